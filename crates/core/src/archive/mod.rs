@@ -1,0 +1,1 @@
+//! Archive formats: bytes in, conversations and a report out.

@@ -1,0 +1,216 @@
+//! Identifiers. A [`MessageId`] names a node (and, as an alias, an outbound message); a [`TranscriptId`] names a tree
+//! and equals the id of its root node. Ids from outside are any non-empty string of at most 512 bytes. Our own are 64
+//! lowercase hex digits: 48 that are random for each transcript and 16 that count within it, so that the transcript of
+//! an id we minted can be read from the id and needs no index record.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest id that is accepted, in bytes of UTF-8.
+pub const MAX_ID_BYTES: usize = 512;
+
+/// Why a string is no id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// The string is empty.
+    #[error("an id must not be empty")]
+    Empty,
+    /// The string is longer than [`MAX_ID_BYTES`].
+    #[error("an id must be at most {MAX_ID_BYTES} bytes long, this one has {0}")]
+    TooLong(usize),
+}
+
+/// The id of a node, of a message that a node answers to (an alias), or of a transcript's root.
+///
+/// Cheap to clone: clones share the text.
+///
+/// ```
+/// use threadkeep_core::MessageId;
+/// assert_eq!(MessageId::new("m1")?.as_str(), "m1");
+/// assert!(MessageId::new("").is_err());
+/// # Ok::<(), threadkeep_core::IdError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct MessageId(Arc<str>);
+
+/// The id of a transcript: the id of its root node.
+pub type TranscriptId = MessageId;
+
+impl MessageId {
+    /// Takes an id from outside.
+    ///
+    /// # Errors
+    /// [`IdError::Empty`] for `""`, [`IdError::TooLong`] above 512 bytes.
+    pub fn new(id: impl AsRef<str>) -> Result<Self, IdError> {
+        let id = id.as_ref();
+        match id.len() {
+            0 => Err(IdError::Empty),
+            n if n > MAX_ID_BYTES => Err(IdError::TooLong(n)),
+            _ => Ok(Self(id.into())),
+        }
+    }
+
+    /// Mints the root id of a new transcript from 24 random bytes (192 bits from the platform's generator).
+    ///
+    /// ```
+    /// let root = threadkeep_core::MessageId::mint_root([7; 24]);
+    /// assert_eq!(root.as_str().len(), 64);
+    /// assert!(root.as_str().ends_with("0000000000000000"));
+    /// ```
+    pub fn mint_root(random: [u8; 24]) -> Self {
+        use fmt::Write;
+        let mut id = String::with_capacity(64);
+        for byte in random {
+            // Writing to a String cannot fail.
+            let _ = write!(id, "{byte:02x}");
+        }
+        id.push_str("0000000000000000");
+        Self(id.into())
+    }
+
+    /// Mints the id of the node that the entry `seq` of `transcript` starts. For a transcript with a minted root the id
+    /// is 64 hex digits; for an imported one it is `<transcript>/#<seq>`, or, where that would be too long, the
+    /// first bytes of it and a hash.
+    pub fn mint(transcript: &TranscriptId, seq: u64) -> Self {
+        match transcript.minted_prefix() {
+            Some(prefix) => Self(format!("{prefix}{seq:016x}").into()),
+            None => Self::within(transcript, &format!("#{seq}")),
+        }
+    }
+
+    /// The id of an imported message: `<transcript>/<local>`, so that the transcript can be read from the id. Where that
+    /// would pass 512 bytes, `local` is replaced by a 128-bit hash of it (and the transcript is never longer than 400
+    /// bytes, see [`MessageId::archive_root`]).
+    pub fn scoped(transcript: &TranscriptId, local: &str) -> Self {
+        Self::within(transcript, &local.replace('/', "%2F").replace('#', "%23"))
+    }
+
+    fn within(transcript: &TranscriptId, local: &str) -> Self {
+        if transcript.as_str().len() + 1 + local.len() <= MAX_ID_BYTES {
+            Self(format!("{transcript}/{local}").into())
+        } else {
+            Self(format!("{transcript}/~{:032x}", fnv128(local.as_bytes())).into())
+        }
+    }
+
+    /// The root id of a conversation that comes from an archive: `<source>/<conversation>`, the same at every import.
+    pub fn archive_root(source: &str, conversation: &str) -> Self {
+        let conversation = conversation.replace('/', "%2F");
+        if source.len() + conversation.len() < 400 {
+            Self(format!("{source}/{conversation}").into())
+        } else {
+            let source: String = source.chars().take(64).collect();
+            Self(format!("{source}/~{:032x}", fnv128(conversation.as_bytes())).into())
+        }
+    }
+
+    /// The transcript that this id names by its own form: minted and imported ids carry it. `None` for an id from
+    /// outside, which only the store's index can place. The answer is a candidate: the transcript need not exist.
+    pub fn home(&self) -> Option<TranscriptId> {
+        if let Some(prefix) = self.minted_prefix() {
+            return Some(Self(format!("{prefix}0000000000000000").into()));
+        }
+        let slashes = self.0.bytes().filter(|b| *b == b'/').count();
+        match slashes {
+            1 => Some(self.clone()),
+            2 => self.0.rfind('/').map(|at| Self(self.0[..at].into())),
+            _ => None,
+        }
+    }
+
+    fn minted_prefix(&self) -> Option<&str> {
+        let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        (self.0.len() == 64 && self.0.bytes().all(is_hex)).then(|| &self.0[..48])
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// FNV-1a with 128 bits: names too long to be ids, not security.
+fn fnv128(bytes: &[u8]) -> u128 {
+    bytes.iter().fold(0x6c62272e07bb014262b821756295c58d, |hash: u128, byte| {
+        (hash ^ u128::from(*byte)).wrapping_mul(0x0000000001000000000000000000013b)
+    })
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+impl Borrow<str> for MessageId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for MessageId {
+    type Error = IdError;
+    fn try_from(id: String) -> Result<Self, IdError> {
+        Self::new(id)
+    }
+}
+
+impl TryFrom<&str> for MessageId {
+    type Error = IdError;
+    fn try_from(id: &str) -> Result<Self, IdError> {
+        Self::new(id)
+    }
+}
+
+impl From<MessageId> for String {
+    fn from(id: MessageId) -> Self {
+        id.0.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_exact() {
+        assert_eq!(MessageId::new(""), Err(IdError::Empty));
+        assert!(MessageId::new("x".repeat(512)).is_ok());
+        assert_eq!(MessageId::new("x".repeat(513)), Err(IdError::TooLong(513)));
+    }
+
+    #[test]
+    fn home_of_minted_imported_and_foreign_ids() {
+        let root = MessageId::mint_root([0xab; 24]);
+        assert_eq!(MessageId::mint(&root, 0), root);
+        assert_eq!(MessageId::mint(&root, 77).home(), Some(root.clone()));
+        assert_eq!(root.home(), Some(root));
+
+        let chat = MessageId::archive_root("chatgpt", "a/b");
+        assert_eq!(chat.as_str(), "chatgpt/a%2Fb");
+        assert_eq!(MessageId::scoped(&chat, "x/y").home(), Some(chat.clone()));
+        assert_eq!(MessageId::mint(&chat, 5).home(), Some(chat.clone()));
+        assert_eq!(chat.home(), Some(chat));
+
+        assert_eq!(MessageId::new("plain").unwrap().home(), None);
+    }
+
+    #[test]
+    fn long_parts_are_hashed_and_stay_within_the_bound() {
+        let chat = MessageId::archive_root("chatgpt", &"c".repeat(600));
+        let node = MessageId::scoped(&chat, &"n".repeat(600));
+        assert!(node.as_str().len() <= MAX_ID_BYTES);
+        assert_eq!(node.home(), Some(chat.clone()));
+        assert_ne!(node, MessageId::scoped(&chat, &"n".repeat(601)));
+    }
+}
