@@ -1,0 +1,3 @@
+//! The page's thread: mounts the page. Everything else is in the library.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The worker.
+
+fn main() {}
