@@ -54,6 +54,35 @@ pub fn ago(then: i64, now: i64) -> String {
     }
 }
 
+/// A time of day on a date, the month counted from 0: `12 Mar 2024, 14:05`.
+pub fn moment(year: u32, month: u32, day: u32, hour: u32, minute: u32) -> String {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let month = MONTHS.get(month as usize).copied().unwrap_or_default();
+    format!("{day} {month} {year}, {hour:02}:{minute:02}")
+}
+
+/// A title as the name of a file: letters, digits and dashes, at most 60 of them; `thread` where nothing is left.
+pub fn file_name(title: &str) -> String {
+    let mut name = String::new();
+    for letter in title.chars().take(60) {
+        if letter.is_alphanumeric() {
+            name.extend(letter.to_lowercase());
+        } else if !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+    }
+    let name = name.trim_end_matches('-');
+    if name.is_empty() { "thread".to_owned() } else { name.to_owned() }
+}
+
+/// A turn's name as people read it: `turn 12` for `turn_0012`; other names stay.
+pub fn turn(name: &str) -> String {
+    match name.strip_prefix("turn_").and_then(|digits| digits.parse::<u32>().ok()) {
+        Some(number) => format!("turn {number}"),
+        None => name.to_owned(),
+    }
+}
+
 /// The share of `part` in `whole`, 0 to 100; 0 where the whole is not known.
 pub fn percent(part: u64, whole: u64) -> u32 {
     if whole == 0 { 0 } else { (part.min(whole) as f64 / whole as f64 * 100.0).round() as u32 }
@@ -141,6 +170,19 @@ mod tests {
         assert_eq!(line("ab cd", 3), "ab…");
         assert_eq!(line("日本語", 2), "日本…");
         assert_eq!(line("", 3), "");
+    }
+
+    #[test]
+    fn moments_and_turns() {
+        assert_eq!(moment(2024, 2, 5, 7, 3), "5 Mar 2024, 07:03");
+        assert_eq!(turn("turn_0012"), "turn 12");
+        assert_eq!(turn("first"), "first");
+    }
+
+    #[test]
+    fn names_of_files() {
+        assert_eq!(file_name("Über: a/b \u{202e}..\\x"), "über-a-b-x");
+        assert_eq!(file_name("../.."), "thread");
     }
 
     #[test]
