@@ -473,8 +473,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_every_digit() {
-        let text = r#"{"role":"user","content":"x","big":12345678901234567890123,"f":1.10,"e":1e+400}"#;
+    fn integers_of_64_bits_and_every_double_come_back() {
+        let text =
+            r#"{"role":"user","content":"x","id":18446744073709551615,"neg":-9223372036854775808,"f":0.1,"t":5e-324}"#;
         let message: Message = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&message).unwrap(), text);
     }
