@@ -321,6 +321,12 @@ impl Transcript {
         }
     }
 
+    /// Passes over the entry `seq` of a stored log, which cannot be read because of `why`.
+    pub fn skip(&mut self, seq: u64, why: impl std::fmt::Display) {
+        self.replay(seq, Entry::Gone);
+        self.damage.push(format!("entry {seq} cannot be read: {why}"));
+    }
+
     fn take(&mut self, entry: Entry) {
         match entry {
             Entry::Node(node) => self.place(*node),
@@ -476,6 +482,11 @@ impl Transcript {
     /// The parent of a node of this tree; `None` for the root.
     pub fn parent<'a>(&'a self, placed: &Placed) -> Option<&'a Placed> {
         placed.parent.map(|at| &self.slots[at as usize])
+    }
+
+    /// The place of the parent in [`Transcript::nodes`]; `None` for the root.
+    pub fn parent_index(&self, placed: &Placed) -> Option<u32> {
+        placed.parent
     }
 
     /// The way from the root to `leaf` (a node or an alias), both in.
