@@ -95,7 +95,9 @@ pub enum StoreError {
     #[error("the database was deleted or closed from outside: reopen it")]
     Gone,
     /// The data was written by a newer version of Threadkeep; it was left untouched.
-    #[error("the data has schema version {found}, this build reads up to {supported}: update Threadkeep; nothing was changed")]
+    #[error(
+        "the data has schema version {found}, this build reads up to {supported}: update Threadkeep; nothing was changed"
+    )]
     NewerVersion {
         /// The schema version that was found.
         found: u32,
