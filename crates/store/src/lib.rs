@@ -4,8 +4,15 @@
 //! a page of code: `get`, `scan`, `commit`, `close`. It knows nothing of messages; what the keys mean is `threadkeep`'s.
 //! One contract-test suite runs against every backend and is public for those who write their own.
 
+pub mod contract;
+#[cfg(any(target_arch = "wasm32", test))]
+mod dom_error;
+#[cfg(target_arch = "wasm32")]
+pub mod idb;
 pub mod memory;
 
+#[cfg(target_arch = "wasm32")]
+pub use idb::IdbStore;
 pub use memory::MemoryStore;
 
 /// One record: its key and its value.
@@ -95,7 +102,9 @@ pub enum StoreError {
     #[error("the database was deleted or closed from outside: reopen it")]
     Gone,
     /// The data was written by a newer version of Threadkeep; it was left untouched.
-    #[error("the data has schema version {found}, this build reads up to {supported}: update Threadkeep; nothing was changed")]
+    #[error(
+        "the data has schema version {found}, this build reads up to {supported}: update Threadkeep; nothing was changed"
+    )]
     NewerVersion {
         /// The schema version that was found.
         found: u32,

@@ -46,7 +46,11 @@ impl Store for MemoryStore {
         let range = records.range::<str, _>((Bound::Included(scan.start.as_str()), Bound::Excluded(scan.end.as_str())));
         let limit = scan.limit.unwrap_or(usize::MAX);
         let copy = |(key, value): (&String, &Vec<u8>)| (key.clone(), value.clone());
-        Ok(if scan.reverse { range.rev().take(limit).map(copy).collect() } else { range.take(limit).map(copy).collect() })
+        Ok(if scan.reverse {
+            range.rev().take(limit).map(copy).collect()
+        } else {
+            range.take(limit).map(copy).collect()
+        })
     }
 
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
