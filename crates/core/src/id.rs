@@ -1,7 +1,7 @@
 //! Identifiers. A [`MessageId`] names a node (and, as an alias, an outbound message); a [`TranscriptId`] names a tree
 //! and equals the id of its root node. Ids from outside are any non-empty string of at most 512 bytes. Our own are 64
-//! lowercase hex digits: 48 that are random for each transcript and 16 that count within it, so that the transcript of
-//! an id we minted can be read from the id and needs no index record.
+//! lowercase hex digits, all random: 48 for the transcript, the same in all its ids, and 16 for the node (zeros for the
+//! root), so that the transcript of an id we minted can be read from the id and needs no index record.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -72,13 +72,12 @@ impl MessageId {
         Self(id.into())
     }
 
-    /// Mints the id of the node that the entry `seq` of `transcript` starts. For a transcript with a minted root the id
-    /// is 64 hex digits; for an imported one it is `<transcript>/#<seq>`, or, where that would be too long, the
-    /// first bytes of it and a hash.
-    pub fn mint(transcript: &TranscriptId, seq: u64) -> Self {
+    /// Mints the id of a new node of `transcript` from 64 random bits: 64 hex digits where the root was minted, else
+    /// `<transcript>/#<16 hex digits>`.
+    pub fn mint(transcript: &TranscriptId, random: u64) -> Self {
         match transcript.minted_prefix() {
-            Some(prefix) => Self(format!("{prefix}{seq:016x}").into()),
-            None => Self::within(transcript, &format!("#{seq}")),
+            Some(prefix) => Self(format!("{prefix}{random:016x}").into()),
+            None => Self::within(transcript, &format!("#{random:016x}")),
         }
     }
 

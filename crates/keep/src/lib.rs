@@ -1,1 +1,3 @@
-//! Under construction.
+//! The engine of Threadkeep (under construction).
+
+pub mod protocol;

@@ -1,5 +1,6 @@
 //! The contract on IndexedDB, in a real browser.
 #![cfg(target_arch = "wasm32")]
+#![allow(clippy::unwrap_used)] // A test that cannot go on says where.
 
 use threadkeep_store::{IdbStore, contract};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};

@@ -1,5 +1,6 @@
 //! The contract on the memory store, and on stores with one fault each: the suite must find every fault.
 #![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used)] // A test that cannot go on says where.
 
 use std::cell::Cell;
 use std::future::poll_fn;

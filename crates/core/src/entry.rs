@@ -1,0 +1,77 @@
+//! The log of a transcript: everything that ever happened to it, one entry a sequence number, appended and never
+//! changed. A transcript is what its entries make when they are applied in order. How they are stored is the engine's.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Message, MessageId, Node};
+
+/// One thing that happened to a transcript.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Entry {
+    /// A node began, with its first messages.
+    Node(Box<Node>),
+    /// An unsealed node grew.
+    Extend {
+        /// The node that grew.
+        node: MessageId,
+        /// What it grew by.
+        messages: Vec<Message>,
+        /// The number of the turn that the first user message among them opens; zero without one.
+        #[serde(default)]
+        turn: u32,
+    },
+    /// A node is complete: it will not grow again.
+    Seal {
+        /// The node.
+        node: MessageId,
+    },
+    /// Another id for a node: the outbound message by which it was answered.
+    Alias {
+        /// The other id.
+        id: MessageId,
+        /// The node that it points at.
+        node: MessageId,
+    },
+    /// A head (the `contextId` of the message-store surface) was made or moved here, or left.
+    Head {
+        /// The head's name.
+        context: String,
+        /// The node at which it points now; `None` when it left this transcript or was removed.
+        node: Option<MessageId>,
+    },
+    /// What is said about the transcript as a whole changed.
+    Info(InfoPatch),
+    /// The user deleted these nodes; their own entries are [`Entry::Gone`] now.
+    Removed {
+        /// The deleted nodes and the aliases that pointed at them.
+        nodes: Vec<MessageId>,
+    },
+    /// What was here was deleted. It keeps its number, so that none is used twice.
+    Gone,
+}
+
+/// A change of a transcript's title and the like. What is `None` stays as it is.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct InfoPatch {
+    /// What people call it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The kind of archive that it came from, such as `chatgpt`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// When it began, in milliseconds since 1970 (UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<i64>,
+    /// When it last changed, in milliseconds since 1970 (UTC).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<i64>,
+    /// The end of the branch that its reader chose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leaf: Option<MessageId>,
+    /// Whatever else the archive said about the conversation, as it came.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
+}

@@ -1,0 +1,565 @@
+//! A transcript: a tree of nodes, made by applying its log.
+//!
+//! Goes in: entries, in order. Comes out: chains (root to leaf), children, depths, turns, aliases and a summary
+//! ([`Info`]). Branches share their prefix: a node is stored once and found by its parent link. The tree decides what may
+//! happen to it ([`Transcript::check`]); ids and times come from outside; storing the log is the engine's.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::entry::{Entry, InfoPatch};
+use crate::{Message, MessageId, Node, Role, TranscriptId};
+
+/// Why an entry cannot happen to a transcript.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TranscriptError {
+    /// There is no such node.
+    #[error("no node {0:?}")]
+    MissingNode(MessageId),
+    /// The parent of a new node is not there.
+    #[error("node {node:?} names the parent {parent:?}, which is not there")]
+    MissingParent {
+        /// The new node.
+        node: MessageId,
+        /// The parent that is missing.
+        parent: MessageId,
+    },
+    /// The id is taken, by a node or by an alias of another node.
+    #[error("the id {0:?} is taken")]
+    Taken(MessageId),
+    /// The node is sealed (or has children, which seals it), so it cannot grow.
+    #[error("node {0:?} is sealed and cannot grow: continue it with a new node")]
+    Sealed(MessageId),
+    /// The transcript has a root already.
+    #[error("node {0:?} has no parent, but the transcript has a root already")]
+    SecondRoot(MessageId),
+}
+
+/// Why a chain cannot be assembled. Both name the place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChainError {
+    /// The leaf is not there.
+    #[error("no node {0:?}")]
+    MissingNode(MessageId),
+    /// A node's parent is not there.
+    #[error("node {node:?} names the parent {parent:?}, which is missing")]
+    MissingParent {
+        /// The node whose parent is missing.
+        node: MessageId,
+        /// The missing parent.
+        parent: MessageId,
+    },
+    /// Parent links lead back to a node that was passed already.
+    #[error("the chain runs in a circle at node {0:?}")]
+    Cycle(MessageId),
+}
+
+/// Walks from `leaf` to the root by `parent`, in any collection of nodes, and gives the way root first.
+///
+/// # Errors
+/// [`ChainError`] names the missing node, the missing parent or the node at which a circle closes.
+pub fn assemble<'a, N>(
+    leaf: &MessageId,
+    get: impl Fn(&MessageId) -> Option<&'a N>,
+    parent: impl Fn(&'a N) -> Option<&'a MessageId>,
+) -> Result<Vec<&'a N>, ChainError> {
+    let (chain, broken) = assemble_lenient(leaf, get, parent);
+    broken.map_or(Ok(chain), Err)
+}
+
+/// Like [`assemble`], but gives what can be reached from the leaf, and beside it what is wrong, for showing damaged data.
+pub fn assemble_lenient<'a, N>(
+    leaf: &MessageId,
+    get: impl Fn(&MessageId) -> Option<&'a N>,
+    parent: impl Fn(&'a N) -> Option<&'a MessageId>,
+) -> (Vec<&'a N>, Option<ChainError>) {
+    let Some(mut node) = get(leaf) else { return (Vec::new(), Some(ChainError::MissingNode(leaf.clone()))) };
+    let mut passed = HashSet::from([leaf]);
+    let mut chain = vec![node];
+    let mut id = leaf;
+    let broken = loop {
+        let Some(up) = parent(node) else { break None };
+        if !passed.insert(up) {
+            break Some(ChainError::Cycle(up.clone()));
+        }
+        let Some(next) = get(up) else {
+            break Some(ChainError::MissingParent { node: id.clone(), parent: up.clone() });
+        };
+        chain.push(next);
+        (node, id) = (next, up);
+    };
+    chain.reverse();
+    (chain, broken)
+}
+
+/// What a list of transcripts shows of one: small, kept beside the log, derived from it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Info {
+    /// What people call it: the archive's title, or the beginning of the first user message.
+    pub title: String,
+    /// The kind of archive that it came from, such as `chatgpt`; empty for what began here.
+    pub source: String,
+    /// When it began, in milliseconds since 1970 (UTC), where that is known.
+    pub created_at: Option<i64>,
+    /// When it last changed, in milliseconds since 1970 (UTC), where that is known.
+    pub updated_at: Option<i64>,
+    /// How many nodes it has.
+    pub nodes: u32,
+    /// How many messages they hold.
+    pub messages: u32,
+    /// How many of its branches end in a leaf of their own: 1 for a plain conversation.
+    pub branches: u32,
+    /// The end of the chosen branch; without a choice, the newest leaf.
+    pub leaf: Option<MessageId>,
+    /// Whatever else the archive said about the conversation.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
+}
+
+/// A node in its place in the tree.
+#[derive(Debug, Clone)]
+pub struct Placed {
+    /// The node, with everything that it grew by.
+    pub node: Node,
+    /// The sequence number of the entry that began it.
+    pub seq: u64,
+    /// User and assistant messages from the root to the end of this node.
+    pub depth: u32,
+    /// The turn at the end of this node: its own last one, else its parent's. Zero before the first.
+    pub turn: u32,
+    parent: Option<u32>,
+    children: Vec<u32>,
+}
+
+/// What a run of entries will have added, while it is checked.
+#[derive(Default)]
+struct Coming<'a> {
+    /// Ids of nodes and aliases.
+    ids: HashSet<&'a MessageId>,
+    /// Ids of nodes.
+    nodes: HashSet<&'a MessageId>,
+    /// Nodes that will be sealed or have children.
+    grown_past: HashSet<&'a MessageId>,
+}
+
+/// A tree of nodes in memory.
+///
+/// ```
+/// use threadkeep_core::{Entry, Message, MessageId, Node, Transcript};
+/// let root = MessageId::new("root")?;
+/// let mut tree = Transcript::new(root.clone());
+/// tree.apply(Entry::Node(Box::new(Node::new(root.clone(), None, vec![Message::system("be brief")]))))?;
+/// for id in ["a", "b"] {
+///     let node = Node::new(MessageId::new(id)?, Some(root.clone()), vec![Message::user("hi")]);
+///     tree.apply(Entry::Node(Box::new(node)))?;
+/// }
+/// assert_eq!(tree.children(&root)?.len(), 2);
+/// assert_eq!(tree.chain(&MessageId::new("b")?)?.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Transcript {
+    id: TranscriptId,
+    slots: Vec<Placed>,
+    by_id: HashMap<MessageId, u32>,
+    aliases: HashMap<MessageId, MessageId>,
+    heads: BTreeMap<String, MessageId>,
+    patch: InfoPatch,
+    damage: Vec<String>,
+    next_seq: u64,
+    next_turn: u32,
+    messages: u32,
+    leaves: u32,
+    bytes: usize,
+}
+
+impl Placed {
+    /// Whether the node has no children.
+    pub fn is_leaf(&self) -> bool {
+        self.children.is_empty()
+    }
+
+    /// How many children the node has.
+    pub fn child_count(&self) -> usize {
+        self.children.len()
+    }
+}
+
+impl Transcript {
+    /// A tree without nodes.
+    pub fn new(id: TranscriptId) -> Self {
+        Self {
+            id,
+            slots: Vec::new(),
+            by_id: HashMap::new(),
+            aliases: HashMap::new(),
+            heads: BTreeMap::new(),
+            patch: InfoPatch::default(),
+            damage: Vec::new(),
+            next_seq: 0,
+            next_turn: 1,
+            messages: 0,
+            leaves: 0,
+            bytes: 0,
+        }
+    }
+
+    /// The transcript's id.
+    pub fn id(&self) -> &TranscriptId {
+        &self.id
+    }
+
+    /// The sequence number that the next entry gets. Counts up with every entry and never goes back.
+    pub fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    /// The number that the next turn gets, from 1.
+    pub fn next_turn(&self) -> u32 {
+        self.next_turn
+    }
+
+    /// About how many bytes of memory the tree takes, as a cache counts them.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// What was wrong with the log when it was [replayed](Transcript::replay), in words; empty for a sound one.
+    pub fn damage(&self) -> &[String] {
+        &self.damage
+    }
+
+    /// Whether `entries` could happen now, one after the other.
+    ///
+    /// # Errors
+    /// [`TranscriptError`] says what stands against the first that could not.
+    pub fn check<'a>(&self, entries: impl IntoIterator<Item = &'a Entry>) -> Result<(), TranscriptError> {
+        let mut coming = Coming::default();
+        entries.into_iter().try_for_each(|entry| self.check_one(entry, &mut coming))
+    }
+
+    fn check_one<'a>(&self, entry: &'a Entry, coming: &mut Coming<'a>) -> Result<(), TranscriptError> {
+        let missing = |id: &MessageId| TranscriptError::MissingNode(id.clone());
+        let known = |coming: &Coming, id: &MessageId| self.by_id.contains_key(id) || coming.nodes.contains(id);
+        match entry {
+            Entry::Node(node) => {
+                if self.resolve(&node.id).is_some() || !coming.ids.insert(&node.id) {
+                    return Err(TranscriptError::Taken(node.id.clone()));
+                }
+                match &node.parent {
+                    None if !self.slots.is_empty() || !coming.nodes.is_empty() => {
+                        return Err(TranscriptError::SecondRoot(node.id.clone()));
+                    }
+                    Some(parent) if !known(coming, parent) => {
+                        return Err(TranscriptError::MissingParent { node: node.id.clone(), parent: parent.clone() });
+                    }
+                    Some(parent) => coming.grown_past.insert(parent),
+                    None => false,
+                };
+                if node.sealed {
+                    coming.grown_past.insert(&node.id);
+                }
+                coming.nodes.insert(&node.id);
+            }
+            Entry::Extend { node, .. } => {
+                if !known(coming, node) {
+                    return Err(missing(node));
+                }
+                let sealed = self.get(node).is_some_and(|placed| placed.node.sealed || !placed.children.is_empty());
+                if sealed || coming.grown_past.contains(node) {
+                    return Err(TranscriptError::Sealed(node.clone()));
+                }
+            }
+            Entry::Seal { node } => {
+                if !known(coming, node) {
+                    return Err(missing(node));
+                }
+                coming.grown_past.insert(node);
+            }
+            Entry::Alias { id, node } => {
+                if !known(coming, node) {
+                    return Err(missing(node));
+                }
+                let same = self.aliases.get(id) == Some(node);
+                if !same && (self.resolve(id).is_some() || !coming.ids.insert(id)) {
+                    return Err(TranscriptError::Taken(id.clone()));
+                }
+            }
+            Entry::Head { node: Some(node), .. } if !known(coming, node) => return Err(missing(node)),
+            Entry::Head { .. } | Entry::Info(_) | Entry::Removed { .. } | Entry::Gone => {}
+        }
+        Ok(())
+    }
+
+    /// Lets `entry` happen.
+    ///
+    /// # Errors
+    /// Those of [`Transcript::check`]; the tree is unchanged then.
+    pub fn apply(&mut self, entry: Entry) -> Result<(), TranscriptError> {
+        self.check([&entry])?;
+        self.take(entry);
+        Ok(())
+    }
+
+    /// Lets `entry` happen as the log says that it did, even where that cannot be: a node whose parent is missing hangs
+    /// loose, what makes no sense is passed over, and [`Transcript::damage`] says so. For reading what is stored.
+    pub fn replay(&mut self, seq: u64, entry: Entry) {
+        if seq != self.next_seq {
+            self.damage.push(format!("entries {}..{seq} of the log are missing", self.next_seq));
+            self.next_seq = seq;
+        }
+        match self.check([&entry]) {
+            Ok(()) => self.take(entry),
+            Err(error) => {
+                self.damage.push(format!("entry {seq}: {error}"));
+                let loose = matches!(error, TranscriptError::MissingParent { .. } | TranscriptError::SecondRoot(_));
+                self.take(if loose { entry } else { Entry::Gone });
+            }
+        }
+    }
+
+    fn take(&mut self, entry: Entry) {
+        match entry {
+            Entry::Node(node) => self.place(*node),
+            Entry::Extend { node, messages, turn } => self.grow(&node, messages, turn),
+            Entry::Seal { node } => {
+                if let Some(at) = self.by_id.get(&node) {
+                    self.slots[*at as usize].node.sealed = true;
+                }
+            }
+            Entry::Alias { id, node } => {
+                self.bytes += 64 + id.as_str().len();
+                self.aliases.insert(id, node);
+            }
+            Entry::Head { context, node: Some(node) } => {
+                self.heads.insert(context, node);
+            }
+            Entry::Head { context, node: None } => {
+                self.heads.remove(&context);
+            }
+            Entry::Info(patch) => self.describe(patch),
+            Entry::Removed { nodes } => self.remove(&nodes),
+            Entry::Gone => {}
+        }
+        self.next_seq += 1;
+    }
+
+    fn place(&mut self, node: Node) {
+        let at = self.slots.len() as u32;
+        let parent = node.parent.as_ref().and_then(|id| self.by_id.get(id)).copied();
+        let (mut depth, mut turn) = (0, 0);
+        // A first child continues its parent's branch; any other opens a new one.
+        let mut opens_branch = true;
+        if let Some(up) = parent {
+            let up = &mut self.slots[up as usize];
+            opens_branch = !up.children.is_empty();
+            up.children.push(at);
+            (depth, turn) = (up.depth, up.turn);
+        }
+        self.leaves += u32::from(opens_branch);
+        depth += node.counted();
+        if node.turn > 0 {
+            turn = node.turn + node.opened_turns().saturating_sub(1);
+            self.next_turn = self.next_turn.max(turn + 1);
+        }
+        self.messages += node.messages.len() as u32;
+        self.bytes += 256 + node.messages.iter().map(message_bytes).sum::<usize>();
+        self.by_id.insert(node.id.clone(), at);
+        self.slots.push(Placed { node, seq: self.next_seq, depth, turn, parent, children: Vec::new() });
+    }
+
+    fn grow(&mut self, id: &MessageId, messages: Vec<Message>, turn: u32) {
+        let Some(at) = self.by_id.get(id) else { return };
+        let placed = &mut self.slots[*at as usize];
+        let before = placed.node.counted();
+        let opened = messages.iter().filter(|message| message.role == Role::User).count() as u32;
+        self.messages += messages.len() as u32;
+        self.bytes += messages.iter().map(message_bytes).sum::<usize>();
+        placed.node.messages.extend(messages);
+        placed.depth += placed.node.counted() - before;
+        if turn > 0 {
+            if placed.node.turn == 0 {
+                placed.node.turn = turn;
+            }
+            placed.turn = turn + opened.saturating_sub(1);
+            self.next_turn = self.next_turn.max(placed.turn + 1);
+        }
+    }
+
+    fn describe(&mut self, patch: InfoPatch) {
+        let own = &mut self.patch;
+        own.title = patch.title.or(own.title.take());
+        own.source = patch.source.or(own.source.take());
+        own.created_at = patch.created_at.or(own.created_at);
+        own.updated_at = patch.updated_at.or(own.updated_at);
+        own.leaf = patch.leaf.or(own.leaf.take());
+        own.extra.extend(patch.extra);
+    }
+
+    fn remove(&mut self, nodes: &[MessageId]) {
+        let gone: HashSet<&MessageId> = nodes.iter().collect();
+        let mut kept = Self::new(self.id.clone());
+        for placed in std::mem::take(&mut self.slots) {
+            if !gone.contains(&placed.node.id) {
+                kept.next_seq = placed.seq;
+                kept.place(placed.node);
+            }
+        }
+        kept.aliases = std::mem::take(&mut self.aliases);
+        kept.aliases.retain(|id, node| !gone.contains(id) && kept.by_id.contains_key(node));
+        kept.heads = std::mem::take(&mut self.heads);
+        kept.heads.retain(|_, node| kept.by_id.contains_key(node));
+        kept.damage = std::mem::take(&mut self.damage);
+        kept.patch = std::mem::take(&mut self.patch);
+        if kept.patch.leaf.as_ref().is_some_and(|leaf| !kept.by_id.contains_key(leaf)) {
+            kept.patch.leaf = None;
+        }
+        kept.next_seq = self.next_seq;
+        kept.next_turn = self.next_turn;
+        *self = kept;
+    }
+
+    /// The node's own id for an id that may be an alias; `None` where neither is known here.
+    pub fn resolve<'a>(&'a self, id: &'a MessageId) -> Option<&'a MessageId> {
+        if self.by_id.contains_key(id) { Some(id) } else { self.aliases.get(id) }
+    }
+
+    /// The node `id`, or the one that the alias `id` points at.
+    pub fn get(&self, id: &MessageId) -> Option<&Placed> {
+        let at = self.by_id.get(self.resolve(id)?)?;
+        self.slots.get(*at as usize)
+    }
+
+    /// All nodes in the order in which they came.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Placed> + ExactSizeIterator {
+        self.slots.iter()
+    }
+
+    /// The root, once there is one.
+    pub fn root(&self) -> Option<&Placed> {
+        self.slots.first()
+    }
+
+    /// The aliases: other id, node id; in no order.
+    pub fn aliases(&self) -> impl Iterator<Item = (&MessageId, &MessageId)> {
+        self.aliases.iter()
+    }
+
+    /// The heads in this tree, by name, and where they point.
+    pub fn heads(&self) -> &BTreeMap<String, MessageId> {
+        &self.heads
+    }
+
+    /// The node and everything below it, parents first; empty where there is no such node.
+    pub fn subtree(&self, id: &MessageId) -> Vec<&Placed> {
+        let mut found: Vec<&Placed> = self.get(id).into_iter().collect();
+        let mut next = 0;
+        while let Some(placed) = found.get(next) {
+            found.extend(placed.children.iter().map(|at| &self.slots[*at as usize]));
+            next += 1;
+        }
+        found
+    }
+
+    /// The node's children, oldest first.
+    ///
+    /// # Errors
+    /// [`ChainError::MissingNode`].
+    pub fn children(&self, id: &MessageId) -> Result<Vec<&Placed>, ChainError> {
+        let placed = self.get(id).ok_or_else(|| ChainError::MissingNode(id.clone()))?;
+        Ok(placed.children.iter().map(|at| &self.slots[*at as usize]).collect())
+    }
+
+    /// The parent of a node of this tree; `None` for the root.
+    pub fn parent<'a>(&'a self, placed: &Placed) -> Option<&'a Placed> {
+        placed.parent.map(|at| &self.slots[at as usize])
+    }
+
+    /// The way from the root to `leaf` (a node or an alias), both in.
+    ///
+    /// # Errors
+    /// [`ChainError`] where the leaf or a parent is missing. The tree's own links cannot form a circle, since a parent
+    /// comes before its children.
+    pub fn chain(&self, leaf: &MessageId) -> Result<Vec<&Placed>, ChainError> {
+        let mut placed = self.get(leaf).ok_or_else(|| ChainError::MissingNode(leaf.clone()))?;
+        let mut chain = vec![placed];
+        while let Some(up) = self.parent(placed) {
+            chain.push(up);
+            placed = up;
+        }
+        chain.reverse();
+        match &chain[0].node.parent {
+            Some(parent) => Err(ChainError::MissingParent { node: chain[0].node.id.clone(), parent: parent.clone() }),
+            None => Ok(chain),
+        }
+    }
+
+    /// The messages from the root to `leaf`, in order.
+    ///
+    /// # Errors
+    /// Those of [`Transcript::chain`].
+    pub fn messages(&self, leaf: &MessageId) -> Result<Vec<&Message>, ChainError> {
+        Ok(self.chain(leaf)?.into_iter().flat_map(|placed| &placed.node.messages).collect())
+    }
+
+    /// From `id` down by the newest child each time, to a leaf.
+    pub fn newest_leaf(&self, id: &MessageId) -> Option<&Placed> {
+        let mut placed = self.get(id)?;
+        while let Some(at) = placed.children.last() {
+            placed = &self.slots[*at as usize];
+        }
+        Some(placed)
+    }
+
+    /// The summary of this tree as it is now.
+    pub fn info(&self) -> Info {
+        let patch = &self.patch;
+        let times = || self.slots.iter().filter_map(|placed| placed.node.created_at);
+        let leaf = patch.leaf.clone().filter(|leaf| self.resolve(leaf).is_some());
+        let newest = || self.slots.iter().rev().find(|placed| placed.children.is_empty()).map(|p| p.node.id.clone());
+        Info {
+            title: patch.title.clone().filter(|title| !title.trim().is_empty()).unwrap_or_else(|| self.first_words()),
+            source: patch.source.clone().unwrap_or_default(),
+            created_at: patch.created_at.or_else(|| times().min()),
+            updated_at: times().max().max(patch.updated_at).or(patch.created_at),
+            nodes: self.slots.len() as u32,
+            messages: self.messages,
+            branches: self.leaves,
+            leaf: leaf.or_else(newest),
+            extra: patch.extra.clone(),
+        }
+    }
+
+    fn first_words(&self) -> String {
+        let said = |message: &&Message| message.role == Role::User && !message.text().trim().is_empty();
+        let first = self.slots.iter().flat_map(|placed| &placed.node.messages).find(said);
+        let line = first.map(|message| message.text().trim().lines().next().unwrap_or_default().to_owned());
+        line.unwrap_or_default().chars().take(80).collect()
+    }
+}
+
+fn message_bytes(message: &Message) -> usize {
+    let text = match &message.content {
+        crate::Content::Text(text) => text.len(),
+        crate::Content::Parts(parts) => parts.iter().map(|part| map_bytes(&part.0)).sum(),
+        _ => 0,
+    };
+    let calls: usize = message.tool_calls.iter().map(|call| map_bytes(&call.0)).sum();
+    size_of::<Message>() + text + calls + message.reasoning.as_ref().map_or(0, String::len) + map_bytes(&message.extra)
+}
+
+fn map_bytes(map: &Map<String, Value>) -> usize {
+    map.iter().map(|(key, value)| 64 + key.len() + value_bytes(value)).sum()
+}
+
+fn value_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(|value| 32 + value_bytes(value)).sum(),
+        Value::Object(map) => map_bytes(map),
+        _ => 16,
+    }
+}
