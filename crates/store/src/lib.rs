@@ -4,8 +4,15 @@
 //! a page of code: `get`, `scan`, `commit`, `close`. It knows nothing of messages; what the keys mean is `threadkeep`'s.
 //! One contract-test suite runs against every backend and is public for those who write their own.
 
+pub mod contract;
+#[cfg(any(target_arch = "wasm32", test))]
+mod dom_error;
+#[cfg(target_arch = "wasm32")]
+pub mod idb;
 pub mod memory;
 
+#[cfg(target_arch = "wasm32")]
+pub use idb::IdbStore;
 pub use memory::MemoryStore;
 
 /// One record: its key and its value.
