@@ -13,7 +13,7 @@ use crate::size::{self, NPM_LIMIT, Sizes};
 use crate::wasm::{self, Module, Tools};
 
 const MODULE: Module<'static> =
-    Module { artefact: "threadkeep_wasm", out_name: "threadkeep_wasm", level: "-Os", typescript: true };
+    Module { artefact: "threadkeep_wasm", out_name: "threadkeep", level: "-Os", typescript: true };
 
 /// A finished package.
 pub(crate) struct Packed {

@@ -16,10 +16,10 @@ pub(crate) struct Package {
 /// Every package of the workspace.
 pub(crate) const PACKAGES: &[Package] = &[
     Package { name: "threadkeep-core", native: true, wasm: true, headless: false, wasm_features: &[] },
-    Package { name: "threadkeep-store", native: true, wasm: true, headless: false, wasm_features: &[] },
+    Package { name: "threadkeep-store", native: true, wasm: true, headless: true, wasm_features: &[] },
     Package { name: "threadkeep", native: true, wasm: true, headless: false, wasm_features: &[] },
     Package { name: "threadkeep-wasm", native: false, wasm: true, headless: false, wasm_features: &[] },
-    Package { name: "threadkeep-web", native: false, wasm: true, headless: false, wasm_features: &[] },
+    Package { name: "threadkeep-web", native: true, wasm: true, headless: false, wasm_features: &[] },
     Package { name: "threadkeep-tests", native: false, wasm: true, headless: true, wasm_features: &[] },
     Package { name: "xtask", native: true, wasm: false, headless: false, wasm_features: &[] },
 ];

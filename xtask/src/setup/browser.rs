@@ -93,8 +93,11 @@ fn install(missing: &str) -> Result<()> {
         command.arg("DEBIAN_FRONTEND=noninteractive").arg("apt-get").args(arguments);
         quiet(&mut command).map(drop)
     };
-    step(&format!("installing {missing} with apt-get (about 1 min)"), || {
-        apt(&["update"])?;
+    step(&format!("installing {missing} through apt-get (about 1 min)"), || {
+        // Old lists may still do, so only the installation itself decides.
+        if let Err(error) = apt(&["update"]) {
+            eprintln!("{error:#}");
+        }
         apt(&["install", "--yes", "--no-install-recommends", "chromium", "chromium-driver"])
     })
     .map_err(|error| error.context(format!("{missing} is missing: {BY_HAND}")))

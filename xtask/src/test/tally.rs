@@ -17,7 +17,8 @@ impl Counts {
     pub(crate) fn read(output: &str) -> Self {
         let mut sum = Self::default();
         for line in output.lines() {
-            let line = line.trim();
+            // Not trimmed at the start: what is indented belongs to a run within a test.
+            let line = line.trim_end();
             if let Some(result) = line.strip_prefix("test result: ") {
                 for part in result.split([';', '.']) {
                     match part.trim().split_once(' ') {
@@ -161,6 +162,7 @@ mod tests {
             "ok 1 - reads\n# tests 5\n# suites 0\n# pass 3\n# fail 1\n# cancelled 1\n# skipped 0\n# duration_ms 12.5\n";
         assert_eq!(Counts::read(tap), Counts { passed: 3, failed: 2 });
         assert_eq!(Counts::read("ℹ tests 4\nℹ pass 4\nℹ fail 0\n"), Counts { passed: 4, failed: 0 });
+        assert_eq!(Counts::read("    # pass 4\n# pass 1\n"), Counts { passed: 1, failed: 0 });
         assert_eq!(Counts::read("# passing thoughts\n# pass\n# pass many\n"), Counts::default());
     }
 
