@@ -173,10 +173,14 @@ impl From<OpenDbError> for Refusal {
     fn from(error: OpenDbError) -> Self {
         let error = match error {
             OpenDbError::Base(error) => error,
+            // The crate says this of whatever `open` throws. Our versions are never zero, so that what remains is
+            // SecurityError: a page or frame that may not store.
+            OpenDbError::VersionZero => {
+                return StoreError::Unavailable("the browser refuses storage to this page".to_owned()).into();
+            }
             OpenDbError::UnsupportedEnvironment | OpenDbError::NullFactory => {
                 return StoreError::Unavailable("there is no IndexedDB here".to_owned()).into();
             }
-            error => return StoreError::Other(error.to_string()).into(),
         };
         match error {
             CrateError::DomException(error) => {
