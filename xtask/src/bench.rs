@@ -28,9 +28,9 @@ enum Need {
 enum Program {
     /// A Node script, by its path in the checkout.
     Node(&'static str),
-    /// A benchmark of a package: `cargo bench -p package --bench name`.
+    /// An example of a package: `cargo run --release -p package --example name`.
     #[allow(dead_code, reason = "the first native benchmark is still to come")]
-    Cargo { package: &'static str, bench: &'static str },
+    Cargo { package: &'static str, example: &'static str },
 }
 
 /// One measurement.
@@ -107,9 +107,9 @@ fn command(paths: &Paths, bench: &Bench) -> Command {
             node.arg(script);
             node
         }
-        Program::Cargo { package, bench } => {
+        Program::Cargo { package, example } => {
             let mut cargo = cargo();
-            cargo.args(["bench", "-p", package, "--bench", bench]);
+            cargo.args(["run", "--release", "-p", package, "--example", example]);
             cargo
         }
     };
