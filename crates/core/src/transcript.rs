@@ -347,7 +347,7 @@ impl Transcript {
                 self.heads.remove(&context);
             }
             Entry::Info(patch) => self.describe(patch),
-            Entry::Removed { nodes } => self.remove(&nodes),
+            Entry::Removed { next_turn } => self.next_turn = self.next_turn.max(next_turn),
             Entry::Gone => {}
         }
         self.next_seq += 1;
@@ -403,29 +403,6 @@ impl Transcript {
         own.updated_at = patch.updated_at.or(own.updated_at);
         own.leaf = patch.leaf.or(own.leaf.take());
         own.extra.extend(patch.extra);
-    }
-
-    fn remove(&mut self, nodes: &[MessageId]) {
-        let gone: HashSet<&MessageId> = nodes.iter().collect();
-        let mut kept = Self::new(self.id.clone());
-        for placed in std::mem::take(&mut self.slots) {
-            if !gone.contains(&placed.node.id) {
-                kept.next_seq = placed.seq;
-                kept.place(placed.node);
-            }
-        }
-        kept.aliases = std::mem::take(&mut self.aliases);
-        kept.aliases.retain(|id, node| !gone.contains(id) && kept.by_id.contains_key(node));
-        kept.heads = std::mem::take(&mut self.heads);
-        kept.heads.retain(|_, node| kept.by_id.contains_key(node));
-        kept.damage = std::mem::take(&mut self.damage);
-        kept.patch = std::mem::take(&mut self.patch);
-        if kept.patch.leaf.as_ref().is_some_and(|leaf| !kept.by_id.contains_key(leaf)) {
-            kept.patch.leaf = None;
-        }
-        kept.next_seq = self.next_seq;
-        kept.next_turn = self.next_turn;
-        *self = kept;
     }
 
     /// The node's own id for an id that may be an alias; `None` where neither is known here.

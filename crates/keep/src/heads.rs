@@ -20,11 +20,9 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// The store's.
     pub async fn head(&self, context: &str) -> Result<Option<NodeInfo>, KeepError> {
-        self.at_head(context, |tree, node| {
-            Ok(tree.get(node).map(|placed| info(tree, placed)))
-        })
-        .await
-        .map(Option::flatten)
+        self.at_head(context, |tree, node| Ok(tree.get(node).map(|placed| info(tree, placed))))
+            .await
+            .map(Option::flatten)
     }
 
     /// Points a head at a node (or at what an alias stands for), making the head if it is new.
@@ -219,9 +217,8 @@ impl<S: Store> Keep<S> {
     ) -> Result<Option<T>, KeepError> {
         for _ in 0..2 {
             let Some(transcript) = self.context_transcript(context).await? else { return Ok(None) };
-            let answer = self.read(&transcript, |log| {
-                log.tree.heads().get(context).map(|node| look(&log.tree, node)).transpose()
-            });
+            let answer = self
+                .read(&transcript, |log| log.tree.heads().get(context).map(|node| look(&log.tree, node)).transpose());
             if let Some(answer) = answer.await?.flatten() {
                 return Ok(Some(answer));
             }

@@ -154,9 +154,7 @@ impl<S: Store> Keep<S> {
             Request::Rename { transcript, title } => self.rename(&transcript, title).await.map(|()| Response::Done),
             Request::Choose { leaf } => self.choose(&leaf).await.map(|()| Response::Done),
             Request::DeleteBranch { node } => self.delete_branch(&node).await.map(Response::Number),
-            Request::DeleteTranscript { transcript } => {
-                self.delete_transcript(&transcript).await.map(Response::Number)
-            }
+            Request::DeleteTranscript { transcript } => self.delete_transcript(&transcript).await.map(Response::Number),
             Request::DeleteAll => self.delete_all().await.map(|()| Response::Done),
             Request::Stats => self.stats().await.map(Response::Stats),
         }
@@ -227,7 +225,9 @@ impl<S: Store> Keep<S> {
         let mut cache = self.inner.cache.borrow_mut();
         let mut total: usize = cache.values().map(|slot| slot.bytes.get()).sum();
         while total > self.inner.options.cache_bytes && cache.len() > 1 {
-            let idle = cache.iter().filter(|(_, slot)| Rc::strong_count(slot) == 1 && slot.used.get() < self.inner.clock.get());
+            let idle = cache
+                .iter()
+                .filter(|(_, slot)| Rc::strong_count(slot) == 1 && slot.used.get() < self.inner.clock.get());
             let Some(oldest) = idle.min_by_key(|(_, slot)| slot.used.get()).map(|(id, _)| id.clone()) else { break };
             total -= cache.remove(&oldest).map_or(0, |slot| slot.bytes.get());
         }

@@ -6,6 +6,7 @@
 //! | `p/<transcript>/<generation>/<first seq>` | a page: consecutive log entries, one JSON line each |
 //! | `i/<id>` | the transcript of a node or alias whose id does not name it |
 //! | `h/<context>` | the transcript in which a head points |
+//! | `m/imported` | when the last import ended, in milliseconds since 1970 |
 //!
 //! The generation is random for each making of a transcript, so that a writer who still holds a deleted and newly imported
 //! one cannot write into it: the first page of his generation is a condition of his commit.
@@ -16,7 +17,10 @@ use threadkeep_core::{MessageId, TranscriptId};
 use threadkeep_store::Scan;
 
 /// The prefixes of everything that the engine writes.
-pub const ALL: [&str; 4] = ["t/", "p/", "i/", "h/"];
+pub const ALL: [&str; 5] = ["t/", "p/", "i/", "h/", "m/"];
+
+/// Written strictly when an import ends, which makes the relaxed commits before it durable.
+pub const IMPORTED: &str = "m/imported";
 
 pub fn record(transcript: &TranscriptId) -> String {
     format!("t/{}", escape(transcript.as_str()))

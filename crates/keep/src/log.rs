@@ -59,7 +59,14 @@ pub struct Log {
 impl Log {
     /// A log that is not stored yet.
     pub fn new(id: TranscriptId, generation: String) -> Self {
-        Self { tree: Transcript::new(id), generation, digest: String::new(), tail: Vec::new(), last_page: 0, rewritten: false }
+        Self {
+            tree: Transcript::new(id),
+            generation,
+            digest: String::new(),
+            tail: Vec::new(),
+            last_page: 0,
+            rewritten: false,
+        }
     }
 
     /// Reads a transcript; `None` where there is none. Damage is kept in the tree, never passed over in silence.
@@ -143,6 +150,12 @@ impl Log {
             self.note_page(seq, &lines);
         }
         Ok(self)
+    }
+
+    /// The same log with nothing to fold: for a commit that rewrites pages itself.
+    pub fn without_tail(mut self) -> Self {
+        self.tail.clear();
+        self
     }
 
     fn must_fold(&self) -> bool {

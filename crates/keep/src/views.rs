@@ -80,7 +80,8 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `missing-transcript`; the store's.
     pub async fn tree(&self, transcript: &TranscriptId) -> Result<Vec<TreeNode>, KeepError> {
-        let nodes = self.read(transcript, |log| Ok(log.tree.nodes().map(|placed| tree_node(&log.tree, placed)).collect()));
+        let nodes =
+            self.read(transcript, |log| Ok(log.tree.nodes().map(|placed| tree_node(&log.tree, placed)).collect()));
         nodes.await?.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))
     }
 
