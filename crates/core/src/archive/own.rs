@@ -307,14 +307,7 @@ impl Known {
                 }
                 self.aliases.insert(id.clone(), node.clone());
             }
-            Entry::Removed { nodes } => {
-                for id in nodes {
-                    self.nodes.remove(id);
-                    self.aliases.remove(id);
-                }
-                self.aliases.retain(|_, node| self.nodes.contains_key(node));
-            }
-            Entry::Info(_) | Entry::Gone => {}
+            Entry::Head { .. } | Entry::Info(_) | Entry::Removed { .. } | Entry::Gone => {}
         }
         Ok(())
     }
