@@ -3,11 +3,11 @@
 const WORDS = "the store keeps what was said and gives it back in the order in which it was written however long ago that may have been while another tab reads the same tree of replies and a third one closes without a word".split(" ");
 
 // Deterministic, so that every run stores the same.
-function generator(seed) {
+export function generator(seed) {
   let state = seed;
   return (limit) => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state % limit;
+    return Math.floor((state / 2 ** 32) * limit);
   };
 }
 

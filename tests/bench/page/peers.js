@@ -61,14 +61,15 @@ const decoder = new TextDecoder();
 const bytes = (value) => encoder.encode(JSON.stringify(value));
 const parse = (value) => JSON.parse(decoder.decode(value));
 
-// The same keys, records and durability as ours, with no abstraction between, and no conditions.
+// The same keys, records and durability as ours, with no abstraction between. Without `guarded` it writes over whatever
+// another tab may have written; with it, it keeps the conditions that ours keeps.
 export class RawStore {
-  static open(name, entries, durability) {
+  static open(name, entries, durability, guarded) {
     return new Promise((resolve, reject) => {
       const request = indexedDB.open(name, 1);
       request.onupgradeneeded = () => request.result.createObjectStore("records");
       request.onerror = () => reject(request.error);
-      request.onsuccess = () => resolve(Object.assign(new RawStore(), { database: request.result, entries, durability }));
+      request.onsuccess = () => resolve(Object.assign(new RawStore(), { database: request.result, entries, durability, guarded }));
     });
   }
   append(conversation, first, count) {
@@ -87,7 +88,12 @@ export class RawStore {
     return new Promise((resolve, reject) => {
       const transaction = this.database.transaction("records", "readwrite", { durability: this.durability });
       const store = transaction.objectStore("records");
-      store.put(page, `p/${conversation}/1/${first.toString(16).padStart(16, "0")}`);
+      const key = `p/${conversation}/1/${first.toString(16).padStart(16, "0")}`;
+      if (this.guarded && first > 0) {
+        store.getKey(firstPage).onsuccess = ({ target }) => target.result === undefined && transaction.abort();
+      }
+      if (this.guarded) store.add(page, key);
+      else store.put(page, key);
       store.put(info, `t/${conversation}`);
       transaction.oncomplete = () => resolve();
       transaction.onabort = () => reject(transaction.error);

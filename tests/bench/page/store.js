@@ -2,7 +2,7 @@
 // messages, and returns the raw figures. The script outside makes the medians and the verdicts.
 
 import init, { OurStore } from "/module/threadkeep_tests.js";
-import { entries } from "./messages.js";
+import { entries, generator } from "./messages.js";
 import { DexieStore, IndexedDexieStore, RawStore } from "./peers.js";
 
 const MESSAGES = entries(1000);
@@ -14,6 +14,7 @@ function contenders(names) {
     ours: (name) => OurStore.open(name, JSON.stringify(MESSAGES), false),
     "ours-relaxed": (name) => OurStore.open(name, JSON.stringify(MESSAGES), true),
     raw: (name) => RawStore.open(name, MESSAGES, "strict"),
+    "raw-guarded": (name) => RawStore.open(name, MESSAGES, "strict", true),
     "raw-relaxed": (name) => RawStore.open(name, MESSAGES, "relaxed"),
     dexie: (name) => DexieStore.open(name, MESSAGES, "strict"),
     // Dexie's default: what the browser does when nothing is asked, which in Chromium is relaxed.
@@ -24,15 +25,20 @@ function contenders(names) {
 }
 
 // Runs `work(store, round)` for every contender in every round; milliseconds by contender. Rounds are short, so that a
-// machine that is busy for a while is busy for all; the first ones warm up.
+// machine that is busy for a while is busy for all, and their order is shuffled: all databases of an origin share one log,
+// and who comes after a heavy writer waits for what that one has left behind. The first rounds warm up.
 const WARM = 3;
 async function rounds(measurement, names, count, work) {
   const stores = [];
   for (const [name, open] of contenders(names)) stores.push([name, await open(`${measurement}-${name}`)]);
   const times = Object.fromEntries(names.map((name) => [name, []]));
+  const next = generator(11);
   for (let round = 0; round < count + WARM; round += 1) {
-    const turn = round % stores.length;
-    for (const [name, store] of [...stores.slice(turn), ...stores.slice(0, turn)]) {
+    for (let left = stores.length; left > 1; left -= 1) {
+      const pick = next(left);
+      [stores[left - 1], stores[pick]] = [stores[pick], stores[left - 1]];
+    }
+    for (const [name, store] of stores) {
       const start = performance.now();
       await work(store, round);
       const time = performance.now() - start;
