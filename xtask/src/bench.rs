@@ -10,13 +10,14 @@ use crate::pack;
 use crate::page;
 use crate::paths::Paths;
 use crate::run::{cargo, listen};
+use crate::serve;
 use crate::setup;
 use crate::table;
 
 /// What must be there before a measurement runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
-    /// The built page, named by `THREADKEEP_SITE`.
+    /// The built page: its folder `THREADKEEP_SITE`, its address `THREADKEEP_URL`.
     Page,
     /// The packed npm package: `THREADKEEP_TARBALL`, its wasm in `THREADKEEP_WASM`.
     Npm,
@@ -28,9 +29,9 @@ enum Need {
 enum Program {
     /// A Node script, by its path in the checkout.
     Node(&'static str),
-    /// A benchmark of a package: `cargo bench -p package --bench name`.
+    /// An example of a package: `cargo run --release -p package --example name`.
     #[allow(dead_code, reason = "the first native benchmark is still to come")]
-    Cargo { package: &'static str, bench: &'static str },
+    Cargo { package: &'static str, example: &'static str },
 }
 
 /// One measurement.
@@ -87,7 +88,8 @@ fn provide(paths: &Paths, need: Need) -> Result<Vec<(&'static str, std::ffi::OsS
     Ok(match need {
         Need::Page => {
             page::build(paths)?;
-            vec![("THREADKEEP_SITE", paths.site().into())]
+            let address = serve::in_background(&paths.site())?;
+            vec![("THREADKEEP_SITE", paths.site().into()), ("THREADKEEP_URL", address.into())]
         }
         Need::Npm => {
             let packed = pack::build(paths)?;
@@ -107,9 +109,9 @@ fn command(paths: &Paths, bench: &Bench) -> Command {
             node.arg(script);
             node
         }
-        Program::Cargo { package, bench } => {
+        Program::Cargo { package, example } => {
             let mut cargo = cargo();
-            cargo.args(["bench", "-p", package, "--bench", bench]);
+            cargo.args(["run", "--release", "-p", package, "--example", example]);
             cargo
         }
     };

@@ -4,6 +4,7 @@
 
 mod bench;
 mod cli;
+mod folder;
 mod html;
 mod mime;
 mod pack;

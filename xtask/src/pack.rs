@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::folder::{Scratch, copy_all, walk};
 use crate::paths::Paths;
 use crate::run::{npm, quiet, show};
 use crate::setup;
-use crate::size::{self, NPM_LIMIT, Sizes};
+use crate::size::{NPM_LIMIT, Sizes};
 use crate::wasm::{self, Module, Tools};
 
 const MODULE: Module<'static> =
@@ -42,24 +43,17 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
     let out = wasm::finish(paths, &tools, &MODULE)?;
 
     let folder = package.join("wasm");
-    fs::create_dir_all(&folder)?;
-    for old in size::walk(&folder)? {
-        fs::remove_file(old)?;
-    }
-    for file in size::walk(&out)? {
-        let name = file.file_name().context("a file without a name")?;
-        fs::copy(&file, folder.join(name))?;
-    }
+    let scratch = Scratch::for_place(&folder)?;
+    copy_all(&out, scratch.path())?;
+    scratch.put()?;
     show(npm(&package).args(["run", "build"]))?;
 
-    let tarballs = paths.tarballs();
-    if tarballs.exists() {
-        fs::remove_dir_all(&tarballs)?;
-    }
-    fs::create_dir_all(&tarballs)?;
-    quiet(npm(&package).args(["pack", "--silent", "--pack-destination"]).arg(&tarballs))?;
-    let mut made = size::walk(&tarballs)?;
-    let (Some(tarball), true) = (made.pop(), made.is_empty()) else { bail!("`npm pack` did not make one tarball") };
+    let scratch = Scratch::for_place(&paths.tarballs())?;
+    quiet(npm(&package).args(["pack", "--silent", "--pack-destination"]).arg(scratch.path()))?;
+    let made = walk(scratch.path())?;
+    let [tarball] = made.as_slice() else { bail!("`npm pack` made {} files instead of one tarball", made.len()) };
+    let tarball = paths.tarballs().join(tarball.file_name().context("a tarball without a name")?);
+    scratch.put()?;
 
     let is_wasm = |path: &std::path::Path| path.extension().is_some_and(|ending| ending == "wasm");
     let sizes = Sizes::of_folder("the npm package's wasm", NPM_LIMIT, &folder, is_wasm)?;

@@ -2,14 +2,14 @@
 //! lies in `web/public/`, in `target/site/`. Any static server can carry that folder as it is.
 
 use std::fs;
-use std::path::Path;
 use std::thread;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 
+use crate::folder::{Scratch, copy_all};
 use crate::html::without_trunk_links;
 use crate::paths::Paths;
-use crate::size::{self, PAGE_LIMIT, Sizes};
+use crate::size::{PAGE_LIMIT, Sizes};
 use crate::wasm::{self, Module, Tools};
 
 const MODULES: [Module<'static>; 2] = [
@@ -39,37 +39,16 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
             .map(|thread| thread.join().unwrap_or_else(|_| bail!("a build thread panicked")))
     });
 
-    let site = paths.site();
-    if site.exists() {
-        fs::remove_dir_all(&site).with_context(|| format!("cannot clear {}", site.display()))?;
-    }
-    fs::create_dir_all(&site)?;
-    copy_all(&app?, &site)?;
-    copy_all(&worker?, &site)?;
-    copy_all(&paths.root.join("web").join("public"), &site)?;
+    let scratch = Scratch::for_place(&paths.site())?;
+    let site = scratch.path();
+    copy_all(&app?, site)?;
+    copy_all(&worker?, site)?;
+    copy_all(&paths.root.join("web").join("public"), site)?;
     let page = fs::read_to_string(paths.root.join("index.html"))?;
     fs::write(site.join("index.html"), without_trunk_links(&page))?;
 
-    let sizes = Sizes::of_folder("the page", PAGE_LIMIT, &site, |_| true)?;
+    let sizes = Sizes::of_folder("the page", PAGE_LIMIT, site, |_| true)?;
+    scratch.put()?;
     println!("{}", sizes.table());
     Ok(sizes)
-}
-
-/// Copies the files below `from`, with their folders, into `to`. Two files that claim one place are an error.
-fn copy_all(from: &Path, to: &Path) -> Result<()> {
-    if !from.is_dir() {
-        return Ok(());
-    }
-    for file in size::walk(from)? {
-        let Ok(name) = file.strip_prefix(from) else { continue };
-        let target = to.join(name);
-        if target.exists() {
-            bail!("{} is there twice: {} would overwrite it", target.display(), file.display());
-        }
-        if let Some(folder) = target.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        fs::copy(&file, &target).with_context(|| format!("cannot copy {}", file.display()))?;
-    }
-    Ok(())
 }

@@ -40,6 +40,22 @@ pub(crate) fn run(paths: &Paths, port: u16) -> Result<()> {
     serve(listener, &paths.site())
 }
 
+/// Serves a built page beside whatever else this process does, until it ends; returns the page's address.
+///
+/// # Errors
+/// No port is free.
+pub(crate) fn in_background(site: &Path) -> Result<String> {
+    let listener = free_port(0)?;
+    let address = format!("http://{}/", listener.local_addr()?);
+    let site = site.to_owned();
+    thread::spawn(move || {
+        if let Err(error) = serve(listener, &site) {
+            eprintln!("the server of the page ended: {error:#}");
+        }
+    });
+    Ok(address)
+}
+
 /// The first free port from `wanted` upwards, held open. Port 0 is any that is free.
 fn free_port(wanted: u16) -> Result<TcpListener> {
     let last = wanted.saturating_add(TRIES);
@@ -137,19 +153,21 @@ mod tests {
     use std::net::TcpStream;
 
     use super::*;
+    use crate::folder::TestFolder;
 
-    fn site(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("threadkeep-xtask-{name}-{}", std::process::id()));
-        fs::create_dir_all(folder.join("site/sub")).unwrap();
-        fs::write(folder.join("secret.txt"), "secret").unwrap();
-        fs::write(folder.join("site/index.html"), "<p>page").unwrap();
-        fs::write(folder.join("site/a b.wasm"), "wasm").unwrap();
-        folder.join("site")
+    fn site(name: &str) -> (TestFolder, PathBuf) {
+        let folder = TestFolder::new(name);
+        let site = folder.0.join("site");
+        fs::create_dir_all(site.join("sub")).unwrap();
+        fs::write(folder.0.join("secret.txt"), "secret").unwrap();
+        fs::write(site.join("index.html"), "<p>page").unwrap();
+        fs::write(site.join("a b.wasm"), "wasm").unwrap();
+        (folder, site)
     }
 
     #[test]
     fn only_files_of_the_site_are_found() {
-        let site = site("place");
+        let (_folder, site) = site("place");
         assert_eq!(place(&site, "/"), Some(site.join("index.html")));
         assert_eq!(place(&site, "/?thread=1#x"), Some(site.join("index.html")));
         assert_eq!(place(&site, "/a%20b.wasm?v=2"), Some(site.join("a b.wasm")));
@@ -181,7 +199,7 @@ mod tests {
 
     #[test]
     fn an_answer_has_the_headers_that_the_page_needs() {
-        let site = site("answer");
+        let (_folder, site) = site("answer");
         let listener = free_port(0).unwrap();
         let address = listener.local_addr().unwrap();
         thread::spawn(move || serve(listener, &site));

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use flate2::{Compression, write::GzEncoder};
 
+use crate::folder::walk;
 use crate::table;
 
 /// The most that the whole release page may weigh, gzipped.
@@ -83,25 +84,6 @@ impl Sizes {
         }
         Ok(())
     }
-}
-
-/// Every file below `folder`, in order of path.
-///
-/// # Errors
-/// A folder that cannot be read.
-pub(crate) fn walk(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    for entry in entries {
-        let path = entry?.path();
-        if path.is_dir() {
-            files.extend(walk(&path)?);
-        } else {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 fn kilobytes(bytes: u64) -> String {

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
+use crate::folder::Scratch;
 use crate::paths::Paths;
 use crate::run::{cargo, human, quiet, show};
 use crate::setup::{self, Bindgen};
@@ -22,6 +23,10 @@ const FEATURES: &[&str] = &[
     "--enable-reference-types",
     "--enable-sign-ext",
 ];
+
+/// What an outcome was made from, kept beside it.
+const MADE_FROM: &str = "made-from.wasm";
+const MADE_HOW: &str = "made-how.txt";
 
 /// The tools of this way, ready to run.
 pub(crate) struct Tools {
@@ -87,32 +92,30 @@ pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<Pa
     let bytes = fs::read(&compiled).with_context(|| format!("cargo made no {}", paths.short(&compiled)))?;
     let folder = paths.work().join(module.artefact);
     let out = folder.join("out");
-    let made_from = folder.join("made-from.wasm");
-    let made_how = folder.join("made-how.txt");
     let how = format!("{} {} {} {}", tools.bindgen.version, module.out_name, module.level, FEATURES.join(" "));
     let same = |path: &Path, wanted: &[u8]| fs::read(path).is_ok_and(|found| found == wanted);
-    if same(&made_from, &bytes) && same(&made_how, how.as_bytes()) {
+    if same(&folder.join(MADE_FROM), &bytes) && same(&folder.join(MADE_HOW), how.as_bytes()) {
         return Ok(out);
     }
-    fs::remove_dir_all(&folder).ok();
-    fs::create_dir_all(&out)?;
-
+    let scratch = Scratch::for_place(&folder)?;
+    let bound = scratch.path().join("out");
     let mut bind = Command::new(&tools.bindgen.cli);
-    bind.args(["--target", "web", "--out-name", module.out_name, "--out-dir"]).arg(&out);
+    bind.args(["--target", "web", "--out-name", module.out_name, "--out-dir"]).arg(&bound);
     if !module.typescript {
         bind.arg("--no-typescript");
     }
     quiet(bind.arg(&compiled))?;
 
-    let bound = out.join(format!("{}_bg.wasm", module.out_name));
-    let optimised = folder.join("optimised.wasm");
+    let wasm = bound.join(format!("{}_bg.wasm", module.out_name));
+    let optimised = scratch.path().join("optimised.wasm");
     let mut optimise = Command::new(&tools.wasm_opt);
-    optimise.arg(module.level).args(FEATURES).arg(&bound).arg("-o").arg(&optimised);
+    optimise.arg(module.level).args(FEATURES).arg(&wasm).arg("-o").arg(&optimised);
     quiet(&mut optimise)?;
-    fs::rename(&optimised, &bound)?;
+    fs::rename(&optimised, &wasm)?;
 
-    fs::write(made_from, bytes)?;
-    fs::write(made_how, how)?;
+    fs::write(scratch.path().join(MADE_FROM), bytes)?;
+    fs::write(scratch.path().join(MADE_HOW), how)?;
+    scratch.put()?;
     eprintln!("{}: bound and optimised in {}", module.out_name, human(start.elapsed()));
     Ok(out)
 }

@@ -57,17 +57,28 @@ fn is_fresh(folder: &Path) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::TestFolder;
+
+    /// A lock file that names one registry's host would send everybody there.
+    #[test]
+    fn lock_files_name_no_registry() {
+        let paths = Paths::find().unwrap();
+        for folder in [paths.npm(), paths.e2e(), paths.bench(), paths.root.join("xtask/tools")] {
+            let Ok(lock) = fs::read_to_string(folder.join("package-lock.json")) else { continue };
+            assert!(!lock.contains("\"resolved\""), "{} names a registry", folder.display());
+        }
+    }
 
     #[test]
     fn packages_are_stale_when_the_lock_changes() {
-        let folder = std::env::temp_dir().join(format!("threadkeep-xtask-node-{}", std::process::id()));
+        let test = TestFolder::new("node");
+        let folder = &test.0;
         fs::create_dir_all(folder.join("node_modules")).unwrap();
         fs::write(folder.join("package-lock.json"), "1").unwrap();
-        assert!(!is_fresh(&folder).unwrap());
+        assert!(!is_fresh(folder).unwrap());
         fs::write(folder.join("node_modules").join(MARK), "1").unwrap();
-        assert!(is_fresh(&folder).unwrap());
+        assert!(is_fresh(folder).unwrap());
         fs::write(folder.join("package-lock.json"), "2").unwrap();
-        assert!(!is_fresh(&folder).unwrap());
-        fs::remove_dir_all(folder).unwrap();
+        assert!(!is_fresh(folder).unwrap());
     }
 }
