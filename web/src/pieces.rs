@@ -1,8 +1,10 @@
 //! A message as the page shows it: text, cards for tool calls and results, reasoning, errors, summaries, attachments.
 //! Stored messages in, [`Piece`]s out; how they look is the page's business.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
-use threadkeep_core::{Content, Kind, Message, Role, depth};
+use threadkeep_core::{Content, Kind, Message, Part, Role, depth};
 
 use crate::format;
 use crate::markdown::{safe_link, safe_picture};
@@ -51,6 +53,8 @@ pub enum CardKind {
     Instructions,
     /// A summary of earlier messages.
     Summary,
+    /// The text of a file that came with the message.
+    File,
 }
 
 impl CardKind {
@@ -63,6 +67,7 @@ impl CardKind {
             Self::Reasoning => "reasoning",
             Self::Instructions => "instructions",
             Self::Summary => "summary",
+            Self::File => "file",
         }
     }
 
@@ -75,6 +80,7 @@ impl CardKind {
             Self::Reasoning => "Reasoning",
             Self::Instructions => "Instructions",
             Self::Summary => "Summary of earlier messages",
+            Self::File => "Attached file",
         }
     }
 }
@@ -123,7 +129,8 @@ pub fn pieces(message: &Message, before: &[Message]) -> Vec<Piece> {
     if let Some(thought) = message.reasoning.as_deref().filter(|thought| !thought.trim().is_empty()) {
         pieces.push(Piece::Card(Card::new(CardKind::Reasoning, "", clean(thought))));
     }
-    let text = clean(depth::parse(&message.text()).1);
+    let said = said(message);
+    let text = clean(depth::parse(&said).1);
     match (&message.kind, &message.role) {
         (Kind::Summary { .. }, _) => pieces.push(Piece::Card(Card::new(CardKind::Summary, "", text))),
         (_, Role::System | Role::Developer) if !text.trim().is_empty() => {
@@ -141,10 +148,20 @@ pub fn pieces(message: &Message, before: &[Message]) -> Vec<Piece> {
         _ => {}
     }
     if let Content::Parts(parts) = &message.content {
-        pieces.extend(parts.iter().filter(|part| part.as_text().is_none()).map(|part| attachment(&part.0)));
+        for part in parts {
+            let inner = part.0.get("attachment").and_then(Value::as_object);
+            match (part.as_text(), inner) {
+                (None, inner) => pieces.push(attachment(inner.unwrap_or(&part.0))),
+                (Some(text), Some(file)) => {
+                    pieces.push(Piece::Card(Card::new(CardKind::File, file_name(file), text.to_owned())));
+                }
+                (Some(_), None) => {}
+            }
+        }
     }
-    if let Some(Value::Array(more)) = message.extra.get("attachments") {
-        pieces.extend(more.iter().filter_map(Value::as_object).map(attachment));
+    let named = ["/attachments", "/chatgpt/metadata/attachments"];
+    for list in named.iter().filter_map(|place| extra(message, place)?.as_array()) {
+        pieces.extend(list.iter().filter_map(Value::as_object).map(attachment));
     }
     for call in &message.tool_calls {
         pieces.push(Piece::Card(Card::new(CardKind::Call, call.name(), call.arguments().to_owned())));
@@ -153,6 +170,30 @@ pub fn pieces(message: &Message, before: &[Message]) -> Vec<Piece> {
         pieces.push(Piece::Error { code: code.clone(), reason: reason.clone() });
     }
     pieces
+}
+
+/// The text of a message without that of the files that came with it.
+fn said(message: &Message) -> Cow<'_, str> {
+    match &message.content {
+        Content::Parts(parts) if parts.iter().any(|part| part.0.contains_key("attachment")) => {
+            let own = parts.iter().filter(|part| !part.0.contains_key("attachment"));
+            own.filter_map(Part::as_text).collect::<Vec<_>>().join("\n").into()
+        }
+        _ => message.text(),
+    }
+}
+
+/// A value among the fields that the message only carries, by its path.
+fn extra<'a>(message: &'a Message, path: &str) -> Option<&'a Value> {
+    let mut names = path.split('/').filter(|name| !name.is_empty());
+    let first = message.extra.get(names.next()?)?;
+    names.try_fold(first, |value, name| value.get(name))
+}
+
+fn file_name(file: &serde_json::Map<String, Value>) -> &str {
+    let names = ["file_name", "filename", "name", "title", "asset_pointer", "file_id", "id"];
+    let texts = names.into_iter().filter_map(|name| file.get(name)?.as_str());
+    texts.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
 }
 
 /// The text that copying a message gives: what was said, and calls and results as they stand.
@@ -198,8 +239,7 @@ fn attachment(part: &serde_json::Map<String, Value>) -> Piece {
             letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
         }
     };
-    let names = ["file_name", "filename", "name", "title", "asset_pointer", "file_id", "id"];
-    let detail = names.into_iter().map(text).find(|name| !name.is_empty()).unwrap_or_default();
+    let detail = file_name(part);
     let detail = if detail.is_empty() { inner("file", "filename") } else { detail.to_owned() };
     let shown = picture.is_some();
     Piece::Attachment { label, detail, url: picture.or_else(|| safe_link(&url)), picture: shown }
@@ -347,6 +387,26 @@ mod tests {
                 (false, None)
             ]
         );
+    }
+
+    #[test]
+    fn attached_files_stand_apart_from_what_is_said() {
+        let found = of(json!({"role": "user", "content": [
+            {"type": "text", "text": "read this"},
+            {"type": "text", "text": "a.txt:\n\nlong", "attachment": {"file_name": "a.txt"}},
+            {"type": "attachment", "attachment": {"file_name": "b.pdf"}}],
+            "chatgpt": {"metadata": {"attachments": [{"id": "file-1", "name": "c.csv"}]}}}));
+        assert_eq!(found[0], Piece::Plain("read this".into()));
+        assert_eq!((card(&found[1]).kind, card(&found[1]).name.as_str()), (CardKind::File, "a.txt"));
+        let names: Vec<&str> = found[2..]
+            .iter()
+            .map(
+                |piece| {
+                    if let Piece::Attachment { detail, .. } = piece { detail.as_str() } else { panic!("{piece:?}") }
+                },
+            )
+            .collect();
+        assert_eq!(names, ["b.pdf", "c.csv"]);
     }
 
     #[test]

@@ -70,11 +70,14 @@ pub fn article(parts: &Parts<'_>) -> Element {
     for (message, said) in node.messages.iter().enumerate() {
         let speaker = said.role.as_str();
         if message > 0 && speaker != node.messages[message - 1].role.as_str() && !is_card_role(speaker) {
-            let _ = body.append_child(&el("p").class(&format!("who also role-{}", known(speaker))).text(pieces::role_label(speaker)));
+            let _ = body.append_child(
+                &el("p").class(&format!("who also role-{}", known(speaker))).text(pieces::role_label(speaker)),
+            );
         }
         for (piece, found) in pieces::pieces(said, &node.messages[..message]).iter().enumerate() {
             let place = (row.id.clone(), message, piece);
-            let _ = body.append_child(&piece_element(found, &place, said.role.counts() && speaker == "user", parts.opened));
+            let _ =
+                body.append_child(&piece_element(found, &place, said.role.counts() && speaker == "user", parts.opened));
         }
     }
     if body.child_element_count() == 0 {
@@ -183,7 +186,11 @@ fn piece_element(piece: &Piece, place: &Place, breaks: bool, opened: &Opened) ->
         Piece::Error { code, reason } => {
             let head = el("p").class("error-head").child(sign("warning"));
             let head = head.child(el("strong").text("The model failed here")).child(el("code").text(code));
-            el("div").class("error-card").attr("role", "note").child(head).child(el("p").attr("dir", "auto").text(reason))
+            el("div")
+                .class("error-card")
+                .attr("role", "note")
+                .child(head)
+                .child(el("p").attr("dir", "auto").text(reason))
         }
         Piece::Attachment { label, detail, url, picture } => match url {
             Some(url) if *picture => {
@@ -214,6 +221,7 @@ fn card_element(card: &Card, place: &Place, open: bool) -> Element {
         CardKind::Failure => "warning",
         CardKind::Reasoning => "thought",
         CardKind::Instructions | CardKind::Summary => "rules",
+        CardKind::File => "clip",
     };
     let line = el("summary").child(sign(shape)).child(el("span").class("card-kind").text(card.kind.label()));
     let line = if card.name.is_empty() { line } else { line.child(el("code").class("card-name").text(&card.name)) };

@@ -166,7 +166,9 @@ impl Canvas {
         if let Some(old) = self.state.borrow_mut().take() {
             if old.outline.transcript.id == outline.transcript.id {
                 // Runs keep their place as long as the way to them is the same.
-                let same = |at: &usize| old.outline.rows.get(*at).map(|row| &row.id) == outline.rows.get(*at).map(|row| &row.id);
+                let same = |at: &usize| {
+                    old.outline.rows.get(*at).map(|row| &row.id) == outline.rows.get(*at).map(|row| &row.id)
+                };
                 unfolded = old.unfolded.into_iter().filter(same).collect();
                 opened = old.opened;
                 match start {
@@ -201,8 +203,13 @@ impl Canvas {
             version,
         };
         if let Anchor::Row(row, _) = anchor {
+            if row > 0 && row >= state.outline.rows.len() {
+                state.anchor = Anchor::End;
+            }
             unfold_for(&mut state, row);
         }
+        // What is hidden cannot be measured; the page shows the scroller a moment later than it says so.
+        let _ = self.scroller.class_list().remove_1("gone");
         self.lay_out(&mut state);
         *self.state.borrow_mut() = Some(state);
         self.update();
@@ -343,7 +350,8 @@ impl Canvas {
 
     fn measure(&self, state: &mut State) -> bool {
         let found = state.built.iter().map(|(at, built)| (*at, built.element.get_bounding_client_rect().height()));
-        let found: Vec<(usize, f64)> = found.collect();
+        // Nothing is that low: it is not on the screen at all, and says nothing.
+        let found: Vec<(usize, f64)> = found.filter(|(_, height)| *height >= 1.0).collect();
         state.heights.measure(found)
     }
 
@@ -445,7 +453,9 @@ impl Canvas {
                     // Scrolled beyond what is built: the block at this place becomes the anchor.
                     let block = state.heights.at(now);
                     let item = state.blocks.get(block).map_or(0, |block| block.items.start);
-                    if let Some(Item::Row { row, .. }) = state.items[item..].iter().find(|item| matches!(item, Item::Row { .. })) {
+                    if let Some(Item::Row { row, .. }) =
+                        state.items[item..].iter().find(|item| matches!(item, Item::Row { .. }))
+                    {
                         state.anchor = Anchor::Row(*row, state.heights.top(block) - now);
                     }
                 }
@@ -469,14 +479,13 @@ impl Canvas {
     }
 
     fn resized(&self) {
-        let moved = {
-            let Ok(mut held) = self.state.try_borrow_mut() else { return };
-            let Some(state) = held.as_mut() else { return };
-            self.measure(state)
-        };
-        if moved {
-            self.update();
-        }
+        // Not at once: what is built in here would be observed in here.
+        let canvas = self.clone();
+        leptos::prelude::request_animation_frame(move || {
+            if canvas.scroller.client_height() > 0 {
+                canvas.update();
+            }
+        });
     }
 
     /// Brings a row to the top, or to the end of the branch, and gives it the focus if asked.
@@ -530,7 +539,8 @@ impl Canvas {
         let next = {
             let held = self.state.borrow();
             let Some(state) = held.as_ref() else { return };
-            let rows = state.items.iter().filter_map(|item| if let Item::Row { row, .. } = item { Some(*row) } else { None });
+            let rows =
+                state.items.iter().filter_map(|item| if let Item::Row { row, .. } = item { Some(*row) } else { None });
             match (from, forward) {
                 (None, _) => visible,
                 (Some(from), true) => rows.into_iter().find(|row| *row > from),
@@ -574,7 +584,8 @@ impl Canvas {
         let row = row.and_then(|element| element.get_attribute("data-row")?.parse::<usize>().ok());
         match action.as_str() {
             "code" => {
-                let code = button.closest(".code").ok().flatten().and_then(|code| code.query_selector("pre").ok().flatten());
+                let code =
+                    button.closest(".code").ok().flatten().and_then(|code| code.query_selector("pre").ok().flatten());
                 self.copy(code.and_then(|code| code.text_content()).unwrap_or_default(), button);
             }
             "copy" => {
@@ -665,12 +676,18 @@ impl Canvas {
         let number = |name: &str| details.get_attribute(name).and_then(|text| text.parse::<usize>().ok());
         let article = details.closest("[data-row]").ok().flatten();
         let row = article.and_then(|element| element.get_attribute("data-row")?.parse::<usize>().ok());
-        let (Some(row), Some(message), Some(piece)) = (row, number("data-message"), number("data-piece")) else { return };
+        let (Some(row), Some(message), Some(piece)) = (row, number("data-message"), number("data-piece")) else {
+            return;
+        };
         let Some(node) = self.node(row) else { return };
         let open = details.has_attribute("open");
         if let Some(state) = self.state.borrow_mut().as_mut() {
             let place = (node.id.clone(), message, piece);
-            if open { state.opened.cards.insert(place) } else { state.opened.cards.remove(&place) };
+            if open {
+                state.opened.cards.insert(place)
+            } else {
+                state.opened.cards.remove(&place)
+            };
         }
         if open
             && let Some(said) = node.messages.get(message)
@@ -678,6 +695,7 @@ impl Canvas {
         {
             article::fill_card(&details, card);
         }
+        self.update();
     }
 }
 

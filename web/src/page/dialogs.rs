@@ -197,10 +197,11 @@ fn DeleteBranch(transcript: TranscriptId, node: MessageId) -> impl IntoView {
         } else {
             (Request::DeleteBranch { node: node.clone() }, false)
         };
-        let transcript = transcript.clone();
         delete(page, request, busy, move |messages| {
             page.notices.say("Deleted", &format::plural(messages, "message"));
-            page.nav.go(if whole { Route::default() } else { Route::thread(transcript.clone()) });
+            if whole {
+                page.nav.go(Route::default());
+            }
         });
     });
     view! {
@@ -289,7 +290,14 @@ fn Storage() -> impl IntoView {
             [
                 ("Threads", format::count(stats.transcripts.into())),
                 ("Messages", format::count(stats.messages)),
-                ("In memory", format!("{}, {}", format::plural(stats.cached_transcripts.into(), "thread"), format::bytes(stats.cached_bytes))),
+                (
+                    "In memory",
+                    format!(
+                        "{}, {}",
+                        format::plural(stats.cached_transcripts.into(), "thread"),
+                        format::bytes(stats.cached_bytes)
+                    ),
+                ),
             ]
             .map(|(name, value)| view! { <div><dt>{name}</dt><dd>{value}</dd></div> })
             .collect_view()
@@ -297,7 +305,9 @@ fn Storage() -> impl IntoView {
     };
     let memory = move || matches!(page.engine.state.get(), State::Open { memory: true });
     let space = move || match used.get() {
-        Some((usage, quota)) => format!("{} of {} that the browser allows", format::bytes(usage as u64), format::bytes(quota as u64)),
+        Some((usage, quota)) => {
+            format!("{} of {} that the browser allows", format::bytes(usage as u64), format::bytes(quota as u64))
+        }
         None => "The browser does not say".to_owned(),
     };
     let kept = move || match (memory(), persisted.get()) {

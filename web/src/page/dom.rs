@@ -54,15 +54,19 @@ pub fn text(text: &str) -> Node {
 
 /// A button that [delegation](super::canvas) acts on.
 pub fn button(action: &str, label: &str, class: &str) -> Element {
-    el("button").attr("type", "button").attr("data-do", action).attr("title", label).attr("aria-label", label).class(class)
+    el("button")
+        .attr("type", "button")
+        .attr("data-do", action)
+        .attr("title", label)
+        .attr("aria-label", label)
+        .class(class)
 }
 
 /// One of the page's signs, as an SVG element that is hidden from screen readers.
 pub fn sign(name: &str) -> Element {
     const SVG: &str = "http://www.w3.org/2000/svg";
-    let make = |tag: &str| {
-        document().create_element_ns(Some(SVG), tag).unwrap_or_else(|error| wasm_bindgen::throw_val(error))
-    };
+    let make =
+        |tag: &str| document().create_element_ns(Some(SVG), tag).unwrap_or_else(|error| wasm_bindgen::throw_val(error));
     let path = make("path").attr("d", super::signs::path(name));
     let svg = make("svg").attr("viewBox", "0 0 16 16").attr("class", "sign").attr("aria-hidden", "true");
     svg.child(path)

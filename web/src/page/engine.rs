@@ -125,7 +125,9 @@ impl Engine {
         let message = match serde_json::from_str::<FromWorker>(&text) {
             Ok(message) => message,
             Err(error) => {
-                let words = format!("an answer of the engine cannot be read ({error}): the page and its worker are of different versions");
+                let words = format!(
+                    "an answer of the engine cannot be read ({error}): the page and its worker are of different versions"
+                );
                 return self.state.set(State::Failed(stopped(&words)));
             }
         };

@@ -13,7 +13,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{DataTransfer, File, FileList, FileSystemDirectoryEntry, FileSystemEntry, FileSystemFileEntry};
 
 use super::signs::Sign;
-use super::state::Page;
+use super::state::{Dialog, Page};
 use crate::route::Route;
 use crate::words;
 use crate::{format, list};
@@ -95,9 +95,9 @@ pub fn DropZone() -> impl IntoView {
     let page = Page::of_context();
     let over = RwSignal::new(0_i32);
     let has_files = |event: &ev::DragEvent| {
-        event.data_transfer().is_some_and(|transfer| {
-            transfer.types().iter().any(|kind| kind.as_string().as_deref() == Some("Files"))
-        })
+        event
+            .data_transfer()
+            .is_some_and(|transfer| transfer.types().iter().any(|kind| kind.as_string().as_deref() == Some("Files")))
     };
     let listeners = [
         window_event_listener(ev::dragenter, move |event| {
@@ -142,6 +142,9 @@ pub fn PickButtons() -> impl IntoView {
     let page = Page::of_context();
     let files = NodeRef::<html::Input>::new();
     let folder = NodeRef::<html::Input>::new();
+    folder.on_load(|input| {
+        let _ = input.set_attribute("webkitdirectory", "");
+    });
     let picked = move |input: NodeRef<html::Input>| {
         if let Some(input) = input.get_untracked() {
             let list = listed(input.files());
@@ -184,7 +187,6 @@ pub fn PickButtons() -> impl IntoView {
             type="file"
             hidden
             aria-label="Folder to import"
-            webkitdirectory=""
             data-testid="folder-input"
             node_ref=folder
             on:change=move |_| picked(folder)
@@ -241,7 +243,13 @@ fn CloseCard() -> impl IntoView {
 fn Progress(progress: Signal<ImportProgress>) -> impl IntoView {
     let percent = move || progress.with(|now| format::percent(now.bytes, now.total_bytes));
     let bytes = move || {
-        progress.with(|now| format!("{} of {}", format::bytes(now.bytes.min(now.total_bytes.max(now.bytes))), format::bytes(now.total_bytes)))
+        progress.with(|now| {
+            format!(
+                "{} of {}",
+                format::bytes(now.bytes.min(now.total_bytes.max(now.bytes))),
+                format::bytes(now.total_bytes)
+            )
+        })
     };
     let found = move || {
         progress.with(|now| {
@@ -284,6 +292,11 @@ fn Report(report: Arc<ImportReport>) -> impl IntoView {
         view! {
             <p>
                 "No conversation was found in these files. Threadkeep reads exports of ChatGPT and Claude, Claude Code's JSONL, OpenAI messages as JSONL, and its own export."
+            </p>
+            <p class="import-acts">
+                <button type="button" class="quiet" on:click=move |_| page.dialog.set(Some(Dialog::Help))>
+                    "How to get an export"
+                </button>
             </p>
         }
     });
@@ -330,7 +343,11 @@ fn Remarks(report: Arc<ImportReport>) -> impl IntoView {
     let words = match (lost, report.skipped.len() - lost) {
         (0, kept) => format!("{} came in with something missing", format::plural(kept as u64, "entry")),
         (lost, 0) => format!("{} left out", format::plural(lost as u64, "entry")),
-        (lost, kept) => format!("{} left out, {} with something missing", format::plural(lost as u64, "entry"), format::count(kept as u64)),
+        (lost, kept) => format!(
+            "{} left out, {} with something missing",
+            format::plural(lost as u64, "entry"),
+            format::count(kept as u64)
+        ),
     };
     let rows = report
         .skipped

@@ -174,9 +174,9 @@ pub fn MapPane() -> impl IntoView {
         drawn.with(|drawn| {
             let Some(drawn) = drawn else { return Vec::new() };
             let meets = |stretch: &&Stretch| {
-                stretch.parent.is_some_and(|parent| {
-                    drawn.map.stretches[parent].row < range.end && stretch.row >= range.start
-                })
+                stretch
+                    .parent
+                    .is_some_and(|parent| drawn.map.stretches[parent].row < range.end && stretch.row >= range.start)
             };
             let found: Vec<(bool, String)> = drawn
                 .map
@@ -279,7 +279,8 @@ fn Dot(
 ) -> impl IntoView {
     let (cx, cy) = (x(stretch.lane), y(row));
     let text = cx + 14.0;
-    let words = if node.words.trim().is_empty() { role_label(&node.role).to_owned() } else { format::line(&node.words, 60) };
+    let words =
+        if node.words.trim().is_empty() { role_label(&node.role).to_owned() } else { format::line(&node.words, 60) };
     let count = format::plural(stretch.nodes as u64, "node");
     let then = match stretch.forks {
         0 => String::new(),

@@ -45,7 +45,8 @@ fn block(block: &Block) -> Element {
                     let label = if done { "done" } else { "to do" };
                     let mark = el("span").class(if done { "task done" } else { "task" }).attr("role", "img");
                     let mark = mark.attr("aria-label", label);
-                    let _ = entry.append_child(&if done { mark.child(sign("check")) } else { mark });
+                    let mark = if done { mark.child(sign("check")) } else { mark };
+                    let _ = entry.append_child(&mark);
                 }
                 // A lone paragraph needs no element of its own.
                 match &item.blocks[..] {
@@ -84,7 +85,12 @@ fn block(block: &Block) -> Element {
                 let _ = body.append_child(&row(cells, "td"));
             }
             let table = el("table").child(el("thead").child(row(head, "th"))).child(body);
-            el("div").class("table").attr("tabindex", "0").attr("role", "region").attr("aria-label", "Table").child(table)
+            el("div")
+                .class("table")
+                .attr("tabindex", "0")
+                .attr("role", "region")
+                .attr("aria-label", "Table")
+                .child(table)
         }
         Block::Rule => el("hr"),
         Block::Html(text) => el("pre").class("raw").text(text),

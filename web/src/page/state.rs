@@ -244,7 +244,11 @@ impl Page {
             nav: Nav::start(),
             threads: Threads::new(engine),
             notices: Notices::new(),
-            imports: Imports { progress: RwSignal::new(None), report: RwSignal::new(None), failure: RwSignal::new(None) },
+            imports: Imports {
+                progress: RwSignal::new(None),
+                report: RwSignal::new(None),
+                failure: RwSignal::new(None),
+            },
             dialog: RwSignal::new(None),
             map: RwSignal::new(map),
             tree: RwSignal::new(0),

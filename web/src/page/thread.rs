@@ -96,9 +96,12 @@ impl Thread {
         }
         let engine = self.page.engine;
         // The first rows are asked for together with the outline: the list knows where a thread's branch ends.
-        let end = leaf.clone().or_else(|| self.page.threads.all.with_untracked(|all| {
-            all.as_ref()?.iter().find(|info| info.id == transcript)?.info.leaf.clone()
-        }));
+        let end = leaf.clone().or_else(|| {
+            self.page
+                .threads
+                .all
+                .with_untracked(|all| all.as_ref()?.iter().find(|info| info.id == transcript)?.info.leaf.clone())
+        });
         if let (Start::Top, Some(end), Some(canvas)) = (&start, end, self.canvas()) {
             spawn_local(async move {
                 let rows = engine.ask(Request::Rows { leaf: end, start: 0, end: 24 }).await;
@@ -116,8 +119,10 @@ impl Thread {
                 Ok(Response::Outline(outline)) => self.show(*outline, &start),
                 Ok(_) => self.shown.set(Shown::Missing),
                 Err(error) if error.code == "missing-node" && leaf.is_some() => {
-                    self.page.notices.say("That branch is gone", "The thread opens at its chosen branch.");
-                    self.page.nav.replace(Route::thread(transcript));
+                    if self.open.with_untracked(Option::is_none) {
+                        self.page.notices.say("That branch is gone", "The thread opens at its chosen branch.");
+                    }
+                    self.read(transcript, None, start);
                 }
                 Err(error) => {
                     self.open.set(None);
@@ -141,7 +146,8 @@ impl Thread {
             damage: outline.damage.clone(),
             rows: outline.rows.len(),
         };
-        let before = self.open.with_untracked(|open| open.as_ref().map(|open| (open.info.id.clone(), open.leaf.clone())));
+        let before =
+            self.open.with_untracked(|open| open.as_ref().map(|open| (open.info.id.clone(), open.leaf.clone())));
         let route = Route { leaf: Some(open.leaf.clone()), ..self.page.nav.now() };
         if before.as_ref().is_some_and(|(id, leaf)| *id == open.info.id && *leaf != open.leaf) {
             // Another branch was looked at: the thread opens there next time.
@@ -291,6 +297,7 @@ pub fn ThreadPane() -> impl IntoView {
             ></div>
             {move || match thread.shown.get() {
                 Shown::Thread => ().into_any(),
+                Shown::Reading if matches!(page.engine.state.get(), State::Failed(_)) => ().into_any(),
                 Shown::Reading => view! { <p class="reading" role="status">"Reading…"</p> }.into_any(),
                 Shown::Nothing => view! { <super::welcome::Welcome /> }.into_any(),
                 Shown::Missing => view! { <Missing /> }.into_any(),
@@ -337,7 +344,9 @@ fn ThreadHead(thread: Thread) -> impl IntoView {
         let open = thread.open.get()?;
         page.threads.find(&open.info.id).or(Some(open.info))
     });
-    let title = Memo::new(move |_| info.with(|info| info.as_ref().map(|info| list::title(info).to_owned())).unwrap_or_default());
+    let title = Memo::new(move |_| {
+        info.with(|info| info.as_ref().map(|info| list::title(info).to_owned())).unwrap_or_default()
+    });
     Effect::new(move |_| document().set_title(&format!("{} · Threadkeep", title.get())));
     on_cleanup(|| document().set_title("Threadkeep"));
     let editing = RwSignal::new(false);
@@ -374,7 +383,11 @@ fn ThreadHead(thread: Thread) -> impl IntoView {
                 }
             };
             let branches = (info.branches > 1).then(|| {
-                let words = format!("{}, {} in this one", format::plural(info.branches.into(), "branch"), format::plural(here as u64, "node"));
+                let words = format!(
+                    "{}, {} in this one",
+                    format::plural(info.branches.into(), "branch"),
+                    format::plural(here as u64, "node")
+                );
                 view! { <span title=words.clone()>{format::plural(info.branches.into(), "branch")}</span> }
             });
             view! {

@@ -78,9 +78,10 @@ pub fn HowTo() -> impl IntoView {
 #[component]
 pub fn Welcome() -> impl IntoView {
     let page = Page::of_context();
-    let none = Memo::new(move |_| page.threads.none());
+    let none = Memo::new(move |_| page.threads.all.with(|all| all.as_ref().map(|all| all.is_empty())));
     move || {
-        if none.get() {
+        let Some(none) = none.get() else { return ().into_any() };
+        if none {
             view! { <Empty /> }.into_any()
         } else {
             view! {
@@ -94,6 +95,10 @@ pub fn Welcome() -> impl IntoView {
                         <button type="button" class="quiet" on:click=move |_| page.dialog.set(Some(Dialog::Keys))>
                             <Sign name="keys" />
                             <span>"All keys"</span>
+                        </button>
+                        <button type="button" class="quiet" on:click=move |_| page.dialog.set(Some(Dialog::Help))>
+                            <Sign name="import" />
+                            <span>"How to get an export"</span>
                         </button>
                     </p>
                 </div>

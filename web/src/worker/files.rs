@@ -2,8 +2,8 @@
 //! put together from blobs of about a megabyte, which the browser may keep on the disk.
 
 use js_sys::{Array, Uint8Array};
-use threadkeep::protocol::ErrorReply;
 use threadkeep::Source;
+use threadkeep::protocol::ErrorReply;
 use threadkeep_core::TranscriptId;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -62,7 +62,7 @@ pub async fn export(engine: &Engine, transcript: Option<TranscriptId>) -> Result
         piece.clear();
     };
     engine
-        .export(transcript, |text: String| {
+        .export(transcript.as_ref(), |text: String| {
             piece.push_str(&text);
             if piece.len() >= PIECE {
                 flush(&mut piece);

@@ -116,11 +116,8 @@ fn hear(data: &JsValue) {
 }
 
 async fn open(memory: bool) {
-    let place = if memory {
-        Ok(Place::Memory(MemoryStore::new()))
-    } else {
-        IdbStore::open(DATABASE).await.map(Place::Disk)
-    };
+    let place =
+        if memory { Ok(Place::Memory(MemoryStore::new())) } else { IdbStore::open(DATABASE).await.map(Place::Disk) };
     let opened: Result<Engine, KeepError> = match place {
         Ok(place) => Keep::open(place, host::Browser, Options::default()).await,
         Err(error) => Err(error.into()),
@@ -147,7 +144,8 @@ fn engine() -> Result<Rc<Engine>, ErrorReply> {
 }
 
 async fn import(ticket: Ticket, list: JsValue) {
-    let sources = Array::from(&list).iter().filter_map(|entry| {
+    let list = Array::from(&list);
+    let sources = list.iter().filter_map(|entry| {
         let file = Reflect::get(&entry, &"file".into()).ok()?.dyn_into::<File>().ok()?;
         let path = Reflect::get(&entry, &"path".into()).ok().and_then(|path| path.as_string());
         Some(files::Slices::new(file, path.unwrap_or_default()))
