@@ -1,6 +1,5 @@
 //! The log of a transcript: everything that ever happened to it, one entry a sequence number, appended and never
-//! changed. A transcript is what its entries make when they are applied in order. About a hundred entries share one
-//! stored record, a [`Page`]; what lies in which page changes nothing.
+//! changed. A transcript is what its entries make when they are applied in order. How they are stored is the engine's.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -35,6 +34,13 @@ pub enum Entry {
         /// The node that it points at.
         node: MessageId,
     },
+    /// A head (the `contextId` of the message-store surface) was made or moved here, or left.
+    Head {
+        /// The head's name.
+        context: String,
+        /// The node at which it points now; `None` when it left this transcript or was removed.
+        node: Option<MessageId>,
+    },
     /// What is said about the transcript as a whole changed.
     Info(InfoPatch),
     /// The user deleted these nodes; their own entries are [`Entry::Gone`] now.
@@ -68,13 +74,4 @@ pub struct InfoPatch {
     /// Whatever else the archive said about the conversation, as it came.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
-}
-
-/// One stored record of a log: consecutive entries and the sequence number of the first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Page {
-    /// The sequence number of the first entry.
-    pub seq: u64,
-    /// The entries, each one number further.
-    pub entries: Vec<Entry>,
 }

@@ -8,11 +8,12 @@ pub mod archive;
 pub mod depth;
 pub mod entry;
 pub mod id;
+pub mod lint;
 pub mod message;
 pub mod node;
 pub mod transcript;
 
-pub use entry::{Entry, InfoPatch, Page};
+pub use entry::{Entry, InfoPatch};
 pub use id::{IdError, MessageId, TranscriptId};
 pub use message::{Content, Kind, Message, MessageError, Part, Role, ToolCall};
 pub use node::{Node, Origin};

@@ -4,7 +4,7 @@
 //! ([`Info`]). Branches share their prefix: a node is stored once and found by its parent link. The tree decides what may
 //! happen to it ([`Transcript::check`]); ids and times come from outside; storing the log is the engine's.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -76,7 +76,7 @@ pub fn assemble_lenient<'a, N>(
     parent: impl Fn(&'a N) -> Option<&'a MessageId>,
 ) -> (Vec<&'a N>, Option<ChainError>) {
     let Some(mut node) = get(leaf) else { return (Vec::new(), Some(ChainError::MissingNode(leaf.clone()))) };
-    let mut passed = std::collections::HashSet::from([leaf]);
+    let mut passed = HashSet::from([leaf]);
     let mut chain = vec![node];
     let mut id = leaf;
     let broken = loop {
@@ -134,6 +134,17 @@ pub struct Placed {
     children: Vec<u32>,
 }
 
+/// What a run of entries will have added, while it is checked.
+#[derive(Default)]
+struct Coming<'a> {
+    /// Ids of nodes and aliases.
+    ids: HashSet<&'a MessageId>,
+    /// Ids of nodes.
+    nodes: HashSet<&'a MessageId>,
+    /// Nodes that will be sealed or have children.
+    grown_past: HashSet<&'a MessageId>,
+}
+
 /// A tree of nodes in memory.
 ///
 /// ```
@@ -155,12 +166,26 @@ pub struct Transcript {
     slots: Vec<Placed>,
     by_id: HashMap<MessageId, u32>,
     aliases: HashMap<MessageId, MessageId>,
+    heads: BTreeMap<String, MessageId>,
     patch: InfoPatch,
+    damage: Vec<String>,
     next_seq: u64,
     next_turn: u32,
     messages: u32,
     leaves: u32,
     bytes: usize,
+}
+
+impl Placed {
+    /// Whether the node has no children.
+    pub fn is_leaf(&self) -> bool {
+        self.children.is_empty()
+    }
+
+    /// How many children the node has.
+    pub fn child_count(&self) -> usize {
+        self.children.len()
+    }
 }
 
 impl Transcript {
@@ -171,7 +196,9 @@ impl Transcript {
             slots: Vec::new(),
             by_id: HashMap::new(),
             aliases: HashMap::new(),
+            heads: BTreeMap::new(),
             patch: InfoPatch::default(),
+            damage: Vec::new(),
             next_seq: 0,
             next_turn: 1,
             messages: 0,
@@ -200,42 +227,71 @@ impl Transcript {
         self.bytes
     }
 
-    /// Whether `entry` could happen now.
+    /// What was wrong with the log when it was [replayed](Transcript::replay), in words; empty for a sound one.
+    pub fn damage(&self) -> &[String] {
+        &self.damage
+    }
+
+    /// Whether `entries` could happen now, one after the other.
     ///
     /// # Errors
-    /// [`TranscriptError`] says what stands against it.
-    pub fn check(&self, entry: &Entry) -> Result<(), TranscriptError> {
+    /// [`TranscriptError`] says what stands against the first that could not.
+    pub fn check<'a>(&self, entries: impl IntoIterator<Item = &'a Entry>) -> Result<(), TranscriptError> {
+        let mut coming = Coming::default();
+        entries.into_iter().try_for_each(|entry| self.check_one(entry, &mut coming))
+    }
+
+    fn check_one<'a>(&self, entry: &'a Entry, coming: &mut Coming<'a>) -> Result<(), TranscriptError> {
+        let missing = |id: &MessageId| TranscriptError::MissingNode(id.clone());
+        let known = |coming: &Coming, id: &MessageId| self.by_id.contains_key(id) || coming.nodes.contains(id);
         match entry {
             Entry::Node(node) => {
-                if self.resolve(&node.id).is_some() {
+                if self.resolve(&node.id).is_some() || !coming.ids.insert(&node.id) {
                     return Err(TranscriptError::Taken(node.id.clone()));
                 }
                 match &node.parent {
-                    None if !self.slots.is_empty() => Err(TranscriptError::SecondRoot(node.id.clone())),
-                    Some(parent) if !self.by_id.contains_key(parent) => {
-                        Err(TranscriptError::MissingParent { node: node.id.clone(), parent: parent.clone() })
+                    None if !self.slots.is_empty() || !coming.nodes.is_empty() => {
+                        return Err(TranscriptError::SecondRoot(node.id.clone()));
                     }
-                    _ => Ok(()),
+                    Some(parent) if !known(coming, parent) => {
+                        return Err(TranscriptError::MissingParent { node: node.id.clone(), parent: parent.clone() });
+                    }
+                    Some(parent) => coming.grown_past.insert(parent),
+                    None => false,
+                };
+                if node.sealed {
+                    coming.grown_past.insert(&node.id);
                 }
+                coming.nodes.insert(&node.id);
             }
             Entry::Extend { node, .. } => {
-                let placed = self.get(node).ok_or_else(|| TranscriptError::MissingNode(node.clone()))?;
-                if placed.node.sealed || !placed.children.is_empty() {
+                if !known(coming, node) {
+                    return Err(missing(node));
+                }
+                let sealed = self.get(node).is_some_and(|placed| placed.node.sealed || !placed.children.is_empty());
+                if sealed || coming.grown_past.contains(node) {
                     return Err(TranscriptError::Sealed(node.clone()));
                 }
-                Ok(())
             }
-            Entry::Seal { node } => match self.by_id.contains_key(node) {
-                true => Ok(()),
-                false => Err(TranscriptError::MissingNode(node.clone())),
-            },
-            Entry::Alias { id, node } => match (self.by_id.contains_key(node), self.resolve(id)) {
-                (false, _) => Err(TranscriptError::MissingNode(node.clone())),
-                (true, Some(taken)) if taken != node => Err(TranscriptError::Taken(id.clone())),
-                _ => Ok(()),
-            },
-            Entry::Info(_) | Entry::Removed { .. } | Entry::Gone => Ok(()),
+            Entry::Seal { node } => {
+                if !known(coming, node) {
+                    return Err(missing(node));
+                }
+                coming.grown_past.insert(node);
+            }
+            Entry::Alias { id, node } => {
+                if !known(coming, node) {
+                    return Err(missing(node));
+                }
+                let same = self.aliases.get(id) == Some(node);
+                if !same && (self.resolve(id).is_some() || !coming.ids.insert(id)) {
+                    return Err(TranscriptError::Taken(id.clone()));
+                }
+            }
+            Entry::Head { node: Some(node), .. } if !known(coming, node) => return Err(missing(node)),
+            Entry::Head { .. } | Entry::Info(_) | Entry::Removed { .. } | Entry::Gone => {}
         }
+        Ok(())
     }
 
     /// Lets `entry` happen.
@@ -243,7 +299,29 @@ impl Transcript {
     /// # Errors
     /// Those of [`Transcript::check`]; the tree is unchanged then.
     pub fn apply(&mut self, entry: Entry) -> Result<(), TranscriptError> {
-        self.check(&entry)?;
+        self.check([&entry])?;
+        self.take(entry);
+        Ok(())
+    }
+
+    /// Lets `entry` happen as the log says that it did, even where that cannot be: a node whose parent is missing hangs
+    /// loose, what makes no sense is passed over, and [`Transcript::damage`] says so. For reading what is stored.
+    pub fn replay(&mut self, seq: u64, entry: Entry) {
+        if seq != self.next_seq {
+            self.damage.push(format!("entries {}..{seq} of the log are missing", self.next_seq));
+            self.next_seq = seq;
+        }
+        match self.check([&entry]) {
+            Ok(()) => self.take(entry),
+            Err(error) => {
+                self.damage.push(format!("entry {seq}: {error}"));
+                let loose = matches!(error, TranscriptError::MissingParent { .. } | TranscriptError::SecondRoot(_));
+                self.take(if loose { entry } else { Entry::Gone });
+            }
+        }
+    }
+
+    fn take(&mut self, entry: Entry) {
         match entry {
             Entry::Node(node) => self.place(*node),
             Entry::Extend { node, messages, turn } => self.grow(&node, messages, turn),
@@ -256,12 +334,17 @@ impl Transcript {
                 self.bytes += 64 + id.as_str().len();
                 self.aliases.insert(id, node);
             }
+            Entry::Head { context, node: Some(node) } => {
+                self.heads.insert(context, node);
+            }
+            Entry::Head { context, node: None } => {
+                self.heads.remove(&context);
+            }
             Entry::Info(patch) => self.describe(patch),
             Entry::Removed { nodes } => self.remove(&nodes),
             Entry::Gone => {}
         }
         self.next_seq += 1;
-        Ok(())
     }
 
     fn place(&mut self, node: Node) {
@@ -317,7 +400,7 @@ impl Transcript {
     }
 
     fn remove(&mut self, nodes: &[MessageId]) {
-        let gone: std::collections::HashSet<&MessageId> = nodes.iter().collect();
+        let gone: HashSet<&MessageId> = nodes.iter().collect();
         let mut kept = Self::new(self.id.clone());
         for placed in std::mem::take(&mut self.slots) {
             if !gone.contains(&placed.node.id) {
@@ -327,6 +410,9 @@ impl Transcript {
         }
         kept.aliases = std::mem::take(&mut self.aliases);
         kept.aliases.retain(|id, node| !gone.contains(id) && kept.by_id.contains_key(node));
+        kept.heads = std::mem::take(&mut self.heads);
+        kept.heads.retain(|_, node| kept.by_id.contains_key(node));
+        kept.damage = std::mem::take(&mut self.damage);
         kept.patch = std::mem::take(&mut self.patch);
         if kept.patch.leaf.as_ref().is_some_and(|leaf| !kept.by_id.contains_key(leaf)) {
             kept.patch.leaf = None;
@@ -360,6 +446,22 @@ impl Transcript {
     /// The aliases: other id, node id; in no order.
     pub fn aliases(&self) -> impl Iterator<Item = (&MessageId, &MessageId)> {
         self.aliases.iter()
+    }
+
+    /// The heads in this tree, by name, and where they point.
+    pub fn heads(&self) -> &BTreeMap<String, MessageId> {
+        &self.heads
+    }
+
+    /// The node and everything below it, parents first; empty where there is no such node.
+    pub fn subtree(&self, id: &MessageId) -> Vec<&Placed> {
+        let mut found: Vec<&Placed> = self.get(id).into_iter().collect();
+        let mut next = 0;
+        while let Some(placed) = found.get(next) {
+            found.extend(placed.children.iter().map(|at| &self.slots[*at as usize]));
+            next += 1;
+        }
+        found
     }
 
     /// The node's children, oldest first.

@@ -4,8 +4,19 @@
 //! a page of code: `get`, `scan`, `commit`, `close`. It knows nothing of messages; what the keys mean is `threadkeep`'s.
 //! One contract-test suite runs against every backend and is public for those who write their own.
 
+pub mod contract;
+#[cfg(any(target_arch = "wasm32", test))]
+mod dom_error;
+#[cfg(target_arch = "wasm32")]
+pub mod foreign;
+#[cfg(target_arch = "wasm32")]
+pub mod idb;
 pub mod memory;
 
+#[cfg(target_arch = "wasm32")]
+pub use foreign::ForeignStore;
+#[cfg(target_arch = "wasm32")]
+pub use idb::IdbStore;
 pub use memory::MemoryStore;
 
 /// One record: its key and its value.
@@ -112,6 +123,14 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
+    /// A storage adapter written in JavaScript that does not do what a storage adapter must.
+    #[error("the storage adapter's `{method}` does not keep its promise: {why}")]
+    BadAdapter {
+        /// The method at fault.
+        method: String,
+        /// What was expected and what came.
+        why: String,
+    },
     /// Something that may pass: a dropped connection, an aborted transaction. Trying again may help.
     #[error("the storage failed for the moment, try again: {0}")]
     Transient(String),
@@ -134,6 +153,7 @@ impl StoreError {
             Self::Gone => "storage-gone",
             Self::NewerVersion { .. } => "newer-version",
             Self::Corrupt { .. } => "corrupt",
+            Self::BadAdapter { .. } => "bad-adapter",
             Self::Transient(_) => "transient",
             Self::Closed => "closed",
             Self::Other(_) => "storage",

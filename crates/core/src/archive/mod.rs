@@ -1,1 +1,155 @@
 //! Archive formats: bytes in, conversations and a report out.
+//!
+//! Goes in: the bytes of a file, in pieces of any size, or ranges of a zip as they are asked for. Comes out: one [`Item`]
+//! after another: a [`Conversation`] ready to be stored, or what was skipped or salvaged, with its place and the reason.
+//! Nothing fails as a whole: a file that cannot be read is one skip that says what to do. Reading files, storing and
+//! leaving out what is there already are the engine's.
+//!
+//! One conversation is held at a time. [`Input`] takes a file as it is, zip or text; [`Reader`] takes text that is pushed.
+//! [`own`] is our own format, which is also written. [`plan`] puts the files of a folder in order.
+//!
+//! ```
+//! use threadkeep_core::archive::{Item, Reader};
+//! let file = br#"{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"hello"}]}"#;
+//! let mut titles = Vec::new();
+//! let mut reader = Reader::new("chat.jsonl", None);
+//! let mut sink = |item: Item| if let Item::Conversation(chat) = item { titles.push(chat.transcript) };
+//! reader.push(file, &mut sink);
+//! reader.finish(&mut sink);
+//! assert_eq!(titles.len(), 1);
+//! ```
+
+mod format;
+mod input;
+pub mod own;
+mod plan;
+mod reader;
+pub mod zip;
+
+pub use format::Format;
+pub use input::Input;
+pub use plan::plan;
+pub use reader::Reader;
+
+use crate::{Entry, MessageId, TranscriptId};
+
+/// What a reader hands out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Item {
+    /// A conversation that can be stored.
+    Conversation(Conversation),
+    /// Something that was left out.
+    Skipped(Skip),
+    /// Something that came in, but not quite as it was: mended, or with a piece missing.
+    Warning(Skip),
+}
+
+/// One conversation of an archive, as the log that makes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conversation {
+    /// Its id: the same at every import.
+    pub transcript: TranscriptId,
+    /// A digest of its bytes in the archive and of the way they are read: the same digest gives the same entries, so an
+    /// unchanged conversation need not be compared node by node at a second import.
+    pub digest: u64,
+    /// Its log. From other programs' formats: the root first, parents before children, all sealed, then one
+    /// [`Entry::Info`]. From our own: the log as it was.
+    pub entries: Vec<Entry>,
+    /// The sequence number of each entry, ascending; only our own format knows them.
+    pub seqs: Option<Vec<u64>>,
+    /// Heads that point into the conversation: context id and node; only in our own format.
+    pub heads: Vec<(String, MessageId)>,
+}
+
+/// What was skipped or mended, where and why, in words for the person who imports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skip {
+    /// The file and the place in it, such as `conversations.json, conversation 17 "Trip"`.
+    pub place: String,
+    /// A short stable word for the reason.
+    pub code: Code,
+    /// The reason, and what to do about it where something can be done.
+    pub reason: String,
+}
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $word:literal,)+) => {
+        /// Why something was skipped or mended.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Code { $($(#[doc = $doc])+ $name,)+ }
+
+        impl Code {
+            /// The word that reports use: stable over releases.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $word,)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The file or the member holds no conversations, and that is as it should be.
+    NotAConversation = "not-a-conversation",
+    /// Nothing that is known.
+    UnknownFormat = "unknown-format",
+    /// A known format that cannot be imported yet.
+    NotYet = "not-yet",
+    /// Written by a newer release.
+    NewerVersion = "newer-version",
+    /// Not valid JSON.
+    BadJson = "bad-json",
+    /// Valid JSON, but not the fields or types that the format needs.
+    BadShape = "bad-shape",
+    /// Nested too deeply.
+    TooDeep = "too-deep",
+    /// Larger than the limit.
+    TooLarge = "too-large",
+    /// The file ends too soon.
+    Truncated = "truncated",
+    /// An empty file or conversation.
+    Empty = "empty",
+    /// Parent links run in a circle.
+    Cycle = "cycle",
+    /// A parent that is not there.
+    MissingParent = "missing-parent",
+    /// The same id twice.
+    DuplicateId = "duplicate-id",
+    /// An id that cannot be one.
+    BadId = "bad-id",
+    /// The chosen branch is not there.
+    MissingLeaf = "missing-leaf",
+    /// Bytes that are not UTF-8, or half of a surrogate pair: shown as U+FFFD.
+    BadText = "bad-text",
+    /// A tool call without a result, or the reverse, where the format promises both.
+    Unpaired = "unpaired",
+    /// A file that the archive names is not there.
+    MissingFile = "missing-file",
+    /// A zip that is damaged.
+    BadZip = "bad-zip",
+    /// An encrypted zip member.
+    Encrypted = "encrypted",
+    /// A zip member compressed in a way that cannot be read.
+    Compression = "compression",
+    /// A zip that would grow out of all proportion.
+    ZipBomb = "zip-bomb",
+    /// A checksum that does not match.
+    Checksum = "checksum",
+}
+
+impl serde::Serialize for Code {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::fmt::Display for Skip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.place, self.reason)
+    }
+}

@@ -1,0 +1,210 @@
+//! What is wrong with a chain that can be assembled: tool calls without results, results without calls, turns that never
+//! ended. Findings are for people and tests; nothing is repaired here.
+
+use std::collections::HashMap;
+
+use crate::transcript::Placed;
+use crate::{Message, MessageId, Role};
+
+/// One finding, at one message or at a node as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The node.
+    pub node: MessageId,
+    /// The message's place in the node; `None` where the node as a whole is meant.
+    pub index: Option<usize>,
+    /// The rule that it breaks.
+    pub rule: Rule,
+}
+
+/// What a sound chain keeps to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Rule {
+    /// Every tool call has a result before the next user message or the end of the chain.
+    UnansweredCall,
+    /// Every tool result answers a call that stands before it.
+    OrphanResult,
+    /// A call is answered once.
+    RepeatedResult,
+    /// The ids of the calls that wait at the same time differ.
+    RepeatedCallId,
+    /// A tool call names its tool.
+    NamelessCall,
+    /// A user or assistant message says, calls or thinks something.
+    EmptyMessage,
+    /// Instructions stand before the conversation.
+    LateSystem,
+    /// A node that something follows is sealed.
+    Unsealed,
+}
+
+impl Rule {
+    /// The rule's stable name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UnansweredCall => "unanswered-call",
+            Self::OrphanResult => "orphan-result",
+            Self::RepeatedResult => "repeated-result",
+            Self::RepeatedCallId => "repeated-call-id",
+            Self::NamelessCall => "nameless-call",
+            Self::EmptyMessage => "empty-message",
+            Self::LateSystem => "late-system",
+            Self::Unsealed => "unsealed",
+        }
+    }
+
+    /// What is wrong, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::UnansweredCall => {
+                "a tool call has no result: a provider refuses the prompt unless the call is repaired"
+            }
+            Self::OrphanResult => {
+                "a tool result answers no call before it: a provider refuses the prompt that holds it"
+            }
+            Self::RepeatedResult => "a tool call is answered more than once",
+            Self::RepeatedCallId => "two waiting tool calls share one id, so that results cannot be told apart",
+            Self::NamelessCall => "a tool call names no tool",
+            Self::EmptyMessage => "the message says nothing, calls nothing and thinks nothing",
+            Self::LateSystem => "a system message stands inside the conversation: not every provider accepts that",
+            Self::Unsealed => "the turn was never completed, but the conversation went on after it",
+        }
+    }
+}
+
+/// Checks a chain, root first. Messages that prompts leave out (`include_in_context: false`) are passed over.
+///
+/// ```
+/// use threadkeep_core::{lint, Entry, Message, MessageId, Node, Transcript};
+/// let id = MessageId::new("r")?;
+/// let mut tree = Transcript::new(id.clone());
+/// tree.apply(Entry::Node(Box::new(Node::new(id.clone(), None, vec![Message::tool("c1", "42")]))))?;
+/// let findings = lint::check(&tree.chain(&id)?);
+/// assert_eq!(findings[0].rule.name(), "orphan-result");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn check(chain: &[&Placed]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut calls = Calls::default();
+    let mut spoken = false;
+    for (at, placed) in chain.iter().enumerate() {
+        let node = &placed.node;
+        let last = at + 1 == chain.len();
+        if !node.sealed && !last {
+            findings.push(Finding { node: node.id.clone(), index: None, rule: Rule::Unsealed });
+        }
+        for (index, message) in node.messages.iter().enumerate().filter(|(_, message)| message.include_in_context) {
+            let place = (&node.id, index);
+            let mut report = |rule| findings.push(Finding { node: place.0.clone(), index: Some(place.1), rule });
+            match message.role {
+                Role::System | Role::Developer if spoken => report(Rule::LateSystem),
+                Role::System | Role::Developer => {}
+                _ => spoken = true,
+            }
+            if message.role.counts() && says_nothing(message) {
+                report(Rule::EmptyMessage);
+            }
+            calls.read(message, place, &mut report);
+            if message.role == Role::User {
+                calls.close(&mut findings);
+            }
+        }
+        // An open turn may still be answered.
+        if last && node.sealed {
+            calls.close(&mut findings);
+        }
+    }
+    findings
+}
+
+fn says_nothing(message: &Message) -> bool {
+    let thinks = message.reasoning.as_ref().is_some_and(|text| !text.is_empty());
+    message.content.is_empty() && message.tool_calls.is_empty() && !thinks && message.extra.is_empty()
+}
+
+/// The calls that were seen: where, and whether they were answered.
+#[derive(Default)]
+struct Calls<'a> {
+    seen: HashMap<&'a str, (&'a MessageId, usize, bool)>,
+}
+
+impl<'a> Calls<'a> {
+    fn read(&mut self, message: &'a Message, place: (&'a MessageId, usize), report: &mut impl FnMut(Rule)) {
+        for call in &message.tool_calls {
+            if call.name().is_empty() {
+                report(Rule::NamelessCall);
+            }
+            let waiting = self.seen.insert(call.id(), (place.0, place.1, false));
+            if waiting.is_some_and(|(.., answered)| !answered) {
+                report(Rule::RepeatedCallId);
+            }
+        }
+        if message.role == Role::Tool {
+            match message.tool_call_id.as_deref().and_then(|id| self.seen.get_mut(id)) {
+                None => report(Rule::OrphanResult),
+                Some((.., answered)) if *answered => report(Rule::RepeatedResult),
+                Some((.., answered)) => *answered = true,
+            }
+        }
+    }
+
+    /// Reports what is still unanswered, in the order of the chain.
+    fn close(&mut self, findings: &mut Vec<Finding>) {
+        let open = self.seen.values_mut().filter(|(.., answered)| !answered);
+        let mut found: Vec<Finding> = open
+            .map(|(node, index, answered)| {
+                *answered = true;
+                Finding { node: (*node).clone(), index: Some(*index), rule: Rule::UnansweredCall }
+            })
+            .collect();
+        found.sort_by(|a, b| (&a.node, a.index).cmp(&(&b.node, b.index)));
+        findings.append(&mut found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Entry, Node, ToolCall, Transcript};
+
+    fn call(id: &str) -> Message {
+        Message { tool_calls: vec![ToolCall::function(id, "f", "{}")], ..Message::assistant(crate::Content::Null) }
+    }
+
+    fn rules(messages: Vec<Message>) -> Vec<&'static str> {
+        let id = MessageId::new("r").unwrap();
+        let mut tree = Transcript::new(id.clone());
+        tree.apply(Entry::Node(Box::new(Node::new(id.clone(), None, messages)))).unwrap();
+        check(&tree.chain(&id).unwrap()).iter().map(|finding| finding.rule.name()).collect()
+    }
+
+    #[test]
+    fn sound_chains_have_no_findings() {
+        assert!(rules(vec![]).is_empty());
+        assert!(rules(vec![Message::system("s"), Message::user("u"), call("a"), Message::tool("a", "1")]).is_empty());
+    }
+
+    #[test]
+    fn each_rule_fires() {
+        assert_eq!(rules(vec![Message::user("u"), call("a")]), ["unanswered-call"]);
+        assert_eq!(
+            rules(vec![call("a"), Message::user("u"), Message::tool("a", "1")]),
+            ["unanswered-call", "repeated-result"]
+        );
+        assert_eq!(rules(vec![Message::tool("a", "1")]), ["orphan-result"]);
+        assert_eq!(rules(vec![call("a"), call("a"), Message::tool("a", "1")]), ["repeated-call-id"]);
+        assert_eq!(rules(vec![Message::user("")]), ["empty-message"]);
+        assert_eq!(rules(vec![Message::user("u"), Message::system("s")]), ["late-system"]);
+        let nameless = Message { tool_calls: vec![ToolCall::function("a", "", "")], ..Message::assistant("x") };
+        assert_eq!(rules(vec![nameless, Message::tool("a", "")]), ["nameless-call"]);
+    }
+
+    #[test]
+    fn an_open_turn_may_still_be_answered() {
+        let id = MessageId::new("r").unwrap();
+        let mut tree = Transcript::new(id.clone());
+        let node = Node { sealed: false, ..Node::new(id.clone(), None, vec![call("a")]) };
+        tree.apply(Entry::Node(Box::new(node))).unwrap();
+        assert!(check(&tree.chain(&id).unwrap()).is_empty());
+    }
+}

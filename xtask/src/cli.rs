@@ -1,0 +1,104 @@
+//! The command line: words in, an [`Order`] out. Nothing is run here.
+
+use std::ffi::OsString;
+
+use anyhow::{Context as _, Result, bail};
+use lexopt::prelude::*;
+
+use crate::test::Part;
+
+/// What `cargo xtask help` prints.
+pub(crate) const USAGE: &str = "\
+cargo xtask setup               install what is missing: wasm target, wasm-bindgen, wasm-opt, Chromium, npm packages
+cargo xtask serve [--port N]    build the page in release and serve it on 127.0.0.1 (default port 8080)
+cargo xtask build               build the page in release into target/site and check its size
+cargo xtask pack                build the npm package into target/npm and check its size
+cargo xtask test [PART…]        run the checks: native, wasm, npm, e2e (all when none is named)
+cargo xtask bench [NAME…]       run the measurements (all when none is named)
+
+Tools that are not on PATH are kept in $THREADKEEP_CACHE, else $XDG_CACHE_HOME/threadkeep, else ~/.cache/threadkeep.
+CHROMIUM and CHROMEDRIVER name a browser and a driver of your own.";
+
+/// The port that `serve` tries first.
+const DEFAULT_PORT: u16 = 8080;
+
+/// One command with its arguments.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Help,
+    Setup,
+    Build,
+    Serve { port: u16 },
+    Pack,
+    Test(Vec<Part>),
+    Bench(Vec<String>),
+}
+
+/// Reads the arguments that follow `cargo xtask`.
+///
+/// # Errors
+/// An unknown command, option or part, or a port that is not a number from 0 to 65535.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Order> {
+    let mut parser = lexopt::Parser::from_args(arguments);
+    let mut words: Vec<String> = Vec::new();
+    let mut port = None;
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Short('h') | Long("help") => return Ok(Order::Help),
+            Long("port") | Short('p') => port = Some(parser.value()?.parse::<u16>().context("--port wants a number")?),
+            Value(word) => words.push(word.string()?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let mut words = words.into_iter();
+    let command = words.next().unwrap_or_else(|| "help".to_owned());
+    let rest: Vec<String> = words.collect();
+    if port.is_some() && command != "serve" {
+        bail!("--port belongs to `serve`");
+    }
+    if let Some(extra) = rest.first()
+        && !matches!(command.as_str(), "test" | "bench")
+    {
+        bail!("`{command}` takes no argument, and got `{extra}`");
+    }
+    Ok(match command.as_str() {
+        "help" => Order::Help,
+        "setup" => Order::Setup,
+        "build" => Order::Build,
+        "serve" => Order::Serve { port: port.unwrap_or(DEFAULT_PORT) },
+        "pack" => Order::Pack,
+        "test" => Order::Test(rest.iter().map(|word| Part::named(word)).collect::<Result<_>>()?),
+        "bench" => Order::Bench(rest),
+        other => bail!("there is no command `{other}`\n\n{USAGE}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Order> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn commands_and_their_arguments() {
+        assert_eq!(parsed("").unwrap(), Order::Help);
+        assert_eq!(parsed("test --help").unwrap(), Order::Help);
+        assert_eq!(parsed("serve").unwrap(), Order::Serve { port: 8080 });
+        assert_eq!(parsed("serve --port 9001").unwrap(), Order::Serve { port: 9001 });
+        assert_eq!(parsed("serve --port=0").unwrap(), Order::Serve { port: 0 });
+        assert_eq!(parsed("test").unwrap(), Order::Test(vec![]));
+        assert_eq!(parsed("test npm native").unwrap(), Order::Test(vec![Part::Npm, Part::Native]));
+        assert_eq!(parsed("bench store").unwrap(), Order::Bench(vec!["store".to_owned()]));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        for line in
+            ["fly", "serve --port x", "serve --port 70000", "build --port 1", "setup now", "test all", "test --x"]
+        {
+            assert!(parsed(line).is_err(), "`{line}` was taken");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The npm package: wasm and its bindings into `npm/wasm/`, then the package's own TypeScript build, then a tarball in
+//! `target/npm/` as a user would get it.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::folder::{Scratch, copy_all, walk};
+use crate::paths::Paths;
+use crate::run::{npm, quiet, show};
+use crate::setup;
+use crate::size::{NPM_LIMIT, Sizes};
+use crate::wasm::{self, Module, Tools};
+
+const MODULE: Module<'static> =
+    Module { artefact: "threadkeep_wasm", out_name: "threadkeep", level: "-Os", typescript: true };
+
+/// A finished package.
+pub(crate) struct Packed {
+    pub(crate) tarball: PathBuf,
+    /// The wasm in it, against its limit.
+    pub(crate) sizes: Sizes,
+}
+
+/// Whether there is a package to build.
+pub(crate) fn exists(paths: &Paths) -> bool {
+    paths.npm().join("package.json").is_file()
+}
+
+/// Builds the package and prints its sizes, which are returned for a check against the limit.
+///
+/// # Errors
+/// There is no package, a tool is missing, or a step fails.
+pub(crate) fn build(paths: &Paths) -> Result<Packed> {
+    let package = paths.npm();
+    if !exists(paths) {
+        bail!("there is no npm/package.json to build a package from");
+    }
+    let tools = Tools::set_up(paths)?;
+    setup::packages(paths, &package)?;
+    wasm::compile(paths, "threadkeep-wasm", "--lib")?;
+    let out = wasm::finish(paths, &tools, &MODULE)?;
+
+    let folder = package.join("wasm");
+    let scratch = Scratch::for_place(&folder)?;
+    copy_all(&out, scratch.path())?;
+    scratch.put()?;
+    show(npm(&package).args(["run", "build"]))?;
+
+    let scratch = Scratch::for_place(&paths.tarballs())?;
+    quiet(npm(&package).args(["pack", "--silent", "--pack-destination"]).arg(scratch.path()))?;
+    let made = walk(scratch.path())?;
+    let [tarball] = made.as_slice() else { bail!("`npm pack` made {} files instead of one tarball", made.len()) };
+    let tarball = paths.tarballs().join(tarball.file_name().context("a tarball without a name")?);
+    scratch.put()?;
+
+    let is_wasm = |path: &std::path::Path| path.extension().is_some_and(|ending| ending == "wasm");
+    let sizes = Sizes::of_folder("the npm package's wasm", NPM_LIMIT, &folder, is_wasm)?;
+    println!("{}", sizes.table());
+    println!("{} ({} bytes)", paths.short(&tarball), fs::metadata(&tarball)?.len());
+    Ok(Packed { tarball, sizes })
+}

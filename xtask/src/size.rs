@@ -1,0 +1,133 @@
+//! Sizes of what we ship, raw and gzipped, and the limits they must stay under. Sizes are bytes; a KB is 1,000 of them.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use flate2::{Compression, write::GzEncoder};
+
+use crate::folder::walk;
+use crate::table;
+
+/// The most that the whole release page may weigh, gzipped.
+pub(crate) const PAGE_LIMIT: u64 = 500_000;
+/// The most that the wasm of the npm package may weigh, gzipped.
+pub(crate) const NPM_LIMIT: u64 = 300_000;
+
+/// One measured file.
+#[derive(Debug, Clone)]
+pub(crate) struct File {
+    pub(crate) name: String,
+    pub(crate) raw: u64,
+    pub(crate) gzipped: u64,
+}
+
+/// Measured files, and the limit that holds for the sum of their gzipped sizes.
+#[derive(Debug, Clone)]
+pub(crate) struct Sizes {
+    pub(crate) what: &'static str,
+    pub(crate) limit: u64,
+    pub(crate) files: Vec<File>,
+}
+
+impl Sizes {
+    /// Measures every file below `folder` that `wanted` accepts.
+    ///
+    /// # Errors
+    /// A file or folder that cannot be read.
+    pub(crate) fn of_folder(
+        what: &'static str,
+        limit: u64,
+        folder: &Path,
+        wanted: impl Fn(&Path) -> bool,
+    ) -> Result<Self> {
+        let mut files = Vec::new();
+        for path in walk(folder)?.into_iter().filter(|path| wanted(path)) {
+            let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
+            files.push(File { name, raw: bytes.len() as u64, gzipped: gzipped(&bytes)? });
+        }
+        Ok(Self { what, limit, files })
+    }
+
+    fn gzipped(&self) -> u64 {
+        self.files.iter().map(|file| file.gzipped).sum()
+    }
+
+    /// A table of all files, the sum and the limit.
+    pub(crate) fn table(&self) -> String {
+        let row = |name: &str, raw: u64, gzipped: u64| vec![name.to_owned(), kilobytes(raw), kilobytes(gzipped)];
+        let mut rows = vec![vec![self.what.to_owned(), "raw KB".to_owned(), "gzipped KB".to_owned()]];
+        rows.extend(self.files.iter().map(|file| row(&file.name, file.raw, file.gzipped)));
+        rows.push(row("sum", self.files.iter().map(|file| file.raw).sum(), self.gzipped()));
+        rows.push(vec!["limit".to_owned(), String::new(), kilobytes(self.limit)]);
+        table::render(&rows, &[1, 2])
+    }
+
+    /// Fails when the sum is over the limit.
+    ///
+    /// # Errors
+    /// The sum of the gzipped sizes exceeds the limit, or there is nothing to measure.
+    pub(crate) fn check(&self) -> Result<()> {
+        let sum = self.gzipped();
+        if self.files.is_empty() {
+            bail!("{}: no file to measure", self.what);
+        }
+        if sum > self.limit {
+            bail!(
+                "{} has grown too big: {} KB gzipped, the limit is {} KB",
+                self.what,
+                kilobytes(sum),
+                kilobytes(self.limit)
+            );
+        }
+        Ok(())
+    }
+}
+
+fn kilobytes(bytes: u64) -> String {
+    format!("{}.{}", bytes / 1000, bytes % 1000 / 100)
+}
+
+fn gzipped(bytes: &[u8]) -> Result<u64> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    Ok(encoder.finish()?.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(gzipped: &[u64]) -> Sizes {
+        let file = |(at, gzipped): (usize, &u64)| File { name: format!("f{at}"), raw: gzipped * 3, gzipped: *gzipped };
+        Sizes { what: "page", limit: PAGE_LIMIT, files: gzipped.iter().enumerate().map(file).collect() }
+    }
+
+    #[test]
+    fn the_limit_itself_passes_and_one_byte_more_does_not() {
+        assert!(sizes(&[499_999, 1]).check().is_ok());
+        let error = sizes(&[499_999, 2]).check().unwrap_err().to_string();
+        assert!(error.contains("500.0 KB gzipped"), "{error}");
+    }
+
+    #[test]
+    fn nothing_at_all_is_no_success() {
+        assert!(sizes(&[]).check().is_err());
+    }
+
+    #[test]
+    fn the_table_has_each_file_and_the_sum() {
+        let table = sizes(&[1_500, 100]).table();
+        assert!(
+            table.contains("f0") && table.contains("1.5") && table.contains("0.1") && table.contains("1.6"),
+            "{table}"
+        );
+    }
+
+    #[test]
+    fn gzip_shrinks_what_repeats() {
+        assert!(gzipped(&[b'a'; 10_000]).unwrap() < 100);
+    }
+}

@@ -1,0 +1,53 @@
+//! The tests of the finished page in a real browser.
+
+use crate::pack;
+use crate::page;
+use crate::paths::Paths;
+use crate::run::{listen, npm};
+use crate::setup;
+use crate::test::{Shared, Tally};
+
+/// Runs the part.
+pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
+    let tests = paths.e2e();
+    if !tests.join("package.json").is_file() || !page::exists(paths) {
+        return Tally::absent();
+    }
+    let mut tally = Tally::default();
+    let mut browser = None;
+    let ready = tally.check("set-up", || {
+        setup::node()?;
+        browser = Some(setup::browser()?);
+        setup::packages(paths, &tests)
+    });
+    // A page over its limit is a failure of its own; its tests still tell something.
+    let mut sizes = None;
+    let built = tally.check("page", || {
+        sizes = Some(page::build(paths)?);
+        Ok(())
+    });
+    if let Some(sizes) = sizes {
+        tally.check("size of the page", || sizes.check());
+    }
+    let mut tarball = None;
+    if pack::exists(paths) {
+        tally.check("pack", || {
+            tarball = Some(shared.tarball(paths)?);
+            Ok(())
+        });
+    }
+    if let (true, true, Some(browser)) = (ready, built, browser) {
+        tally.tests("tests", || {
+            let mut test = npm(&tests);
+            test.args(["test", "--silent"])
+                .env("THREADKEEP_SITE", paths.site())
+                .env("CHROMIUM", &browser.chromium)
+                .env("CHROMEDRIVER", &browser.driver);
+            if let Some(tarball) = &tarball {
+                test.env("THREADKEEP_TARBALL", tarball);
+            }
+            listen(&mut test)
+        });
+    }
+    tally
+}

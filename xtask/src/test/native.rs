@@ -1,0 +1,29 @@
+//! The checks that need no browser: format, lints, tests with those in the documentation, and the documentation itself.
+
+use crate::packages::selected;
+use crate::paths::Paths;
+use crate::run::{cargo, listen, show};
+use crate::setup;
+use crate::test::Tally;
+
+/// Runs the part.
+pub(crate) fn run(paths: &Paths) -> Tally {
+    let mut tally = Tally::default();
+    if !tally.check("set-up", setup::components) {
+        return tally;
+    }
+    let packages = selected(|package| package.native);
+    let command = |arguments: &[&str]| {
+        let mut command = cargo();
+        command.current_dir(&paths.root).args(arguments);
+        command
+    };
+    tally.check("format", || show(command(&["fmt", "--all", "--check"]).env("RUST_BACKTRACE", "0")));
+    tally
+        .check("clippy", || show(command(&["clippy", "--all-targets"]).args(&packages).args(["--", "-D", "warnings"])));
+    tally.tests("tests", || listen(command(&["test", "--no-fail-fast"]).args(&packages)));
+    tally.check("documentation", || {
+        show(command(&["doc", "--no-deps"]).args(&packages).env("RUSTDOCFLAGS", "-D warnings"))
+    });
+    tally
+}

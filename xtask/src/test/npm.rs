@@ -1,0 +1,27 @@
+//! The npm package's own tests, against the tarball that a user would install.
+
+use crate::pack;
+use crate::paths::Paths;
+use crate::run::{listen, npm};
+use crate::setup;
+use crate::test::{Shared, Tally};
+
+/// Runs the part.
+pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
+    if !pack::exists(paths) {
+        return Tally::absent();
+    }
+    let mut tally = Tally::default();
+    let mut tarball = None;
+    let packed = tally.check("pack", || {
+        setup::node()?;
+        tarball = Some(shared.tarball(paths)?);
+        Ok(())
+    });
+    if let (true, Some(tarball)) = (packed, tarball) {
+        tally.tests("tests", || {
+            listen(npm(&paths.npm()).args(["test", "--silent"]).env("THREADKEEP_TARBALL", &tarball))
+        });
+    }
+    tally
+}
