@@ -7,7 +7,8 @@
  * `missing-transcript`, `missing-head`, `head-taken`, `id-taken`, `sealed`, `second-root`, `not-initialised`, `closed`.
  * The data: `missing-parent`, `cycle`, `damaged`, `corrupt`, `bad-import`.
  * The storage: `conflict` (somebody else wrote at the same time, again and again), `blocked`, `quota`, `unavailable`,
- * `storage-gone`, `newer-version`, `transient` (trying again may help), `storage` (the storage's own failure).
+ * `storage-gone`, `newer-version`, `transient` (trying again may help), `bad-adapter` (a store of yours breaks its
+ * contract), `storage` (the storage's own failure).
  * The module: `init-failed`, `panicked` (a bug: reload; what was acknowledged is safe), `internal`.
  */
 export type ThreadkeepErrorCode =
@@ -33,6 +34,7 @@ export type ThreadkeepErrorCode =
   | "storage-gone"
   | "newer-version"
   | "transient"
+  | "bad-adapter"
   | "storage"
   | "init-failed"
   | "panicked"

@@ -92,9 +92,9 @@ async function gather(stream: Stream): Promise<BlobLike> {
   return new Blob(chunks);
 }
 
-/** Safari's ReadableStream cannot be iterated. */
+/** Safari's ReadableStream cannot be iterated, so all of that kind are read the way that works everywhere. */
 async function* chunksOf(stream: Stream): AsyncGenerator<unknown> {
-  if (Symbol.asyncIterator in stream) {
+  if (!("getReader" in stream)) {
     yield* stream;
     return;
   }

@@ -41,12 +41,18 @@ import type { StoreAdapter } from "./types/store.js";
 export class Threadkeep {
   /** Where the data lies. */
   readonly storage: "indexeddb" | "memory" | "adapter";
+  /**
+   * What opening found: data that was there (`existing`), none (`created`), or a damaged database that the browser had
+   * wiped (`wiped`: say so, and offer the last export). Of an adapter's data nothing is known (`unknown`).
+   */
+  readonly beginning: "existing" | "created" | "wiped" | "unknown";
   readonly #events: Events;
   #engine: Engine | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(storage: "indexeddb" | "memory" | "adapter", engine: Engine, events: Events) {
     this.storage = storage;
+    this.beginning = engine.beginning as Threadkeep["beginning"];
     this.#engine = engine;
     this.#events = events;
     engine.onEvent(events.take);

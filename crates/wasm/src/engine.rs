@@ -17,6 +17,7 @@ use crate::store::AnyStore;
 #[wasm_bindgen]
 pub struct Engine {
     keep: Keep<AnyStore>,
+    beginning: &'static str,
 }
 
 #[wasm_bindgen]
@@ -26,15 +27,21 @@ impl Engine {
     pub fn open(kind: String, name: String, adapter: JsValue, cache_bytes: Option<f64>) -> Promise {
         promise(async move {
             let host = Platform::check()?;
-            let store = AnyStore::open(&kind, &name, adapter).await?;
+            let (store, beginning) = AnyStore::open(&kind, &name, adapter).await?;
             let mut options = Options::default();
             if let Some(bytes) = cache_bytes {
                 // Saturates: beyond what a wasm module can address there is no difference.
                 options.cache_bytes = bytes as usize;
             }
             let keep = Keep::open(store, host, options).await.map_err(|error| keep_error(&error))?;
-            Ok(JsValue::from(Self { keep }))
+            Ok(JsValue::from(Self { keep, beginning }))
         })
+    }
+
+    /// What opening found: `existing`, `created`, `wiped` or `unknown`.
+    #[wasm_bindgen(getter)]
+    pub fn beginning(&self) -> String {
+        self.beginning.to_owned()
     }
 
     /// Carries out a request (JSON text of `Request`). → JSON text of the `Response`

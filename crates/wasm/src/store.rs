@@ -1,7 +1,7 @@
 //! One type for the three places where data can lie, so that the engine is compiled once and not three times.
 
 use serde_json::json;
-use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError, foreign::ForeignStore, idb::IdbStore};
+use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError, foreign::ForeignStore, idb::Beginning, idb::IdbStore};
 use wasm_bindgen::JsValue;
 
 use crate::error::own_error;
@@ -25,16 +25,25 @@ macro_rules! pass {
 }
 
 impl AnyStore {
-    /// Opens a place: `memory`, `indexeddb` (the database `name`) or `adapter` (the object `adapter`).
-    pub(crate) async fn open(kind: &str, name: &str, adapter: JsValue) -> Result<Self, JsValue> {
+    /// Opens a place: `memory`, `indexeddb` (the database `name`) or `adapter` (the object `adapter`). The word beside it
+    /// says what was there.
+    pub(crate) async fn open(kind: &str, name: &str, adapter: JsValue) -> Result<(Self, &'static str), JsValue> {
         let failed = |error: StoreError| {
             let error = threadkeep::KeepError::from(error);
             crate::error::keep_error(&error)
         };
         match kind {
-            "memory" => Ok(Self::Memory(MemoryStore::new())),
-            "indexeddb" => Ok(Self::Idb(IdbStore::open(name).await.map_err(failed)?)),
-            "adapter" => Ok(Self::Foreign(ForeignStore::new(adapter).map_err(failed)?)),
+            "memory" => Ok((Self::Memory(MemoryStore::new()), "created")),
+            "indexeddb" => {
+                let store = IdbStore::open(name).await.map_err(failed)?;
+                let beginning = match store.beginning() {
+                    Beginning::Existing => "existing",
+                    Beginning::Created => "created",
+                    Beginning::Wiped(_) => "wiped",
+                };
+                Ok((Self::Idb(store), beginning))
+            }
+            "adapter" => Ok((Self::Foreign(ForeignStore::new(adapter).map_err(failed)?), "unknown")),
             _ => Err(own_error("bad-request", format!("there is no storage {kind:?}"), json!({ "argument": "storage" }))),
         }
     }

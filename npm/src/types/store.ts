@@ -1,6 +1,9 @@
 // What a store of your own has to offer.
 
-/** A range of keys to read, `start` in and `end` out. Keys are ASCII text and compared character by character. */
+/**
+ * A range of keys to read, `start` in and `end` out. Keys are ASCII text compared byte by byte, as `<` compares strings,
+ * SQLite its text and Postgres under `COLLATE "C"`. They are up to 2,000 characters long, values 8 MB and more.
+ */
 export interface ScanRequest {
   /** The first key that may be returned. */
   start: string;
@@ -12,10 +15,13 @@ export interface ScanRequest {
   reverse: boolean;
 }
 
+/** A value, or a promise of one. */
+export type MaybePromise<T> = T | Promise<T>;
+
 /** A key and its value. */
 export type StoreRecord = [key: string, value: Uint8Array];
 
-/** Changes that happen together or not at all. */
+/** Changes that happen together or not at all: conditions first, then deletes and ranges, then puts. */
 export interface StoreCommit {
   /** Keys that must not exist, or nothing happens and the commit rejects with {@link StoreConflict}. */
   absent: string[];
@@ -42,8 +48,10 @@ export interface StoreConflict {
  * A place that keeps bytes under ordered keys: a file, a table, a server of yours. Keys and values mean nothing to it.
  *
  * Calls may overlap. Each `commit` must be atomic and isolated from the others, with its conditions checked in the same
- * transaction, first. What it rejects with (other than a {@link StoreConflict}) reaches the caller as a
- * `ThreadkeepError` with the code `storage`.
+ * transaction, first. Methods are called on the object. What they throw or reject with, other than a
+ * {@link StoreConflict}, reaches the caller as a `ThreadkeepError`: of the same code where its `code` is one of `quota`,
+ * `unavailable`, `blocked`, `storage-gone`, `transient` and `closed`, else with the code `storage`. An answer that
+ * cannot be (a key out of range, a value that is no `Uint8Array`) is `bad-adapter`.
  *
  * @example
  * ```ts
@@ -68,12 +76,12 @@ export interface StoreConflict {
  * ```
  */
 export interface StoreAdapter {
-  /** The value under `key`; `undefined` or `null` where there is none. */
-  get(key: string): Promise<Uint8Array | null | undefined>;
+  /** The value under `key`; `undefined` or `null` where there is none. An empty value is a value. */
+  get(key: string): MaybePromise<Uint8Array | null | undefined>;
   /** The records of a range, in key order (or reversed), at most `limit` of them, as one consistent reading. */
-  scan(range: ScanRequest): Promise<StoreRecord[]>;
+  scan(range: ScanRequest): MaybePromise<StoreRecord[]>;
   /** Carries out all of it or nothing, in one transaction that checks the conditions first. */
-  commit(commit: StoreCommit): Promise<void>;
-  /** Lets go of the place. */
-  close(): Promise<void>;
+  commit(commit: StoreCommit): MaybePromise<void>;
+  /** Lets go of the place. Called once; no other method is called afterwards. */
+  close(): MaybePromise<void>;
 }
