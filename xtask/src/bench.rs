@@ -10,13 +10,14 @@ use crate::pack;
 use crate::page;
 use crate::paths::Paths;
 use crate::run::{cargo, listen};
+use crate::serve;
 use crate::setup;
 use crate::table;
 
 /// What must be there before a measurement runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
-    /// The built page, named by `THREADKEEP_SITE`.
+    /// The built page: its folder `THREADKEEP_SITE`, its address `THREADKEEP_URL`.
     Page,
     /// The packed npm package: `THREADKEEP_TARBALL`, its wasm in `THREADKEEP_WASM`.
     Npm,
@@ -87,7 +88,8 @@ fn provide(paths: &Paths, need: Need) -> Result<Vec<(&'static str, std::ffi::OsS
     Ok(match need {
         Need::Page => {
             page::build(paths)?;
-            vec![("THREADKEEP_SITE", paths.site().into())]
+            let address = serve::in_background(&paths.site())?;
+            vec![("THREADKEEP_SITE", paths.site().into()), ("THREADKEEP_URL", address.into())]
         }
         Need::Npm => {
             let packed = pack::build(paths)?;

@@ -40,6 +40,22 @@ pub(crate) fn run(paths: &Paths, port: u16) -> Result<()> {
     serve(listener, &paths.site())
 }
 
+/// Serves a built page beside whatever else this process does, until it ends; returns the page's address.
+///
+/// # Errors
+/// No port is free.
+pub(crate) fn in_background(site: &Path) -> Result<String> {
+    let listener = free_port(0)?;
+    let address = format!("http://{}/", listener.local_addr()?);
+    let site = site.to_owned();
+    thread::spawn(move || {
+        if let Err(error) = serve(listener, &site) {
+            eprintln!("the server of the page ended: {error:#}");
+        }
+    });
+    Ok(address)
+}
+
 /// The first free port from `wanted` upwards, held open. Port 0 is any that is free.
 fn free_port(wanted: u16) -> Result<TcpListener> {
     let last = wanted.saturating_add(TRIES);

@@ -43,10 +43,12 @@ pub enum Entry {
     },
     /// What is said about the transcript as a whole changed.
     Info(InfoPatch),
-    /// The user deleted these nodes; their own entries are [`Entry::Gone`] now.
+    /// The user deleted nodes: their entries, further up, are [`Entry::Gone`] now. Whoever holds the tree in memory must
+    /// read the log anew.
+    #[serde(rename_all = "camelCase")]
     Removed {
-        /// The deleted nodes and the aliases that pointed at them.
-        nodes: Vec<MessageId>,
+        /// The number that the next turn gets, so that none is used twice.
+        next_turn: u32,
     },
     /// What was here was deleted. It keeps its number, so that none is used twice.
     Gone,

@@ -11,6 +11,7 @@ pub mod id;
 pub mod lint;
 pub mod message;
 pub mod node;
+pub mod tokens;
 pub mod transcript;
 
 pub use entry::{Entry, InfoPatch};

@@ -321,6 +321,12 @@ impl Transcript {
         }
     }
 
+    /// Passes over the entry `seq` of a stored log, which cannot be read because of `why`.
+    pub fn skip(&mut self, seq: u64, why: impl std::fmt::Display) {
+        self.replay(seq, Entry::Gone);
+        self.damage.push(format!("entry {seq} cannot be read: {why}"));
+    }
+
     fn take(&mut self, entry: Entry) {
         match entry {
             Entry::Node(node) => self.place(*node),
@@ -341,7 +347,7 @@ impl Transcript {
                 self.heads.remove(&context);
             }
             Entry::Info(patch) => self.describe(patch),
-            Entry::Removed { nodes } => self.remove(&nodes),
+            Entry::Removed { next_turn } => self.next_turn = self.next_turn.max(next_turn),
             Entry::Gone => {}
         }
         self.next_seq += 1;
@@ -399,29 +405,6 @@ impl Transcript {
         own.extra.extend(patch.extra);
     }
 
-    fn remove(&mut self, nodes: &[MessageId]) {
-        let gone: HashSet<&MessageId> = nodes.iter().collect();
-        let mut kept = Self::new(self.id.clone());
-        for placed in std::mem::take(&mut self.slots) {
-            if !gone.contains(&placed.node.id) {
-                kept.next_seq = placed.seq;
-                kept.place(placed.node);
-            }
-        }
-        kept.aliases = std::mem::take(&mut self.aliases);
-        kept.aliases.retain(|id, node| !gone.contains(id) && kept.by_id.contains_key(node));
-        kept.heads = std::mem::take(&mut self.heads);
-        kept.heads.retain(|_, node| kept.by_id.contains_key(node));
-        kept.damage = std::mem::take(&mut self.damage);
-        kept.patch = std::mem::take(&mut self.patch);
-        if kept.patch.leaf.as_ref().is_some_and(|leaf| !kept.by_id.contains_key(leaf)) {
-            kept.patch.leaf = None;
-        }
-        kept.next_seq = self.next_seq;
-        kept.next_turn = self.next_turn;
-        *self = kept;
-    }
-
     /// The node's own id for an id that may be an alias; `None` where neither is known here.
     pub fn resolve<'a>(&'a self, id: &'a MessageId) -> Option<&'a MessageId> {
         if self.by_id.contains_key(id) { Some(id) } else { self.aliases.get(id) }
@@ -476,6 +459,11 @@ impl Transcript {
     /// The parent of a node of this tree; `None` for the root.
     pub fn parent<'a>(&'a self, placed: &Placed) -> Option<&'a Placed> {
         placed.parent.map(|at| &self.slots[at as usize])
+    }
+
+    /// The place of the parent in [`Transcript::nodes`]; `None` for the root.
+    pub fn parent_index(&self, placed: &Placed) -> Option<u32> {
+        placed.parent
     }
 
     /// The way from the root to `leaf` (a node or an alias), both in.

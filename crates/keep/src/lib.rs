@@ -1,3 +1,45 @@
-//! The engine of Threadkeep (under construction).
+//! The engine of Threadkeep: conversation memory for LLM agents over any store.
+//!
+//! Goes in: inbound messages, replies, appends, archives. Comes out: nodes, chains, branches, recent messages, archives, and
+//! an event after each durable change. The tree's rules are `threadkeep-core`'s, the bytes `threadkeep-store`'s; here are
+//! routing, sequence numbers, the cache, heads, deletion, import and export.
+//!
+//! ```
+//! use threadkeep::protocol::Inbound;
+//! use threadkeep::{Host, Keep, Options};
+//! use threadkeep_core::Message;
+//! use threadkeep_store::MemoryStore;
+//!
+//! struct Test;
+//! impl Host for Test {
+//!     fn now(&self) -> i64 { 0 }
+//!     fn random(&self) -> [u8; 32] { [7; 32] } // a real host asks the platform
+//! }
+//!
+//! # pollster::block_on(async {
+//! let keep = Keep::open(MemoryStore::new(), Test, Options::default()).await?;
+//! let question: Inbound = serde_json::from_str(r#"{"messageId": "m1", "content": "Why is the sky blue?"}"#)?;
+//! let node = keep.receive(question).await?;
+//! keep.extend(&node.id, vec![Message::assistant("Rayleigh scattering.")]).await?;
+//! assert_eq!(keep.depth(&node.id).await?, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
 
+mod error;
+mod export;
+mod heads;
+mod host;
+mod import;
+mod keep;
+mod keys;
+mod log;
 pub mod protocol;
+mod remove;
+mod route;
+mod views;
+
+pub use error::KeepError;
+pub use host::{Host, Source};
+pub use keep::{Keep, Options};
+pub use threadkeep_core::archive::Format;

@@ -46,7 +46,8 @@ pub struct Recent {
     /// At most this many tokens, estimated at four characters a token and four more a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// Whether the leading system messages come first, inside the limits. Without it system messages are left out.
+    /// `true`: the leading system messages come first, inside the limits. `false`: system messages are left out. Left out:
+    /// system messages are messages like others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_system: Option<bool>,
 }

@@ -4,6 +4,7 @@ use crate::pack;
 use crate::page;
 use crate::paths::Paths;
 use crate::run::{listen, npm};
+use crate::serve;
 use crate::setup;
 use crate::test::{Shared, Tally};
 
@@ -41,6 +42,7 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
             let mut test = npm(&tests);
             test.args(["test", "--silent"])
                 .env("THREADKEEP_SITE", paths.site())
+                .env("THREADKEEP_URL", serve::in_background(&paths.site())?)
                 .env("CHROMIUM", &browser.chromium)
                 .env("CHROMEDRIVER", &browser.driver);
             if let Some(tarball) = &tarball {

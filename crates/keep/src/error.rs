@@ -1,0 +1,117 @@
+//! Everything that a call can answer instead of a result, with the stable code that JavaScript sees.
+
+use serde_json::json;
+use threadkeep_core::{ChainError, IdError, MessageError, MessageId, TranscriptError};
+use threadkeep_store::StoreError;
+
+use crate::protocol::ErrorReply;
+
+/// Why a call failed. Nothing of it was stored, unless the variant says so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeepError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No node or alias of this id is known.
+    #[error("no node or alias {0:?}")]
+    MissingNode(MessageId),
+    /// No transcript of this id is known.
+    #[error("no transcript {0:?}")]
+    MissingTranscript(MessageId),
+    /// No head of this name is known.
+    #[error("no head {0:?}")]
+    MissingHead(String),
+    /// There is a head of this name already.
+    #[error("there is a head {0:?} already: choose another name, or clear that one first")]
+    HeadTaken(String),
+    /// The tree does not allow it.
+    #[error(transparent)]
+    Transcript(TranscriptError),
+    /// The chain is broken.
+    #[error(transparent)]
+    Chain(ChainError),
+    /// What is stored of a transcript is damaged, so that it cannot be written to. It can still be read and exported.
+    #[error("transcript {transcript:?} is damaged ({what}): it can be read and exported, but not continued")]
+    Damaged {
+        /// The transcript.
+        transcript: MessageId,
+        /// The first damage.
+        what: String,
+    },
+    /// The request makes no sense; the message says which part and what it should be.
+    #[error("{0}")]
+    BadRequest(String),
+}
+
+impl KeepError {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Store(error) => error.code(),
+            Self::MissingNode(_) | Self::Chain(ChainError::MissingNode(_)) => "missing-node",
+            Self::Transcript(TranscriptError::MissingNode(_)) => "missing-node",
+            Self::MissingTranscript(_) => "missing-transcript",
+            Self::MissingHead(_) => "missing-head",
+            Self::HeadTaken(_) => "head-taken",
+            Self::Transcript(TranscriptError::MissingParent { .. }) => "missing-parent",
+            Self::Transcript(TranscriptError::Taken(_)) => "id-taken",
+            Self::Transcript(TranscriptError::Sealed(_)) => "sealed",
+            Self::Transcript(TranscriptError::SecondRoot(_)) => "second-root",
+            Self::Chain(ChainError::MissingParent { .. }) => "missing-parent",
+            Self::Chain(ChainError::Cycle(_)) => "cycle",
+            Self::Damaged { .. } => "damaged",
+            Self::BadRequest(_) => "bad-request",
+        }
+    }
+
+    /// The error as it crosses to JavaScript or out of the worker.
+    pub fn reply(&self) -> ErrorReply {
+        let details = match self {
+            Self::MissingNode(node) => json!({ "node": node }),
+            Self::MissingTranscript(transcript) => json!({ "transcript": transcript }),
+            Self::MissingHead(context) | Self::HeadTaken(context) => json!({ "contextId": context }),
+            Self::Transcript(error) => match error {
+                TranscriptError::MissingNode(node)
+                | TranscriptError::Taken(node)
+                | TranscriptError::Sealed(node)
+                | TranscriptError::SecondRoot(node) => json!({ "node": node }),
+                TranscriptError::MissingParent { node, parent } => json!({ "node": node, "parent": parent }),
+            },
+            Self::Chain(error) => match error {
+                ChainError::MissingNode(node) | ChainError::Cycle(node) => json!({ "node": node }),
+                ChainError::MissingParent { node, parent } => json!({ "node": node, "parent": parent }),
+            },
+            Self::Damaged { transcript, what } => json!({ "transcript": transcript, "damage": what }),
+            Self::Store(StoreError::Conflict { key } | StoreError::Corrupt { key, .. }) => json!({ "key": key }),
+            Self::Store(StoreError::NewerVersion { found, supported }) => {
+                json!({ "found": found, "supported": supported })
+            }
+            Self::Store(_) | Self::BadRequest(_) => json!({}),
+        };
+        ErrorReply { code: self.code().to_owned(), message: self.to_string(), details }
+    }
+}
+
+impl From<TranscriptError> for KeepError {
+    fn from(error: TranscriptError) -> Self {
+        Self::Transcript(error)
+    }
+}
+
+impl From<ChainError> for KeepError {
+    fn from(error: ChainError) -> Self {
+        Self::Chain(error)
+    }
+}
+
+impl From<IdError> for KeepError {
+    fn from(error: IdError) -> Self {
+        Self::BadRequest(error.to_string())
+    }
+}
+
+impl From<MessageError> for KeepError {
+    fn from(error: MessageError) -> Self {
+        Self::BadRequest(error.to_string())
+    }
+}

@@ -1,0 +1,61 @@
+//! Export: the logs as they are, in our own JSON Lines format, piece by piece.
+
+use threadkeep_core::archive::own;
+use threadkeep_core::{Entry, TranscriptId};
+use threadkeep_store::{Scan, Store, StoreError};
+
+use crate::log::record;
+use crate::{Keep, KeepError, keys};
+
+/// How many pages are read at a time.
+const PAGES: usize = 20;
+
+impl<S: Store> Keep<S> {
+    /// Writes one transcript, or all of them in the order of their ids, as pieces of a `.threadkeep.jsonl` file. Importing
+    /// it into an empty store restores everything, and exporting that gives the same bytes.
+    ///
+    /// # Errors
+    /// `missing-transcript`; `corrupt` for a page that cannot be read; the store's.
+    pub async fn export(
+        &self,
+        transcript: Option<&TranscriptId>,
+        mut sink: impl FnMut(String),
+    ) -> Result<(), KeepError> {
+        sink(own::write_header());
+        if let Some(id) = transcript {
+            return self.export_one(id, &mut sink).await;
+        }
+        for (key, _) in self.inner.store.scan(&keys::records()).await? {
+            if let Some(id) = keys::record_id(&key) {
+                self.export_one(&id, &mut sink).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn export_one(&self, id: &TranscriptId, sink: &mut impl FnMut(String)) -> Result<(), KeepError> {
+        let record = record(&self.inner.store, id).await?;
+        let record = record.ok_or_else(|| KeepError::MissingTranscript(id.clone()))?;
+        let mut writer = own::TranscriptWriter::new(id);
+        let mut range = keys::pages(id, &record.generation, 0).limit(PAGES);
+        loop {
+            let pages = self.inner.store.scan(&range).await?;
+            for (key, lines) in &pages {
+                let first = keys::page_seq(key).unwrap_or_default();
+                for (line, seq) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).zip(first..) {
+                    let corrupt =
+                        |error: serde_json::Error| StoreError::Corrupt { key: key.clone(), why: error.to_string() };
+                    writer.entry(seq, &serde_json::from_slice::<Entry>(line).map_err(corrupt)?);
+                }
+                sink(writer.take());
+            }
+            match pages.last() {
+                Some((last, _)) if pages.len() == PAGES => range = Scan { start: format!("{last}\0"), ..range },
+                _ => break,
+            }
+        }
+        writer.end(&[]);
+        sink(writer.take());
+        Ok(())
+    }
+}

@@ -1,0 +1,285 @@
+//! Heads, and the message store on them: append, read the newest, a range, all, count. A head is a name for a node, as a
+//! branch is in git; appending moves it on. Each appended message is a sealed node of its own, so that a fork can begin at
+//! any message.
+
+use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptId, tokens};
+use threadkeep_store::{Store, StoreError};
+
+use crate::keep::Write;
+use crate::log::Log;
+use crate::protocol::{Event, HeadInfo, NodeInfo, Recent};
+use crate::route::info;
+use crate::{Keep, KeepError, keys};
+
+/// How many messages [`Keep::get_recent`] gives when no limit is named.
+const RECENT: u32 = 50;
+
+impl<S: Store> Keep<S> {
+    /// The node at which a head points; `None` where there is no such head.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn head(&self, context: &str) -> Result<Option<NodeInfo>, KeepError> {
+        self.at_head(context, |tree, node| Ok(tree.get(node).map(|placed| info(tree, placed))))
+            .await
+            .map(Option::flatten)
+    }
+
+    /// Points a head at a node (or at what an alias stands for), making the head if it is new.
+    ///
+    /// # Errors
+    /// `missing-node`; `bad-request` for an empty name; the store's.
+    pub async fn set_head(&self, context: &str, node: &MessageId) -> Result<NodeInfo, KeepError> {
+        check_name(context)?;
+        let _writing = self.writing().await;
+        let target = self.find_or_fail(node).await?;
+        let left = self.context_transcript(context).await?.filter(|before| *before != target);
+        let write = self.write(&target, |log| {
+            let id = log.tree.resolve(node).ok_or_else(|| KeepError::MissingNode(node.clone()))?;
+            if log.tree.heads().get(context) == Some(id) {
+                return Ok(Write::new(Vec::new(), id.clone()));
+            }
+            let moved = Entry::Head { context: context.to_owned(), node: Some(id.clone()) };
+            let mut write = Write::new(vec![moved], id.clone());
+            write.extra.puts.push((keys::head(context), target.as_str().as_bytes().to_vec()));
+            Ok(write)
+        });
+        let id = write.await?.ok_or_else(|| KeepError::MissingNode(node.clone()))?;
+        if let Some(before) = left {
+            self.leave(context, &before).await?;
+        }
+        self.inner.contexts.borrow_mut().insert(context.to_owned(), target);
+        self.emit(&Event::Head { context: context.to_owned(), node: Some(id.clone()) });
+        self.node_or_fail(&id).await
+    }
+
+    /// Notes in a transcript's log that a head points elsewhere now.
+    async fn leave(&self, context: &str, transcript: &TranscriptId) -> Result<(), KeepError> {
+        let left = self.write(transcript, |log| {
+            let gone = Entry::Head { context: context.to_owned(), node: None };
+            Ok(Write::new(log.tree.heads().get(context).map(|_| gone).into_iter().collect(), ()))
+        });
+        left.await.map(|_| ())
+    }
+
+    /// All heads, by name.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn heads(&self) -> Result<Vec<HeadInfo>, KeepError> {
+        let mut heads = Vec::new();
+        for (key, _) in self.inner.store.scan(&keys::heads()).await? {
+            let Some(context) = keys::head_name(&key) else { continue };
+            let found = self.at_head(&context, |tree, node| Ok((tree.id().clone(), node.clone()))).await?;
+            heads.extend(found.map(|(transcript, node)| HeadInfo { context, transcript, node }));
+        }
+        Ok(heads)
+    }
+
+    /// Makes a second head where `context` points, or further up: `at_index` messages of the chain stay before it. Nothing
+    /// is copied; the two share what lies above.
+    ///
+    /// # Errors
+    /// `missing-head`; `head-taken`; `bad-request` when `at_index` is beyond the last message or inside a node that holds
+    /// several; the store's.
+    pub async fn fork(&self, context: &str, new: &str, at_index: Option<u32>) -> Result<NodeInfo, KeepError> {
+        check_name(new)?;
+        let writing = self.writing().await;
+        if self.context_transcript(new).await?.is_some() {
+            return Err(KeepError::HeadTaken(new.to_owned()));
+        }
+        let from = self.at_head(context, |tree, node| match at_index {
+            None => Ok(node.clone()),
+            Some(index) => node_before(tree, node, index as usize),
+        });
+        let node = from.await?.ok_or_else(|| KeepError::MissingHead(context.to_owned()))?;
+        drop(writing);
+        self.set_head(new, &node).await
+    }
+
+    /// Appends messages at a head, one sealed node each, in one commit. An unknown head begins a transcript of its own.
+    ///
+    /// # Errors
+    /// `bad-request` for an empty name; `damaged`; the store's.
+    pub async fn append(&self, context: &str, messages: Vec<Message>) -> Result<Vec<NodeInfo>, KeepError> {
+        check_name(context)?;
+        let _writing = self.writing().await;
+        if messages.is_empty() {
+            return Ok(Vec::new());
+        }
+        let transcript = match self.context_transcript(context).await? {
+            Some(transcript) => transcript,
+            None => self.begin_head(context).await?,
+        };
+        let (now, names): (i64, Vec<u64>) = (self.now(), messages.iter().map(|_| self.random()).collect());
+        let write = self.write(&transcript, |log| {
+            let head = log.tree.heads().get(context).ok_or_else(|| KeepError::MissingHead(context.to_owned()))?;
+            let mut turn = log.tree.next_turn();
+            let mut parent = head.clone();
+            let mut entries = Vec::with_capacity(messages.len() + 1);
+            for (message, name) in messages.iter().zip(&names) {
+                let id = MessageId::mint(&transcript, *name);
+                let mut node = Node::new(id.clone(), Some(parent), vec![message.clone()]);
+                node.created_at = Some(now);
+                if message.role == Role::User {
+                    node.turn = turn;
+                    turn += 1;
+                }
+                entries.push(Entry::Node(Box::new(node)));
+                parent = id;
+            }
+            entries.push(Entry::Head { context: context.to_owned(), node: Some(parent) });
+            Ok(Write::new(entries, ()))
+        });
+        write.await?.ok_or_else(|| KeepError::MissingHead(context.to_owned()))?;
+        let ids: Vec<MessageId> = names.iter().map(|name| MessageId::mint(&transcript, *name)).collect();
+        self.changed(&transcript, ids.clone());
+        self.emit(&Event::Head { context: context.to_owned(), node: ids.last().cloned() });
+        let look = |log: &Log| {
+            let placed = ids.iter().filter_map(|id| log.tree.get(id));
+            Ok(placed.map(|placed| info(&log.tree, placed)).collect())
+        };
+        Ok(self.read(&transcript, look).await?.unwrap_or_default())
+    }
+
+    async fn begin_head(&self, context: &str) -> Result<TranscriptId, KeepError> {
+        let transcript = self.mint_root();
+        let root = Node { created_at: Some(self.now()), ..Node::new(transcript.clone(), None, Vec::new()) };
+        let head = Entry::Head { context: context.to_owned(), node: Some(transcript.clone()) };
+        let mut write = Write::new(vec![Entry::Node(Box::new(root)), head], ());
+        write.extra.absent.push(keys::head(context));
+        write.extra.puts.push((keys::head(context), transcript.as_str().as_bytes().to_vec()));
+        match self.begin_log(&transcript, write).await {
+            Ok(()) => {
+                self.inner.contexts.borrow_mut().insert(context.to_owned(), transcript.clone());
+                Ok(transcript)
+            }
+            // Another tab began this head in the same moment: use that one.
+            Err(KeepError::Store(StoreError::Conflict { .. })) => {
+                let other = self.context_transcript(context).await?;
+                other.ok_or_else(|| KeepError::MissingHead(context.to_owned()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The newest messages at a head, in order, within the limits. See [`Recent`].
+    ///
+    /// # Errors
+    /// The store's. A head that does not exist has no messages.
+    pub async fn get_recent(&self, context: &str, options: &Recent) -> Result<Vec<Message>, KeepError> {
+        let recent = self.at_head(context, |tree, node| Ok(newest(&tree.messages(node)?, options)));
+        Ok(recent.await?.unwrap_or_default())
+    }
+
+    /// The messages `start..end` at a head; `end` is out.
+    ///
+    /// # Errors
+    /// The store's. A head that does not exist has no messages.
+    pub async fn get_range(&self, context: &str, start: u32, end: u32) -> Result<Vec<Message>, KeepError> {
+        let range = self.at_head(context, |tree, node| {
+            let messages = tree.messages(node)?;
+            let end = messages.len().min(end as usize);
+            let start = end.min(start as usize);
+            Ok(messages[start..end].iter().map(|message| (*message).clone()).collect())
+        });
+        Ok(range.await?.unwrap_or_default())
+    }
+
+    /// How many messages there are at a head; zero where there is no such head.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn get_count(&self, context: &str) -> Result<u64, KeepError> {
+        let count = self.at_head(context, |tree, node| Ok(tree.messages(node)?.len() as u64));
+        Ok(count.await?.unwrap_or_default())
+    }
+
+    /// The transcript in which a head points, from memory or from the store.
+    pub(crate) async fn context_transcript(&self, context: &str) -> Result<Option<TranscriptId>, KeepError> {
+        if let Some(known) = self.inner.contexts.borrow().get(context) {
+            return Ok(Some(known.clone()));
+        }
+        let key = keys::head(context);
+        let Some(bytes) = self.inner.store.get(&key).await? else { return Ok(None) };
+        let named = String::from_utf8(bytes).ok().and_then(|id| MessageId::new(id).ok());
+        let id = named.ok_or_else(|| StoreError::Corrupt { key, why: "it names no transcript".to_owned() })?;
+        self.inner.contexts.borrow_mut().insert(context.to_owned(), id.clone());
+        Ok(Some(id))
+    }
+
+    /// Reads the tree in which a head points, with the node. What memory knows of the head may be old: when it does not
+    /// hold, the store is asked.
+    pub(crate) async fn at_head<T>(
+        &self,
+        context: &str,
+        look: impl Fn(&Transcript, &MessageId) -> Result<T, KeepError>,
+    ) -> Result<Option<T>, KeepError> {
+        for _ in 0..2 {
+            let Some(transcript) = self.context_transcript(context).await? else { return Ok(None) };
+            let answer = self
+                .read(&transcript, |log| log.tree.heads().get(context).map(|node| look(&log.tree, node)).transpose());
+            if let Some(answer) = answer.await?.flatten() {
+                return Ok(Some(answer));
+            }
+            self.inner.contexts.borrow_mut().remove(context);
+        }
+        Ok(None)
+    }
+}
+
+fn check_name(context: &str) -> Result<(), KeepError> {
+    match context.len() {
+        0 => Err(KeepError::BadRequest("a contextId must not be empty".to_owned())),
+        n if n > threadkeep_core::id::MAX_ID_BYTES => {
+            Err(KeepError::BadRequest(format!("a contextId must be at most 512 bytes long, this one has {n}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The node of the chain to `leaf` at whose end exactly `count` messages have passed.
+fn node_before(tree: &Transcript, leaf: &MessageId, count: usize) -> Result<MessageId, KeepError> {
+    let mut passed = 0;
+    let mut found = None;
+    for placed in tree.chain(leaf)? {
+        passed += placed.node.messages.len();
+        if passed == count {
+            found = Some(placed.node.id.clone());
+        }
+    }
+    found.ok_or_else(|| {
+        KeepError::BadRequest(if count > passed {
+            format!("atIndex is {count}, but there are {passed} messages")
+        } else {
+            format!("atIndex {count} lies inside a node that holds several messages: fork before or after it")
+        })
+    })
+}
+
+/// The newest of `messages` within the limits.
+fn newest(messages: &[&Message], options: &Recent) -> Vec<Message> {
+    let unlimited = options.max_messages.is_none() && options.max_tokens.is_none();
+    let mut room = options.max_messages.unwrap_or(if unlimited { RECENT } else { u32::MAX });
+    let mut tokens = options.max_tokens.unwrap_or(u32::MAX);
+    let mut fits = |message: &Message| {
+        let cost = tokens::estimate_message(message);
+        let fits = room > 0 && cost <= tokens;
+        if fits {
+            room -= 1;
+            tokens -= cost;
+        }
+        fits
+    };
+    let is_system = |message: &Message| matches!(message.role, Role::System | Role::Developer);
+    let leading = messages.iter().take_while(|message| is_system(message)).count();
+    let (system, rest): (&[&Message], Vec<&Message>) = match options.include_system {
+        Some(true) => (&messages[..leading], messages[leading..].to_vec()),
+        Some(false) => (&[], messages.iter().copied().filter(|message| !is_system(message)).collect()),
+        None => (&[], messages.to_vec()),
+    };
+    let mut kept: Vec<&Message> = system.iter().copied().take_while(|message| fits(message)).collect();
+    let tail = rest.iter().rev().take_while(|message| fits(message)).count();
+    kept.extend(&rest[rest.len() - tail..]);
+    kept.into_iter().cloned().collect()
+}

@@ -1,0 +1,390 @@
+//! The engine: finds transcripts, keeps the recent ones in memory, serialises writers, tells listeners what changed.
+//!
+//! Goes in: requests. Comes out: responses and, after each durable change, events. What the requests do stands in the
+//! sister modules (`route`, `heads`, `views`, `remove`, `import`, `export`); here is what they share.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use threadkeep_core::{Entry, MessageId, TranscriptError, TranscriptId};
+use threadkeep_store::{Commit, Store, StoreError};
+use tokio::sync::{Mutex, MutexGuard};
+
+use crate::log::Log;
+use crate::protocol::{Event, Request, Response};
+use crate::{Host, KeepError, keys};
+
+/// How often a write that lost against another writer is tried again. Each loss means that somebody else progressed.
+const TRIES: u32 = 1000;
+
+/// How an engine is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// The most bytes of transcripts to keep in memory, as [`threadkeep_core::Transcript::bytes`] counts them. The
+    /// transcript in use stays, even if it alone is larger.
+    pub cache_bytes: usize,
+}
+
+impl Default for Options {
+    /// 32 MiB of transcripts.
+    fn default() -> Self {
+        Self { cache_bytes: 32 << 20 }
+    }
+}
+
+type Listener = Rc<dyn Fn(&Event)>;
+
+/// The engine over a store. Clones are handles to the same engine; calls may overlap.
+///
+/// Writers are served one at a time, in the order in which they called; readers of a transcript wait for a write to it that
+/// is under way, so that what they see is durable.
+pub struct Keep<S> {
+    pub(crate) inner: Rc<Inner<S>>,
+}
+
+impl<S> Clone for Keep<S> {
+    fn clone(&self) -> Self {
+        Self { inner: Rc::clone(&self.inner) }
+    }
+}
+
+pub(crate) struct Inner<S> {
+    pub(crate) store: S,
+    host: Box<dyn Host>,
+    pub(crate) options: Options,
+    /// Held by whoever writes.
+    writer: Mutex<()>,
+    cache: RefCell<HashMap<TranscriptId, Rc<Slot>>>,
+    clock: Cell<u64>,
+    /// In which transcript a head points, as last seen.
+    pub(crate) contexts: RefCell<HashMap<String, TranscriptId>>,
+    listeners: RefCell<Vec<(u64, Listener)>>,
+}
+
+/// A transcript's place in the cache.
+#[derive(Default)]
+pub(crate) struct Slot {
+    log: Mutex<Option<Log>>,
+    used: Cell<u64>,
+    bytes: Cell<usize>,
+}
+
+impl<S: Store> Keep<S> {
+    /// An engine over `store`. Reads nothing yet.
+    ///
+    /// # Errors
+    /// None today; opening may come to read the store.
+    pub async fn open(store: S, host: impl Host + 'static, options: Options) -> Result<Self, KeepError> {
+        Ok(Self {
+            inner: Rc::new(Inner {
+                store,
+                host: Box::new(host),
+                options,
+                writer: Mutex::new(()),
+                cache: RefCell::default(),
+                clock: Cell::new(0),
+                contexts: RefCell::default(),
+                listeners: RefCell::default(),
+            }),
+        })
+    }
+
+    /// Lets go of the store. Later calls fail with the code `closed`.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn close(&self) -> Result<(), KeepError> {
+        let _writer = self.inner.writer.lock().await;
+        self.inner.cache.borrow_mut().clear();
+        Ok(self.inner.store.close().await?)
+    }
+
+    /// Calls `listener` after each durable change made through this engine, until the number that comes back is given to
+    /// [`Keep::off_event`]. Changes by other tabs reach their own engines; pass them on between tabs where that is wanted.
+    pub fn on_event(&self, listener: impl Fn(&Event) + 'static) -> u64 {
+        let number = self.tick();
+        self.inner.listeners.borrow_mut().push((number, Rc::new(listener)));
+        number
+    }
+
+    /// Stops calling a listener.
+    pub fn off_event(&self, number: u64) {
+        self.inner.listeners.borrow_mut().retain(|(other, _)| *other != number);
+    }
+
+    /// Answers one request. Every [`Response`] that follows a change means that the change is durable.
+    ///
+    /// # Errors
+    /// [`KeepError`]; nothing was stored then.
+    pub async fn handle(&self, request: Request) -> Result<Response, KeepError> {
+        match request {
+            Request::Receive(inbound) => self.receive(inbound).await.map(Response::node),
+            Request::Extend { node, messages } => self.extend(&node, messages).await.map(Response::node),
+            Request::Seal { node } => self.seal(&node).await.map(Response::node),
+            Request::Alias { id, node } => self.alias(&id, &node).await.map(Response::node),
+            Request::Node { id } => Ok(Response::MaybeNode(self.node(&id).await?.map(Box::new))),
+            Request::Children { id } => self.children(&id).await.map(Response::Nodes),
+            Request::Roots => self.roots().await.map(Response::Nodes),
+            Request::Chain { leaf } => self.chain(&leaf).await.map(Response::Nodes),
+            Request::Depth { id } => Ok(Response::Number(self.depth(&id).await?.into())),
+            Request::Head { context } => Ok(Response::MaybeNode(self.head(&context).await?.map(Box::new))),
+            Request::SetHead { context, node } => self.set_head(&context, &node).await.map(Response::node),
+            Request::Heads => self.heads().await.map(Response::Heads),
+            Request::Fork { context, new_context, at_index } => {
+                self.fork(&context, &new_context, at_index).await.map(Response::node)
+            }
+            Request::Append { context, messages } => self.append(&context, messages).await.map(Response::Nodes),
+            Request::GetRecent { context, options } => {
+                self.get_recent(&context, &options).await.map(Response::Messages)
+            }
+            Request::GetAll { context } => self.get_range(&context, 0, u32::MAX).await.map(Response::Messages),
+            Request::GetRange { context, start, end } => {
+                self.get_range(&context, start, end).await.map(Response::Messages)
+            }
+            Request::GetCount { context } => self.get_count(&context).await.map(Response::Number),
+            Request::Clear { context } => self.clear(&context).await.map(Response::Number),
+            Request::Lint { leaf } => self.lint(leaf.as_ref()).await.map(Response::Lint),
+            Request::Transcripts => self.transcripts().await.map(Response::Transcripts),
+            Request::Outline { transcript, leaf } => {
+                Ok(Response::Outline(Box::new(self.outline(&transcript, leaf.as_ref()).await?)))
+            }
+            Request::Rows { leaf, start, end } => self.rows(&leaf, start, end).await.map(Response::Nodes),
+            Request::Tree { transcript } => self.tree(&transcript).await.map(Response::Tree),
+            Request::Rename { transcript, title } => self.rename(&transcript, title).await.map(|()| Response::Done),
+            Request::Choose { leaf } => self.choose(&leaf).await.map(|()| Response::Done),
+            Request::DeleteBranch { node } => self.delete_branch(&node).await.map(Response::Number),
+            Request::DeleteTranscript { transcript } => self.delete_transcript(&transcript).await.map(Response::Number),
+            Request::DeleteAll => self.delete_all().await.map(|()| Response::Done),
+            Request::Stats => self.stats().await.map(Response::Stats),
+        }
+    }
+
+    pub(crate) fn now(&self) -> i64 {
+        self.inner.host.now()
+    }
+
+    /// 64 random bits.
+    pub(crate) fn random(&self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.inner.host.random();
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    }
+
+    pub(crate) fn mint_root(&self) -> TranscriptId {
+        let mut bytes = [0; 24];
+        bytes.copy_from_slice(&self.inner.host.random()[..24]);
+        MessageId::mint_root(bytes)
+    }
+
+    pub(crate) fn generation(&self) -> String {
+        format!("{:016x}", self.random())
+    }
+
+    pub(crate) fn emit(&self, event: &Event) {
+        let listeners: Vec<Listener> = self.inner.listeners.borrow().iter().map(|(_, call)| Rc::clone(call)).collect();
+        for listener in listeners {
+            listener(event);
+        }
+    }
+
+    fn tick(&self) -> u64 {
+        self.inner.clock.set(self.inner.clock.get() + 1);
+        self.inner.clock.get()
+    }
+
+    /// Waits until all writers who called before are done. Hold it while writing.
+    pub(crate) async fn writing(&self) -> MutexGuard<'_, ()> {
+        self.inner.writer.lock().await
+    }
+
+    pub(crate) fn slot(&self, id: &TranscriptId) -> Rc<Slot> {
+        let slot = Rc::clone(self.inner.cache.borrow_mut().entry(id.clone()).or_default());
+        slot.used.set(self.tick());
+        slot
+    }
+
+    /// Forgets what memory holds of a transcript.
+    pub(crate) fn forget(&self, id: &TranscriptId) {
+        self.inner.cache.borrow_mut().remove(id);
+    }
+
+    pub(crate) fn forget_all(&self) {
+        self.inner.cache.borrow_mut().clear();
+        self.inner.contexts.borrow_mut().clear();
+    }
+
+    /// How many transcripts the cache holds, and about how many bytes they take.
+    pub(crate) fn cached(&self) -> (usize, usize) {
+        let cache = self.inner.cache.borrow();
+        let held = cache.values().filter(|slot| slot.bytes.get() > 0);
+        held.fold((0, 0), |(count, bytes), slot| (count + 1, bytes + slot.bytes.get()))
+    }
+
+    /// Evicts what was used longest ago until the cache is within its limit. What is in use stays.
+    fn shrink(&self) {
+        let mut cache = self.inner.cache.borrow_mut();
+        let mut total: usize = cache.values().map(|slot| slot.bytes.get()).sum();
+        while total > self.inner.options.cache_bytes && cache.len() > 1 {
+            let idle = cache
+                .iter()
+                .filter(|(_, slot)| Rc::strong_count(slot) == 1 && slot.used.get() < self.inner.clock.get());
+            let Some(oldest) = idle.min_by_key(|(_, slot)| slot.used.get()).map(|(id, _)| id.clone()) else { break };
+            total -= cache.remove(&oldest).map_or(0, |slot| slot.bytes.get());
+        }
+    }
+
+    /// Reads a transcript as the store has it now: from memory, after asking the store for what is new, or loaded whole.
+    /// `Ok(None)` where there is no such transcript.
+    pub(crate) async fn read<T>(
+        &self,
+        id: &TranscriptId,
+        look: impl FnOnce(&Log) -> Result<T, KeepError>,
+    ) -> Result<Option<T>, KeepError> {
+        let slot = self.slot(id);
+        let mut held = slot.log.lock().await;
+        self.refresh(&mut held, id).await?;
+        let answer = held.as_ref().map(look).transpose();
+        self.settle(id, &slot, held);
+        answer
+    }
+
+    async fn refresh(&self, held: &mut Option<Log>, id: &TranscriptId) -> Result<(), KeepError> {
+        // Out of the slot while it changes: should the call be dropped, nothing half-read stays behind.
+        if let Some(mut log) = held.take()
+            && log.catch_up(&self.inner.store).await?
+        {
+            *held = Some(log);
+            return Ok(());
+        }
+        *held = Log::load(&self.inner.store, id).await?;
+        Ok(())
+    }
+
+    fn settle(&self, id: &TranscriptId, slot: &Rc<Slot>, held: MutexGuard<'_, Option<Log>>) {
+        slot.bytes.set(held.as_ref().map_or(0, |log| log.tree.bytes()));
+        let empty = held.is_none();
+        drop(held);
+        if empty && Rc::strong_count(slot) == 2 {
+            self.forget(id);
+        }
+        self.shrink();
+    }
+
+    /// Appends to a transcript what `plan` makes of it, in one commit, and gives `plan`'s answer. When another writer was
+    /// first, the transcript is read again and `plan` asked again. An empty list of entries writes nothing.
+    ///
+    /// The caller holds [`Keep::writing`]. `Ok(None)` where there is no such transcript.
+    pub(crate) async fn write<T>(
+        &self,
+        id: &TranscriptId,
+        mut plan: impl FnMut(&Log) -> Result<Write<T>, KeepError>,
+    ) -> Result<Option<T>, KeepError> {
+        let slot = self.slot(id);
+        let mut held = slot.log.lock().await;
+        if held.is_none() {
+            *held = Log::load(&self.inner.store, id).await?;
+        }
+        for _ in 0..TRIES {
+            let Some(mut log) = held.take() else {
+                self.settle(id, &slot, held);
+                return Ok(None);
+            };
+            let write = match plan(&log) {
+                Ok(write) => write,
+                Err(error) => {
+                    // The plan may fail because memory is behind the store; then it deserves a second look.
+                    let before = log.tree.next_seq();
+                    let caught_up = log.catch_up(&self.inner.store).await?;
+                    let same = caught_up && log.tree.next_seq() == before;
+                    *held = if caught_up { Some(log) } else { Log::load(&self.inner.store, id).await? };
+                    if same {
+                        self.settle(id, &slot, held);
+                        return Err(error);
+                    }
+                    continue;
+                }
+            };
+            if write.entries.is_empty() {
+                *held = Some(log);
+                self.settle(id, &slot, held);
+                return Ok(Some(write.answer));
+            }
+            if let Some(digest) = write.digest {
+                log.digest = digest;
+            }
+            match log.append(&self.inner.store, write.entries, write.extra).await {
+                Ok(log) => {
+                    *held = Some(log);
+                    self.settle(id, &slot, held);
+                    return Ok(Some(write.answer));
+                }
+                Err(KeepError::Store(StoreError::Conflict { key })) if keys::index_id(&key).is_none() => {
+                    *held = Log::load(&self.inner.store, id).await?;
+                }
+                Err(error) => {
+                    self.settle(id, &slot, held);
+                    return Err(taken(error));
+                }
+            }
+        }
+        Err(StoreError::Transient("other writers were always first".to_owned()).into())
+    }
+
+    /// The transcript that holds `id` as a node or an alias; `None` where no transcript does.
+    pub(crate) async fn find(&self, id: &MessageId) -> Result<Option<TranscriptId>, KeepError> {
+        let holds = |log: &Log| Ok(log.tree.resolve(id).is_some());
+        if let Some(home) = id.home()
+            && self.read(&home, holds).await? == Some(true)
+        {
+            return Ok(Some(home));
+        }
+        let key = keys::index(id);
+        let Some(bytes) = self.inner.store.get(&key).await? else { return Ok(None) };
+        let named = String::from_utf8(bytes).ok().and_then(|id| MessageId::new(id).ok());
+        let corrupt = || StoreError::Corrupt { key, why: "it names no transcript".to_owned() };
+        Ok(Some(named.ok_or_else(corrupt)?))
+    }
+
+    /// Like [`Keep::find`], with an error where there is none.
+    pub(crate) async fn find_or_fail(&self, id: &MessageId) -> Result<TranscriptId, KeepError> {
+        self.find(id).await?.ok_or_else(|| KeepError::MissingNode(id.clone()))
+    }
+}
+
+/// Says in words that an id is taken, where that is why a commit's condition failed.
+pub(crate) fn taken(error: KeepError) -> KeepError {
+    match &error {
+        KeepError::Store(StoreError::Conflict { key }) => match keys::index_id(key) {
+            Some(id) => TranscriptError::Taken(id).into(),
+            None => error,
+        },
+        _ => error,
+    }
+}
+
+/// What a writer wants to append.
+pub(crate) struct Write<T> {
+    /// The entries; none writes nothing.
+    pub entries: Vec<Entry>,
+    /// What else is in the same commit: index records, heads, conditions.
+    pub extra: Commit,
+    /// The digest of the imported conversation, when that changes.
+    pub digest: Option<String>,
+    /// What the caller gets.
+    pub answer: T,
+}
+
+impl<T> Write<T> {
+    pub(crate) fn new(entries: Vec<Entry>, answer: T) -> Self {
+        Self { entries, extra: Commit::default(), digest: None, answer }
+    }
+
+    /// The same with an index record for `id`, where the id does not itself name the transcript.
+    pub(crate) fn indexed(mut self, id: &MessageId, transcript: &TranscriptId) -> Self {
+        if id.home().as_ref() != Some(transcript) {
+            self.extra.absent.push(keys::index(id));
+            self.extra.puts.push((keys::index(id), transcript.as_str().as_bytes().to_vec()));
+        }
+        self
+    }
+}

@@ -1,0 +1,127 @@
+//! What lies under which key. Keys are ASCII, so that every backend orders them alike: outside ids are escaped byte by byte.
+//!
+//! | key | value |
+//! |---|---|
+//! | `t/<transcript>` | its [`Record`](crate::log::Record): summary, next sequence number, generation |
+//! | `p/<transcript>/<generation>/<first seq>` | a page: consecutive log entries, one JSON line each |
+//! | `i/<id>` | the transcript of a node or alias whose id does not name it |
+//! | `h/<context>` | the transcript in which a head points |
+//! | `m/imported` | when the last import ended, in milliseconds since 1970 |
+//!
+//! The generation is random for each making of a transcript, so that a writer who still holds a deleted and newly imported
+//! one cannot write into it: the first page of his generation is a condition of his commit.
+
+use std::fmt::Write;
+
+use threadkeep_core::{MessageId, TranscriptId};
+use threadkeep_store::Scan;
+
+/// The prefixes of everything that the engine writes.
+pub const ALL: [&str; 5] = ["t/", "p/", "i/", "h/", "m/"];
+
+/// Written strictly when an import ends, which makes the relaxed commits before it durable.
+pub const IMPORTED: &str = "m/imported";
+
+pub fn record(transcript: &TranscriptId) -> String {
+    format!("t/{}", escape(transcript.as_str()))
+}
+
+pub fn records() -> Scan {
+    Scan::prefix("t/")
+}
+
+pub fn record_id(key: &str) -> Option<TranscriptId> {
+    MessageId::new(unescape(key.strip_prefix("t/")?)?).ok()
+}
+
+pub fn page(transcript: &TranscriptId, generation: &str, seq: u64) -> String {
+    format!("p/{}/{generation}/{seq:016x}", escape(transcript.as_str()))
+}
+
+/// All pages of a transcript in one generation, from the page that begins at `from` on.
+pub fn pages(transcript: &TranscriptId, generation: &str, from: u64) -> Scan {
+    let end = format!("p/{}/{generation}/g", escape(transcript.as_str()));
+    Scan::range(page(transcript, generation, from), end)
+}
+
+/// All pages of a transcript, of any generation.
+pub fn all_pages(transcript: &TranscriptId) -> Scan {
+    Scan::prefix(&format!("p/{}/", escape(transcript.as_str())))
+}
+
+pub fn page_seq(key: &str) -> Option<u64> {
+    u64::from_str_radix(key.rsplit('/').next()?, 16).ok()
+}
+
+pub fn index(id: &MessageId) -> String {
+    format!("i/{}", escape(id.as_str()))
+}
+
+pub fn index_id(key: &str) -> Option<MessageId> {
+    MessageId::new(unescape(key.strip_prefix("i/")?)?).ok()
+}
+
+pub fn head(context: &str) -> String {
+    format!("h/{}", escape(context))
+}
+
+pub fn heads() -> Scan {
+    Scan::prefix("h/")
+}
+
+pub fn head_name(key: &str) -> Option<String> {
+    unescape(key.strip_prefix("h/")?)
+}
+
+/// Letters, digits, `-`, `_` and `.` stay; every other byte becomes `%` and two hex digits.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
+            escaped.push(char::from(byte));
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(escaped, "%{byte:02x}");
+        }
+    }
+    escaped
+}
+
+fn unescape(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16).map(|digit| digit as u8);
+        bytes.push(digit(rest.next())? * 16 + digit(rest.next())?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_are_ascii_and_turn_back(name in "\\PC{1,40}") {
+            let key = head(&name);
+            prop_assert!(key.is_ascii());
+            prop_assert_eq!(head_name(&key), Some(name));
+        }
+
+        #[test]
+        fn pages_lie_in_their_range_in_order(name in "[ -~]{1,20}", a: u64, b: u64) {
+            let id = MessageId::new(name).unwrap();
+            let (low, high) = (a.min(b), a.max(b));
+            let range = pages(&id, "00ff", low);
+            let key = page(&id, "00ff", high);
+            prop_assert!(range.start <= key && key < range.end);
+            prop_assert_eq!(page_seq(&key), Some(high));
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! A transcript's log in the store: read, caught up with, appended to.
+//!
+//! The newest entries lie in small pages, one for each append (the tail); when a hundred have gathered there, the next
+//! append folds them into one page in the same commit. A page is entries as JSON lines, so folding only joins bytes.
+//! An append is conditional on its page's key being free: of two writers with the same picture, one gets a conflict, reads
+//! what the other wrote, and goes again, so sequence numbers are never used twice.
+
+use serde::{Deserialize, Serialize};
+use threadkeep_core::transcript::Info;
+use threadkeep_core::{Entry, Transcript, TranscriptId};
+use threadkeep_store::{Commit, Record as Stored, Store, StoreError};
+
+use crate::KeepError;
+use crate::keys;
+
+/// How many entries are folded into one page.
+const FOLD: u32 = 100;
+/// A page is closed at this many bytes, however few entries it has.
+const PAGE_BYTES: usize = 256 * 1024;
+
+/// The small record beside a log, for lists: derived from the log, rewritten with every append.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Record {
+    /// Sets this making of the transcript apart from an earlier one of the same id.
+    pub generation: String,
+    /// The digest of the archived conversation that was imported last, 16 hex digits; empty without one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
+    /// The summary.
+    pub info: Info,
+}
+
+/// A page at the end of the log that is not full yet.
+#[derive(Debug, Clone)]
+struct TailPage {
+    seq: u64,
+    count: u32,
+    lines: Vec<u8>,
+}
+
+/// A transcript with what is needed to append to it.
+#[derive(Debug)]
+pub struct Log {
+    /// The tree that the log makes.
+    pub tree: Transcript,
+    /// See [`Record::generation`].
+    pub generation: String,
+    /// See [`Record::digest`].
+    pub digest: String,
+    /// The small pages at the end.
+    tail: Vec<TailPage>,
+    /// Where the last page begins: from there the store is asked for what is new.
+    last_page: u64,
+    /// Whether a deletion was among the entries that were read last.
+    rewritten: bool,
+}
+
+impl Log {
+    /// A log that is not stored yet.
+    pub fn new(id: TranscriptId, generation: String) -> Self {
+        Self {
+            tree: Transcript::new(id),
+            generation,
+            digest: String::new(),
+            tail: Vec::new(),
+            last_page: 0,
+            rewritten: false,
+        }
+    }
+
+    /// Reads a transcript; `None` where there is none. Damage is kept in the tree, never passed over in silence.
+    pub async fn load(store: &impl Store, id: &TranscriptId) -> Result<Option<Self>, KeepError> {
+        let Some(record) = record(store, id).await? else { return Ok(None) };
+        let mut log = Self { digest: record.digest, ..Self::new(id.clone(), record.generation) };
+        let pages = store.scan(&keys::pages(id, &log.generation, 0)).await?;
+        log.read(&pages);
+        Ok(Some(log))
+    }
+
+    /// Takes in what others have appended. `false` when the log can no longer be caught up with (it was deleted, made anew,
+    /// or rewritten by a deletion in a page that was folded since): then it must be loaded afresh.
+    pub async fn catch_up(&mut self, store: &impl Store) -> Result<bool, KeepError> {
+        let pages = store.scan(&keys::pages(self.tree.id(), &self.generation, self.last_page)).await?;
+        let first = pages.first().and_then(|(key, _)| keys::page_seq(key));
+        if first != Some(self.last_page) {
+            return Ok(false);
+        }
+        if pages.len() > 1 || self.grew(&pages[0].1) {
+            self.rewritten = false;
+            self.read(&pages);
+        }
+        // A deletion rewrote pages that are remembered here for folding.
+        Ok(!self.rewritten && self.tree.damage().is_empty())
+    }
+
+    fn grew(&self, page: &[u8]) -> bool {
+        self.last_page + u64::from(count_lines(page)) > self.tree.next_seq()
+    }
+
+    /// Applies the entries of `pages` that are new, and remembers the tail.
+    fn read(&mut self, pages: &[Stored]) {
+        for (key, lines) in pages {
+            let Some(seq) = keys::page_seq(key) else { continue };
+            for (line, at) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).zip(seq..) {
+                if at >= self.tree.next_seq() {
+                    match serde_json::from_slice::<Entry>(line) {
+                        Ok(entry) => {
+                            self.rewritten |= matches!(entry, Entry::Removed { .. });
+                            self.tree.replay(at, entry);
+                        }
+                        Err(error) => self.tree.skip(at, error),
+                    }
+                }
+            }
+            self.note_page(seq, lines);
+        }
+    }
+
+    /// Keeps a small page's bytes for folding; a full page ends the tail before it.
+    fn note_page(&mut self, seq: u64, lines: &[u8]) {
+        self.last_page = self.last_page.max(seq);
+        self.tail.retain(|page| page.seq < seq);
+        let count = count_lines(lines);
+        if count >= FOLD || lines.len() >= PAGE_BYTES {
+            self.tail.clear();
+        } else {
+            self.tail.push(TailPage { seq, count, lines: lines.to_vec() });
+        }
+    }
+
+    /// Appends `entries` in one commit, together with what `extra` holds. Gives the log back; on an error it is lost, since
+    /// it may no longer be what is stored.
+    pub async fn append(mut self, store: &impl Store, entries: Vec<Entry>, extra: Commit) -> Result<Self, KeepError> {
+        if let Some(what) = self.tree.damage().first() {
+            return Err(KeepError::Damaged { transcript: self.tree.id().clone(), what: what.clone() });
+        }
+        self.tree.check(&entries)?;
+        let first = self.tree.next_seq();
+        let new = pages(first, &entries)?;
+        for entry in entries {
+            self.tree.apply(entry)?;
+        }
+        let fold = self.must_fold();
+        store.commit(self.plan(first, &new, fold, extra)?).await?;
+        if fold {
+            self.tail.clear();
+        }
+        for (seq, lines) in new {
+            self.note_page(seq, &lines);
+        }
+        Ok(self)
+    }
+
+    /// The same log with nothing to fold: for a commit that rewrites pages itself.
+    pub fn without_tail(mut self) -> Self {
+        self.tail.clear();
+        self
+    }
+
+    fn must_fold(&self) -> bool {
+        let gathered: u32 = self.tail.iter().map(|page| page.count).sum();
+        let bytes: usize = self.tail.iter().map(|page| page.lines.len()).sum();
+        self.tail.len() > 1 && (gathered >= FOLD || bytes >= PAGE_BYTES)
+    }
+
+    fn plan(&self, first: u64, new: &[(u64, Vec<u8>)], fold: bool, extra: Commit) -> Result<Commit, KeepError> {
+        let id = self.tree.id();
+        let page = |seq| keys::page(id, &self.generation, seq);
+        let mut commit = extra;
+        commit.absent.push(page(first));
+        if first == 0 {
+            commit.absent.push(keys::record(id));
+        } else {
+            commit.present.push(page(0));
+        }
+        if fold {
+            let lines = self.tail.iter().flat_map(|page| page.lines.iter().copied()).collect();
+            commit.puts.push((page(self.tail[0].seq), lines));
+            commit.deletes.extend(self.tail[1..].iter().map(|small| page(small.seq)));
+        }
+        commit.puts.extend(new.iter().map(|(seq, lines)| (page(*seq), lines.clone())));
+        commit.puts.push((keys::record(id), self.record()?));
+        Ok(commit)
+    }
+
+    /// The bytes of the record as it is now.
+    pub fn record(&self) -> Result<Vec<u8>, KeepError> {
+        let (generation, digest) = (self.generation.clone(), self.digest.clone());
+        to_json(&Record { generation, digest, info: self.tree.info() })
+    }
+}
+
+/// The record of a transcript; `None` where there is none.
+pub async fn record(store: &impl Store, id: &TranscriptId) -> Result<Option<Record>, KeepError> {
+    let key = keys::record(id);
+    let Some(bytes) = store.get(&key).await? else { return Ok(None) };
+    read_record(&key, &bytes).map(Some)
+}
+
+/// Reads a record's bytes.
+pub fn read_record(key: &str, bytes: &[u8]) -> Result<Record, KeepError> {
+    let corrupt = |error: serde_json::Error| StoreError::Corrupt { key: key.to_owned(), why: error.to_string() };
+    Ok(serde_json::from_slice(bytes).map_err(corrupt)?)
+}
+
+/// The bytes of a value of ours.
+pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>, KeepError> {
+    serde_json::to_vec(value).map_err(|error| StoreError::Other(error.to_string()).into())
+}
+
+/// Entries as pages: key numbers and JSON lines.
+pub fn pages(first: u64, entries: &[Entry]) -> Result<Vec<(u64, Vec<u8>)>, KeepError> {
+    let mut pages: Vec<(u64, Vec<u8>)> = Vec::new();
+    let mut count = 0;
+    for (entry, seq) in entries.iter().zip(first..) {
+        if count == FOLD || pages.last().is_none_or(|(_, lines)| lines.len() >= PAGE_BYTES) {
+            pages.push((seq, Vec::new()));
+            count = 0;
+        }
+        if let Some((_, lines)) = pages.last_mut() {
+            serde_json::to_writer(&mut *lines, entry).map_err(|error| StoreError::Other(error.to_string()))?;
+            lines.push(b'\n');
+        }
+        count += 1;
+    }
+    Ok(pages)
+}
+
+fn count_lines(lines: &[u8]) -> u32 {
+    lines.iter().filter(|byte| **byte == b'\n').count() as u32
+}

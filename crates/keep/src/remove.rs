@@ -1,0 +1,204 @@
+//! Deletion, which only the user asks for and which is for good: a head with what only it leads to, a branch, a transcript,
+//! everything. Deleted entries become holes in the log (their numbers stay used); nothing of their text stays in any table.
+
+use std::collections::HashSet;
+
+use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
+use threadkeep_store::{Commit, Scan, Store, StoreError};
+
+use crate::log::Log;
+use crate::protocol::Event;
+use crate::{Keep, KeepError, keys};
+
+/// How often a deletion that lost against another writer is tried again.
+const TRIES: u32 = 100;
+
+impl<S: Store> Keep<S> {
+    /// Removes a head and the nodes that only it leads to: from its node up to the last fork, other head or reply. What
+    /// other branches share stays. Gives the number of removed messages; zero where there is no such head.
+    ///
+    /// # Errors
+    /// `damaged`; the store's.
+    pub async fn clear(&self, context: &str) -> Result<u64, KeepError> {
+        let _writing = self.writing().await;
+        let found = self.at_head(context, |tree, node| Ok((tree.id().clone(), own_branch(tree, context, node))));
+        let Some((transcript, own)) = found.await? else { return Ok(0) };
+        let removed = self.remove(&transcript, own.as_ref(), Some(context)).await?;
+        self.inner.contexts.borrow_mut().remove(context);
+        self.emit(&Event::Head { context: context.to_owned(), node: None });
+        Ok(removed)
+    }
+
+    /// Deletes a node and all that follows it; the root takes its transcript along. Heads in there move up to the node's
+    /// parent. Gives the number of removed messages.
+    ///
+    /// # Errors
+    /// `missing-node`; `damaged`; the store's.
+    pub async fn delete_branch(&self, node: &MessageId) -> Result<u64, KeepError> {
+        let _writing = self.writing().await;
+        let transcript = self.find_or_fail(node).await?;
+        self.remove(&transcript, Some(node), None).await
+    }
+
+    /// Deletes a transcript with everything that belongs to it. Gives the number of removed messages. A damaged one can be
+    /// deleted too.
+    ///
+    /// # Errors
+    /// `missing-transcript`; the store's.
+    pub async fn delete_transcript(&self, transcript: &TranscriptId) -> Result<u64, KeepError> {
+        let _writing = self.writing().await;
+        self.delete_locked(transcript).await
+    }
+
+    /// Deletes a transcript for a caller who holds [`Keep::writing`].
+    async fn delete_locked(&self, transcript: &TranscriptId) -> Result<u64, KeepError> {
+        for _ in 0..TRIES {
+            self.forget(transcript);
+            let log = Log::load(&self.inner.store, transcript).await?;
+            let log = log.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))?;
+            let tree = &log.tree;
+            let mut commit = Commit::default();
+            commit.absent.push(keys::page(transcript, &log.generation, tree.next_seq()));
+            commit.deletes.push(keys::record(transcript));
+            commit.deletes.extend(tree.nodes().filter_map(|placed| index_key(&placed.node.id, transcript)));
+            commit.deletes.extend(tree.aliases().filter_map(|(id, _)| index_key(id, transcript)));
+            commit.deletes.extend(tree.heads().keys().map(|context| keys::head(context)));
+            let Scan { start, end, .. } = keys::all_pages(transcript);
+            commit.delete_ranges.push((start, end));
+            match self.inner.store.commit(commit).await {
+                Err(StoreError::Conflict { .. }) => continue,
+                done => done?,
+            }
+            self.inner.contexts.borrow_mut().retain(|_, at| at != transcript);
+            self.forget(transcript);
+            self.emit(&Event::Deleted { transcript: transcript.clone(), nodes: Vec::new() });
+            return Ok(tree.nodes().map(|placed| placed.node.messages.len() as u64).sum());
+        }
+        Err(StoreError::Transient("other writers were always first".to_owned()).into())
+    }
+
+    /// Deletes everything.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn delete_all(&self) -> Result<(), KeepError> {
+        let _writing = self.writing().await;
+        let ranges = keys::ALL.iter().map(|prefix| Scan::prefix(prefix));
+        let delete_ranges = ranges.map(|scan| (scan.start, scan.end)).collect();
+        self.inner.store.commit(Commit { delete_ranges, ..Commit::default() }).await?;
+        self.forget_all();
+        self.emit(&Event::Cleared);
+        Ok(())
+    }
+
+    /// Deletes the branch that begins at `top`, if any, and the head `context`, if any.
+    async fn remove(
+        &self,
+        transcript: &TranscriptId,
+        top: Option<&MessageId>,
+        context: Option<&str>,
+    ) -> Result<u64, KeepError> {
+        for _ in 0..TRIES {
+            self.forget(transcript);
+            let log = Log::load(&self.inner.store, transcript).await?;
+            let log = log.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))?;
+            let doomed = top.map(|top| log.tree.subtree(top)).unwrap_or_default();
+            let root = doomed.first().is_some_and(|placed| placed.node.parent.is_none());
+            if root {
+                drop(log);
+                return self.delete_locked(transcript).await;
+            }
+            let ids: Vec<MessageId> = doomed.iter().map(|placed| placed.node.id.clone()).collect();
+            let messages = doomed.iter().map(|placed| placed.node.messages.len() as u64).sum();
+            let parent = doomed.first().and_then(|placed| placed.node.parent.clone());
+            let (entries, extra) = self.plan_removal(&log, &ids, parent, context).await?;
+            match log.without_tail().append(&self.inner.store, entries, extra).await {
+                Err(KeepError::Store(StoreError::Conflict { .. })) => continue,
+                done => done?,
+            };
+            self.forget(transcript);
+            self.emit(&Event::Deleted { transcript: transcript.clone(), nodes: ids });
+            return Ok(messages);
+        }
+        Err(StoreError::Transient("other writers were always first".to_owned()).into())
+    }
+
+    /// The entries that say that `doomed` was deleted, and the commit that deletes it: pages with holes, index records,
+    /// heads.
+    async fn plan_removal(
+        &self,
+        log: &Log,
+        doomed: &[MessageId],
+        parent: Option<MessageId>,
+        context: Option<&str>,
+    ) -> Result<(Vec<Entry>, Commit), KeepError> {
+        let (tree, transcript) = (&log.tree, log.tree.id());
+        let gone: HashSet<&MessageId> = doomed.iter().collect();
+        let mut extra = Commit::default();
+        if !gone.is_empty() {
+            for (key, lines) in self.inner.store.scan(&keys::pages(transcript, &log.generation, 0)).await? {
+                extra.puts.extend(with_holes(&lines, &gone).map(|lines| (key, lines)));
+            }
+        }
+        extra.deletes.extend(doomed.iter().filter_map(|id| index_key(id, transcript)));
+        let aliases = tree.aliases().filter(|(_, node)| gone.contains(node));
+        extra.deletes.extend(aliases.filter_map(|(id, _)| index_key(id, transcript)));
+        let mut entries = vec![Entry::Removed { next_turn: tree.next_turn() }];
+        if let Some(context) = context {
+            extra.deletes.push(keys::head(context));
+            entries.push(Entry::Head { context: context.to_owned(), node: None });
+        }
+        let moved = tree.heads().iter().filter(|(name, node)| gone.contains(node) && Some(name.as_str()) != context);
+        entries.extend(moved.map(|(name, _)| Entry::Head { context: name.clone(), node: parent.clone() }));
+        Ok((entries, extra))
+    }
+}
+
+/// Where the nodes begin to which only the head `context` at `node` leads; `None` when something follows its node or
+/// another head is there.
+fn own_branch(tree: &Transcript, context: &str, node: &MessageId) -> Option<MessageId> {
+    let shared = |id: &MessageId| tree.heads().iter().any(|(name, at)| at == id && name != context);
+    let mut top = tree.get(node).filter(|placed| placed.is_leaf() && !shared(&placed.node.id))?;
+    while let Some(up) = tree.parent(top).filter(|up| up.child_count() == 1 && !shared(&up.node.id)) {
+        top = up;
+    }
+    Some(top.node.id.clone())
+}
+
+fn index_key(id: &MessageId, transcript: &TranscriptId) -> Option<String> {
+    (id.home().as_ref() != Some(transcript)).then(|| keys::index(id))
+}
+
+/// A page's lines with the entries of `gone` taken out; `None` where it has none of them.
+fn with_holes(lines: &[u8], gone: &HashSet<&MessageId>) -> Option<Vec<u8>> {
+    let mut kept = Vec::with_capacity(lines.len());
+    let mut changed = false;
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        match serde_json::from_slice::<Entry>(line).ok().and_then(|entry| without(entry, gone)) {
+            Some(left) => {
+                changed = true;
+                // An entry without text always serialises; should it not, the hole is an empty line's, not the old text.
+                kept.extend(serde_json::to_vec(&left).unwrap_or_default());
+                kept.push(b'\n');
+            }
+            None => kept.extend_from_slice(line),
+        }
+    }
+    changed.then_some(kept)
+}
+
+/// What is left of an entry that speaks of `gone`; `None` where it does not.
+fn without(entry: Entry, gone: &HashSet<&MessageId>) -> Option<Entry> {
+    match entry {
+        Entry::Node(node) if gone.contains(&node.id) => Some(Entry::Gone),
+        Entry::Extend { node, .. } | Entry::Seal { node } | Entry::Alias { node, .. } if gone.contains(&node) => {
+            Some(Entry::Gone)
+        }
+        Entry::Head { node: Some(node), .. } if gone.contains(&node) => Some(Entry::Gone),
+        Entry::Info(mut patch) if patch.leaf.as_ref().is_some_and(|leaf| gone.contains(leaf)) => {
+            patch.leaf = None;
+            Some(Entry::Info(patch))
+        }
+        _ => None,
+    }
+}

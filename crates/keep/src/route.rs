@@ -1,0 +1,263 @@
+//! Reply chains: where an inbound message goes, how a node grows and ends, and by which other ids it is known.
+
+use serde_json::Value;
+use threadkeep_core::node::{Origin, turn_name};
+use threadkeep_core::transcript::Placed;
+use threadkeep_core::{Entry, Message, MessageId, Node, Transcript, TranscriptError, TranscriptId};
+use threadkeep_store::Store;
+
+use crate::keep::{Write, taken};
+use crate::log::Log;
+use crate::protocol::{Event, Inbound, NodeInfo, Response};
+use crate::{Keep, KeepError};
+
+impl<S: Store> Keep<S> {
+    /// Routes an inbound message. A known `replyTo` (a node, or an outbound message that is an alias of one) makes it a
+    /// child of that node; an unknown one or none begins a transcript, whose root holds the system prompt. A message that
+    /// was received before gives the node that it made then. The new node is unsealed: [`Keep::extend`] adds the answer.
+    ///
+    /// # Errors
+    /// `bad-request` for content that is neither text nor a list of parts; the store's.
+    pub async fn receive(&self, inbound: Inbound) -> Result<NodeInfo, KeepError> {
+        let message = Message::from_json(serde_json::json!({ "role": "user", "content": inbound.content }))?;
+        if inbound.content.is_null() {
+            return Err(KeepError::BadRequest("a message's \"content\" must be text or a list of parts".to_owned()));
+        }
+        let _writing = self.writing().await;
+        if let Some(id) = &inbound.message_id
+            && let Some(seen) = self.node(id).await?
+        {
+            return Ok(seen);
+        }
+        let parent = match &inbound.reply_to {
+            Some(id) => self.find(id).await?.map(|transcript| (transcript, id.clone())),
+            None => None,
+        };
+        let node = Node {
+            created_at: Some(self.now()),
+            origin: Origin { from: inbound.from, number: inbound.number, ..Origin::default() },
+            sealed: false,
+            ..Node::new(MessageId::mint_root([0; 24]), None, vec![message])
+        };
+        let transcript = match &parent {
+            Some((transcript, _)) => transcript.clone(),
+            None => self.mint_root(),
+        };
+        let id = inbound.message_id.unwrap_or_else(|| MessageId::mint(&transcript, self.random()));
+        let stored = match parent {
+            Some((_, parent)) => self.answer(&transcript, &id, &parent, &node).await,
+            None => self.begin(&transcript, inbound.system_prompt, Node { id: id.clone(), ..node }).await,
+        };
+        match stored {
+            // Another tab received the same message in this moment.
+            Err(KeepError::Transcript(TranscriptError::Taken(_))) => {}
+            stored => {
+                stored?;
+                self.changed(&transcript, vec![id.clone()]);
+            }
+        }
+        self.node_or_fail(&id).await
+    }
+
+    async fn answer(
+        &self,
+        transcript: &TranscriptId,
+        id: &MessageId,
+        parent: &MessageId,
+        node: &Node,
+    ) -> Result<(), KeepError> {
+        let placed = self.write(transcript, |log| {
+            let parent = log.tree.resolve(parent).ok_or_else(|| KeepError::MissingNode(parent.clone()))?;
+            let turn = if node.opened_turns() > 0 { log.tree.next_turn() } else { 0 };
+            let node = Node { id: id.clone(), parent: Some(parent.clone()), turn, ..node.clone() };
+            Ok(Write::new(vec![Entry::Node(Box::new(node))], ()).indexed(id, transcript))
+        });
+        placed.await?.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))
+    }
+
+    async fn begin(&self, transcript: &TranscriptId, system: Option<String>, node: Node) -> Result<(), KeepError> {
+        let system = system.into_iter().map(Message::system).collect();
+        let root = Node { created_at: Some(self.now()), ..Node::new(transcript.clone(), None, system) };
+        let id = node.id.clone();
+        let node = Node { parent: Some(transcript.clone()), turn: 1, ..node };
+        let entries = vec![Entry::Node(Box::new(root)), Entry::Node(Box::new(node))];
+        self.begin_log(transcript, Write::new(entries, ()).indexed(&id, transcript)).await
+    }
+
+    /// Stores a transcript that is not there yet.
+    pub(crate) async fn begin_log<T>(&self, id: &TranscriptId, write: Write<T>) -> Result<T, KeepError> {
+        let mut log = Log::new(id.clone(), self.generation());
+        log.digest = write.digest.unwrap_or_default();
+        log.append(&self.inner.store, write.entries, write.extra).await.map_err(taken)?;
+        Ok(write.answer)
+    }
+
+    /// Lets an unsealed node grow, durably, by whole messages.
+    ///
+    /// # Errors
+    /// `missing-node`; `sealed` when the node is complete or something follows it; the store's.
+    pub async fn extend(&self, node: &MessageId, messages: Vec<Message>) -> Result<NodeInfo, KeepError> {
+        let _writing = self.writing().await;
+        let opened = messages.iter().any(|message| message.role == threadkeep_core::Role::User);
+        self.change_node(node, |tree, id| {
+            if messages.is_empty() {
+                return Vec::new();
+            }
+            let turn = if opened { tree.next_turn() } else { 0 };
+            vec![Entry::Extend { node: id.clone(), messages: messages.clone(), turn }]
+        })
+        .await
+    }
+
+    /// Completes a node: it grows no more. Sealing twice is no error.
+    ///
+    /// # Errors
+    /// `missing-node`; the store's.
+    pub async fn seal(&self, node: &MessageId) -> Result<NodeInfo, KeepError> {
+        let _writing = self.writing().await;
+        self.change_node(node, |tree, id| match tree.get(id) {
+            Some(placed) if placed.node.sealed => Vec::new(),
+            _ => vec![Entry::Seal { node: id.clone() }],
+        })
+        .await
+    }
+
+    async fn change_node(
+        &self,
+        node: &MessageId,
+        entries: impl Fn(&Transcript, &MessageId) -> Vec<Entry>,
+    ) -> Result<NodeInfo, KeepError> {
+        let transcript = self.find_or_fail(node).await?;
+        let write = self.write(&transcript, |log| {
+            let id = log.tree.resolve(node).ok_or_else(|| KeepError::MissingNode(node.clone()))?;
+            let entries = entries(&log.tree, id);
+            log.tree.check(&entries)?;
+            let changes = !entries.is_empty();
+            Ok(Write::new(entries, (id.clone(), changes)))
+        });
+        let (id, changes) = write.await?.ok_or_else(|| KeepError::MissingNode(node.clone()))?;
+        if changes {
+            self.changed(&transcript, vec![id.clone()]);
+        }
+        self.node_or_fail(&id).await
+    }
+
+    /// Lets the outbound message `id` stand for `node`: a reply to it continues that node's chain. A pointer, never a copy.
+    /// Setting the same alias again is no error.
+    ///
+    /// # Errors
+    /// `missing-node`; `id-taken` when `id` is a node or stands for another one; the store's.
+    pub async fn alias(&self, id: &MessageId, node: &MessageId) -> Result<NodeInfo, KeepError> {
+        let _writing = self.writing().await;
+        let transcript = self.find_or_fail(node).await?;
+        if let Some(other) = self.find(id).await?
+            && other != transcript
+        {
+            return Err(TranscriptError::Taken(id.clone()).into());
+        }
+        let write = self.write(&transcript, |log| {
+            let target = log.tree.resolve(node).ok_or_else(|| KeepError::MissingNode(node.clone()))?;
+            if log.tree.aliases().any(|(known, to)| known == id && to == target) {
+                return Ok(Write::new(Vec::new(), target.clone()));
+            }
+            let entries = vec![Entry::Alias { id: id.clone(), node: target.clone() }];
+            log.tree.check(&entries)?;
+            Ok(Write::new(entries, target.clone()).indexed(id, &transcript))
+        });
+        let target = write.await?.ok_or_else(|| KeepError::MissingNode(node.clone()))?;
+        self.changed(&transcript, vec![target.clone()]);
+        self.node_or_fail(&target).await
+    }
+
+    /// The node `id`, or the one that the alias `id` stands for; `None` where neither is known.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn node(&self, id: &MessageId) -> Result<Option<NodeInfo>, KeepError> {
+        let Some(transcript) = self.find(id).await? else { return Ok(None) };
+        let look = |log: &Log| Ok(log.tree.get(id).map(|placed| info(&log.tree, placed)));
+        Ok(self.read(&transcript, look).await?.flatten())
+    }
+
+    pub(crate) async fn node_or_fail(&self, id: &MessageId) -> Result<NodeInfo, KeepError> {
+        self.node(id).await?.ok_or_else(|| KeepError::MissingNode(id.clone()))
+    }
+
+    /// A node's children, oldest first.
+    ///
+    /// # Errors
+    /// `missing-node`; the store's.
+    pub async fn children(&self, id: &MessageId) -> Result<Vec<NodeInfo>, KeepError> {
+        self.look(id, |tree| Ok(tree.children(id)?.into_iter().map(|placed| info(tree, placed)).collect())).await
+    }
+
+    /// The nodes from the root to `leaf`, both in.
+    ///
+    /// # Errors
+    /// `missing-node`; `missing-parent` with the place where the chain breaks; the store's.
+    pub async fn chain(&self, leaf: &MessageId) -> Result<Vec<NodeInfo>, KeepError> {
+        self.look(leaf, |tree| Ok(tree.chain(leaf)?.into_iter().map(|placed| info(tree, placed)).collect())).await
+    }
+
+    /// User and assistant messages from the root to the end of this node.
+    ///
+    /// # Errors
+    /// `missing-node`; the store's.
+    pub async fn depth(&self, id: &MessageId) -> Result<u32, KeepError> {
+        let depth = |tree: &Transcript| tree.get(id).map(|placed| placed.depth);
+        self.look(id, |tree| depth(tree).ok_or_else(|| KeepError::MissingNode(id.clone()))).await
+    }
+
+    /// Reads the tree that holds `id`.
+    pub(crate) async fn look<T>(
+        &self,
+        id: &MessageId,
+        look: impl FnOnce(&Transcript) -> Result<T, KeepError>,
+    ) -> Result<T, KeepError> {
+        let transcript = self.find_or_fail(id).await?;
+        let answer = self.read(&transcript, |log| look(&log.tree)).await?;
+        answer.ok_or_else(|| KeepError::MissingNode(id.clone()))
+    }
+
+    pub(crate) fn changed(&self, transcript: &TranscriptId, nodes: Vec<MessageId>) {
+        self.emit(&Event::Changed { transcript: transcript.clone(), nodes });
+    }
+}
+
+impl Response {
+    pub(crate) fn node(node: NodeInfo) -> Self {
+        Self::Node(Box::new(node))
+    }
+}
+
+/// A node as the outside sees it.
+pub(crate) fn info(tree: &Transcript, placed: &Placed) -> NodeInfo {
+    let node = &placed.node;
+    NodeInfo {
+        id: node.id.clone(),
+        transcript: tree.id().clone(),
+        parent: node.parent.clone(),
+        seq: placed.seq,
+        created_at: node.created_at,
+        depth: placed.depth,
+        turn: (placed.turn > 0).then(|| turn_name(placed.turn)),
+        sealed: node.sealed,
+        origin: node.origin.clone(),
+        labels: node.labels.clone(),
+        messages: node.messages.clone(),
+    }
+}
+
+impl Inbound {
+    /// An inbound message that says `content` and answers nothing.
+    pub fn new(content: impl Into<Value>) -> Self {
+        Self {
+            message_id: None,
+            reply_to: None,
+            from: None,
+            number: None,
+            content: content.into(),
+            system_prompt: None,
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What a page shows: the list of transcripts, one branch as rows, a tree's map, findings, counts.
+
+use threadkeep_core::entry::InfoPatch;
+use threadkeep_core::transcript::{Placed, assemble_lenient};
+use threadkeep_core::{Entry, MessageId, Node, Transcript, TranscriptId, lint};
+use threadkeep_store::Store;
+
+use crate::keep::Write;
+use crate::log::read_record;
+use crate::protocol::{Fork, LintFinding, NodeInfo, Outline, Row, Stats, TranscriptInfo, TreeNode};
+use crate::route::info;
+use crate::{Keep, KeepError, keys};
+
+/// How many characters of a node's text its place on the map shows.
+const WORDS: usize = 60;
+
+impl<S: Store> Keep<S> {
+    /// All transcripts, the one that changed last first.
+    ///
+    /// # Errors
+    /// The store's; `corrupt` for a record that cannot be read.
+    pub async fn transcripts(&self) -> Result<Vec<TranscriptInfo>, KeepError> {
+        let mut list = Vec::new();
+        for (key, bytes) in self.inner.store.scan(&keys::records()).await? {
+            let Some(id) = keys::record_id(&key) else { continue };
+            list.push(TranscriptInfo { id, info: read_record(&key, &bytes)?.info });
+        }
+        list.sort_by(|a, b| (b.info.updated_at, &a.id).cmp(&(a.info.updated_at, &b.id)));
+        Ok(list)
+    }
+
+    /// The roots of all transcripts, the one that changed last first.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn roots(&self) -> Result<Vec<NodeInfo>, KeepError> {
+        let mut roots = Vec::new();
+        for transcript in self.transcripts().await? {
+            let root = self.read(&transcript.id, |log| Ok(log.tree.root().map(|placed| info(&log.tree, placed))));
+            roots.extend(root.await?.flatten());
+        }
+        Ok(roots)
+    }
+
+    /// One branch of a transcript, without texts. A damaged one is shown as far as it can be reached, and says so.
+    ///
+    /// # Errors
+    /// `missing-transcript`; `missing-node` for a leaf that is not in it; the store's.
+    pub async fn outline(&self, transcript: &TranscriptId, leaf: Option<&MessageId>) -> Result<Outline, KeepError> {
+        let outline = self.read(transcript, |log| {
+            let tree = &log.tree;
+            let info = tree.info();
+            let wanted = leaf.or(info.leaf.as_ref()).unwrap_or(tree.id());
+            let leaf = tree.newest_leaf(wanted).ok_or_else(|| KeepError::MissingNode(wanted.clone()))?;
+            let leaf = leaf.node.id.clone();
+            let (chain, broken) = lenient(tree, &leaf);
+            let rows = chain.into_iter().map(|placed| row(tree, placed)).collect();
+            let damage = broken.map(|error| error.to_string()).or(tree.damage().first().cloned());
+            Ok(Outline { transcript: TranscriptInfo { id: tree.id().clone(), info }, leaf, rows, damage })
+        });
+        outline.await?.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))
+    }
+
+    /// The nodes `start..end` of the chain to `leaf`, with their messages.
+    ///
+    /// # Errors
+    /// `missing-node`; the store's.
+    pub async fn rows(&self, leaf: &MessageId, start: u32, end: u32) -> Result<Vec<NodeInfo>, KeepError> {
+        self.look(leaf, |tree| {
+            let (chain, _) = lenient(tree, leaf);
+            let end = chain.len().min(end as usize);
+            let start = end.min(start as usize);
+            Ok(chain[start..end].iter().map(|placed| info(tree, placed)).collect())
+        })
+        .await
+    }
+
+    /// The whole tree of a transcript, parents before children.
+    ///
+    /// # Errors
+    /// `missing-transcript`; the store's.
+    pub async fn tree(&self, transcript: &TranscriptId) -> Result<Vec<TreeNode>, KeepError> {
+        let nodes =
+            self.read(transcript, |log| Ok(log.tree.nodes().map(|placed| tree_node(&log.tree, placed)).collect()));
+        nodes.await?.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))
+    }
+
+    /// Gives a transcript another title; an empty one brings back its first words.
+    ///
+    /// # Errors
+    /// `missing-transcript`; the store's.
+    pub async fn rename(&self, transcript: &TranscriptId, title: String) -> Result<(), KeepError> {
+        self.describe(transcript, InfoPatch { title: Some(title), ..InfoPatch::default() }).await
+    }
+
+    /// Keeps `leaf` as the chosen branch of its transcript.
+    ///
+    /// # Errors
+    /// `missing-node`; the store's.
+    pub async fn choose(&self, leaf: &MessageId) -> Result<(), KeepError> {
+        let transcript = self.find_or_fail(leaf).await?;
+        self.describe(&transcript, InfoPatch { leaf: Some(leaf.clone()), ..InfoPatch::default() }).await
+    }
+
+    async fn describe(&self, transcript: &TranscriptId, patch: InfoPatch) -> Result<(), KeepError> {
+        let _writing = self.writing().await;
+        let done = self.write(transcript, |_| Ok(Write::new(vec![Entry::Info(patch.clone())], ())));
+        done.await?.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))?;
+        self.changed(transcript, Vec::new());
+        Ok(())
+    }
+
+    /// What is wrong with the chain to `leaf`, or with every branch of every transcript. Damage of the stored log itself is
+    /// reported at the root under the rule `damage`.
+    ///
+    /// # Errors
+    /// `missing-node`; the store's.
+    pub async fn lint(&self, leaf: Option<&MessageId>) -> Result<Vec<LintFinding>, KeepError> {
+        let Some(leaf) = leaf else {
+            let mut findings = Vec::new();
+            for transcript in self.transcripts().await? {
+                findings.extend(self.read(&transcript.id, |log| Ok(lint_tree(&log.tree))).await?.unwrap_or_default());
+            }
+            return Ok(findings);
+        };
+        self.look(leaf, |tree| {
+            let id = tree.resolve(leaf).ok_or_else(|| KeepError::MissingNode(leaf.clone()))?;
+            Ok(lint_chain(tree, id))
+        })
+        .await
+    }
+
+    /// Counts and sizes.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn stats(&self) -> Result<Stats, KeepError> {
+        let transcripts = self.transcripts().await?;
+        let (cached, bytes) = self.cached();
+        Ok(Stats {
+            transcripts: transcripts.len() as u32,
+            nodes: transcripts.iter().map(|transcript| u64::from(transcript.info.nodes)).sum(),
+            messages: transcripts.iter().map(|transcript| u64::from(transcript.info.messages)).sum(),
+            heads: self.inner.store.scan(&keys::heads()).await?.len() as u32,
+            cached_transcripts: cached as u32,
+            cached_bytes: bytes as u64,
+            cache_limit: self.inner.options.cache_bytes as u64,
+        })
+    }
+}
+
+fn lenient<'a>(tree: &'a Transcript, leaf: &MessageId) -> (Vec<&'a Placed>, Option<threadkeep_core::ChainError>) {
+    let Some(leaf) = tree.resolve(leaf) else { return (Vec::new(), None) };
+    let leaf = leaf.clone();
+    let Some(placed) = tree.get(&leaf) else { return (Vec::new(), None) };
+    assemble_lenient(&placed.node.id, |id| tree.get(id), |placed: &Placed| placed.node.parent.as_ref())
+}
+
+fn row(tree: &Transcript, placed: &Placed) -> Row {
+    let node = &placed.node;
+    let chars: usize = node.messages.iter().map(|message| message.text().chars().count()).sum();
+    Row {
+        id: node.id.clone(),
+        role: role(node),
+        messages: node.messages.len() as u32,
+        chars: u32::try_from(chars).unwrap_or(u32::MAX),
+        depth: placed.depth,
+        hidden: hidden(node),
+        fork: fork(tree, placed),
+    }
+}
+
+fn fork(tree: &Transcript, placed: &Placed) -> Option<Fork> {
+    let siblings = tree.children(&tree.parent(placed)?.node.id).ok()?;
+    if siblings.len() < 2 {
+        return None;
+    }
+    let at = siblings.iter().position(|sibling| sibling.node.id == placed.node.id)?;
+    let leaf = |at: usize| Some(tree.newest_leaf(&siblings.get(at)?.node.id)?.node.id.clone());
+    Some(Fork {
+        index: at as u32 + 1,
+        count: siblings.len() as u32,
+        previous: at.checked_sub(1).and_then(leaf),
+        next: leaf(at + 1),
+    })
+}
+
+fn tree_node(tree: &Transcript, placed: &Placed) -> TreeNode {
+    let words = placed.node.messages.iter().map(|message| message.text()).find(|text| !text.trim().is_empty());
+    TreeNode {
+        id: placed.node.id.clone(),
+        parent: tree.parent_index(placed),
+        role: role(&placed.node),
+        hidden: hidden(&placed.node),
+        words: words.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ").chars().take(WORDS).collect(),
+    }
+}
+
+fn role(node: &Node) -> String {
+    node.messages.first().map(|message| message.role.as_str().to_owned()).unwrap_or_default()
+}
+
+/// Whether a page should tuck the node away: it is labelled so, or there is nothing in it.
+fn hidden(node: &Node) -> bool {
+    node.messages.is_empty() || node.labels.get("hidden").is_some_and(|value| value == "true")
+}
+
+fn lint_tree(tree: &Transcript) -> Vec<LintFinding> {
+    let leaves = tree.nodes().filter(|placed| placed.is_leaf());
+    let mut findings: Vec<LintFinding> = leaves.flat_map(|leaf| lint_chain(tree, &leaf.node.id)).collect();
+    // Branches share their beginning, and with it the findings there.
+    let mut seen = std::collections::HashSet::new();
+    findings.retain(|finding| seen.insert((finding.node.clone(), finding.index, finding.rule.clone())));
+    let damage = tree.damage().iter().map(|what| LintFinding {
+        transcript: tree.id().clone(),
+        node: tree.id().clone(),
+        index: None,
+        rule: "damage".to_owned(),
+        message: what.clone(),
+    });
+    damage.chain(findings).collect()
+}
+
+fn lint_chain(tree: &Transcript, leaf: &MessageId) -> Vec<LintFinding> {
+    let finding = |node: &MessageId, index: Option<usize>, rule: &str, message: String| LintFinding {
+        transcript: tree.id().clone(),
+        node: node.clone(),
+        index: index.map(|index| index as u32),
+        rule: rule.to_owned(),
+        message,
+    };
+    let (chain, broken) = lenient(tree, leaf);
+    let broken = broken.map(|error| finding(leaf, None, "broken-chain", error.to_string()));
+    let rest = lint::check(&chain).into_iter();
+    let rest = rest.map(|found| finding(&found.node, found.index, found.rule.name(), found.rule.words().to_owned()));
+    broken.into_iter().chain(rest).collect()
+}
