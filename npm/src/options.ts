@@ -45,7 +45,10 @@ export interface RecentOptions {
   maxMessages?: number;
   /** At most this many tokens, estimated at four characters a token and four more a message. */
   maxTokens?: number;
-  /** Whether the leading system messages come first, inside the limits. Without it system messages are left out. */
+  /**
+   * `true`: the leading system messages come first, inside the limits. `false`: system messages are left out. Left out:
+   * system messages are messages like others.
+   */
   includeSystem?: boolean;
 }
 

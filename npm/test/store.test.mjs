@@ -73,6 +73,8 @@ test("recent messages: system messages come first where they are wanted", async 
   assert.deepEqual(texts(await keep.getRecent("main", { maxMessages: 3 })), ["m2", "m3", "m4"]);
   assert.deepEqual(texts(await keep.getRecent("main", { maxMessages: 3, includeSystem: true })), ["be brief", "m3", "m4"]);
   assert.deepEqual(await keep.getRecent("main", { maxMessages: 0, includeSystem: true }), []);
+  assert.equal((await keep.getRecent("main", { includeSystem: false })).length, 5);
+  assert.equal((await keep.getRecent("main")).length, 6);
   await keep.close();
 });
 

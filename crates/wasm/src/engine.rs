@@ -58,7 +58,12 @@ impl Engine {
     /// Imports archives, of the format named or of the one that is found. `progress` is called with the JSON text of an
     /// `ImportProgress`. → JSON text of the `ImportReport`
     #[wasm_bindgen(js_name = importArchives)]
-    pub fn import_archives(&self, sources: Vec<SourceObject>, format: Option<String>, progress: Option<Function>) -> Promise {
+    pub fn import_archives(
+        &self,
+        sources: Vec<SourceObject>,
+        format: Option<String>,
+        progress: Option<Function>,
+    ) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
             let format = format.map(|format| read_format(&format)).transpose()?;
@@ -87,7 +92,7 @@ impl Engine {
                 // The TypeScript hands in a function that does not throw.
                 let _ = sink.call1(&JsValue::UNDEFINED, &JsValue::from(piece));
             };
-            keep.export(transcript, write).await.map_err(|error| keep_error(&error))?;
+            keep.export(transcript.as_ref(), write).await.map_err(|error| keep_error(&error))?;
             Ok(JsValue::UNDEFINED)
         })
     }
@@ -118,6 +123,7 @@ fn bad_id(error: &threadkeep_core::IdError) -> JsValue {
 }
 
 fn read_format(name: &str) -> Result<Format, JsValue> {
-    Format::from_name(name)
-        .ok_or_else(|| own_error("bad-request", format!("there is no format {name:?}"), json!({ "argument": "format" })))
+    Format::from_name(name).ok_or_else(|| {
+        own_error("bad-request", format!("there is no format {name:?}"), json!({ "argument": "format" }))
+    })
 }

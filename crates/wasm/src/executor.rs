@@ -10,7 +10,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 
 use js_sys::{Function, Promise};
 use wasm_bindgen::prelude::*;
@@ -78,13 +78,14 @@ impl Executor {
     fn run(&self) {
         self.asked.set(false);
         // Only what is ready now: a task that wakes itself waits for the next microtask, behind the others.
-        for _ in 0..self.ready.borrow().len() {
+        let ready = self.ready.borrow().len();
+        for _ in 0..ready {
             let Some(id) = self.ready.borrow_mut().pop_front() else { break };
             // Taken out while it runs, so that it may spawn others.
             let Some((mut task, alarm)) = self.tasks.borrow_mut().remove(&id) else { continue };
             alarm.rung.store(false, Ordering::Relaxed);
             let waker = Waker::from(Arc::clone(&alarm));
-            if let Poll::Pending = task.as_mut().poll(&mut Context::from_waker(&waker)) {
+            if task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
                 self.tasks.borrow_mut().insert(id, (task, alarm));
             }
         }

@@ -37,7 +37,7 @@ impl Host for Platform {
     #[allow(clippy::expect_used)] // looked for at `open`; ids without randomness would be worse than a stop
     fn random(&self) -> [u8; 32] {
         let mut bytes = [0; 32];
-        get_random_values(&mut bytes).ok().expect("crypto.getRandomValues was there at open and is gone");
+        get_random_values(&mut bytes).expect("crypto.getRandomValues was there at open and is gone");
         bytes
     }
 }

@@ -1,7 +1,9 @@
 //! One type for the three places where data can lie, so that the engine is compiled once and not three times.
 
 use serde_json::json;
-use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError, foreign::ForeignStore, idb::Beginning, idb::IdbStore};
+use threadkeep_store::{
+    Commit, MemoryStore, Record, Scan, Store, StoreError, foreign::ForeignStore, idb::Beginning, idb::IdbStore,
+};
 use wasm_bindgen::JsValue;
 
 use crate::error::own_error;
@@ -44,7 +46,9 @@ impl AnyStore {
                 Ok((Self::Idb(store), beginning))
             }
             "adapter" => Ok((Self::Foreign(ForeignStore::new(adapter).map_err(failed)?), "unknown")),
-            _ => Err(own_error("bad-request", format!("there is no storage {kind:?}"), json!({ "argument": "storage" }))),
+            _ => {
+                Err(own_error("bad-request", format!("there is no storage {kind:?}"), json!({ "argument": "storage" })))
+            }
         }
     }
 }
