@@ -32,6 +32,11 @@ impl<S: Store> Keep<S> {
     pub async fn set_head(&self, context: &str, node: &MessageId) -> Result<NodeInfo, KeepError> {
         check_name(context)?;
         let _writing = self.writing().await;
+        self.move_head(context, node).await
+    }
+
+    /// [`Keep::set_head`] for a caller who holds [`Keep::writing`].
+    async fn move_head(&self, context: &str, node: &MessageId) -> Result<NodeInfo, KeepError> {
         let target = self.find_or_fail(node).await?;
         let left = self.context_transcript(context).await?.filter(|before| *before != target);
         let write = self.write(&target, |log| {
@@ -84,8 +89,8 @@ impl<S: Store> Keep<S> {
     /// several; the store's.
     pub async fn fork(&self, context: &str, new: &str, at_index: Option<u32>) -> Result<NodeInfo, KeepError> {
         check_name(new)?;
-        let writing = self.writing().await;
-        if self.context_transcript(new).await?.is_some() {
+        let _writing = self.writing().await;
+        if self.at_head(new, |_, _| Ok(())).await?.is_some() {
             return Err(KeepError::HeadTaken(new.to_owned()));
         }
         let from = self.at_head(context, |tree, node| match at_index {
@@ -93,8 +98,7 @@ impl<S: Store> Keep<S> {
             Some(index) => node_before(tree, node, index as usize),
         });
         let node = from.await?.ok_or_else(|| KeepError::MissingHead(context.to_owned()))?;
-        drop(writing);
-        self.set_head(new, &node).await
+        self.move_head(new, &node).await
     }
 
     /// Appends messages at a head, one sealed node each, in one commit. An unknown head begins a transcript of its own.
@@ -107,29 +111,16 @@ impl<S: Store> Keep<S> {
         if messages.is_empty() {
             return Ok(Vec::new());
         }
-        let transcript = match self.context_transcript(context).await? {
+        let (now, names): (i64, Vec<u64>) = (self.now(), messages.iter().map(|_| self.random()).collect());
+        // What memory knows of the head may be old; then the store is asked.
+        let known = self.at_head(context, |tree, _| Ok(tree.id().clone())).await?;
+        let transcript = match known {
             Some(transcript) => transcript,
             None => self.begin_head(context).await?,
         };
-        let (now, names): (i64, Vec<u64>) = (self.now(), messages.iter().map(|_| self.random()).collect());
         let write = self.write(&transcript, |log| {
             let head = log.tree.heads().get(context).ok_or_else(|| KeepError::MissingHead(context.to_owned()))?;
-            let mut turn = log.tree.next_turn();
-            let mut parent = head.clone();
-            let mut entries = Vec::with_capacity(messages.len() + 1);
-            for (message, name) in messages.iter().zip(&names) {
-                let id = MessageId::mint(&transcript, *name);
-                let mut node = Node::new(id.clone(), Some(parent), vec![message.clone()]);
-                node.created_at = Some(now);
-                if message.role == Role::User {
-                    node.turn = turn;
-                    turn += 1;
-                }
-                entries.push(Entry::Node(Box::new(node)));
-                parent = id;
-            }
-            entries.push(Entry::Head { context: context.to_owned(), node: Some(parent) });
-            Ok(Write::new(entries, ()))
+            Ok(Write::new(appended(&log.tree, context, head, &messages, &names, now), ()))
         });
         write.await?.ok_or_else(|| KeepError::MissingHead(context.to_owned()))?;
         let ids: Vec<MessageId> = names.iter().map(|name| MessageId::mint(&transcript, *name)).collect();
@@ -226,6 +217,33 @@ impl<S: Store> Keep<S> {
         }
         Ok(None)
     }
+}
+
+/// The entries that append `messages` at `head`, one node each, and move the head `context` to the last.
+fn appended(
+    tree: &Transcript,
+    context: &str,
+    head: &MessageId,
+    messages: &[Message],
+    names: &[u64],
+    now: i64,
+) -> Vec<Entry> {
+    let mut turn = tree.next_turn();
+    let mut parent = head.clone();
+    let mut entries = Vec::with_capacity(messages.len() + 1);
+    for (message, name) in messages.iter().zip(names) {
+        let id = MessageId::mint(tree.id(), *name);
+        let mut node = Node::new(id.clone(), Some(parent), vec![message.clone()]);
+        node.created_at = Some(now);
+        if message.role == Role::User {
+            node.turn = turn;
+            turn += 1;
+        }
+        entries.push(Entry::Node(Box::new(node)));
+        parent = id;
+    }
+    entries.push(Entry::Head { context: context.to_owned(), node: Some(parent) });
+    entries
 }
 
 fn check_name(context: &str) -> Result<(), KeepError> {

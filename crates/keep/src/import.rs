@@ -193,7 +193,7 @@ impl<S: Store> Keep<S> {
         let mut taken = HashSet::new();
         for entry in &entries {
             let Entry::Head { context, .. } = entry else { continue };
-            let at = self.context_transcript(context).await?;
+            let at = self.at_head(context, |tree, _| Ok(tree.id().clone())).await?;
             if at.is_some_and(|at| at != *id) && taken.insert(context.clone()) {
                 let reason = format!("there is a head {context:?} in another transcript already: it stays there");
                 report.skip(id.as_str(), "head-taken", reason, true);

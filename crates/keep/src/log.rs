@@ -152,10 +152,13 @@ impl Log {
         Ok(self)
     }
 
-    /// The same log with nothing to fold: for a commit that rewrites pages itself.
-    pub fn without_tail(mut self) -> Self {
-        self.tail.clear();
-        self
+    /// The log that `pages`, rewritten by a deletion, make. It folds nothing in its next commit, which writes them.
+    pub fn pruned(&self, pages: &[Stored]) -> Self {
+        let mut log =
+            Self { digest: self.digest.clone(), ..Self::new(self.tree.id().clone(), self.generation.clone()) };
+        log.read(pages);
+        log.tail.clear();
+        log
     }
 
     fn must_fold(&self) -> bool {

@@ -111,8 +111,8 @@ impl<S: Store> Keep<S> {
             let ids: Vec<MessageId> = doomed.iter().map(|placed| placed.node.id.clone()).collect();
             let messages = doomed.iter().map(|placed| placed.node.messages.len() as u64).sum();
             let parent = doomed.first().and_then(|placed| placed.node.parent.clone());
-            let (entries, extra) = self.plan_removal(&log, &ids, parent, context).await?;
-            match log.without_tail().append(&self.inner.store, entries, extra).await {
+            let (pruned, entries, extra) = self.plan_removal(&log, &ids, parent, context).await?;
+            match pruned.append(&self.inner.store, entries, extra).await {
                 Err(KeepError::Store(StoreError::Conflict { .. })) => continue,
                 done => done?,
             };
@@ -123,21 +123,23 @@ impl<S: Store> Keep<S> {
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
     }
 
-    /// The entries that say that `doomed` was deleted, and the commit that deletes it: pages with holes, index records,
-    /// heads.
+    /// The log without `doomed`, the entries that say that it was deleted, and the commit that deletes it: pages with
+    /// holes, index records, heads.
     async fn plan_removal(
         &self,
         log: &Log,
         doomed: &[MessageId],
         parent: Option<MessageId>,
         context: Option<&str>,
-    ) -> Result<(Vec<Entry>, Commit), KeepError> {
+    ) -> Result<(Log, Vec<Entry>, Commit), KeepError> {
         let (tree, transcript) = (&log.tree, log.tree.id());
         let gone: HashSet<&MessageId> = doomed.iter().collect();
         let mut extra = Commit::default();
-        if !gone.is_empty() {
-            for (key, lines) in self.inner.store.scan(&keys::pages(transcript, &log.generation, 0)).await? {
-                extra.puts.extend(with_holes(&lines, &gone).map(|lines| (key, lines)));
+        let mut pages = self.inner.store.scan(&keys::pages(transcript, &log.generation, 0)).await?;
+        for (key, lines) in &mut pages {
+            if let Some(holes) = with_holes(lines, &gone) {
+                lines.clone_from(&holes);
+                extra.puts.push((key.clone(), holes));
             }
         }
         extra.deletes.extend(doomed.iter().filter_map(|id| index_key(id, transcript)));
@@ -150,7 +152,7 @@ impl<S: Store> Keep<S> {
         }
         let moved = tree.heads().iter().filter(|(name, node)| gone.contains(node) && Some(name.as_str()) != context);
         entries.extend(moved.map(|(name, _)| Entry::Head { context: name.clone(), node: parent.clone() }));
-        Ok((entries, extra))
+        Ok((log.pruned(&pages), entries, extra))
     }
 }
 

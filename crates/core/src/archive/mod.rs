@@ -19,17 +19,30 @@
 //! assert_eq!(titles.len(), 1);
 //! ```
 
+mod chatgpt;
+mod clean;
+mod digest;
 mod format;
 mod input;
+mod manifest;
+mod openai;
 pub mod own;
 mod plan;
+mod raw;
 mod reader;
+mod report;
+mod sniff;
+mod split;
+mod tree;
+mod when;
 pub mod zip;
 
 pub use format::Format;
 pub use input::Input;
 pub use plan::plan;
 pub use reader::Reader;
+
+use serde_json::{Map, Value};
 
 use crate::{Entry, MessageId, TranscriptId};
 
@@ -152,4 +165,49 @@ impl std::fmt::Display for Skip {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.place, self.reason)
     }
+}
+
+/// The fields of a conversation that have no place of their own, as they came. What says nothing is left out, and so is
+/// what would make a list of conversations heavy; that is reported.
+fn extra(fields: &raw::Fields, placed: &[&str], place: &str, report: &mut report::Report) -> Map<String, Value> {
+    const LIMIT: usize = 32 * 1024;
+    let mut extra = Map::new();
+    for (name, raw) in &fields.0 {
+        if placed.contains(&name.as_ref()) {
+            continue;
+        }
+        let size = raw.get().len();
+        if size > LIMIT {
+            let reason = format!(
+                "its field `{}` ({} KB), which is not part of the messages, is left out",
+                report::short(name),
+                size / 1024
+            );
+            report.warn(place, Code::TooLarge, reason);
+            continue;
+        }
+        match clean::value(raw.get()) {
+            Ok(value) if raw::says_nothing(&value) => {}
+            Ok(value) => {
+                extra.insert(name.clone().into_owned(), value);
+            }
+            Err(error) => {
+                let (code, reason) = unreadable(&error);
+                report.warn(place, code, format!("its field `{}` {reason} and is left out", report::short(name)));
+            }
+        }
+    }
+    extra
+}
+
+/// Why a piece of JSON cannot be read, as the end of a sentence that begins with it.
+fn unreadable(error: &serde_json::Error) -> (Code, String) {
+    let text = error.to_string();
+    if text.starts_with("recursion limit") {
+        return (Code::TooDeep, "is nested more than 128 levels deep, which is not read".to_owned());
+    }
+    if error.is_eof() {
+        return (Code::BadJson, "is not complete JSON".to_owned());
+    }
+    (Code::BadJson, format!("is not valid JSON ({text})"))
 }

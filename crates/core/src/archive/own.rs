@@ -11,8 +11,15 @@
 //! ```
 //! Deleted entries are not written; their numbers stay unused.
 
-use serde::Serialize;
+use std::collections::HashMap;
 
+use serde::Serialize;
+use serde_json::Value;
+
+use super::digest::Digest;
+use super::raw::Fields;
+use super::report::{Report, short};
+use super::{Code, Conversation};
 use crate::{Entry, MessageId, TranscriptId};
 
 /// The version that is written, and the newest that is read.
@@ -102,4 +109,210 @@ impl TranscriptWriter {
 fn json(value: &impl Serialize) -> String {
     // Ids, entries and messages have string keys only, the one thing that serialising to text can fail on.
     serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Reads our format line by line.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    refused: bool,
+    open: Option<Open>,
+}
+
+/// A transcript that is being read.
+#[derive(Debug)]
+struct Open {
+    made: Conversation,
+    seqs: Vec<u64>,
+    sum: Digest,
+    known: Known,
+    place: String,
+}
+
+impl Reading {
+    /// Takes a line.
+    pub fn line(&mut self, fields: &Fields, bytes: &[u8], place: &str, report: &mut Report) {
+        if self.refused {
+            return;
+        }
+        if fields.has("threadkeep") {
+            return self.header(fields, report);
+        }
+        if fields.has("transcript") {
+            return self.begin(fields, bytes, place, report);
+        }
+        let Some(open) = &mut self.open else {
+            report.skip(place, Code::BadShape, "the line belongs to no transcript");
+            return;
+        };
+        open.sum = open.sum.with(bytes);
+        let place = format!("{}, {}", open.place, if place.is_empty() { "line 1" } else { place });
+        if fields.has("seq") {
+            open.entry(fields, &place, report);
+        } else if fields.has("head") {
+            open.head(fields, &place, report);
+        } else if fields.has("end") {
+            self.end(fields, report);
+        } else {
+            report.skip(&place, Code::BadShape, "a line of a kind that this release does not know");
+        }
+    }
+
+    fn header(&mut self, fields: &Fields, report: &mut Report) {
+        let version = fields.value("threadkeep").as_ref().and_then(Value::as_u64);
+        if version.is_none_or(|version| version == 0 || version > VERSION) {
+            let version = fields.get("threadkeep").unwrap_or("null");
+            let reason =
+                format!("an archive of version {version}; this release reads up to {VERSION}: update Threadkeep");
+            report.skip("", Code::NewerVersion, reason);
+            self.refused = true;
+        }
+    }
+
+    fn begin(&mut self, fields: &Fields, bytes: &[u8], place: &str, report: &mut Report) {
+        self.finish(report);
+        let id = fields.string("transcript").unwrap_or_default();
+        match MessageId::new(&id) {
+            Ok(transcript) => {
+                let made = Conversation { transcript, digest: 0, entries: Vec::new(), seqs: None, heads: Vec::new() };
+                self.open = Some(Open {
+                    made,
+                    seqs: Vec::new(),
+                    sum: Digest::new().with(bytes),
+                    known: Known::default(),
+                    place: format!("transcript {}", short(&id)),
+                });
+            }
+            Err(error) => report.skip(place, Code::BadId, error.to_string()),
+        }
+    }
+
+    fn end(&mut self, fields: &Fields, report: &mut Report) {
+        let Some(open) = self.open.take() else { return };
+        let count = |name: &str| fields.value(name).as_ref().and_then(Value::as_u64);
+        for (name, found) in [("entries", open.seqs.len()), ("heads", open.made.heads.len())] {
+            if let Some(count) = count(name).filter(|count| *count != found as u64) {
+                let reason = format!("{found} of its {count} {name} could be read");
+                report.warn(&open.place, Code::Truncated, reason);
+            }
+        }
+        open.emit(report);
+    }
+
+    /// The file ends, or the next transcript begins: what is open was cut.
+    pub fn finish(&mut self, report: &mut Report) {
+        if let Some(open) = self.open.take() {
+            let reason = format!("its last line is missing; {} entries could be read", open.seqs.len());
+            report.warn(&open.place, Code::Truncated, reason);
+            open.emit(report);
+        }
+    }
+}
+
+impl Open {
+    fn entry(&mut self, fields: &Fields, place: &str, report: &mut Report) {
+        let Some(seq) = fields.value("seq").as_ref().and_then(Value::as_u64) else {
+            return report.skip(place, Code::BadShape, "an entry's `seq` must be a whole number");
+        };
+        if self.seqs.last().is_some_and(|last| seq <= *last) {
+            return report.skip(place, Code::DuplicateId, format!("entry {seq} comes out of order"));
+        }
+        let kinds: Vec<_> = fields.0.iter().filter(|(name, _)| name != "seq").collect();
+        let [(kind, raw)] = kinds.as_slice() else {
+            return report.skip(place, Code::BadShape, format!("entry {seq} is not of one kind"));
+        };
+        let text = format!("{{{}:{}}}", json(kind), raw.get());
+        let entry: Entry = match serde_json::from_str(&text) {
+            Ok(entry) => entry,
+            Err(error) => {
+                return report.skip(place, Code::BadShape, format!("entry {seq} cannot be read: {error}"));
+            }
+        };
+        match self.known.admit(&entry) {
+            Ok(()) => {
+                self.seqs.push(seq);
+                self.made.entries.push(entry);
+            }
+            Err(reason) => report.skip(place, Code::MissingParent, format!("entry {seq} cannot follow: {reason}")),
+        }
+    }
+
+    fn head(&mut self, fields: &Fields, place: &str, report: &mut Report) {
+        let node = fields.string("node").and_then(|id| MessageId::new(id).ok());
+        match (fields.string("head"), node) {
+            (Some(head), Some(node)) if self.known.has(&node) => self.made.heads.push((head, node)),
+            (Some(head), _) => {
+                let reason = format!("the head {:?} points at a node that is not there", short(&head));
+                report.skip(place, Code::MissingLeaf, reason);
+            }
+            _ => report.skip(place, Code::BadShape, "a head must have a name"),
+        }
+    }
+
+    fn emit(mut self, report: &mut Report) {
+        if self.made.entries.is_empty() {
+            report.skip(&self.place, Code::Empty, "a transcript without entries");
+            return;
+        }
+        self.made.digest = self.sum.0;
+        self.made.seqs = Some(self.seqs);
+        report.conversation(self.made);
+    }
+}
+
+/// What a log has made so far, as far as it decides whether the next entry can happen: the rules of
+/// [`Transcript::check`](crate::Transcript::check), without the messages.
+#[derive(Debug, Default)]
+struct Known {
+    /// Nodes, and whether they are closed (sealed, or continued by others).
+    nodes: HashMap<MessageId, bool>,
+    aliases: HashMap<MessageId, MessageId>,
+}
+
+impl Known {
+    fn has(&self, id: &MessageId) -> bool {
+        self.nodes.contains_key(id) || self.aliases.contains_key(id)
+    }
+
+    fn admit(&mut self, entry: &Entry) -> Result<(), String> {
+        match entry {
+            Entry::Node(node) => {
+                if self.has(&node.id) {
+                    return Err(format!("the id {} is taken", node.id));
+                }
+                match &node.parent {
+                    None if !self.nodes.is_empty() => return Err("there is a root already".to_owned()),
+                    None => {}
+                    Some(parent) => match self.nodes.get_mut(parent) {
+                        Some(closed) => *closed = true,
+                        None => return Err(format!("its parent {parent} is not there")),
+                    },
+                }
+                self.nodes.insert(node.id.clone(), node.sealed);
+            }
+            Entry::Extend { node, .. } => match self.nodes.get(self.resolve(node)) {
+                Some(false) => {}
+                Some(true) => return Err(format!("node {node} is complete")),
+                None => return Err(format!("node {node} is not there")),
+            },
+            Entry::Seal { node } => match self.nodes.get_mut(node) {
+                Some(closed) => *closed = true,
+                None => return Err(format!("node {node} is not there")),
+            },
+            Entry::Alias { id, node } => {
+                if !self.nodes.contains_key(node) {
+                    return Err(format!("node {node} is not there"));
+                }
+                if self.has(id) && self.resolve(id) != node {
+                    return Err(format!("the id {id} is taken"));
+                }
+                self.aliases.insert(id.clone(), node.clone());
+            }
+            Entry::Head { .. } | Entry::Info(_) | Entry::Removed { .. } | Entry::Gone => {}
+        }
+        Ok(())
+    }
+
+    fn resolve<'a>(&'a self, id: &'a MessageId) -> &'a MessageId {
+        if self.nodes.contains_key(id) { id } else { self.aliases.get(id).unwrap_or(id) }
+    }
 }

@@ -1,0 +1,330 @@
+//! What a node of a ChatGPT conversation says, as a message: the text that a person would see in `content`, thoughts in
+//! `reasoning`, a call of a tool as a tool call. What that does not cover stays, as it came, under `extra["chatgpt"]`.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::super::raw::{says_nothing, text_of};
+use super::super::tree::{Draft, Made};
+use super::super::when;
+use crate::{Content, Kind, Message, Part, Role, ToolCall};
+
+/// Metadata that says nothing beyond what every message has.
+const COMMON: [&str; 11] = [
+    "model_slug",
+    "default_model_slug",
+    "timestamp_",
+    "message_type",
+    "is_complete",
+    "request_id",
+    "turn_exchange_id",
+    "parent_id",
+    "is_visually_hidden_from_conversation",
+    "pad",
+    "message_source",
+];
+
+/// Reads the message of the node `local`.
+pub(super) fn read(local: &str, mut source: Map<String, Value>) -> Made {
+    let mut made = Made { created_at: source.get("create_time").and_then(when::millis), ..Made::default() };
+    let metadata = source.get("metadata").and_then(Value::as_object);
+    let flag = |name: &str| metadata.and_then(|data| data.get(name)).and_then(Value::as_bool).unwrap_or(false);
+    made.origin.model = metadata.and_then(|data| text_of(data, "model_slug")).map(str::to_owned);
+    let author = source.get("author").and_then(Value::as_object);
+    let mut role = Role::from(author.and_then(|author| text_of(author, "role")).unwrap_or("unknown"));
+    let name = author.and_then(|author| text_of(author, "name")).filter(|name| !name.is_empty()).map(str::to_owned);
+    let weightless = source.get("weight").and_then(Value::as_f64) == Some(0.0);
+    let hidden = flag("is_visually_hidden_from_conversation") || (weightless && role != Role::Tool);
+    let recipient = text_of(&source, "recipient").filter(|to| *to != "all" && !to.is_empty()).map(str::to_owned);
+
+    let said = source.get("content").map(|content| say(content, metadata)).unwrap_or_default();
+    if said.instructions {
+        role = Role::System; // the user's own standing instructions, filed under the user's name
+    }
+    let mut message = Message::new(role, said.content);
+    message.name = name;
+    message.reasoning = said.reasoning;
+    if let Some(reason) = said.error {
+        message.kind = Kind::Error { code: "SYSTEM_ERROR".to_owned(), reason };
+        message.is_error = message.role == Role::Tool;
+    }
+    let mut covered = said.covered;
+    if let (Role::Assistant, Some(recipient)) = (&message.role, &recipient) {
+        let text = message.text().into_owned();
+        let is_object = text.trim_start().starts_with('{') && serde_json::from_str::<Map<String, Value>>(&text).is_ok();
+        let call = if is_object {
+            ToolCall::function(call_id(local), recipient, text)
+        } else {
+            custom_call(&call_id(local), recipient, &text)
+        };
+        message.tool_calls = vec![call];
+        message.content = Content::Null;
+    } else if recipient.is_none() && said.code {
+        message.content = Content::Text(format!("```{}\n{}\n```", said.language, message.text()));
+        covered = true;
+    }
+    let empty = message.content.is_empty() && message.reasoning.is_none() && message.tool_calls.is_empty();
+    message.include_in_context = !(said.for_eyes || (empty && message.role != Role::Tool));
+    if hidden || (empty && message.role == Role::System) {
+        made.label("hidden", "true");
+    }
+    let rest = rest_of(&mut source, local, covered, &message);
+    if !rest.is_empty() {
+        message.extra.insert("chatgpt".to_owned(), Value::Object(rest));
+    }
+    made.messages.push(message);
+    made
+}
+
+/// The id of the call that a node makes: the same at every import.
+fn call_id(local: &str) -> String {
+    format!("call_{local}")
+}
+
+/// A call whose input is free text rather than JSON.
+fn custom_call(id: &str, name: &str, input: &str) -> ToolCall {
+    let custom = Map::from_iter([("name".to_owned(), name.into()), ("input".to_owned(), input.into())]);
+    ToolCall(Map::from_iter([
+        ("id".to_owned(), id.into()),
+        ("type".to_owned(), "custom".into()),
+        ("custom".to_owned(), Value::Object(custom)),
+    ]))
+}
+
+/// What a content object says.
+#[derive(Default)]
+struct Said {
+    content: Content,
+    reasoning: Option<String>,
+    error: Option<String>,
+    /// Code, of this language.
+    code: bool,
+    language: String,
+    /// Standing instructions of the user.
+    instructions: bool,
+    /// Shown to people only; no model read it.
+    for_eyes: bool,
+    /// Nothing of the original is left to keep.
+    covered: bool,
+}
+
+fn say(content: &Value, metadata: Option<&Map<String, Value>>) -> Said {
+    let Value::Object(content) = content else {
+        let text = content.as_str().unwrap_or_default();
+        return Said { content: text.into(), covered: content.is_string() || content.is_null(), ..Said::default() };
+    };
+    let text = |name: &str| text_of(content, name).unwrap_or_default();
+    let keys = |known: &[&str]| content.iter().all(|(key, value)| known.contains(&key.as_str()) || says_nothing(value));
+    match text("content_type") {
+        "text" => {
+            let (content_, plain) = parts(content, metadata);
+            Said { content: content_, covered: plain && keys(&["content_type", "parts"]), ..Said::default() }
+        }
+        "multimodal_text" => {
+            let (content_, _) = parts(content, metadata);
+            Said { content: content_, covered: keys(&["content_type", "parts"]), ..Said::default() }
+        }
+        "code" => {
+            let language = text("language").replace("unknown", "");
+            let covered =
+                keys(&["content_type", "text"]) || keys(&["content_type", "text", "language"]) && language.is_empty();
+            Said { content: text("text").into(), code: true, language, covered, ..Said::default() }
+        }
+        "execution_output" => {
+            Said { content: text("text").into(), covered: keys(&["content_type", "text"]), ..Said::default() }
+        }
+        "tether_quote" | "sonic_webpage" => Said { content: quote(content).into(), ..Said::default() },
+        "tether_browsing_display" => {
+            let shown = [text("result"), text("summary")].into_iter().find(|text| !text.is_empty()).unwrap_or_default();
+            let covered = keys(&["content_type", "result"]);
+            Said { content: shown.into(), covered, ..Said::default() }
+        }
+        "thoughts" => {
+            let thoughts = thoughts(content);
+            Said {
+                content: Content::Null,
+                reasoning: Some(thoughts).filter(|text| !text.is_empty()),
+                ..Said::default()
+            }
+        }
+        "reasoning_recap" => {
+            let covered = keys(&["content_type", "content"]);
+            Said { content: text("content").into(), for_eyes: true, covered, ..Said::default() }
+        }
+        "user_editable_context" => {
+            let both = [text("user_profile"), text("user_instructions")];
+            let both: Vec<&str> = both.into_iter().filter(|text| !text.trim().is_empty()).collect();
+            Said { content: both.join("\n\n").into(), instructions: true, ..Said::default() }
+        }
+        "model_editable_context" => Said { content: text("model_set_context").into(), ..Said::default() },
+        "system_error" => {
+            let reason = [text("text"), text("name")].into_iter().find(|text| !text.is_empty()).unwrap_or("unknown");
+            Said { content: text("text").into(), error: Some(reason.to_owned()), ..Said::default() }
+        }
+        _ => Said { content: any_text(content, metadata), ..Said::default() },
+    }
+}
+
+/// The parts of a text; and whether they are nothing but text.
+fn parts(content: &Map<String, Value>, metadata: Option<&Map<String, Value>>) -> (Content, bool) {
+    let Some(Value::Array(parts)) = content.get("parts") else {
+        return (text_of(content, "text").unwrap_or_default().into(), !content.contains_key("parts"));
+    };
+    let names = attachment_names(metadata);
+    let mut plain = true;
+    let mut list: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match part {
+            Value::String(text) => list.push(Part::text(text.as_str())),
+            Value::Object(object) => {
+                plain = false;
+                list.push(object_part(object, &names));
+            }
+            Value::Null => {}
+            other => {
+                plain = false;
+                list.push(Part::text(other.to_string()));
+            }
+        }
+    }
+    match list.as_slice() {
+        [] => ("".into(), plain),
+        [one] if plain => (one.as_text().unwrap_or_default().into(), true),
+        _ => (Content::Parts(list), plain),
+    }
+}
+
+/// A part that is no string: a transcript of speech is text, anything else keeps its fields under its own type.
+fn object_part(object: &Map<String, Value>, names: &HashMap<&str, &str>) -> Part {
+    let kind = text_of(object, "content_type").or_else(|| text_of(object, "type")).unwrap_or("unknown");
+    let mut part = Map::new();
+    let speech = kind == "audio_transcription" || kind == "text";
+    part.insert("type".to_owned(), if speech { "text".into() } else { kind.into() });
+    for (name, value) in object {
+        if name != "type" && name != "content_type" || speech && name == "content_type" {
+            part.insert(name.clone(), value.clone());
+        }
+    }
+    let pointer = text_of(object, "asset_pointer").unwrap_or_default();
+    let file = pointer.rsplit('/').next().unwrap_or_default();
+    if let Some(name) = names.get(file) {
+        part.entry("name").or_insert_with(|| (*name).into());
+    }
+    Part(part)
+}
+
+fn attachment_names<'a>(metadata: Option<&'a Map<String, Value>>) -> HashMap<&'a str, &'a str> {
+    let list = metadata.and_then(|data| data.get("attachments")).and_then(Value::as_array);
+    let named = |item: &'a Value| Some((item.get("id")?.as_str()?, item.get("name")?.as_str()?));
+    list.into_iter().flatten().filter_map(named).collect()
+}
+
+fn quote(content: &Map<String, Value>) -> String {
+    let text = |name: &str| text_of(content, name).unwrap_or_default();
+    let title = if text("title").is_empty() { text("domain") } else { text("title") };
+    let head = match (title, text("url")) {
+        ("", url) => url.to_owned(),
+        (title, "") => title.to_owned(),
+        (title, url) => format!("{title} ({url})"),
+    };
+    let body = if text("text").is_empty() { text("snippet") } else { text("text") };
+    [head.as_str(), body].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+fn thoughts(content: &Map<String, Value>) -> String {
+    let one = |thought: &Value| {
+        let text = |name: &str| thought.get(name).and_then(Value::as_str).unwrap_or_default();
+        let both = [text("summary"), text("content")];
+        let both: Vec<&str> = both.into_iter().filter(|text| !text.trim().is_empty()).collect();
+        if both.is_empty() { thought.as_str().unwrap_or_default().to_owned() } else { both.join("\n") }
+    };
+    let list = content.get("thoughts").and_then(Value::as_array);
+    let list = list.into_iter().flatten().map(one).filter(|text| !text.is_empty());
+    list.collect::<Vec<_>>().join("\n\n")
+}
+
+/// The readable text of a content type that is not known.
+fn any_text(content: &Map<String, Value>, metadata: Option<&Map<String, Value>>) -> Content {
+    if content.get("parts").is_some_and(Value::is_array) {
+        return parts(content, metadata).0;
+    }
+    let names = ["text", "content", "result", "output_str", "output", "message", "summary", "title"];
+    let found = names.iter().filter_map(|name| text_of(content, name)).find(|text| !text.is_empty());
+    found.unwrap_or_default().into()
+}
+
+/// What the message does not cover.
+fn rest_of(source: &mut Map<String, Value>, local: &str, covered: bool, message: &Message) -> Map<String, Value> {
+    let mut rest = Map::new();
+    for (name, value) in std::mem::take(source) {
+        let keep = match (name.as_str(), &value) {
+            (_, value) if says_nothing(value) => false,
+            ("id", Value::String(id)) => id != local,
+            ("create_time" | "end_turn", _) => false,
+            ("content", _) => !covered,
+            ("status", Value::String(status)) => status != "finished_successfully",
+            ("recipient", Value::String(to)) => to != "all" && message.tool_calls.is_empty(),
+            ("weight", Value::Number(weight)) => weight.as_f64() != Some(1.0),
+            _ => true,
+        };
+        let value = match (name.as_str(), value) {
+            (_, _) if !keep => continue,
+            ("author", Value::Object(author)) => {
+                let known = |key: &str| key == "name" || key == "role" && message.role.as_str() != "system";
+                let left: Map<_, _> = author.into_iter().filter(|(k, v)| !known(k) && !says_nothing(v)).collect();
+                let bare = left.len() == 1 && text_of(&left, "role") == Some(message.role.as_str());
+                if left.is_empty() || bare { continue } else { Value::Object(left) }
+            }
+            ("metadata", Value::Object(metadata)) => {
+                let common = |key: &str, value: &Value| {
+                    COMMON.contains(&key) || says_nothing(value) || (key == "finish_details" && is_stop(value))
+                };
+                let left: Map<_, _> = metadata.into_iter().filter(|(k, v)| !common(k, v)).collect();
+                if left.is_empty() { continue } else { Value::Object(left) }
+            }
+            (_, value) => value,
+        };
+        rest.insert(name, value);
+    }
+    rest
+}
+
+fn is_stop(details: &Value) -> bool {
+    details.get("type").and_then(Value::as_str) == Some("stop")
+}
+
+/// Gives tool messages the ids of the calls that they answer. The export has none, so the nearest call above counts: one to a
+/// tool of that name (`browser` answers `browser.open` too) before any other.
+pub(super) fn pair(drafts: &mut [Draft]) {
+    let index: HashMap<String, usize> =
+        drafts.iter().enumerate().map(|(at, draft)| (draft.local.clone(), at)).collect();
+    let up = |drafts: &[Draft], at: usize| drafts[at].parent.as_ref().and_then(|parent| index.get(parent)).copied();
+    for at in 0..drafts.len() {
+        let Some(name) = drafts[at].made.messages.first().filter(|m| m.role == Role::Tool).map(|m| m.name.clone())
+        else {
+            continue;
+        };
+        let family = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+        let (mut above, mut steps, mut any) = (up(drafts, at), 0, None);
+        let mut found = None;
+        // A user's message ends the search, and so does a circle of links.
+        while let Some(here) = above.filter(|_| steps < 1000) {
+            let Some(message) = drafts[here].made.messages.first() else { break };
+            if message.role == Role::User {
+                break;
+            }
+            if let Some(call) = message.tool_calls.first() {
+                let matches = name.as_deref().is_none_or(|name| family(name) == family(call.name()));
+                if matches {
+                    found = Some(call.id().to_owned());
+                    break;
+                }
+                any.get_or_insert_with(|| call.id().to_owned());
+            }
+            above = up(drafts, here);
+            steps += 1;
+        }
+        drafts[at].made.messages[0].tool_call_id = found.or(any);
+    }
+}

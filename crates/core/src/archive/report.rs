@@ -1,0 +1,72 @@
+//! What a reader says while it reads: items go straight on, remarks are counted, so that a file with a million bad entries
+//! gives a report that one can read.
+
+use std::collections::BTreeMap;
+
+use super::{Code, Conversation, Item, Skip};
+
+/// How many remarks of one kind are handed out for one file before the others are only counted.
+const SHOWN: u64 = 200;
+
+/// Remarks of a file, by kind.
+#[derive(Debug, Default)]
+pub(super) struct Counts(BTreeMap<(Code, bool), u64>);
+
+/// The way out of a parser.
+pub(super) struct Report<'a> {
+    pub file: &'a str,
+    pub counts: &'a mut Counts,
+    pub sink: &'a mut dyn FnMut(Item),
+}
+
+impl Report<'_> {
+    /// Hands out a conversation.
+    pub fn conversation(&mut self, conversation: Conversation) {
+        (self.sink)(Item::Conversation(conversation));
+    }
+
+    /// Something is left out. `place` is within the file; `""` is the file itself.
+    pub fn skip(&mut self, place: &str, code: Code, reason: impl Into<String>) {
+        self.say(place, code, reason.into(), true);
+    }
+
+    /// Something comes in, but not quite as it was.
+    pub fn warn(&mut self, place: &str, code: Code, reason: impl Into<String>) {
+        self.say(place, code, reason.into(), false);
+    }
+
+    fn say(&mut self, place: &str, code: Code, reason: String, skipped: bool) {
+        let count = self.counts.0.entry((code, skipped)).or_default();
+        *count += 1;
+        if *count <= SHOWN {
+            let place = if place.is_empty() { self.file.to_owned() } else { format!("{}, {place}", self.file) };
+            let skip = Skip { place, code, reason };
+            (self.sink)(if skipped { Item::Skipped(skip) } else { Item::Warning(skip) });
+        }
+    }
+
+    /// At the end of the file: how many remarks were only counted.
+    pub fn close(&mut self) {
+        for ((code, skipped), count) in std::mem::take(&mut self.counts.0) {
+            if count > SHOWN {
+                let reason = format!(
+                    "{} more remarks of the kind {code:?}, like those before",
+                    count - SHOWN,
+                    code = code.as_str()
+                );
+                let skip = Skip { place: self.file.to_owned(), code, reason };
+                (self.sink)(if skipped { Item::Skipped(skip) } else { Item::Warning(skip) });
+            }
+        }
+    }
+}
+
+/// A text shortened for a report: one line of at most 60 characters.
+pub(super) fn short(text: &str) -> String {
+    let mut line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(61).collect();
+    if line.chars().count() > 60 {
+        line.pop();
+        line.push('…');
+    }
+    line
+}

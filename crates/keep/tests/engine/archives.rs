@@ -1,0 +1,88 @@
+//! Export and import of our own format through the whole engine.
+
+use threadkeep::Keep;
+use threadkeep_core::{Message, ToolCall};
+use threadkeep_store::MemoryStore;
+
+use crate::{World, code, id, inbound, run, users};
+
+fn export(keep: &Keep<MemoryStore>) -> String {
+    let mut file = String::new();
+    run(keep.export(None, |piece| file.push_str(&piece))).unwrap();
+    file
+}
+
+async fn fill(keep: &Keep<MemoryStore>) {
+    keep.append("main", users(250)).await.unwrap();
+    keep.fork("main", "side", Some(3)).await.unwrap();
+    let call = ToolCall::function("c1", "f", "{\"a\": 1.50}");
+    keep.append("side", vec![Message { tool_calls: vec![call], ..Message::assistant("") }]).await.unwrap();
+    keep.receive(inbound("q/with/slashes", None, "odd \u{0} \u{1F600} text")).await.unwrap();
+    keep.alias(&id("out"), &id("q/with/slashes")).await.unwrap();
+    keep.extend(&id("out"), vec![Message::assistant("still open")]).await.unwrap();
+    keep.fork("side", "gone", None).await.unwrap();
+    keep.append("gone", users(2)).await.unwrap();
+    keep.clear("gone").await.unwrap();
+}
+
+#[test]
+fn export_clear_import_export_gives_the_same_bytes() {
+    let keep = World::default().tab();
+    run(async {
+        fill(&keep).await;
+        let before = export(&keep);
+        let nodes = keep.chain(&id("out")).await.unwrap();
+        keep.delete_all().await.unwrap();
+        assert_eq!(export(&keep).lines().count(), 1);
+        let report = keep.import(vec![("a.jsonl".to_owned(), before.clone())], None, |_| {}).await.unwrap();
+        assert_eq!((report.added, report.skipped_count), (2, 0), "{report:?}");
+        assert_eq!(export(&keep), before);
+        assert_eq!(keep.chain(&id("out")).await.unwrap(), nodes);
+        assert_eq!(keep.get_count("main").await.unwrap(), 250);
+        assert_eq!(keep.heads().await.unwrap().len(), 2);
+        // It goes on as if nothing had been.
+        keep.extend(&id("out"), vec![Message::assistant("more")]).await.unwrap();
+        keep.append("side", users(1)).await.unwrap();
+        assert_eq!(keep.get_count("side").await.unwrap(), 5);
+    });
+}
+
+#[test]
+fn a_second_import_adds_nothing_and_a_newer_export_adds_what_is_new() {
+    let (here, there) = (World::default(), World::default());
+    let (old, new) = (here.tab(), there.tab());
+    run(async {
+        fill(&old).await;
+        let first = export(&old);
+        old.extend(&id("out"), vec![Message::assistant("grown")]).await.unwrap();
+        old.append("main", users(2)).await.unwrap();
+        let second = export(&old);
+        let import =
+            async |file: &String| new.import(vec![("x".to_owned(), file.clone())], None, |_| {}).await.unwrap();
+        assert_eq!(import(&first).await.added, 2);
+        let again = import(&first).await;
+        assert_eq!((again.added, again.updated, again.unchanged, again.messages), (0, 0, 2, 0), "{again:?}");
+        let newer = import(&second).await;
+        assert_eq!((newer.added, newer.updated, newer.messages), (0, 2, 3), "{newer:?}");
+        let again = import(&second).await;
+        assert_eq!((again.updated, again.unchanged), (0, 2), "{again:?}");
+        let back = import(&first).await;
+        assert_eq!((back.updated, back.unchanged), (0, 2), "{back:?}");
+        assert_eq!(new.chain(&id("out")).await.unwrap(), old.chain(&id("out")).await.unwrap());
+    });
+}
+
+#[test]
+fn one_transcript_can_be_exported_alone() {
+    let keep = World::default().tab();
+    run(async {
+        fill(&keep).await;
+        let transcript = keep.node(&id("out")).await.unwrap().unwrap().transcript;
+        let mut file = String::new();
+        keep.export(Some(&transcript), |piece| file.push_str(&piece)).await.unwrap();
+        let other = World::default().tab();
+        let report = other.import(vec![("x".to_owned(), file)], None, |_| {}).await.unwrap();
+        assert_eq!((report.added, report.messages), (1, 2));
+        assert_eq!(code(keep.export(Some(&id("none")), |_| {}).await), "missing-transcript");
+    });
+}
