@@ -121,11 +121,11 @@ function message(value: unknown, argument: string): void {
     throw badArgument(`${argument}.tool_calls`, "must be a list of objects or null");
 }
 
-/** The request as JSON text. What JSON cannot carry is an error that names the place. */
-export function toJson(method: string, params: Record<string, unknown> | undefined): string {
+/** A request's parameters as JSON text. What JSON cannot carry is an error that names the place. */
+export function toJson(params: Record<string, unknown>): string {
   let json: string;
   try {
-    json = JSON.stringify(params === undefined ? { method } : { method, params });
+    json = JSON.stringify(params);
   } catch (error) {
     throw badArgument(argumentOf(params), `cannot be written as JSON: ${(error as Error).message}`, error);
   }
@@ -134,9 +134,9 @@ export function toJson(method: string, params: Record<string, unknown> | undefin
   return json;
 }
 
-function argumentOf(params: Record<string, unknown> | undefined): string {
-  if (params?.["messages"] !== undefined) return "messages";
-  return params?.["content"] === undefined ? "options" : "message.content";
+function argumentOf(params: Record<string, unknown>): string {
+  if (params["messages"] !== undefined) return "messages";
+  return params["content"] === undefined ? "options" : "message.content";
 }
 
 function refuseSurrogates(value: unknown, path: string): void {

@@ -207,7 +207,7 @@ export class Threadkeep {
   /**
    * Makes a second head at the first one's node, or further up. What lies before the fork is stored once.
    *
-   * @param atIndex how many of the messages the fork keeps, from 1; all of them without it
+   * @param atIndex how many of the messages the fork keeps, from 0; all of them without it
    * @throws ThreadkeepError `missing-head`, `head-taken`; `bad-request` for a place inside a node of several messages
    *
    * @example
@@ -465,10 +465,10 @@ export class Threadkeep {
   }
 
   /** One request. It is written down at once, so that what the caller does to its objects later changes nothing. */
-  async #call<T>(method: string, params?: Record<string, unknown>): Promise<T> {
+  async #call<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
     const engine = this.#open();
-    const request = check.toJson(method, params);
-    const answer = await run(() => engine.call(request) as Promise<string>);
+    const json = check.toJson(params);
+    const answer = await run(() => engine.call(method, json) as Promise<string>);
     return (JSON.parse(answer) as { data: T }).data;
   }
 }

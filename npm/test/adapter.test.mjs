@@ -84,7 +84,8 @@ test("two instances over one store append at once and lose nothing", async () =>
   for (const who of ["a", "b"])
     assert.deepEqual(all.filter((text) => text.startsWith(who)), Array.from({ length: 50 }, (_, i) => `${who}${i}`));
   const nodes = await a.chain((await a.head("main")).id);
-  assert.equal(new Set(nodes.map((node) => node.seq)).size, 101);
+  assert.equal(new Set(nodes.map((node) => node.seq)).size, nodes.length);
+  assert.equal(nodes.flatMap((node) => node.messages).length, 101);
   await Promise.all([a.close(), b.close()]);
 });
 
@@ -133,7 +134,7 @@ test("stored bytes that are damaged are an error that names the record", async (
   let keep = await Threadkeep.open({ storage: adapter });
   await keep.append("main", many(3));
   await keep.close();
-  for (const [key, value] of adapter.records) {
+  for (const key of adapter.records.keys()) {
     const damaged = mapAdapter({ records: new Map(adapter.records).set(key, new Uint8Array([0xff, 0, 0x7b])) });
     keep = await Threadkeep.open({ storage: damaged });
     const outcome = await keep.getAll("main").then(
@@ -142,6 +143,5 @@ test("stored bytes that are damaged are an error that names the record", async (
     );
     // Either the record is not needed for this, or the damage is said; never other messages.
     assert.ok([3, "corrupt", "damaged", "missing-node", "missing-parent"].includes(outcome), `${key}: ${outcome}`);
-    assert.equal(value.length > 0, true);
   }
 });

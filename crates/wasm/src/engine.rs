@@ -2,7 +2,6 @@
 
 use js_sys::{Function, Promise};
 use serde_json::json;
-use threadkeep::protocol::Request;
 use threadkeep::{Keep, Options};
 use threadkeep_core::{MessageId, archive::Format};
 use wasm_bindgen::prelude::*;
@@ -10,6 +9,7 @@ use wasm_bindgen::prelude::*;
 use crate::error::{bad_request, json as to_json, keep_error, own_error};
 use crate::executor::promise;
 use crate::host::Platform;
+use crate::request;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
 
@@ -44,13 +44,13 @@ impl Engine {
         self.beginning.to_owned()
     }
 
-    /// Carries out a request (JSON text of `Request`). → JSON text of the `Response`
-    pub fn call(&self, request: String) -> Promise {
+    /// Carries out a request: the name of a method and the JSON text of its parameters. → JSON text of the `Response`
+    pub fn call(&self, method: String, params: String) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
-            let parsed = serde_json::from_str::<Request>(&request).map_err(|error| bad_request(&error))?;
-            drop(request);
-            let response = keep.handle(parsed).await.map_err(|error| keep_error(&error))?;
+            let request = request::read(&method, &params).map_err(bad_request)?;
+            drop(params);
+            let response = keep.handle(request).await.map_err(|error| keep_error(&error))?;
             to_json(&response)
         })
     }

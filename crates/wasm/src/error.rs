@@ -9,6 +9,8 @@ use threadkeep::KeepError;
 use threadkeep::protocol::ErrorReply;
 use wasm_bindgen::JsValue;
 
+use crate::request::BadRequest;
+
 /// The engine's error as JSON text.
 pub(crate) fn keep_error(error: &KeepError) -> JsValue {
     text(&error.reply())
@@ -20,8 +22,10 @@ pub(crate) fn own_error(code: &str, message: impl Into<String>, details: Value) 
 }
 
 /// A request that is no request.
-pub(crate) fn bad_request(error: &serde_json::Error) -> JsValue {
-    own_error("bad-request", format!("the request cannot be read: {error}"), json!({}))
+pub(crate) fn bad_request(error: BadRequest) -> JsValue {
+    let BadRequest { argument, why } = error;
+    let message = if argument.is_empty() { why } else { format!("{argument} {why}") };
+    own_error("bad-request", message, json!({ "argument": argument }))
 }
 
 /// JSON text of something of ours; it has only string keys, so that this cannot fail, and if it did, the error would say so.

@@ -16,6 +16,8 @@ mod executor;
 #[cfg(target_arch = "wasm32")]
 mod host;
 mod pure;
+#[cfg(any(target_arch = "wasm32", test))]
+mod request;
 #[cfg(target_arch = "wasm32")]
 mod source;
 #[cfg(target_arch = "wasm32")]
