@@ -1,8 +1,12 @@
 //! The engine over a store in memory, as its users drive it. One file a behaviour.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 mod archives;
 mod branches;
+mod damage;
 mod model;
+mod real;
 mod removal;
 mod reply_chains;
 mod store_surface;
