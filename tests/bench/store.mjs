@@ -106,8 +106,8 @@ function print() {
   console.log(table.map(line).join("\n"));
   for (const [index, [measure, figure, ratio, target, verdict]] of rows.entries()) {
     const name = measure || rows[index - 1][0];
-    const value = ratio || figure;
-    console.log(["BENCH", name, verdict && ratio ? `${figure} ${value}`.trim() : figure, target, verdict].join("\t"));
+    const value = [figure, ratio].filter((part) => part !== "").join(", ");
+    console.log(["BENCH", name, value, target, verdict].join("\t"));
   }
 }
 
