@@ -3,6 +3,7 @@
 //! In go appends, out comes the number of the entry once the store has acknowledged it; and after the crash, a check that
 //! reads everything and says how much is there, or what is torn. Killing browsers is left to the script.
 
+use threadkeep_store::idb::Beginning;
 use threadkeep_store::{Commit, IdbStore, Record, Scan, Store, StoreError};
 use wasm_bindgen::prelude::*;
 
@@ -47,6 +48,15 @@ impl Writer {
     /// The store's.
     pub async fn open(database: String, name: u32) -> Result<Writer, JsError> {
         Ok(Self { store: IdbStore::open(&database).await.map_err(thrown)?, name })
+    }
+
+    /// What opening found: `existing`, `created`, or `wiped` with the browser's words.
+    pub fn beginning(&self) -> String {
+        match self.store.beginning() {
+            Beginning::Existing => "existing".to_owned(),
+            Beginning::Created => "created".to_owned(),
+            Beginning::Wiped(words) => format!("wiped, {words}"),
+        }
     }
 
     /// Appends one entry, the writer's `own`th, and returns the number that it was allotted.

@@ -57,5 +57,11 @@ async function after() {
   return { said, again, fresh: await fresh.check() };
 }
 
+// What a new opening finds, and how many entries.
+async function begin() {
+  const writer = await Writer.open(DATABASE, 0);
+  return { beginning: writer.beginning(), there: await writer.check() };
+}
+
 await init({ module_or_path: "/module/threadkeep_tests_bg.wasm" });
-globalThis.bench = { write, check, exhaust, relieve, hold, after };
+globalThis.bench = { write, check, exhaust, relieve, hold, after, begin };
