@@ -237,6 +237,7 @@ impl Canvas {
         let mut held = self.state.borrow_mut();
         let Some(state) = held.as_mut() else { return };
         let viewport = f64::from(self.scroller.client_height()).max(200.0);
+        self.notice(state);
         for _ in 0..6 {
             // Where the anchor's block is far from what is built, go there first.
             if state.set < 0.0 {
@@ -441,27 +442,30 @@ impl Canvas {
 
     /// The reader scrolled, or the page did.
     pub fn scrolled(&self) {
-        {
-            let mut held = self.state.borrow_mut();
-            let Some(state) = held.as_mut() else { return };
-            let now = f64::from(self.scroller.scroll_top());
-            if (now - state.set).abs() >= 2.0 {
-                state.set = now;
-                if let Some((row, offset)) = self.first_visible() {
-                    state.anchor = Anchor::Row(row, offset);
-                } else {
-                    // Scrolled beyond what is built: the block at this place becomes the anchor.
-                    let block = state.heights.at(now);
-                    let item = state.blocks.get(block).map_or(0, |block| block.items.start);
-                    if let Some(Item::Row { row, .. }) =
-                        state.items[item..].iter().find(|item| matches!(item, Item::Row { .. }))
-                    {
-                        state.anchor = Anchor::Row(*row, state.heights.top(block) - now);
-                    }
-                }
-            }
-        }
         self.update();
+    }
+
+    /// Where the reader has scrolled since this module last did, what is there now is what must stay.
+    fn notice(&self, state: &mut State) {
+        let now = f64::from(self.scroller.scroll_top());
+        if state.set < 0.0 || (now - state.set).abs() < 2.0 {
+            return;
+        }
+        state.set = now;
+        if let Some((row, offset)) = self.first_visible() {
+            state.anchor = Anchor::Row(row, offset);
+            return;
+        }
+        // Scrolled beyond what is built: the block at this place becomes the anchor.
+        let block = state.heights.at(now);
+        let item = state.blocks.get(block).map_or(0, |block| block.items.start);
+        let first = state.items[item..].iter().find_map(|item| match item {
+            Item::Row { row, .. } => Some(*row),
+            Item::Hidden { .. } => None,
+        });
+        if let Some(row) = first {
+            state.anchor = Anchor::Row(row, state.heights.top(block) - now);
+        }
     }
 
     fn first_visible(&self) -> Option<(usize, f64)> {
