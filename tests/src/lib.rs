@@ -1,1 +1,4 @@
-//! Under construction.
+//! What is tested across crates in a headless browser, and the module that the benches in `bench/` load there.
+
+#[cfg(target_arch = "wasm32")]
+pub mod store_bench;

@@ -13,6 +13,7 @@ use crate::run::{cargo, listen};
 use crate::serve;
 use crate::setup;
 use crate::table;
+use crate::wasm::{self, Module, Tools};
 
 /// What must be there before a measurement runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,8 @@ enum Need {
     Page,
     /// The packed npm package: `THREADKEEP_TARBALL`, its wasm in `THREADKEEP_WASM`.
     Npm,
+    /// The wasm module of `tests/` that drives our side in a browser: `THREADKEEP_BENCH_WASM`, the folder it is in.
+    Module,
     /// Chromium: `CHROMIUM` and `CHROMEDRIVER`.
     Browser,
 }
@@ -30,7 +33,6 @@ enum Program {
     /// A Node script, by its path in the checkout.
     Node(&'static str),
     /// An example of a package: `cargo run --release -p package --example name`.
-    #[allow(dead_code, reason = "the first native benchmark is still to come")]
     Cargo { package: &'static str, example: &'static str },
 }
 
@@ -42,8 +44,14 @@ struct Bench {
 }
 
 /// Every measurement. A new one is one line here.
-const BENCHES: &[Bench] =
-    &[Bench { name: "store", needs: &[Need::Npm, Need::Browser], program: Program::Node("tests/bench/store.mjs") }];
+const BENCHES: &[Bench] = &[
+    Bench { name: "chain", needs: &[], program: Program::Cargo { package: "threadkeep", example: "bench_chain" } },
+    Bench { name: "store", needs: &[Need::Module, Need::Browser], program: Program::Node("tests/bench/store.mjs") },
+];
+
+/// What the drivers in `tests/bench/` load in the browser.
+const MODULE: Module<'static> =
+    Module { artefact: "threadkeep_tests", out_name: "threadkeep_tests", level: "-Os", typescript: false };
 
 /// Runs the measurements of those names (all when none is named), prints their rows, and says whether all targets hold.
 ///
@@ -57,7 +65,7 @@ pub(crate) fn run(paths: &Paths, names: &[String]) -> Result<bool> {
     let chosen: Vec<&Bench> =
         BENCHES.iter().filter(|bench| names.is_empty() || names.iter().any(|name| name == bench.name)).collect();
     let mut environment = Vec::new();
-    for need in [Need::Page, Need::Npm, Need::Browser] {
+    for need in [Need::Page, Need::Npm, Need::Module, Need::Browser] {
         if chosen.iter().any(|bench| bench.needs.contains(&need)) {
             environment.extend(provide(paths, need)?);
         }
@@ -94,6 +102,11 @@ fn provide(paths: &Paths, need: Need) -> Result<Vec<(&'static str, std::ffi::OsS
         Need::Npm => {
             let packed = pack::build(paths)?;
             vec![("THREADKEEP_TARBALL", packed.tarball.into()), ("THREADKEEP_WASM", paths.npm().join("wasm").into())]
+        }
+        Need::Module => {
+            let tools = Tools::set_up(paths)?;
+            wasm::compile(paths, "threadkeep-tests", "--lib")?;
+            vec![("THREADKEEP_BENCH_WASM", wasm::finish(paths, &tools, &MODULE)?.into())]
         }
         Need::Browser => {
             let browser = setup::browser()?;

@@ -1,28 +1,58 @@
 //! The workspace's packages, and where each is checked. A new package is one line here.
 
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::folder::walk;
+
 /// Where and how one package is checked.
 pub(crate) struct Package {
     pub(crate) name: &'static str,
+    /// Where it lies in the checkout.
+    pub(crate) folder: &'static str,
     /// Linted, tested and documented for the machine itself.
     pub(crate) native: bool,
-    /// Linted and documented for wasm32.
+    /// Linted and documented for wasm32; its tests for the browser are run there.
     pub(crate) wasm: bool,
-    /// Has `wasm-bindgen-test`s, run in headless Chromium.
-    pub(crate) headless: bool,
     /// Features switched on for the wasm checks.
     pub(crate) wasm_features: &'static [&'static str],
 }
 
 /// Every package of the workspace.
 pub(crate) const PACKAGES: &[Package] = &[
-    Package { name: "threadkeep-core", native: true, wasm: true, headless: false, wasm_features: &[] },
-    Package { name: "threadkeep-store", native: true, wasm: true, headless: true, wasm_features: &[] },
-    Package { name: "threadkeep", native: true, wasm: true, headless: false, wasm_features: &[] },
-    Package { name: "threadkeep-wasm", native: false, wasm: true, headless: false, wasm_features: &[] },
-    Package { name: "threadkeep-web", native: true, wasm: true, headless: false, wasm_features: &[] },
-    Package { name: "threadkeep-tests", native: false, wasm: true, headless: true, wasm_features: &[] },
-    Package { name: "xtask", native: true, wasm: false, headless: false, wasm_features: &[] },
+    Package { name: "threadkeep-core", folder: "crates/core", native: true, wasm: true, wasm_features: &[] },
+    Package { name: "threadkeep-store", folder: "crates/store", native: true, wasm: true, wasm_features: &[] },
+    Package { name: "threadkeep", folder: "crates/keep", native: true, wasm: true, wasm_features: &[] },
+    Package { name: "threadkeep-wasm", folder: "crates/wasm", native: false, wasm: true, wasm_features: &[] },
+    Package { name: "threadkeep-web", folder: "web", native: true, wasm: true, wasm_features: &[] },
+    Package { name: "threadkeep-tests", folder: "tests", native: false, wasm: true, wasm_features: &[] },
+    Package { name: "xtask", folder: "xtask", native: true, wasm: false, wasm_features: &[] },
 ];
+
+/// How a test for the browser begins.
+const BROWSER_TEST: &str = "#[wasm_bindgen_test";
+
+impl Package {
+    /// Whether the package has tests that only a browser can run.
+    ///
+    /// # Errors
+    /// Its sources cannot be read.
+    pub(crate) fn has_browser_tests(&self, root: &Path) -> Result<bool> {
+        for folder in ["src", "tests"].map(|name| root.join(self.folder).join(name)) {
+            if !folder.is_dir() {
+                continue;
+            }
+            for file in walk(&folder)?.iter().filter(|file| file.extension().is_some_and(|ending| ending == "rs")) {
+                if fs::read_to_string(file)?.lines().any(|line| line.trim_start().starts_with(BROWSER_TEST)) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
 
 /// `-p name` for each package that `chosen` accepts.
 pub(crate) fn selected(chosen: impl Fn(&Package) -> bool) -> Vec<String> {
@@ -44,30 +74,38 @@ pub(crate) fn wasm_features(chosen: impl Fn(&Package) -> bool) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
     use crate::paths::Paths;
 
     /// A package that is in the workspace but not in the table would go unchecked.
     #[test]
-    fn every_member_of_the_workspace_is_checked_somewhere() {
+    fn every_member_of_the_workspace_is_in_the_table() {
         let root = Paths::find().unwrap().root;
         let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
         let members = workspace.lines().find(|line| line.starts_with("members")).unwrap();
-        let folders: Vec<&str> = members.split('"').skip(1).step_by(2).collect();
-        assert_eq!(folders.len(), PACKAGES.len(), "{folders:?}");
-        for folder in folders {
-            let manifest = fs::read_to_string(root.join(folder).join("Cargo.toml")).unwrap();
-            let name = manifest.lines().find_map(|line| line.strip_prefix("name = ")).unwrap().trim_matches('"');
-            let package = PACKAGES.iter().find(|package| package.name == name).expect(name);
-            assert!(package.native || package.wasm, "{name} is checked nowhere");
+        let mut folders: Vec<&str> = members.split('"').skip(1).step_by(2).collect();
+        let mut known: Vec<&str> = PACKAGES.iter().map(|package| package.folder).collect();
+        folders.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(folders, known);
+        for package in PACKAGES {
+            let manifest = fs::read_to_string(root.join(package.folder).join("Cargo.toml")).unwrap();
+            assert!(manifest.contains(&format!("name = \"{}\"", package.name)), "{}", package.folder);
+            assert!(package.native || package.wasm, "{} is checked nowhere", package.name);
         }
     }
 
     #[test]
-    fn features_are_named_with_their_package() {
-        assert!(selected(|package| package.name == "xtask") == ["-p", "xtask"]);
+    fn browser_tests_are_seen() {
+        let root = Paths::find().unwrap().root;
+        let seen = |name| PACKAGES.iter().find(|it| it.name == name).unwrap().has_browser_tests(&root).unwrap();
+        assert!(seen("threadkeep-store"));
+        assert!(!seen("xtask"));
+    }
+
+    #[test]
+    fn packages_and_features_as_cargo_takes_them() {
+        assert_eq!(selected(|package| package.name == "xtask"), ["-p", "xtask"]);
         assert!(wasm_features(|_| false).is_empty());
     }
 }

@@ -49,7 +49,16 @@ pub(crate) fn run(paths: &Paths) -> Tally {
         command
     };
     // Packages that are tested natively have their tests linted there: what those tests use need not exist for wasm.
-    let with_tests = |package: &Package| package.wasm && (package.headless || !package.native);
+    let mut headless = Vec::new();
+    tally.check("search for tests", || {
+        for package in PACKAGES.iter().filter(|package| package.wasm) {
+            if package.has_browser_tests(&paths.root)? {
+                headless.push(package.name);
+            }
+        }
+        Ok(())
+    });
+    let with_tests = |package: &Package| package.wasm && (headless.contains(&package.name) || !package.native);
     let without = |package: &Package| package.wasm && !with_tests(package);
     let lint = |targets: &'static [&'static str], chosen: &dyn Fn(&Package) -> bool| {
         let mut clippy = command(&["clippy"]);
@@ -61,10 +70,10 @@ pub(crate) fn run(paths: &Paths) -> Tally {
     tally.check("documentation", || {
         show(command(&["doc", "--no-deps"]).args(&packages).args(&features).env("RUSTDOCFLAGS", "-D warnings"))
     });
-    for package in PACKAGES.iter().filter(|package| package.headless) {
-        tally.tests(package.name, || {
-            let mut test = command(&["test", "--tests", "--no-fail-fast", "-p", package.name]);
-            test.args(wasm_features(|other| other.name == package.name));
+    for &name in &headless {
+        tally.tests(name, || {
+            let mut test = command(&["test", "--tests", "--no-fail-fast", "-p", name]);
+            test.args(wasm_features(|package| package.name == name));
             listen(test.envs(environment(&bindgen, &browser, &settings)))
         });
     }

@@ -1,5 +1,7 @@
 //! The engine over a store in memory, as its users drive it. One file a behaviour.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 mod archives;
 mod branches;
 mod model;

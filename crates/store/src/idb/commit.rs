@@ -34,7 +34,7 @@ extern "C" {
     #[wasm_bindgen(catch, method, structural, js_name = transaction)]
     fn durable_transaction(
         this: &DurableDatabase,
-        store: &str,
+        store: &JsValue,
         mode: IdbTransactionMode,
         options: &Object,
     ) -> Result<IdbTransaction, JsValue>;
@@ -93,17 +93,39 @@ impl Prepared {
 
 /// Begins the transaction of a commit. An error means that nothing was sent.
 pub(super) fn begin(database: &IdbDatabase, prepared: &Prepared) -> Result<IdbTransaction, StoreError> {
-    let options = Object::new();
-    let durability = match prepared.durability {
-        Durability::Strict => "strict",
-        Durability::Relaxed => "relaxed",
+    PARTS.with(|parts| {
+        let options = match prepared.durability {
+            Durability::Strict => &parts.strict,
+            Durability::Relaxed => &parts.relaxed,
+        };
+        database
+            .unchecked_ref::<DurableDatabase>()
+            .durable_transaction(&parts.records, IdbTransactionMode::Readwrite, options)
+            .map_err(thrown)
+    })
+}
+
+/// What every transaction is begun with. Made once: a string costs a decoding each time it crosses to JavaScript, and a
+/// single append is quick enough for that to show.
+struct Parts {
+    records: JsValue,
+    strict: Object,
+    relaxed: Object,
+}
+
+thread_local! {
+    static PARTS: Parts = Parts {
+        records: JsValue::from_str(RECORDS),
+        strict: durability("strict"),
+        relaxed: durability("relaxed"),
     };
+}
+
+fn durability(name: &str) -> Object {
+    let options = Object::new();
     // A plain new object takes every property.
-    let _ = Reflect::set(&options, &JsValue::from_str("durability"), &JsValue::from_str(durability));
-    database
-        .unchecked_ref::<DurableDatabase>()
-        .durable_transaction(RECORDS, IdbTransactionMode::Readwrite, &options)
-        .map_err(thrown)
+    let _ = Reflect::set(&options, &JsValue::from_str("durability"), &JsValue::from_str(name));
+    options
 }
 
 /// Sends the whole commit and waits until the transaction is over.
@@ -148,7 +170,7 @@ struct Running {
     /// The requests of fresh keys, in the order of the fresh puts.
     adds: Vec<IdbRequest>,
     _on_end: Closure<dyn FnMut(Event)>,
-    _on_check: Option<Closure<dyn FnMut(Event)>>,
+    _on_check: Option<Closure<dyn FnMut()>>,
 }
 
 impl Running {
@@ -157,7 +179,8 @@ impl Running {
         let on_end = Closure::new({
             let ended = ended.clone();
             move |event: Event| {
-                let _ = ended.set(if event.type_() == "complete" { Ended::Complete } else { Ended::Aborted });
+                // `abort` bubbles and `complete` does not; asking for the event's name would cost a string.
+                let _ = ended.set(if event.bubbles() { Ended::Aborted } else { Ended::Complete });
             }
         });
         transaction.set_oncomplete(Some(on_end.as_ref().unchecked_ref()));
@@ -196,7 +219,7 @@ impl Running {
         }
         let on_check = Closure::new({
             let (checking, transaction) = (Rc::clone(&self.checking), self.transaction.clone());
-            move |event: Event| check(&transaction, &checking, &event)
+            move || check(&transaction, &mut checking.borrow_mut())
         });
         for (key, wanted) in &prepared.checks {
             // The key alone: the value may be large.
@@ -249,20 +272,20 @@ impl Drop for Running {
     }
 }
 
-/// One look-up has its answer: the first that does not hold ends the transaction, the last that holds lets it finish.
-fn check(transaction: &IdbTransaction, checking: &RefCell<Checking>, event: &Event) {
-    let mut checking = checking.borrow_mut();
-    let Some(target) = event.target() else { return };
-    let Some(index) = checking.requests.iter().position(|(request, _)| **request == target) else { return };
-    let (request, wanted) = &checking.requests[index];
+/// The next look-up has its answer (they come in the order of the requests): the first that does not hold ends the
+/// transaction, the last that holds lets it finish.
+fn check(transaction: &IdbTransaction, checking: &mut Checking) {
+    let Some((request, wanted)) = checking.requests.get(checking.held) else { return };
     let there = request.result().is_ok_and(|found| !found.is_undefined());
-    if there == *wanted {
+    if checking.failed.is_some() {
+        // Over already.
+    } else if there == *wanted {
         checking.held += 1;
         if checking.held == checking.requests.len() {
             finish(transaction);
         }
-    } else if checking.failed.is_none() {
-        checking.failed = Some(index);
+    } else {
+        checking.failed = Some(checking.held);
         let _ = transaction.abort();
     }
 }
