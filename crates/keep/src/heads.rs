@@ -53,9 +53,9 @@ impl<S: Store> Keep<S> {
         if let Some(before) = left {
             self.leave(context, &before).await?;
         }
-        self.inner.contexts.borrow_mut().insert(context.to_owned(), target);
+        self.inner.contexts.borrow_mut().insert(context.to_owned(), target.clone());
         self.emit(&Event::Head { context: context.to_owned(), node: Some(id.clone()) });
-        self.node_or_fail(&id).await
+        self.written(&target, &id).await
     }
 
     /// Notes in a transcript's log that a head points elsewhere now.
@@ -112,17 +112,7 @@ impl<S: Store> Keep<S> {
             return Ok(Vec::new());
         }
         let (now, names): (i64, Vec<u64>) = (self.now(), messages.iter().map(|_| self.random()).collect());
-        // What memory knows of the head may be old; then the store is asked.
-        let known = self.at_head(context, |tree, _| Ok(tree.id().clone())).await?;
-        let transcript = match known {
-            Some(transcript) => transcript,
-            None => self.begin_head(context).await?,
-        };
-        let write = self.write(&transcript, |log| {
-            let head = log.tree.heads().get(context).ok_or_else(|| KeepError::MissingHead(context.to_owned()))?;
-            Ok(Write::new(appended(&log.tree, context, head, &messages, &names, now), ()))
-        });
-        write.await?.ok_or_else(|| KeepError::MissingHead(context.to_owned()))?;
+        let transcript = self.append_at(context, &messages, &names, now).await?;
         let ids: Vec<MessageId> = names.iter().map(|name| MessageId::mint(&transcript, *name)).collect();
         self.changed(&transcript, ids.clone());
         self.emit(&Event::Head { context: context.to_owned(), node: ids.last().cloned() });
@@ -130,7 +120,35 @@ impl<S: Store> Keep<S> {
             let placed = ids.iter().filter_map(|id| log.tree.get(id));
             Ok(placed.map(|placed| info(&log.tree, placed)).collect())
         };
-        Ok(self.read(&transcript, look).await?.unwrap_or_default())
+        Ok(self.peek(&transcript, look).await?.unwrap_or_default())
+    }
+
+    /// Appends at the head and gives its transcript. What memory knows of the head may be old: the second time the store is
+    /// asked.
+    async fn append_at(
+        &self,
+        context: &str,
+        messages: &[Message],
+        names: &[u64],
+        now: i64,
+    ) -> Result<TranscriptId, KeepError> {
+        let missing = || KeepError::MissingHead(context.to_owned());
+        for _ in 0..2 {
+            let transcript = match self.context_transcript(context).await? {
+                Some(transcript) => transcript,
+                None => self.begin_head(context).await?,
+            };
+            let write = self.write(&transcript, |log| {
+                let head = log.tree.heads().get(context).ok_or_else(missing)?;
+                Ok(Write::new(appended(&log.tree, context, head, messages, names, now), ()))
+            });
+            match write.await {
+                Ok(Some(())) => return Ok(transcript),
+                Ok(None) | Err(KeepError::MissingHead(_)) => drop(self.inner.contexts.borrow_mut().remove(context)),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(missing())
     }
 
     async fn begin_head(&self, context: &str) -> Result<TranscriptId, KeepError> {

@@ -242,21 +242,38 @@ impl<S: Store> Keep<S> {
     ) -> Result<Option<T>, KeepError> {
         let slot = self.slot(id);
         let mut held = slot.log.lock().await;
-        self.refresh(&mut held, id).await?;
+        match held.take() {
+            Some(log) => self.refresh(&mut held, log).await?,
+            None => *held = Log::load(&self.inner.store, id).await?,
+        }
         let answer = held.as_ref().map(look).transpose();
         self.settle(id, &slot, held);
         answer
     }
 
-    async fn refresh(&self, held: &mut Option<Log>, id: &TranscriptId) -> Result<(), KeepError> {
-        // Out of the slot while it changes: should the call be dropped, nothing half-read stays behind.
-        if let Some(mut log) = held.take()
-            && log.catch_up(&self.inner.store).await?
-        {
-            *held = Some(log);
-            return Ok(());
+    /// Reads a transcript as memory has it, just after a write to it, without asking the store again.
+    pub(crate) async fn peek<T>(
+        &self,
+        id: &TranscriptId,
+        look: impl FnOnce(&Log) -> Result<T, KeepError>,
+    ) -> Result<Option<T>, KeepError> {
+        let slot = self.slot(id);
+        let mut held = slot.log.lock().await;
+        if held.is_none() {
+            *held = Log::load(&self.inner.store, id).await?;
         }
-        *held = Log::load(&self.inner.store, id).await?;
+        let answer = held.as_ref().map(look).transpose();
+        self.settle(id, &slot, held);
+        answer
+    }
+
+    /// Puts `log`, which was taken out of its slot, back as the store has it now. Should the call be dropped in between,
+    /// nothing half-read stays behind.
+    async fn refresh(&self, held: &mut Option<Log>, mut log: Log) -> Result<(), KeepError> {
+        *held = match log.catch_up(&self.inner.store).await? {
+            true => Some(log),
+            false => Log::load(&self.inner.store, log.tree.id()).await?,
+        };
         Ok(())
     }
 
@@ -293,11 +310,9 @@ impl<S: Store> Keep<S> {
                 Ok(write) => write,
                 Err(error) => {
                     // The plan may fail because memory is behind the store; then it deserves a second look.
-                    let before = log.tree.next_seq();
-                    let caught_up = log.catch_up(&self.inner.store).await?;
-                    let same = caught_up && log.tree.next_seq() == before;
-                    *held = if caught_up { Some(log) } else { Log::load(&self.inner.store, id).await? };
-                    if same {
+                    let before = log.state();
+                    self.refresh(&mut held, log).await?;
+                    if held.as_ref().is_some_and(|log| log.state() == before) {
                         self.settle(id, &slot, held);
                         return Err(error);
                     }
@@ -330,24 +345,68 @@ impl<S: Store> Keep<S> {
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
     }
 
-    /// The transcript that holds `id` as a node or an alias; `None` where no transcript does.
-    pub(crate) async fn find(&self, id: &MessageId) -> Result<Option<TranscriptId>, KeepError> {
-        let holds = |log: &Log| Ok(log.tree.resolve(id).is_some());
-        if let Some(home) = id.home()
-            && self.read(&home, holds).await? == Some(true)
+    /// Reads the tree that holds `id`, as a node or an alias; `None` where no transcript does.
+    pub(crate) async fn locate<T>(
+        &self,
+        id: &MessageId,
+        look: impl Fn(&Log, &MessageId) -> Result<T, KeepError>,
+    ) -> Result<Option<(TranscriptId, T)>, KeepError> {
+        let remembered = self.remembered(id);
+        if let Some(transcript) = &remembered
+            && let Some(found) = self.look_in(transcript, id, &look).await?
         {
-            return Ok(Some(home));
+            return Ok(Some((transcript.clone(), found)));
         }
-        let key = keys::index(id);
-        let Some(bytes) = self.inner.store.get(&key).await? else { return Ok(None) };
-        let named = String::from_utf8(bytes).ok().and_then(|id| MessageId::new(id).ok());
-        let corrupt = || StoreError::Corrupt { key, why: "it names no transcript".to_owned() };
-        Ok(Some(named.ok_or_else(corrupt)?))
+        if let Some(home) = id.home().filter(|home| remembered.as_ref() != Some(home))
+            && let Some(found) = self.look_in(&home, id, &look).await?
+        {
+            return Ok(Some((home, found)));
+        }
+        let Some(transcript) = self.indexed(id).await? else { return Ok(None) };
+        Ok(self.look_in(&transcript, id, &look).await?.map(|found| (transcript, found)))
+    }
+
+    async fn look_in<T>(
+        &self,
+        transcript: &TranscriptId,
+        id: &MessageId,
+        look: &impl Fn(&Log, &MessageId) -> Result<T, KeepError>,
+    ) -> Result<Option<T>, KeepError> {
+        let found = self.read(transcript, |log| log.tree.resolve(id).map(|id| look(log, id)).transpose());
+        Ok(found.await?.flatten())
+    }
+
+    /// The transcript that holds `id`. From memory it may be old: a write to it, which is checked against the store, will
+    /// tell.
+    pub(crate) async fn find(&self, id: &MessageId) -> Result<Option<TranscriptId>, KeepError> {
+        if let Some(transcript) = self.remembered(id) {
+            return Ok(Some(transcript));
+        }
+        Ok(self.locate(id, |_, _| Ok(())).await?.map(|(transcript, ())| transcript))
     }
 
     /// Like [`Keep::find`], with an error where there is none.
     pub(crate) async fn find_or_fail(&self, id: &MessageId) -> Result<TranscriptId, KeepError> {
         self.find(id).await?.ok_or_else(|| KeepError::MissingNode(id.clone()))
+    }
+
+    /// The transcript in memory that holds `id`.
+    fn remembered(&self, id: &MessageId) -> Option<TranscriptId> {
+        let holds = |slot: &Slot| {
+            let log = slot.log.try_lock().ok()?;
+            log.as_ref()?.tree.resolve(id).map(drop)
+        };
+        let cache = self.inner.cache.borrow();
+        cache.iter().find(|(_, slot)| holds(slot).is_some()).map(|(transcript, _)| transcript.clone())
+    }
+
+    /// The transcript that the store's index names for `id`.
+    async fn indexed(&self, id: &MessageId) -> Result<Option<TranscriptId>, KeepError> {
+        let key = keys::index(id);
+        let Some(bytes) = self.inner.store.get(&key).await? else { return Ok(None) };
+        let named = String::from_utf8(bytes).ok().and_then(|id| MessageId::new(id).ok());
+        let corrupt = || StoreError::Corrupt { key, why: "it names no transcript".to_owned() };
+        Ok(Some(named.ok_or_else(corrupt)?))
     }
 }
 

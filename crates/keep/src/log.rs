@@ -86,12 +86,17 @@ impl Log {
         if first != Some(self.last_page) {
             return Ok(false);
         }
+        self.rewritten = false;
         if pages.len() > 1 || self.grew(&pages[0].1) {
-            self.rewritten = false;
             self.read(&pages);
         }
         // A deletion rewrote pages that are remembered here for folding.
         Ok(!self.rewritten && self.tree.damage().is_empty())
+    }
+
+    /// What tells two readings of a log apart.
+    pub fn state(&self) -> (String, u64) {
+        (self.generation.clone(), self.tree.next_seq())
     }
 
     fn grew(&self, page: &[u8]) -> bool {

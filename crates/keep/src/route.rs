@@ -50,13 +50,15 @@ impl<S: Store> Keep<S> {
         };
         match stored {
             // Another tab received the same message in this moment.
-            Err(KeepError::Transcript(TranscriptError::Taken(_))) => {}
+            Err(KeepError::Transcript(TranscriptError::Taken(_))) => {
+                self.node(&id).await?.ok_or_else(|| KeepError::MissingNode(id.clone()))
+            }
             stored => {
                 stored?;
                 self.changed(&transcript, vec![id.clone()]);
+                self.written(&transcript, &id).await
             }
         }
-        self.node_or_fail(&id).await
     }
 
     async fn answer(
@@ -139,7 +141,7 @@ impl<S: Store> Keep<S> {
         if changes {
             self.changed(&transcript, vec![id.clone()]);
         }
-        self.node_or_fail(&id).await
+        self.written(&transcript, &id).await
     }
 
     /// Lets the outbound message `id` stand for `node`: a reply to it continues that node's chain. A pointer, never a copy.
@@ -166,7 +168,7 @@ impl<S: Store> Keep<S> {
         });
         let target = write.await?.ok_or_else(|| KeepError::MissingNode(node.clone()))?;
         self.changed(&transcript, vec![target.clone()]);
-        self.node_or_fail(&target).await
+        self.written(&transcript, &target).await
     }
 
     /// The node `id`, or the one that the alias `id` stands for; `None` where neither is known.
@@ -174,13 +176,14 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// The store's.
     pub async fn node(&self, id: &MessageId) -> Result<Option<NodeInfo>, KeepError> {
-        let Some(transcript) = self.find(id).await? else { return Ok(None) };
-        let look = |log: &Log| Ok(log.tree.get(id).map(|placed| info(&log.tree, placed)));
-        Ok(self.read(&transcript, look).await?.flatten())
+        let found = self.locate(id, |log, id| Ok(log.tree.get(id).map(|placed| info(&log.tree, placed)))).await?;
+        Ok(found.and_then(|(_, node)| node))
     }
 
-    pub(crate) async fn node_or_fail(&self, id: &MessageId) -> Result<NodeInfo, KeepError> {
-        self.node(id).await?.ok_or_else(|| KeepError::MissingNode(id.clone()))
+    /// A node as it is after a write to it.
+    pub(crate) async fn written(&self, transcript: &TranscriptId, id: &MessageId) -> Result<NodeInfo, KeepError> {
+        let node = self.peek(transcript, |log| Ok(log.tree.get(id).map(|placed| info(&log.tree, placed)))).await?;
+        node.flatten().ok_or_else(|| KeepError::MissingNode(id.clone()))
     }
 
     /// A node's children, oldest first.
@@ -208,15 +211,14 @@ impl<S: Store> Keep<S> {
         self.look(id, |tree| depth(tree).ok_or_else(|| KeepError::MissingNode(id.clone()))).await
     }
 
-    /// Reads the tree that holds `id`.
+    /// Reads the tree that holds `id`, which must be known.
     pub(crate) async fn look<T>(
         &self,
         id: &MessageId,
-        look: impl FnOnce(&Transcript) -> Result<T, KeepError>,
+        look: impl Fn(&Transcript) -> Result<T, KeepError>,
     ) -> Result<T, KeepError> {
-        let transcript = self.find_or_fail(id).await?;
-        let answer = self.read(&transcript, |log| look(&log.tree)).await?;
-        answer.ok_or_else(|| KeepError::MissingNode(id.clone()))
+        let found = self.locate(id, |log, _| look(&log.tree)).await?;
+        found.map(|(_, answer)| answer).ok_or_else(|| KeepError::MissingNode(id.clone()))
     }
 
     pub(crate) fn changed(&self, transcript: &TranscriptId, nodes: Vec<MessageId>) {

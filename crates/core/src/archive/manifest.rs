@@ -49,8 +49,9 @@ pub(super) fn read(fields: &Fields, names: Option<&[String]>, report: &mut Repor
     others.dedup();
     let missing = others.iter().filter(|file| !is_there(file)).count();
     if missing > 0 {
-        let reason =
-            format!("{missing} files that hold no conversations (images, say) are named but not among the files given");
+        let reason = format!(
+            "files that hold no conversations (images, say) are named but not among the files given: {missing}"
+        );
         report.skip("", Code::MissingFile, reason);
     }
 }

@@ -20,6 +20,7 @@
 //! ```
 
 mod chatgpt;
+mod claude;
 mod clean;
 mod digest;
 mod format;

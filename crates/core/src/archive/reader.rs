@@ -7,7 +7,7 @@ use super::format::{Kind, detect};
 use super::raw::Fields;
 use super::report::{Counts, Report, short};
 use super::split::{Broken, Piece, Splitter, Spot};
-use super::{Code, Format, Item, chatgpt, clean, manifest, openai, own, sniff, unreadable};
+use super::{Code, Format, Item, chatgpt, claude, clean, manifest, openai, own, sniff, unreadable};
 
 /// The largest value that is held, in bytes: a longer one is left out.
 const CAP: usize = 256 << 20;
@@ -112,6 +112,7 @@ struct Body {
     messages: Option<(openai::Messages, u64)>,
     known: openai::Known,
     own: own::Reading,
+    claude_code: claude::code::Lines,
 }
 
 impl Body {
@@ -128,6 +129,7 @@ impl Body {
             messages: None,
             known: openai::Known::default(),
             own: own::Reading::default(),
+            claude_code: claude::code::Lines::default(),
         }
     }
 
@@ -227,6 +229,11 @@ impl Body {
         let digest = digest(bytes);
         let made = match format {
             Format::ChatGpt => chatgpt::read(fields, place, digest, report),
+            Format::ClaudeAi => claude::ai::read(fields, place, digest, report),
+            Format::ClaudeCode => {
+                self.claude_code.line(fields, bytes, place, report);
+                None
+            }
             Format::OpenAiMessages => openai::read(fields, place, digest, &mut self.known, report),
             Format::Threadkeep => {
                 self.own.line(fields, bytes, place, report);
@@ -320,6 +327,7 @@ impl Body {
         self.report(sink, |body, report| {
             body.end_messages(report);
             body.own.finish(report);
+            body.claude_code.finish(report);
         });
         if !self.spoken {
             self.report(sink, |_, report| report.skip("", Code::Empty, "the file holds no conversations"));

@@ -4,6 +4,7 @@
 
 mod archives;
 mod branches;
+mod damage;
 mod model;
 mod removal;
 mod reply_chains;

@@ -1,0 +1,246 @@
+//! What Claude.ai's exports and Claude Code's sessions share: messages made of content blocks.
+//!
+//! Text becomes content, thinking `reasoning`, a tool's use a tool call and its result a tool message. What a block has beyond
+//! that stays under `extra["claude"]`: signatures and citations above all.
+
+pub(super) mod ai;
+pub(super) mod code;
+pub(super) mod design;
+
+use serde_json::{Map, Value};
+
+use super::raw::{says_nothing, text_of};
+use crate::{Content, Message, Part, Role, ToolCall};
+
+/// Fields of blocks that only the page that showed them needs.
+const SHOWN: [&str; 12] = [
+    "start_timestamp",
+    "stop_timestamp",
+    "flags",
+    "icon_name",
+    "integration_icon_url",
+    "display_content",
+    "approval_options",
+    "approval_key",
+    "cache_control",
+    "alternative_display_type",
+    "is_mcp_app",
+    "truncated",
+];
+
+/// Reads blocks, one after another, into messages.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    role: Role,
+    /// What made-up call ids begin with, where the archive has none.
+    seed: String,
+    calls: u32,
+    /// Calls without a result as yet: id and name.
+    open: Vec<(String, String)>,
+    current: Draft,
+    done: Vec<Message>,
+}
+
+#[derive(Debug, Default)]
+struct Draft {
+    parts: Vec<Part>,
+    reasoning: Vec<String>,
+    calls: Vec<ToolCall>,
+    extra: Map<String, Value>,
+}
+
+impl Blocks {
+    /// For a message of `role`; `seed` is its id.
+    pub fn new(role: Role, seed: &str) -> Self {
+        Self { role, seed: seed.to_owned(), calls: 0, open: Vec::new(), current: Draft::default(), done: Vec::new() }
+    }
+
+    /// Adds all of a content field: text, or a list of blocks.
+    pub fn content(&mut self, content: Value) {
+        match content {
+            Value::Null => {}
+            Value::Array(blocks) => blocks.into_iter().for_each(|block| self.block(block)),
+            one => self.block(one),
+        }
+    }
+
+    /// Adds a block.
+    pub fn block(&mut self, block: Value) {
+        let mut block = match block {
+            Value::Object(block) => block,
+            Value::Null => return,
+            Value::String(text) => return self.text(text),
+            other => return self.text(other.to_string()),
+        };
+        match text_of(&block, "type").unwrap_or_default() {
+            "text" if block.get("text").is_some_and(Value::is_string) => {
+                if let Some(Value::String(text)) = block.shift_remove("text") {
+                    self.text(text);
+                }
+                if let Some(citations) = block.shift_remove("citations").filter(|list| !says_nothing(list)) {
+                    self.keep("citations", citations);
+                }
+            }
+            "thinking" => self.thinking(block),
+            "redacted_thinking" => self.keep("thinking", Value::Object(block)),
+            "tool_use" | "server_tool_use" | "mcp_tool_use" => self.call(block),
+            kind if kind == "tool_result" || kind.ends_with("_tool_result") => self.result(block),
+            _ => self.part(block),
+        }
+    }
+
+    /// Adds text.
+    pub fn text(&mut self, text: String) {
+        self.current.parts.push(Part::text(text));
+    }
+
+    /// Adds a part that is not text.
+    pub fn part(&mut self, mut block: Map<String, Value>) {
+        block.entry("type").or_insert_with(|| "unknown".into());
+        self.current.parts.push(Part(block));
+    }
+
+    /// Adds to the lists under `extra["claude"]`.
+    pub fn keep(&mut self, name: &str, value: Value) {
+        let list = self.current.extra.entry(name).or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(list) = list {
+            match value {
+                Value::Array(values) => list.extend(values),
+                value => list.push(value),
+            }
+        }
+    }
+
+    fn thinking(&mut self, block: Map<String, Value>) {
+        let text = text_of(&block, "thinking").or_else(|| text_of(&block, "text")).unwrap_or_default();
+        if !text.trim().is_empty() {
+            self.current.reasoning.push(text.to_owned());
+        }
+        if block.get("signature").is_some_and(|signature| !says_nothing(signature)) {
+            self.keep("thinking", Value::Object(block));
+        }
+    }
+
+    fn call(&mut self, mut block: Map<String, Value>) {
+        self.calls += 1;
+        let id = match block.shift_remove("id") {
+            Some(Value::String(id)) if !id.is_empty() => id,
+            _ => format!("call_{}_{}", self.seed, self.calls),
+        };
+        let name = match block.shift_remove("name") {
+            Some(Value::String(name)) => name,
+            _ => "unknown".to_owned(),
+        };
+        let arguments = match block.shift_remove("input") {
+            Some(Value::String(text)) => text,
+            Some(input) => input.to_string(),
+            None => "{}".to_owned(),
+        };
+        if text_of(&block, "type") == Some("tool_use") {
+            block.shift_remove("type");
+        }
+        self.open.push((id.clone(), name.clone()));
+        self.keep_rest("calls", &id, block);
+        self.current.calls.push(ToolCall::function(id, name, arguments));
+    }
+
+    fn result(&mut self, mut block: Map<String, Value>) {
+        let name = text_of(&block, "name").map(str::to_owned);
+        let given = match block.shift_remove("tool_use_id") {
+            Some(Value::String(id)) if !id.is_empty() => Some(id),
+            _ => None,
+        };
+        // Without an id, the first open call of that name, or else the first.
+        let by_name = || self.open.iter().position(|(_, call)| name.as_ref() == Some(call)).unwrap_or(0);
+        let at = match &given {
+            Some(id) => self.open.iter().position(|(call, _)| call == id),
+            None => Some(by_name()).filter(|at| *at < self.open.len()),
+        };
+        let paired = at.map(|at| self.open.remove(at));
+        let id = given.or_else(|| paired.map(|(id, _)| id));
+        let mut message = Message::new(Role::Tool, result_content(block.shift_remove("content")));
+        message.is_error = block.shift_remove("is_error") == Some(Value::Bool(true));
+        message.name = name;
+        block.shift_remove("name");
+        if text_of(&block, "type") == Some("tool_result") {
+            block.shift_remove("type");
+        }
+        block.retain(|field, value| !SHOWN.contains(&field.as_str()) && !says_nothing(value));
+        if !block.is_empty() {
+            message.extra.insert("claude".to_owned(), Value::Object(block));
+        }
+        message.tool_call_id = id;
+        self.flush();
+        self.done.push(message);
+    }
+
+    /// Adds a whole message.
+    pub fn message(&mut self, message: Message) {
+        self.flush();
+        self.done.push(message);
+    }
+
+    fn keep_rest(&mut self, list: &str, id: &str, mut block: Map<String, Value>) {
+        block.retain(|field, value| !SHOWN.contains(&field.as_str()) && !says_nothing(value));
+        if !block.is_empty() {
+            block.shift_insert(0, "id".to_owned(), id.into());
+            self.keep(list, Value::Object(block));
+        }
+    }
+
+    fn flush(&mut self) {
+        let Draft { parts, reasoning, calls, extra } = std::mem::take(&mut self.current);
+        if parts.is_empty() && reasoning.is_empty() && calls.is_empty() && extra.is_empty() {
+            return;
+        }
+        let mut message = Message::new(self.role.clone(), content(parts));
+        message.reasoning = Some(reasoning.join("\n\n")).filter(|text| !text.is_empty());
+        message.tool_calls = calls;
+        if !extra.is_empty() {
+            message.extra.insert("claude".to_owned(), Value::Object(extra));
+        }
+        self.done.push(message);
+    }
+
+    /// The messages. At least one, be it empty.
+    pub fn finish(mut self) -> Vec<Message> {
+        self.flush();
+        if self.done.is_empty() {
+            self.done.push(Message::new(self.role, ""));
+        }
+        self.done
+    }
+}
+
+/// Parts as content: one text is text, none is null.
+fn content(parts: Vec<Part>) -> Content {
+    match parts.as_slice() {
+        [] => Content::Null,
+        [one] if one.kind() == "text" && one.0.len() == 2 => one.as_text().unwrap_or_default().into(),
+        _ => Content::Parts(parts),
+    }
+}
+
+/// What a tool answered: text, or parts.
+fn result_content(value: Option<Value>) -> Content {
+    let list = match value {
+        None | Some(Value::Null) => return "".into(),
+        Some(Value::String(text)) => return text.into(),
+        Some(Value::Array(list)) => list,
+        Some(other) => return other.to_string().into(),
+    };
+    let part = |value: Value| match value {
+        Value::Object(mut block) => {
+            block.retain(|field, value| field == "text" || field == "type" || !says_nothing(value));
+            if text_of(&block, "type") == Some("text") {
+                block.retain(|field, _| field != "uuid" && !SHOWN.contains(&field.as_str()));
+            }
+            block.entry("type").or_insert_with(|| "unknown".into());
+            Part(block)
+        }
+        Value::String(text) => Part::text(text),
+        other => Part::text(other.to_string()),
+    };
+    let parts: Vec<Part> = list.into_iter().map(part).collect();
+    if parts.is_empty() { "".into() } else { content(parts) }
+}
