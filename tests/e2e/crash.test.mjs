@@ -3,17 +3,25 @@
 //
 // THREADKEEP_CRASHES: how often (of each kind); THREADKEEP_SEED: the moments.
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { archive } from "./generate.mjs";
 import { launchToKill } from "./support/browser.mjs";
 import { scratch, servePackage } from "./support/package.mjs";
 import { count, random, seed } from "./support/random.mjs";
 import { batchSize, content, turnSize } from "./pages/content.js";
 
 const times = count("THREADKEEP_CRASHES", 4);
-let server;
+let server, files;
 
-before(async () => (server = await servePackage()));
-after(() => server?.close());
+before(async () => {
+  files = scratch("archives");
+  server = await servePackage({ "/archives/": files.folder });
+});
+after(async () => {
+  await server?.close();
+  files?.remove();
+});
 
 test(`${times} browser kills in mid-write lose no acknowledged message and tear none`, { timeout: 20 * 60_000 }, (t) =>
   crashes(t, async ({ running, start }) => {
@@ -30,6 +38,51 @@ test(`${times} renderer crashes in mid-write lose no acknowledged message and te
     await page.close();
     return running;
   }));
+
+test("a browser killed in mid-import leaves whole conversations, and the next import completes them", { timeout: 10 * 60_000 }, async (t) => {
+  const made = archive(join(files.folder, "archive.json"), { megabytes: 6, conversations: 300, big: 0.5 });
+  const address = `${server.address}archives/archive.json`;
+  const profile = scratch("profile");
+  const begin = seed();
+  const moments = random(begin);
+  t.diagnostic(`seed ${begin}`);
+  let running;
+  try {
+    running = await launchToKill(profile.folder);
+    const whole = await open(running);
+    await whole.evaluate((from) => importArchive("whole", from), address);
+    const expected = await whole.evaluate(() => imported("whole"));
+    await whole.close();
+    assert.equal(Object.keys(expected.transcripts).length, made.conversations);
+    for (let time = 1; time <= Math.max(1, Math.floor(times / 4)); time += 1) {
+      const name = `killed-${time}`;
+      const page = await open(running);
+      const at = moments.between(1, made.conversations - 30);
+      await new Promise((resolve, reject) => {
+        page.exposeFunction("progress", (conversations) => conversations >= at && resolve()).then(() =>
+          page.evaluate(([to, from]) => importArchive(to, from), [name, address]).then(resolve, reject));
+      });
+      await running.kill();
+      running = await launchToKill(profile.folder);
+      const next = await open(running);
+      const found = await next.evaluate((from) => imported(from), name);
+      const here = Object.keys(found.transcripts).length;
+      t.diagnostic(`${time}: killed after ${at} conversations or more were stored; found ${here}`);
+      assert.ok(here >= at, `${at} were reported as stored, ${here} found`);
+      for (const [id, nodes] of Object.entries(found.transcripts)) assert.equal(nodes, expected.transcripts[id], `${id} is whole`);
+      assert.deepEqual(found.lint, []);
+      const report = await next.evaluate(([to, from]) => importArchive(to, from), [name, address]);
+      assert.equal(report.unchanged, here);
+      assert.equal(report.added, made.conversations - here);
+      const completed = await next.evaluate((from) => imported(from), name);
+      assert.ok(completed.text === expected.text, "it is what an import in one go gives");
+      await next.close();
+    }
+  } finally {
+    await running?.kill();
+    profile.remove();
+  }
+});
 
 /** Writes and crashes, time after time. `crash` ends the page in its way and gives a running browser back. */
 async function crashes(t, crash) {

@@ -113,5 +113,26 @@ async function appendMany(name, context, writer, count) {
   return answer;
 }
 
-Object.assign(window, { Threadkeep, write, read, appendMany });
+/** Imports an archive, and says how many conversations are in so far. */
+async function importArchive(name, address) {
+  const keep = await Threadkeep.open({ name, storage: "indexeddb" });
+  const data = await (await fetch(address)).blob();
+  const report = await keep.import(data, { onProgress: ({ conversations }) => window.progress?.(conversations) });
+  await keep.close();
+  return report;
+}
+
+/** What is there after an import: the nodes of each transcript, the linter's findings, and everything as text. */
+async function imported(name) {
+  const keep = await Threadkeep.open({ name, storage: "indexeddb" });
+  const found = {
+    transcripts: Object.fromEntries((await keep.transcripts()).map(({ id, nodes }) => [id, nodes])),
+    lint: await keep.lint(),
+    text: await keep.export().text(),
+  };
+  await keep.close();
+  return found;
+}
+
+Object.assign(window, { Threadkeep, write, read, appendMany, importArchive, imported });
 document.documentElement.dataset.loaded = "";

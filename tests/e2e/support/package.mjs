@@ -18,11 +18,11 @@ export function tarball() {
   return join(folder, found[0]);
 }
 
-/** Serves `pages/` at `/` and the package at `/package/`; gives the address and `close`. */
-export async function servePackage() {
+/** Serves `pages/` at `/`, the package at `/package/` and other folders where they are wanted; gives the address and `close`. */
+export async function servePackage(others = {}) {
   const folder = mkdtempSync(join(tmpdir(), "threadkeep-package-"));
   execFileSync("tar", ["-xzf", tarball(), "-C", folder]);
-  const server = await serve({ "/package/": join(folder, "package"), "/": join(here, "pages") });
+  const server = await serve({ "/package/": join(folder, "package"), ...others, "/": join(here, "pages") });
   return {
     address: server.address,
     close: async () => {
