@@ -2,7 +2,8 @@
 // `node store.mjs` after `npm ci`. Prints a table of medians with the targets, and a `BENCH` line a row for xtask.
 //
 // CHROMIUM names the browser, THREADKEEP_BENCH_WASM the folder of the built module (else it is built), ROUNDS the number
-// of rounds, MESSAGES the size of the large database, THREADKEEP_BENCH_PROFILE the folder that holds the profile.
+// of rounds (short measurements take a multiple of it), MESSAGES the size of the large database, and
+// THREADKEEP_BENCH_PROFILE the folder that holds the browser's profile.
 
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -37,10 +38,10 @@ async function measure(page) {
   const run = (name, ...args) => page.evaluate(([name, args]) => globalThis.bench[name](...args), [name, args]);
 
   say("appending in batches of 100 …");
-  const batches = 5;
+  const batches = 2;
   // One after the other: what relaxed writers leave unwritten, a strict one would have to write for them.
-  const strict = await run("appends", "strict", ["ours", "raw", "dexie"], ROUNDS, batches, 100);
-  const relaxed = await run("appends", "relaxed", ["ours-relaxed", "raw-relaxed", "dexie-default", "dexie-index"], ROUNDS, batches, 100);
+  const strict = await run("appends", "strict", ["ours", "raw", "dexie"], ROUNDS * 3, batches, 100);
+  const relaxed = await run("appends", "relaxed", ["ours-relaxed", "raw-relaxed", "dexie-default", "dexie-index"], ROUNDS * 2, batches, 100);
   const batched = medians({ ...strict, ...relaxed });
   const each = (name) => `${thousands((batches * 100 * 1000) / batched[name])}/s`;
   const faster = (name, other) => batched[other] / batched[name];

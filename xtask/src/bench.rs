@@ -47,6 +47,11 @@ struct Bench {
 const BENCHES: &[Bench] = &[
     Bench { name: "chain", needs: &[], program: Program::Cargo { package: "threadkeep", example: "bench_chain" } },
     Bench { name: "store", needs: &[Need::Module, Need::Browser], program: Program::Node("tests/bench/store.mjs") },
+    Bench {
+        name: "durability",
+        needs: &[Need::Module, Need::Browser],
+        program: Program::Node("tests/bench/durability.mjs"),
+    },
 ];
 
 /// What the drivers in `tests/bench/` load in the browser.

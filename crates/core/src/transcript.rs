@@ -173,6 +173,8 @@ pub struct Transcript {
     next_turn: u32,
     messages: u32,
     leaves: u32,
+    /// The earliest and the latest time of a node.
+    span: Option<(i64, i64)>,
     bytes: usize,
 }
 
@@ -203,6 +205,7 @@ impl Transcript {
             next_turn: 1,
             messages: 0,
             leaves: 0,
+            span: None,
             bytes: 0,
         }
     }
@@ -371,6 +374,10 @@ impl Transcript {
             turn = node.turn + node.opened_turns().saturating_sub(1);
             self.next_turn = self.next_turn.max(turn + 1);
         }
+        if let Some(at) = node.created_at {
+            let (first, last) = self.span.unwrap_or((at, at));
+            self.span = Some((first.min(at), last.max(at)));
+        }
         self.messages += node.messages.len() as u32;
         self.bytes += 256 + node.messages.iter().map(message_bytes).sum::<usize>();
         self.by_id.insert(node.id.clone(), at);
@@ -505,14 +512,14 @@ impl Transcript {
     /// The summary of this tree as it is now.
     pub fn info(&self) -> Info {
         let patch = &self.patch;
-        let times = || self.slots.iter().filter_map(|placed| placed.node.created_at);
+        let (first, last) = self.span.unzip();
         let leaf = patch.leaf.clone().filter(|leaf| self.resolve(leaf).is_some());
         let newest = || self.slots.iter().rev().find(|placed| placed.children.is_empty()).map(|p| p.node.id.clone());
         Info {
             title: patch.title.clone().filter(|title| !title.trim().is_empty()).unwrap_or_else(|| self.first_words()),
             source: patch.source.clone().unwrap_or_default(),
-            created_at: patch.created_at.or_else(|| times().min()),
-            updated_at: times().max().max(patch.updated_at).or(patch.created_at),
+            created_at: patch.created_at.or(first),
+            updated_at: last.max(patch.updated_at).or(patch.created_at),
             nodes: self.slots.len() as u32,
             messages: self.messages,
             branches: self.leaves,

@@ -54,7 +54,7 @@ impl<S: Store> Keep<S> {
                 _ => break,
             }
         }
-        writer.end(&[]);
+        writer.end();
         sink(writer.take());
         Ok(())
     }

@@ -43,3 +43,8 @@ pub use error::KeepError;
 pub use host::{Host, Source};
 pub use keep::{Keep, Options};
 pub use threadkeep_core::archive::Format;
+
+/// The README's Rust example, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -147,13 +147,17 @@ impl Log {
             self.tree.apply(entry)?;
         }
         let fold = self.must_fold();
-        store.commit(self.plan(first, &new, fold, extra)?).await?;
+        let commit = self.plan(first, fold, extra)?;
         if fold {
             self.tail.clear();
         }
-        for (seq, lines) in new {
-            self.note_page(seq, &lines);
+        for (seq, lines) in &new {
+            self.note_page(*seq, lines);
         }
+        let (id, generation) = (self.tree.id(), &self.generation);
+        let pages = new.into_iter().map(|(seq, lines)| (keys::page(id, generation, seq), lines));
+        let puts = commit.puts.into_iter().chain(pages).collect();
+        store.commit(Commit { puts, ..commit }).await?;
         Ok(self)
     }
 
@@ -172,7 +176,8 @@ impl Log {
         self.tail.len() > 1 && (gathered >= FOLD || bytes >= PAGE_BYTES)
     }
 
-    fn plan(&self, first: u64, new: &[(u64, Vec<u8>)], fold: bool, extra: Commit) -> Result<Commit, KeepError> {
+    /// The commit of an append at `first`, but for its new pages.
+    fn plan(&self, first: u64, fold: bool, extra: Commit) -> Result<Commit, KeepError> {
         let id = self.tree.id();
         let page = |seq| keys::page(id, &self.generation, seq);
         let mut commit = extra;
@@ -187,7 +192,6 @@ impl Log {
             commit.puts.push((page(self.tail[0].seq), lines));
             commit.deletes.extend(self.tail[1..].iter().map(|small| page(small.seq)));
         }
-        commit.puts.extend(new.iter().map(|(seq, lines)| (page(*seq), lines.clone())));
         commit.puts.push((keys::record(id), self.record()?));
         Ok(commit)
     }

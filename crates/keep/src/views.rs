@@ -2,7 +2,7 @@
 
 use threadkeep_core::entry::InfoPatch;
 use threadkeep_core::transcript::{Placed, assemble_lenient};
-use threadkeep_core::{Entry, MessageId, Node, Transcript, TranscriptId, lint};
+use threadkeep_core::{ChainError, Entry, MessageId, Node, Transcript, TranscriptId, lint};
 use threadkeep_store::Store;
 
 use crate::keep::Write;
@@ -149,11 +149,15 @@ impl<S: Store> Keep<S> {
     }
 }
 
-fn lenient<'a>(tree: &'a Transcript, leaf: &MessageId) -> (Vec<&'a Placed>, Option<threadkeep_core::ChainError>) {
-    let Some(leaf) = tree.resolve(leaf) else { return (Vec::new(), None) };
-    let leaf = leaf.clone();
-    let Some(placed) = tree.get(&leaf) else { return (Vec::new(), None) };
-    assemble_lenient(&placed.node.id, |id| tree.get(id), |placed: &Placed| placed.node.parent.as_ref())
+/// The chain to `leaf` as far as it can be followed, and what breaks it.
+fn lenient<'a>(tree: &'a Transcript, leaf: &MessageId) -> (Vec<&'a Placed>, Option<ChainError>) {
+    match (tree.chain(leaf), tree.get(leaf)) {
+        (Ok(chain), _) => (chain, None),
+        (Err(_), Some(placed)) => {
+            assemble_lenient(&placed.node.id, |id| tree.get(id), |placed: &Placed| placed.node.parent.as_ref())
+        }
+        (Err(error), None) => (Vec::new(), Some(error)),
+    }
 }
 
 fn row(tree: &Transcript, placed: &Placed) -> Row {

@@ -45,7 +45,7 @@ pub use reader::Reader;
 
 use serde_json::{Map, Value};
 
-use crate::{Entry, MessageId, TranscriptId};
+use crate::{Entry, TranscriptId};
 
 /// What a reader hands out.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,8 +71,6 @@ pub struct Conversation {
     pub entries: Vec<Entry>,
     /// The sequence number of each entry, ascending; only our own format knows them.
     pub seqs: Option<Vec<u64>>,
-    /// Heads that point into the conversation: context id and node; only in our own format.
-    pub heads: Vec<(String, MessageId)>,
 }
 
 /// What was skipped or mended, where and why, in words for the person who imports.

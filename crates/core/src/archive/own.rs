@@ -1,13 +1,12 @@
 //! Our own format: JSON Lines that restore a store to the byte.
 //!
 //! The first line names the version. Then, for each transcript: a line that opens it, a line for each entry of its log with
-//! its sequence number, a line for each head, and a line that closes it with the counts, so that a cut is noticed.
+//! its sequence number, and a line that closes it with the count, so that a cut is noticed.
 //! ```jsonl
 //! {"threadkeep":1}
 //! {"transcript":"t1"}
 //! {"seq":0,"node":{"id":"t1","messages":[{"role":"system","content":"be brief"}],"sealed":true}}
-//! {"head":"main","node":"t1"}
-//! {"end":"t1","entries":1,"heads":1}
+//! {"end":"t1","entries":1}
 //! ```
 //! Deleted entries are not written; their numbers stay unused.
 
@@ -31,30 +30,32 @@ pub fn write_header() -> String {
 }
 
 /// A transcript as text, in pieces of about a megabyte at most (one entry larger than that is one piece). `entries` come with
-/// their sequence numbers, ascending; `heads` with the nodes that they point at.
+/// their sequence numbers, ascending.
 ///
 /// ```
 /// use threadkeep_core::archive::own;
 /// use threadkeep_core::{Entry, MessageId, Node};
 /// let id = MessageId::new("t1")?;
 /// let log = [(0, Entry::Node(Box::new(Node::new(id.clone(), None, vec![]))))];
-/// let text: String = own::write_transcript(&id, log.iter().map(|(seq, entry)| (*seq, entry)), &[]).collect();
+/// let text: String = own::write_transcript(&id, log.iter().map(|(seq, entry)| (*seq, entry))).collect();
 /// assert!(text.starts_with("{\"transcript\":\"t1\"}\n"));
 /// # Ok::<(), threadkeep_core::IdError>(())
 /// ```
 pub fn write_transcript<'a>(
     id: &TranscriptId,
     entries: impl IntoIterator<Item = (u64, &'a Entry)>,
-    heads: &[(String, MessageId)],
 ) -> impl Iterator<Item = String> {
     let mut writer = TranscriptWriter::new(id);
     let mut entries = entries.into_iter();
-    let mut tail = Some(heads.to_vec());
+    let mut open = true;
     std::iter::from_fn(move || {
-        while tail.is_some() && writer.piece.len() < PIECE {
+        while open && writer.piece.len() < PIECE {
             match entries.next() {
                 Some((seq, entry)) => writer.entry(seq, entry),
-                None => writer.end(&tail.take()?),
+                None => {
+                    writer.end();
+                    open = false;
+                }
             }
         }
         let piece = std::mem::take(&mut writer.piece);
@@ -91,13 +92,10 @@ impl TranscriptWriter {
         self.entries += 1;
     }
 
-    /// Closes the transcript, with the heads that point into it.
-    pub fn end(&mut self, heads: &[(String, MessageId)]) {
-        for (head, node) in heads {
-            self.piece.push_str(&format!("{{\"head\":{},\"node\":{}}}\n", json(head), json(node)));
-        }
+    /// Closes the transcript.
+    pub fn end(&mut self) {
         let (id, entries) = (json(&self.id), self.entries);
-        self.piece.push_str(&format!("{{\"end\":{id},\"entries\":{entries},\"heads\":{}}}\n", heads.len()));
+        self.piece.push_str(&format!("{{\"end\":{id},\"entries\":{entries}}}\n"));
     }
 
     /// The text since the last call.
@@ -148,8 +146,6 @@ impl Reading {
         let place = format!("{}, {}", open.place, if place.is_empty() { "line 1" } else { place });
         if fields.has("seq") {
             open.entry(fields, &place, report);
-        } else if fields.has("head") {
-            open.head(fields, &place, report);
         } else if fields.has("end") {
             self.end(fields, report);
         } else {
@@ -173,7 +169,7 @@ impl Reading {
         let id = fields.string("transcript").unwrap_or_default();
         match MessageId::new(&id) {
             Ok(transcript) => {
-                let made = Conversation { transcript, digest: 0, entries: Vec::new(), seqs: None, heads: Vec::new() };
+                let made = Conversation { transcript, digest: 0, entries: Vec::new(), seqs: None };
                 self.open = Some(Open {
                     made,
                     seqs: Vec::new(),
@@ -188,12 +184,10 @@ impl Reading {
 
     fn end(&mut self, fields: &Fields, report: &mut Report) {
         let Some(open) = self.open.take() else { return };
-        let count = |name: &str| fields.value(name).as_ref().and_then(Value::as_u64);
-        for (name, found) in [("entries", open.seqs.len()), ("heads", open.made.heads.len())] {
-            if let Some(count) = count(name).filter(|count| *count != found as u64) {
-                let reason = format!("{found} of its {count} {name} could be read");
-                report.warn(&open.place, Code::Truncated, reason);
-            }
+        let count = fields.value("entries").as_ref().and_then(Value::as_u64);
+        if let Some(count) = count.filter(|count| *count != open.seqs.len() as u64) {
+            let reason = format!("{} of its {count} entries could be read", open.seqs.len());
+            report.warn(&open.place, Code::Truncated, reason);
         }
         open.emit(report);
     }
@@ -233,18 +227,6 @@ impl Open {
                 self.made.entries.push(entry);
             }
             Err(reason) => report.skip(place, Code::MissingParent, format!("entry {seq} cannot follow: {reason}")),
-        }
-    }
-
-    fn head(&mut self, fields: &Fields, place: &str, report: &mut Report) {
-        let node = fields.string("node").and_then(|id| MessageId::new(id).ok());
-        match (fields.string("head"), node) {
-            (Some(head), Some(node)) if self.known.has(&node) => self.made.heads.push((head, node)),
-            (Some(head), _) => {
-                let reason = format!("the head {:?} points at a node that is not there", short(&head));
-                report.skip(place, Code::MissingLeaf, reason);
-            }
-            _ => report.skip(place, Code::BadShape, "a head must have a name"),
         }
     }
 

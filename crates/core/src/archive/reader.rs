@@ -65,6 +65,11 @@ impl Reader {
         }
     }
 
+    /// Whether the rest of the file will change nothing.
+    pub(super) fn is_closed(&self) -> bool {
+        self.body.closed
+    }
+
     fn pass(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Item)) {
         if self.first.is_none() && !self.body.closed {
             let body = &mut self.body;

@@ -108,7 +108,7 @@ impl Tree {
             leaf: Some(leaf),
             extra: self.extra,
         }));
-        Conversation { transcript: root, digest, entries, seqs: None, heads: Vec::new() }
+        Conversation { transcript: root, digest, entries, seqs: None }
     }
 
     /// A second node of the same id gets a name of its own, so that nothing said is lost.

@@ -22,8 +22,12 @@ use crate::{Commit, Durability, StoreError};
 
 #[wasm_bindgen]
 extern "C" {
-    /// `IDBTransaction` with `commit`, which is in the standard and in every browser, but marked deprecated in web-sys.
+    /// `IDBTransaction` with `commit`, which is in the standard and in every browser, but marked deprecated in web-sys;
+    /// and with an `objectStore` that takes a string which is in JavaScript already.
     type FinishingTransaction;
+
+    #[wasm_bindgen(catch, method, structural, js_name = objectStore)]
+    fn object_store(this: &FinishingTransaction, name: &JsValue) -> Result<IdbObjectStore, JsValue>;
 
     #[wasm_bindgen(catch, method, structural)]
     fn commit(this: &FinishingTransaction) -> Result<(), JsValue>;
@@ -190,7 +194,8 @@ impl Running {
     }
 
     fn send(&mut self, prepared: &Prepared) -> Result<(), StoreError> {
-        let store = self.transaction.object_store(RECORDS).map_err(thrown)?;
+        let transaction: &FinishingTransaction = self.transaction.unchecked_ref();
+        let store = PARTS.with(|parts| transaction.object_store(&parts.records)).map_err(thrown)?;
         self.send_checks(&store, prepared)?;
         for key in &prepared.deletes {
             store.delete(key).map_err(thrown)?;
