@@ -124,3 +124,23 @@ fn a_writer_that_reads_longer_than_the_other_writes_still_gets_its_turn() {
         assert!(slow.lint(None).await.unwrap().is_empty());
     });
 }
+
+/// The other's fold freed the key of the page that the idle one was about to write, so that its write passed for the first
+/// at that number, and either was lost.
+#[test]
+fn a_writer_that_was_idle_while_pages_were_folded_overwrites_nothing() {
+    run(async {
+        for idle in 0..130 {
+            let world = World::default();
+            let (a, b) = (world.tab(), world.tab());
+            a.append("chat", users(1)).await.unwrap();
+            for _ in 0..idle {
+                b.append("chat", users(1)).await.unwrap();
+            }
+            a.append("chat", users(1)).await.unwrap();
+            let fresh = world.tab();
+            assert_eq!(fresh.get_count("chat").await.unwrap(), idle + 2);
+            assert!(fresh.lint(None).await.unwrap().is_empty());
+        }
+    });
+}
