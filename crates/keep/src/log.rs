@@ -17,8 +17,9 @@ use crate::keys;
 
 /// How many entries are folded into one page.
 const FOLD: u32 = 100;
-/// A page is closed at this many bytes, however few entries it has.
-const PAGE_BYTES: usize = 256 * 1024;
+/// A page is closed at this many bytes, however few entries it has: Chromium keeps values above 64 KiB in files of their
+/// own, which makes them three to four times slower to write and twice as slow to read.
+const PAGE_BYTES: usize = 56 * 1024;
 
 /// The small record beside a log, for lists: derived from the log, rewritten with every append.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
