@@ -46,6 +46,11 @@ struct Bench {
 /// Every measurement. A new one is one line here.
 const BENCHES: &[Bench] = &[
     Bench { name: "chain", needs: &[], program: Program::Cargo { package: "threadkeep", example: "bench_chain" } },
+    Bench {
+        name: "durability",
+        needs: &[Need::Module, Need::Browser],
+        program: Program::Node("tests/bench/durability.mjs"),
+    },
     Bench { name: "store", needs: &[Need::Module, Need::Browser], program: Program::Node("tests/bench/store.mjs") },
     Bench {
         name: "durability",
