@@ -157,6 +157,14 @@ impl Canvas {
         }
     }
 
+    /// The last node of this branch that is not among the deleted ones.
+    pub fn surviving(&self, deleted: &[MessageId]) -> Option<MessageId> {
+        let held = self.state.borrow();
+        let deleted: HashSet<&MessageId> = deleted.iter().collect();
+        let rows = held.as_ref()?.outline.rows.iter();
+        rows.take_while(|row| !deleted.contains(&row.id)).last().map(|row| row.id.clone())
+    }
+
     /// Shows a branch.
     pub fn show(&self, outline: Outline, start: &Start) {
         let version = self.version.get() + 1;
@@ -408,7 +416,7 @@ impl Canvas {
                 .flatten()
                 .filter(missing);
             let Some(first) = wanted.next() else { return };
-            let last = wanted.last().unwrap_or(first).min(first + 400);
+            let last = wanted.next_back().unwrap_or(first).min(first + 400);
             state.asking = true;
             (state.outline.leaf.clone(), first..last + 1, state.version)
         };
