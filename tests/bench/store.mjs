@@ -104,8 +104,9 @@ function print() {
   const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)));
   const line = (cells) => cells.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join("  ").trimEnd();
   console.log(table.map(line).join("\n"));
-  for (const [index, [measure, figure, ratio, target, verdict]] of rows.entries()) {
-    const name = measure || rows[index - 1][0];
+  let name = "";
+  for (const [measure, figure, ratio, target, verdict] of rows) {
+    name = measure || name;
     const value = [figure, ratio].filter((part) => part !== "").join(", ");
     console.log(["BENCH", name, value, target, verdict].join("\t"));
   }

@@ -69,12 +69,16 @@ impl Prepared {
             ranges.extend(range(start, end)?);
         }
         // `add` sees what the commit's own deletes have left, a condition looks at what was before them.
-        let removed =
-            |key: &String| deletes.contains(key) || delete_ranges.iter().any(|(start, end)| start <= key && key < end);
+        let deleted: HashSet<&str> = deletes.iter().map(String::as_str).collect();
+        let removed = |key: &str| {
+            let in_range = |(start, end): &(String, String)| start.as_str() <= key && key < end.as_str();
+            deleted.contains(key) || delete_ranges.iter().any(in_range)
+        };
+        let written: HashSet<&str> = puts.iter().map(|(key, _)| key.as_str()).collect();
         let mut by_add: HashSet<&str> = HashSet::new();
         let mut checks = Vec::new();
         for key in &absent {
-            if puts.iter().any(|(put, _)| put == key) && !removed(key) {
+            if written.contains(key.as_str()) && !removed(key) {
                 by_add.insert(key);
             } else {
                 checks.push((key.clone(), false));
