@@ -289,6 +289,7 @@ impl Known {
                 }
                 self.aliases.insert(id.clone(), node.clone());
             }
+            Entry::Head { node: Some(node), .. } if !self.has(node) => return Err(format!("node {node} is not there")),
             Entry::Head { .. } | Entry::Info(_) | Entry::Removed { .. } | Entry::Gone => {}
         }
         Ok(())

@@ -172,9 +172,11 @@ impl ZipReader {
         }
     }
 
-    fn say(&mut self, place: &str, code: Code, reason: &str, skipped: bool, sink: &mut dyn FnMut(Item)) {
-        let mut report = Report { file: &self.name, counts: &mut self.counts, sink };
-        if skipped { report.skip(place, code, reason) } else { report.warn(place, code, reason) }
+    /// Reports something of the zip, or of one of its members.
+    fn say(&mut self, member: &str, code: Code, reason: &str, skipped: bool, sink: &mut dyn FnMut(Item)) {
+        let file = if member.is_empty() { self.name.clone() } else { format!("{}/{member}", self.name) };
+        let mut report = Report { file: &file, counts: &mut self.counts, sink };
+        if skipped { report.skip("", code, reason) } else { report.warn("", code, reason) }
     }
 
     /// Looks for the list of members; asks for more of the file where it begins further up.
@@ -352,7 +354,11 @@ impl ZipReader {
             Step::Bomb => Some((Code::ZipBomb, "it grows out of all proportion when it is inflated")),
             Step::Full => Some((Code::ZipBomb, "the zip's members are too large together")),
         };
-        data.reader.finish(sink);
+        if matches!(step, Step::End | Step::Enough) {
+            data.reader.finish(sink);
+        } else {
+            data.reader.abandon(sink);
+        }
         if let Some((code, reason)) = trouble {
             let reason = format!("{reason}; what came out of it before that is in, the rest is not");
             self.say(&place, code, &reason, true, sink);
