@@ -2,7 +2,8 @@
 // `node store.mjs` after `npm ci`. Prints a table of medians with the targets, and a `BENCH` line a row for xtask.
 //
 // CHROMIUM names the browser, THREADKEEP_BENCH_WASM the folder of the built module (else it is built), ROUNDS the number
-// of rounds, MESSAGES the size of the large database, THREADKEEP_BENCH_PROFILE the folder that holds the profile.
+// of rounds (short measurements take a multiple of it), MESSAGES the size of the large database, and
+// THREADKEEP_BENCH_PROFILE the folder that holds the browser's profile.
 
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -37,10 +38,10 @@ async function measure(page) {
   const run = (name, ...args) => page.evaluate(([name, args]) => globalThis.bench[name](...args), [name, args]);
 
   say("appending in batches of 100 …");
-  const batches = 5;
+  const batches = 2;
   // One after the other: what relaxed writers leave unwritten, a strict one would have to write for them.
-  const strict = await run("appends", "strict", ["ours", "raw", "dexie"], ROUNDS, batches, 100);
-  const relaxed = await run("appends", "relaxed", ["ours-relaxed", "raw-relaxed", "dexie-default", "dexie-index"], ROUNDS, batches, 100);
+  const strict = await run("appends", "strict", ["ours", "raw", "dexie"], ROUNDS * 3, batches, 100);
+  const relaxed = await run("appends", "relaxed", ["ours-relaxed", "raw-relaxed", "dexie-default", "dexie-index"], ROUNDS * 2, batches, 100);
   const batched = medians({ ...strict, ...relaxed });
   const each = (name) => `${thousands((batches * 100 * 1000) / batched[name])}/s`;
   const faster = (name, other) => batched[other] / batched[name];
@@ -103,10 +104,11 @@ function print() {
   const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)));
   const line = (cells) => cells.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join("  ").trimEnd();
   console.log(table.map(line).join("\n"));
-  for (const [index, [measure, figure, ratio, target, verdict]] of rows.entries()) {
-    const name = measure || rows[index - 1][0];
-    const value = ratio || figure;
-    console.log(["BENCH", name, verdict && ratio ? `${figure} ${value}`.trim() : figure, target, verdict].join("\t"));
+  let name = "";
+  for (const [measure, figure, ratio, target, verdict] of rows) {
+    name = measure || name;
+    const value = [figure, ratio].filter((part) => part !== "").join(", ");
+    console.log(["BENCH", name, value, target, verdict].join("\t"));
   }
 }
 

@@ -1,1 +1,22 @@
-//! Under construction.
+//! Threadkeep's page and its worker.
+//!
+//! Two threads: `page` draws and asks, `worker` holds the engine and the store, [`wire`] is what they say to each other.
+//! The page never touches IndexedDB. The other modules are plain functions on plain data: they decide what is shown, in
+//! which order, how far apart, and run under native tests; only `page` and `worker` need a browser.
+
+pub mod format;
+pub mod items;
+pub mod list;
+pub mod markdown;
+pub mod pieces;
+pub mod route;
+pub mod sentinel;
+pub mod tree;
+pub mod window;
+pub mod wire;
+pub mod words;
+
+#[cfg(target_arch = "wasm32")]
+pub mod page;
+#[cfg(target_arch = "wasm32")]
+pub mod worker;

@@ -46,7 +46,17 @@ struct Bench {
 /// Every measurement. A new one is one line here.
 const BENCHES: &[Bench] = &[
     Bench { name: "chain", needs: &[], program: Program::Cargo { package: "threadkeep", example: "bench_chain" } },
+    Bench {
+        name: "durability",
+        needs: &[Need::Module, Need::Browser],
+        program: Program::Node("tests/bench/durability.mjs"),
+    },
     Bench { name: "store", needs: &[Need::Module, Need::Browser], program: Program::Node("tests/bench/store.mjs") },
+    Bench {
+        name: "durability",
+        needs: &[Need::Module, Need::Browser],
+        program: Program::Node("tests/bench/durability.mjs"),
+    },
 ];
 
 /// What the drivers in `tests/bench/` load in the browser.
@@ -138,7 +148,8 @@ fn read(name: &str, output: &str) -> Vec<Vec<String>> {
         let cells = line.strip_prefix("BENCH\t")?.split('\t').map(|cell| cell.trim().to_owned());
         let mut row: Vec<String> = std::iter::once(name.to_owned()).chain(cells).take(5).collect();
         row.resize(5, String::new());
-        Some(row)
+        // A row that measures nothing only separates others.
+        (!row[2].is_empty()).then_some(row)
     };
     output.lines().filter_map(row).collect()
 }
@@ -149,7 +160,7 @@ mod tests {
 
     #[test]
     fn rows_are_found_among_other_lines() {
-        let rows = read("store", "starting\nBENCH\tappend\t1200/s\t1000/s\tok\nBENCH\tload\t3 ms\n");
+        let rows = read("store", "starting\nBENCH\tappend\t1200/s\t1000/s\tok\nBENCH\t\t\nBENCH\tload\t3 ms\n");
         assert_eq!(rows[0], ["store", "append", "1200/s", "1000/s", "ok"]);
         assert_eq!(rows[1], ["store", "load", "3 ms", "", ""]);
         assert_eq!(rows.len(), 2);

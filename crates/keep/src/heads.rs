@@ -226,8 +226,13 @@ impl<S: Store> Keep<S> {
     ) -> Result<Option<T>, KeepError> {
         for _ in 0..2 {
             let Some(transcript) = self.context_transcript(context).await? else { return Ok(None) };
-            let answer = self
-                .read(&transcript, |log| log.tree.heads().get(context).map(|node| look(&log.tree, node)).transpose());
+            let answer = self.read(&transcript, |log| {
+                // What is damaged may be where the head moved last: no messages, or older ones, would be a wrong answer.
+                if let Some(what) = log.tree.damage().first() {
+                    return Err(KeepError::Damaged { transcript: transcript.clone(), what: what.clone() });
+                }
+                log.tree.heads().get(context).map(|node| look(&log.tree, node)).transpose()
+            });
             if let Some(answer) = answer.await?.flatten() {
                 return Ok(Some(answer));
             }

@@ -174,8 +174,9 @@ impl<S: Store> Keep<S> {
         log.digest = digest;
         self.forget(id);
         let absent = vec![keys::page(id, &log.generation, log.tree.next_seq())];
+        let present = vec![log.must_be_there()];
         let puts = vec![(keys::record(id), log.record()?)];
-        let commit = Commit { absent, puts, durability: Durability::Relaxed, ..Commit::default() };
+        let commit = Commit { absent, present, puts, durability: Durability::Relaxed, ..Commit::default() };
         match self.inner.store.commit(commit).await {
             // Somebody appended in this moment; the next import will look again.
             Err(StoreError::Conflict { .. }) => Ok(()),

@@ -17,6 +17,8 @@ use crate::{Host, KeepError, keys};
 
 /// How often a write that lost against another writer is tried again. Each loss means that somebody else progressed.
 const TRIES: u32 = 1000;
+/// How many writes to a transcript look at the store first, after another writer was found at work there.
+const WARY: u32 = 100;
 
 /// How an engine is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +70,8 @@ pub(crate) struct Slot {
     log: Mutex<Option<Log>>,
     used: Cell<u64>,
     bytes: Cell<usize>,
+    /// For how many more writes another writer is to be expected.
+    rivals: Cell<u32>,
 }
 
 impl<S: Store> Keep<S> {
@@ -302,6 +306,14 @@ impl<S: Store> Keep<S> {
             *held = Log::load(&self.inner.store, id).await?;
         }
         for _ in 0..TRIES {
+            // While somebody else writes here too, what is in memory is old more often than not. Reading a long transcript
+            // anew takes longer than the other's next write, so that whoever does only that comes too late for ever.
+            if slot.rivals.get() > 0
+                && let Some(log) = held.take()
+            {
+                slot.rivals.set(slot.rivals.get() - 1);
+                self.refresh(&mut held, log).await?;
+            }
             let Some(mut log) = held.take() else {
                 self.settle(id, &slot, held);
                 return Ok(None);
@@ -334,6 +346,7 @@ impl<S: Store> Keep<S> {
                     return Ok(Some(write.answer));
                 }
                 Err(KeepError::Store(StoreError::Conflict { key })) if keys::index_id(&key).is_none() => {
+                    slot.rivals.set(WARY);
                     *held = Log::load(&self.inner.store, id).await?;
                 }
                 Err(error) => {

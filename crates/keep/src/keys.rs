@@ -38,6 +38,11 @@ pub fn page(transcript: &TranscriptId, generation: &str, seq: u64) -> String {
     format!("p/{}/{generation}/{seq:016x}", escape(transcript.as_str()))
 }
 
+/// The mark that a transcript's pages were folded `folds` times. It lies beside the pages, outside their range.
+pub fn folded(transcript: &TranscriptId, generation: &str, folds: u64) -> String {
+    format!("p/{}/{generation}/z{folds:016x}", escape(transcript.as_str()))
+}
+
 /// All pages of a transcript in one generation, from the page that begins at `from` on.
 pub fn pages(transcript: &TranscriptId, generation: &str, from: u64) -> Scan {
     let end = format!("p/{}/{generation}/g", escape(transcript.as_str()));

@@ -3,7 +3,9 @@
 //! The newest entries lie in small pages, one for each append (the tail); when a hundred have gathered there, the next
 //! append folds them into one page in the same commit. A page is entries as JSON lines, so folding only joins bytes.
 //! An append is conditional on its page's key being free: of two writers with the same picture, one gets a conflict, reads
-//! what the other wrote, and goes again, so sequence numbers are never used twice.
+//! what the other wrote, and goes again, so sequence numbers are never used twice. A fold frees keys that were taken, so it
+//! moves a mark on, and an append is conditional on that mark too: a writer whose picture is older than the last fold gets
+//! a conflict as well.
 
 use serde::{Deserialize, Serialize};
 use threadkeep_core::transcript::Info;
@@ -15,8 +17,9 @@ use crate::keys;
 
 /// How many entries are folded into one page.
 const FOLD: u32 = 100;
-/// A page is closed at this many bytes, however few entries it has.
-const PAGE_BYTES: usize = 256 * 1024;
+/// A page is closed at this many bytes, however few entries it has: Chromium keeps values above 64 KiB in files of their
+/// own, which makes them three to four times slower to write and twice as slow to read.
+const PAGE_BYTES: usize = 56 * 1024;
 
 /// The small record beside a log, for lists: derived from the log, rewritten with every append.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +30,9 @@ pub struct Record {
     /// The digest of the archived conversation that was imported last, 16 hex digits; empty without one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
+    /// See [`Log::must_be_there`].
+    #[serde(default)]
+    pub folds: u64,
     /// The summary.
     pub info: Info,
 }
@@ -52,6 +58,8 @@ pub struct Log {
     tail: Vec<TailPage>,
     /// Where the last page begins: from there the store is asked for what is new.
     last_page: u64,
+    /// How often small pages were folded.
+    folds: u64,
     /// Whether a deletion was among the entries that were read last.
     rewritten: bool,
 }
@@ -65,6 +73,7 @@ impl Log {
             digest: String::new(),
             tail: Vec::new(),
             last_page: 0,
+            folds: 0,
             rewritten: false,
         }
     }
@@ -72,7 +81,8 @@ impl Log {
     /// Reads a transcript; `None` where there is none. Damage is kept in the tree, never passed over in silence.
     pub async fn load(store: &impl Store, id: &TranscriptId) -> Result<Option<Self>, KeepError> {
         let Some(record) = record(store, id).await? else { return Ok(None) };
-        let mut log = Self { digest: record.digest, ..Self::new(id.clone(), record.generation) };
+        let new = Self::new(id.clone(), record.generation);
+        let mut log = Self { digest: record.digest, folds: record.folds, ..new };
         let pages = store.scan(&keys::pages(id, &log.generation, 0)).await?;
         log.read(&pages);
         Ok(Some(log))
@@ -147,7 +157,9 @@ impl Log {
             self.tree.apply(entry)?;
         }
         let fold = self.must_fold();
-        let commit = self.plan(first, fold, extra)?;
+        let seen = self.must_be_there();
+        self.folds += u64::from(fold);
+        let commit = self.plan(first, seen, fold, extra)?;
         if fold {
             self.tail.clear();
         }
@@ -163,8 +175,11 @@ impl Log {
 
     /// The log that `pages`, rewritten by a deletion, make. It folds nothing in its next commit, which writes them.
     pub fn pruned(&self, pages: &[Stored]) -> Self {
-        let mut log =
-            Self { digest: self.digest.clone(), ..Self::new(self.tree.id().clone(), self.generation.clone()) };
+        let mut log = Self {
+            digest: self.digest.clone(),
+            folds: self.folds,
+            ..Self::new(self.tree.id().clone(), self.generation.clone())
+        };
         log.read(pages);
         log.tail.clear();
         log
@@ -176,16 +191,27 @@ impl Log {
         self.tail.len() > 1 && (gathered >= FOLD || bytes >= PAGE_BYTES)
     }
 
-    /// The commit of an append at `first`, but for its new pages.
-    fn plan(&self, first: u64, fold: bool, extra: Commit) -> Result<Commit, KeepError> {
+    /// The key that must exist when something is written, besides that of the next page, which must not: it is gone when
+    /// the transcript is, and when somebody has folded pages, perhaps the next one among them.
+    pub fn must_be_there(&self) -> String {
+        keys::folded(self.tree.id(), &self.generation, self.folds)
+    }
+
+    /// The commit of an append at `first` by a writer who has `seen` the last fold, but for its new pages.
+    fn plan(&self, first: u64, seen: String, fold: bool, extra: Commit) -> Result<Commit, KeepError> {
         let id = self.tree.id();
         let page = |seq| keys::page(id, &self.generation, seq);
         let mut commit = extra;
         commit.absent.push(page(first));
         if first == 0 {
             commit.absent.push(keys::record(id));
+            commit.puts.push((seen, Vec::new()));
         } else {
-            commit.present.push(page(0));
+            if fold {
+                commit.deletes.push(seen.clone());
+                commit.puts.push((self.must_be_there(), Vec::new()));
+            }
+            commit.present.push(seen);
         }
         if fold {
             let lines = self.tail.iter().flat_map(|page| page.lines.iter().copied()).collect();
@@ -199,7 +225,7 @@ impl Log {
     /// The bytes of the record as it is now.
     pub fn record(&self) -> Result<Vec<u8>, KeepError> {
         let (generation, digest) = (self.generation.clone(), self.digest.clone());
-        to_json(&Record { generation, digest, info: self.tree.info() })
+        to_json(&Record { generation, digest, folds: self.folds, info: self.tree.info() })
     }
 }
 

@@ -59,6 +59,7 @@ impl<S: Store> Keep<S> {
             let tree = &log.tree;
             let mut commit = Commit::default();
             commit.absent.push(keys::page(transcript, &log.generation, tree.next_seq()));
+            commit.present.push(log.must_be_there());
             commit.deletes.push(keys::record(transcript));
             commit.deletes.extend(tree.nodes().filter_map(|placed| index_key(&placed.node.id, transcript)));
             commit.deletes.extend(tree.aliases().filter_map(|(id, _)| index_key(id, transcript)));
@@ -112,6 +113,10 @@ impl<S: Store> Keep<S> {
             let messages = doomed.iter().map(|placed| placed.node.messages.len() as u64).sum();
             let parent = doomed.first().and_then(|placed| placed.node.parent.clone());
             let (pruned, entries, extra) = self.plan_removal(&log, &ids, parent, context).await?;
+            if pruned.state() != log.state() {
+                // Somebody has appended between the two readings, perhaps to what is to go.
+                continue;
+            }
             match pruned.append(&self.inner.store, entries, extra).await {
                 Err(KeepError::Store(StoreError::Conflict { .. })) => continue,
                 done => done?,

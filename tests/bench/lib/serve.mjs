@@ -16,7 +16,13 @@ export function serve(folders) {
       response.writeHead(404).end();
       return;
     }
-    response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream", "cache-control": "no-store" });
+    response.writeHead(200, {
+      "content-type": TYPES[extname(file)] ?? "application/octet-stream",
+      "cache-control": "no-store",
+      // An isolated page has a clock of 5 µs instead of 100.
+      "cross-origin-opener-policy": "same-origin",
+      "cross-origin-embedder-policy": "require-corp",
+    });
     createReadStream(file).pipe(response);
   });
   return new Promise((resolve, reject) => {

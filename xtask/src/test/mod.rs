@@ -19,6 +19,9 @@ use crate::table;
 
 pub(crate) use tally::Tally;
 
+/// How strict rustdoc is. Links to private items are for those who read the source, and do no harm elsewhere.
+pub(crate) const DOCUMENTATION: &str = "-D warnings -A rustdoc::private_intra_doc_links";
+
 /// A part of the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {

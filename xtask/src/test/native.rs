@@ -4,7 +4,7 @@ use crate::packages::selected;
 use crate::paths::Paths;
 use crate::run::{cargo, listen, show};
 use crate::setup;
-use crate::test::Tally;
+use crate::test::{DOCUMENTATION, Tally};
 
 /// Runs the part.
 pub(crate) fn run(paths: &Paths) -> Tally {
@@ -23,7 +23,7 @@ pub(crate) fn run(paths: &Paths) -> Tally {
         .check("clippy", || show(command(&["clippy", "--all-targets"]).args(&packages).args(["--", "-D", "warnings"])));
     tally.tests("tests", || listen(command(&["test", "--no-fail-fast"]).args(&packages)));
     tally.check("documentation", || {
-        show(command(&["doc", "--no-deps"]).args(&packages).env("RUSTDOCFLAGS", "-D warnings"))
+        show(command(&["doc", "--no-deps"]).args(&packages).env("RUSTDOCFLAGS", DOCUMENTATION))
     });
     tally
 }

@@ -10,7 +10,7 @@ use crate::packages::{PACKAGES, Package, selected, wasm_features};
 use crate::paths::Paths;
 use crate::run::{cargo, listen, show};
 use crate::setup::{self, Bindgen, Browser};
-use crate::test::Tally;
+use crate::test::{DOCUMENTATION, Tally};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 /// How Chromium is started for tests; `tests/webdriver.json` says the same for those who run them by hand.
@@ -68,7 +68,7 @@ pub(crate) fn run(paths: &Paths) -> Tally {
     tally.check("clippy", || lint(&["--all-targets"], &with_tests));
     tally.check("clippy", || lint(&["--lib"], &without));
     tally.check("documentation", || {
-        show(command(&["doc", "--no-deps"]).args(&packages).args(&features).env("RUSTDOCFLAGS", "-D warnings"))
+        show(command(&["doc", "--no-deps"]).args(&packages).args(&features).env("RUSTDOCFLAGS", DOCUMENTATION))
     });
     for &name in &headless {
         tally.tests(name, || {

@@ -6,6 +6,7 @@ mod archives;
 mod branches;
 mod damage;
 mod model;
+mod real;
 mod removal;
 mod reply_chains;
 mod store_surface;

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
+use threadkeep::{Keep, Options};
 use threadkeep_core::Message;
+use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
 
 use crate::{World, id, inbound, run, users};
 
@@ -71,5 +73,74 @@ fn two_tabs_begin_the_same_head_and_receive_the_same_message() {
         a.extend(&id("m"), vec![Message::assistant("1")]).await.unwrap();
         b.extend(&id("m"), vec![Message::assistant("2")]).await.unwrap();
         assert_eq!(a.node(&id("m")).await.unwrap().unwrap().messages.len(), 3);
+    });
+}
+
+/// A store in which somebody else writes while a transcript is read from its beginning, every time.
+struct Busy {
+    store: MemoryStore,
+    other: Keep<MemoryStore>,
+}
+
+impl Store for Busy {
+    async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.store.get(key).await
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Vec<Record>, StoreError> {
+        let found = self.store.scan(scan).await?;
+        if scan.start.starts_with("p/") && scan.start.ends_with("/0000000000000000") {
+            self.other.append("chat", users(1)).await.unwrap();
+        }
+        Ok(found)
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
+        self.store.commit(commit).await
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.store.close().await
+    }
+}
+
+/// Two tabs with 5,000 appends each: the one that had to read the transcript anew came too late every time, and gave up with
+/// "other writers were always first".
+#[test]
+fn a_writer_that_reads_longer_than_the_other_writes_still_gets_its_turn() {
+    let world = World::default();
+    let other = world.tab();
+    run(async {
+        other.append("chat", users(250)).await.unwrap();
+        let busy = Busy { store: world.store.clone(), other };
+        let slow = Keep::open(busy, world.host.clone(), Options::default()).await.unwrap();
+        for round in 0..50 {
+            slow.append("chat", vec![Message::user(format!("slow {round}"))]).await.unwrap();
+            world.tab().append("chat", users(1)).await.unwrap();
+        }
+        let texts = crate::texts(&slow.get_range("chat", 0, 9999).await.unwrap());
+        let own: Vec<_> = texts.iter().filter(|text| text.starts_with("slow")).collect();
+        assert_eq!(own.len(), 50);
+        assert!(slow.lint(None).await.unwrap().is_empty());
+    });
+}
+
+/// The other's fold freed the key of the page that the idle one was about to write, so that its write passed for the first
+/// at that number, and either was lost.
+#[test]
+fn a_writer_that_was_idle_while_pages_were_folded_overwrites_nothing() {
+    run(async {
+        for idle in 0..130 {
+            let world = World::default();
+            let (a, b) = (world.tab(), world.tab());
+            a.append("chat", users(1)).await.unwrap();
+            for _ in 0..idle {
+                b.append("chat", users(1)).await.unwrap();
+            }
+            a.append("chat", users(1)).await.unwrap();
+            let fresh = world.tab();
+            assert_eq!(fresh.get_count("chat").await.unwrap(), idle + 2);
+            assert!(fresh.lint(None).await.unwrap().is_empty());
+        }
     });
 }

@@ -22,8 +22,12 @@ use crate::{Commit, Durability, StoreError};
 
 #[wasm_bindgen]
 extern "C" {
-    /// `IDBTransaction` with `commit`, which is in the standard and in every browser, but marked deprecated in web-sys.
+    /// `IDBTransaction` with `commit`, which is in the standard and in every browser, but marked deprecated in web-sys;
+    /// and with an `objectStore` that takes a string which is in JavaScript already.
     type FinishingTransaction;
+
+    #[wasm_bindgen(catch, method, structural, js_name = objectStore)]
+    fn object_store(this: &FinishingTransaction, name: &JsValue) -> Result<IdbObjectStore, JsValue>;
 
     #[wasm_bindgen(catch, method, structural)]
     fn commit(this: &FinishingTransaction) -> Result<(), JsValue>;
@@ -65,12 +69,16 @@ impl Prepared {
             ranges.extend(range(start, end)?);
         }
         // `add` sees what the commit's own deletes have left, a condition looks at what was before them.
-        let removed =
-            |key: &String| deletes.contains(key) || delete_ranges.iter().any(|(start, end)| start <= key && key < end);
+        let deleted: HashSet<&str> = deletes.iter().map(String::as_str).collect();
+        let removed = |key: &str| {
+            let in_range = |(start, end): &(String, String)| start.as_str() <= key && key < end.as_str();
+            deleted.contains(key) || delete_ranges.iter().any(in_range)
+        };
+        let written: HashSet<&str> = puts.iter().map(|(key, _)| key.as_str()).collect();
         let mut by_add: HashSet<&str> = HashSet::new();
         let mut checks = Vec::new();
         for key in &absent {
-            if puts.iter().any(|(put, _)| put == key) && !removed(key) {
+            if written.contains(key.as_str()) && !removed(key) {
                 by_add.insert(key);
             } else {
                 checks.push((key.clone(), false));
@@ -190,7 +198,8 @@ impl Running {
     }
 
     fn send(&mut self, prepared: &Prepared) -> Result<(), StoreError> {
-        let store = self.transaction.object_store(RECORDS).map_err(thrown)?;
+        let transaction: &FinishingTransaction = self.transaction.unchecked_ref();
+        let store = PARTS.with(|parts| transaction.object_store(&parts.records)).map_err(thrown)?;
         self.send_checks(&store, prepared)?;
         for key in &prepared.deletes {
             store.delete(key).map_err(thrown)?;

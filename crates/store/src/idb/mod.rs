@@ -39,6 +39,9 @@ use crate::{Commit, Record, Scan, Store, StoreError};
 /// How long to wait before each new try at a dropped connection, in milliseconds. Their number is the budget of tries.
 const REOPEN_PAUSES_MS: [i32; 4] = [0, 50, 250, 1_000];
 
+/// The same for an opening that fails, after the first try.
+const OPEN_PAUSES_MS: [i32; 2] = [50, 250];
+
 /// A [`Store`] in a database of the browser's IndexedDB. Dropping it closes the connection.
 #[derive(Debug)]
 pub struct IdbStore {
@@ -81,7 +84,7 @@ impl IdbStore {
     }
 
     async fn open_schema(name: &str, options: IdbOptions, schema: Schema) -> Result<Self, StoreError> {
-        let connection = Connection::open(name, options, schema, None).await?;
+        let connection = open_patiently(name, options, schema).await?;
         let beginning = connection.beginning().clone();
         let mark = connection.mark().to_owned();
         let state = RefCell::new(State::Open(Rc::new(connection)));
@@ -190,6 +193,27 @@ impl IdbStore {
                 }
             }
             done => done,
+        }
+    }
+}
+
+/// Opens a database, once more after a failure that may pass: Chromium answers the first opening after damage with an
+/// error and wipes the database for the second, and Safari fails now and then for no reason that it tells.
+async fn open_patiently(name: &str, options: IdbOptions, schema: Schema) -> Result<Connection, StoreError> {
+    let start = js_sys::Date::now();
+    let mut pauses = OPEN_PAUSES_MS.into_iter();
+    loop {
+        match Connection::open(name, options, schema, None).await {
+            // One that took its time was the browser not answering, which will not be better at once.
+            Err(error @ StoreError::Transient(_))
+                if js_sys::Date::now() - start < f64::from(options.open_wait_ms) / 2.0 =>
+            {
+                match pauses.next() {
+                    Some(pause) => wait::sleep(pause).await,
+                    None => return Err(error),
+                }
+            }
+            done => return done,
         }
     }
 }

@@ -107,6 +107,22 @@ async fn a_wiped_database_is_noticed() {
 }
 
 #[wasm_bindgen_test]
+async fn an_opening_that_fails_once_is_tried_again() {
+    IdbStore::delete("retried").await.unwrap();
+    // An aborted upgrade is the failure that a page can bring about.
+    let fail_once = "const request = original.apply(this, args); \
+                     if ((globalThis.tries = (globalThis.tries ?? 0) + 1) === 1) \
+                       request.addEventListener('upgradeneeded', (event) => { event.stopImmediatePropagation(); \
+                       request.transaction.abort(); }, true); \
+                     return request;";
+    let instead = Instead::of(&["IDBFactory", "prototype"], "open", fail_once);
+    let store = IdbStore::open("retried").await.unwrap();
+    drop(instead);
+    assert_eq!(run("return globalThis.tries").as_f64(), Some(2.0));
+    assert_eq!(store.beginning(), &Beginning::Created);
+}
+
+#[wasm_bindgen_test]
 async fn an_older_database_is_upgraded_with_its_data() {
     let old = fresh("upgrade").await;
     old.commit(put("a", b"1")).await.unwrap();
@@ -201,7 +217,7 @@ async fn commits_under_way_are_finished_before_an_upgrade() {
     while results.borrow().len() < 20 {
         wait::sleep(5).await;
     }
-    for (number, result) in results.borrow().iter() {
+    for (number, result) in results.take() {
         let found = new.get(&format!("{number:02}")).await.unwrap();
         assert_eq!(found.is_some(), result.is_ok(), "{number} was answered with {result:?}");
     }

@@ -1,0 +1,129 @@
+//! The one class: a handle on an open [`Keep`]. Every method returns a promise at once; calls may overlap.
+
+use js_sys::{Function, Promise};
+use serde_json::json;
+use threadkeep::{Keep, Options};
+use threadkeep_core::{MessageId, archive::Format};
+use wasm_bindgen::prelude::*;
+
+use crate::error::{bad_request, json as to_json, keep_error, own_error};
+use crate::executor::promise;
+use crate::host::Platform;
+use crate::request;
+use crate::source::{JsSource, SourceObject};
+use crate::store::AnyStore;
+
+/// An open keep. Rejections are the JSON text of an `ErrorReply`.
+#[wasm_bindgen]
+pub struct Engine {
+    keep: Keep<AnyStore>,
+    beginning: &'static str,
+}
+
+#[wasm_bindgen]
+impl Engine {
+    /// Opens a keep. `kind` is `memory`, `indexeddb` or `adapter`; `name` names the database; `cache_bytes` is how many
+    /// bytes of transcripts stay in memory, the engine's default without it. → an `Engine`
+    pub fn open(kind: String, name: String, adapter: JsValue, cache_bytes: Option<f64>) -> Promise {
+        promise(async move {
+            let host = Platform::check()?;
+            let (store, beginning) = AnyStore::open(&kind, &name, adapter).await?;
+            let mut options = Options::default();
+            if let Some(bytes) = cache_bytes {
+                // Saturates: beyond what a wasm module can address there is no difference.
+                options.cache_bytes = bytes as usize;
+            }
+            let keep = Keep::open(store, host, options).await.map_err(|error| keep_error(&error))?;
+            Ok(JsValue::from(Self { keep, beginning }))
+        })
+    }
+
+    /// What opening found: `existing`, `created`, `wiped` or `unknown`.
+    #[wasm_bindgen(getter)]
+    pub fn beginning(&self) -> String {
+        self.beginning.to_owned()
+    }
+
+    /// Carries out a request: the name of a method and the JSON text of its parameters. → JSON text of the `Response`
+    pub fn call(&self, method: String, params: String) -> Promise {
+        let keep = self.keep.clone();
+        promise(async move {
+            let request = request::read(&method, &params).map_err(bad_request)?;
+            drop(params);
+            let response = keep.handle(request).await.map_err(|error| keep_error(&error))?;
+            to_json(&response)
+        })
+    }
+
+    /// Imports archives, of the format named or of the one that is found. `progress` is called with the JSON text of an
+    /// `ImportProgress`. → JSON text of the `ImportReport`
+    #[wasm_bindgen(js_name = importArchives)]
+    pub fn import_archives(
+        &self,
+        sources: Vec<SourceObject>,
+        format: Option<String>,
+        progress: Option<Function>,
+    ) -> Promise {
+        let keep = self.keep.clone();
+        promise(async move {
+            let format = format.map(|format| read_format(&format)).transpose()?;
+            let sources = sources.into_iter().map(JsSource::new).collect();
+            let report = keep
+                .import(sources, format, |state| {
+                    if let (Some(progress), Ok(state)) = (&progress, to_json(state)) {
+                        // The TypeScript hands in a function that does not throw.
+                        let _ = progress.call1(&JsValue::UNDEFINED, &state);
+                    }
+                })
+                .await
+                .map_err(|error| keep_error(&error))?;
+            to_json(&report)
+        })
+    }
+
+    /// Writes everything, or one transcript, in Threadkeep's own format: `sink` is called with piece after piece of text.
+    /// → `undefined`, after the last piece
+    #[wasm_bindgen(js_name = exportArchive)]
+    pub fn export_archive(&self, transcript: Option<String>, sink: Function) -> Promise {
+        let keep = self.keep.clone();
+        promise(async move {
+            let transcript = transcript.map(|id| MessageId::new(id).map_err(|error| bad_id(&error))).transpose()?;
+            let write = |piece: String| {
+                // The TypeScript hands in a function that does not throw.
+                let _ = sink.call1(&JsValue::UNDEFINED, &JsValue::from(piece));
+            };
+            keep.export(transcript.as_ref(), write).await.map_err(|error| keep_error(&error))?;
+            Ok(JsValue::UNDEFINED)
+        })
+    }
+
+    /// Lets `listener` be called with the JSON text of each `Event`, after the change is durable.
+    #[wasm_bindgen(js_name = onEvent)]
+    pub fn on_event(&self, listener: Function) {
+        self.keep.on_event(move |event| {
+            if let Ok(event) = to_json(event) {
+                // The TypeScript hands in a function that does not throw.
+                let _ = listener.call1(&JsValue::UNDEFINED, &event);
+            }
+        });
+    }
+
+    /// Lets go of the storage. → `undefined`
+    pub fn close(&self) -> Promise {
+        let keep = self.keep.clone();
+        promise(async move {
+            keep.close().await.map_err(|error| keep_error(&error))?;
+            Ok(JsValue::UNDEFINED)
+        })
+    }
+}
+
+fn bad_id(error: &threadkeep_core::IdError) -> JsValue {
+    own_error("bad-request", error.to_string(), json!({ "argument": "transcript" }))
+}
+
+fn read_format(name: &str) -> Result<Format, JsValue> {
+    Format::from_name(name).ok_or_else(|| {
+        own_error("bad-request", format!("there is no format {name:?}"), json!({ "argument": "format" }))
+    })
+}

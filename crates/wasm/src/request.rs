@@ -1,0 +1,280 @@
+//! Requests from JavaScript: a method's name and a JSON object of parameters become a [`Request`]. By hand and not by
+//! `Request`'s own `Deserialize`, whose code for thirty-odd variants takes a tenth of the module. The names are the same.
+//!
+//! Unknown methods, unknown parameters and values of the wrong type are errors that name the place.
+
+use serde_json::{Map, Value};
+use threadkeep::protocol::{Inbound, Recent, Request};
+use threadkeep_core::{Message, MessageId};
+
+/// Why a request cannot be carried out: the argument, and what is wrong with it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct BadRequest {
+    /// The parameter; empty for the request as a whole.
+    pub argument: String,
+    /// What is wrong, in words that follow the argument's name.
+    pub why: String,
+}
+
+type Checked<T> = Result<T, BadRequest>;
+
+fn bad<T>(argument: impl Into<String>, why: impl Into<String>) -> Checked<T> {
+    Err(BadRequest { argument: argument.into(), why: why.into() })
+}
+
+/// Reads one request.
+pub(crate) fn read(method: &str, params: &str) -> Checked<Request> {
+    let params = match serde_json::from_str(params) {
+        Ok(Value::Object(params)) => params,
+        Ok(_) => return bad("", "the parameters must be an object"),
+        // Deep nesting ends here too: beyond 128 levels the parser refuses.
+        Err(error) => return bad("", format!("the parameters cannot be read: {error}")),
+    };
+    let mut params = Params(params);
+    let request = params.request(method)?;
+    params.nothing_left()?;
+    Ok(request)
+}
+
+/// Parameters that have not been taken yet.
+struct Params(Map<String, Value>);
+
+impl Params {
+    fn request(&mut self, method: &str) -> Checked<Request> {
+        Ok(match method {
+            "receive" => Request::Receive(self.inbound()?),
+            "extend" => Request::Extend { node: self.id("node")?, messages: self.messages()? },
+            "seal" => Request::Seal { node: self.id("node")? },
+            "alias" => Request::Alias { id: self.id("id")?, node: self.id("node")? },
+            "node" => Request::Node { id: self.id("id")? },
+            "children" => Request::Children { id: self.id("id")? },
+            "roots" => Request::Roots,
+            "chain" => Request::Chain { leaf: self.id("leaf")? },
+            "depth" => Request::Depth { id: self.id("id")? },
+            "head" => Request::Head { context: self.text("context")? },
+            "setHead" => Request::SetHead { context: self.text("context")?, node: self.id("node")? },
+            "heads" => Request::Heads,
+            "fork" => Request::Fork {
+                context: self.text("context")?,
+                new_context: self.text("newContext")?,
+                at_index: self.maybe_count("atIndex")?,
+            },
+            "append" => Request::Append { context: self.text("context")?, messages: self.messages()? },
+            "getRecent" => Request::GetRecent { context: self.text("context")?, options: self.recent()? },
+            "getAll" => Request::GetAll { context: self.text("context")? },
+            "getRange" => Request::GetRange {
+                context: self.text("context")?,
+                start: self.count("start")?,
+                end: self.count("end")?,
+            },
+            "getCount" => Request::GetCount { context: self.text("context")? },
+            "clear" => Request::Clear { context: self.text("context")? },
+            "lint" => Request::Lint { leaf: self.maybe_id("leaf")? },
+            "transcripts" => Request::Transcripts,
+            "outline" => Request::Outline { transcript: self.id("transcript")?, leaf: self.maybe_id("leaf")? },
+            "rows" => Request::Rows { leaf: self.id("leaf")?, start: self.count("start")?, end: self.count("end")? },
+            "tree" => Request::Tree { transcript: self.id("transcript")? },
+            "rename" => Request::Rename { transcript: self.id("transcript")?, title: self.text("title")? },
+            "choose" => Request::Choose { leaf: self.id("leaf")? },
+            "deleteBranch" => Request::DeleteBranch { node: self.id("node")? },
+            "deleteTranscript" => Request::DeleteTranscript { transcript: self.id("transcript")? },
+            "deleteAll" => Request::DeleteAll,
+            "stats" => Request::Stats,
+            _ => return bad("method", format!("{method:?} is not known")),
+        })
+    }
+
+    fn inbound(&mut self) -> Checked<Inbound> {
+        Ok(Inbound {
+            message_id: self.maybe_id("messageId")?,
+            reply_to: self.maybe_id("replyTo")?,
+            from: self.maybe_text("from")?,
+            number: match self.take("number") {
+                None => None,
+                Some(number) => match number.as_u64() {
+                    Some(number) => Some(number),
+                    None => return bad("number", "must be a whole number from 0 on"),
+                },
+            },
+            content: match self.take("content") {
+                Some(content) => content,
+                None => return bad("content", "is missing"),
+            },
+            system_prompt: self.maybe_text("systemPrompt")?,
+        })
+    }
+
+    fn recent(&mut self) -> Checked<Recent> {
+        let mut options = match self.take("options") {
+            None => return Ok(Recent::default()),
+            Some(Value::Object(options)) => Self(options),
+            Some(_) => return bad("options", "must be an object"),
+        };
+        let recent = Recent {
+            max_messages: options.maybe_count("maxMessages")?,
+            max_tokens: options.maybe_count("maxTokens")?,
+            include_system: match options.take("includeSystem") {
+                None => None,
+                Some(Value::Bool(include)) => Some(include),
+                Some(_) => return bad("includeSystem", "must be true or false"),
+            },
+        };
+        options.nothing_left()?;
+        Ok(recent)
+    }
+
+    fn messages(&mut self) -> Checked<Vec<Message>> {
+        let Some(Value::Array(values)) = self.take("messages") else {
+            return bad("messages", "must be an array of messages");
+        };
+        let mut messages = Vec::with_capacity(values.len());
+        for (index, value) in values.into_iter().enumerate() {
+            match Message::from_json(value) {
+                Ok(message) => messages.push(message),
+                Err(error) => return bad(format!("messages[{index}]"), format!("is no message: {error}")),
+            }
+        }
+        Ok(messages)
+    }
+
+    /// A parameter's value; `null` counts as left out.
+    fn take(&mut self, name: &str) -> Option<Value> {
+        self.0.remove(name).filter(|value| !value.is_null())
+    }
+
+    fn maybe_text(&mut self, name: &str) -> Checked<Option<String>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => bad(name, "must be a string"),
+        }
+    }
+
+    fn maybe_id(&mut self, name: &str) -> Checked<Option<MessageId>> {
+        match self.maybe_text(name)?.map(MessageId::new).transpose() {
+            Ok(id) => Ok(id),
+            Err(error) => bad(name, format!("is no id: {error}")),
+        }
+    }
+
+    fn maybe_count(&mut self, name: &str) -> Checked<Option<u32>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(value) => match value.as_u64().map(u32::try_from) {
+                Some(Ok(count)) => Ok(Some(count)),
+                _ => bad(name, "must be a whole number from 0 to 4294967295"),
+            },
+        }
+    }
+
+    fn text(&mut self, name: &str) -> Checked<String> {
+        self.maybe_text(name).and_then(|text| text.map_or_else(|| bad(name, "is missing"), Ok))
+    }
+
+    fn id(&mut self, name: &str) -> Checked<MessageId> {
+        self.maybe_id(name).and_then(|id| id.map_or_else(|| bad(name, "is missing"), Ok))
+    }
+
+    fn count(&mut self, name: &str) -> Checked<u32> {
+        self.maybe_count(name).and_then(|count| count.map_or_else(|| bad(name, "is missing"), Ok))
+    }
+
+    fn nothing_left(&self) -> Checked<()> {
+        match self.0.keys().next() {
+            None => Ok(()),
+            Some(name) => bad(name.as_str(), "is not known here"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Requests of every kind, in the protocol's own JSON: both ways of reading must agree.
+    const REQUESTS: &str = r#"
+        {"method": "receive", "params": {"messageId": "m", "replyTo": "r", "from": "f", "number": 7, "content": [{"type": "text"}], "systemPrompt": "s"}}
+        {"method": "receive", "params": {"content": "hi"}}
+        {"method": "extend", "params": {"node": "n", "messages": [{"role": "user", "content": "a", "x": 1}]}}
+        {"method": "seal", "params": {"node": "n"}}
+        {"method": "alias", "params": {"id": "i", "node": "n"}}
+        {"method": "node", "params": {"id": "i"}}
+        {"method": "children", "params": {"id": "i"}}
+        {"method": "roots"}
+        {"method": "chain", "params": {"leaf": "l"}}
+        {"method": "depth", "params": {"id": "i"}}
+        {"method": "head", "params": {"context": "c"}}
+        {"method": "setHead", "params": {"context": "c", "node": "n"}}
+        {"method": "heads"}
+        {"method": "fork", "params": {"context": "c", "newContext": "d", "atIndex": 4}}
+        {"method": "fork", "params": {"context": "c", "newContext": "d"}}
+        {"method": "append", "params": {"context": "c", "messages": []}}
+        {"method": "getRecent", "params": {"context": "c", "options": {"maxMessages": 0, "maxTokens": 9, "includeSystem": false}}}
+        {"method": "getRecent", "params": {"context": "c"}}
+        {"method": "getAll", "params": {"context": "c"}}
+        {"method": "getRange", "params": {"context": "c", "start": 0, "end": 4294967295}}
+        {"method": "getCount", "params": {"context": "c"}}
+        {"method": "clear", "params": {"context": "c"}}
+        {"method": "lint", "params": {}}
+        {"method": "lint", "params": {"leaf": "l"}}
+        {"method": "transcripts"}
+        {"method": "outline", "params": {"transcript": "t"}}
+        {"method": "outline", "params": {"transcript": "t", "leaf": "l"}}
+        {"method": "rows", "params": {"leaf": "l", "start": 1, "end": 2}}
+        {"method": "tree", "params": {"transcript": "t"}}
+        {"method": "rename", "params": {"transcript": "t", "title": ""}}
+        {"method": "choose", "params": {"leaf": "l"}}
+        {"method": "deleteBranch", "params": {"node": "n"}}
+        {"method": "deleteTranscript", "params": {"transcript": "t"}}
+        {"method": "deleteAll"}
+        {"method": "stats"}"#;
+
+    #[test]
+    fn it_reads_what_the_protocol_reads() {
+        for line in REQUESTS.lines().filter(|line| !line.trim().is_empty()) {
+            let json: Value = serde_json::from_str(line).unwrap();
+            let params = json.get("params").cloned().unwrap_or_else(|| serde_json::json!({}));
+            let ours = read(json["method"].as_str().unwrap(), &params.to_string()).unwrap();
+            let theirs: Request = serde_json::from_value(json).unwrap();
+            assert_eq!(ours, theirs);
+            match &theirs {
+                Request::Receive(_) | Request::Extend { .. } | Request::Append { .. } | Request::GetRecent { .. } => {}
+                // The protocol's writing is read as well.
+                _ => {
+                    let json = serde_json::to_value(&theirs).unwrap();
+                    let params = json.get("params").cloned().unwrap_or_else(|| serde_json::json!({}));
+                    assert_eq!(read(json["method"].as_str().unwrap(), &params.to_string()).unwrap(), theirs);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (method, params, argument) in [
+            ("frobnicate", "{}", "method"),
+            ("chain", "[]", ""),
+            ("chain", "{", ""),
+            ("chain", "{}", "leaf"),
+            ("chain", r#"{"leaf": null}"#, "leaf"),
+            ("chain", r#"{"leaf": 3}"#, "leaf"),
+            ("chain", r#"{"leaf": ""}"#, "leaf"),
+            ("chain", r#"{"leaf": "a", "root": "b"}"#, "root"),
+            ("getRange", r#"{"context": "c", "start": -1, "end": 2}"#, "start"),
+            ("getRange", r#"{"context": "c", "start": 1, "end": 4294967296}"#, "end"),
+            ("getRecent", r#"{"context": "c", "options": {"max": 2}}"#, "max"),
+            ("append", r#"{"context": "c", "messages": [{"role": "user"}, {"content": "b"}]}"#, "messages[1]"),
+            ("append", r#"{"context": "c", "messages": {}}"#, "messages"),
+            ("receive", r#"{"content": "a", "number": 1.5}"#, "number"),
+            ("receive", r#"{"replyTo": "a"}"#, "content"),
+        ] {
+            assert_eq!(read(method, params).unwrap_err().argument, argument, "{method} {params}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        let deep = format!(r#"{{"content": {}{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
+        assert!(read("receive", &deep).unwrap_err().why.contains("recursion"));
+    }
+}

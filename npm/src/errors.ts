@@ -1,0 +1,102 @@
+// Everything that can go wrong is a ThreadkeepError with a stable code.
+
+/**
+ * The stable codes, by what you can do about them.
+ *
+ * Your call: `bad-request` (an argument or option is wrong; `details.argument` names it), `missing-node`,
+ * `missing-transcript`, `missing-head`, `head-taken`, `id-taken`, `sealed`, `second-root`, `not-initialised`, `closed`.
+ * The data: `missing-parent`, `cycle`, `damaged`, `corrupt`, `bad-import`.
+ * The storage: `conflict` (somebody else wrote at the same time, again and again), `blocked`, `quota`, `unavailable`,
+ * `storage-gone`, `newer-version`, `transient` (trying again may help), `bad-adapter` (a store of yours breaks its
+ * contract), `storage` (the storage's own failure).
+ * The module: `init-failed`, `panicked` (a bug: reload; what was acknowledged is safe), `internal`.
+ */
+export type ThreadkeepErrorCode =
+  | "bad-request"
+  | "missing-node"
+  | "missing-transcript"
+  | "missing-head"
+  | "head-taken"
+  | "id-taken"
+  | "sealed"
+  | "second-root"
+  | "not-initialised"
+  | "closed"
+  | "missing-parent"
+  | "cycle"
+  | "damaged"
+  | "corrupt"
+  | "bad-import"
+  | "conflict"
+  | "blocked"
+  | "quota"
+  | "unavailable"
+  | "storage-gone"
+  | "newer-version"
+  | "transient"
+  | "bad-adapter"
+  | "storage"
+  | "init-failed"
+  | "panicked"
+  | "internal";
+
+/** Names and figures that belong to an error: which node, which argument, which version. */
+export type ErrorDetails = Readonly<Record<string, unknown>>;
+
+/**
+ * What every method rejects with.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await keep.chain("nowhere");
+ * } catch (error) {
+ *   if (error instanceof ThreadkeepError && error.code === "missing-node") console.log(error.details.node);
+ *   else throw error;
+ * }
+ * ```
+ */
+export class ThreadkeepError extends Error {
+  override readonly name = "ThreadkeepError";
+  /** A stable word; see {@link ThreadkeepErrorCode}. */
+  readonly code: ThreadkeepErrorCode;
+  /** Names and figures that belong to it. */
+  readonly details: ErrorDetails;
+
+  /** @internal */
+  constructor(code: ThreadkeepErrorCode, message: string, details: ErrorDetails = {}, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** An argument that cannot be taken. @internal */
+export function badArgument(argument: string, message: string, cause?: unknown): ThreadkeepError {
+  return new ThreadkeepError("bad-request", `${argument} ${message}`, { argument }, cause);
+}
+
+/** What the wasm side rejects with, as an error: it sends JSON text. @internal */
+export function fromWasm(reason: unknown): ThreadkeepError {
+  if (reason instanceof ThreadkeepError) return reason;
+  if (typeof reason === "string") {
+    const { code, message, details } = JSON.parse(reason) as {
+      code: ThreadkeepErrorCode;
+      message: string;
+      details: ErrorDetails;
+    };
+    return new ThreadkeepError(code, message, details);
+  }
+  const words = reason instanceof Error ? reason.message : String(reason);
+  return new ThreadkeepError("internal", `the engine failed: ${words}`, {}, reason);
+}
+
+/** Hands on what a function of the user's threw, as if nobody had caught it, without disturbing who called it. @internal */
+export function reportUncaught(error: unknown): void {
+  const report = (globalThis as { reportError?: (error: unknown) => void }).reportError;
+  if (typeof report === "function") report(error);
+  else
+    queueMicrotask(() => {
+      throw error;
+    });
+}

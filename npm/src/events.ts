@@ -1,0 +1,53 @@
+// Change events: from the engine to the listeners here, and between instances that share their data.
+
+import { reportUncaught } from "./errors.js";
+import type { ChangeEvent } from "./types/events.js";
+
+/** Somebody who wants to hear. */
+export type ChangeListener = (event: ChangeEvent) => void;
+
+/** The listeners of one instance, and its line to other instances of the same name. */
+export class Events {
+  readonly #listeners = new Set<{ listener: ChangeListener }>();
+  readonly #channel: BroadcastChannel | undefined;
+
+  /** `shared` names the data that other tabs, workers and instances may have open too. */
+  constructor(shared: string | undefined) {
+    if (shared === undefined || typeof BroadcastChannel !== "function") return;
+    this.#channel = new BroadcastChannel(`threadkeep:${shared}`);
+    this.#channel.onmessage = ({ data }: MessageEvent) => this.#tell(data as ChangeEvent, true);
+    // Node's channels keep the process alive; nobody should wait for a change that nobody makes.
+    (this.#channel as { unref?: () => void }).unref?.();
+  }
+
+  /** Takes an event of this instance's engine, as JSON text. Does not throw. */
+  readonly take = (json: string): void => {
+    const event = JSON.parse(json) as ChangeEvent;
+    this.#channel?.postMessage(event);
+    this.#tell(event, false);
+  };
+
+  /** Adds a listener; the same function twice is told twice. */
+  add(listener: ChangeListener): () => void {
+    const entry = { listener };
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
+  }
+
+  /** Lets go of the line and the listeners. */
+  close(): void {
+    this.#channel?.close();
+    this.#listeners.clear();
+  }
+
+  #tell(event: ChangeEvent, remote: boolean): void {
+    for (const { listener } of [...this.#listeners]) {
+      try {
+        // Each gets its own copy, so that one cannot spoil it for the next.
+        listener(structuredClone({ ...event, remote }));
+      } catch (error) {
+        reportUncaught(error);
+      }
+    }
+  }
+}

@@ -1,0 +1,86 @@
+// An export on its way: nothing is read before somebody asks for text.
+
+import type { ThreadkeepError } from "./errors.js";
+
+/**
+ * What {@link Threadkeep.export} gives: take it as a whole with `text()` or `blob()`, as a byte stream with `stream()`,
+ * or piece by piece with `for await`. Each of these reads the store anew. What is wrong comes out there, as a
+ * `ThreadkeepError`.
+ *
+ * @example
+ * ```ts
+ * const blob = await keep.export().blob();
+ * for await (const piece of keep.export({ transcript })) process.stdout.write(piece);
+ * ```
+ */
+export class Export implements AsyncIterable<string> {
+  readonly #start: (sink: (piece: string) => void) => Promise<void>;
+
+  /** @internal */
+  constructor(start: (sink: (piece: string) => void) => Promise<void>) {
+    this.#start = start;
+  }
+
+  /** All of it as one string: JSON Lines. */
+  async text(): Promise<string> {
+    const pieces: string[] = [];
+    await this.#start((piece) => pieces.push(piece));
+    return pieces.join("");
+  }
+
+  /** All of it as a Blob, to save with a link or hand to `fetch`. */
+  async blob(): Promise<Blob> {
+    const pieces: string[] = [];
+    await this.#start((piece) => pieces.push(piece));
+    return new Blob(pieces, { type: "application/jsonl" });
+  }
+
+  /** It as a stream of UTF-8 bytes, for a file handle, a `Response` or a compressor. */
+  stream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    const pieces = this[Symbol.asyncIterator]();
+    const encoder = new TextEncoder();
+    return new ReadableStream<Uint8Array<ArrayBuffer>>({
+      async pull(controller) {
+        const next = await pieces.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(encoder.encode(next.value));
+      },
+      async cancel() {
+        await pieces.return?.();
+      },
+    });
+  }
+
+  /** Piece after piece of text, as they are read. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<string, void, undefined> {
+    let pieces: string[] = [];
+    let stopped = false;
+    let wake: () => void = () => {};
+    let end: { error?: ThreadkeepError } | undefined;
+    const finish = (outcome: { error?: ThreadkeepError }): void => {
+      end = outcome;
+      wake();
+    };
+    this.#start((piece) => {
+      if (stopped) return;
+      pieces.push(piece);
+      wake();
+    }).then(
+      () => finish({}),
+      (error: ThreadkeepError) => finish({ error }),
+    );
+    try {
+      while (true) {
+        const taken = pieces;
+        pieces = [];
+        yield* taken;
+        if (pieces.length > 0) continue;
+        if (end !== undefined) break;
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+    } finally {
+      stopped = true;
+    }
+    if (end.error !== undefined) throw end.error;
+  }
+}

@@ -1,0 +1,86 @@
+// Options of the methods: their types, and what is checked of them.
+
+import * as check from "./check.js";
+import { badArgument } from "./errors.js";
+import type { ContentInput } from "./types/message.js";
+import type { ImportFormat } from "./types/archive.js";
+import type { StoreAdapter } from "./types/store.js";
+
+/** How to open. */
+export interface OpenOptions {
+  /**
+   * The name of the database, `threadkeep` without it. Instances of one name share their data and hear of each other's
+   * changes. With a {@link StoreAdapter} it only says who hears of whose changes; with memory it says nothing.
+   */
+  name?: string;
+  /**
+   * Where the data lies. `indexeddb`: in the browser, durable. `memory`: until the instance is closed. An adapter: where
+   * you say. Without it: `indexeddb` where the platform has one, else (Node) `memory`; {@link Threadkeep.storage} tells
+   * which it is. A database that cannot be opened is an error, never quietly replaced by memory.
+   */
+  storage?: "indexeddb" | "memory" | StoreAdapter;
+  /** How many bytes of transcripts stay in memory, about; 0 keeps none. */
+  cacheBytes?: number;
+}
+
+/** An inbound message. */
+export interface InboundMessage {
+  /** Its id from outside, at most 512 bytes. Without one, an id is minted. One that was seen before is not stored again. */
+  messageId?: string;
+  /** The message that it answers: a node, or an alias. Unknown or left out, it begins a transcript of its own. */
+  replyTo?: string;
+  /** Its sender. */
+  from?: string;
+  /** Its number in the inbox, a whole number from 0 to 2^53 - 1. */
+  number?: number;
+  /** What it says. */
+  content: ContentInput;
+  /** The system prompt, should it begin a transcript. It is stored at the root. */
+  systemPrompt?: string;
+}
+
+/** Which of the newest messages to give. Zero means zero. */
+export interface RecentOptions {
+  /** At most this many messages; 50 when `maxTokens` is left out too. */
+  maxMessages?: number;
+  /** At most this many tokens, estimated at four characters a token and four more a message. */
+  maxTokens?: number;
+  /**
+   * `true`: the leading system messages come first, inside the limits. `false`: system messages are left out. Left out:
+   * system messages are messages like others.
+   */
+  includeSystem?: boolean;
+}
+
+const FORMATS: readonly ImportFormat[] = ["chatgpt", "claude-ai", "claude-code", "openai-messages", "threadkeep"];
+
+export const OPEN = { name: check.id, storage: storage, cacheBytes: bytes } as const;
+export const INBOUND = {
+  messageId: check.id,
+  replyTo: check.id,
+  from: check.text,
+  number: (value: unknown, argument: string) => check.count(value, argument, Number.MAX_SAFE_INTEGER),
+  content: check.content,
+  systemPrompt: check.text,
+} as const;
+export const RECENT = { maxMessages: check.count, maxTokens: check.count, includeSystem: check.flag } as const;
+export const IMPORT = {
+  format: (value: unknown, argument: string) => check.oneOf(value, FORMATS, argument),
+  onProgress: check.callback,
+} as const;
+export const EXPORT = {
+  format: (value: unknown, argument: string) => check.oneOf(value, ["threadkeep"], argument),
+  transcript: check.id,
+} as const;
+
+function bytes(value: unknown, argument: string): number {
+  return check.count(value, argument, Number.MAX_SAFE_INTEGER);
+}
+
+function storage(value: unknown, argument: string): unknown {
+  if (value === "indexeddb" || value === "memory") return value;
+  if (!check.isObject(value)) throw badArgument(argument, 'must be "indexeddb", "memory" or a StoreAdapter');
+  for (const name of ["get", "scan", "commit", "close"])
+    if (typeof value[name] !== "function") throw badArgument(`${argument}.${name}`, "must be a function of the adapter");
+  return value;
+}

@@ -1,0 +1,146 @@
+// The one wasm instance: loading it, turning its task wheel, and what happens when it traps. Every way into wasm leads
+// through `run` or `now`, so that a trap becomes an error with words for everybody who waits, and for all later callers.
+
+import initWasm, * as wasm from "../wasm/threadkeep.js";
+import { ThreadkeepError, fromWasm } from "./errors.js";
+import { VERSION } from "./version.js";
+
+/** Where the wasm may come from: its address, its bytes, a response that brings them, or the compiled module. */
+export type InitSource = string | URL | Response | ArrayBuffer | Uint8Array | WebAssembly.Module;
+
+let loading: Promise<void> | undefined;
+let ready = false;
+let lastWords: string | undefined;
+let broken: ThreadkeepError | undefined;
+const waiting = new Set<(reason: ThreadkeepError) => void>();
+
+/**
+ * Loads the WebAssembly module. `Threadkeep.open` does it too, so it is needed only before the pure functions or to say
+ * where the module lies. Calling it again does nothing more; after a failure it tries again.
+ *
+ * In the browser the module is fetched from beside this package (bundlers see `new URL(…, import.meta.url)`); Node reads
+ * the file.
+ *
+ * @param source where the module comes from, if not from there
+ * @throws ThreadkeepError `init-failed` when it cannot be had, is another version's, or is not WebAssembly
+ *
+ * @example
+ * ```ts
+ * await init();
+ * console.log(readDepth("[depth:2] hello").depth); // 2
+ * ```
+ */
+export function init(source?: InitSource | Promise<InitSource>): Promise<void> {
+  loading ??= load(source).catch((error: unknown) => {
+    loading = undefined;
+    throw error;
+  });
+  return loading;
+}
+
+async function load(source: InitSource | Promise<InitSource> | undefined): Promise<void> {
+  try {
+    const module = await fetchModule((await source) ?? new URL("../wasm/threadkeep_bg.wasm", import.meta.url));
+    await initWasm({ module_or_path: module });
+  } catch (error) {
+    if (error instanceof ThreadkeepError) throw error;
+    throw initFailed(error instanceof Error ? error.message : String(error), error);
+  }
+  const built = wasm.version();
+  if (built !== VERSION) throw initFailed(`the module has version ${built}, this package is ${VERSION}`);
+  wasm.start(
+    () => queueMicrotask(turn),
+    (words: string) => (lastWords = words),
+  );
+  ready = true;
+}
+
+async function fetchModule(source: InitSource): Promise<Response | ArrayBuffer | Uint8Array | WebAssembly.Module> {
+  if (typeof source !== "string" && !(source instanceof URL)) return source;
+  const url = typeof source === "string" ? absolute(source) : source;
+  const node = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node;
+  if (node !== undefined && url.protocol === "file:") {
+    // The name stands in a variable and the comments are there so that bundlers for the browser leave the line alone.
+    const fs = "node:fs/promises";
+    const { readFile } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ fs)) as {
+      readFile(path: URL): Promise<Uint8Array>;
+    };
+    return readFile(url);
+  }
+  const response = await fetch(url);
+  if (!response.ok) throw initFailed(`${url.href} answers ${response.status} ${response.statusText}`.trimEnd());
+  return response;
+}
+
+/** An address as pages write it; where there is no page, it counts from this file. */
+function absolute(address: string): URL {
+  const page = (globalThis as { location?: { href?: string } }).location?.href;
+  return new URL(address, page ?? import.meta.url);
+}
+
+function initFailed(why: string, cause?: unknown): ThreadkeepError {
+  return new ThreadkeepError("init-failed", `the WebAssembly module cannot be loaded: ${why}`, {}, cause);
+}
+
+/** Gives the engine's tasks their turn. */
+function turn(): void {
+  if (broken !== undefined) return;
+  try {
+    wasm.runTasks();
+  } catch (error) {
+    breakDown(error);
+  }
+}
+
+/** After a trap the instance's memory cannot be trusted: everybody who waits is told, and nobody gets in again. */
+function breakDown(error: unknown): ThreadkeepError {
+  if (broken === undefined) {
+    const words = lastWords ?? (error instanceof Error ? error.message : String(error));
+    broken = new ThreadkeepError(
+      "panicked",
+      `Threadkeep met a bug in itself and stopped; what it acknowledged is safe, load it anew to go on (${words})`,
+      { panic: words },
+      error,
+    );
+    for (const reject of waiting) reject(broken);
+    waiting.clear();
+  }
+  return broken;
+}
+
+/** Starts something asynchronous in wasm. */
+export function run<T>(start: (module: typeof wasm) => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (broken !== undefined) throw broken;
+    waiting.add(reject);
+    let begun: Promise<T>;
+    try {
+      begun = start(wasm);
+    } catch (error) {
+      breakDown(error);
+      return;
+    }
+    begun.then(
+      (value) => {
+        waiting.delete(reject);
+        resolve(value);
+      },
+      (reason: unknown) => {
+        waiting.delete(reject);
+        reject(fromWasm(reason));
+      },
+    );
+  });
+}
+
+/** Calls something synchronous in wasm. */
+export function now<T>(call: (module: typeof wasm) => T): T {
+  if (!ready)
+    throw new ThreadkeepError("not-initialised", "the WebAssembly module is not loaded yet: await init() first");
+  if (broken !== undefined) throw broken;
+  try {
+    return call(wasm);
+  } catch (error) {
+    throw breakDown(error);
+  }
+}

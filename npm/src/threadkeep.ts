@@ -1,0 +1,478 @@
+// The class that users hold. Each method checks its arguments, sends one request to the engine and hands on the answer;
+// what a request means is decided there.
+
+import type { Engine } from "../wasm/threadkeep.js";
+import * as check from "./check.js";
+import { ThreadkeepError, badArgument, reportUncaught } from "./errors.js";
+import { Events, type ChangeListener } from "./events.js";
+import { Export } from "./export.js";
+import {
+  EXPORT,
+  IMPORT,
+  INBOUND,
+  OPEN,
+  RECENT,
+  type InboundMessage,
+  type OpenOptions,
+  type RecentOptions,
+} from "./options.js";
+import { init, run } from "./runtime.js";
+import { sources } from "./sources.js";
+import type { ExportOptions, ImportData, ImportOptions, ImportProgress, ImportReport } from "./types/archive.js";
+import type { Message, MessageInput } from "./types/message.js";
+import type { HeadInfo, LintFinding, NodeInfo, Outline, Stats, TranscriptInfo, TreeNode } from "./types/node.js";
+import type { StoreAdapter } from "./types/store.js";
+
+/**
+ * Conversation memory: transcripts as trees of nodes, heads that point into them, and a message store on top.
+ *
+ * Every method that returns a promise rejects with a {@link ThreadkeepError}; when it resolves, the change is durable.
+ * Calls may overlap and take effect in the order in which they were made. What comes back is a copy.
+ *
+ * @example
+ * ```ts
+ * const keep = await Threadkeep.open();
+ * const question = await keep.receive({ content: "What is a monad?", systemPrompt: "Be brief." });
+ * await keep.extend(question.id, [{ role: "assistant", content: "A monoid in a category you know." }]);
+ * const chain = await keep.chain(question.id);
+ * const prompt = chain.flatMap((node) => node.messages); // system, user, assistant
+ * ```
+ */
+export class Threadkeep {
+  /** Where the data lies. */
+  readonly storage: "indexeddb" | "memory" | "adapter";
+  /**
+   * What opening found: data that was there (`existing`), none (`created`), or a damaged database that the browser had
+   * wiped (`wiped`: say so, and offer the last export). Of an adapter's data nothing is known (`unknown`).
+   */
+  readonly beginning: "existing" | "created" | "wiped" | "unknown";
+  readonly #events: Events;
+  #engine: Engine | undefined;
+  #closing: Promise<void> | undefined;
+
+  private constructor(storage: "indexeddb" | "memory" | "adapter", engine: Engine, events: Events) {
+    this.storage = storage;
+    this.beginning = engine.beginning as Threadkeep["beginning"];
+    this.#engine = engine;
+    this.#events = events;
+    engine.onEvent(events.take);
+  }
+
+  /**
+   * Opens a keep, and loads the WebAssembly module if need be.
+   *
+   * @throws ThreadkeepError `bad-request`, `init-failed`; `unavailable` where there is no such storage (private
+   * browsing), `blocked` when another tab holds an older version open, `newer-version`, `storage`
+   *
+   * @example
+   * ```ts
+   * const keep = await Threadkeep.open({ name: "my-agent" });
+   * ```
+   */
+  static async open(options?: OpenOptions): Promise<Threadkeep> {
+    const { name = "threadkeep", storage, cacheBytes } = check.options(options, "options", OPEN) as OpenOptions;
+    const place = storage ?? (hasIndexedDb() ? "indexeddb" : "memory");
+    const kind = typeof place === "string" ? place : "adapter";
+    const adapter: StoreAdapter | undefined = typeof place === "string" ? undefined : place;
+    await init();
+    const engine = await run((wasm) => wasm.Engine.open(kind, name, adapter, cacheBytes) as Promise<Engine>);
+    const shared = kind === "indexeddb" || (kind === "adapter" && options?.name !== undefined);
+    return new Threadkeep(kind, engine, new Events(shared ? name : undefined));
+  }
+
+  // Reply chains
+
+  /**
+   * Routes an inbound message. A known `replyTo` makes it a child of that node; an unknown one, or none, the first
+   * message of a new transcript. The node that comes back can grow: {@link extend} it with what the agent does.
+   *
+   * @throws ThreadkeepError `bad-request`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const node = await keep.receive({ messageId: "m2", replyTo: "m1", from: "ann", content: "And then?" });
+   * ```
+   */
+  async receive(message: InboundMessage): Promise<NodeInfo> {
+    const params = check.options(message, "message", INBOUND);
+    if (message === undefined) throw badArgument("message", "is missing");
+    if (params["content"] === undefined) throw badArgument("message.content", "is missing");
+    return this.#call("receive", params);
+  }
+
+  /**
+   * Lets an unsealed node grow: what the agent says, the tools it calls and what they answer. Each call is durable
+   * before it resolves, so that a crash leaves a readable turn.
+   *
+   * @throws ThreadkeepError `missing-node`, `sealed` (sealed, or it has children), `bad-request`
+   *
+   * @example
+   * ```ts
+   * await keep.extend(node.id, [{ role: "assistant", content: "Then they lived." }]);
+   * ```
+   */
+  async extend(nodeId: string, messages: readonly MessageInput[]): Promise<NodeInfo> {
+    const params = { node: check.id(nodeId, "nodeId"), messages: check.messages(messages, "messages") };
+    return this.#call("extend", params);
+  }
+
+  /**
+   * Completes a node: it will not grow again. Sealing twice is no error.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async seal(nodeId: string): Promise<NodeInfo> {
+    return this.#call("seal", { node: check.id(nodeId, "nodeId") });
+  }
+
+  /**
+   * Lets the outbound message `outboundId` stand for a node, so that replies to it find the chain. An alias is a
+   * pointer: it works wherever a node's id does.
+   *
+   * @throws ThreadkeepError `missing-node`, `id-taken`
+   *
+   * @example
+   * ```ts
+   * await keep.alias("sent-1", node.id);
+   * await keep.receive({ replyTo: "sent-1", content: "Thanks!" }); // a child of `node`
+   * ```
+   */
+  async alias(outboundId: string, nodeId: string): Promise<NodeInfo> {
+    return this.#call("alias", { id: check.id(outboundId, "outboundId"), node: check.id(nodeId, "nodeId") });
+  }
+
+  /** One node, by its id or an alias; `null` where there is none. */
+  async node(id: string): Promise<NodeInfo | null> {
+    return this.#call("node", { id: check.id(id, "id") });
+  }
+
+  /**
+   * A node's children, oldest first: more than one is a fork.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async children(id: string): Promise<NodeInfo[]> {
+    return this.#call("children", { id: check.id(id, "id") });
+  }
+
+  /** The roots of all transcripts, newest first. */
+  async roots(): Promise<NodeInfo[]> {
+    return this.#call("roots");
+  }
+
+  /**
+   * The nodes from the root to `leafId`, both in: what the model is to see, in order.
+   *
+   * @throws ThreadkeepError `missing-node`; `missing-parent` or `cycle` with the place, where the data is damaged
+   *
+   * @example
+   * ```ts
+   * const messages = (await keep.chain(leaf)).flatMap((node) => node.messages);
+   * ```
+   */
+  async chain(leafId: string): Promise<NodeInfo[]> {
+    return this.#call("chain", { leaf: check.id(leafId, "leafId") });
+  }
+
+  /**
+   * How many user and assistant messages there are in the chain that ends here.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async depth(id: string): Promise<number> {
+    return this.#call("depth", { id: check.id(id, "id") });
+  }
+
+  // Heads
+
+  /** The node at which a head points; `null` where there is no such head. */
+  async head(contextId: string): Promise<NodeInfo | null> {
+    return this.#call("head", { context: check.id(contextId, "contextId") });
+  }
+
+  /**
+   * Points a head at a node, making the head if it is new.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async setHead(contextId: string, nodeId: string): Promise<NodeInfo> {
+    return this.#call("setHead", { context: check.id(contextId, "contextId"), node: check.id(nodeId, "nodeId") });
+  }
+
+  /** All heads, by name. */
+  async heads(): Promise<HeadInfo[]> {
+    return this.#call("heads");
+  }
+
+  /**
+   * Makes a second head at the first one's node, or further up. What lies before the fork is stored once.
+   *
+   * @param atIndex how many of the messages the fork keeps, from 0; all of them without it
+   * @throws ThreadkeepError `missing-head`, `head-taken`; `bad-request` for a place inside a node of several messages
+   *
+   * @example
+   * ```ts
+   * await keep.fork("main", "what-if", 4); // the first four messages, and from there its own way
+   * ```
+   */
+  async fork(contextId: string, newContextId: string, atIndex?: number): Promise<NodeInfo> {
+    return this.#call("fork", {
+      context: check.id(contextId, "contextId"),
+      newContext: check.id(newContextId, "newContextId"),
+      ...(atIndex === undefined ? {} : { atIndex: check.count(atIndex, "atIndex") }),
+    });
+  }
+
+  // Message store
+
+  /**
+   * Appends messages at a head, one node each; an unknown head begins a transcript. An empty list does nothing.
+   *
+   * @throws ThreadkeepError `bad-request`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * await keep.append("main", [{ role: "user", content: "hi" }, { role: "assistant", content: "hello" }]);
+   * ```
+   */
+  async append(contextId: string, messages: readonly MessageInput[]): Promise<NodeInfo[]> {
+    const params = { context: check.id(contextId, "contextId"), messages: check.messages(messages, "messages") };
+    return this.#call("append", params);
+  }
+
+  /**
+   * The newest messages at a head, oldest of them first; none where there is no such head.
+   *
+   * @example
+   * ```ts
+   * await keep.getRecent("main", { maxMessages: 20, includeSystem: true });
+   * ```
+   */
+  async getRecent(contextId: string, options?: RecentOptions): Promise<Message[]> {
+    const params = { context: check.id(contextId, "contextId"), options: check.options(options, "options", RECENT) };
+    return this.#call("getRecent", params);
+  }
+
+  /** All messages at a head, oldest first; none where there is no such head. */
+  async getAll(contextId: string): Promise<Message[]> {
+    return this.#call("getAll", { context: check.id(contextId, "contextId") });
+  }
+
+  /** The messages at the indices `start` to `end`, `end` not among them. What lies beyond the last is left out. */
+  async getRange(contextId: string, start: number, end: number): Promise<Message[]> {
+    return this.#call("getRange", {
+      context: check.id(contextId, "contextId"),
+      start: check.count(start, "start"),
+      end: check.count(end, "end"),
+    });
+  }
+
+  /** How many messages there are at a head; 0 where there is no such head. */
+  async getCount(contextId: string): Promise<number> {
+    return this.#call("getCount", { context: check.id(contextId, "contextId") });
+  }
+
+  /**
+   * Removes a head and the nodes that only it leads to, for good. What other heads or branches need stays.
+   *
+   * @returns how many messages were removed
+   */
+  async clear(contextId: string): Promise<number> {
+    return this.#call("clear", { context: check.id(contextId, "contextId") });
+  }
+
+  // Transcripts
+
+  /** All transcripts, newest first, without their messages. */
+  async transcripts(): Promise<TranscriptInfo[]> {
+    return this.#call("transcripts");
+  }
+
+  /**
+   * One branch of a transcript as a list of rows without texts: what a page needs to lay it out.
+   *
+   * @param leafId the end of the branch; a node in the middle is followed to its newest leaf; the chosen branch without it
+   * @throws ThreadkeepError `missing-transcript`, `missing-node`
+   */
+  async outline(transcriptId: string, leafId?: string): Promise<Outline> {
+    return this.#call("outline", {
+      transcript: check.id(transcriptId, "transcriptId"),
+      ...(leafId === undefined ? {} : { leaf: check.id(leafId, "leafId") }),
+    });
+  }
+
+  /**
+   * The whole tree of a transcript; parents come before their children.
+   *
+   * @throws ThreadkeepError `missing-transcript`
+   */
+  async tree(transcriptId: string): Promise<TreeNode[]> {
+    return this.#call("tree", { transcript: check.id(transcriptId, "transcriptId") });
+  }
+
+  /**
+   * Gives a transcript another title; an empty one brings back its first words.
+   *
+   * @throws ThreadkeepError `missing-transcript`
+   */
+  async rename(transcriptId: string, title: string): Promise<void> {
+    const params = { transcript: check.id(transcriptId, "transcriptId"), title: check.text(title, "title") };
+    await this.#call("rename", params);
+  }
+
+  /**
+   * Keeps `leafId` as the chosen branch of its transcript.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async choose(leafId: string): Promise<void> {
+    await this.#call("choose", { leaf: check.id(leafId, "leafId") });
+  }
+
+  /**
+   * Deletes a node and all that follows it, for good.
+   *
+   * @returns how many messages were removed
+   * @throws ThreadkeepError `missing-node`
+   */
+  async deleteBranch(nodeId: string): Promise<number> {
+    return this.#call("deleteBranch", { node: check.id(nodeId, "nodeId") });
+  }
+
+  /**
+   * Deletes a transcript, for good.
+   *
+   * @returns how many messages were removed
+   * @throws ThreadkeepError `missing-transcript`
+   */
+  async deleteTranscript(transcriptId: string): Promise<number> {
+    return this.#call("deleteTranscript", { transcript: check.id(transcriptId, "transcriptId") });
+  }
+
+  /** Deletes everything, for good. */
+  async deleteAll(): Promise<void> {
+    await this.#call("deleteAll");
+  }
+
+  /**
+   * What is wrong with one chain, or (without a leaf) with everything: unanswered calls, results without a call, and
+   * the like. An empty list is good news.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async lint(leafId?: string): Promise<LintFinding[]> {
+    return this.#call("lint", leafId === undefined ? {} : { leaf: check.id(leafId, "leafId") });
+  }
+
+  // Archives
+
+  /**
+   * Imports conversations: ChatGPT (JSON, folder or zip), Claude.ai, Claude Code, OpenAI messages, Threadkeep's own.
+   * Whole trees come across, with their branches. Importing the same again adds nothing. What cannot be taken is in the
+   * report, and the rest goes on.
+   *
+   * @throws ThreadkeepError `bad-request`, `bad-import`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const report = await keep.import(file, { onProgress: ({ bytes, totalBytes }) => (bar.value = bytes / totalBytes) });
+   * for (const { place, reason } of report.skipped) console.warn(place, reason);
+   * ```
+   */
+  async import(data: ImportData, options?: ImportOptions): Promise<ImportReport> {
+    const { format, onProgress } = check.options(options, "options", IMPORT) as ImportOptions;
+    const engine = this.#open();
+    const files = await sources(data);
+    const progress =
+      onProgress === undefined
+        ? undefined
+        : (json: string): void => {
+            try {
+              onProgress(JSON.parse(json) as ImportProgress);
+            } catch (error) {
+              reportUncaught(error);
+            }
+          };
+    const report = await run(() => engine.importArchives(files, format, progress) as Promise<string>);
+    return JSON.parse(report) as ImportReport;
+  }
+
+  /**
+   * Writes everything, or one transcript, as JSON Lines that {@link import} restores exactly. Nothing is read before
+   * one of the methods of {@link Export} is called; errors come out there.
+   *
+   * @example
+   * ```ts
+   * const everything = await keep.export().text();
+   * ```
+   */
+  export(options?: ExportOptions): Export {
+    return new Export(async (sink) => {
+      const { transcript } = check.options(options, "options", EXPORT) as ExportOptions;
+      const engine = this.#open();
+      await run(() => engine.exportArchive(transcript, sink) as Promise<void>);
+    });
+  }
+
+  // Housekeeping
+
+  /**
+   * Calls `listener` after each change: of this instance, and of other tabs, workers and instances with the same name.
+   * What it throws is reported as an uncaught error and disturbs nobody.
+   *
+   * @returns a function that ends it
+   *
+   * @example
+   * ```ts
+   * const stop = keep.on("change", (event) => {
+   *   if (event.type === "changed") redraw(event.transcript);
+   * });
+   * ```
+   */
+  on(event: "change", listener: ChangeListener): () => void {
+    check.oneOf(event, ["change"], "event");
+    return this.#events.add(check.callback(listener, "listener"));
+  }
+
+  /** Counts and sizes. */
+  async stats(): Promise<Stats> {
+    return this.#call("stats");
+  }
+
+  /**
+   * Lets go of the storage, after the calls that are under way. Later calls reject with `closed`; closing twice is no
+   * error. Data in memory is gone.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const engine = this.#open();
+    this.#engine = undefined;
+    try {
+      await run(() => engine.close() as Promise<void>);
+    } finally {
+      this.#events.close();
+    }
+    engine.free();
+  }
+
+  #open(): Engine {
+    if (this.#engine === undefined) throw new ThreadkeepError("closed", "this keep is closed: open it again");
+    return this.#engine;
+  }
+
+  /** One request. It is written down at once, so that what the caller does to its objects later changes nothing. */
+  async #call<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
+    const engine = this.#open();
+    const json = check.toJson(params);
+    const answer = await run(() => engine.call(method, json) as Promise<string>);
+    return (JSON.parse(answer) as { data: T }).data;
+  }
+}
+
+function hasIndexedDb(): boolean {
+  return (globalThis as { indexedDB?: unknown }).indexedDB !== undefined;
+}

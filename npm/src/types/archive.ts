@@ -1,0 +1,100 @@
+// Archives: what can be imported, and what an import reports.
+
+/** A format that can be imported. Without one it is found from the content. */
+export type ImportFormat = "chatgpt" | "claude-ai" | "claude-code" | "openai-messages" | "threadkeep";
+
+/** A `Blob` or `File`, or anything of the same shape. */
+export interface BlobLike {
+  /** Its length in bytes. */
+  readonly size: number;
+  /** The bytes `start..end`, as another one of these. */
+  slice(start?: number, end?: number): BlobLike;
+  /** Its bytes. */
+  arrayBuffer(): Promise<ArrayBuffer>;
+  /** A `File`'s name. */
+  readonly name?: string;
+}
+
+/** Bytes in any of the usual forms. A string is written as UTF-8. */
+export type ImportBytes = string | Uint8Array | ArrayBuffer | BlobLike;
+
+/** Bytes with a file name. */
+export interface NamedData {
+  /** A file name or a path in a folder, for the report and for formats of several files. */
+  name: string;
+  /** What is in it. */
+  data: ImportBytes;
+}
+
+/**
+ * What {@link Threadkeep.import} takes: one file, a list of files (an unpacked export's folder), or a stream of bytes.
+ * Files (`Blob`, `File`) are read piece by piece and never as a whole; a stream is gathered into a `Blob` first, since
+ * zip files are read from their end.
+ */
+export type ImportData =
+  | ImportBytes
+  | NamedData
+  | Iterable<BlobLike | NamedData>
+  | AsyncIterable<Uint8Array | string>;
+
+/** How far an import is. */
+export interface ImportProgress {
+  /** The file that is being read. */
+  file: string;
+  /** Bytes read so far, over all files. */
+  bytes: number;
+  /** Bytes in all; 0 where that is not known. */
+  totalBytes: number;
+  /** Conversations found so far. */
+  conversations: number;
+  /** Messages stored so far. */
+  messages: number;
+}
+
+/** How to import. */
+export interface ImportOptions {
+  /** The format; without it, it is found from the content. */
+  format?: ImportFormat;
+  /** Called while the import runs. What it throws is reported as an uncaught error and does not stop the import. */
+  onProgress?: (progress: ImportProgress) => void;
+}
+
+/** One thing that an import left out, or took with something missing. */
+export interface Skipped {
+  /** Where: file, conversation, line or node. */
+  place: string;
+  /** Why, and what to do about it. */
+  reason: string;
+  /** A stable word for the reason, such as `not-a-conversation`. */
+  code: string;
+  /** Whether the thing came in all the same, with something missing. */
+  salvaged: boolean;
+}
+
+/** What an import did. */
+export interface ImportReport {
+  /** The formats that were found. */
+  formats: string[];
+  /** Conversations that are new here. */
+  added: number;
+  /** Conversations that were here and gained something. */
+  updated: number;
+  /** Conversations that were here already, with nothing new. */
+  unchanged: number;
+  /** Messages that were stored. */
+  messages: number;
+  /** The transcripts that were added or updated, in the order of the archive; the first 1,000. */
+  transcripts: string[];
+  /** What was left out or came in damaged; the first 1,000. */
+  skipped: Skipped[];
+  /** How many were left out or came in damaged in all. */
+  skippedCount: number;
+}
+
+/** What to export, and how. */
+export interface ExportOptions {
+  /** The format; so far there is one, which restores exactly. */
+  format?: "threadkeep";
+  /** One transcript; all of them, with heads, without it. */
+  transcript?: string;
+}

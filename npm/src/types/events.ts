@@ -1,0 +1,18 @@
+// What the outside hears of changes.
+
+/** Fields of every event. */
+interface Heard {
+  /** Whether another tab, worker or instance made the change. */
+  remote: boolean;
+}
+
+/** What changed. Sent after the change is durable. */
+export type ChangeEvent =
+  /** A transcript was made or gained something, or its title or chosen leaf changed. `nodes` are new or grew. */
+  | (Heard & { type: "changed"; transcript: string; nodes: string[] })
+  /** Nodes of a transcript were deleted, or (with an empty list) all of it. */
+  | (Heard & { type: "deleted"; transcript: string; nodes: string[] })
+  /** A head was made, moved or removed (`node` is `null` then). */
+  | (Heard & { type: "head"; context: string; node: string | null })
+  /** Everything was deleted. */
+  | (Heard & { type: "cleared" });

@@ -1,0 +1,87 @@
+// What a store of your own has to offer.
+
+/**
+ * A range of keys to read, `start` in and `end` out. Keys are ASCII text compared byte by byte, as `<` compares strings,
+ * SQLite its text and Postgres under `COLLATE "C"`. They are up to 2,000 characters long, values 8 MB and more.
+ */
+export interface ScanRequest {
+  /** The first key that may be returned. */
+  start: string;
+  /** The first key that may no longer be returned. */
+  end: string;
+  /** How many records at most; all without it. */
+  limit?: number;
+  /** From the greatest key down instead of from the least up. */
+  reverse: boolean;
+}
+
+/** A value, or a promise of one. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/** A key and its value. */
+export type StoreRecord = [key: string, value: Uint8Array];
+
+/** Changes that happen together or not at all: conditions first, then deletes and ranges, then puts. */
+export interface StoreCommit {
+  /** Keys that must not exist, or nothing happens and the commit rejects with {@link StoreConflict}. */
+  absent: string[];
+  /** Keys that must exist, or nothing happens and the commit rejects with {@link StoreConflict}. */
+  present: string[];
+  /** Keys to remove; one that is not there is no error. Deletes come before puts. */
+  deletes: string[];
+  /** Ranges to remove, the first key in, the second out. */
+  deleteRanges: [start: string, end: string][];
+  /** Records to write, over what may be there. */
+  puts: StoreRecord[];
+  /** `strict`: it counts as done when it is on the disk. `relaxed`: when the platform has taken it. */
+  durability: "strict" | "relaxed";
+}
+
+/** What `commit` rejects with when a condition does not hold: an object or `Error` with these two fields. */
+export interface StoreConflict {
+  code: "conflict";
+  /** The key whose condition failed. */
+  key: string;
+}
+
+/**
+ * A place that keeps bytes under ordered keys: a file, a table, a server of yours. Keys and values mean nothing to it.
+ *
+ * Calls may overlap. Each `commit` must be atomic and isolated from the others, with its conditions checked in the same
+ * transaction, first. Methods are called on the object. What they throw or reject with, other than a
+ * {@link StoreConflict}, reaches the caller as a `ThreadkeepError`: of the same code where its `code` is one of `quota`,
+ * `unavailable`, `blocked`, `storage-gone`, `transient` and `closed`, else with the code `storage`. An answer that
+ * cannot be (a key out of range, a value that is no `Uint8Array`) is `bad-adapter`.
+ *
+ * @example
+ * ```ts
+ * const records = new Map<string, Uint8Array>();
+ * const adapter: StoreAdapter = {
+ *   async get(key) { return records.get(key); },
+ *   async scan({ start, end, limit, reverse }) {
+ *     const keys = [...records.keys()].filter((key) => key >= start && key < end).sort();
+ *     if (reverse) keys.reverse();
+ *     return keys.slice(0, limit).map((key) => [key, records.get(key)!]);
+ *   },
+ *   async commit({ absent, present, deletes, deleteRanges, puts }) {
+ *     const broken = absent.find((key) => records.has(key)) ?? present.find((key) => !records.has(key));
+ *     if (broken !== undefined) throw { code: "conflict", key: broken };
+ *     for (const key of deletes) records.delete(key);
+ *     for (const [start, end] of deleteRanges)
+ *       for (const key of [...records.keys()]) if (key >= start && key < end) records.delete(key);
+ *     for (const [key, value] of puts) records.set(key, value);
+ *   },
+ *   async close() {},
+ * };
+ * ```
+ */
+export interface StoreAdapter {
+  /** The value under `key`; `undefined` or `null` where there is none. An empty value is a value. */
+  get(key: string): MaybePromise<Uint8Array | null | undefined>;
+  /** The records of a range, in key order (or reversed), at most `limit` of them, as one consistent reading. */
+  scan(range: ScanRequest): MaybePromise<StoreRecord[]>;
+  /** Carries out all of it or nothing, in one transaction that checks the conditions first. */
+  commit(commit: StoreCommit): MaybePromise<void>;
+  /** Lets go of the place. Called once; no other method is called afterwards. */
+  close(): MaybePromise<void>;
+}

@@ -1,0 +1,147 @@
+// Stores of one's own: whole keeps over a Map and over a log file, two instances over one store, stores that misbehave.
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { logAdapter, mapAdapter } from "./support/adapters.mjs";
+import { Threadkeep, assistant, many, memory, rejects, texts, user } from "./support/expect.mjs";
+
+/** The same story on any store; what it leaves is exported. */
+async function story(keep) {
+  await keep.append("main", [{ role: "system", content: "s" }, ...many(150)]);
+  await keep.fork("main", "side", 10);
+  await keep.append("side", [user("elsewhere")]);
+  const question = await keep.receive({ messageId: "q", content: "why?", systemPrompt: "brief" });
+  await keep.extend(question.id, [assistant("because")]);
+  await keep.alias("sent", "q");
+  await keep.receive({ messageId: "r", replyTo: "sent", content: "really?" });
+  return {
+    main: await keep.getAll("main"),
+    side: await keep.getAll("side"),
+    chain: texts((await keep.chain("r")).flatMap((node) => node.messages)),
+    lint: (await keep.lint()).length,
+  };
+}
+
+test("a Map keeps everything, and a second instance finds it", async () => {
+  const adapter = mapAdapter();
+  const keep = await Threadkeep.open({ storage: adapter });
+  assert.equal(keep.storage, "adapter");
+  assert.equal(keep.beginning, "unknown");
+  const told = await story(keep);
+  const inMemory = await memory();
+  assert.deepEqual(told, await story(inMemory));
+  const exported = await keep.export().text();
+  await keep.close();
+  assert.equal(adapter.closed, 1);
+  const again = await Threadkeep.open({ storage: adapter });
+  assert.equal(await again.export().text(), exported);
+  assert.deepEqual(await again.getAll("main"), told.main);
+  assert.equal((await again.node("sent")).id, "q");
+  await again.close();
+});
+
+test("a log file keeps everything over a restart, even with its last line cut off", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "threadkeep-"));
+  const path = join(folder, "keep.log");
+  try {
+    let keep = await Threadkeep.open({ storage: await logAdapter(path) });
+    const told = await story(keep);
+    const exported = await keep.export().text();
+    await keep.close();
+    keep = await Threadkeep.open({ storage: await logAdapter(path) });
+    assert.equal(await keep.export().text(), exported);
+    await keep.append("main", [user("after the restart")]);
+    await keep.close();
+    const log = await readFile(path);
+    await writeFile(path, log.subarray(0, log.length - 20));
+    keep = await Threadkeep.open({ storage: await logAdapter(path) });
+    assert.deepEqual(await keep.getAll("main"), told.main);
+    await keep.append("main", [user("again")]);
+    assert.equal(await keep.getCount("main"), told.main.length + 1);
+    await keep.close();
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test("two instances over one store append at once and lose nothing", async () => {
+  let turn = 0;
+  const pause = () => new Promise((resolve) => (turn++ % 3 === 0 ? setImmediate(resolve) : resolve()));
+  const adapter = mapAdapter({ pause });
+  const [a, b] = await Promise.all([1, 2].map(() => Threadkeep.open({ storage: adapter })));
+  await a.append("main", [user("start")]);
+  await Promise.all(
+    Array.from({ length: 50 }, (_, index) => [
+      a.append("main", [user(`a${index}`)]),
+      b.append("main", [user(`b${index}`)]),
+    ]).flat(),
+  );
+  const all = texts(await a.getAll("main"));
+  assert.deepEqual(texts(await b.getAll("main")), all);
+  assert.equal(all.length, 101);
+  for (const who of ["a", "b"])
+    assert.deepEqual(all.filter((text) => text.startsWith(who)), Array.from({ length: 50 }, (_, i) => `${who}${i}`));
+  const nodes = await a.chain((await a.head("main")).id);
+  assert.equal(new Set(nodes.map((node) => node.seq)).size, nodes.length);
+  assert.equal(nodes.flatMap((node) => node.messages).length, 101);
+  await Promise.all([a.close(), b.close()]);
+});
+
+test("a store that fails is heard, with its words, and nothing is half done", async () => {
+  const adapter = mapAdapter();
+  const commit = adapter.commit;
+  const keep = await Threadkeep.open({ storage: adapter });
+  await keep.append("main", [user("one")]);
+  const size = adapter.records.size;
+  for (const [thrown, code, words] of [
+    [new Error("disk on fire"), "storage", /disk on fire/],
+    [{ code: "quota", message: "full" }, "quota", /full/],
+    [{ code: "transient", message: "later" }, "transient", /later/],
+    ["just words", "storage", /just words/],
+    [undefined, "storage", /./],
+  ]) {
+    adapter.commit = () => Promise.reject(thrown);
+    const broken = await Threadkeep.open({ storage: { ...adapter } });
+    await rejects(broken.append("main", [user("lost")]), code, words);
+  }
+  adapter.commit = commit;
+  assert.equal(adapter.records.size, size);
+  assert.deepEqual(texts(await keep.getAll("main")), ["one"]);
+  await keep.append("main", [user("two")]);
+  assert.deepEqual(texts(await keep.getAll("main")), ["one", "two"]);
+  await keep.close();
+});
+
+test("a store that breaks its contract is told so", async () => {
+  const good = mapAdapter();
+  for (const [name, broken] of [
+    ["get", { ...good, get: async () => "text" }],
+    ["scan", { ...good, scan: async () => ({}) }],
+    ["scan", { ...good, scan: async ({ end }) => [[end, new Uint8Array()]] }],
+    ["scan", { ...good, scan: async ({ start }) => [[start, [1, 2, 3]]] }],
+    ["commit", { ...good, commit: () => Promise.reject({ code: "conflict" }) }],
+  ]) {
+    const keep = await Threadkeep.open({ storage: broken });
+    const work = name === "scan" ? keep.transcripts() : keep.append("main", [user("a")]);
+    await rejects(work, "bad-adapter", new RegExp(name));
+  }
+});
+
+test("stored bytes that are damaged are an error that names the record", async () => {
+  const adapter = mapAdapter();
+  let keep = await Threadkeep.open({ storage: adapter });
+  await keep.append("main", many(3));
+  await keep.close();
+  for (const key of adapter.records.keys()) {
+    const damaged = mapAdapter({ records: new Map(adapter.records).set(key, new Uint8Array([0xff, 0, 0x7b])) });
+    keep = await Threadkeep.open({ storage: damaged });
+    const outcome = await keep.getAll("main").then(
+      (messages) => messages.length,
+      (error) => error.code,
+    );
+    // Either the record is not needed for this, or the damage is said; never other messages.
+    assert.ok([3, "corrupt", "damaged"].includes(outcome), `${key}: ${outcome}`);
+  }
+});

@@ -1,0 +1,140 @@
+// Reply chains: routing, aliases, branches, depth, growth.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { assistant, init, memory, readDepth, rejects, texts, user, writeDepth } from "./support/expect.mjs";
+
+const chainTexts = async (keep, id) => texts((await keep.chain(id)).flatMap((node) => node.messages));
+
+test("a message without a known parent begins a transcript, with the system prompt at its root", async () => {
+  const keep = await memory();
+  const first = await keep.receive({ messageId: "m1", from: "ann", number: 3, content: "hi", systemPrompt: "be brief" });
+  assert.deepEqual(await chainTexts(keep, first.id), ["be brief", "hi"]);
+  assert.equal(first.origin.from, "ann");
+  assert.equal(first.origin.number, 3);
+  assert.equal(first.sealed, false);
+  assert.equal(first.depth, 1);
+  assert.equal(first.turn, "turn_0001");
+  assert.ok(Math.abs(first.createdAt - Date.now()) < 3_600_000);
+  const stray = await keep.receive({ replyTo: "unknown", content: "lost" });
+  assert.notEqual(stray.transcript, first.transcript);
+  assert.match(stray.id, /^[0-9a-f]{64}$/);
+  assert.equal((await keep.roots()).length, 2);
+  assert.equal((await keep.transcripts()).length, 2);
+  await keep.close();
+});
+
+test("a reply finds its chain by id and by alias", async () => {
+  const keep = await memory();
+  const question = await keep.receive({ messageId: "m1", content: "1+1?", systemPrompt: "count" });
+  await keep.extend(question.id, [assistant("2")]);
+  await keep.seal(question.id);
+  await keep.alias("sent-1", question.id);
+  await keep.alias("sent-1", question.id);
+  const byAlias = await keep.receive({ messageId: "m2", replyTo: "sent-1", content: "sure?" });
+  const byId = await keep.receive({ messageId: "m3", replyTo: "m1", content: "and 2+2?" });
+  assert.equal(byAlias.parent, question.id);
+  assert.equal(byId.parent, question.id);
+  assert.deepEqual((await keep.children("sent-1")).map((node) => node.id), [byAlias.id, byId.id]);
+  assert.deepEqual(await chainTexts(keep, "m2"), ["count", "1+1?", "2", "sure?"]);
+  assert.deepEqual(await chainTexts(keep, "m3"), ["count", "1+1?", "2", "and 2+2?"]);
+  assert.equal((await keep.node("sent-1")).id, question.id);
+  assert.equal(await keep.node("nobody"), null);
+  assert.equal(await keep.depth("m2"), 3);
+  await rejects(keep.alias("m2", question.id), "id-taken");
+  await rejects(keep.alias("sent-1", "m2"), "id-taken");
+  await rejects(keep.alias("sent-2", "nobody"), "missing-node");
+  await keep.close();
+});
+
+test("a message that was seen before is not stored again", async () => {
+  const keep = await memory();
+  const first = await keep.receive({ messageId: "m1", content: "hi" });
+  const again = await keep.receive({ messageId: "m1", content: "hi" });
+  assert.equal(again.id, first.id);
+  assert.equal((await keep.stats()).transcripts, 1);
+  await keep.close();
+});
+
+test("a node grows until it is sealed or answered", async () => {
+  const keep = await memory();
+  const turn = await keep.receive({ content: "look it up" });
+  const call = { id: "c1", type: "function", function: { name: "find", arguments: "{}" } };
+  await keep.extend(turn.id, [{ role: "assistant", content: null, tool_calls: [call] }]);
+  assert.deepEqual(await keep.lint(turn.id), [], "an open turn may still be answered");
+  const grown = await keep.extend(turn.id, [{ role: "tool", tool_call_id: "c1", content: "here" }, assistant("found")]);
+  assert.equal(grown.messages.at(-1).content, "found");
+  assert.equal(grown.depth, 3);
+  assert.deepEqual(await keep.lint(), []);
+  const sealed = await keep.seal(turn.id);
+  assert.equal(sealed.sealed, true);
+  assert.equal((await keep.seal(turn.id)).sealed, true);
+  const error = await rejects(keep.extend(turn.id, [assistant("more")]), "sealed");
+  assert.equal(error.details.node, turn.id);
+  await rejects(keep.extend("nobody", [assistant("more")]), "missing-node");
+  await keep.append("broken", [{ role: "assistant", content: null, tool_calls: [call] }, user("never mind")]);
+  const findings = await keep.lint();
+  assert.deepEqual(findings.map((finding) => finding.rule), ["unanswered-call"]);
+  assert.deepEqual(await keep.lint((await keep.head("broken")).id), findings);
+  await keep.close();
+});
+
+test("branches: outline, tree, choice, deletion", async () => {
+  const keep = await memory();
+  const root = await keep.receive({ messageId: "a", content: "start", systemPrompt: "s" });
+  for (const id of ["b", "c", "d"]) await keep.receive({ messageId: id, replyTo: "a", content: id });
+  await keep.receive({ messageId: "e", replyTo: "c", content: "e" });
+  const outline = await keep.outline(root.transcript, "c");
+  assert.equal(outline.leaf, "e");
+  assert.equal(outline.damage, null);
+  assert.equal(outline.transcript.branches, 3);
+  const fork = outline.rows.find((row) => row.id === "c").fork;
+  assert.deepEqual([fork.index, fork.count, fork.previous, fork.next], [2, 3, "b", "d"]);
+  assert.equal((await keep.tree(root.transcript)).length, outline.transcript.nodes);
+  await keep.choose("b");
+  assert.equal((await keep.outline(root.transcript)).leaf, "b");
+  await keep.rename(root.transcript, "A title");
+  assert.equal((await keep.transcripts())[0].title, "A title");
+  assert.equal(await keep.deleteBranch("c"), 2);
+  assert.equal(await keep.node("e"), null);
+  await rejects(keep.chain("e"), "missing-node");
+  assert.equal((await keep.children("a")).length, 2);
+  await keep.deleteTranscript(root.transcript);
+  assert.deepEqual(await keep.transcripts(), []);
+  await rejects(keep.outline(root.transcript), "missing-transcript");
+  await rejects(keep.deleteTranscript(root.transcript), "missing-transcript");
+  await keep.receive({ content: "x" });
+  await keep.deleteAll();
+  assert.equal((await keep.stats()).nodes, 0);
+  await keep.close();
+});
+
+test("heads point where they are set", async () => {
+  const keep = await memory();
+  await keep.append("main", [user("one"), user("two")]);
+  const chain = await keep.chain((await keep.head("main")).id);
+  const one = chain.find((node) => node.messages[0]?.content === "one");
+  await keep.setHead("mark", one.id);
+  assert.equal((await keep.head("mark")).id, one.id);
+  await keep.append("mark", [user("other")]);
+  assert.deepEqual(texts(await keep.getAll("mark")), ["one", "other"]);
+  assert.deepEqual(texts(await keep.getAll("main")), ["one", "two"]);
+  await rejects(keep.setHead("mark", "nobody"), "missing-node");
+  await keep.close();
+});
+
+test("the depth prefix is written and read", async () => {
+  await init();
+  const strings = ["hello", "tail"];
+  assert.deepEqual(writeDepth(strings, 4), ["[depth:4] hello", "tail"]);
+  assert.deepEqual(strings, ["hello", "tail"]);
+  assert.deepEqual(writeDepth([], 4), ["[depth:4]"]);
+  assert.deepEqual(readDepth("[depth:4] hello"), { depth: 4, text: "hello" });
+  assert.deepEqual(readDepth("[depth:0]"), { depth: 0, text: "" });
+  assert.deepEqual(readDepth("say [depth:4] hello"), { depth: null, text: "say [depth:4] hello" });
+  assert.deepEqual(readDepth("[depth:4294967296] ü"), { depth: null, text: "[depth:4294967296] ü" });
+  assert.deepEqual(readDepth("[depth:7] 漢字 \ud83d\ude00"), { depth: 7, text: "漢字 \ud83d\ude00" });
+  assert.throws(() => writeDepth("hello", 4), { code: "bad-request" });
+  assert.throws(() => writeDepth(["a"], -1), { code: "bad-request" });
+  assert.throws(() => writeDepth(["a", 2], 1), { code: "bad-request", message: /strings\[1\]/ });
+  assert.throws(() => readDepth(undefined), { code: "bad-request", message: /^text/ });
+});

@@ -1,0 +1,78 @@
+// What is broken, foreign or means harm ends in a clear message, and what was stored before stays as it was.
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { oneFile, small } from "./support/chatgpt.mjs";
+import { CASES } from "./support/hostile.mjs";
+import { scratch } from "./support/package.mjs";
+import { openSite } from "./support/site.mjs";
+
+const SOUND = { name: "conversations.json", data: oneFile(small()) };
+let site, files;
+
+before(async () => {
+  files = scratch("hostile");
+  site = await openSite();
+});
+after(async () => {
+  await site?.close();
+  files?.remove();
+});
+
+for (const { name, file, data, codes, least, most } of CASES)
+  test(`${name}: a clear message, an intact store`, () =>
+    site.visit(async (tab) => {
+      await tab.pick(SOUND);
+      const kept = await tab.exportAll();
+      const path = join(files.folder, file);
+      writeFileSync(path, data);
+      const report = await tab.pick(path, { timeout: 120_000 });
+      assert.equal(report.failed, undefined);
+      assert.ok(report.added >= least && report.added <= most, report.text);
+      assert.equal(report.updated, 0, "nothing that was there changed");
+      if (codes !== null) {
+        const remark = report.remarks.find(({ code }) => codes.includes(code));
+        assert.ok(remark, `a remark of ${codes.join(" or ")}, not ${JSON.stringify(report.remarks)}`);
+        assert.ok(remark.place.startsWith(file), `the place names the file: ${remark.place}`);
+        assert.ok(remark.reason.length > 15, `the reason is in words: ${remark.reason}`);
+      }
+      await intact(tab, kept, report.added);
+      await tab.closeReport();
+      if (report.added === 1) {
+        // What came in can be read.
+        for (const row of await tab.get("thread-row").all())
+          if (!(await row.getAttribute("data-transcript")).includes("c0ffee00")) await row.click();
+        await tab.get("thread").locator("[data-testid=title]").waitFor();
+      }
+      await tab.page.reload();
+      await tab.ready();
+      await intact(tab, kept, report.added);
+    }));
+
+test("a picture and a web page dropped among sound files leave those alone, and the page stays", () =>
+  site.visit(async (tab) => {
+    const paths = ["holiday.png", "page.html"].map((name) => {
+      const path = join(files.folder, name);
+      writeFileSync(path, CASES.find(({ file }) => file === name).data);
+      return path;
+    });
+    const sound = join(files.folder, "sound.json");
+    writeFileSync(sound, SOUND.data);
+    const address = tab.page.url();
+    const report = await tab.drop([paths[0], sound, paths[1]]);
+    assert.equal(report.added, 4, report.text);
+    assert.equal(report.skipped, 2, report.text);
+    assert.equal(tab.page.url(), address, "the browser did not open the dropped file");
+    assert.equal(await tab.page.evaluate(() => window.hacked), undefined);
+    assert.equal((await tab.list()).length, 4);
+  }));
+
+/** What was stored before is there, to the byte, beside what came in. */
+async function intact(tab, kept, added) {
+  const now = await tab.exportAll();
+  const [header, body] = [kept.data.subarray(0, kept.data.indexOf("\n") + 1), kept.data.subarray(kept.data.indexOf("\n") + 1)];
+  assert.ok(now.data.subarray(0, header.length).equals(header));
+  assert.ok(now.data.includes(body), "what was stored before is as it was");
+  assert.match(await tab.get("tally").innerText(), new RegExp(`^${4 + added} threads`));
+}

@@ -1,0 +1,214 @@
+// The built page in a browser, with what tests of it share: bringing files in, reading the list and a thread, and a guard
+// that notes whatever a careful page must not do.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { launch } from "./browser.mjs";
+import { scratch } from "./package.mjs";
+import { serve } from "./serve.mjs";
+
+const here = fileURLToPath(new URL("..", import.meta.url));
+
+/** The page's address: THREADKEEP_URL, else a server of our own over THREADKEEP_SITE or `target/site`. */
+async function address() {
+  if (process.env.THREADKEEP_URL) return { address: process.env.THREADKEEP_URL, close: async () => {} };
+  const folder = process.env.THREADKEEP_SITE ?? resolve(here, "../../target/site");
+  if (!existsSync(folder)) throw new Error(`there is no page in ${folder}: run \`cargo xtask build\`, or set THREADKEEP_SITE`);
+  return serve({ "/": folder });
+}
+
+/** A browser and the page's address, for all tests of a file. */
+export async function openSite(options) {
+  const server = await address();
+  const browser = await launch(options);
+  return {
+    browser,
+    address: server.address,
+    close: async () => {
+      await browser.close();
+      await server.close();
+    },
+    /** The page in a context of its own, so with an empty store. `run` gets it; afterwards the guard looks back. */
+    async visit(run, options = {}) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, locale: "en-US", ...options });
+      const guard = new Guard(context, server.address);
+      await guard.watch();
+      try {
+        const site = new Site(await context.newPage(), server.address, guard);
+        await site.open();
+        await run(site, context);
+        guard.check();
+      } finally {
+        await context.close();
+      }
+    },
+  };
+}
+
+/** Notes errors on the console, violations of the content policy, and requests that leave the page's origin. */
+export class Guard {
+  errors = [];
+  violations = [];
+  abroad = [];
+
+  constructor(context, address) {
+    this.context = context;
+    this.origin = new URL(address).origin;
+  }
+
+  async watch() {
+    await this.context.exposeBinding("noteViolation", (_, text) => this.violations.push(text));
+    await this.context.addInitScript(() => {
+      document.addEventListener("securitypolicyviolation", (event) =>
+        window.noteViolation(`${event.violatedDirective}: ${event.blockedURI} at ${event.sourceFile}:${event.lineNumber}`),
+      );
+    });
+    this.context.on("console", (message) => {
+      if (message.type() === "error") this.errors.push(`${message.text()} (${message.location().url})`);
+    });
+    this.context.on("weberror", (error) => this.errors.push(String(error.error())));
+    this.context.on("request", (request) => {
+      const url = new URL(request.url());
+      const local = url.origin === this.origin || ["data:", "blob:", "about:"].includes(url.protocol);
+      if (!local) this.abroad.push(request.url());
+    });
+  }
+
+  check() {
+    assert.deepEqual(this.errors, [], "the console has no errors");
+    assert.deepEqual(this.violations, [], "nothing goes against the content policy");
+    assert.deepEqual(this.abroad, [], "no request leaves the page's origin");
+  }
+}
+
+/** One tab of the page. */
+export class Site {
+  constructor(page, address, guard) {
+    this.page = page;
+    this.address = address;
+    this.guard = guard;
+    page.setDefaultTimeout(30_000);
+  }
+
+  get(id) {
+    return this.page.getByTestId(id);
+  }
+
+  async open(path = "") {
+    await this.page.goto(this.address + path);
+    await this.ready();
+  }
+
+  /** The store is open and the list was read. */
+  async ready() {
+    await this.page.waitForFunction(() => {
+      const tally = document.querySelector("[data-testid=tally]");
+      return tally !== null && tally.textContent.trim() !== "";
+    });
+  }
+
+  /** Picks files in the file picker and waits for the report. Files are paths, or `{ name, data }`. */
+  async pick(files, options) {
+    await this.closeReport();
+    const list = [files].flat().map((file) =>
+      typeof file === "string" ? file : { name: file.name, mimeType: file.type ?? "application/json", buffer: Buffer.from(file.data) },
+    );
+    await this.get("drop-input").first().setInputFiles(list);
+    return this.report(options);
+  }
+
+  /** Drops files and folders (paths) on the page, as a hand would, and waits for the report. */
+  async drop(paths, options) {
+    await this.closeReport();
+    const devtools = await this.page.context().newCDPSession(this.page);
+    const data = { items: [], files: [paths].flat(), dragOperationsMask: 1 };
+    for (const type of ["dragEnter", "dragOver", "drop"])
+      await devtools.send("Input.dispatchDragEvent", { type, x: 600, y: 400, data });
+    await devtools.detach();
+    return this.report(options);
+  }
+
+  async closeReport() {
+    const close = this.get("close-report");
+    if (await close.count()) await close.click();
+  }
+
+  /** Waits for the report of an import; gives its figures and its remarks. */
+  async report({ timeout = 60_000 } = {}) {
+    const card = this.page.locator("[data-testid=report], [data-testid=import-failed]");
+    await card.waitFor({ timeout });
+    if ((await card.getAttribute("data-testid")) === "import-failed") return { failed: await card.innerText() };
+    const figure = async (name) => Number((await this.get(`report-${name}`).innerText()).replace(/\D/g, ""));
+    const remarks = await card.locator("[data-testid=report-remarks] li").evaluateAll((items) =>
+      items.map((item) => ({
+        code: item.dataset.code,
+        place: item.querySelector(".place").textContent,
+        reason: item.querySelector("p:last-child").textContent,
+      })),
+    );
+    return {
+      added: await figure("added"),
+      updated: await figure("updated"),
+      unchanged: await figure("unchanged"),
+      skipped: await figure("skipped"),
+      remarks,
+      text: await card.innerText(),
+    };
+  }
+
+  /** The titles in the list, in its order, with what stands below each. */
+  async list() {
+    const rows = await this.get("thread-row").all();
+    return Promise.all(
+      rows.map(async (row) => ({
+        title: await row.locator(".thread-title").innerText(),
+        facts: await row.locator(".thread-facts").innerText(),
+      })),
+    );
+  }
+
+  row(title) {
+    return this.page.locator("[data-testid=thread-row]").filter({ hasText: title });
+  }
+
+  async openThread(title) {
+    await this.row(title).click();
+    await this.get("message").first().waitFor();
+  }
+
+  /** The text of the messages on the screen, in order, without their heads. */
+  async texts() {
+    const bodies = await this.page.locator("[data-testid=message] .body").allInnerTexts();
+    return bodies.map((text) => text.trim());
+  }
+
+  message(text) {
+    return this.page.locator("[data-testid=message]").filter({ hasText: text });
+  }
+
+  /** Clicks something that saves a file; gives its bytes and its name. */
+  async save(click) {
+    const folder = scratch("download");
+    try {
+      const [download] = await Promise.all([this.page.waitForEvent("download"), click()]);
+      const path = `${folder.folder}/file`;
+      await download.saveAs(path);
+      return { name: download.suggestedFilename(), data: readFileSync(path) };
+    } finally {
+      folder.remove();
+    }
+  }
+
+  exportAll() {
+    return this.save(() => this.get("export").click());
+  }
+
+  /** Deletes everything through the dialogs, and waits for the empty state. */
+  async deleteAll() {
+    await this.get("storage").click();
+    await this.get("delete-all").click();
+    await this.get("confirm").click();
+    await this.get("empty").waitFor();
+  }
+}

@@ -1,0 +1,20 @@
+// Starts the page. A file of its own, because the content policy allows no inline script.
+import init from "./app.js";
+
+init({ module_or_path: new URL("./app_bg.wasm", import.meta.url) }).catch((error) => {
+  const splash = document.getElementById("splash");
+  if (!splash) return;
+  const note = document.createElement("p");
+  note.className = "splash-note";
+  note.textContent =
+    "Threadkeep could not start: " + (error && error.message ? error.message : error) +
+    ". It needs a browser of the last two years with WebAssembly. Reload to try again.";
+  splash.replaceChildren(note);
+});
+
+// The chosen colours, before the first paint of the page.
+try {
+  document.documentElement.dataset.theme = localStorage.getItem("threadkeep.theme") || "auto";
+} catch {
+  // Storage is switched off: the system's colours do.
+}

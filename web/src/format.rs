@@ -1,0 +1,194 @@
+//! Figures and times as people read them. Numbers in, short English text out; the clock comes in from outside.
+
+/// A count with thin groups: `12,345`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 message`, `2 messages`: a count with its noun, which takes an `s` unless it ends in `branch`.
+pub fn plural(number: u64, noun: &str) -> String {
+    let ending = match (number, noun.ends_with("ch")) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{} {noun}{ending}", count(number))
+}
+
+/// A size in bytes: `0 B`, `999 B`, `1.2 kB`, `45 MB`.
+pub fn bytes(number: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let (mut size, mut unit) = (number as f64, 0);
+    while size >= 999.5 && unit + 1 < UNITS.len() {
+        size /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 || size >= 9.95 { format!("{size:.0} {}", UNITS[unit]) } else { format!("{size:.1} {}", UNITS[unit]) }
+}
+
+/// How long ago `then` was, seen from `now` (both in milliseconds since 1970): `just now`, `5 min ago`, `yesterday`,
+/// `3 months ago`. A time to come is `just now`.
+pub fn ago(then: i64, now: i64) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    let seconds = now.saturating_sub(then) / 1000;
+    let several = |number: i64, noun: &str| format!("{number} {noun}{} ago", if number == 1 { "" } else { "s" });
+    match seconds {
+        ..MINUTE => "just now".to_owned(),
+        MINUTE..HOUR => format!("{} min ago", seconds / MINUTE),
+        HOUR..DAY => format!("{} h ago", seconds / HOUR),
+        _ if seconds < 2 * DAY => "yesterday".to_owned(),
+        _ if seconds < 14 * DAY => several(seconds / DAY, "day"),
+        _ if seconds < 60 * DAY => several(seconds / (7 * DAY), "week"),
+        _ if seconds < 730 * DAY => several(seconds / (30 * DAY), "month"),
+        _ => several(seconds / (365 * DAY), "year"),
+    }
+}
+
+/// A time of day on a date, the month counted from 0: `12 Mar 2024, 14:05`.
+pub fn moment(year: u32, month: u32, day: u32, hour: u32, minute: u32) -> String {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let month = MONTHS.get(month as usize).copied().unwrap_or_default();
+    format!("{day} {month} {year}, {hour:02}:{minute:02}")
+}
+
+/// A title as the name of a file: letters, digits and dashes, at most 60 of them; `thread` where nothing is left.
+pub fn file_name(title: &str) -> String {
+    let mut name = String::new();
+    for letter in title.chars().take(60) {
+        if letter.is_alphanumeric() {
+            name.extend(letter.to_lowercase());
+        } else if !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+    }
+    let name = name.trim_end_matches('-');
+    if name.is_empty() { "thread".to_owned() } else { name.to_owned() }
+}
+
+/// A turn's name as people read it: `turn 12` for `turn_0012`; other names stay.
+pub fn turn(name: &str) -> String {
+    match name.strip_prefix("turn_").and_then(|digits| digits.parse::<u32>().ok()) {
+        Some(number) => format!("turn {number}"),
+        None => name.to_owned(),
+    }
+}
+
+/// The share of `part` in `whole`, 0 to 100; 0 where the whole is not known.
+pub fn percent(part: u64, whole: u64) -> u32 {
+    if whole == 0 { 0 } else { (part.min(whole) as f64 / whole as f64 * 100.0).round() as u32 }
+}
+
+/// What an archive's source is called on the page.
+pub fn source(source: &str) -> &str {
+    match source {
+        "" => "Threadkeep",
+        "chatgpt" => "ChatGPT",
+        "claude" | "claude-ai" | "claude.ai" | "claude_ai" => "Claude",
+        "claude-code" | "claude_code" => "Claude Code",
+        "openai" | "openai-messages" | "openai_messages" | "messages" => "OpenAI messages",
+        "threadkeep" => "Threadkeep",
+        other => other,
+    }
+}
+
+/// The first `limit` characters of `text` on one line, with `…` where something was cut.
+pub fn line(text: &str, limit: usize) -> String {
+    let mut out = String::new();
+    let mut taken = 0;
+    for word in text.split_whitespace() {
+        if taken > 0 {
+            out.push(' ');
+            taken += 1;
+        }
+        for letter in word.chars() {
+            if taken >= limit {
+                out.truncate(out.trim_end().len());
+                out.push('…');
+                return out;
+            }
+            out.push(letter);
+            taken += 1;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_nouns() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1000), "1,000");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(plural(1, "message"), "1 message");
+        assert_eq!(plural(2000, "message"), "2,000 messages");
+        assert_eq!(plural(3, "branch"), "3 branches");
+    }
+
+    #[test]
+    fn sizes() {
+        for (number, text) in [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (9_949, "9.9 kB"), (9_950, "10 kB")] {
+            assert_eq!(bytes(number), text);
+        }
+        assert_eq!(bytes(999_499), "999 kB");
+        assert_eq!(bytes(999_500), "1.0 MB");
+        assert_eq!(bytes(u64::MAX), "18446744 TB");
+    }
+
+    #[test]
+    fn times() {
+        let at = |seconds: i64| ago(0, seconds * 1000);
+        assert_eq!(at(-5), "just now");
+        assert_eq!(at(59), "just now");
+        assert_eq!(at(60), "1 min ago");
+        assert_eq!(at(3600), "1 h ago");
+        assert_eq!(at(86_400), "yesterday");
+        assert_eq!(at(3 * 86_400), "3 days ago");
+        assert_eq!(at(15 * 86_400), "2 weeks ago");
+        assert_eq!(at(70 * 86_400), "2 months ago");
+        assert_eq!(at(800 * 86_400), "2 years ago");
+        assert_eq!(ago(i64::MIN, i64::MAX), ago(0, i64::MAX));
+    }
+
+    #[test]
+    fn lines() {
+        assert_eq!(line("  a\n b  ", 10), "a b");
+        assert_eq!(line("abcdef", 3), "abc…");
+        assert_eq!(line("ab cd", 3), "ab…");
+        assert_eq!(line("日本語", 2), "日本…");
+        assert_eq!(line("", 3), "");
+    }
+
+    #[test]
+    fn moments_and_turns() {
+        assert_eq!(moment(2024, 2, 5, 7, 3), "5 Mar 2024, 07:03");
+        assert_eq!(turn("turn_0012"), "turn 12");
+        assert_eq!(turn("first"), "first");
+    }
+
+    #[test]
+    fn names_of_files() {
+        assert_eq!(file_name("Über: a/b \u{202e}..\\x"), "über-a-b-x");
+        assert_eq!(file_name("../.."), "thread");
+    }
+
+    #[test]
+    fn shares() {
+        assert_eq!(percent(1, 0), 0);
+        assert_eq!(percent(1, 3), 33);
+        assert_eq!(percent(9, 3), 100);
+    }
+}

@@ -1,0 +1,131 @@
+//! The threads list without its looks: which transcripts a filter leaves, and in which order. Transcripts in, positions
+//! in that list out.
+
+use threadkeep::protocol::TranscriptInfo;
+
+use crate::format;
+
+/// The order of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// The one that changed last comes first.
+    #[default]
+    Newest,
+    /// By title, without regard to case.
+    Title,
+    /// Most messages first.
+    Messages,
+    /// Most branches first.
+    Branches,
+}
+
+impl Sort {
+    /// All orders, as a menu lists them.
+    pub const ALL: [Self; 4] = [Self::Newest, Self::Title, Self::Messages, Self::Branches];
+
+    /// Its name in a menu.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Newest => "Newest",
+            Self::Title => "Title",
+            Self::Messages => "Most messages",
+            Self::Branches => "Most branches",
+        }
+    }
+
+    /// Its name in storage and markup.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Newest => "newest",
+            Self::Title => "title",
+            Self::Messages => "messages",
+            Self::Branches => "branches",
+        }
+    }
+
+    /// The order of that name; the newest first for any other text.
+    pub fn of(key: &str) -> Self {
+        Self::ALL.into_iter().find(|sort| sort.key() == key).unwrap_or_default()
+    }
+}
+
+/// What a list shows for a transcript without a title.
+pub const UNTITLED: &str = "Untitled";
+
+/// The title to show.
+pub fn title(info: &TranscriptInfo) -> &str {
+    let title = info.info.title.trim();
+    if title.is_empty() { UNTITLED } else { title }
+}
+
+/// The positions of the transcripts whose title or source has every word of `query` in it (in any case), in order.
+/// Equal ones keep their order.
+pub fn arrange(all: &[TranscriptInfo], query: &str, sort: Sort) -> Vec<usize> {
+    let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
+    let matches = |info: &TranscriptInfo| {
+        if words.is_empty() {
+            return true;
+        }
+        let text = format!("{} {}", title(info), format::source(&info.info.source)).to_lowercase();
+        words.iter().all(|word| text.contains(word.as_str()))
+    };
+    let mut kept: Vec<usize> = (0..all.len()).filter(|at| matches(&all[*at])).collect();
+    match sort {
+        Sort::Newest => kept.sort_by_key(|at| std::cmp::Reverse(all[*at].info.updated_at)),
+        Sort::Title => kept.sort_by_cached_key(|at| title(&all[*at]).to_lowercase()),
+        Sort::Messages => kept.sort_by_key(|at| std::cmp::Reverse(all[*at].info.messages)),
+        Sort::Branches => kept.sort_by_key(|at| std::cmp::Reverse((all[*at].info.branches, all[*at].info.messages))),
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use threadkeep_core::{Info, TranscriptId};
+
+    fn some() -> Vec<TranscriptInfo> {
+        let one = |title: &str, source: &str, updated_at, messages, branches| TranscriptInfo {
+            id: TranscriptId::new("x").unwrap(),
+            info: Info {
+                title: title.into(),
+                source: source.into(),
+                updated_at,
+                messages,
+                branches,
+                ..Info::default()
+            },
+        };
+        vec![
+            one("Ölmalerei", "chatgpt", Some(10), 5, 1),
+            one("baking bread", "claude", Some(30), 50, 2),
+            one("", "chatgpt", None, 7, 2),
+            one("Apples", "", Some(20), 5, 9),
+        ]
+    }
+
+    #[test]
+    fn orders() {
+        assert_eq!(arrange(&some(), "", Sort::Newest), [1, 3, 0, 2]);
+        assert_eq!(arrange(&some(), "", Sort::Title), [3, 1, 2, 0]);
+        assert_eq!(arrange(&some(), "", Sort::Messages), [1, 2, 0, 3]);
+        assert_eq!(arrange(&some(), "", Sort::Branches), [3, 1, 2, 0]);
+    }
+
+    #[test]
+    fn filters_by_every_word_in_title_or_source() {
+        assert_eq!(arrange(&some(), "ÖL", Sort::Newest), [0]);
+        assert_eq!(arrange(&some(), "chatgpt", Sort::Newest), [0, 2]);
+        assert_eq!(arrange(&some(), "bread claude", Sort::Newest), [1]);
+        assert_eq!(arrange(&some(), "bread chatgpt", Sort::Newest), [] as [usize; 0]);
+        assert_eq!(arrange(&some(), "untitled", Sort::Newest), [2]);
+    }
+
+    #[test]
+    fn names_of_orders_come_back() {
+        for sort in Sort::ALL {
+            assert_eq!(Sort::of(sort.key()), sort);
+        }
+        assert_eq!(Sort::of("?"), Sort::Newest);
+    }
+}

@@ -1,0 +1,255 @@
+//! One message of the thread view as elements: who, how deep, when, what. A node with its row in, an `article` out.
+//! What its buttons do is [`super::canvas`]'s business; here they only carry their names.
+
+use std::collections::HashSet;
+
+use threadkeep::protocol::{Fork, NodeInfo, Row};
+use threadkeep_core::MessageId;
+use web_sys::Element;
+
+use super::dom::{Build as _, button, el, exact, machine, now, sign};
+use super::prose;
+use crate::format;
+use crate::items::CLAMP;
+use crate::pieces::{self, Card, CardKind, Piece};
+
+/// A place in a node: the message and the piece of it, both counted from 0.
+pub type Place = (MessageId, usize, usize);
+
+/// What the reader has opened, so that it is still open when a message is built again.
+#[derive(Debug, Default)]
+pub struct Opened {
+    /// Cards.
+    pub cards: HashSet<Place>,
+    /// Long texts that are shown whole.
+    pub whole: HashSet<Place>,
+}
+
+/// Everything that an article is made of.
+#[derive(Debug)]
+pub struct Parts<'a> {
+    /// The position of the row in the outline.
+    pub at: usize,
+    /// The row.
+    pub row: &'a Row,
+    /// How many forks lead to it.
+    pub level: u32,
+    /// The fork to show, with the row that it belongs to.
+    pub fork: Option<(usize, &'a Fork)>,
+    /// The node.
+    pub node: &'a NodeInfo,
+    /// What is open.
+    pub opened: &'a Opened,
+}
+
+/// Builds the article.
+pub fn article(parts: &Parts<'_>) -> Element {
+    let Parts { at, row, node, .. } = *parts;
+    let role = if row.role.is_empty() { "none" } else { row.role.as_str() };
+    let mut class = format!("message role-{} level-{}", known(role), parts.level.min(6));
+    if parts.fork.is_some() {
+        class.push_str(" at-fork");
+    }
+    if row.hidden {
+        class.push_str(" hidden-node");
+    }
+    let heading = format!("m{at}");
+    let made = el("article")
+        .class(&class)
+        .attr("data-testid", "message")
+        .attr("data-node", row.id.as_str())
+        .attr("data-role", &row.role)
+        .attr("data-row", &at.to_string())
+        .attr("aria-labelledby", &heading)
+        .attr("tabindex", "-1");
+    if let Some((of, fork)) = parts.fork {
+        let _ = made.append_child(&arrows(of, fork));
+    }
+    let _ = made.append_child(&header(parts, &heading));
+    let body = el("div").class("body");
+    for (message, said) in node.messages.iter().enumerate() {
+        let speaker = said.role.as_str();
+        if message > 0 && speaker != node.messages[message - 1].role.as_str() && !is_card_role(speaker) {
+            let _ = body.append_child(
+                &el("p").class(&format!("who also role-{}", known(speaker))).text(pieces::role_label(speaker)),
+            );
+        }
+        for (piece, found) in pieces::pieces(said, &node.messages[..message]).iter().enumerate() {
+            let place = (row.id.clone(), message, piece);
+            let _ =
+                body.append_child(&piece_element(found, &place, said.role.counts() && speaker == "user", parts.opened));
+        }
+    }
+    if body.child_element_count() == 0 {
+        let words = if node.messages.is_empty() { "This node holds no message." } else { "This message is empty." };
+        let _ = body.append_child(&el("p").class("nothing").text(words));
+    }
+    made.child(body)
+}
+
+fn is_card_role(role: &str) -> bool {
+    matches!(role, "tool" | "function" | "system" | "developer")
+}
+
+fn known(role: &str) -> &str {
+    match role {
+        "user" | "assistant" | "system" | "developer" | "tool" => role,
+        "function" => "tool",
+        _ => "other",
+    }
+}
+
+fn arrows(of: usize, fork: &Fork) -> Element {
+    let arrow = |action: &str, words: &str, shape: &str, leads: bool| {
+        let label = format!("{words} branch");
+        let made = button(action, &label, "arrow").child(sign(shape)).attr("data-of", &of.to_string());
+        let made = made.attr("data-testid", &format!("fork-{action}"));
+        if leads { made } else { made.attr("disabled", "") }
+    };
+    let words = format!("Branch {} of {}", fork.index, fork.count);
+    let label = el("span")
+        .class("fork-label")
+        .attr("data-testid", "fork-label")
+        .attr("title", &words)
+        .text(&format!("{}/{}", fork.index, fork.count));
+    el("div")
+        .class("fork")
+        .attr("role", "group")
+        .attr("aria-label", &words)
+        .attr("data-testid", "fork")
+        .child(arrow("previous", "Previous", "left", fork.previous.is_some()))
+        .child(label)
+        .child(arrow("next", "Next", "right", fork.next.is_some()))
+}
+
+fn header(parts: &Parts<'_>, id: &str) -> Element {
+    let Parts { row, node, .. } = *parts;
+    let name = match (&node.origin.from, row.role.as_str()) {
+        (Some(from), "user") if !from.is_empty() => from.as_str(),
+        (_, role) => pieces::role_label(role),
+    };
+    let header = el("header").class("message-head").child(el("h3").class("who").attr("id", id).text(name));
+    let mut facts: Vec<Element> = Vec::new();
+    if let Some(model) = node.origin.model.as_deref().filter(|model| !model.is_empty()) {
+        facts.push(el("span").class("fact model").attr("title", "Model").text(model));
+    }
+    if let Some(agent) = node.origin.agent.as_deref().filter(|agent| !agent.is_empty()) {
+        facts.push(el("span").class("fact model").attr("title", "Agent").text(agent));
+    }
+    if row.hidden {
+        facts.push(el("span").class("fact").text("hidden"));
+    }
+    if !node.sealed {
+        facts.push(el("span").class("fact open-turn").attr("title", "This turn can still grow").text("open"));
+    }
+    for fact in facts {
+        let _ = header.append_child(&fact);
+    }
+    if row.depth > 0 && !is_card_role(&row.role) {
+        let words = format!("{} up to here", format::plural(row.depth.into(), "user and assistant message"));
+        let badge = el("span").class("depth").attr("data-testid", "depth").attr("title", &words);
+        let _ = header.append_child(&badge.text(&format!("depth {}", row.depth)));
+    }
+    if let Some(turn) = node.turn.as_deref().filter(|_| row.role == "user") {
+        let _ = header.append_child(&el("span").class("fact turn").text(&format::turn(turn)));
+    }
+    if let Some(time) = node.created_at {
+        let when = el("time").class("fact").attr("datetime", &machine(time)).attr("title", &exact(time));
+        let _ = header.append_child(&when.text(&format::ago(time, now())));
+    }
+    let acts = el("span")
+        .class("acts")
+        .child(button("copy", "Copy this message", "icon").child(sign("copy")))
+        .child(button("delete", "Delete from here on…", "icon").child(sign("trash")));
+    header.child(acts)
+}
+
+fn piece_element(piece: &Piece, place: &Place, breaks: bool, opened: &Opened) -> Element {
+    match piece {
+        Piece::Markdown(text) | Piece::Plain(text) => {
+            let plain = matches!(piece, Piece::Plain(_));
+            let shown = if opened.whole.contains(place) { None } else { pieces::clamp(text, CLAMP) };
+            let made = el("div").class(if plain { "prose plain" } else { "prose" }).attr("dir", "auto");
+            if plain {
+                made.set_text_content(Some(shown.unwrap_or(text)));
+            } else {
+                prose::fill(&made, shown.unwrap_or(text), breaks);
+            }
+            if shown.is_none() {
+                return made;
+            }
+            let words = format!("Show all {} characters", format::count(text.chars().count() as u64));
+            let more = placed(el("button").attr("type", "button").attr("data-do", "whole").class("more"), place);
+            el("div").child(made).child(more.text(&words))
+        }
+        Piece::Card(card) => card_element(card, place, opened.cards.contains(place)),
+        Piece::Error { code, reason } => {
+            let head = el("p").class("error-head").child(sign("warning"));
+            let head = head.child(el("strong").text("The model failed here")).child(el("code").text(code));
+            el("div")
+                .class("error-card")
+                .attr("role", "note")
+                .child(head)
+                .child(el("p").attr("dir", "auto").text(reason))
+        }
+        Piece::Attachment { label, detail, url, picture } => match url {
+            Some(url) if *picture => {
+                el("p").child(el("img").attr("src", url).attr("alt", label).attr("loading", "lazy").class("picture"))
+            }
+            Some(url) => {
+                let link = el("a").attr("href", url).attr("target", "_blank").attr("rel", "noopener noreferrer");
+                let link = link.text(if detail.is_empty() { url } else { detail });
+                attachment(label).child(link)
+            }
+            None => attachment(label).child(el("span").text(detail)),
+        },
+    }
+}
+
+fn attachment(label: &str) -> Element {
+    el("p").class("attachment").child(sign("clip")).child(el("strong").text(label))
+}
+
+fn placed(element: Element, place: &Place) -> Element {
+    element.attr("data-message", &place.1.to_string()).attr("data-piece", &place.2.to_string())
+}
+
+fn card_element(card: &Card, place: &Place, open: bool) -> Element {
+    let shape = match card.kind {
+        CardKind::Call => "tool",
+        CardKind::Result => "result",
+        CardKind::Failure => "warning",
+        CardKind::Reasoning => "thought",
+        CardKind::Instructions | CardKind::Summary => "rules",
+        CardKind::File => "clip",
+    };
+    let line = el("summary").child(sign(shape)).child(el("span").class("card-kind").text(card.kind.label()));
+    let line = if card.name.is_empty() { line } else { line.child(el("code").class("card-name").text(&card.name)) };
+    let line = line.child(el("span").class("card-peek").attr("dir", "auto").text(&card.peek));
+    let size = format::bytes(card.text.len() as u64);
+    let line = line.child(el("span").class("card-size").text(&size)).child(sign("down"));
+    let made = placed(el("details").class(&format!("card card-{}", card.kind.key())).attr("data-card", ""), place);
+    let made = made.child(line);
+    if open {
+        fill_card(&made, card);
+        return made.attr("open", "");
+    }
+    made
+}
+
+/// Puts into a card what is in it, once.
+pub fn fill_card(details: &Element, card: &Card) {
+    if details.child_element_count() > 1 {
+        return;
+    }
+    let inner = if card.text.trim().is_empty() {
+        el("p").class("nothing card-body").text("There is nothing in it.")
+    } else if card.markdown {
+        let inner = el("div").class("prose card-body").attr("dir", "auto");
+        prose::fill(&inner, &card.text, false);
+        inner
+    } else {
+        el("div").class("card-body").child(prose::code(card.language, &card.text))
+    };
+    let _ = details.append_child(&inner);
+}

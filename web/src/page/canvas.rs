@@ -1,0 +1,756 @@
+//! The part of a thread that is on the screen: builds the blocks near the viewport, measures them, drops those that are
+//! far, and keeps what the reader looks at in its place while guesses are corrected around it.
+//!
+//! Goes in: an outline, the scroll position, clicks and keys. Comes out: elements in the scroller, requests for the rows
+//! that are missing, and [`Action`]s for what is not this module's business.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+use std::rc::Rc;
+
+use leptos::task::spawn_local;
+use threadkeep::protocol::{ErrorReply, NodeInfo, Outline, Request, Response};
+use threadkeep_core::MessageId;
+use wasm_bindgen::prelude::*;
+use web_sys::{Element, HtmlElement, ResizeObserver};
+
+use super::article::{self, Opened, Parts};
+use super::dom::{self, Build as _, closest, el, sign, style};
+use super::engine::Engine;
+use crate::items::{self, Block, Item};
+use crate::pieces::{self, Piece};
+use crate::window::Heights;
+use crate::{format, items::rows_of};
+
+/// What the canvas asks of the page around it.
+#[derive(Debug, Clone)]
+pub enum Action {
+    /// Open the branch that ends at `leaf`, and keep the row `row` where it is.
+    Branch {
+        /// The branch's end.
+        leaf: MessageId,
+        /// The row of the fork.
+        row: usize,
+    },
+    /// Ask whether to delete a node and all that follows.
+    Delete(MessageId),
+    /// Something was copied, or could not be.
+    Copied(bool),
+    /// Rows could not be read.
+    Failed(ErrorReply),
+}
+
+/// What stays in its place while heights change.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Anchor {
+    /// A row, and how far below the scroller's edge its top lies.
+    Row(usize, f64),
+    /// The end of the branch.
+    End,
+}
+
+/// Where to begin to read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Start {
+    /// At the first message.
+    Top,
+    /// At this message.
+    At(MessageId),
+    /// Where the row is now: the fork at which another branch was chosen.
+    Fork(usize),
+    /// Where the reader is: the same branch, read again.
+    Same,
+}
+
+struct Built {
+    element: Element,
+    complete: bool,
+}
+
+struct State {
+    outline: Outline,
+    items: Vec<Item>,
+    blocks: Vec<Block>,
+    heights: Heights,
+    nodes: HashMap<MessageId, Rc<NodeInfo>>,
+    built: BTreeMap<usize, Built>,
+    unfolded: HashSet<usize>,
+    opened: Opened,
+    anchor: Anchor,
+    /// The scroll position that was set last, so that its own event is not taken for the reader's.
+    set: f64,
+    focus: Option<usize>,
+    asking: bool,
+    /// Counts the branches shown, so that late answers for another one are dropped.
+    version: u64,
+}
+
+/// The canvas. A handle: clones are the same.
+#[derive(Clone)]
+pub struct Canvas {
+    scroller: HtmlElement,
+    canvas: Element,
+    window: Element,
+    engine: Engine,
+    state: Rc<RefCell<Option<State>>>,
+    /// Rows that arrived before their outline.
+    early: Rc<RefCell<HashMap<MessageId, Rc<NodeInfo>>>>,
+    act: Rc<dyn Fn(Action)>,
+    observer: Rc<RefCell<Option<ResizeObserver>>>,
+    version: Rc<Cell<u64>>,
+}
+
+/// How many nodes are kept at hand, shown or not.
+const KEPT: usize = 3000;
+
+impl Canvas {
+    /// A canvas in `scroller`.
+    pub fn new(scroller: HtmlElement, engine: Engine, act: impl Fn(Action) + 'static) -> Self {
+        let canvas = el("div").class("canvas");
+        let window = el("div").class("window");
+        let _ = canvas.append_child(&window);
+        scroller.replace_children_with_node_1(&canvas);
+        let made = Self {
+            scroller,
+            canvas,
+            window,
+            engine,
+            state: Rc::default(),
+            early: Rc::default(),
+            act: Rc::new(act),
+            observer: Rc::default(),
+            version: Rc::default(),
+        };
+        let weak = made.clone();
+        let resized = Closure::<dyn Fn()>::new(move || weak.resized());
+        if let Ok(observer) = ResizeObserver::new(resized.as_ref().unchecked_ref()) {
+            observer.observe(&made.scroller);
+            *made.observer.borrow_mut() = Some(observer);
+        }
+        // Lives as long as the page: there is one canvas.
+        resized.forget();
+        made
+    }
+
+    /// Shows nothing.
+    pub fn clear(&self) {
+        self.version.set(self.version.get() + 1);
+        self.early.borrow_mut().clear();
+        if let Some(state) = self.state.borrow_mut().take() {
+            self.drop_blocks(state.built.into_values());
+        }
+        style(&self.canvas, "height", "0px");
+    }
+
+    /// Takes rows that came before their outline.
+    pub fn early(&self, nodes: Vec<NodeInfo>) {
+        self.early.borrow_mut().extend(nodes.into_iter().map(|node| (node.id.clone(), Rc::new(node))));
+    }
+
+    /// Forgets nodes that changed.
+    pub fn forget<'a>(&self, nodes: impl IntoIterator<Item = &'a MessageId>) {
+        if let Some(state) = self.state.borrow_mut().as_mut() {
+            for node in nodes {
+                state.nodes.remove(node);
+            }
+        }
+    }
+
+    /// Shows a branch.
+    pub fn show(&self, outline: Outline, start: &Start) {
+        let version = self.version.get() + 1;
+        self.version.set(version);
+        let mut nodes = self.early.take();
+        let (mut unfolded, mut opened, mut anchor) = (HashSet::new(), Opened::default(), Anchor::Row(0, TOP));
+        if let Some(old) = self.state.borrow_mut().take() {
+            if old.outline.transcript.id == outline.transcript.id {
+                // Runs keep their place as long as the way to them is the same.
+                let same = |at: &usize| {
+                    old.outline.rows.get(*at).map(|row| &row.id) == outline.rows.get(*at).map(|row| &row.id)
+                };
+                unfolded = old.unfolded.into_iter().filter(same).collect();
+                opened = old.opened;
+                match start {
+                    Start::Fork(row) => anchor = Anchor::Row(*row, self.offset_of(*row).unwrap_or(TOP)),
+                    Start::Same => anchor = old.anchor,
+                    Start::Top | Start::At(_) => {}
+                }
+                nodes.extend(old.nodes);
+            }
+            self.drop_blocks(old.built.into_values());
+        }
+        if let Start::At(id) = start
+            && let Some(row) = outline.rows.iter().position(|row| row.id == *id)
+        {
+            anchor = Anchor::Row(row, TOP);
+        }
+        let focus = if let Start::Fork(row) = start { Some(*row) } else { None };
+        let (set, asking) = (-1.0, false);
+        let mut state = State {
+            outline,
+            items: Vec::new(),
+            blocks: Vec::new(),
+            heights: Heights::default(),
+            nodes,
+            built: BTreeMap::new(),
+            unfolded,
+            opened,
+            anchor,
+            set,
+            focus,
+            asking,
+            version,
+        };
+        if let Anchor::Row(row, _) = anchor {
+            if row > 0 && row >= state.outline.rows.len() {
+                state.anchor = Anchor::End;
+            }
+            unfold_for(&mut state, row);
+        }
+        // What is hidden cannot be measured; the page shows the scroller a moment later than it says so.
+        let _ = self.scroller.class_list().remove_1("gone");
+        self.lay_out(&mut state);
+        *self.state.borrow_mut() = Some(state);
+        self.update();
+    }
+
+    fn lay_out(&self, state: &mut State) {
+        let width = f64::from(self.scroller.client_width()).min(860.0) - 64.0;
+        let letters = width / 7.6;
+        state.items = items::items(&state.outline.rows, &state.unfolded);
+        state.blocks = items::blocks(&state.items, &state.outline.rows, letters);
+        state.heights = Heights::new(state.blocks.iter().map(|block| block.guess).collect());
+    }
+
+    fn drop_blocks(&self, built: impl Iterator<Item = Built>) {
+        for block in built {
+            if let Some(observer) = self.observer.borrow().as_ref() {
+                observer.unobserve(&block.element);
+            }
+            block.element.remove();
+        }
+    }
+
+    /// Builds what is near the viewport, drops the rest, corrects heights, and holds the anchor still.
+    fn update(&self) {
+        let mut held = self.state.borrow_mut();
+        let Some(state) = held.as_mut() else { return };
+        let viewport = f64::from(self.scroller.client_height()).max(200.0);
+        for _ in 0..6 {
+            // Where the anchor's block is far from what is built, go there first.
+            if state.set < 0.0 {
+                self.go(state, viewport);
+            }
+            let scroll = f64::from(self.scroller.scroll_top());
+            let range = state.heights.visible(scroll, viewport, viewport);
+            let changed = self.build(state, &range);
+            self.measure(state);
+            self.place(state, &range);
+            let moved = self.hold(state);
+            if !changed && !moved {
+                break;
+            }
+        }
+        if let Some(row) = state.focus
+            && let Some(element) = self.row_element(row)
+        {
+            state.focus = None;
+            focus(&element);
+        }
+        drop(held);
+        self.fetch();
+    }
+
+    /// Scrolls to about where the anchor must be.
+    fn go(&self, state: &mut State, viewport: f64) {
+        let target = match state.anchor {
+            Anchor::End => state.heights.total() - viewport,
+            Anchor::Row(0, offset) if offset >= TOP => 0.0,
+            Anchor::Row(row, offset) => {
+                let item = items::item_of(&state.items, row).unwrap_or(0);
+                let block = state.blocks.partition_point(|block| block.items.end <= item);
+                state.heights.top(block) - offset
+            }
+        };
+        style(&self.canvas, "height", &format!("{}px", state.heights.total()));
+        self.scroll(state, target);
+    }
+
+    fn scroll(&self, state: &mut State, target: f64) {
+        self.scroller.set_scroll_top(target.max(0.0).round() as i32);
+        state.set = f64::from(self.scroller.scroll_top());
+    }
+
+    /// Drops blocks outside `range` and builds those in it that are missing or incomplete. Says whether anything changed.
+    fn build(&self, state: &mut State, range: &Range<usize>) -> bool {
+        let far: Vec<usize> = state.built.keys().copied().filter(|at| !range.contains(at)).collect();
+        let mut changed = !far.is_empty();
+        let dropped: Vec<Built> = far.iter().filter_map(|at| state.built.remove(at)).collect();
+        self.drop_blocks(dropped.into_iter());
+        for at in range.clone() {
+            if state.built.get(&at).is_some_and(|built| built.complete) {
+                continue;
+            }
+            let ready = self.ready(state, at);
+            let here = state.built.get(&at);
+            if here.is_some() && !ready {
+                continue;
+            }
+            let element = match here {
+                Some(built) => built.element.clone(),
+                None => {
+                    let element = el("div").class("block");
+                    let next = state.built.range(at..).next().map(|(_, built)| built.element.clone());
+                    let next: Option<&web_sys::Node> = next.as_ref().map(AsRef::as_ref);
+                    let _ = self.window.insert_before(&element, next);
+                    if let Some(observer) = self.observer.borrow().as_ref() {
+                        observer.observe(&element);
+                    }
+                    element
+                }
+            };
+            self.fill(state, at, &element, ready);
+            state.built.insert(at, Built { element, complete: ready });
+            changed = true;
+        }
+        changed
+    }
+
+    fn ready(&self, state: &State, at: usize) -> bool {
+        let has = |item: &Item| match item {
+            Item::Row { row, .. } => state.nodes.contains_key(&state.outline.rows[*row].id),
+            Item::Hidden { .. } => true,
+        };
+        state.items[state.blocks[at].items.clone()].iter().all(has)
+    }
+
+    fn fill(&self, state: &State, at: usize, element: &Element, ready: bool) {
+        element.set_text_content(None);
+        if !ready {
+            element.set_class_name("block waiting");
+            style(element, "min-height", &format!("{}px", state.heights.height(at)));
+            return;
+        }
+        element.set_class_name("block");
+        style(element, "min-height", "0");
+        for item in &state.items[state.blocks[at].items.clone()] {
+            let made = match item {
+                Item::Hidden { rows, open, level } => hidden_line(rows, *open, *level),
+                Item::Row { row, level } => {
+                    let here = &state.outline.rows[*row];
+                    let Some(node) = state.nodes.get(&here.id) else { continue };
+                    let fork = items::fork(&state.outline.rows, *row, &state.unfolded);
+                    article::article(&Parts { at: *row, row: here, level: *level, fork, node, opened: &state.opened })
+                }
+            };
+            let _ = element.append_child(&made);
+        }
+    }
+
+    fn measure(&self, state: &mut State) -> bool {
+        let found = state.built.iter().map(|(at, built)| (*at, built.element.get_bounding_client_rect().height()));
+        // Nothing is that low: it is not on the screen at all, and says nothing.
+        let found: Vec<(usize, f64)> = found.filter(|(_, height)| *height >= 1.0).collect();
+        state.heights.measure(found)
+    }
+
+    fn place(&self, state: &State, range: &Range<usize>) {
+        style(&self.canvas, "height", &format!("{}px", state.heights.total()));
+        style(&self.window, "top", &format!("{}px", state.heights.top(range.start)));
+    }
+
+    /// Puts the anchor back where it was. Says whether the scroll position changed.
+    fn hold(&self, state: &mut State) -> bool {
+        let before = f64::from(self.scroller.scroll_top());
+        match state.anchor {
+            Anchor::End => self.scroll(state, f64::from(self.scroller.scroll_height())),
+            Anchor::Row(row, offset) => {
+                let Some(now) = self.offset_of(row) else {
+                    if state.set < 0.0 {
+                        state.set = before;
+                    }
+                    return false;
+                };
+                if (now - offset).abs() < 1.0 {
+                    return false;
+                }
+                self.scroll(state, before + now - offset);
+            }
+        }
+        (f64::from(self.scroller.scroll_top()) - before).abs() >= 1.0
+    }
+
+    fn row_element(&self, row: usize) -> Option<Element> {
+        self.window.query_selector(&format!("[data-row=\"{row}\"]")).ok()?
+    }
+
+    fn offset_of(&self, row: usize) -> Option<f64> {
+        let element = self.row_element(row)?;
+        Some(element.get_bounding_client_rect().top() - self.scroller.get_bounding_client_rect().top())
+    }
+
+    /// Asks for the rows that the built blocks lack, one request at a time.
+    fn fetch(&self) {
+        let (leaf, range, version) = {
+            let mut held = self.state.borrow_mut();
+            let Some(state) = held.as_mut() else { return };
+            if state.asking {
+                return;
+            }
+            let missing = |row: &usize| !state.nodes.contains_key(&state.outline.rows[*row].id);
+            let mut wanted = state
+                .built
+                .iter()
+                .filter(|(_, built)| !built.complete)
+                .filter_map(|(at, _)| rows_of(&state.items, &state.blocks[*at]))
+                .flatten()
+                .filter(missing);
+            let Some(first) = wanted.next() else { return };
+            let last = wanted.last().unwrap_or(first).min(first + 400);
+            state.asking = true;
+            (state.outline.leaf.clone(), first..last + 1, state.version)
+        };
+        let canvas = self.clone();
+        spawn_local(async move {
+            let request = Request::Rows { leaf, start: range.start as u32, end: range.end as u32 };
+            let answer = canvas.engine.ask(request).await;
+            let mut held = canvas.state.borrow_mut();
+            let Some(state) = held.as_mut().filter(|state| state.version == version) else { return };
+            state.asking = false;
+            let got = match answer {
+                Ok(Response::Nodes(nodes)) => {
+                    let before = state.nodes.len();
+                    state.nodes.extend(nodes.into_iter().map(|node| (node.id.clone(), Rc::new(node))));
+                    trim(state);
+                    state.nodes.len() != before || before >= KEPT
+                }
+                Ok(_) => false,
+                Err(error) => {
+                    drop(held);
+                    return (canvas.act)(Action::Failed(error));
+                }
+            };
+            drop(held);
+            // Nothing new means that the branch changed underneath; its event brings a new outline.
+            if got {
+                canvas.update();
+            }
+        });
+    }
+
+    /// The reader scrolled, or the page did.
+    pub fn scrolled(&self) {
+        {
+            let mut held = self.state.borrow_mut();
+            let Some(state) = held.as_mut() else { return };
+            let now = f64::from(self.scroller.scroll_top());
+            if (now - state.set).abs() >= 2.0 {
+                state.set = now;
+                if let Some((row, offset)) = self.first_visible() {
+                    state.anchor = Anchor::Row(row, offset);
+                } else {
+                    // Scrolled beyond what is built: the block at this place becomes the anchor.
+                    let block = state.heights.at(now);
+                    let item = state.blocks.get(block).map_or(0, |block| block.items.start);
+                    if let Some(Item::Row { row, .. }) =
+                        state.items[item..].iter().find(|item| matches!(item, Item::Row { .. }))
+                    {
+                        state.anchor = Anchor::Row(*row, state.heights.top(block) - now);
+                    }
+                }
+            }
+        }
+        self.update();
+    }
+
+    fn first_visible(&self) -> Option<(usize, f64)> {
+        let edge = self.scroller.get_bounding_client_rect();
+        let rows = self.window.query_selector_all("[data-row]").ok()?;
+        for at in 0..rows.length() {
+            let Some(element) = rows.get(at).and_then(|node| node.dyn_into::<Element>().ok()) else { continue };
+            let rect = element.get_bounding_client_rect();
+            if rect.bottom() > edge.top() + 1.0 {
+                let row = element.get_attribute("data-row")?.parse().ok()?;
+                return (rect.top() < edge.bottom()).then(|| (row, rect.top() - edge.top()));
+            }
+        }
+        None
+    }
+
+    fn resized(&self) {
+        // Not at once: what is built in here would be observed in here.
+        let canvas = self.clone();
+        leptos::prelude::request_animation_frame(move || {
+            if canvas.scroller.client_height() > 0 {
+                canvas.update();
+            }
+        });
+    }
+
+    /// Brings a row to the top, or to the end of the branch, and gives it the focus if asked.
+    fn jump(&self, anchor: Anchor, with_focus: Option<usize>) {
+        if let Some(state) = self.state.borrow_mut().as_mut() {
+            state.anchor = anchor;
+            state.set = -1.0;
+            state.focus = with_focus;
+            if let Anchor::Row(row, _) = anchor
+                && unfold_for(state, row)
+            {
+                self.relay(state);
+            }
+        }
+        self.update();
+    }
+
+    /// Lays out again after a run was opened or closed.
+    fn relay(&self, state: &mut State) {
+        let built = std::mem::take(&mut state.built);
+        self.drop_blocks(built.into_values());
+        self.lay_out(state);
+    }
+
+    /// Shows a message of this branch. `false` where it is not on it.
+    pub fn reveal(&self, id: &MessageId, with_focus: bool) -> bool {
+        let find = |state: &State| state.outline.rows.iter().position(|row| row.id == *id);
+        let Some(row) = self.state.borrow().as_ref().and_then(find) else { return false };
+        self.jump(Anchor::Row(row, TOP), with_focus.then_some(row));
+        true
+    }
+
+    /// A key was pressed in the thread. Says whether it meant something here.
+    pub fn key(&self, key: &str, alt: bool, focused: Option<Element>) -> bool {
+        let row = focused
+            .and_then(|element| element.closest("[data-row]").ok().flatten())
+            .and_then(|element| element.get_attribute("data-row")?.parse::<usize>().ok());
+        match (key, alt) {
+            ("Home", false) => self.jump(Anchor::Row(0, TOP), None),
+            ("End", false) => self.jump(Anchor::End, None),
+            ("j" | "k", false) => self.step(row, key == "j"),
+            ("[", false) | ("ArrowLeft", true) => return self.turn(row, false),
+            ("]", false) | ("ArrowRight", true) => return self.turn(row, true),
+            _ => return false,
+        }
+        true
+    }
+
+    fn step(&self, from: Option<usize>, forward: bool) {
+        let visible = self.first_visible().map(|(row, _)| row);
+        let next = {
+            let held = self.state.borrow();
+            let Some(state) = held.as_ref() else { return };
+            let rows =
+                state.items.iter().filter_map(|item| if let Item::Row { row, .. } = item { Some(*row) } else { None });
+            match (from, forward) {
+                (None, _) => visible,
+                (Some(from), true) => rows.into_iter().find(|row| *row > from),
+                (Some(from), false) => rows.into_iter().take_while(|row| *row < from).last(),
+            }
+        };
+        if let Some(row) = next {
+            self.jump(Anchor::Row(row, TOP), Some(row));
+        }
+    }
+
+    /// Turns to the branch beside the one at `row`, or at the nearest fork above it.
+    fn turn(&self, row: Option<usize>, forward: bool) -> bool {
+        let Some(row) = row.or_else(|| self.first_visible().map(|(row, _)| row)) else { return false };
+        let action = {
+            let held = self.state.borrow();
+            let Some(state) = held.as_ref() else { return false };
+            let rows = &state.outline.rows;
+            let fork = (0..=row.min(rows.len().saturating_sub(1))).rev().find(|at| rows[*at].fork.is_some());
+            let leaf = |at: usize| {
+                let fork = rows[at].fork.as_ref()?;
+                if forward { fork.next.clone() } else { fork.previous.clone() }
+            };
+            fork.and_then(|at| Some(Action::Branch { leaf: leaf(at)?, row: at }))
+        };
+        match action {
+            Some(action) => {
+                (self.act)(action);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// A click in the thread.
+    pub fn clicked(&self, target: Option<web_sys::EventTarget>) {
+        let Some(button) = closest(target, "[data-do]") else { return };
+        let action = button.get_attribute("data-do").unwrap_or_default();
+        let number = |name: &str| button.get_attribute(name).and_then(|text| text.parse::<usize>().ok());
+        let row = button.closest("[data-row]").ok().flatten();
+        let row = row.and_then(|element| element.get_attribute("data-row")?.parse::<usize>().ok());
+        match action.as_str() {
+            "code" => {
+                let code =
+                    button.closest(".code").ok().flatten().and_then(|code| code.query_selector("pre").ok().flatten());
+                self.copy(code.and_then(|code| code.text_content()).unwrap_or_default(), button);
+            }
+            "copy" => {
+                let node = row.and_then(|row| self.node(row));
+                self.copy(node.map(|node| pieces::copy_text(&node.messages)).unwrap_or_default(), button);
+            }
+            "delete" => {
+                if let Some(node) = row.and_then(|row| self.node(row)) {
+                    (self.act)(Action::Delete(node.id.clone()));
+                }
+            }
+            "previous" | "next" => {
+                if let Some(of) = number("data-of") {
+                    self.turn_at(of, action == "next");
+                }
+            }
+            "hidden" => {
+                if let (Some(start), Some(state)) = (number("data-start"), self.state.borrow_mut().as_mut()) {
+                    if !state.unfolded.remove(&start) {
+                        state.unfolded.insert(start);
+                    }
+                    self.relay(state);
+                }
+                self.update();
+                if let Some(start) = number("data-start")
+                    && let Ok(Some(again)) = self.window.query_selector(&format!("[data-start=\"{start}\"]"))
+                {
+                    focus(&again);
+                }
+            }
+            "whole" => {
+                if let (Some(row), Some(message), Some(piece)) = (row, number("data-message"), number("data-piece"))
+                    && let Some(state) = self.state.borrow_mut().as_mut()
+                {
+                    let id = state.outline.rows[row].id.clone();
+                    state.opened.whole.insert((id, message, piece));
+                    let item = items::item_of(&state.items, row).unwrap_or(0);
+                    let block = state.blocks.partition_point(|block| block.items.end <= item);
+                    if let Some(built) = state.built.get(&block) {
+                        self.fill(state, block, &built.element.clone(), true);
+                    }
+                }
+                self.update();
+            }
+            _ => {}
+        }
+    }
+
+    fn turn_at(&self, row: usize, forward: bool) {
+        let leaf = {
+            let held = self.state.borrow();
+            let fork = held.as_ref().and_then(|state| state.outline.rows.get(row)?.fork.as_ref());
+            fork.and_then(|fork| if forward { fork.next.clone() } else { fork.previous.clone() })
+        };
+        if let Some(leaf) = leaf {
+            (self.act)(Action::Branch { leaf, row });
+        }
+    }
+
+    fn node(&self, row: usize) -> Option<Rc<NodeInfo>> {
+        let held = self.state.borrow();
+        let state = held.as_ref()?;
+        state.nodes.get(&state.outline.rows.get(row)?.id).cloned()
+    }
+
+    fn copy(&self, text: String, button: Element) {
+        let act = Rc::clone(&self.act);
+        spawn_local(async move {
+            let done = dom::copy(&text).await;
+            if done {
+                let _ = button.class_list().add_1("done");
+                let back = Closure::once_into_js(move || {
+                    let _ = button.class_list().remove_1("done");
+                });
+                let window = leptos::prelude::window();
+                let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(back.unchecked_ref(), 1500);
+            }
+            act(Action::Copied(done));
+        });
+    }
+
+    /// A card was opened or closed.
+    pub fn toggled(&self, target: Option<web_sys::EventTarget>) {
+        let Some(details) = target.and_then(|target| target.dyn_into::<Element>().ok()) else { return };
+        if !details.has_attribute("data-card") {
+            return;
+        }
+        let number = |name: &str| details.get_attribute(name).and_then(|text| text.parse::<usize>().ok());
+        let article = details.closest("[data-row]").ok().flatten();
+        let row = article.and_then(|element| element.get_attribute("data-row")?.parse::<usize>().ok());
+        let (Some(row), Some(message), Some(piece)) = (row, number("data-message"), number("data-piece")) else {
+            return;
+        };
+        let Some(node) = self.node(row) else { return };
+        let open = details.has_attribute("open");
+        if let Some(state) = self.state.borrow_mut().as_mut() {
+            let place = (node.id.clone(), message, piece);
+            if open {
+                state.opened.cards.insert(place)
+            } else {
+                state.opened.cards.remove(&place)
+            };
+        }
+        if open
+            && let Some(said) = node.messages.get(message)
+            && let Some(Piece::Card(card)) = pieces::pieces(said, &node.messages[..message]).get(piece)
+        {
+            article::fill_card(&details, card);
+        }
+        self.update();
+    }
+}
+
+/// How far below the edge a message comes to lie that is jumped to.
+const TOP: f64 = 16.0;
+
+fn focus(element: &Element) {
+    if let Some(element) = element.dyn_ref::<HtmlElement>() {
+        let how = js_sys::Object::new();
+        let _ = js_sys::Reflect::set(&how, &"preventScroll".into(), &JsValue::TRUE);
+        // `focus` with options is not among the typed bindings of every version.
+        if let Ok(call) = js_sys::Reflect::get(element, &"focus".into())
+            && let Some(call) = call.dyn_ref::<js_sys::Function>()
+        {
+            let _ = call.call1(element, &how);
+        }
+    }
+}
+
+/// Opens the run that hides a row. Says whether there was one.
+fn unfold_for(state: &mut State, row: usize) -> bool {
+    let rows = &state.outline.rows;
+    // The first row of a thread is often hidden; opening at the top does not mean to unfold it.
+    if row == 0 || !rows.get(row).is_some_and(|row| row.hidden) {
+        return false;
+    }
+    let run = rows[..row].iter().rposition(|row| !row.hidden).map_or(0, |before| before + 1);
+    state.unfolded.insert(run)
+}
+
+/// Lets go of nodes far from what is built, when there are many.
+fn trim(state: &mut State) {
+    if state.nodes.len() <= KEPT {
+        return;
+    }
+    let near: HashSet<MessageId> = state
+        .built
+        .keys()
+        .filter_map(|at| rows_of(&state.items, &state.blocks[*at]))
+        .flat_map(|rows| rows.start.saturating_sub(300)..(rows.end + 300).min(state.outline.rows.len()))
+        .map(|row| state.outline.rows[row].id.clone())
+        .collect();
+    state.nodes.retain(|id, _| near.contains(id));
+}
+
+fn hidden_line(rows: &Range<usize>, open: bool, level: u32) -> Element {
+    let words = format!("{} hidden", format::plural(rows.len() as u64, "message"));
+    let line = el("button")
+        .attr("type", "button")
+        .class("hidden-line")
+        .attr("data-testid", "hidden")
+        .attr("data-do", "hidden")
+        .attr("data-start", &rows.start.to_string())
+        .attr("aria-expanded", if open { "true" } else { "false" });
+    el("div")
+        .class(&format!("hidden-run level-{}", level.min(6)))
+        .child(line.child(sign("eye")).child(el("span").text(&words)).child(sign("down")))
+}

@@ -1,0 +1,141 @@
+//! Elements by hand, for what is built often and thrown away soon: the messages of a thread. Everything here sets text as
+//! text and attributes by name; nothing parses markup.
+
+use leptos::prelude::{document, window};
+use wasm_bindgen::prelude::*;
+use web_sys::{Element, HtmlElement, Node};
+
+/// A new element.
+pub fn el(tag: &str) -> Element {
+    // The names are ours and valid.
+    document().create_element(tag).unwrap_or_else(|error| wasm_bindgen::throw_val(error))
+}
+
+/// Building an element in one expression.
+pub trait Build: Sized {
+    /// With these classes.
+    fn class(self, classes: &str) -> Self;
+    /// With an attribute.
+    fn attr(self, name: &str, value: &str) -> Self;
+    /// With nothing but this text in it.
+    fn text(self, text: &str) -> Self;
+    /// With one more child.
+    fn child(self, child: impl AsRef<Node>) -> Self;
+}
+
+impl Build for Element {
+    fn class(self, classes: &str) -> Self {
+        self.set_class_name(classes);
+        self
+    }
+
+    fn attr(self, name: &str, value: &str) -> Self {
+        // Fails only for names that are no names.
+        let _ = self.set_attribute(name, value);
+        self
+    }
+
+    fn text(self, text: &str) -> Self {
+        self.set_text_content(Some(text));
+        self
+    }
+
+    fn child(self, child: impl AsRef<Node>) -> Self {
+        // Fails only where an element would hold itself.
+        let _ = self.append_child(child.as_ref());
+        self
+    }
+}
+
+/// A text node.
+pub fn text(text: &str) -> Node {
+    document().create_text_node(text).into()
+}
+
+/// A button that [delegation](super::canvas) acts on.
+pub fn button(action: &str, label: &str, class: &str) -> Element {
+    el("button")
+        .attr("type", "button")
+        .attr("data-do", action)
+        .attr("title", label)
+        .attr("aria-label", label)
+        .class(class)
+}
+
+/// One of the page's signs, as an SVG element that is hidden from screen readers.
+pub fn sign(name: &str) -> Element {
+    const SVG: &str = "http://www.w3.org/2000/svg";
+    let make =
+        |tag: &str| document().create_element_ns(Some(SVG), tag).unwrap_or_else(|error| wasm_bindgen::throw_val(error));
+    let path = make("path").attr("d", super::signs::path(name));
+    let svg = make("svg").attr("viewBox", "0 0 16 16").attr("class", "sign").attr("aria-hidden", "true");
+    svg.child(path)
+}
+
+/// The nearest element around `target`, itself included, that fits `selector`.
+pub fn closest(target: Option<web_sys::EventTarget>, selector: &str) -> Option<Element> {
+    target?.dyn_into::<Element>().ok()?.closest(selector).ok()?
+}
+
+/// Sets one style property, which the content policy allows where a style attribute is not.
+pub fn style(element: &Element, property: &str, value: &str) {
+    if let Some(element) = element.dyn_ref::<HtmlElement>() {
+        let _ = element.style().set_property(property, value);
+    }
+}
+
+/// Puts a text on the clipboard; `false` where the browser does not allow it.
+pub async fn copy(text: &str) -> bool {
+    let clipboard = window().navigator().clipboard();
+    // Undefined where the page was not loaded over a safe connection.
+    if clipboard.is_undefined() {
+        return false;
+    }
+    wasm_bindgen_futures::JsFuture::from(clipboard.write_text(text)).await.is_ok()
+}
+
+/// Offers a file for saving.
+pub fn save(blob: &web_sys::Blob, name: &str) {
+    let Ok(url) = web_sys::Url::create_object_url_with_blob(blob) else { return };
+    let link = el("a").attr("href", &url).attr("download", name);
+    if let Some(link) = link.dyn_ref::<HtmlElement>() {
+        link.click();
+    }
+    // The browser needs the address until it has begun to save.
+    let free = Closure::once_into_js(move || {
+        let _ = web_sys::Url::revoke_object_url(&url);
+    });
+    let _ = window().set_timeout_with_callback_and_timeout_and_arguments_0(free.unchecked_ref(), 60_000);
+}
+
+/// What the browser keeps under `key` beside the database; `None` where there is nothing or it is not allowed.
+pub fn remembered(key: &str) -> Option<String> {
+    window().local_storage().ok()??.get_item(key).ok()?
+}
+
+/// Keeps a short text beside the database, where that is allowed.
+pub fn remember(key: &str, value: &str) {
+    if let Ok(Some(storage)) = window().local_storage() {
+        let _ = storage.set_item(key, value);
+    }
+}
+
+/// Now, in milliseconds since 1970.
+pub fn now() -> i64 {
+    js_sys::Date::now() as i64
+}
+
+/// A time in the reader's own time zone: `12 Mar 2024, 14:05`.
+pub fn exact(time: i64) -> String {
+    let date = js_sys::Date::new(&JsValue::from_f64(time as f64));
+    if date.get_time().is_nan() {
+        return String::new();
+    }
+    crate::format::moment(date.get_full_year(), date.get_month(), date.get_date(), date.get_hours(), date.get_minutes())
+}
+
+/// The same time for machines, as `datetime` attributes want it.
+pub fn machine(time: i64) -> String {
+    let date = js_sys::Date::new(&JsValue::from_f64(time as f64));
+    if date.get_time().is_nan() { String::new() } else { date.to_iso_string().into() }
+}

@@ -1,0 +1,254 @@
+//! The page's end of the wire: starts the worker, asks, waits, notices when it stops. Requests in, answers out; changes go
+//! to those who listen. What the answers mean is the others' business.
+
+use std::collections::HashMap;
+
+use futures_channel::oneshot;
+use js_sys::{Array, Object, Reflect};
+use leptos::prelude::*;
+use threadkeep::protocol::{ErrorReply, Event, ImportProgress, ImportReport, Request, Response};
+use threadkeep_core::TranscriptId;
+use wasm_bindgen::prelude::*;
+use web_sys::{Blob, ErrorEvent, File, MessageEvent, Worker, WorkerOptions, WorkerType};
+
+use crate::wire::{FromWorker, Ticket, ToWorker};
+use crate::words::CRASHED;
+
+/// How the engine is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum State {
+    /// Its thread is starting, or the store is being opened.
+    Starting,
+    /// It answers.
+    Open {
+        /// Whether it keeps things in memory only.
+        memory: bool,
+    },
+    /// The store could not be opened, or the thread stopped.
+    Failed(ErrorReply),
+}
+
+enum Waiting {
+    Answer(oneshot::Sender<Result<Response, ErrorReply>>),
+    Import(oneshot::Sender<Result<ImportReport, ErrorReply>>, Box<dyn Fn(ImportProgress)>),
+    Export(oneshot::Sender<Result<Blob, ErrorReply>>),
+}
+
+#[derive(Default)]
+struct Inner {
+    worker: Option<Worker>,
+    /// Which start of the worker this is; what an earlier one still says is not heard.
+    life: u32,
+    next: Ticket,
+    waiting: HashMap<Ticket, Waiting>,
+    listeners: Vec<std::rc::Rc<dyn Fn(&[Event])>>,
+}
+
+/// The engine, as the page sees it. A handle: copies are the same.
+#[derive(Clone, Copy)]
+pub struct Engine {
+    inner: StoredValue<Inner, LocalStorage>,
+    /// How it is.
+    pub state: RwSignal<State>,
+}
+
+impl Engine {
+    /// Starts the worker.
+    pub fn start() -> Self {
+        let engine = Self { inner: StoredValue::new_local(Inner::default()), state: RwSignal::new(State::Starting) };
+        engine.launch(false);
+        engine
+    }
+
+    /// Ends the worker, if there is one, and starts another.
+    pub fn restart(self, memory: bool) {
+        self.inner.update_value(|inner| {
+            if let Some(worker) = inner.worker.take() {
+                worker.terminate();
+            }
+        });
+        self.fail_waiting(&stopped("it was restarted"));
+        self.state.set(State::Starting);
+        self.launch(memory);
+    }
+
+    fn launch(self, memory: bool) {
+        let options = WorkerOptions::new();
+        options.set_type(WorkerType::Module);
+        let worker = match Worker::new_with_options("./worker-loader.js", &options) {
+            Ok(worker) => worker,
+            Err(_) => return self.state.set(State::Failed(stopped("this browser does not start module workers"))),
+        };
+        let mut life = 0;
+        self.inner.update_value(|inner| {
+            inner.life += 1;
+            life = inner.life;
+        });
+        let current = move || self.inner.with_value(|inner| inner.life == life);
+        let heard = Closure::<dyn Fn(MessageEvent)>::new(move |event: MessageEvent| {
+            if current() {
+                self.hear(&event.data(), memory);
+            }
+        });
+        worker.set_onmessage(Some(heard.as_ref().unchecked_ref()));
+        let failed = Closure::<dyn Fn(ErrorEvent)>::new(move |event: ErrorEvent| {
+            if current() {
+                event.prevent_default();
+                let error = stopped(&event.message());
+                self.fail_waiting(&error);
+                self.state.set(State::Failed(error));
+            }
+        });
+        worker.set_onerror(Some(failed.as_ref().unchecked_ref()));
+        // A worker is started once, or after a failure: what its listeners take is little.
+        heard.forget();
+        failed.forget();
+        self.inner.update_value(|inner| inner.worker = Some(worker));
+    }
+
+    fn fail_waiting(self, error: &ErrorReply) {
+        let mut waiting = HashMap::new();
+        self.inner.update_value(|inner| std::mem::swap(&mut waiting, &mut inner.waiting));
+        for one in waiting.into_values() {
+            // Whoever no longer waits is not missed, here and below.
+            match one {
+                Waiting::Answer(sender) => drop(sender.send(Err(error.clone()))),
+                Waiting::Import(sender, _) => drop(sender.send(Err(error.clone()))),
+                Waiting::Export(sender) => drop(sender.send(Err(error.clone()))),
+            }
+        }
+    }
+
+    fn hear(self, data: &JsValue, memory: bool) {
+        let parts: &Array = data.unchecked_ref();
+        let Some(text) = parts.get(0).as_string() else { return };
+        let message = match serde_json::from_str::<FromWorker>(&text) {
+            Ok(message) => message,
+            Err(error) => {
+                let words = format!(
+                    "an answer of the engine cannot be read ({error}): the page and its worker are of different versions"
+                );
+                return self.state.set(State::Failed(stopped(&words)));
+            }
+        };
+        let take = |ticket: Ticket| {
+            let mut taken = None;
+            self.inner.update_value(|inner| taken = inner.waiting.remove(&ticket));
+            taken
+        };
+        match message {
+            FromWorker::Listening => drop(self.say(&ToWorker::Open { memory }, None)),
+            FromWorker::Opened { memory } => self.state.set(State::Open { memory }),
+            FromWorker::Failed(error) => self.state.set(State::Failed(error)),
+            FromWorker::Answer { ticket, result } => {
+                if let Err(error) = &result
+                    && matches!(error.code.as_str(), "storage-gone" | "closed")
+                {
+                    self.state.set(State::Failed(error.clone()));
+                }
+                if let Some(Waiting::Answer(sender)) = take(ticket) {
+                    drop(sender.send(result));
+                }
+            }
+            FromWorker::Progress { ticket, progress } => self.inner.with_value(|inner| {
+                if let Some(Waiting::Import(_, tell)) = inner.waiting.get(&ticket) {
+                    tell(progress);
+                }
+            }),
+            FromWorker::Imported { ticket, result } => {
+                if let Some(Waiting::Import(sender, _)) = take(ticket) {
+                    drop(sender.send(result));
+                }
+            }
+            FromWorker::Exported { ticket, result } => {
+                if let Some(Waiting::Export(sender)) = take(ticket) {
+                    let blob = parts.get(1).dyn_into::<Blob>();
+                    drop(sender.send(result.and_then(|()| blob.map_err(|_| stopped("the file did not arrive")))));
+                }
+            }
+            FromWorker::Events(events) => {
+                let listeners = self.inner.with_value(|inner| inner.listeners.clone());
+                for listener in listeners {
+                    listener(&events);
+                }
+            }
+        }
+    }
+
+    fn say(self, message: &ToWorker, beside: Option<JsValue>) -> Result<(), ErrorReply> {
+        let text = serde_json::to_string(message).map_err(|error| stopped(&error.to_string()))?;
+        let parts = Array::of2(&text.into(), &beside.unwrap_or(JsValue::NULL));
+        self.inner.with_value(|inner| match &inner.worker {
+            Some(worker) => worker.post_message(&parts).map_err(|_| stopped("it takes no messages")),
+            None => Err(stopped("it is not there")),
+        })
+    }
+
+    fn wait(self, waiting: Waiting) -> Ticket {
+        let mut ticket = 0;
+        self.inner.update_value(|inner| {
+            inner.next = inner.next.wrapping_add(1);
+            ticket = inner.next;
+            inner.waiting.insert(ticket, waiting);
+        });
+        ticket
+    }
+
+    /// Asks the engine.
+    ///
+    /// # Errors
+    /// The engine's; [`CRASHED`] where it stopped before it could answer.
+    pub async fn ask(self, request: Request) -> Result<Response, ErrorReply> {
+        let (sender, answer) = oneshot::channel();
+        let ticket = self.wait(Waiting::Answer(sender));
+        self.say(&ToWorker::Ask { ticket, request }, None)?;
+        answer.await.unwrap_or_else(|_| Err(stopped("it was restarted")))
+    }
+
+    /// Imports files, each with its path in the folder that was dropped, or nothing.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub async fn import(
+        self,
+        files: Vec<(File, String)>,
+        tell: impl Fn(ImportProgress) + 'static,
+    ) -> Result<ImportReport, ErrorReply> {
+        let list = Array::new();
+        for (file, path) in files {
+            let entry = Object::new();
+            // Setting a field of a plain object does not fail.
+            let _ = Reflect::set(&entry, &"file".into(), &file);
+            let _ = Reflect::set(&entry, &"path".into(), &path.into());
+            list.push(&entry);
+        }
+        let (sender, answer) = oneshot::channel();
+        let ticket = self.wait(Waiting::Import(sender, Box::new(tell)));
+        self.say(&ToWorker::Import { ticket }, Some(list.into()))?;
+        answer.await.unwrap_or_else(|_| Err(stopped("it was restarted")))
+    }
+
+    /// Makes a file of one transcript, or of all.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub async fn export(self, transcript: Option<TranscriptId>) -> Result<Blob, ErrorReply> {
+        let (sender, answer) = oneshot::channel();
+        let ticket = self.wait(Waiting::Export(sender));
+        self.say(&ToWorker::Export { ticket, transcript }, None)?;
+        answer.await.unwrap_or_else(|_| Err(stopped("it was restarted")))
+    }
+
+    /// Calls `listener` with what changes, here or in another tab, for as long as the page lives.
+    pub fn listen(self, listener: impl Fn(&[Event]) + 'static) {
+        self.inner.update_value(|inner| inner.listeners.push(std::rc::Rc::new(listener)));
+    }
+}
+
+fn stopped(why: &str) -> ErrorReply {
+    ErrorReply {
+        code: CRASHED.to_owned(),
+        message: format!("the engine stopped: {why}"),
+        details: serde_json::Value::Null,
+    }
+}

@@ -1,0 +1,324 @@
+//! What the page knows, one small struct of signals for each domain: the threads, what runs in the background, what is
+//! said to the reader, which dialog is open. Components read the signals; everything that changes them is here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use threadkeep::protocol::{ErrorReply, ImportProgress, ImportReport, Request, Response, Stats, TranscriptInfo};
+use threadkeep_core::{MessageId, TranscriptId};
+use web_sys::File;
+
+use super::dom;
+use super::engine::{Engine, State};
+use super::nav::Nav;
+use crate::list::Sort;
+use crate::route::Route;
+use crate::sentinel::{self, Sentinel};
+use crate::words::{self, Words};
+
+/// Where the loss of the database is noticed, beside it.
+const SENTINEL: &str = "threadkeep.sentinel";
+const SORT: &str = "threadkeep.sort";
+
+/// The threads: what the list shows, and counts.
+#[derive(Clone, Copy)]
+pub struct Threads {
+    engine: Engine,
+    /// All of them, newest first; none while they have not been read.
+    pub all: RwSignal<Option<Arc<Vec<TranscriptInfo>>>>,
+    /// Counts and sizes.
+    pub stats: RwSignal<Option<Stats>>,
+    /// What the filter says.
+    pub query: RwSignal<String>,
+    /// The order.
+    pub sort: RwSignal<Sort>,
+    /// What was lost since the last visit.
+    pub lost: RwSignal<Option<Sentinel>>,
+    due: StoredValue<bool>,
+    checked: StoredValue<bool>,
+}
+
+impl Threads {
+    fn new(engine: Engine) -> Self {
+        Self {
+            engine,
+            all: RwSignal::new(None),
+            stats: RwSignal::new(None),
+            query: RwSignal::new(String::new()),
+            sort: RwSignal::new(Sort::of(&dom::remembered(SORT).unwrap_or_default())),
+            lost: RwSignal::new(None),
+            due: StoredValue::new(false),
+            checked: StoredValue::new(false),
+        }
+    }
+
+    /// Chooses the order, and remembers it.
+    pub fn order(self, sort: Sort) {
+        dom::remember(SORT, sort.key());
+        self.sort.set(sort);
+    }
+
+    /// A thread of the list; tracks.
+    pub fn find(self, id: &TranscriptId) -> Option<TranscriptInfo> {
+        self.all.with(|all| all.as_ref()?.iter().find(|info| info.id == *id).cloned())
+    }
+
+    /// Whether there is not one thread; tracks.
+    pub fn none(self) -> bool {
+        self.all.with(|all| all.as_ref().is_some_and(|all| all.is_empty()))
+    }
+
+    /// Reads the list anew, soon: changes that come close together are read once.
+    pub fn refresh_soon(self, wait: Duration) {
+        if self.due.get_value() {
+            return;
+        }
+        self.due.set_value(true);
+        set_timeout(
+            move || {
+                self.due.set_value(false);
+                spawn_local(self.refresh());
+            },
+            wait,
+        );
+    }
+
+    /// Reads the list and the counts.
+    pub async fn refresh(self) {
+        let list = self.engine.ask(Request::Transcripts).await;
+        let stats = self.engine.ask(Request::Stats).await;
+        if let Ok(Response::Transcripts(list)) = list {
+            self.all.set(Some(Arc::new(list)));
+        }
+        let Ok(Response::Stats(stats)) = stats else { return };
+        let memory = matches!(self.engine.state.get_untracked(), State::Open { memory: true });
+        if !memory {
+            if !self.checked.get_value() {
+                self.checked.set_value(true);
+                self.lost.set(sentinel::lost(dom::remembered(SENTINEL).as_deref(), &stats));
+            }
+            if stats.transcripts > 0 {
+                self.lost.set(None);
+            }
+            // A loss stays on record until the reader has taken note of it.
+            if self.lost.get_untracked().is_none() {
+                dom::remember(SENTINEL, &Sentinel::of(&stats).write());
+            }
+        }
+        self.stats.set(Some(stats));
+    }
+
+    /// The reader has taken note of the loss.
+    pub fn accept_loss(self) {
+        self.lost.set(None);
+        dom::remember(SENTINEL, &Sentinel { transcripts: 0, messages: 0 }.write());
+    }
+}
+
+/// Something said to the reader.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notice {
+    /// Its number.
+    pub number: u32,
+    /// Whether it is about a failure.
+    pub bad: bool,
+    /// What it says first.
+    pub title: String,
+    /// What it says then.
+    pub text: String,
+}
+
+/// What is said to the reader.
+#[derive(Clone, Copy)]
+pub struct Notices {
+    /// The newest last.
+    pub list: RwSignal<Vec<Notice>>,
+    next: StoredValue<u32>,
+}
+
+impl Notices {
+    fn new() -> Self {
+        Self { list: RwSignal::new(Vec::new()), next: StoredValue::new(0) }
+    }
+
+    fn add(self, bad: bool, title: &str, text: &str, seconds: u64) {
+        let number = self.next.get_value();
+        self.next.set_value(number + 1);
+        let notice = Notice { number, bad, title: title.to_owned(), text: text.to_owned() };
+        self.list.update(|list| {
+            list.retain(|old| (&old.title, &old.text) != (&notice.title, &notice.text));
+            list.push(notice);
+            let many = list.len().saturating_sub(3);
+            list.drain(..many);
+        });
+        set_timeout(move || self.close(number), Duration::from_secs(seconds));
+    }
+
+    /// Says something for a few seconds.
+    pub fn say(self, title: &str, text: &str) {
+        self.add(false, title, text, 6);
+    }
+
+    /// Says what failed.
+    pub fn fail(self, error: &ErrorReply) {
+        let Words { title, advice, .. } = words::words(error);
+        self.add(true, &title, &advice, 20);
+    }
+
+    /// Takes one away.
+    pub fn close(self, number: u32) {
+        self.list.update(|list| list.retain(|notice| notice.number != number));
+    }
+}
+
+/// The import that runs, and the report of the last.
+#[derive(Clone, Copy)]
+pub struct Imports {
+    /// How far the running one is.
+    pub progress: RwSignal<Option<ImportProgress>>,
+    /// What the last one did.
+    pub report: RwSignal<Option<Arc<ImportReport>>>,
+    /// Why the last one failed.
+    pub failure: RwSignal<Option<ErrorReply>>,
+}
+
+/// A dialog.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Dialog {
+    /// Delete one thread?
+    DeleteThread(TranscriptInfo),
+    /// Delete a message and all that follows?
+    DeleteBranch {
+        /// Its thread.
+        transcript: TranscriptId,
+        /// The message.
+        node: MessageId,
+    },
+    /// Delete everything?
+    DeleteAll,
+    /// Storage and privacy.
+    Storage,
+    /// Keys.
+    Keys,
+    /// How to get an export.
+    Help,
+}
+
+/// Everything that components share.
+#[derive(Clone, Copy)]
+pub struct Page {
+    /// The engine.
+    pub engine: Engine,
+    /// The address.
+    pub nav: Nav,
+    /// The threads.
+    pub threads: Threads,
+    /// What is said.
+    pub notices: Notices,
+    /// Imports.
+    pub imports: Imports,
+    /// The open dialog.
+    pub dialog: RwSignal<Option<Dialog>>,
+    /// Whether the map is shown beside the thread.
+    pub map: RwSignal<bool>,
+    /// Counts changes to the open thread's tree.
+    pub tree: RwSignal<u32>,
+    /// The end of the branch that is on the screen.
+    pub leaf: RwSignal<Option<MessageId>>,
+}
+
+const MAP: &str = "threadkeep.map";
+
+impl Page {
+    /// Starts everything.
+    pub fn start() -> Self {
+        let engine = Engine::start();
+        let map = match dom::remembered(MAP).as_deref() {
+            Some(kept) => kept == "open",
+            None => window().inner_width().ok().and_then(|width| width.as_f64()).is_some_and(|width| width >= 1500.0),
+        };
+        Self {
+            engine,
+            nav: Nav::start(),
+            threads: Threads::new(engine),
+            notices: Notices::new(),
+            imports: Imports {
+                progress: RwSignal::new(None),
+                report: RwSignal::new(None),
+                failure: RwSignal::new(None),
+            },
+            dialog: RwSignal::new(None),
+            map: RwSignal::new(map),
+            tree: RwSignal::new(0),
+            leaf: RwSignal::new(None),
+        }
+    }
+
+    /// The shared state, for a component.
+    pub fn of_context() -> Self {
+        expect_context::<Self>()
+    }
+
+    /// Shows or hides the map, and remembers it where there is room for both.
+    pub fn show_map(self, open: bool) {
+        self.map.set(open);
+        dom::remember(MAP, if open { "open" } else { "closed" });
+    }
+
+    /// Imports files, and opens the thread if there is just one.
+    pub fn import(self, files: Vec<(File, String)>) {
+        if files.is_empty() {
+            return;
+        }
+        if !matches!(self.engine.state.get_untracked(), State::Open { .. }) {
+            return self.notices.say("The engine is not ready", "Try again in a moment.");
+        }
+        if self.imports.progress.get_untracked().is_some() {
+            return self.notices.say("An import is running", "Drop these files again when it is done.");
+        }
+        let Imports { progress, report, failure } = self.imports;
+        report.set(None);
+        failure.set(None);
+        let total_bytes = files.iter().map(|(file, _)| file.size() as u64).sum();
+        progress.set(Some(ImportProgress { total_bytes, ..ImportProgress::default() }));
+        spawn_local(async move {
+            let tell = move |now: ImportProgress| {
+                progress.set(Some(ImportProgress { total_bytes: now.total_bytes.max(total_bytes), ..now }));
+            };
+            let result = self.engine.import(files, tell).await;
+            progress.set(None);
+            self.threads.refresh().await;
+            match result {
+                Ok(done) => {
+                    if let [only] = &done.transcripts[..] {
+                        self.nav.go(Route::thread(only.clone()));
+                    }
+                    report.set(Some(Arc::new(done)));
+                }
+                Err(error) => failure.set(Some(error)),
+            }
+        });
+    }
+
+    /// Offers the export of one thread, or of all, for saving. Says whether there was one.
+    pub async fn export(self, transcript: Option<TranscriptInfo>) -> bool {
+        let name = match &transcript {
+            Some(info) => format!("{}.threadkeep.jsonl", crate::format::file_name(crate::list::title(info))),
+            None => "threads.threadkeep.jsonl".to_owned(),
+        };
+        match self.engine.export(transcript.map(|info| info.id)).await {
+            Ok(blob) => {
+                dom::save(&blob, &name);
+                let size = crate::format::bytes(blob.size() as u64);
+                self.notices.say("Exported", &format!("{name}, {size}. Drop it onto this page to restore it."));
+                true
+            }
+            Err(error) => {
+                self.notices.fail(&error);
+                false
+            }
+        }
+    }
+}

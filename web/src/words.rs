@@ -1,0 +1,136 @@
+//! Failures in words: what happened and what to do about it. An [`ErrorReply`] in, a heading and a sentence out.
+
+use threadkeep::protocol::ErrorReply;
+
+/// A failure as the page says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// What happened.
+    pub title: String,
+    /// What to do.
+    pub advice: String,
+    /// Whether starting the engine again may help.
+    pub restart: bool,
+    /// Whether going on without storage is a way out.
+    pub memory: bool,
+}
+
+/// The code of a failure of the page's own making: the engine's thread stopped.
+pub const CRASHED: &str = "engine-stopped";
+
+/// Says `error`.
+pub fn words(error: &ErrorReply) -> Words {
+    let (title, advice, restart, memory) = match error.code.as_str() {
+        CRASHED => (
+            "The engine stopped",
+            "What was saved is safe. Restart it to go on; if it stops again, reload the page.",
+            true,
+            false,
+        ),
+        "blocked" => (
+            "Another tab is in the way",
+            "A tab with an older version of this page holds the database. Close the other tabs of this page, then try again.",
+            true,
+            false,
+        ),
+        "quota" => (
+            "The storage is full",
+            "Nothing of the last change was written. Free space on this device, or export and delete threads, then try again.",
+            false,
+            false,
+        ),
+        "unavailable" => (
+            "The browser gives this page no storage",
+            "This happens in private windows and where storage is switched off. You can go on in memory: all is gone when the tab closes, so export first.",
+            true,
+            true,
+        ),
+        "storage-gone" => (
+            "The database was closed or deleted from outside",
+            "Reload to open it again. If your threads are gone after that, import your last export.",
+            true,
+            false,
+        ),
+        "newer-version" => (
+            "Your threads were written by a newer version",
+            "Nothing was changed. Reload to get the newest page; if that does not help, empty the browser's cache for this site.",
+            true,
+            false,
+        ),
+        "corrupt" => (
+            "A stored record is damaged",
+            "The other threads are not touched. Export what you can, then import your last good export.",
+            false,
+            false,
+        ),
+        "transient" => ("The storage did not answer", "This often passes: try again in a moment.", true, false),
+        "conflict" => {
+            ("Another tab was faster", "Your view was refreshed. Look again, then repeat the change.", false, false)
+        }
+        "missing-node" | "missing-transcript" => (
+            "That message is not here",
+            "It may have been deleted, or the address belongs to another browser.",
+            false,
+            false,
+        ),
+        "closed" => ("The store is closed", "Reload the page to open it again.", true, false),
+        "bad-import" => (
+            "These files could not be read",
+            "Threadkeep reads exports of ChatGPT and Claude, Claude Code's JSONL, OpenAI messages as JSONL, and its own export.",
+            false,
+            false,
+        ),
+        _ => ("That did not work", "", false, false),
+    };
+    let mut advice = advice.to_owned();
+    if matches!(title, "That did not work" | "These files could not be read" | "A stored record is damaged")
+        && !error.message.is_empty()
+    {
+        let mut said: String = error.message.clone();
+        if let Some(first) = said.chars().next() {
+            said.replace_range(..first.len_utf8(), &first.to_uppercase().to_string());
+        }
+        if !said.ends_with(['.', '!', '?']) {
+            said.push('.');
+        }
+        advice = if advice.is_empty() { said } else { format!("{said} {advice}") };
+    }
+    Words { title: title.to_owned(), advice, restart, memory }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use threadkeep_store::StoreError;
+
+    fn reply(code: &str, message: &str) -> ErrorReply {
+        ErrorReply { code: code.into(), message: message.into(), details: serde_json::Value::Null }
+    }
+
+    #[test]
+    fn every_failure_of_the_store_has_its_own_words() {
+        let all = [
+            StoreError::Conflict { key: "k".into() },
+            StoreError::Blocked,
+            StoreError::Quota("q".into()),
+            StoreError::Unavailable("u".into()),
+            StoreError::Gone,
+            StoreError::NewerVersion { found: 2, supported: 1 },
+            StoreError::Corrupt { key: "k".into(), why: "w".into() },
+            StoreError::Transient("t".into()),
+            StoreError::Closed,
+        ];
+        for error in all {
+            let words = words(&reply(error.code(), &error.to_string()));
+            assert_ne!(words.title, "That did not work", "{error}");
+            assert!(!words.advice.is_empty());
+        }
+    }
+
+    #[test]
+    fn an_unknown_failure_says_its_own_message() {
+        assert_eq!(words(&reply("odd", "the disk sighed")).advice, "The disk sighed.");
+        assert!(words(&reply("unavailable", "")).memory);
+        assert!(words(&reply(CRASHED, "")).restart);
+    }
+}

@@ -1,0 +1,188 @@
+//! The worker's thread: the engine over the browser's store, behind the messages of [`crate::wire`].
+//!
+//! Goes in: texts of [`ToWorker`], files beside an import. Comes out: texts of [`FromWorker`], the file of an export
+//! beside its answer. Changes made here are told to the other tabs, and theirs to this page. What things mean is the
+//! engine's business.
+
+mod files;
+mod host;
+mod tabs;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use js_sys::{Array, Reflect};
+use threadkeep::protocol::{ErrorReply, Event};
+use threadkeep::{Keep, KeepError, Options};
+use threadkeep_store::idb::IdbStore;
+use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::spawn_local;
+use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
+
+use crate::wire::{FromWorker, Ticket, ToWorker};
+
+/// The name of the database.
+const DATABASE: &str = "threadkeep";
+
+/// Where this worker keeps things: on the disk, or in memory where the disk cannot be had and the reader agreed.
+#[derive(Debug)]
+enum Place {
+    Disk(IdbStore),
+    Memory(MemoryStore),
+}
+
+impl Store for Place {
+    async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        match self {
+            Self::Disk(store) => store.get(key).await,
+            Self::Memory(store) => store.get(key).await,
+        }
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Vec<Record>, StoreError> {
+        match self {
+            Self::Disk(store) => store.scan(scan).await,
+            Self::Memory(store) => store.scan(scan).await,
+        }
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
+        match self {
+            Self::Disk(store) => store.commit(commit).await,
+            Self::Memory(store) => store.commit(commit).await,
+        }
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Disk(store) => store.close().await,
+            Self::Memory(store) => store.close().await,
+        }
+    }
+}
+
+type Engine = Keep<Place>;
+
+thread_local! {
+    static ENGINE: RefCell<Option<Rc<Engine>>> = const { RefCell::new(None) };
+}
+
+/// Begins to listen. Called once, when the worker's module has been loaded.
+pub fn start() {
+    std::panic::set_hook(Box::new(|info| {
+        let text = info.to_string();
+        // The page notices by the error that follows; the text is for the console.
+        wasm_bindgen::throw_str(&text);
+    }));
+    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    let listen = Closure::<dyn Fn(MessageEvent)>::new(|event: MessageEvent| hear(&event.data()));
+    scope.set_onmessage(Some(listen.as_ref().unchecked_ref()));
+    // The listener lives as long as the worker.
+    listen.forget();
+    say(&FromWorker::Listening, None);
+}
+
+/// One message: an array of a text and, for an import, a list of files with their paths.
+fn hear(data: &JsValue) {
+    let parts: &Array = data.unchecked_ref();
+    let Some(text) = parts.get(0).as_string() else { return };
+    let message = match serde_json::from_str::<ToWorker>(&text) {
+        Ok(message) => message,
+        Err(error) => return warn(&format!("a message of the page cannot be read: {error}")),
+    };
+    match message {
+        ToWorker::Open { memory } => spawn_local(open(memory)),
+        ToWorker::Ask { ticket, request } => spawn_local(async move {
+            let result = match engine() {
+                Ok(engine) => engine.handle(request).await.map_err(|error| error.reply()),
+                Err(error) => Err(error),
+            };
+            say(&FromWorker::Answer { ticket, result }, None);
+        }),
+        ToWorker::Import { ticket } => spawn_local(import(ticket, parts.get(1))),
+        ToWorker::Export { ticket, transcript } => spawn_local(async move {
+            let result = match engine() {
+                Ok(engine) => files::export(&engine, transcript).await,
+                Err(error) => Err(error),
+            };
+            let (result, blob) = match result {
+                Ok(blob) => (Ok(()), Some(blob.into())),
+                Err(error) => (Err(error), None),
+            };
+            say(&FromWorker::Exported { ticket, result }, blob);
+        }),
+    }
+}
+
+async fn open(memory: bool) {
+    let place =
+        if memory { Ok(Place::Memory(MemoryStore::new())) } else { IdbStore::open(DATABASE).await.map(Place::Disk) };
+    let opened: Result<Engine, KeepError> = match place {
+        Ok(place) => Keep::open(place, host::Browser, Options::default()).await,
+        Err(error) => Err(error.into()),
+    };
+    match opened {
+        Ok(engine) => {
+            engine.on_event(|event: &Event| tabs::changed(event.clone()));
+            ENGINE.with_borrow_mut(|slot| *slot = Some(Rc::new(engine)));
+            if !memory {
+                tabs::listen();
+            }
+            say(&FromWorker::Opened { memory }, None);
+        }
+        Err(error) => say(&FromWorker::Failed(error.reply()), None),
+    }
+}
+
+fn engine() -> Result<Rc<Engine>, ErrorReply> {
+    ENGINE.with_borrow(|slot| slot.clone()).ok_or_else(|| ErrorReply {
+        code: "closed".into(),
+        message: "the store is not open".into(),
+        details: serde_json::Value::Null,
+    })
+}
+
+async fn import(ticket: Ticket, list: JsValue) {
+    let list = Array::from(&list);
+    let sources = list.iter().filter_map(|entry| {
+        let file = Reflect::get(&entry, &"file".into()).ok()?.dyn_into::<File>().ok()?;
+        let path = Reflect::get(&entry, &"path".into()).ok().and_then(|path| path.as_string());
+        Some(files::Slices::new(file, path.unwrap_or_default()))
+    });
+    let sources: Vec<_> = sources.collect();
+    let mut told = 0.0;
+    let result = match engine() {
+        Ok(engine) => engine
+            .import(sources, None, |progress| {
+                // A dozen times a second is as often as an eye can use.
+                let now = js_sys::Date::now();
+                if now - told >= 80.0 {
+                    told = now;
+                    say(&FromWorker::Progress { ticket, progress: progress.clone() }, None);
+                }
+            })
+            .await
+            .map_err(|error| error.reply()),
+        Err(error) => Err(error),
+    };
+    say(&FromWorker::Imported { ticket, result }, None);
+}
+
+/// Sends one message to the page, with an object of the browser's beside it.
+fn say(message: &FromWorker, beside: Option<JsValue>) {
+    let text = match serde_json::to_string(message) {
+        Ok(text) => text,
+        Err(error) => return warn(&format!("an answer cannot be written: {error}")),
+    };
+    let parts = Array::of2(&text.into(), &beside.unwrap_or(JsValue::NULL));
+    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    // Fails only for what cannot be cloned; text and blobs can.
+    if let Err(error) = scope.post_message(&parts) {
+        wasm_bindgen::throw_val(error);
+    }
+}
+
+fn warn(text: &str) {
+    web_sys::console::warn_1(&text.into());
+}

@@ -1,0 +1,66 @@
+//! Changes, told on: those made here to this page and to the other tabs, those made in other tabs to this page. Changes
+//! that come close together travel together.
+
+use std::cell::RefCell;
+
+use threadkeep::protocol::Event;
+use wasm_bindgen::prelude::*;
+use web_sys::{BroadcastChannel, MessageEvent, WorkerGlobalScope};
+
+use super::say;
+use crate::wire::FromWorker;
+
+/// How long changes wait for company, in milliseconds.
+const WAIT: i32 = 40;
+
+thread_local! {
+    static CHANNEL: RefCell<Option<BroadcastChannel>> = const { RefCell::new(None) };
+    static WAITING: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Begins to hear the other tabs. Doing so twice is harmless.
+pub fn listen() {
+    CHANNEL.with_borrow_mut(|slot| {
+        if slot.is_some() {
+            return;
+        }
+        let Ok(channel) = BroadcastChannel::new("threadkeep") else { return };
+        let hear = Closure::<dyn Fn(MessageEvent)>::new(|event: MessageEvent| {
+            let events = event.data().as_string().and_then(|text| serde_json::from_str::<Vec<Event>>(&text).ok());
+            if let Some(events) = events {
+                // The engine looks at the store with every reading, so only the page must be told.
+                say(&FromWorker::Events(events), None);
+            }
+        });
+        channel.set_onmessage(Some(hear.as_ref().unchecked_ref()));
+        hear.forget();
+        *slot = Some(channel);
+    });
+}
+
+/// Notes a change that was made here.
+pub fn changed(event: Event) {
+    let first = WAITING.with_borrow_mut(|waiting| {
+        waiting.push(event);
+        waiting.len() == 1
+    });
+    if !first {
+        return;
+    }
+    let scope: WorkerGlobalScope = js_sys::global().unchecked_into();
+    let send = Closure::once_into_js(send);
+    if scope.set_timeout_with_callback_and_timeout_and_arguments_0(send.unchecked_ref(), WAIT).is_err() {
+        self::send();
+    }
+}
+
+fn send() {
+    let events = WAITING.take();
+    CHANNEL.with_borrow(|channel| {
+        if let (Some(channel), Ok(text)) = (channel, serde_json::to_string(&events)) {
+            // Other tabs that miss a change read it with their next look.
+            let _ = channel.post_message(&text.into());
+        }
+    });
+    say(&FromWorker::Events(events), None);
+}
