@@ -42,7 +42,7 @@ fn bare_lists_and_lists_of_lists() {
 }
 
 fn line(texts: &[&str]) -> String {
-    let role = |at: usize| if at % 2 == 0 { "user" } else { "assistant" };
+    let role = |at: usize| ["user", "assistant"][at % 2];
     let messages: Vec<_> =
         texts.iter().enumerate().map(|(at, text)| json!({"role": role(at), "content": text})).collect();
     format!("{}\n", json!({ "messages": messages }))
