@@ -244,3 +244,36 @@ fn a_wide_and_a_long_conversation_take_no_longer_than_their_size() {
     }
     assert_eq!(one(mapping.into()).only().nodes().len(), 50_001);
 }
+
+#[test]
+fn files_that_are_made_to_take_long_do_not() {
+    const MANY: usize = 20_000;
+    let tops: serde_json::Map<_, _> =
+        (0..MANY).map(|at| (format!("t{at}"), json!({"children": [format!("c{at}")]}))).collect();
+    assert_eq!(one(tops.into()).only().nodes().len(), 1);
+    let same = format!(r#"[{{"id":"c","mapping":{{{}"b":null}}}}]"#, r#""a":{"message":{}},"#.repeat(MANY));
+    assert_eq!(read("c.json", same.as_bytes()).only().nodes().len(), MANY + 1);
+    let block = |kind: &str, at: usize| json!({"type": kind, "id": format!("i{at}"), "tool_use_id": format!("i{at}"), "name": "n", "content": ""});
+    let uses = (0..MANY).map(|at| block("tool_use", at));
+    let blocks: Vec<_> = uses.chain((0..MANY).rev().map(|at| block("tool_result", at))).collect();
+    let claude = json!({"uuid": "u", "chat_messages": [{"uuid": "m", "sender": "assistant", "content": blocks}]});
+    assert_eq!(read("c.json", claude.to_string().as_bytes()).only().info().messages as usize, MANY + 1);
+    let line = |at: usize, parent: usize, kind: &str, session: usize, content: &serde_json::Value| {
+        let message = json!({"id": "m", "role": kind, "content": content});
+        format!(
+            "{}\n",
+            json!({"type": kind, "uuid": format!("u{at}"), "parentUuid": format!("u{parent}"), "sessionId": format!("s{session}"), "message": message})
+        )
+    };
+    // A chain of progress lines written from its end; many results of one call; every line in a session of its own.
+    let progress: String = (1..MANY).map(|at| line(at, at - 1, "progress", 0, &json!(""))).collect();
+    let below: String = (MANY..2 * MANY).map(|at| line(at, MANY - 1, "user", 0, &json!("x"))).collect();
+    let outcome = read("c.jsonl", (below + &progress + &line(0, MANY * 9, "user", 0, &json!("top"))).as_bytes());
+    assert_eq!(outcome.only().nodes().len(), MANY + 2);
+    let calls: Vec<_> = (0..MANY).map(|at| block("tool_use", at)).collect();
+    let answers: String = (1..MANY).map(|at| line(at, at - 1, "user", 0, &json!([block("tool_result", at)]))).collect();
+    let outcome = read("c.jsonl", (line(0, MANY, "assistant", 0, &json!(calls)) + &answers).as_bytes());
+    assert_eq!(outcome.only().nodes().len(), 3);
+    let sessions: String = (1..MANY).rev().map(|at| line(at, at - 1, "user", at, &json!("x"))).collect();
+    assert_eq!(read("c.jsonl", sessions.as_bytes()).only().nodes().len(), MANY);
+}
