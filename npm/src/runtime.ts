@@ -5,8 +5,11 @@ import initWasm, * as wasm from "../wasm/threadkeep.js";
 import { ThreadkeepError, badArgument, fromWasm } from "./errors.js";
 import { VERSION } from "./version.js";
 
-/** Where the wasm may come from: its address, its bytes, a response that brings them, or the compiled module. */
-export type InitSource = string | URL | Response | ArrayBuffer | Uint8Array | WebAssembly.Module;
+/**
+ * Where the wasm may come from: its address, its bytes, a response that brings them, or the compiled module (a
+ * `WebAssembly.Module`, which is `object` here since Node's types do not know it).
+ */
+export type InitSource = string | URL | Response | ArrayBuffer | Uint8Array | object;
 
 let loading: Promise<void> | undefined;
 let ready = false;
@@ -123,7 +126,7 @@ function breakDown(error: unknown): ThreadkeepError {
   return broken;
 }
 
-/** Starts something asynchronous in wasm. */
+/** Starts something asynchronous in wasm. @internal */
 export function run<T>(start: (module: typeof wasm) => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     if (broken !== undefined) throw broken;
@@ -148,7 +151,7 @@ export function run<T>(start: (module: typeof wasm) => Promise<T>): Promise<T> {
   });
 }
 
-/** Calls something synchronous in wasm. */
+/** Calls something synchronous in wasm. @internal */
 export function now<T>(call: (module: typeof wasm) => T): T {
   if (!ready)
     throw new ThreadkeepError("not-initialised", "the WebAssembly module is not loaded yet: await init() first");

@@ -15,8 +15,9 @@ function compile(folderName, code, options, extra = {}) {
   const folder = join(project, folderName);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, "node_modules/@types"), { recursive: true });
-  const types = join(folder, "node_modules/@types/node");
-  if (options.types?.includes("node")) symlinkSync(dirname(require.resolve("@types/node/package.json")), types, "dir");
+  if (options.types?.includes("node"))
+    for (const name of ["@types/node", "undici-types"])
+      symlinkSync(dirname(require.resolve(`${name}/package.json`)), join(folder, "node_modules", name), "dir");
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
   writeFileSync(join(folder, "consumer.ts"), code);
   for (const [name, text] of Object.entries(extra)) writeFileSync(join(folder, name), text);
