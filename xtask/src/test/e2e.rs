@@ -30,13 +30,7 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
     if let Some(sizes) = sizes {
         tally.check("size of the page", || sizes.check());
     }
-    let mut tarball = None;
-    if pack::exists(paths) {
-        tally.check("pack", || {
-            tarball = Some(shared.tarball(paths)?);
-            Ok(())
-        });
-    }
+    let tarball = if pack::exists(paths) { shared.tarball(paths, &mut tally) } else { None };
     if let (true, true, Some(browser)) = (ready, built, browser) {
         tally.tests("tests", || {
             let mut test = npm(&tests);

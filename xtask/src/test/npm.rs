@@ -12,13 +12,10 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
         return Tally::absent();
     }
     let mut tally = Tally::default();
-    let mut tarball = None;
-    let packed = tally.check("pack", || {
-        setup::node()?;
-        tarball = Some(shared.tarball(paths)?);
-        Ok(())
-    });
-    if let (true, Some(tarball)) = (packed, tarball) {
+    if !tally.check("set-up", setup::node) {
+        return tally;
+    }
+    if let Some(tarball) = shared.tarball(paths, &mut tally) {
         tally.tests("tests", || {
             listen(npm(&paths.npm()).args(["test", "--silent"]).env("THREADKEEP_TARBALL", &tarball))
         });
