@@ -34,7 +34,7 @@ test("an export picked as a file becomes a list with titles and counts", () =>
     assert.deepEqual(figures(await tab.pick(EXPORT)), ADDED);
     const list = await tab.list();
     assert.deepEqual(list.map(({ title }) => title), TITLES, "newest first");
-    assert.match(list[3].facts, /\b14 messages\b/);
+    assert.match(list[3].facts, /\b14\s+messages\b/);
     assert.match(list[3].facts, /\b4\b.*branches/s);
     assert.match(list[0].facts, /ChatGPT/);
     await tab.get("filter").fill("sourd");
