@@ -1,6 +1,6 @@
-// Starts the engine in its worker. What goes wrong before the engine can speak is said in its place.
+// Starts the engine in its worker. What goes wrong where nobody waits for it is thrown once more, where the page hears it.
 import init from "./worker.js";
 
-init({ module_or_path: new URL("./worker_bg.wasm", import.meta.url) }).catch((error) => {
-  setTimeout(() => { throw error; });
-});
+const loud = (error) => setTimeout(() => { throw error; });
+addEventListener("unhandledrejection", (event) => loud(event.reason));
+init({ module_or_path: new URL("./worker_bg.wasm", import.meta.url) }).catch(loud);

@@ -13,14 +13,15 @@ pub fn count(number: u64) -> String {
     out
 }
 
-/// `1 message`, `2 messages`: a count with its noun, which takes an `s` unless it ends in `branch`.
+/// `1 message`, `2 messages`: a count with its noun in the number that fits.
 pub fn plural(number: u64, noun: &str) -> String {
-    let ending = match (number, noun.ends_with("ch")) {
-        (1, _) => "",
-        (_, true) => "es",
-        (_, false) => "s",
-    };
-    format!("{} {noun}{ending}", count(number))
+    let count = count(number);
+    match noun.strip_suffix('y') {
+        _ if number == 1 => format!("{count} {noun}"),
+        Some(stem) => format!("{count} {stem}ies"),
+        None if noun.ends_with("ch") => format!("{count} {noun}es"),
+        None => format!("{count} {noun}s"),
+    }
 }
 
 /// A size in bytes: `0 B`, `999 B`, `1.2 kB`, `45 MB`.
@@ -136,6 +137,7 @@ mod tests {
         assert_eq!(plural(1, "message"), "1 message");
         assert_eq!(plural(2000, "message"), "2,000 messages");
         assert_eq!(plural(3, "branch"), "3 branches");
+        assert_eq!(plural(0, "entry"), "0 entries");
     }
 
     #[test]

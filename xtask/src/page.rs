@@ -17,17 +17,12 @@ const MODULES: [Module<'static>; 2] = [
     Module { artefact: "worker", out_name: "worker", level: "-Os", typescript: false },
 ];
 
-/// Whether there is a page to build.
-pub(crate) fn exists(paths: &Paths) -> bool {
-    paths.root.join("index.html").is_file()
-}
-
 /// Builds the page and prints its sizes, which are returned for a check against the limit.
 ///
 /// # Errors
 /// There is no page, a tool is missing, or a step fails.
 pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
-    if !exists(paths) {
+    if !paths.root.join("index.html").is_file() {
         bail!("there is no index.html to build a page from");
     }
     let tools = Tools::set_up(paths)?;

@@ -93,7 +93,8 @@ fn is_card_role(role: &str) -> bool {
 
 fn known(role: &str) -> &str {
     match role {
-        "user" | "assistant" | "system" | "developer" | "tool" => role,
+        "user" | "assistant" | "system" | "tool" => role,
+        "developer" => "system",
         "function" => "tool",
         _ => "other",
     }

@@ -157,6 +157,14 @@ impl Canvas {
         }
     }
 
+    /// The last node of this branch that is not among the deleted ones.
+    pub fn surviving(&self, deleted: &[MessageId]) -> Option<MessageId> {
+        let held = self.state.borrow();
+        let deleted: HashSet<&MessageId> = deleted.iter().collect();
+        let rows = held.as_ref()?.outline.rows.iter();
+        rows.take_while(|row| !deleted.contains(&row.id)).last().map(|row| row.id.clone())
+    }
+
     /// Shows a branch.
     pub fn show(&self, outline: Outline, start: &Start) {
         let version = self.version.get() + 1;
@@ -237,6 +245,7 @@ impl Canvas {
         let mut held = self.state.borrow_mut();
         let Some(state) = held.as_mut() else { return };
         let viewport = f64::from(self.scroller.client_height()).max(200.0);
+        self.notice(state);
         for _ in 0..6 {
             // Where the anchor's block is far from what is built, go there first.
             if state.set < 0.0 {
@@ -407,7 +416,7 @@ impl Canvas {
                 .flatten()
                 .filter(missing);
             let Some(first) = wanted.next() else { return };
-            let last = wanted.last().unwrap_or(first).min(first + 400);
+            let last = wanted.next_back().unwrap_or(first).min(first + 400);
             state.asking = true;
             (state.outline.leaf.clone(), first..last + 1, state.version)
         };
@@ -441,27 +450,30 @@ impl Canvas {
 
     /// The reader scrolled, or the page did.
     pub fn scrolled(&self) {
-        {
-            let mut held = self.state.borrow_mut();
-            let Some(state) = held.as_mut() else { return };
-            let now = f64::from(self.scroller.scroll_top());
-            if (now - state.set).abs() >= 2.0 {
-                state.set = now;
-                if let Some((row, offset)) = self.first_visible() {
-                    state.anchor = Anchor::Row(row, offset);
-                } else {
-                    // Scrolled beyond what is built: the block at this place becomes the anchor.
-                    let block = state.heights.at(now);
-                    let item = state.blocks.get(block).map_or(0, |block| block.items.start);
-                    if let Some(Item::Row { row, .. }) =
-                        state.items[item..].iter().find(|item| matches!(item, Item::Row { .. }))
-                    {
-                        state.anchor = Anchor::Row(*row, state.heights.top(block) - now);
-                    }
-                }
-            }
-        }
         self.update();
+    }
+
+    /// Where the reader has scrolled since this module last did, what is there now is what must stay.
+    fn notice(&self, state: &mut State) {
+        let now = f64::from(self.scroller.scroll_top());
+        if state.set < 0.0 || (now - state.set).abs() < 2.0 {
+            return;
+        }
+        state.set = now;
+        if let Some((row, offset)) = self.first_visible() {
+            state.anchor = Anchor::Row(row, offset);
+            return;
+        }
+        // Scrolled beyond what is built: the block at this place becomes the anchor.
+        let block = state.heights.at(now);
+        let item = state.blocks.get(block).map_or(0, |block| block.items.start);
+        let first = state.items[item..].iter().find_map(|item| match item {
+            Item::Row { row, .. } => Some(*row),
+            Item::Hidden { .. } => None,
+        });
+        if let Some(row) = first {
+            state.anchor = Anchor::Row(row, state.heights.top(block) - now);
+        }
     }
 
     fn first_visible(&self) -> Option<(usize, f64)> {

@@ -2,6 +2,7 @@
 //! to those who listen. What the answers mean is the others' business.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use futures_channel::oneshot;
 use js_sys::{Array, Object, Reflect};
@@ -34,6 +35,8 @@ enum Waiting {
     Export(oneshot::Sender<Result<Blob, ErrorReply>>),
 }
 
+type Listener = Rc<dyn Fn(&[Event])>;
+
 #[derive(Default)]
 struct Inner {
     worker: Option<Worker>,
@@ -41,7 +44,7 @@ struct Inner {
     life: u32,
     next: Ticket,
     waiting: HashMap<Ticket, Waiting>,
-    listeners: Vec<std::rc::Rc<dyn Fn(&[Event])>>,
+    listeners: Vec<Listener>,
 }
 
 /// The engine, as the page sees it. A handle: copies are the same.
@@ -241,7 +244,7 @@ impl Engine {
 
     /// Calls `listener` with what changes, here or in another tab, for as long as the page lives.
     pub fn listen(self, listener: impl Fn(&[Event]) + 'static) {
-        self.inner.update_value(|inner| inner.listeners.push(std::rc::Rc::new(listener)));
+        self.inner.update_value(|inner| inner.listeners.push(Rc::new(listener)));
     }
 }
 

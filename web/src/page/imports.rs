@@ -136,7 +136,28 @@ pub fn DropZone() -> impl IntoView {
     }
 }
 
-/// The buttons that pick files or a folder.
+/// The button of the empty page: the same as pressing the one in the left pane, which has the inputs.
+#[component]
+pub fn PickFiles() -> impl IntoView {
+    let pick = |selector: &'static str| {
+        let input = document().query_selector(selector).ok().flatten();
+        if let Some(input) = input.and_then(|input| input.dyn_into::<web_sys::HtmlElement>().ok()) {
+            input.click();
+        }
+    };
+    view! {
+        <button type="button" class="primary" on:click=move |_| pick("[data-testid=drop-input]")>
+            <Sign name="import" />
+            <span>"Choose files"</span>
+        </button>
+        <button type="button" on:click=move |_| pick("[data-testid=folder-input]")>
+            <Sign name="folder" />
+            <span>"Choose a folder"</span>
+        </button>
+    }
+}
+
+/// The buttons that pick files or a folder, and their inputs.
 #[component]
 pub fn PickButtons() -> impl IntoView {
     let page = Page::of_context();
@@ -160,8 +181,7 @@ pub fn PickButtons() -> impl IntoView {
     };
     view! {
         <button type="button" class="primary" data-testid="pick-files" on:click=move |_| pick(files)>
-            <Sign name="import" />
-            <span>"Import files"</span>
+            "Import"
         </button>
         <button
             type="button"
@@ -326,7 +346,7 @@ fn Report(report: Arc<ImportReport>) -> impl IntoView {
             <dl class="figures">
                 {figure(report.added, "added", "report-added")} {figure(report.updated, "updated", "report-updated")}
                 {figure(report.unchanged, "unchanged", "report-unchanged")}
-                {figure(report.skipped_count, "with remarks", "report-skipped")}
+                {figure(report.skipped_count, "remarks", "report-skipped")}
             </dl>
             <p>{stored}</p>
             {advice}
@@ -353,7 +373,7 @@ fn Remarks(report: Arc<ImportReport>) -> impl IntoView {
         .skipped
         .iter()
         .map(|Skipped { place, reason, code, salvaged }| {
-            let kind = if *salvaged { "Came in, with something missing" } else { "Left out" };
+            let kind = if *salvaged { "Came in, with something missing:" } else { "Left out:" };
             view! {
                 <li data-code=code.clone()>
                     <p class="place" dir="auto">{place.clone()}</p>

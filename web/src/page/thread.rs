@@ -173,6 +173,8 @@ impl Thread {
         self.page.threads.refresh_soon(Duration::from_millis(if running { 1500 } else { 120 }));
         let here = self.page.nav.now().transcript;
         let mut again = false;
+        // Where the open branch was cut, what is left of it stays open.
+        let mut left = None;
         for event in events {
             match event {
                 Event::Changed { transcript, nodes } if Some(transcript) == here.as_ref() && !nodes.is_empty() => {
@@ -181,7 +183,10 @@ impl Thread {
                     }
                     again = true;
                 }
-                Event::Deleted { transcript, .. } if Some(transcript) == here.as_ref() => again = true,
+                Event::Deleted { transcript, nodes } if Some(transcript) == here.as_ref() => {
+                    again = true;
+                    left = self.canvas().and_then(|canvas| canvas.surviving(nodes));
+                }
                 Event::Cleared if here.is_some() => self.page.nav.go(Route::default()),
                 _ => {}
             }
@@ -195,7 +200,7 @@ impl Thread {
                     if let (Some(here), Some(open)) = (self.page.nav.now().transcript, self.open.get_untracked())
                         && here == open.info.id
                     {
-                        self.read(here, Some(open.leaf), Start::Same);
+                        self.read(here, Some(left.unwrap_or(open.leaf)), Start::Same);
                     }
                 },
                 Duration::from_millis(60),

@@ -13,7 +13,7 @@ use crate::route::Route;
 use crate::{format, window};
 
 /// The height of a row, as the style sheet has it.
-const ROW: f64 = 64.0;
+const ROW: f64 = 56.0;
 
 /// The left pane: name, filter, list, storage.
 #[component]
@@ -251,7 +251,11 @@ fn ThreadRow(
             <p class="thread-title" dir="auto" title=title.clone()>{title.clone()}</p>
             <p class="thread-facts">
                 {time}
-                <span>{format::plural(info.messages.into(), "message")}</span>
+                <span class="messages" title=format::plural(info.messages.into(), "message")>
+                    <Sign name="message" />
+                    {format::count(info.messages.into())}
+                    <span class="for-readers">" messages"</span>
+                </span>
                 {branches}
                 <span class="source">{format::source(&info.source).to_owned()}</span>
             </p>

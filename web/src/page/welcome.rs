@@ -6,7 +6,7 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, File, Response};
 
-use super::imports::PickButtons;
+use super::imports::PickFiles;
 use super::signs::Sign;
 use super::state::{Dialog, Page};
 use crate::format;
@@ -145,8 +145,8 @@ fn Empty() -> impl IntoView {
             <div class="drop-here">
                 <Sign name="import" />
                 <p>"Drop files here"</p>
-                <div class="pick">
-                    <PickButtons />
+                <div class="choices">
+                    <PickFiles />
                 </div>
                 <p class="or">"No export at hand? " <SampleButton /></p>
             </div>
