@@ -119,7 +119,7 @@ impl Log {
             let Some(seq) = keys::page_seq(key) else { continue };
             for (line, at) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).zip(seq..) {
                 if at >= self.tree.next_seq() {
-                    match serde_json::from_slice::<Entry>(line) {
+                    match from_json::<Entry>(line) {
                         Ok(entry) => {
                             self.rewritten |= matches!(entry, Entry::Removed { .. });
                             self.tree.replay(at, entry);
@@ -239,7 +239,13 @@ pub async fn record(store: &impl Store, id: &TranscriptId) -> Result<Option<Reco
 /// Reads a record's bytes.
 pub fn read_record(key: &str, bytes: &[u8]) -> Result<Record, KeepError> {
     let corrupt = |error: serde_json::Error| StoreError::Corrupt { key: key.to_owned(), why: error.to_string() };
-    Ok(serde_json::from_slice(bytes).map_err(corrupt)?)
+    Ok(from_json(bytes).map_err(corrupt)?)
+}
+
+/// Reads a value of ours. As text, like everything else that is read, so that the parser is in the wasm once.
+pub fn from_json<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+    let text = std::str::from_utf8(bytes).map_err(serde::de::Error::custom)?;
+    serde_json::from_str(text)
 }
 
 /// The bytes of a value of ours.
