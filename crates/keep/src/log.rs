@@ -7,6 +7,7 @@
 //! moves a mark on, and an append is conditional on that mark too: a writer whose picture is older than the last fold gets
 //! a conflict as well.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Entry, Transcript, TranscriptId};
@@ -242,8 +243,8 @@ pub fn read_record(key: &str, bytes: &[u8]) -> Result<Record, KeepError> {
     Ok(from_json(bytes).map_err(corrupt)?)
 }
 
-/// Reads a value of ours. As text, like everything else that is read, so that the parser is in the wasm once.
-pub fn from_json<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+/// Reads stored JSON. By way of text, as archives are read, so that the parser is compiled for one kind of input only.
+pub fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
     let text = std::str::from_utf8(bytes).map_err(serde::de::Error::custom)?;
     serde_json::from_str(text)
 }
