@@ -1,8 +1,8 @@
 //! Zip archives without I/O: the reader asks for ranges of the file, inflates members in bounded pieces and pushes them
 //! through a [`Reader`] each. Nothing is unpacked anywhere; names are only names.
 //!
-//! `rawzip` reads the zip's structure from a [`Window`] of bytes that were supplied; when it looks beyond, the window is
-//! widened and it looks again. Members are inflated in [`member`].
+//! `rawzip` reads the zip's structure from a window of the bytes that were supplied; when it looks beyond, the window is
+//! widened and it looks again.
 
 mod member;
 mod window;

@@ -57,6 +57,7 @@ fn members_of_exports_without_conversations_are_quiet() {
     quiet("conversation_asset_file_names.json", r#"{"file-1.dat":"a.png"}"#);
     quiet("memories.json", r#"[{"conversations_memory":"x","account_uuid":"a"}]"#);
     quiet("projects.json", r#"[{"uuid":"p","name":"n","description":"d","is_private":true}]"#);
+    quiet("group_chats.json", r#"{"chats":[]}"#);
     quiet("chat.html", "<html><body>chat</body></html>");
     quiet("image", "\u{89}PNG".replace('\u{89}', "GIF8").as_str());
     quiet("file-1.dat", "anything at all");

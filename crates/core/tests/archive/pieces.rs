@@ -47,8 +47,12 @@ proptest! {
         cuts in prop::collection::vec(0usize..3000, 0..12),
         edits in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(&EDITS[..]), 0usize..20), 0..6),
         cut_off in prop::option::of(any::<prop::sample::Index>()),
+        wrapped in any::<bool>(),
     ) {
         let mut bytes = fixture(FIXTURES[which]);
+        if wrapped {
+            bytes = [b"{\"v\": [1], \"conversations\": ", bytes.as_slice(), b", \"rest\": {}}"].concat();
+        }
         for (at, with, remove) in edits {
             let at = at.index(bytes.len() + 1);
             let end = (at + remove).min(bytes.len());
