@@ -2,11 +2,14 @@
 // through `run` or `now`, so that a trap becomes an error with words for everybody who waits, and for all later callers.
 
 import initWasm, * as wasm from "../wasm/threadkeep.js";
-import { ThreadkeepError, fromWasm } from "./errors.js";
+import { ThreadkeepError, badArgument, fromWasm } from "./errors.js";
 import { VERSION } from "./version.js";
 
-/** Where the wasm may come from: its address, its bytes, a response that brings them, or the compiled module. */
-export type InitSource = string | URL | Response | ArrayBuffer | Uint8Array | WebAssembly.Module;
+/**
+ * Where the wasm may come from: its address, its bytes, a response that brings them, or the compiled module (a
+ * `WebAssembly.Module`, which is `object` here since Node's types do not know it).
+ */
+export type InitSource = string | URL | Response | ArrayBuffer | Uint8Array | object;
 
 let loading: Promise<void> | undefined;
 let ready = false;
@@ -22,7 +25,7 @@ const waiting = new Set<(reason: ThreadkeepError) => void>();
  * the file.
  *
  * @param source where the module comes from, if not from there
- * @throws ThreadkeepError `init-failed` when it cannot be had, is another version's, or is not WebAssembly
+ * @throws ThreadkeepError `bad-request`; `init-failed` when it cannot be had, is another version's, or is not WebAssembly
  *
  * @example
  * ```ts
@@ -40,36 +43,51 @@ export function init(source?: InitSource | Promise<InitSource>): Promise<void> {
 
 async function load(source: InitSource | Promise<InitSource> | undefined): Promise<void> {
   try {
-    const module = await fetchModule((await source) ?? new URL("../wasm/threadkeep_bg.wasm", import.meta.url));
+    const module = await compile((await source) ?? new URL("../wasm/threadkeep_bg.wasm", import.meta.url));
+    // Looked at before the bindings take it, since they keep the first instance that they get.
+    if (!WebAssembly.Module.exports(module).some(({ name }) => name === "runTasks"))
+      throw initFailed("this is another WebAssembly module");
     await initWasm({ module_or_path: module });
+    const built = wasm.version();
+    if (built !== VERSION) throw initFailed(`the module has version ${built}, this package is ${VERSION}`);
+    wasm.start(
+      () => queueMicrotask(turn),
+      (words: string) => (lastWords = words),
+    );
   } catch (error) {
     if (error instanceof ThreadkeepError) throw error;
     throw initFailed(error instanceof Error ? error.message : String(error), error);
   }
-  const built = wasm.version();
-  if (built !== VERSION) throw initFailed(`the module has version ${built}, this package is ${VERSION}`);
-  wasm.start(
-    () => queueMicrotask(turn),
-    (words: string) => (lastWords = words),
-  );
   ready = true;
 }
 
-async function fetchModule(source: InitSource): Promise<Response | ArrayBuffer | Uint8Array | WebAssembly.Module> {
-  if (typeof source !== "string" && !(source instanceof URL)) return source;
+async function compile(source: InitSource): Promise<WebAssembly.Module> {
+  if (source instanceof WebAssembly.Module) return source;
+  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source as BufferSource);
+  if (typeof source === "string" || source instanceof URL) return fetchModule(source);
+  if (typeof Response === "function" && source instanceof Response) return compileResponse(source);
+  throw badArgument("source", "must be a URL, bytes, a Response or a WebAssembly.Module");
+}
+
+async function fetchModule(source: string | URL): Promise<WebAssembly.Module> {
   const url = typeof source === "string" ? absolute(source) : source;
   const node = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node;
   if (node !== undefined && url.protocol === "file:") {
     // The name stands in a variable and the comments are there so that bundlers for the browser leave the line alone.
     const fs = "node:fs/promises";
     const { readFile } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ fs)) as {
-      readFile(path: URL): Promise<Uint8Array>;
+      readFile(path: URL): Promise<Uint8Array<ArrayBuffer>>;
     };
-    return readFile(url);
+    return WebAssembly.compile(await readFile(url));
   }
-  const response = await fetch(url);
-  if (!response.ok) throw initFailed(`${url.href} answers ${response.status} ${response.statusText}`.trimEnd());
-  return response;
+  return compileResponse(await fetch(url));
+}
+
+async function compileResponse(response: Response): Promise<WebAssembly.Module> {
+  if (!response.ok) throw initFailed(`${response.url} answers ${response.status} ${response.statusText}`.trimEnd());
+  // Streaming insists on the type, which not every server gets right.
+  const streams = response.headers.get("content-type") === "application/wasm";
+  return streams ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }
 
 /** An address as pages write it; where there is no page, it counts from this file. */
@@ -108,7 +126,7 @@ function breakDown(error: unknown): ThreadkeepError {
   return broken;
 }
 
-/** Starts something asynchronous in wasm. */
+/** Starts something asynchronous in wasm. @internal */
 export function run<T>(start: (module: typeof wasm) => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     if (broken !== undefined) throw broken;
@@ -133,7 +151,7 @@ export function run<T>(start: (module: typeof wasm) => Promise<T>): Promise<T> {
   });
 }
 
-/** Calls something synchronous in wasm. */
+/** Calls something synchronous in wasm. @internal */
 export function now<T>(call: (module: typeof wasm) => T): T {
   if (!ready)
     throw new ThreadkeepError("not-initialised", "the WebAssembly module is not loaded yet: await init() first");

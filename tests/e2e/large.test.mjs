@@ -82,6 +82,8 @@ test(`a conversation of ${messages} messages opens soon, warm and cold, and scro
     await tab.message(made.last).waitFor();
     assert.ok(median(warm) < 300 * PATIENCE, "warm");
     assert.ok(median(cold) < 1000 * PATIENCE, "cold");
-    assert.ok(slow.length < scrolled.gaps.length / 10, "at least nine frames of ten come in time");
+    assert.ok(scrolled.pixels > 30_000, "it scrolled");
+    assert.ok(slow.length < scrolled.gaps.length / 4, "most frames come in time");
+    assert.ok(scrolled.blank < scrolled.gaps.length / 10, "there is something to read while one scrolls");
   });
 });

@@ -34,7 +34,7 @@ test("an export picked as a file becomes a list with titles and counts", () =>
     assert.deepEqual(figures(await tab.pick(EXPORT)), ADDED);
     const list = await tab.list();
     assert.deepEqual(list.map(({ title }) => title), TITLES, "newest first");
-    assert.match(list[3].facts, /\b14 messages\b/);
+    assert.match(list[3].facts, /\b14\s+messages\b/);
     assert.match(list[3].facts, /\b4\b.*branches/s);
     assert.match(list[0].facts, /ChatGPT/);
     await tab.get("filter").fill("sourd");
@@ -81,7 +81,8 @@ test("a conversation is read branch by branch, by click and by key, and its plac
     assert.ok(await tab.message("What if it smells sour?").getByTestId("fork-next").isDisabled(), "there is no fourth");
     const address = decodeURIComponent(tab.page.url());
     assert.match(address, /c0ffee00-0001-4000-8000-000000000001/, "the thread is in the address");
-    assert.match(address, /c0ffee00-0001-4000-8000-000000000001-n13/, "and so is the end of the branch");
+    const end = Object.values(small()[0].mapping).find(({ message }) => message?.content.parts[0] === "Good, it should.");
+    assert.ok(address.endsWith(`/${end.id}`), `and so is the end of the branch: ${address}`);
 
     await tab.page.reload();
     await tab.message("What if it smells sour?").waitFor();
@@ -141,7 +142,7 @@ test("markdown is shown as what it means", () =>
     const link = message.locator("a", { hasText: "a link" });
     assert.equal(await link.getAttribute("href"), "https://example.com/page");
     assert.match(await link.getAttribute("rel"), /noopener/);
-    assert.equal(await tab.message("Show me what you can do.").locator("br").count(), 1, "a line break of the user's is one");
+    assert.ok((await tab.texts())[0].includes("do.\nOn two"), "a line break of the user's is one");
   }));
 
 test("script in titles and messages is shown and never run", () =>
@@ -329,7 +330,8 @@ test("everything works from the keyboard alone, with the focus always to be seen
     await keyboard.press("Enter");
     await tab.message("Can I keep it in the fridge?").waitFor();
     await tab.get("messages").focus();
-    await keyboard.press("End");
+    for (let steps = 0; steps < 6; steps += 1) await keyboard.press("j");
+    assert.equal(await focused(), "message");
     await keyboard.press("]");
     await tab.message("What if it smells sour?").waitFor();
     await keyboard.press("Home");

@@ -46,17 +46,13 @@ struct Bench {
 /// Every measurement. A new one is one line here.
 const BENCHES: &[Bench] = &[
     Bench { name: "chain", needs: &[], program: Program::Cargo { package: "threadkeep", example: "bench_chain" } },
-    Bench {
-        name: "durability",
-        needs: &[Need::Module, Need::Browser],
-        program: Program::Node("tests/bench/durability.mjs"),
-    },
     Bench { name: "store", needs: &[Need::Module, Need::Browser], program: Program::Node("tests/bench/store.mjs") },
     Bench {
         name: "durability",
         needs: &[Need::Module, Need::Browser],
         program: Program::Node("tests/bench/durability.mjs"),
     },
+    Bench { name: "page", needs: &[Need::Page, Need::Browser], program: Program::Node("tests/e2e/bench-page.mjs") },
 ];
 
 /// What the drivers in `tests/bench/` load in the browser.
@@ -83,6 +79,7 @@ pub(crate) fn run(paths: &Paths, names: &[String]) -> Result<bool> {
     if chosen.iter().any(|bench| matches!(bench.program, Program::Node(_))) {
         setup::node()?;
         setup::packages(paths, &paths.bench())?;
+        setup::packages(paths, &paths.e2e())?;
     }
     let mut rows = vec![["bench", "measure", "value", "target", ""].map(str::to_owned).to_vec()];
     let mut well = true;

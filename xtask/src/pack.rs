@@ -23,18 +23,13 @@ pub(crate) struct Packed {
     pub(crate) sizes: Sizes,
 }
 
-/// Whether there is a package to build.
-pub(crate) fn exists(paths: &Paths) -> bool {
-    paths.npm().join("package.json").is_file()
-}
-
 /// Builds the package and prints its sizes, which are returned for a check against the limit.
 ///
 /// # Errors
 /// There is no package, a tool is missing, or a step fails.
 pub(crate) fn build(paths: &Paths) -> Result<Packed> {
     let package = paths.npm();
-    if !exists(paths) {
+    if !package.join("package.json").is_file() {
         bail!("there is no npm/package.json to build a package from");
     }
     let tools = Tools::set_up(paths)?;

@@ -4,7 +4,7 @@ use threadkeep_core::archive::own;
 use threadkeep_core::{Entry, TranscriptId};
 use threadkeep_store::{Scan, Store, StoreError};
 
-use crate::log::record;
+use crate::log::{from_json, record};
 use crate::{Keep, KeepError, keys};
 
 /// How many pages are read at a time.
@@ -45,7 +45,7 @@ impl<S: Store> Keep<S> {
                 for (line, seq) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).zip(first..) {
                     let corrupt =
                         |error: serde_json::Error| StoreError::Corrupt { key: key.clone(), why: error.to_string() };
-                    writer.entry(seq, &serde_json::from_slice::<Entry>(line).map_err(corrupt)?);
+                    writer.entry(seq, &from_json::<Entry>(line).map_err(corrupt)?);
                 }
                 sink(writer.take());
             }

@@ -244,15 +244,24 @@ impl<S: Store> Keep<S> {
         id: &TranscriptId,
         look: impl FnOnce(&Log) -> Result<T, KeepError>,
     ) -> Result<Option<T>, KeepError> {
+        let (mut look, mut answer) = (Some(look), None);
+        self.read_with(id, &mut |log| answer = look.take().map(|look| look(log))).await?;
+        answer.transpose()
+    }
+
+    /// [`Keep::read`] without its types: the code is there once and not once for each reader.
+    async fn read_with(&self, id: &TranscriptId, look: &mut dyn FnMut(&Log)) -> Result<(), KeepError> {
         let slot = self.slot(id);
         let mut held = slot.log.lock().await;
         match held.take() {
             Some(log) => self.refresh(&mut held, log).await?,
             None => *held = Log::load(&self.inner.store, id).await?,
         }
-        let answer = held.as_ref().map(look).transpose();
+        if let Some(log) = held.as_ref() {
+            look(log);
+        }
         self.settle(id, &slot, held);
-        answer
+        Ok(())
     }
 
     /// Reads a transcript as memory has it, just after a write to it, without asking the store again.
@@ -300,6 +309,22 @@ impl<S: Store> Keep<S> {
         id: &TranscriptId,
         mut plan: impl FnMut(&Log) -> Result<Write<T>, KeepError>,
     ) -> Result<Option<T>, KeepError> {
+        let mut answer = None;
+        let mut keep_answer = |log: &Log| {
+            let Write { entries, extra, digest, answer: given } = plan(log)?;
+            answer = Some(given);
+            Ok(Write { entries, extra, digest, answer: () })
+        };
+        let written = self.write_with(id, &mut keep_answer).await?;
+        Ok(written.and(answer))
+    }
+
+    /// [`Keep::write`] without its types: the code is there once and not once for each writer.
+    async fn write_with(
+        &self,
+        id: &TranscriptId,
+        plan: &mut dyn FnMut(&Log) -> Result<Write<()>, KeepError>,
+    ) -> Result<Option<()>, KeepError> {
         let slot = self.slot(id);
         let mut held = slot.log.lock().await;
         if held.is_none() {
@@ -334,7 +359,7 @@ impl<S: Store> Keep<S> {
             if write.entries.is_empty() {
                 *held = Some(log);
                 self.settle(id, &slot, held);
-                return Ok(Some(write.answer));
+                return Ok(Some(()));
             }
             if let Some(digest) = write.digest {
                 log.digest = digest;
@@ -343,7 +368,7 @@ impl<S: Store> Keep<S> {
                 Ok(log) => {
                     *held = Some(log);
                     self.settle(id, &slot, held);
-                    return Ok(Some(write.answer));
+                    return Ok(Some(()));
                 }
                 Err(KeepError::Store(StoreError::Conflict { key })) if keys::index_id(&key).is_none() => {
                     slot.rivals.set(WARY);

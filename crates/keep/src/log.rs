@@ -7,6 +7,7 @@
 //! moves a mark on, and an append is conditional on that mark too: a writer whose picture is older than the last fold gets
 //! a conflict as well.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Entry, Transcript, TranscriptId};
@@ -119,7 +120,7 @@ impl Log {
             let Some(seq) = keys::page_seq(key) else { continue };
             for (line, at) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).zip(seq..) {
                 if at >= self.tree.next_seq() {
-                    match serde_json::from_slice::<Entry>(line) {
+                    match from_json::<Entry>(line) {
                         Ok(entry) => {
                             self.rewritten |= matches!(entry, Entry::Removed { .. });
                             self.tree.replay(at, entry);
@@ -239,7 +240,13 @@ pub async fn record(store: &impl Store, id: &TranscriptId) -> Result<Option<Reco
 /// Reads a record's bytes.
 pub fn read_record(key: &str, bytes: &[u8]) -> Result<Record, KeepError> {
     let corrupt = |error: serde_json::Error| StoreError::Corrupt { key: key.to_owned(), why: error.to_string() };
-    Ok(serde_json::from_slice(bytes).map_err(corrupt)?)
+    Ok(from_json(bytes).map_err(corrupt)?)
+}
+
+/// Reads stored JSON. By way of text, as archives are read, so that the parser is compiled for one kind of input only.
+pub fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
+    let text = std::str::from_utf8(bytes).map_err(serde::de::Error::custom)?;
+    serde_json::from_str(text)
 }
 
 /// The bytes of a value of ours.

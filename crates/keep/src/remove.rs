@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Scan, Store, StoreError};
 
-use crate::log::Log;
+use crate::log::{Log, from_json};
 use crate::protocol::Event;
 use crate::{Keep, KeepError, keys};
 
@@ -181,7 +181,7 @@ fn with_holes(lines: &[u8], gone: &HashSet<&MessageId>) -> Option<Vec<u8>> {
     let mut kept = Vec::with_capacity(lines.len());
     let mut changed = false;
     for line in lines.split_inclusive(|byte| *byte == b'\n') {
-        match serde_json::from_slice::<Entry>(line).ok().and_then(|entry| without(entry, gone)) {
+        match from_json::<Entry>(line).ok().and_then(|entry| without(entry, gone)) {
             Some(left) => {
                 changed = true;
                 // An entry without text always serialises; should it not, the hole is an empty line's, not the old text.

@@ -155,33 +155,44 @@ export async function timeToOpen(tab, title, text) {
   return opened;
 }
 
-/** Scrolls through the open thread, `step` pixels a frame, for `frames` frames or to its end. Gives the gaps between frames in milliseconds, and in how many frames no message was in view. */
-export function scrollThrough(page, { step = 400, frames = 900 } = {}) {
-  return page.evaluate(
-    ([step, frames]) =>
-      new Promise((resolve) => {
-        const scroller = document.querySelector("[data-testid=messages]");
-        const gaps = [];
-        let [last, blank, left, from] = [performance.now(), 0, frames, scroller.scrollTop];
-        const frame = (now) => {
-          gaps.push(now - last);
-          last = now;
-          const view = scroller.getBoundingClientRect();
-          const middle = document.elementsFromPoint(view.left + view.width / 2, view.top + view.height / 2);
-          const near = [...scroller.querySelectorAll("[data-testid=message]")].some((message) => {
-            const box = message.getBoundingClientRect();
-            return box.bottom > view.top && box.top < view.bottom;
-          });
-          if (!near && middle.length > 0) blank += 1;
-          const before = scroller.scrollTop;
-          scroller.scrollTop += step;
-          left -= 1;
-          const ended = scroller.scrollTop === before;
-          if (left > 0 && !ended) requestAnimationFrame(frame);
-          else resolve({ gaps: gaps.slice(1), blank, pixels: scroller.scrollTop - from, height: scroller.scrollHeight, ended });
-        };
-        requestAnimationFrame(frame);
-      }),
-    [step, frames],
-  );
+/**
+ * Scrolls the open thread as a finger or a wheel does, `pixels` far at `speed` pixels a second. Gives the gaps between
+ * frames in milliseconds, how far it came, and in how many frames no message was in view.
+ */
+export async function scrollThrough(page, { pixels = 60_000, speed = 6_000 } = {}) {
+  await page.evaluate(() => {
+    const scroller = document.querySelector("[data-testid=messages]");
+    const noted = { gaps: [], blank: 0 };
+    const from = scroller.scrollTop;
+    let last = performance.now();
+    let running = true;
+    const frame = (now) => {
+      if (!running) return;
+      noted.gaps.push(now - last);
+      last = now;
+      const view = scroller.getBoundingClientRect();
+      const inView = [...scroller.querySelectorAll("[data-testid=message]")].some((message) => {
+        const box = message.getBoundingClientRect();
+        return box.bottom > view.top && box.top < view.bottom;
+      });
+      if (!inView) noted.blank += 1;
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+    window.stopScrolling = () => {
+      running = false;
+      return { ...noted, gaps: noted.gaps.slice(1), pixels: scroller.scrollTop - from, height: scroller.scrollHeight };
+    };
+  });
+  const box = await page.getByTestId("messages").boundingBox();
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("Input.synthesizeScrollGesture", {
+    x: Math.round(box.x + box.width / 2),
+    y: Math.round(box.y + box.height / 2),
+    yDistance: -pixels,
+    speed,
+    gestureSourceType: "mouse",
+  });
+  await devtools.detach();
+  return page.evaluate(() => window.stopScrolling());
 }

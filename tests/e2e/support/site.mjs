@@ -29,8 +29,11 @@ export async function openSite(options) {
       await browser.close();
       await server.close();
     },
-    /** The page in a context of its own, so with an empty store. `run` gets it; afterwards the guard looks back. */
-    async visit(run, options = {}) {
+    /**
+     * The page in a context of its own, so with an empty store. `run` gets it; afterwards the guard looks back. With
+     * `mayFail`, errors on the console are no surprise; the other options are the context's.
+     */
+    async visit(run, { mayFail = false, ...options } = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, locale: "en-US", ...options });
       const guard = new Guard(context, server.address);
       await guard.watch();
@@ -38,6 +41,7 @@ export async function openSite(options) {
         const site = new Site(await context.newPage(), server.address, guard);
         await site.open();
         await run(site, context);
+        if (mayFail) guard.errors.length = 0;
         guard.check();
       } finally {
         await context.close();

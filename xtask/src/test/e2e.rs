@@ -1,6 +1,5 @@
 //! The tests of the finished page in a real browser.
 
-use crate::pack;
 use crate::page;
 use crate::paths::Paths;
 use crate::run::{listen, npm};
@@ -11,9 +10,6 @@ use crate::test::{Shared, Tally};
 /// Runs the part.
 pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
     let tests = paths.e2e();
-    if !tests.join("package.json").is_file() || !page::exists(paths) {
-        return Tally::absent();
-    }
     let mut tally = Tally::default();
     let mut browser = None;
     let ready = tally.check("set-up", || {
@@ -30,7 +26,7 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
     if let Some(sizes) = sizes {
         tally.check("size of the page", || sizes.check());
     }
-    let tarball = if pack::exists(paths) { shared.tarball(paths, &mut tally) } else { None };
+    let tarball = shared.tarball(paths, &mut tally);
     if let (true, true, Some(browser)) = (ready, built, browser) {
         tally.tests("tests", || {
             let mut test = npm(&tests);

@@ -1,6 +1,5 @@
 //! The npm package's own tests, against the tarball that a user would install.
 
-use crate::pack;
 use crate::paths::Paths;
 use crate::run::{listen, npm};
 use crate::setup;
@@ -8,9 +7,6 @@ use crate::test::{Shared, Tally};
 
 /// Runs the part.
 pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
-    if !pack::exists(paths) {
-        return Tally::absent();
-    }
     let mut tally = Tally::default();
     if !tally.check("set-up", setup::node) {
         return tally;

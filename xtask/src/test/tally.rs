@@ -46,20 +46,9 @@ pub(crate) struct Tally {
     /// Steps that failed without a failed test to show for it; each counts as one failure.
     broken: u64,
     troubles: Vec<String>,
-    absent: bool,
 }
 
 impl Tally {
-    /// The part has nothing to check yet.
-    pub(crate) fn absent() -> Self {
-        Self { absent: true, ..Self::default() }
-    }
-
-    /// Whether the part had nothing to check.
-    pub(crate) fn is_absent(&self) -> bool {
-        self.absent
-    }
-
     /// Runs one step and adds its tests. A failure is noted, and the steps after it still run. Says whether it went well.
     pub(crate) fn step(&mut self, name: &str, work: impl FnOnce() -> Result<Counts>) -> bool {
         match work() {

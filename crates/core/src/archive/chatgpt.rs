@@ -5,7 +5,7 @@
 
 mod message;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -49,13 +49,15 @@ pub(super) fn read(fields: &Fields, place: &str, digest: u64, report: &mut Repor
         }
     }
     // An empty entry without a parent is the root itself, unless another entry calls it its child.
-    let claimed: HashSet<String> = tree.drafts.iter().flat_map(|draft| draft.children.iter().cloned()).collect();
-    for mut top in tops {
-        if claimed.contains(&top.local) {
+    let claims = tree.drafts.iter().flat_map(|draft| draft.children.iter().map(|child| (child.as_str(), 0)));
+    let claims: HashMap<&str, usize> = claims.collect();
+    let claimed: Vec<bool> = tops.iter().map(|top| claims.contains_key(top.local.as_str())).collect();
+    for (mut top, claimed) in tops.into_iter().zip(claimed) {
+        if claimed {
             top.made.label("hidden", "true");
             tree.drafts.push(top);
         } else {
-            tree.root_names.insert(top.local);
+            tree.root_names.push(top.local);
             tree.root_children.extend(top.children);
         }
     }

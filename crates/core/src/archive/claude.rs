@@ -7,6 +7,8 @@ pub(super) mod ai;
 pub(super) mod code;
 pub(super) mod design;
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 use super::raw::{says_nothing, text_of};
@@ -35,8 +37,12 @@ pub(super) struct Blocks {
     /// What made-up call ids begin with, where the archive has none.
     seed: String,
     calls: u32,
-    /// Calls without a result as yet: id and name.
-    open: Vec<(String, String)>,
+    /// The calls' ids and names; without, once they are answered.
+    open: Vec<Option<(String, String)>>,
+    /// The calls' places in that list, by id.
+    by_id: HashMap<String, usize>,
+    /// All calls before this one are answered.
+    first_open: usize,
     current: Draft,
     done: Vec<Message>,
 }
@@ -52,7 +58,16 @@ struct Draft {
 impl Blocks {
     /// For a message of `role`; `seed` is its id.
     pub fn new(role: Role, seed: &str) -> Self {
-        Self { role, seed: seed.to_owned(), calls: 0, open: Vec::new(), current: Draft::default(), done: Vec::new() }
+        Self {
+            role,
+            seed: seed.to_owned(),
+            calls: 0,
+            open: Vec::new(),
+            by_id: HashMap::new(),
+            first_open: 0,
+            current: Draft::default(),
+            done: Vec::new(),
+        }
     }
 
     /// Adds all of a content field: text, or a list of blocks.
@@ -139,7 +154,8 @@ impl Blocks {
         if text_of(&block, "type") == Some("tool_use") {
             block.shift_remove("type");
         }
-        self.open.push((id.clone(), name.clone()));
+        self.by_id.insert(id.clone(), self.open.len());
+        self.open.push(Some((id.clone(), name.clone())));
         self.keep_rest("calls", &id, block);
         self.current.calls.push(ToolCall::function(id, name, arguments));
     }
@@ -150,14 +166,12 @@ impl Blocks {
             Some(Value::String(id)) if !id.is_empty() => Some(id),
             _ => None,
         };
-        // Without an id, the first open call of that name, or else the first.
-        let by_name = || self.open.iter().position(|(_, call)| name.as_ref() == Some(call)).unwrap_or(0);
-        let at = match &given {
-            Some(id) => self.open.iter().position(|(call, _)| call == id),
-            None => Some(by_name()).filter(|at| *at < self.open.len()),
+        let answered = match &given {
+            Some(id) => self.by_id.get(id).copied(),
+            None => self.first_open_call(name.as_deref()),
         };
-        let paired = at.map(|at| self.open.remove(at));
-        let id = given.or_else(|| paired.map(|(id, _)| id));
+        let call = answered.and_then(|at| self.open[at].take());
+        let id = given.or_else(|| call.map(|(id, _)| id));
         let mut message = Message::new(Role::Tool, result_content(block.shift_remove("content")));
         message.is_error = block.shift_remove("is_error") == Some(Value::Bool(true));
         message.name = name;
@@ -172,6 +186,16 @@ impl Blocks {
         message.tool_call_id = id;
         self.flush();
         self.done.push(message);
+    }
+
+    /// For a result without an id: the first open call of that name among the next few, or else the first.
+    fn first_open_call(&mut self, name: Option<&str>) -> Option<usize> {
+        while self.open.get(self.first_open).is_some_and(Option::is_none) {
+            self.first_open += 1;
+        }
+        let mut next = (self.first_open..self.open.len()).take(100);
+        let of_name = |at: &usize| self.open[*at].as_ref().is_some_and(|(_, call)| Some(call.as_str()) == name);
+        next.find(of_name).or(Some(self.first_open)).filter(|at| *at < self.open.len())
     }
 
     /// Adds a whole message.

@@ -102,7 +102,8 @@ pub(super) fn mend_json(text: &str) -> Option<String> {
             step = rest.find(|c: char| !matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E')).unwrap_or(rest.len());
             let number = &rest[..step];
             // A number that no float can hold becomes text.
-            let huge = number.parse::<f64>().is_ok_and(f64::is_infinite);
+            let huge = serde_json::from_str::<f64>(number)
+                .is_err_and(|error| error.to_string().starts_with("number out of range"));
             changed |= huge;
             out.push_str(&if huge { format!("\"{number}\"") } else { number.to_owned() });
         } else {

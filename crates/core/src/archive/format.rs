@@ -215,6 +215,9 @@ fn not_a_conversation(fields: &Fields) -> Option<&'static str> {
     if has("is_anonymous") && has("conversation_id") {
         return Some("a list of shared links");
     }
+    if fields.0.len() == 1 && fields.array("chats").is_some_and(|chats| chats.is_empty()) {
+        return Some("an empty list of chats");
+    }
     if has("rating") && (has("conversation_id") || has("evaluation_name")) {
         return Some("feedback on answers");
     }

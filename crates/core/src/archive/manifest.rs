@@ -24,7 +24,11 @@ pub(super) fn read(fields: &Fields, names: Option<&[String]>, report: &mut Repor
             let files = serde_json::from_str::<Value>(entry.get()).ok();
             let files = files.as_ref().and_then(|entry| entry.get("files").or(Some(entry))).and_then(Value::as_array);
             let files = files.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-            if logical_name.starts_with("conversations") { conversations.extend(files) } else { others.extend(files) }
+            if logical_name.starts_with("conversations") {
+                conversations.extend(files);
+            } else if !fields.has("export_files") {
+                others.extend(files); // else they are listed there too
+            }
         }
     }
     for entry in fields.array("export_files").unwrap_or_default() {
@@ -39,14 +43,17 @@ pub(super) fn read(fields: &Fields, names: Option<&[String]>, report: &mut Repor
             others.push(path);
         }
     }
-    conversations.sort();
-    conversations.dedup();
-    for file in conversations.iter().filter(|file| !is_there(file)) {
+    // More than a real export has: a manifest that goes on is not worth the time.
+    conversations.truncate(10_000);
+    others.truncate(10_000);
+    let repeated = |files: &[String], at: usize| files[..at].contains(&files[at]);
+    for (at, file) in conversations.iter().enumerate() {
+        if is_there(file) || repeated(&conversations, at) {
+            continue;
+        }
         let reason = "the manifest names this file of conversations, but it is not among the files given; add it and import again";
         report.skip(&short(file), Code::MissingFile, reason);
     }
-    others.sort();
-    others.dedup();
     let missing = others.iter().filter(|file| !is_there(file)).count();
     if missing > 0 {
         let reason = format!(

@@ -22,12 +22,19 @@ const TIMES: [&str; 5] = ["created_at", "create_time", "created", "timestamp", "
 
 /// The conversations of a file that have no ids: what they begin with, and for each of those how the threads end so far.
 #[derive(Debug, Default)]
-pub(super) struct Known(HashMap<u64, Vec<(u64, usize)>>);
+pub(super) struct Known {
+    beginnings: HashMap<String, usize>,
+    threads: Vec<Vec<(u64, usize)>>,
+}
 
 impl Known {
     /// The number of the thread, among those that begin alike, that `chain` (a digest for each prefix) continues or begins.
     fn thread(&mut self, key: u64, chain: &[u64]) -> usize {
-        let threads = self.0.entry(key).or_default();
+        let at = *self.beginnings.entry(format!("{key:016x}")).or_insert(self.threads.len());
+        if at == self.threads.len() {
+            self.threads.push(Vec::new());
+        }
+        let threads = &mut self.threads[at];
         let last = (chain.last().copied().unwrap_or_default(), chain.len());
         let same = |(end, len): &(u64, usize)| *len > 0 && chain.get(len - 1) == Some(end);
         let at = threads.iter().position(same).unwrap_or(threads.len());

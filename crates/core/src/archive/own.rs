@@ -245,8 +245,8 @@ impl Open {
 /// [`Transcript::check`](crate::Transcript::check), without the messages.
 #[derive(Debug, Default)]
 struct Known {
-    /// Nodes, and whether they are closed (sealed, or continued by others).
-    nodes: HashMap<MessageId, bool>,
+    /// Nodes, each with 1 when it is closed (sealed, or continued by others).
+    nodes: HashMap<MessageId, u32>,
     aliases: HashMap<MessageId, MessageId>,
 }
 
@@ -265,19 +265,19 @@ impl Known {
                     None if !self.nodes.is_empty() => return Err("there is a root already".to_owned()),
                     None => {}
                     Some(parent) => match self.nodes.get_mut(parent) {
-                        Some(closed) => *closed = true,
+                        Some(closed) => *closed = 1,
                         None => return Err(format!("its parent {parent} is not there")),
                     },
                 }
-                self.nodes.insert(node.id.clone(), node.sealed);
+                self.nodes.insert(node.id.clone(), u32::from(node.sealed));
             }
             Entry::Extend { node, .. } => match self.nodes.get(self.resolve(node)) {
-                Some(false) => {}
-                Some(true) => return Err(format!("node {node} is complete")),
+                Some(0) => {}
+                Some(_) => return Err(format!("node {node} is complete")),
                 None => return Err(format!("node {node} is not there")),
             },
             Entry::Seal { node } => match self.nodes.get_mut(node) {
-                Some(closed) => *closed = true,
+                Some(closed) => *closed = 1,
                 None => return Err(format!("node {node} is not there")),
             },
             Entry::Alias { id, node } => {
@@ -289,6 +289,7 @@ impl Known {
                 }
                 self.aliases.insert(id.clone(), node.clone());
             }
+            Entry::Head { node: Some(node), .. } if !self.has(node) => return Err(format!("node {node} is not there")),
             Entry::Head { .. } | Entry::Info(_) | Entry::Removed { .. } | Entry::Gone => {}
         }
         Ok(())

@@ -77,6 +77,15 @@ impl Reader {
         }
     }
 
+    /// Says that the rest of the file cannot be had, which whoever says it reports: what came before is handed out.
+    pub(super) fn abandon(&mut self, sink: &mut dyn FnMut(Item)) {
+        if self.first.is_none() && !self.body.closed {
+            self.body.gathered(sink);
+        }
+        self.body.report(sink, |_, report| report.close());
+        self.body.closed = true;
+    }
+
     /// Says that the file ends here. Further pushes do nothing.
     pub fn finish(&mut self, sink: &mut dyn FnMut(Item)) {
         if self.first.is_some() {
@@ -328,12 +337,17 @@ impl Body {
         }
     }
 
-    fn finish(&mut self, sink: &mut dyn FnMut(Item)) {
+    /// Hands out what parsers have gathered.
+    fn gathered(&mut self, sink: &mut dyn FnMut(Item)) {
         self.report(sink, |body, report| {
             body.end_messages(report);
             body.own.finish(report);
             body.claude_code.finish(report);
         });
+    }
+
+    fn finish(&mut self, sink: &mut dyn FnMut(Item)) {
+        self.gathered(sink);
         if !self.spoken {
             self.report(sink, |_, report| report.skip("", Code::Empty, "the file holds no conversations"));
         }

@@ -1,8 +1,6 @@
 //! What a reader says while it reads: items go straight on, remarks are counted, so that a file with a million bad entries
 //! gives a report that one can read.
 
-use std::collections::BTreeMap;
-
 use super::{Code, Conversation, Item, Skip};
 
 /// How many remarks of one kind are handed out for one file before the others are only counted.
@@ -10,7 +8,7 @@ const SHOWN: u64 = 200;
 
 /// Remarks of a file, by kind.
 #[derive(Debug, Default)]
-pub(super) struct Counts(BTreeMap<(Code, bool), u64>);
+pub(super) struct Counts(Vec<(Code, bool, u64)>);
 
 /// The way out of a parser.
 pub(super) struct Report<'a> {
@@ -36,9 +34,13 @@ impl Report<'_> {
     }
 
     fn say(&mut self, place: &str, code: Code, reason: String, skipped: bool) {
-        let count = self.counts.0.entry((code, skipped)).or_default();
-        *count += 1;
-        if *count <= SHOWN {
+        let counts = &mut self.counts.0;
+        let at = counts.iter().position(|count| (count.0, count.1) == (code, skipped)).unwrap_or(counts.len());
+        if at == counts.len() {
+            counts.push((code, skipped, 0));
+        }
+        counts[at].2 += 1;
+        if counts[at].2 <= SHOWN {
             let place = if place.is_empty() { self.file.to_owned() } else { format!("{}, {place}", self.file) };
             let skip = Skip { place, code, reason };
             (self.sink)(if skipped { Item::Skipped(skip) } else { Item::Warning(skip) });
@@ -47,7 +49,7 @@ impl Report<'_> {
 
     /// At the end of the file: how many remarks were only counted.
     pub fn close(&mut self) {
-        for ((code, skipped), count) in std::mem::take(&mut self.counts.0) {
+        for (code, skipped, count) in std::mem::take(&mut self.counts.0) {
             if count > SHOWN {
                 let reason = format!(
                     "{} more remarks of the kind {code:?}, like those before",

@@ -1,7 +1,8 @@
 //! From what a parser found to a log: drafts of nodes, in any order and with any parent links, become a root and its
 //! descendants, parents first. Circles, missing parents and repeated ids are found here, for all formats alike.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
 
 use serde_json::{Map, Value};
 
@@ -49,7 +50,7 @@ pub(super) struct Tree {
     /// What the root holds.
     pub root: Made,
     /// Archive ids that mean the root.
-    pub root_names: HashSet<String>,
+    pub root_names: Vec<String>,
     /// The root's children by the archive's word, which gives their order.
     pub root_children: Vec<String>,
     pub drafts: Vec<Draft>,
@@ -67,7 +68,7 @@ impl Tree {
             updated_at: None,
             extra: Map::new(),
             root: Made::default(),
-            root_names: HashSet::new(),
+            root_names: Vec::new(),
             root_children: Vec::new(),
             drafts: Vec::new(),
             leaf: None,
@@ -114,28 +115,26 @@ impl Tree {
     /// A second node of the same id gets a name of its own, so that nothing said is lost.
     fn rename_repeated(&mut self, place: &str, report: &mut Report) {
         let id = |local: &str| MessageId::scoped(&self.transcript, local);
-        let all: HashSet<MessageId> = self.drafts.iter().map(|draft| id(&draft.local)).collect();
-        let mut taken: HashSet<MessageId> = HashSet::with_capacity(self.drafts.len());
+        // How often each id has been met.
+        let mut met: HashMap<MessageId, u32> = self.drafts.iter().map(|draft| (id(&draft.local), 0)).collect();
         for draft in &mut self.drafts {
-            if taken.insert(id(&draft.local)) {
-                continue;
+            let own = id(&draft.local);
+            let mut count = met.get(&own).copied().unwrap_or_default() + 1;
+            if count > 1 {
+                let what = format!("{place}, node {}", short(&draft.local));
+                let reason = "this id occurs more than once; the later node comes in under another id";
+                report.warn(&what, Code::DuplicateId, reason);
+                let fresh = loop {
+                    let fresh = format!("{}~{count}", draft.local);
+                    if let Slot::Vacant(vacant) = met.entry(id(&fresh)) {
+                        vacant.insert(1);
+                        break fresh;
+                    }
+                    count += 1;
+                };
+                draft.local = fresh;
             }
-            let what = format!("{place}, node {}", short(&draft.local));
-            report.warn(
-                &what,
-                Code::DuplicateId,
-                "this id occurs more than once; the later node comes in under another id",
-            );
-            let mut count = 2;
-            let fresh = loop {
-                let fresh = format!("{}~{count}", draft.local);
-                let scoped = id(&fresh);
-                if !all.contains(&scoped) && taken.insert(scoped) {
-                    break fresh;
-                }
-                count += 1;
-            };
-            draft.local = fresh;
+            met.insert(own, count);
         }
     }
 
@@ -245,7 +244,7 @@ impl Tree {
             open.extend(children[at].iter().rev().map(|child| (*child, time)));
         }
         // A child is never older than its parent here and comes after it, so a stable sort keeps parents first.
-        order.sort_by_key(|(time, _)| *time);
+        sort(&mut order);
         order.into_iter().map(|(_, at)| at).collect()
     }
 
@@ -253,7 +252,10 @@ impl Tree {
     fn as_listed(&self, listed: &[String], siblings: &mut [usize]) {
         if siblings.len() > 1 && !listed.is_empty() {
             let rank: HashMap<&str, usize> = listed.iter().enumerate().rev().map(|(n, id)| (id.as_str(), n)).collect();
-            siblings.sort_by_key(|at| rank.get(self.drafts[*at].local.as_str()).copied().unwrap_or(usize::MAX));
+            let rank = |at: usize| rank.get(self.drafts[at].local.as_str()).map_or(i64::MAX, |rank| *rank as i64);
+            let mut ranked: Vec<(i64, usize)> = siblings.iter().map(|at| (rank(*at), *at)).collect();
+            sort(&mut ranked);
+            siblings.iter_mut().zip(ranked).for_each(|(place, (_, at))| *place = at);
         }
     }
 
@@ -290,6 +292,11 @@ impl Tree {
         let newest = |aside_too: bool| order.iter().rev().find(|at| is_leaf[**at] && (aside_too || !aside(at)));
         newest(false).or_else(|| newest(true)).map_or_else(|| self.transcript.clone(), |at| ids[*at].clone())
     }
+}
+
+/// By the first of each pair; equals keep their order. One function, so that the sort is compiled once.
+fn sort(pairs: &mut [(i64, usize)]) {
+    pairs.sort_by_key(|pair| pair.0);
 }
 
 #[derive(Debug, Clone, Copy)]

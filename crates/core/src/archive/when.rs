@@ -12,7 +12,7 @@ const SECONDS: f64 = 1e11;
 pub(super) fn millis(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => number.as_f64().and_then(epoch),
-        Value::String(text) => rfc3339(text).or_else(|| text.trim().parse().ok().and_then(epoch)),
+        Value::String(text) => rfc3339(text).or_else(|| serde_json::from_str(text.trim()).ok().and_then(epoch)),
         _ => None,
     }
 }
@@ -37,7 +37,7 @@ fn rfc3339(text: &str) -> Option<i64> {
         let text = text.replacen(' ', "T", 1);
         parse(&text).or_else(|| parse(&format!("{text}Z")))
     })?;
-    Some((date.unix_timestamp_nanos().div_euclid(1_000_000)) as i64)
+    Some(date.unix_timestamp() * 1000 + i64::from(date.millisecond()))
 }
 
 #[cfg(test)]

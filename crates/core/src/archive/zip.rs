@@ -1,13 +1,13 @@
 //! Zip archives without I/O: the reader asks for ranges of the file, inflates members in bounded pieces and pushes them
 //! through a [`Reader`] each. Nothing is unpacked anywhere; names are only names.
 //!
-//! `rawzip` reads the zip's structure from a [`Window`] of bytes that were supplied; when it looks beyond, the window is
-//! widened and it looks again. Members are inflated in [`member`].
+//! `rawzip` reads the zip's structure from a window of the bytes that were supplied; when it looks beyond, the window is
+//! widened and it looks again.
 
 mod member;
 mod window;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -172,9 +172,11 @@ impl ZipReader {
         }
     }
 
-    fn say(&mut self, place: &str, code: Code, reason: &str, skipped: bool, sink: &mut dyn FnMut(Item)) {
-        let mut report = Report { file: &self.name, counts: &mut self.counts, sink };
-        if skipped { report.skip(place, code, reason) } else { report.warn(place, code, reason) }
+    /// Reports something of the zip, or of one of its members.
+    fn say(&mut self, member: &str, code: Code, reason: &str, skipped: bool, sink: &mut dyn FnMut(Item)) {
+        let file = if member.is_empty() { self.name.clone() } else { format!("{}/{member}", self.name) };
+        let mut report = Report { file: &file, counts: &mut self.counts, sink };
+        if skipped { report.skip("", code, reason) } else { report.warn("", code, reason) }
     }
 
     /// Looks for the list of members; asks for more of the file where it begins further up.
@@ -240,9 +242,10 @@ impl ZipReader {
     /// The list is there: what is read of it, and in which order?
     fn start(&mut self, archive: ZipArchive<Window>, members: Vec<Member>, sink: &mut dyn FnMut(Item)) {
         self.names = members.iter().map(|member| member.name.clone()).collect();
-        let mut offsets: HashMap<u64, u32> = HashMap::new();
-        members.iter().for_each(|member| *offsets.entry(member.offset).or_default() += 1);
-        let (mut aside, mut seen) = (0, HashSet::new());
+        // How many members begin at each offset, and how many have each name.
+        let (mut offsets, mut seen) = (HashMap::new(), HashMap::new());
+        members.iter().for_each(|member| *offsets.entry(member.offset.to_string()).or_insert(0usize) += 1);
+        let mut aside = 0;
         let order = plan(&self.names);
         let mut slots: Vec<Option<Member>> = members.into_iter().map(Some).collect();
         let mut queue = Vec::new();
@@ -258,7 +261,9 @@ impl ZipReader {
                 self.say(&short(&member.name), code, &reason, true, sink);
                 continue;
             }
-            if !seen.insert(member.name.clone()) {
+            let count = seen.entry(member.name.clone()).or_insert(0usize);
+            *count += 1;
+            if *count > 1 {
                 self.say(
                     &short(&member.name),
                     Code::DuplicateId,
@@ -352,7 +357,11 @@ impl ZipReader {
             Step::Bomb => Some((Code::ZipBomb, "it grows out of all proportion when it is inflated")),
             Step::Full => Some((Code::ZipBomb, "the zip's members are too large together")),
         };
-        data.reader.finish(sink);
+        if matches!(step, Step::End | Step::Enough) {
+            data.reader.finish(sink);
+        } else {
+            data.reader.abandon(sink);
+        }
         if let Some((code, reason)) = trouble {
             let reason = format!("{reason}; what came out of it before that is in, the rest is not");
             self.say(&place, code, &reason, true, sink);
@@ -395,7 +404,7 @@ fn is_aside(name: &str) -> bool {
 }
 
 /// Why a member is not opened.
-fn refuse(member: &Member, offsets: &HashMap<u64, u32>, len: u64) -> Option<(Code, String)> {
+fn refuse(member: &Member, offsets: &HashMap<String, usize>, len: u64) -> Option<(Code, String)> {
     if member.offset >= len {
         return Some((Code::Truncated, "its data would lie past the end of the zip".to_owned()));
     }
@@ -410,7 +419,7 @@ fn refuse(member: &Member, offsets: &HashMap<u64, u32>, len: u64) -> Option<(Cod
             format!("it is compressed by {}, which is not read: unpack the zip and import the files", member.method);
         return Some((Code::Compression, reason));
     }
-    if offsets.get(&member.offset).is_some_and(|count| *count > 1) {
+    if offsets.get(&member.offset.to_string()).is_some_and(|count| *count > 1) {
         return Some((Code::ZipBomb, "several members share the same data".to_owned()));
     }
     None

@@ -196,7 +196,7 @@ fn parts(content: &Map<String, Value>, metadata: Option<&Map<String, Value>>) ->
 }
 
 /// A part that is no string: a transcript of speech is text, anything else keeps its fields under its own type.
-fn object_part(object: &Map<String, Value>, names: &HashMap<&str, &str>) -> Part {
+fn object_part(object: &Map<String, Value>, names: &[(&str, &str)]) -> Part {
     let kind = text_of(object, "content_type").or_else(|| text_of(object, "type")).unwrap_or("unknown");
     let mut part = Map::new();
     let speech = kind == "audio_transcription" || kind == "text";
@@ -208,15 +208,17 @@ fn object_part(object: &Map<String, Value>, names: &HashMap<&str, &str>) -> Part
     }
     let pointer = text_of(object, "asset_pointer").unwrap_or_default();
     let file = pointer.rsplit('/').next().unwrap_or_default();
-    if let Some(name) = names.get(file) {
+    if let Some((_, name)) = names.iter().find(|(id, _)| *id == file) {
         part.entry("name").or_insert_with(|| (*name).into());
     }
     Part(part)
 }
 
-fn attachment_names<'a>(metadata: Option<&'a Map<String, Value>>) -> HashMap<&'a str, &'a str> {
+fn attachment_names(metadata: Option<&Map<String, Value>>) -> Vec<(&str, &str)> {
     let list = metadata.and_then(|data| data.get("attachments")).and_then(Value::as_array);
-    let named = |item: &'a Value| Some((item.get("id")?.as_str()?, item.get("name")?.as_str()?));
+    fn named(item: &Value) -> Option<(&str, &str)> {
+        Some((item.get("id")?.as_str()?, item.get("name")?.as_str()?))
+    }
     list.into_iter().flatten().filter_map(named).collect()
 }
 

@@ -39,7 +39,7 @@ pub(in super::super) fn read(fields: &Fields, place: &str, digest: u64, report: 
     tree.updated_at = fields.value("updated_at").as_ref().and_then(when::millis);
     tree.leaf = fields.string("current_leaf_message_uuid").filter(|leaf| !leaf.is_empty());
     tree.extra = extra(fields, &PLACED, place, report);
-    tree.root_names.insert(TOP.to_owned());
+    tree.root_names.push(TOP.to_owned());
     let mut previous: Option<String> = None;
     for (at, raw) in messages.iter().enumerate() {
         let what = || format!("{place}, message {}", at + 1);

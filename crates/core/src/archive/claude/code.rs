@@ -6,7 +6,7 @@
 
 mod assemble;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
@@ -75,9 +75,10 @@ pub(in super::super) struct Lines {
     lines: Vec<Line>,
     by_uuid: HashMap<String, usize>,
     sessions: Vec<Session>,
+    by_session: HashMap<String, usize>,
     /// Titles, each for the branch that ends in this line.
     summaries: Vec<(String, String)>,
-    left_out: BTreeMap<String, u64>,
+    left_out: Vec<(String, u64)>,
     copies: u64,
     sum: Option<Digest>,
 }
@@ -108,11 +109,11 @@ impl Lines {
             _ => {}
         }
         let Some(uuid) = fields.string("uuid").filter(|uuid| !uuid.is_empty()) else {
-            *self.left_out.entry(kind).or_default() += 1;
+            self.leave_out(&kind);
             return;
         };
         if kind == "progress" {
-            *self.left_out.entry(kind.clone()).or_default() += 1;
+            self.leave_out(&kind);
         }
         let at = self.session(&session);
         let line = self.read(fields, &kind, uuid, at, place, report);
@@ -127,11 +128,22 @@ impl Lines {
         }
     }
 
+    fn leave_out(&mut self, kind: &str) {
+        let known = self.left_out.iter().position(|(known, _)| known == kind);
+        match known.or((self.left_out.len() >= 100).then_some(0)) {
+            Some(at) => self.left_out[at].1 += 1,
+            // One for each kind of line, of which no program writes many.
+            None => self.left_out.push((kind.to_owned(), 1)),
+        }
+    }
+
     fn session(&mut self, name: &str) -> usize {
-        self.sessions.iter().position(|session| session.name == name).unwrap_or_else(|| {
+        let next = self.sessions.len();
+        let at = *self.by_session.entry(name.to_owned()).or_insert(next);
+        if at == next {
             self.sessions.push(Session { name: name.to_owned(), ..Session::default() });
-            self.sessions.len() - 1
-        })
+        }
+        at
     }
 
     /// What every line repeats is kept once, from the first that has it.

@@ -2,7 +2,7 @@
 
 use miniz_oxide::inflate::stream::{InflateState, inflate};
 use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus};
-use rawzip::{Crc32, ZipVerification};
+use rawzip::ZipVerification;
 
 use super::super::Code;
 
@@ -16,7 +16,7 @@ pub(super) struct Inflater {
     /// `None` for a member that is stored as it is.
     state: Option<Box<InflateState>>,
     out: Vec<u8>,
-    crc: Crc32,
+    crc: Crc,
     packed: u64,
     inflated: u64,
     expected: ZipVerification,
@@ -45,7 +45,7 @@ impl Inflater {
         let state = (!stored).then(|| InflateState::new_boxed(DataFormat::Raw));
         let out = if stored { Vec::new() } else { vec![0; PIECE] };
         let expected = ZipVerification { crc, uncompressed_size: size };
-        Self { state, out, crc: Crc32::new(), packed: 0, inflated: 0, expected }
+        Self { state, out, crc: Crc::new(), packed: 0, inflated: 0, expected }
     }
 
     /// Inflated bytes so far.
@@ -95,14 +95,52 @@ impl Inflater {
 
     /// What is wrong with a complete member.
     pub fn trouble(&self) -> Option<(Code, &'static str)> {
-        let found = ZipVerification { crc: self.crc.checksum(), uncompressed_size: self.inflated };
+        let found = ZipVerification { crc: !self.crc.sum, uncompressed_size: self.inflated };
         let wrong = self.expected.valid(found).is_err();
         wrong.then_some((Code::Checksum, "its data do not match their checksum: it is damaged"))
+    }
+}
+
+/// CRC-32. The tables of the usual crates are 16 KB that no compressor makes smaller, a good part of what a page may load;
+/// this one is made when it is needed.
+struct Crc {
+    table: Box<[u32; 256]>,
+    sum: u32,
+}
+
+impl Crc {
+    fn new() -> Self {
+        let mut table = Box::new([0; 256]);
+        for (byte, entry) in (0u32..).zip(table.iter_mut()) {
+            *entry = (0..8).fold(byte, |sum, _| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 });
+        }
+        Self { table, sum: !0 }
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            let at = (self.sum as u8) ^ byte;
+            self.sum = self.table[usize::from(at)] ^ (self.sum >> 8);
+        }
     }
 }
 
 impl std::fmt::Debug for Inflater {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Inflater").field("inflated", &self.inflated).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_that_of_zip() {
+        let bytes: Vec<u8> = (0..100_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect();
+        let mut crc = Crc::new();
+        bytes.chunks(777).for_each(|piece| crc.update(piece));
+        assert_eq!(!crc.sum, rawzip::crc32(&bytes));
+        assert_eq!(!Crc::new().sum, 0);
     }
 }

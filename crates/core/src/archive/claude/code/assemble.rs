@@ -3,7 +3,7 @@
 //! Lines of one API message become one node, however the program chained them; the results of its calls become one node below
 //! it, so that calls made in parallel are no branches. A sub-agent's lines hang from the call that started it.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -13,30 +13,26 @@ use super::super::super::raw::text_of;
 use super::super::super::report::Report;
 use super::super::super::tree::{Draft, Tree};
 use super::super::Blocks;
-use super::{Line, LineKind, Lines};
+use super::{Line, LineKind, Lines, Session};
 use crate::{Kind, Message, MessageId, Role};
 
 /// Hands out the conversations of a file.
 pub(super) fn assemble(lines: Lines, sum: Digest, report: &mut Report) {
-    let parts = connected(&lines);
-    let many = parts.len() > 1;
-    let Lines { lines, by_uuid, sessions, summaries, .. } = lines;
+    let (parts, titles) = connected(&lines);
+    let many = parts.iter().filter(|members| !members.is_empty()).count() > 1;
+    let Lines { lines, sessions, .. } = lines;
     let mut lines: Vec<Option<Line>> = lines.into_iter().map(Some).collect();
-    for (session, members) in parts {
-        let name =
-            if sessions[session].name.is_empty() { format!("{:016x}", sum.0) } else { sessions[session].name.clone() };
-        let place = if many { format!("session {name}") } else { String::new() };
+    for (session, (members, summary)) in parts.into_iter().zip(titles).enumerate() {
         let own: Vec<Line> = members.iter().filter_map(|at| lines[*at].take()).collect();
         if own.iter().all(|line| line.kind == LineKind::Progress) {
             continue;
         }
+        let Session { name, custom_title, made_title, extra } = &sessions[session];
+        let name = if name.is_empty() { format!("{:016x}", sum.0) } else { name.clone() };
+        let place = if many { format!("session {name}") } else { String::new() };
         let mut tree = Tree::new(Format::ClaudeCode.name(), &name);
-        tree.extra = sessions[session].extra.clone();
-        let summary = || {
-            let here = |leaf: &String| by_uuid.get(leaf).is_some_and(|at| members.binary_search(at).is_ok());
-            summaries.iter().rev().find(|(leaf, _)| here(leaf)).map(|(_, summary)| summary.clone())
-        };
-        let title = sessions[session].custom_title.clone().or_else(summary).or(sessions[session].made_title.clone());
+        tree.extra = extra.clone();
+        let title = custom_title.clone().or(summary).or(made_title.clone());
         let only_sidechain = own.iter().all(|line| line.sidechain);
         tree.title = title.or_else(|| if only_sidechain { None } else { first_words(&own) });
         tree.created_at = own.iter().filter_map(|line| line.time).min();
@@ -49,26 +45,34 @@ pub(super) fn assemble(lines: Lines, sum: Digest, report: &mut Report) {
     }
 }
 
-/// The lines that belong together, by the first of their sessions: sessions that links connect are one.
-fn connected(lines: &Lines) -> BTreeMap<usize, Vec<usize>> {
+/// The lines that belong together, under the first of their sessions: sessions that links connect are one. And the last
+/// title that was given to any line of them.
+fn connected(lines: &Lines) -> (Vec<Vec<usize>>, Vec<Option<String>>) {
     let mut of: Vec<usize> = (0..lines.sessions.len()).collect();
-    fn find(of: &[usize], mut at: usize) -> usize {
+    fn find(of: &mut [usize], mut at: usize) -> usize {
         while of[at] != at {
+            of[at] = of[of[at]];
             at = of[at];
         }
         at
     }
     for line in &lines.lines {
         if let Some(up) = line.parent.as_ref().and_then(|parent| lines.by_uuid.get(parent)) {
-            let (a, b) = (find(&of, line.session), find(&of, lines.lines[*up].session));
+            let (a, b) = (find(&mut of, line.session), find(&mut of, lines.lines[*up].session));
             of[a.max(b)] = a.min(b);
         }
     }
-    let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut parts = vec![Vec::new(); of.len()];
     for (at, line) in lines.lines.iter().enumerate() {
-        parts.entry(find(&of, line.session)).or_default().push(at);
+        parts[find(&mut of, line.session)].push(at);
     }
-    parts
+    let mut titles = vec![None; of.len()];
+    for (leaf, summary) in &lines.summaries {
+        if let Some(at) = lines.by_uuid.get(leaf) {
+            titles[find(&mut of, lines.lines[*at].session)] = Some(summary.clone());
+        }
+    }
+    (parts, titles)
 }
 
 /// The beginning of the first thing that the user really said.
@@ -87,12 +91,51 @@ fn first_words(lines: &[Line]) -> Option<String> {
 /// The lines of one conversation, and the nodes that they become.
 struct Group {
     lines: Vec<Line>,
-    by_uuid: HashMap<String, usize>,
+    /// What lies above each line.
+    ups: Vec<Up>,
     /// Each line's node.
     node_of: Vec<Option<usize>>,
     /// Each node's lines, in the order of the file.
     nodes: Vec<Vec<usize>>,
 }
+
+/// What lies above a line, past those that say nothing.
+#[derive(Debug, Clone, Copy)]
+enum Up {
+    /// This line.
+    Line(usize),
+    /// Nothing: it is a beginning.
+    Top,
+    /// What this line names as its parent, which is nowhere.
+    Nowhere(usize),
+}
+
+fn ups(lines: &[Line], by_uuid: &HashMap<String, usize>) -> Vec<Up> {
+    let mut ups: Vec<Option<Up>> = vec![None; lines.len()];
+    for start in 0..lines.len() {
+        // Up through progress lines, then the same answer for all of them.
+        let (mut at, mut way) = (start, Vec::new());
+        let found = loop {
+            if let Some(known) = ups[at] {
+                break known;
+            }
+            way.push(at);
+            // Until the answer is known: a circle of progress lines ends here.
+            ups[at] = Some(Up::Top);
+            let Some(parent) = &lines[at].parent else { break Up::Top };
+            match by_uuid.get(parent) {
+                None => break Up::Nowhere(at),
+                Some(up) if lines[*up].kind != LineKind::Progress => break Up::Line(*up),
+                Some(up) => at = *up,
+            }
+        };
+        way.into_iter().for_each(|at| ups[at] = Some(found));
+    }
+    ups.into_iter().map(|up| up.unwrap_or(Up::Top)).collect()
+}
+
+/// So many lines up, at most, lies the beginning of an API message.
+const NEAR: usize = 1000;
 
 impl Group {
     fn new(mut lines: Vec<Line>) -> Self {
@@ -107,32 +150,26 @@ impl Group {
                 previous = Some(line.uuid.clone());
             }
         }
+        let ups = ups(&lines, &by_uuid);
         let node_of = vec![None; lines.len()];
-        Self { lines, by_uuid, node_of, nodes: Vec::new() }
+        Self { lines, ups, node_of, nodes: Vec::new() }
     }
 
     /// The line above, past those that say nothing. An id that is nowhere comes back as it is.
     fn above(&self, at: usize) -> Result<Option<usize>, String> {
-        let mut at = at;
-        let mut steps = 0;
-        loop {
-            let Some(parent) = &self.lines[at].parent else { return Ok(None) };
-            let Some(up) = self.by_uuid.get(parent) else { return Err(parent.clone()) };
-            steps += 1;
-            if self.lines[*up].kind != LineKind::Progress {
-                return Ok(Some(*up));
-            }
-            if steps > self.lines.len() {
-                return Ok(None); // progress lines in a circle
-            }
-            at = *up;
+        match &self.ups[at] {
+            Up::Line(up) => Ok(Some(*up)),
+            Up::Nowhere(line) => Err(self.lines[*line].parent.clone().unwrap_or_default()),
+            Up::Top => Ok(None),
         }
     }
 
     /// Gives every line that says something its node.
     fn place(&mut self) {
         let mut called: HashMap<String, usize> = HashMap::new();
-        let mut results: HashMap<usize, (usize, HashSet<String>)> = HashMap::new();
+        // For each node that made calls: the node of their results. And the calls that are answered.
+        let mut results: Vec<Option<usize>> = Vec::new();
+        let mut done: HashMap<String, usize> = HashMap::new();
         for at in 0..self.lines.len() {
             let node = match self.lines[at].kind {
                 LineKind::Progress => continue,
@@ -141,10 +178,12 @@ impl Group {
                     let ids: Vec<String> = answered(&self.lines[at]);
                     let owner = ids.iter().find_map(|id| called.get(id)).copied();
                     owner.and_then(|owner| {
-                        let (node, seen) = results.entry(owner).or_insert((self.nodes.len(), HashSet::new()));
+                        results.resize_with(results.len().max(owner + 1), || None);
+                        let node = *results[owner].get_or_insert(self.nodes.len());
                         // The same call answered twice is another branch.
-                        let fresh = ids.iter().all(|id| seen.insert(id.clone()));
-                        fresh.then_some(*node)
+                        let fresh = !ids.iter().any(|id| done.contains_key(id));
+                        done.extend(ids.into_iter().map(|id| (id, at)));
+                        fresh.then_some(node)
                     })
                 }
                 _ => None,
@@ -167,7 +206,7 @@ impl Group {
     fn same_message(&self, at: usize) -> Option<usize> {
         let message = self.lines[at].message.as_ref()?;
         let mut here = at;
-        for _ in 0..self.lines.len() {
+        for _ in 0..NEAR {
             here = self.above(here).ok()??;
             let line = &self.lines[here];
             match line.kind {
@@ -229,13 +268,20 @@ impl Group {
         started
     }
 
-    fn call_names(&self) -> HashMap<String, String> {
+    fn call_names(&self) -> Names {
         let calls = self.lines.iter().flat_map(|line| line.blocks("tool_use"));
-        calls.filter_map(|call| Some((text_of(call, "id")?.to_owned(), text_of(call, "name")?.to_owned()))).collect()
+        let mut names = Names::default();
+        for call in calls {
+            if let (Some(id), Some(name)) = (text_of(call, "id"), text_of(call, "name")) {
+                names.by_call.insert(id.to_owned(), names.list.len());
+                names.list.push(name.to_owned());
+            }
+        }
+        names
     }
 
     /// One node from its lines.
-    fn draft(&mut self, members: &[usize], parent: Option<String>, names: &HashMap<String, String>) -> Draft {
+    fn draft(&mut self, members: &[usize], parent: Option<String>, names: &Names) -> Draft {
         let first = &self.lines[members[0]];
         let mut draft = Draft { local: first.uuid.clone(), parent, ..Draft::default() };
         let made = &mut draft.made;
@@ -266,11 +312,13 @@ impl Group {
         let mut messages = blocks.finish();
         if kind == LineKind::User {
             // Results first, as providers want them, whatever was said in between.
-            messages.sort_by_key(|message| message.role != Role::Tool);
+            let (results, said): (Vec<_>, Vec<_>) =
+                messages.into_iter().partition(|message| message.role == Role::Tool);
+            messages = results.into_iter().chain(said).collect();
         }
         for message in &mut messages {
             if message.name.is_none() && message.role == Role::Tool {
-                message.name = message.tool_call_id.as_ref().and_then(|id| names.get(id)).cloned();
+                message.name = message.tool_call_id.as_ref().and_then(|id| names.get(id));
             }
             if !matches!(kind, LineKind::User | LineKind::Assistant) {
                 message.include_in_context = false;
@@ -281,6 +329,19 @@ impl Group {
         }
         made.messages = messages;
         draft
+    }
+}
+
+/// The tools' names by their calls' ids.
+#[derive(Default)]
+struct Names {
+    by_call: HashMap<String, usize>,
+    list: Vec<String>,
+}
+
+impl Names {
+    fn get(&self, id: &str) -> Option<String> {
+        self.by_call.get(id).map(|at| self.list[*at].clone())
     }
 }
 
@@ -318,6 +379,8 @@ fn cover(drafts: &mut [Draft], transcript: &MessageId) {
         drafts.iter().enumerate().map(|(at, draft)| (draft.local.clone(), at)).collect();
     let is_summary = |draft: &Draft| draft.made.messages.iter().any(|m| matches!(m.kind, Kind::Summary { .. }));
     let is_boundary = |draft: &Draft| draft.made.labels.contains_key("compaction");
+    // Each stretch of history is walked once, as a rule; files that are made to take long are not followed to the end.
+    let mut steps = drafts.len() * 4 + 1000;
     for at in 0..drafts.len() {
         if !is_summary(&drafts[at]) {
             continue;
@@ -325,8 +388,8 @@ fn cover(drafts: &mut [Draft], transcript: &MessageId) {
         let up = |draft: &Draft| draft.parent.as_ref().and_then(|parent| index.get(parent)).copied();
         let (mut from, mut to) = (None, None);
         let mut here = up(&drafts[at]);
-        for _ in 0..drafts.len() {
-            let Some(now) = here else { break };
+        while let Some(now) = here.filter(|_| steps > 0) {
+            steps -= 1;
             if !is_boundary(&drafts[now]) {
                 let id = MessageId::scoped(transcript, &drafts[now].local);
                 to.get_or_insert_with(|| id.clone());

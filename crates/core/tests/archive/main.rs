@@ -1,0 +1,14 @@
+//! Archives end to end, as a caller sees them: files in, items out, and the logs applied to transcripts.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // a test that cannot go on should stop
+
+mod chatgpt;
+mod claude;
+mod common;
+mod data;
+mod detection;
+mod hostile;
+mod openai;
+mod own;
+mod pieces;
+mod zip;

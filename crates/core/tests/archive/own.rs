@@ -1,0 +1,189 @@
+use proptest::prelude::*;
+use serde_json::json;
+use threadkeep_core::archive::{Code, Conversation, own};
+use threadkeep_core::{Content, Entry, Message, MessageId, Node, Transcript};
+
+use crate::common::{fixture, read};
+
+fn write(conversations: &[Conversation]) -> String {
+    let mut text = own::write_header();
+    for conversation in conversations {
+        let seqs = conversation.seqs.clone().unwrap_or_else(|| (0..conversation.entries.len() as u64).collect());
+        text.extend(own::write_transcript(&conversation.transcript, seqs.into_iter().zip(&conversation.entries)));
+    }
+    text
+}
+
+#[test]
+fn what_was_imported_leaves_and_comes_back_equal() {
+    for name in ["chatgpt.json", "claude-ai.json", "claude-design.json", "claude-code.jsonl", "openai.jsonl"] {
+        let first = read(name, &fixture(name)).conversations;
+        let text = write(&first);
+        let back = read("x.threadkeep.jsonl", text.as_bytes());
+        assert_eq!(back.remarks(), "");
+        assert_eq!(write(&back.conversations), text);
+        for (one, other) in first.iter().zip(&back.conversations) {
+            assert_eq!((&one.transcript, &one.entries), (&other.transcript, &other.entries));
+        }
+    }
+}
+
+fn small() -> (MessageId, Vec<Entry>) {
+    let id = |name: &str| MessageId::new(name).unwrap();
+    let node = |name: &str, parent: Option<&str>, text: &str| {
+        let mut node = Node::new(id(name), parent.map(id), vec![Message::user(text)]);
+        node.sealed = false;
+        Entry::Node(Box::new(node))
+    };
+    let entries = vec![
+        node("t", None, "hi"),
+        node("a", Some("t"), "1"),
+        Entry::Gone,
+        Entry::Extend { node: id("a"), messages: vec![Message::assistant("more")], turn: 0 },
+        Entry::Alias { id: id("out"), node: id("a") },
+        Entry::Head { context: "main".to_owned(), node: Some(id("a")) },
+        Entry::Seal { node: id("a") },
+        node("b", Some("a"), "2"),
+    ];
+    (id("t"), entries)
+}
+
+fn small_text() -> String {
+    let (id, entries) = small();
+    let mut text = own::write_header();
+    text.extend(own::write_transcript(&id, (0..).zip(&entries)));
+    text
+}
+
+#[test]
+fn deleted_entries_leave_their_numbers_unused() {
+    let text = small_text();
+    assert!(text.starts_with("{\"threadkeep\":1}\n{\"transcript\":\"t\"}\n{\"seq\":0,\"node\":{"), "{text}");
+    assert!(text.ends_with("{\"end\":\"t\",\"entries\":7}\n"), "{text}");
+    let outcome = read("x", text.as_bytes());
+    assert_eq!(outcome.conversations[0].seqs.as_deref(), Some(&[0, 1, 3, 4, 5, 6, 7][..]));
+    assert_eq!(write(&outcome.conversations), text);
+}
+
+#[test]
+fn a_cut_anywhere_brings_what_came_before_and_is_said() {
+    let text = small_text();
+    let lines: Vec<&str> = text.lines().collect();
+    for keep in 3..lines.len() {
+        let outcome = read("x", (lines[..keep].join("\n") + "\n").as_bytes());
+        assert_eq!(outcome.conversations[0].entries.len(), keep - 2);
+        assert_eq!(outcome.codes(), (vec![], vec![Code::Truncated]));
+    }
+    let outcome = read("x", &text.as_bytes()[..text.len() - 100]);
+    assert_eq!(outcome.codes(), (vec![Code::Truncated], vec![Code::Truncated]), "{}", outcome.remarks());
+}
+
+#[test]
+fn a_damaged_line_costs_what_hangs_from_it() {
+    let text = small_text();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines[3] = lines[3].replace("\"id\"", "\"di\"");
+    let outcome = read("x", lines.join("\n").as_bytes());
+    let (skipped, warnings) = outcome.codes();
+    assert_eq!(skipped[0], Code::BadShape);
+    assert!(skipped[1..].iter().all(|code| *code == Code::MissingParent), "{}", outcome.remarks());
+    assert_eq!(warnings, [Code::Truncated]);
+    let mut tree = Transcript::new(outcome.conversations[0].transcript.clone());
+    outcome.conversations[0].entries.iter().for_each(|entry| tree.apply(entry.clone()).unwrap());
+}
+
+#[test]
+fn newer_versions_and_strangers_are_refused_in_words() {
+    let newer = small_text().replace("{\"threadkeep\":1}", "{\"threadkeep\":2}");
+    let outcome = read("x", newer.as_bytes());
+    assert_eq!((outcome.conversations.len(), outcome.codes().0), (0, vec![Code::NewerVersion]));
+    assert!(outcome.skipped[0].reason.contains("version 2"));
+    let odd = "{\"threadkeep\":1}\n{\"seq\":0}\n{\"transcript\":\"\"}\n{\"transcript\":\"t\"}\n{\"seq\":\"x\",\"seal\":{}}\n{\"seq\":1,\"dance\":{}}\n{\"what\":1}\n{\"end\":\"t\",\"entries\":0}\n";
+    let outcome = read("x", odd.as_bytes());
+    use Code::{BadId, BadShape, Empty};
+    assert_eq!(outcome.codes().0, [BadShape, BadId, BadShape, BadShape, BadShape, Empty], "{}", outcome.remarks());
+}
+
+/// Any step that a log can take; which nodes it speaks of is decided when it is applied.
+#[derive(Debug, Clone)]
+enum Step {
+    Node(usize, Vec<Message>, bool, String),
+    Extend(usize, Vec<Message>),
+    Seal(usize),
+    Alias(usize, String),
+    Gone,
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    let number = prop_oneof![
+        any::<f64>().prop_map(|n| json!(n)),
+        any::<u64>().prop_map(|n| json!(n)),
+        any::<i64>().prop_map(|n| json!(n))
+    ];
+    let content = prop_oneof![
+        any::<String>().prop_map(Content::from),
+        Just(Content::Null),
+        Just(Content::Absent),
+        any::<String>().prop_map(|text| Content::Parts(vec![threadkeep_core::Part::text(text)])),
+    ];
+    (content, any::<String>(), any::<Option<String>>(), number).prop_map(|(content, odd, reasoning, number)| {
+        let mut message = Message::new(odd.as_str().into(), content);
+        message.reasoning = reasoning;
+        message.extra.insert(format!("x{odd}"), json!({"n": number, &odd: [null, odd]}));
+        message
+    })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let messages = || prop::collection::vec(message(), 0..3);
+    prop_oneof![
+        4 => (any::<usize>(), messages(), any::<bool>(), any::<String>()).prop_map(|(up, m, s, l)| Step::Node(up, m, s, l)),
+        2 => (any::<usize>(), messages()).prop_map(|(node, m)| Step::Extend(node, m)),
+        1 => any::<usize>().prop_map(Step::Seal),
+        1 => (any::<usize>(), any::<String>()).prop_map(|(node, alias)| Step::Alias(node, alias)),
+        1 => Just(Step::Gone),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn any_log_comes_back_byte_by_byte(steps in prop::collection::vec(step(), 0..30), name in "\\PC{1,40}") {
+        let id = MessageId::archive_root("test", &name);
+        let mut tree = Transcript::new(id.clone());
+        let mut nodes = vec![id.clone()];
+        let mut log = vec![Entry::Node(Box::new(Node::new(id.clone(), None, vec![])))];
+        tree.apply(log[0].clone()).unwrap();
+        for step in steps {
+            let at = |n: usize| nodes[n % nodes.len()].clone();
+            let entry = match step {
+                Step::Node(up, messages, sealed, label) => {
+                    let mut node = Node::new(MessageId::mint(&id, nodes.len() as u64), Some(at(up)), messages);
+                    node.sealed = sealed;
+                    node.labels.insert(label.clone(), label);
+                    Entry::Node(Box::new(node))
+                }
+                Step::Extend(node, messages) => Entry::Extend { node: at(node), messages, turn: 0 },
+                Step::Seal(node) => Entry::Seal { node: at(node) },
+                Step::Alias(node, alias) => match MessageId::new(&alias) {
+                    Ok(alias) => Entry::Alias { id: alias, node: at(node) },
+                    Err(_) => continue,
+                },
+                Step::Gone => Entry::Gone,
+            };
+            if tree.apply(entry.clone()).is_ok() {
+                if let Entry::Node(node) = &entry {
+                    nodes.push(node.id.clone());
+                }
+                log.push(entry);
+            }
+        }
+        let mut text = own::write_header();
+        text.extend(own::write_transcript(&id, (0..).zip(&log)));
+        let outcome = read("x", text.as_bytes());
+        prop_assert_eq!(outcome.remarks(), "");
+        let kept: Vec<Entry> = log.into_iter().filter(|entry| *entry != Entry::Gone).collect();
+        prop_assert_eq!(&outcome.conversations[0].entries, &kept);
+        prop_assert_eq!(write(&outcome.conversations), text);
+    }
+}

@@ -1,0 +1,119 @@
+// Loading: nothing at import, any source, once; and what happens when the module breaks.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inChild } from "./support/installed.mjs";
+
+test("importing reads no wasm, sets no timer, opens nothing", () => {
+  const printed = inChild(`
+    import fs from "node:fs";
+    import { syncBuiltinESMExports } from "node:module";
+    const seen = [];
+    const watch = (object, name) => {
+      const original = object[name];
+      object[name] = function (...args) {
+        // Node's loader reads the package's own modules with it.
+        if (name !== "readFile" || !String(args[0]).endsWith(".js")) seen.push(name + " " + String(args[0]).slice(-20));
+        return original.apply(this, args);
+      };
+    };
+    for (const name of ["setTimeout", "setInterval", "setImmediate", "queueMicrotask", "fetch"]) watch(globalThis, name);
+    for (const name of ["compile", "instantiate", "compileStreaming", "instantiateStreaming"]) {
+      if (WebAssembly[name]) watch(WebAssembly, name);
+    }
+    watch(fs.promises, "readFile");
+    const Channel = globalThis.BroadcastChannel;
+    globalThis.BroadcastChannel = class extends Channel { constructor(name) { seen.push("channel " + name); super(name); } };
+    syncBuiltinESMExports();
+    const { init, readDepth } = await import("threadkeep");
+    const waiting = process.getActiveResourcesInfo().filter((name) => /Timeout|Immediate|Port|Worker/.test(name));
+    console.log(JSON.stringify({ seen, waiting }));
+    await init();
+    console.log(seen.some((name) => name.startsWith("readFile") && name.endsWith("threadkeep_bg.wasm")), readDepth("[depth:1] a").depth);
+  `);
+  const [imported, initialised] = printed.trim().split("\n");
+  assert.deepEqual(JSON.parse(imported), { seen: [], waiting: [] });
+  assert.equal(initialised, "true 1", "the watch does see what init does");
+});
+
+test("pure functions say that init comes first", () => {
+  const printed = inChild(`
+    import { init, readDepth, writeDepth, ThreadkeepError } from "threadkeep";
+    for (const call of [() => readDepth("a"), () => writeDepth([], 1)]) {
+      try { call(); } catch (error) { console.log(error instanceof ThreadkeepError, error.code); }
+    }
+    await Promise.all([init(), init(), init()]);
+    await init("https://example.invalid/other.wasm");
+    console.log(readDepth("[depth:3]").depth);
+  `);
+  assert.equal(printed, "true not-initialised\ntrue not-initialised\n3\n");
+});
+
+const SOURCES = {
+  bytes: "await readFile(path)",
+  "an ArrayBuffer": "new Uint8Array(await readFile(path)).buffer",
+  "a promise of bytes": "readFile(path)",
+  "a compiled module": "await WebAssembly.compile(await readFile(path))",
+  "a response": "new Response(await readFile(path), { headers: { 'content-type': 'application/wasm' } })",
+  "a response of another type": "new Response(await readFile(path))",
+  "a file URL": "pathToFileURL(path)",
+  "a file URL as text": "pathToFileURL(path).href",
+  "a data URL": "'data:application/wasm;base64,' + (await readFile(path)).toString('base64')",
+};
+
+for (const [what, source] of Object.entries(SOURCES)) {
+  test(`init takes ${what}`, () => {
+    const printed = inChild(`
+      import { readFile } from "node:fs/promises";
+      import { fileURLToPath, pathToFileURL } from "node:url";
+      import { init, readDepth } from "threadkeep";
+      console.warn = () => {};
+      const path = fileURLToPath(import.meta.resolve("threadkeep/threadkeep.wasm"));
+      await init(${source});
+      console.log(readDepth("[depth:3]").depth);
+    `);
+    assert.equal(printed, "3\n");
+  });
+}
+
+test("a module that cannot be had is an error, and the next try may succeed", () => {
+  const printed = inChild(`
+    import { init, Threadkeep, ThreadkeepError } from "threadkeep";
+    const notWasm = new TextEncoder().encode("<!doctype html>");
+    const other = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0);
+    for (const source of [notWasm, other, new URL("file:///nowhere/threadkeep.wasm"), "data:text/html,nothing"]) {
+      try { await init(source); console.log("no error"); }
+      catch (error) { console.log(error instanceof ThreadkeepError, error.code, /cannot be loaded: ./.test(error.message)); }
+    }
+    await init(7).catch((error) => console.log(error.code, error.details.argument));
+    const keep = await Threadkeep.open();
+    console.log(keep.storage);
+  `);
+  assert.equal(printed, `${"true init-failed true\n".repeat(4)}bad-request source\nmemory\n`);
+});
+
+test("when the module breaks, everybody who waits is told, and everybody who comes later", () => {
+  // All memory that a module may have is taken from it, so that it must fail at the next allocation.
+  const printed = inChild(`
+    import { pathToFileURL } from "node:url";
+    import { Threadkeep } from "threadkeep";
+    const glue = await import(new URL("../wasm/threadkeep.js", import.meta.resolve("threadkeep")).href);
+    const storage = { get: () => new Promise(() => {}), scan: () => new Promise(() => {}), commit() {}, close() {} };
+    const waits = await Threadkeep.open({ storage });
+    const keep = await Threadkeep.open();
+    await keep.append("main", [{ role: "user", content: "kept" }]);
+    const waiting = waits.getAll("main");
+    const { memory } = await glue.default();
+    let step = 16_384;
+    while (step > 0) {
+      try { memory.grow(step); } catch { step = Math.floor(step / 2); }
+    }
+    const report = (what) => (error) => console.log(what, error.name, error.code, error.message.includes("bug"));
+    const text = "x".repeat(50_000_000);
+    await keep.append("main", [{ role: "user", content: text }]).catch(report("now"));
+    await waiting.catch(report("waiting"));
+    await keep.getAll("main").catch(report("later"));
+    await Threadkeep.open().catch(report("open"));
+  `);
+  const words = "ThreadkeepError panicked true";
+  assert.equal(printed, ["now", "waiting", "later", "open"].map((what) => `${what} ${words}\n`).join(""));
+});

@@ -1,0 +1,64 @@
+// Every example of the README, run as it stands against the installed package. What an example takes for granted (an open
+// keep, a file, a model) is given here, with what it must lead to.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { inChild, installed } from "./support/installed.mjs";
+
+const readme = readFileSync(join(installed, "README.md"), "utf8");
+const examples = new Map(
+  [...readme.matchAll(/<!-- example: (.+?) -->\n```js\n(.+?)```/gs)].map(([, name, code]) => [name, code]),
+);
+
+const open = `import { Threadkeep, ThreadkeepError, writeDepth } from "threadkeep";
+import assert from "node:assert/strict";
+const keep = await Threadkeep.open();
+const shown = [];
+const show = (...what) => shown.push(what);
+`;
+
+/** Name, what comes before, what must hold after, what must be printed. */
+const CASES = [
+  ["ten lines", `const model = async (prompt) => {
+      if (prompt.map((message) => message.role).join() !== "system,user") throw new Error("wrong prompt");
+      return { role: "assistant", content: "A fruit." };
+    };`, "", "2\n"],
+  ["reply chains", open, `
+    assert.deepEqual(siblings.map((node) => node.id), ["in-2", "in-3"]);
+    assert.deepEqual([rows.at(-1).fork.index, rows.at(-1).fork.count], [1, 2]);
+    assert.equal(depth, 3);
+    assert.equal(reply, "[depth:3] The long way round.");`, ""],
+  ["message store", open, `
+    assert.deepEqual((await keep.getAll("main")).map((message) => message.content), ["one", "two", "three"]);
+    assert.equal(await keep.getCount("what-if"), 0);`, ""],
+  ["archives", `${open}
+    const line = JSON.stringify({ messages: [{ role: "user", content: "hi" }, { role: "assistant", content: "hello" }] });
+    const file = new File([line, "\\n", "not JSON", "\\n"], "messages.jsonl");
+    console.warn = (...words) => shown.push(words);`, `
+    assert.equal(report.skipped.length, 1);
+    assert.ok(blob.size > 0);
+    assert.ok(shown.length >= 3);`, "1 conversations, 2 messages\n"],
+  ["changes", open, `
+    assert.equal(shown.length, 1);
+    assert.equal(shown[0][0], (await keep.head("main")).transcript);`, ""],
+  ["a store of your own", open, `
+    await mine.append("main", [{ role: "user", content: "a" }]);
+    await mine.append("main", [{ role: "user", content: "b" }]);
+    const again = await Threadkeep.open({ storage });
+    assert.equal(await again.getCount("main"), 2);
+    assert.equal(await again.clear("main"), 2);
+    assert.equal(await mine.getCount("main"), 0);`, ""],
+  ["errors", open, "", "missing-node nowhere\n"],
+];
+
+for (const [name, before, after, printed] of CASES) {
+  test(`README: ${name}`, () => {
+    assert.equal(inChild(`${before}\n${examples.get(name)}\n${after}`), printed);
+  });
+}
+
+test("every JavaScript block of the README is an example that is run", () => {
+  assert.equal(readme.match(/```(js|ts|javascript|typescript)/g).length, CASES.length);
+  assert.deepEqual([...examples.keys()], CASES.map(([name]) => name));
+});

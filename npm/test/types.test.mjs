@@ -1,0 +1,69 @@
+// The types, seen by a strict TypeScript user: with a bundler, under Node without the DOM, and with mistakes in them.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { project, source } from "./support/installed.mjs";
+
+const require = createRequire(join(source, "package.json"));
+const tsc = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
+
+/** Compiles `code` in the user's project; gives what the compiler says. */
+function compile(folderName, code, options, extra = {}) {
+  const folder = join(project, folderName);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(join(folder, "node_modules/@types"), { recursive: true });
+  if (options.types?.includes("node"))
+    for (const name of ["@types/node", "undici-types"])
+      symlinkSync(dirname(require.resolve(`${name}/package.json`)), join(folder, "node_modules", name), "dir");
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
+  writeFileSync(join(folder, "consumer.ts"), code);
+  for (const [name, text] of Object.entries(extra)) writeFileSync(join(folder, name), text);
+  const compilerOptions = { strict: true, noEmit: true, target: "es2022", skipLibCheck: false, exactOptionalPropertyTypes: true, preserveSymlinks: true, ...options };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+  const run = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { encoding: "utf8" });
+  return run.stdout + run.stderr;
+}
+
+const consumer = readFileSync(join(source, "test/fixtures/consumer.ts"), "utf8");
+
+test("a bundler's user", () => {
+  const said = compile("types-bundler", consumer, {
+    module: "esnext",
+    moduleResolution: "bundler",
+    lib: ["es2022", "dom", "dom.iterable"],
+    types: [],
+  });
+  assert.equal(said, "");
+});
+
+test("a Node user without the DOM's types", () => {
+  const said = compile("types-node", consumer, { module: "node16", moduleResolution: "node16", lib: ["es2022"], types: ["node"] });
+  assert.equal(said, "");
+});
+
+test("mistakes are found by the compiler", () => {
+  const mistakes = [
+    `await keep.append("main", [{ content: "no role" }]);`,
+    `await keep.append("main", "text");`,
+    `await keep.getRecent("main", { max: 1 });`,
+    `await keep.receive({ messageId: "m" });`,
+    `await keep.import(7);`,
+    `await keep.import("", { format: "fax" });`,
+    `keep.on("changed", () => {});`,
+    `await Threadkeep.open({ storage: "sqlite" });`,
+    `await Threadkeep.open({ storage: { get: async () => undefined } });`,
+    `const text: string = await keep.node("a");`,
+    `(await keep.roots())[0].messages[0].tool_calls;`,
+    `const code: ThreadkeepErrorCode = "no-such-code";`,
+    `new Threadkeep();`,
+  ];
+  const lines = mistakes.map((mistake) => `  { ${mistake} }`).join("\n");
+  const code = `import { Threadkeep, type ThreadkeepErrorCode } from "threadkeep";\nexport async function f(keep: Threadkeep) {\n${lines}\n}\n`;
+  const said = compile("types-mistakes", code, { module: "esnext", moduleResolution: "bundler", lib: ["es2022", "dom"], types: [] });
+  const found = new Set([...said.matchAll(/consumer\.ts\((\d+),/g)].map((match) => Number(match[1]) - 3));
+  mistakes.forEach((mistake, index) => assert.ok(found.has(index), `not found: ${mistake}\n${said}`));
+  assert.equal(found.size, mistakes.length);
+});

@@ -1,0 +1,119 @@
+// Trouble that is not in the files: a full disk, a database that is deleted, an engine that stops. The page says what
+// happened, offers a way on, and what was kept stays.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { archive } from "./generate.mjs";
+import { oneFile, small } from "./support/chatgpt.mjs";
+import { scratch } from "./support/package.mjs";
+import { openSite } from "./support/site.mjs";
+
+const EXPORT = { name: "conversations.json", data: oneFile(small()) };
+let site, files;
+
+before(async () => {
+  files = scratch("trouble");
+  site = await openSite();
+});
+after(async () => {
+  await site?.close();
+  files?.remove();
+});
+
+test("a full disk ends an import with a clear message, and all that was stored stays", () =>
+  site.visit(
+    async (tab) => {
+      await tab.pick(EXPORT);
+      const kept = await tab.exportAll();
+      const file = join(files.folder, "large.json");
+      const { conversations } = archive(file, { megabytes: 6, conversations: 60, big: 1 });
+      // A browser does not let a test use up its quota in reasonable time, so the writes of the engine's thread fail the
+      // way they do then: the transaction is aborted, and it alone says why.
+      const [worker] = tab.page.workers();
+      await worker.evaluate(() => {
+        let room = 30;
+        const { commit } = IDBTransaction.prototype;
+        IDBTransaction.prototype.commit = function () {
+          room -= 1;
+          if (room >= 0) return commit.call(this);
+          Object.defineProperty(this, "error", { value: new DOMException("the disk is full", "QuotaExceededError") });
+          this.abort();
+        };
+      });
+      const report = await tab.pick(file);
+      assert.match(report.failed ?? "", /full/i, report.text);
+      await tab.page.reload();
+      await tab.ready();
+      const body = kept.data.subarray(kept.data.indexOf("\n") + 1);
+      assert.ok((await tab.exportAll()).data.includes(body), "what was stored before is as it was");
+      // With room again, the same import goes on where it had to stop.
+      const again = await tab.pick(file);
+      assert.ok(again.added > 0 && again.unchanged > 0, again.text);
+      assert.equal(again.added + again.unchanged, conversations, "every conversation was there whole or not at all");
+      assert.equal(Number((await tab.get("tally").innerText()).replace(/\D/g, "")), 4 + conversations);
+    },
+    { mayFail: true },
+  ));
+
+test("a database deleted by somebody else is noticed, and a restart begins anew", () =>
+  site.visit(
+    async (tab, context) => {
+      await tab.pick(EXPORT);
+      const kept = await tab.exportAll();
+      await tab.closeReport();
+      const other = await context.newPage();
+      await other.goto(`${tab.address}icon.svg`);
+      const names = await other.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name));
+      assert.ok(names.length > 0);
+      await other.evaluate(
+        (all) => Promise.all(all.map((name) => new Promise((done, fail) => Object.assign(indexedDB.deleteDatabase(name), { onsuccess: done, onerror: fail })))),
+        names,
+      );
+      // The next thing that needs the store meets the loss.
+      await tab.row("Markdown of every kind").click();
+      const banner = tab.get("engine-failed");
+      await banner.waitFor();
+      assert.match(await banner.innerText(), /deleted|gone/i);
+      await tab.get("restart").click();
+      await banner.waitFor({ state: "detached" });
+      await tab.page.goto(`${tab.address}#/`);
+      await tab.get("empty").waitFor();
+      const restored = await tab.pick({ name: kept.name, data: kept.data });
+      assert.equal(restored.added, 4, restored.text);
+      assert.ok((await tab.exportAll()).data.equals(kept.data));
+    },
+    { mayFail: true },
+  ));
+
+test("data that the browser removed between two visits is missed, not passed over", () =>
+  site.visit(async (tab, context) => {
+    await tab.pick(EXPORT);
+    await tab.page.goto(`${tab.address}icon.svg`);
+    await tab.page.evaluate(async () => {
+      for (const { name } of await indexedDB.databases())
+        await new Promise((done, fail) => Object.assign(indexedDB.deleteDatabase(name), { onsuccess: done, onerror: fail }));
+    });
+    await tab.open();
+    await tab.get("loss").waitFor();
+    assert.match(await tab.get("loss").innerText(), /4 threads/);
+    assert.equal(context.pages().length, 1);
+  }));
+
+test("an engine that stops is said, and a restart brings everything back", () =>
+  site.visit(
+    async (tab) => {
+      await tab.pick(EXPORT);
+      const kept = await tab.exportAll();
+      await tab.closeReport();
+      const [worker] = tab.page.workers();
+      await worker.evaluate(() => void setTimeout(() => { throw new Error("stopped by the test"); }));
+      const banner = tab.get("engine-failed");
+      await banner.waitFor();
+      assert.match(await banner.innerText(), /stopped/i);
+      await tab.get("restart").click();
+      await banner.waitFor({ state: "detached" });
+      await tab.openThread("Sourdough for beginners");
+      assert.ok((await tab.exportAll()).data.equals(kept.data));
+    },
+    { mayFail: true },
+  ));
