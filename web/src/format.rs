@@ -24,15 +24,23 @@ pub fn plural(number: u64, noun: &str) -> String {
     }
 }
 
-/// A size in bytes: `0 B`, `999 B`, `1.2 kB`, `45 MB`.
+/// A size in bytes: `0 B`, `999 B`, `1.2 kB`, `45 MB`. Whole numbers do: printing floats would be 20 kB of the page.
 pub fn bytes(number: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
-    let (mut size, mut unit) = (number as f64, 0);
-    while size >= 999.5 && unit + 1 < UNITS.len() {
-        size /= 1000.0;
-        unit += 1;
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if number < 1000 {
+        return format!("{number} B");
     }
-    if unit == 0 || size >= 9.95 { format!("{size:.0} {}", UNITS[unit]) } else { format!("{size:.1} {}", UNITS[unit]) }
+    let (mut unit, mut scale) = (0, 1000_u64);
+    // 999.5 of a unit is already 1.0 of the next.
+    while number / 100 >= scale / 1000 * 9995 && unit + 1 < UNITS.len() {
+        unit += 1;
+        scale *= 1000;
+    }
+    let tenths = (number / (scale / 100) + 5) / 10;
+    match tenths {
+        ..100 => format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit]),
+        _ => format!("{} {}", (number / (scale / 10) + 5) / 10, UNITS[unit]),
+    }
 }
 
 /// How long ago `then` was, seen from `now` (both in milliseconds since 1970): `just now`, `5 min ago`, `yesterday`,
@@ -86,7 +94,7 @@ pub fn turn(name: &str) -> String {
 
 /// The share of `part` in `whole`, 0 to 100; 0 where the whole is not known.
 pub fn percent(part: u64, whole: u64) -> u32 {
-    if whole == 0 { 0 } else { (part.min(whole) as f64 / whole as f64 * 100.0).round() as u32 }
+    if whole == 0 { 0 } else { (u128::from(part.min(whole)) * 200 / u128::from(whole)).div_ceil(2) as u32 }
 }
 
 /// What an archive's source is called on the page.

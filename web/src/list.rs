@@ -1,6 +1,8 @@
 //! The threads list without its looks: which transcripts a filter leaves, and in which order. Transcripts in, positions
 //! in that list out.
 
+use std::cmp::Reverse;
+
 use crate::format;
 use crate::wire::ThreadInfo;
 
@@ -68,14 +70,20 @@ pub fn arrange(all: &[ThreadInfo], query: &str, sort: Sort) -> Vec<usize> {
         let text = format!("{} {}", title(info), format::source(&info.source)).to_lowercase();
         words.iter().all(|word| text.contains(word.as_str()))
     };
-    let mut kept: Vec<usize> = (0..all.len()).filter(|at| matches(&all[*at])).collect();
-    match sort {
-        Sort::Newest => kept.sort_by_key(|at| std::cmp::Reverse(all[*at].updated_at)),
-        Sort::Title => kept.sort_by_cached_key(|at| title(&all[*at]).to_lowercase()),
-        Sort::Messages => kept.sort_by_key(|at| std::cmp::Reverse(all[*at].messages)),
-        Sort::Branches => kept.sort_by_key(|at| std::cmp::Reverse((all[*at].branches, all[*at].messages))),
+    // One key for every order, so that sorting is compiled once: what is more, then the title.
+    let mut kept: Vec<(Reverse<i64>, String, usize)> = Vec::new();
+    for (at, info) in all.iter().enumerate().filter(|(_, info)| matches(info)) {
+        let more = match sort {
+            Sort::Newest => info.updated_at.unwrap_or(i64::MIN),
+            Sort::Title => 0,
+            Sort::Messages => info.messages.into(),
+            Sort::Branches => (i64::from(info.branches) << 32) | i64::from(info.messages),
+        };
+        let name = if sort == Sort::Title { title(info).to_lowercase() } else { String::new() };
+        kept.push((Reverse(more), name, at));
     }
-    kept
+    kept.sort_unstable();
+    kept.into_iter().map(|(_, _, at)| at).collect()
 }
 
 #[cfg(test)]

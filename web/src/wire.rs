@@ -122,12 +122,7 @@ pub struct Branch {
 
 impl From<Outline> for Branch {
     fn from(outline: Outline) -> Self {
-        Self {
-            thread: outline.transcript.into(),
-            leaf: outline.leaf,
-            rows: outline.rows,
-            damage: outline.damage,
-        }
+        Self { thread: outline.transcript.into(), leaf: outline.leaf, rows: outline.rows, damage: outline.damage }
     }
 }
 

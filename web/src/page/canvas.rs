@@ -16,7 +16,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{Element, HtmlElement, ResizeObserver};
 
 use super::article::{self, Opened, Parts};
-use super::dom::{self, Build as _, closest, el, sign, style};
+use super::dom::{self, Build as _, closest, el, length, sign};
 use super::engine::Engine;
 use crate::items::{self, Block, Item};
 use crate::pieces::{self, Piece};
@@ -141,7 +141,7 @@ impl Canvas {
         if let Some(state) = self.state.borrow_mut().take() {
             self.drop_blocks(state.built.into_values());
         }
-        style(&self.canvas, "height", "0px");
+        length(&self.canvas, "height", 0.0);
     }
 
     /// Takes rows that came before their outline.
@@ -283,7 +283,7 @@ impl Canvas {
                 state.heights.top(block) - offset
             }
         };
-        style(&self.canvas, "height", &format!("{}px", state.heights.total()));
+        length(&self.canvas, "height", state.heights.total());
         self.scroll(state, target);
     }
 
@@ -339,11 +339,11 @@ impl Canvas {
         element.set_text_content(None);
         if !ready {
             element.set_class_name("block waiting");
-            style(element, "min-height", &format!("{}px", state.heights.height(at)));
+            length(element, "min-height", state.heights.height(at));
             return;
         }
         element.set_class_name("block");
-        style(element, "min-height", "0");
+        length(element, "min-height", 0.0);
         for item in &state.items[state.blocks[at].items.clone()] {
             let made = match item {
                 Item::Hidden { rows, open, level } => hidden_line(rows, *open, *level),
@@ -366,8 +366,8 @@ impl Canvas {
     }
 
     fn place(&self, state: &State, range: &Range<usize>) {
-        style(&self.canvas, "height", &format!("{}px", state.heights.total()));
-        style(&self.window, "top", &format!("{}px", state.heights.top(range.start)));
+        length(&self.canvas, "height", state.heights.total());
+        length(&self.window, "top", state.heights.top(range.start));
     }
 
     /// Puts the anchor back where it was. Says whether the scroll position changed.

@@ -193,11 +193,8 @@ fn DeleteBranch(transcript: TranscriptId, node: MessageId) -> impl IntoView {
         ),
     };
     let confirm = Callback::new(move |()| {
-        let (ask, whole) = if root {
-            (Ask::DeleteThread(transcript.clone()), true)
-        } else {
-            (Ask::DeleteBranch(node.clone()), false)
-        };
+        let (ask, whole) =
+            if root { (Ask::DeleteThread(transcript.clone()), true) } else { (Ask::DeleteBranch(node.clone()), false) };
         delete(page, ask, busy, move |messages| {
             page.notices.say("Deleted", &format::plural(messages, "message"));
             if whole {

@@ -84,6 +84,16 @@ pub fn style(element: &Element, property: &str, value: &str) {
     }
 }
 
+/// Sets a length in pixels. Whole ones, since printing floats would be 20 kB of the page.
+pub fn length(element: &Element, property: &str, pixels: f64) {
+    style(element, property, &px(pixels));
+}
+
+/// A length as style sheets write it.
+pub fn px(pixels: f64) -> String {
+    format!("{}px", pixels.round() as i64)
+}
+
 /// Puts a text on the clipboard; `false` where the browser does not allow it.
 pub async fn copy(text: &str) -> bool {
     let clipboard = window().navigator().clipboard();

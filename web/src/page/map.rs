@@ -18,25 +18,25 @@ use crate::wire::{Ask, Reply};
 use crate::{format, window};
 
 /// The height of a stretch's line.
-const ROW: f64 = 40.0;
+const ROW: usize = 40;
 /// The width of a lane.
-const LANE: f64 = 18.0;
+const LANE: usize = 18;
 /// Lanes beyond this one are drawn on it.
 const LANES: usize = 12;
 /// The left edge.
-const LEFT: f64 = 18.0;
+const LEFT: usize = 18;
 
 struct Drawn {
     nodes: Vec<TreeNode>,
     map: Map,
 }
 
-fn x(lane: usize) -> f64 {
-    LEFT + lane.min(LANES) as f64 * LANE
+fn x(lane: usize) -> usize {
+    LEFT + lane.min(LANES) * LANE
 }
 
-fn y(row: usize) -> f64 {
-    (row as f64 + 0.5) * ROW
+fn y(row: usize) -> usize {
+    row * ROW + ROW / 2
 }
 
 /// The line from a stretch's parent to it.
@@ -44,7 +44,7 @@ fn edge(map: &Map, stretch: &Stretch) -> Option<String> {
     let parent = &map.stretches[stretch.parent?];
     let (from, to) = (x(parent.lane), x(stretch.lane));
     let (start, end) = (y(parent.row), y(stretch.row));
-    Some(if (from - to).abs() < 0.5 {
+    Some(if from == to {
         format!("M{from} {start}V{end}")
     } else {
         format!("M{from} {start}V{}Q{from} {end} {to} {end}", end - LANE)
@@ -107,7 +107,7 @@ pub fn MapPane() -> impl IntoView {
     let resize = window_event_listener(ev::resize, move |_| measure());
     on_cleanup(move || resize.remove());
     let count = move || drawn.with(|drawn| drawn.as_ref().map_or(0, |drawn| drawn.map.stretches.len()));
-    let range = Memo::new(move |_| window::fixed(count(), ROW, scroll.get(), height.get(), 8));
+    let range = Memo::new(move |_| window::fixed(count(), ROW as f64, scroll.get(), height.get(), 8));
     let active = RwSignal::new(0_usize);
     // Opening another thread begins at its top.
     Effect::new(move |_| {
@@ -152,12 +152,12 @@ pub fn MapPane() -> impl IntoView {
         event.stop_propagation();
         active.set(to);
         if let Some(scroller) = scroller.get_untracked() {
-            let (top, view) = (to as f64 * ROW, f64::from(scroller.client_height()));
-            let now = f64::from(scroller.scroll_top());
+            let (top, view) = ((to * ROW) as i32, scroller.client_height());
+            let now = scroller.scroll_top();
             if top < now {
-                scroller.set_scroll_top(top as i32);
-            } else if top + ROW > now + view {
-                scroller.set_scroll_top((top + ROW - view) as i32);
+                scroller.set_scroll_top(top);
+            } else if top + ROW as i32 > now + view {
+                scroller.set_scroll_top(top + ROW as i32 - view);
             }
         }
     };
@@ -230,7 +230,7 @@ pub fn MapPane() -> impl IntoView {
                     tabindex="0"
                     aria-label="Branches; arrow keys move, Enter opens"
                     aria-activedescendant=move || (count() > 0).then(focused)
-                    height=move || (count() as f64 * ROW).to_string()
+                    height=move || (count() * ROW).to_string()
                     on:keydown=keys
                 >
                     <g class="edges" aria-hidden="true">
@@ -279,7 +279,7 @@ fn Dot(
     open: Callback<usize>,
 ) -> impl IntoView {
     let (cx, cy) = (x(stretch.lane), y(row));
-    let text = cx + 14.0;
+    let text = cx + 14;
     let words =
         if node.words.trim().is_empty() { role_label(&node.role).to_owned() } else { format::line(&node.words, 60) };
     let count = format::plural(stretch.nodes as u64, "node");
@@ -307,10 +307,10 @@ fn Dot(
             on:click=move |_| open.run(row)
         >
             <title>{label}</title>
-            <rect class="hit" x="4" y=(cy - ROW / 2.0 + 1.0).to_string() width="2000" height=(ROW - 2.0).to_string() rx="6" />
+            <rect class="hit" x="4" y=(cy - ROW / 2 + 1).to_string() width="2000" height=(ROW - 2).to_string() rx="6" />
             <circle cx=cx.to_string() cy=cy.to_string() r="5" />
-            <text class="map-words" x=text.to_string() y=(cy - 1.0).to_string()>{words}</text>
-            <text class="map-count" x=text.to_string() y=(cy + 13.0).to_string()>{format!("{count}{then}")}</text>
+            <text class="map-words" x=text.to_string() y=(cy - 1).to_string()>{words}</text>
+            <text class="map-count" x=text.to_string() y=(cy + 13).to_string()>{format!("{count}{then}")}</text>
         </g>
     }
 }

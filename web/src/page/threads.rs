@@ -174,7 +174,7 @@ pub fn ThreadsPane() -> impl IntoView {
             on:scroll=move |_| measure()
             on:keydown=keys
         >
-            <div class="thread-rows" style:height=move || format!("{}px", count() as f64 * ROW)>
+            <div class="thread-rows" style:height=move || dom::px(count() as f64 * ROW)>
                 <For
                     each=rows
                     key=|(at, info)| (*at, info.id.clone(), info.updated_at, info.messages, info.title.clone())
@@ -239,7 +239,7 @@ fn ThreadRow(
             aria-selected=move || selected.get().to_string()
             aria-setsize=move || count.get().to_string()
             aria-posinset=(at + 1).to_string()
-            style:top=format!("{}px", at as f64 * ROW)
+            style:top=dom::px(at as f64 * ROW)
             on:click=move |event| {
                 if event.ctrl_key() || event.meta_key() {
                     let _ = window().open_with_url_and_target(&Route::thread(id.clone()).fragment(), "_blank");
