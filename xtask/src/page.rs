@@ -1,8 +1,7 @@
-//! The page, built for release: two wasm modules (the page itself and the engine's worker), `index.html`, and all that
-//! lies in `web/public/`, in `target/site/`. Any static server can carry that folder as it is.
+//! The page, built for release: one wasm module (for the page and for its worker), `index.html`, and all that lies in
+//! `web/public/`, in `target/site/`. Any static server can carry that folder as it is.
 
 use std::fs;
-use std::thread;
 
 use anyhow::{Result, bail};
 
@@ -12,10 +11,7 @@ use crate::paths::Paths;
 use crate::size::{PAGE_LIMIT, Sizes};
 use crate::wasm::{self, Module, Tools};
 
-const MODULES: [Module<'static>; 2] = [
-    Module { artefact: "app", out_name: "app", level: "-Oz", typescript: false },
-    Module { artefact: "worker", out_name: "worker", level: "-Os", typescript: false },
-];
+const MODULE: Module<'static> = Module { artefact: "app", out_name: "app", level: "-Oz", typescript: false };
 
 /// Builds the page and prints its sizes, which are returned for a check against the limit.
 ///
@@ -27,17 +23,11 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     }
     let tools = Tools::set_up(paths)?;
     wasm::compile(paths, "threadkeep-web", "--bins")?;
-    let [app, worker] = thread::scope(|scope| {
-        MODULES
-            .each_ref()
-            .map(|module| scope.spawn(|| wasm::finish(paths, &tools, module)))
-            .map(|thread| thread.join().unwrap_or_else(|_| bail!("a build thread panicked")))
-    });
+    let app = wasm::finish(paths, &tools, &MODULE)?;
 
     let scratch = Scratch::for_place(&paths.site())?;
     let site = scratch.path();
-    copy_all(&app?, site)?;
-    copy_all(&worker?, site)?;
+    copy_all(&app, site)?;
     copy_all(&paths.root.join("web").join("public"), site)?;
     let page = fs::read_to_string(paths.root.join("index.html"))?;
     fs::write(site.join("index.html"), without_trunk_links(&page))?;

@@ -77,8 +77,20 @@ pub(crate) fn compile(paths: &Paths, package: &str, selection: &str) -> Result<(
             "--target-dir",
         ])
         .arg(&paths.target)
+        .args(["--config", &nameless_paths(paths)])
         .current_dir(&paths.root);
     show(&mut build)
+}
+
+/// Cargo's setting for panics to name sources without the folders of this machine. It joins `.cargo/config.toml`'s flags.
+fn nameless_paths(paths: &Paths) -> String {
+    let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let cargo_home = cargo_home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let known = [(cargo_home, "cargo"), (Some(paths.root.clone()), "threadkeep")];
+    let flags = known.into_iter().filter_map(|(folder, name)| {
+        Some(format!("{:?}", format!("--remap-path-prefix={}={name}", folder?.display())))
+    });
+    format!("target.wasm32-unknown-unknown.rustflags=[{}]", flags.collect::<Vec<_>>().join(", "))
 }
 
 /// Binds and optimises one compiled module; returns the folder with the outcome. A module that has not changed since the

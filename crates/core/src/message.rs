@@ -172,8 +172,8 @@ impl ToolCall {
 }
 
 /// What sort of event a message records, beside its role.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Kind {
     /// Something said, called or answered.
     #[default]
@@ -188,12 +188,34 @@ pub enum Kind {
     /// A summary that stands for earlier messages, which are kept.
     Summary {
         /// The first node that it covers, where that is known.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         from: Option<crate::MessageId>,
         /// The last node that it covers, where that is known.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         to: Option<crate::MessageId>,
     },
+}
+
+impl Kind {
+    /// Reads the JSON form of a kind other than plain; `None` for anything that would not be written just like that.
+    fn read(value: &Value) -> Option<Self> {
+        let map = value.as_object()?;
+        let text = |field: &str| map.get(field).and_then(Value::as_str).map(str::to_owned);
+        let id = |field: &str| match map.get(field) {
+            None => Some(None),
+            Some(id) => crate::MessageId::new(id.as_str()?).ok().map(Some),
+        };
+        let (kind, fields) = match map.get("type")?.as_str()? {
+            "error" => (Self::Error { code: text("code")?, reason: text("reason")? }, 3),
+            "summary" => {
+                let (from, to) = (id("from")?, id("to")?);
+                let fields = 1 + usize::from(from.is_some()) + usize::from(to.is_some());
+                (Self::Summary { from, to }, fields)
+            }
+            _ => return None,
+        };
+        (map.len() == fields).then_some(kind)
+    }
 }
 
 /// One message. Build it with [`Message::new`] and its sisters, or read it with [`Message::from_json`].
@@ -353,11 +375,9 @@ impl Message {
             ("tags", Value::Array(tags)) if !tags.is_empty() && tags.iter().all(Value::is_string) => {
                 self.tags = tags.into_iter().filter_map(|tag| tag.as_str().map(str::to_owned)).collect();
             }
-            ("kind", value) => match Kind::deserialize(&value) {
-                Ok(kind) if kind != Kind::Plain && serde_json::to_value(&kind).is_ok_and(|back| back == value) => {
-                    self.kind = kind;
-                }
-                _ => return Ok(Some(value)),
+            ("kind", value) => match Kind::read(&value) {
+                Some(kind) => self.kind = kind,
+                None => return Ok(Some(value)),
             },
             (_, value) => return Ok(Some(value)),
         }

@@ -4,7 +4,7 @@ use serde_json::json;
 use threadkeep_core::{ChainError, IdError, MessageError, MessageId, TranscriptError};
 use threadkeep_store::StoreError;
 
-use crate::protocol::ErrorReply;
+use crate::protocol::{BadRequest, ErrorReply};
 
 /// Why a call failed. Nothing of it was stored, unless the variant says so.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -101,6 +101,12 @@ impl From<TranscriptError> for KeepError {
 impl From<ChainError> for KeepError {
     fn from(error: ChainError) -> Self {
         Self::Chain(error)
+    }
+}
+
+impl From<BadRequest> for KeepError {
+    fn from(error: BadRequest) -> Self {
+        Self::BadRequest(format!("{} {}", error.argument, error.why).trim_start().to_owned())
     }
 }
 

@@ -52,7 +52,8 @@ impl<S: Store> Keep<S> {
                     Ok(bytes) => bytes,
                     Err(why) => {
                         report.skip(source.name(), "unreadable", format!("the file cannot be read: {why}"), false);
-                        break;
+                        // The file ends here; what was read of it comes in.
+                        Vec::new()
                     }
                 };
                 let mut items = Vec::new();

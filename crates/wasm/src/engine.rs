@@ -9,9 +9,9 @@ use wasm_bindgen::prelude::*;
 use crate::error::{bad_request, json as to_json, keep_error, own_error};
 use crate::executor::promise;
 use crate::host::Platform;
-use crate::request;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
+use threadkeep::protocol::Request;
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
 #[wasm_bindgen]
@@ -48,7 +48,7 @@ impl Engine {
     pub fn call(&self, method: String, params: String) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
-            let request = request::read(&method, &params).map_err(bad_request)?;
+            let request = Request::read(&method, &params).map_err(bad_request)?;
             drop(params);
             let response = keep.handle(request).await.map_err(|error| keep_error(&error))?;
             to_json(&response)

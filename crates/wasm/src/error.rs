@@ -9,7 +9,7 @@ use threadkeep::KeepError;
 use threadkeep::protocol::ErrorReply;
 use wasm_bindgen::JsValue;
 
-use crate::request::BadRequest;
+use threadkeep::protocol::BadRequest;
 
 /// The engine's error as JSON text.
 pub(crate) fn keep_error(error: &KeepError) -> JsValue {

@@ -17,7 +17,6 @@ mod executor;
 mod host;
 mod pure;
 #[cfg(any(target_arch = "wasm32", test))]
-mod request;
 #[cfg(target_arch = "wasm32")]
 mod source;
 #[cfg(target_arch = "wasm32")]

@@ -3,6 +3,9 @@
 //! (`Keep::handle`). As JSON a request is `{"method": "chain", "params": {"leaf": "…"}}`, a response
 //! `{"type": "nodes", "data": […]}`, an error an [`ErrorReply`]. Unknown methods and unknown parameters are errors.
 
+mod read;
+mod request;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -11,34 +14,36 @@ use threadkeep_core::node::Origin;
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
+pub use request::BadRequest;
+
 /// An inbound message, to be routed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Inbound {
     /// Its id from outside; without one, an id is minted. An id that was seen before is not stored again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
     /// The message that it answers. Known (as a node or an alias): it becomes a child of that node. Unknown or none: it
     /// begins a transcript of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
     /// Its sender.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Its number in the inbox.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u64>,
     /// What it says: text, or a list of content parts.
     pub content: Value,
     /// The system prompt of the transcript, should it begin one. It is stored at the root.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
 }
 
 /// Which of the newest messages to give. Zero means zero; a limit that is left out does not limit, except that
 /// `maxMessages` is 50 when both are left out.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Recent {
     /// At most this many messages.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,14 +58,8 @@ pub struct Recent {
 }
 
 /// One request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(
-    tag = "method",
-    content = "params",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase",
-    deny_unknown_fields
-)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "method", content = "params", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Request {
     /// Route an inbound message. → [`Response::Node`]
     Receive(Inbound),
@@ -127,7 +126,7 @@ pub enum Request {
         new_context: String,
         /// How many of the messages the fork keeps; all without it. A position inside a node that holds several
         /// messages is an error.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         at_index: Option<u32>,
     },
     /// Appends messages at a head, one sealed node each; an unknown head begins a transcript. → [`Response::Nodes`]
@@ -142,7 +141,6 @@ pub enum Request {
         /// The head's name.
         context: String,
         /// The limits.
-        #[serde(default)]
         options: Recent,
     },
     /// All messages at a head. → [`Response::Messages`]
@@ -172,7 +170,7 @@ pub enum Request {
     /// What is wrong with one chain, or with everything. → [`Response::Lint`]
     Lint {
         /// The end of the chain; all transcripts without it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         leaf: Option<MessageId>,
     },
     /// All transcripts, newest first. → [`Response::Transcripts`]
@@ -182,7 +180,7 @@ pub enum Request {
         /// The transcript.
         transcript: TranscriptId,
         /// The end of the branch; the chosen one without it. A node in the middle is followed to its newest leaf.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         leaf: Option<MessageId>,
     },
     /// The nodes `start..end` of the chain that ends at `leaf`, with their messages. → [`Response::Nodes`]
@@ -228,7 +226,7 @@ pub enum Request {
 }
 
 /// One answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", content = "data", rename_all = "camelCase")]
 pub enum Response {
     /// It is done and durable.
@@ -300,7 +298,7 @@ pub struct HeadInfo {
 }
 
 /// A transcript, as lists show it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TranscriptInfo {
     /// Its id, which is its root's.
@@ -463,7 +461,7 @@ pub struct Skipped {
 }
 
 /// What changed. Sent after the change is durable.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
     /// A transcript was made or gained something, or its title or chosen leaf changed.
