@@ -1,5 +1,5 @@
 //! A branch as a page lays it out: rows, lines that stand for hidden rows, how far each is indented, how high it may
-//! become, and blocks of neighbours that are built together. An [`Outline`]'s rows in, items and blocks out.
+//! become, and blocks of neighbours that are built together. A branch's rows in, items and blocks out.
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -1,9 +1,8 @@
 //! The threads list without its looks: which transcripts a filter leaves, and in which order. Transcripts in, positions
 //! in that list out.
 
-use threadkeep::protocol::TranscriptInfo;
-
 use crate::format;
+use crate::wire::ThreadInfo;
 
 /// The order of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,28 +52,28 @@ impl Sort {
 pub const UNTITLED: &str = "Untitled";
 
 /// The title to show.
-pub fn title(info: &TranscriptInfo) -> &str {
-    let title = info.info.title.trim();
+pub fn title(info: &ThreadInfo) -> &str {
+    let title = info.title.trim();
     if title.is_empty() { UNTITLED } else { title }
 }
 
 /// The positions of the transcripts whose title or source has every word of `query` in it (in any case), in order.
 /// Equal ones keep their order.
-pub fn arrange(all: &[TranscriptInfo], query: &str, sort: Sort) -> Vec<usize> {
+pub fn arrange(all: &[ThreadInfo], query: &str, sort: Sort) -> Vec<usize> {
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
-    let matches = |info: &TranscriptInfo| {
+    let matches = |info: &ThreadInfo| {
         if words.is_empty() {
             return true;
         }
-        let text = format!("{} {}", title(info), format::source(&info.info.source)).to_lowercase();
+        let text = format!("{} {}", title(info), format::source(&info.source)).to_lowercase();
         words.iter().all(|word| text.contains(word.as_str()))
     };
     let mut kept: Vec<usize> = (0..all.len()).filter(|at| matches(&all[*at])).collect();
     match sort {
-        Sort::Newest => kept.sort_by_key(|at| std::cmp::Reverse(all[*at].info.updated_at)),
+        Sort::Newest => kept.sort_by_key(|at| std::cmp::Reverse(all[*at].updated_at)),
         Sort::Title => kept.sort_by_cached_key(|at| title(&all[*at]).to_lowercase()),
-        Sort::Messages => kept.sort_by_key(|at| std::cmp::Reverse(all[*at].info.messages)),
-        Sort::Branches => kept.sort_by_key(|at| std::cmp::Reverse((all[*at].info.branches, all[*at].info.messages))),
+        Sort::Messages => kept.sort_by_key(|at| std::cmp::Reverse(all[*at].messages)),
+        Sort::Branches => kept.sort_by_key(|at| std::cmp::Reverse((all[*at].branches, all[*at].messages))),
     }
     kept
 }
@@ -82,19 +81,17 @@ pub fn arrange(all: &[TranscriptInfo], query: &str, sort: Sort) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use threadkeep_core::{Info, TranscriptId};
+    use threadkeep_core::TranscriptId;
 
-    fn some() -> Vec<TranscriptInfo> {
-        let one = |title: &str, source: &str, updated_at, messages, branches| TranscriptInfo {
+    fn some() -> Vec<ThreadInfo> {
+        let one = |title: &str, source: &str, updated_at, messages, branches| ThreadInfo {
             id: TranscriptId::new("x").unwrap(),
-            info: Info {
-                title: title.into(),
-                source: source.into(),
-                updated_at,
-                messages,
-                branches,
-                ..Info::default()
-            },
+            title: title.into(),
+            source: source.into(),
+            updated_at,
+            messages,
+            branches,
+            leaf: None,
         };
         vec![
             one("Ölmalerei", "chatgpt", Some(10), 5, 1),

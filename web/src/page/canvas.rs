@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
-use threadkeep::protocol::{ErrorReply, NodeInfo, Outline, Request, Response};
+use threadkeep::protocol::{ErrorReply, NodeInfo};
 use threadkeep_core::MessageId;
 use wasm_bindgen::prelude::*;
 use web_sys::{Element, HtmlElement, ResizeObserver};
@@ -21,6 +21,7 @@ use super::engine::Engine;
 use crate::items::{self, Block, Item};
 use crate::pieces::{self, Piece};
 use crate::window::Heights;
+use crate::wire::{Ask, Branch, Reply};
 use crate::{format, items::rows_of};
 
 /// What the canvas asks of the page around it.
@@ -69,7 +70,7 @@ struct Built {
 }
 
 struct State {
-    outline: Outline,
+    outline: Branch,
     items: Vec<Item>,
     blocks: Vec<Block>,
     heights: Heights,
@@ -166,13 +167,13 @@ impl Canvas {
     }
 
     /// Shows a branch.
-    pub fn show(&self, outline: Outline, start: &Start) {
+    pub fn show(&self, outline: Branch, start: &Start) {
         let version = self.version.get() + 1;
         self.version.set(version);
         let mut nodes = self.early.take();
         let (mut unfolded, mut opened, mut anchor) = (HashSet::new(), Opened::default(), Anchor::Row(0, TOP));
         if let Some(old) = self.state.borrow_mut().take() {
-            if old.outline.transcript.id == outline.transcript.id {
+            if old.outline.thread.id == outline.thread.id {
                 // Runs keep their place as long as the way to them is the same.
                 let same = |at: &usize| {
                     old.outline.rows.get(*at).map(|row| &row.id) == outline.rows.get(*at).map(|row| &row.id)
@@ -422,13 +423,13 @@ impl Canvas {
         };
         let canvas = self.clone();
         spawn_local(async move {
-            let request = Request::Rows { leaf, start: range.start as u32, end: range.end as u32 };
-            let answer = canvas.engine.ask(request).await;
+            let ask = Ask::Rows { leaf, start: range.start as u32, end: range.end as u32 };
+            let answer = canvas.engine.ask(ask).await;
             let mut held = canvas.state.borrow_mut();
             let Some(state) = held.as_mut().filter(|state| state.version == version) else { return };
             state.asking = false;
             let got = match answer {
-                Ok(Response::Nodes(nodes)) => {
+                Ok(Reply::Nodes(nodes)) => {
                     let before = state.nodes.len();
                     state.nodes.extend(nodes.into_iter().map(|node| (node.id.clone(), Rc::new(node))));
                     trim(state);
@@ -539,8 +540,11 @@ impl Canvas {
             ("Home", false) => self.jump(Anchor::Row(0, TOP), None),
             ("End", false) => self.jump(Anchor::End, None),
             ("j" | "k", false) => self.step(row, key == "j"),
-            ("[", false) | ("ArrowLeft", true) => return self.turn(row, false),
-            ("]", false) | ("ArrowRight", true) => return self.turn(row, true),
+            ("[", false) => return self.turn(row, false),
+            ("]", false) => return self.turn(row, true),
+            // Anywhere but on a message these are the browser's.
+            ("ArrowLeft", true) if row.is_some() => return self.turn(row, false),
+            ("ArrowRight", true) if row.is_some() => return self.turn(row, true),
             _ => return false,
         }
         true

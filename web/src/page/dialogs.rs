@@ -3,7 +3,7 @@
 use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use threadkeep::protocol::{ErrorReply, Request, Response, TranscriptInfo};
+use threadkeep::protocol::ErrorReply;
 use threadkeep_core::{MessageId, TranscriptId};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -14,6 +14,7 @@ use super::signs::Sign;
 use super::state::{Dialog, Page};
 use super::welcome::HowTo;
 use crate::route::Route;
+use crate::wire::{Ask, Reply, ThreadInfo};
 use crate::{format, list};
 
 /// The open dialog, if there is one.
@@ -79,11 +80,11 @@ fn Modal(title: &'static str, body: AnyView) -> impl IntoView {
 }
 
 /// Deletes, says how it went, and closes the dialog.
-fn delete(page: Page, request: Request, busy: RwSignal<bool>, done: impl Fn(u64) + 'static) {
+fn delete(page: Page, ask: Ask, busy: RwSignal<bool>, done: impl Fn(u64) + 'static) {
     busy.set(true);
     spawn_local(async move {
-        match page.engine.ask(request).await {
-            Ok(Response::Number(messages)) => done(messages),
+        match page.engine.ask(ask).await {
+            Ok(Reply::Number(messages)) => done(messages),
             Ok(_) => done(0),
             Err(error) => page.notices.fail(&error),
         }
@@ -128,13 +129,13 @@ fn Choice(
 }
 
 #[component]
-fn DeleteThread(info: TranscriptInfo) -> impl IntoView {
+fn DeleteThread(info: ThreadInfo) -> impl IntoView {
     let page = Page::of_context();
     let busy = RwSignal::new(false);
     let words = format!(
         "{} in {} will be gone from this browser for good.",
-        format::plural(info.info.messages.into(), "message"),
-        format::plural(info.info.branches.into(), "branch")
+        format::plural(info.messages.into(), "message"),
+        format::plural(info.branches.into(), "branch")
     );
     let title = list::title(&info).to_owned();
     let keep = info.clone();
@@ -145,8 +146,8 @@ fn DeleteThread(info: TranscriptInfo) -> impl IntoView {
         });
     });
     let confirm = Callback::new(move |()| {
-        let request = Request::DeleteTranscript { transcript: info.id.clone() };
-        delete(page, request, busy, move |messages| {
+        let ask = Ask::DeleteThread(info.id.clone());
+        delete(page, ask, busy, move |messages| {
             page.nav.go(Route::default());
             page.notices.say("Deleted", &format::plural(messages, "message"));
         });
@@ -169,7 +170,7 @@ fn DeleteBranch(transcript: TranscriptId, node: MessageId) -> impl IntoView {
     let root = of.as_str() == from.as_str();
     spawn_local(async move {
         // What goes: the node and all that leads back to it.
-        let Ok(Response::Tree(nodes)) = page.engine.ask(Request::Tree { transcript: of }).await else { return };
+        let Ok(Reply::Tree(nodes)) = page.engine.ask(Ask::Tree(of)).await else { return };
         let mut gone = vec![false; nodes.len()];
         let mut parents = vec![false; nodes.len()];
         for (at, one) in nodes.iter().enumerate() {
@@ -192,12 +193,12 @@ fn DeleteBranch(transcript: TranscriptId, node: MessageId) -> impl IntoView {
         ),
     };
     let confirm = Callback::new(move |()| {
-        let (request, whole) = if root {
-            (Request::DeleteTranscript { transcript: transcript.clone() }, true)
+        let (ask, whole) = if root {
+            (Ask::DeleteThread(transcript.clone()), true)
         } else {
-            (Request::DeleteBranch { node: node.clone() }, false)
+            (Ask::DeleteBranch(node.clone()), false)
         };
-        delete(page, request, busy, move |messages| {
+        delete(page, ask, busy, move |messages| {
             page.notices.say("Deleted", &format::plural(messages, "message"));
             if whole {
                 page.nav.go(Route::default());
@@ -229,7 +230,7 @@ fn DeleteAll() -> impl IntoView {
         });
     });
     let confirm = Callback::new(move |()| {
-        delete(page, Request::DeleteAll, busy, move |_| {
+        delete(page, Ask::DeleteAll, busy, move |_| {
             page.nav.go(Route::default());
             page.notices.say("Everything is deleted", "This browser keeps nothing of it.");
         });
@@ -375,7 +376,7 @@ fn Keys() -> impl IntoView {
         ("/", "Filter the threads"),
         ("j k", "Next and previous message"),
         ("[ ]", "Previous and next branch, at the focused message or the nearest fork above it"),
-        ("Alt+← Alt+→", "The same"),
+        ("Alt+← Alt+→", "The same, on a focused message"),
         ("Home End", "First and last message"),
         ("m", "Show or hide the map"),
         ("?", "This list"),

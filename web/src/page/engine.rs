@@ -7,12 +7,12 @@ use std::rc::Rc;
 use futures_channel::oneshot;
 use js_sys::{Array, Object, Reflect};
 use leptos::prelude::*;
-use threadkeep::protocol::{ErrorReply, Event, ImportProgress, ImportReport, Request, Response};
+use threadkeep::protocol::{ErrorReply, ImportProgress, ImportReport};
 use threadkeep_core::TranscriptId;
 use wasm_bindgen::prelude::*;
 use web_sys::{Blob, ErrorEvent, File, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-use crate::wire::{FromWorker, Ticket, ToWorker};
+use crate::wire::{Ask, Change, FromWorker, Reply, Ticket, ToWorker};
 use crate::words::CRASHED;
 
 /// How the engine is.
@@ -30,12 +30,12 @@ pub enum State {
 }
 
 enum Waiting {
-    Answer(oneshot::Sender<Result<Response, ErrorReply>>),
+    Answer(oneshot::Sender<Result<Reply, ErrorReply>>),
     Import(oneshot::Sender<Result<ImportReport, ErrorReply>>, Box<dyn Fn(ImportProgress)>),
     Export(oneshot::Sender<Result<Blob, ErrorReply>>),
 }
 
-type Listener = Rc<dyn Fn(&[Event])>;
+type Listener = Rc<dyn Fn(&[Change])>;
 
 #[derive(Default)]
 struct Inner {
@@ -169,10 +169,10 @@ impl Engine {
                     drop(sender.send(result.and_then(|()| blob.map_err(|_| stopped("the file did not arrive")))));
                 }
             }
-            FromWorker::Events(events) => {
+            FromWorker::Changes(changes) => {
                 let listeners = self.inner.with_value(|inner| inner.listeners.clone());
                 for listener in listeners {
-                    listener(&events);
+                    listener(&changes);
                 }
             }
         }
@@ -201,10 +201,10 @@ impl Engine {
     ///
     /// # Errors
     /// The engine's; [`CRASHED`] where it stopped before it could answer.
-    pub async fn ask(self, request: Request) -> Result<Response, ErrorReply> {
+    pub async fn ask(self, ask: Ask) -> Result<Reply, ErrorReply> {
         let (sender, answer) = oneshot::channel();
         let ticket = self.wait(Waiting::Answer(sender));
-        self.say(&ToWorker::Ask { ticket, request }, None)?;
+        self.say(&ToWorker::Ask { ticket, ask }, None)?;
         answer.await.unwrap_or_else(|_| Err(stopped("it was restarted")))
     }
 
@@ -243,7 +243,7 @@ impl Engine {
     }
 
     /// Calls `listener` with what changes, here or in another tab, for as long as the page lives.
-    pub fn listen(self, listener: impl Fn(&[Event]) + 'static) {
+    pub fn listen(self, listener: impl Fn(&[Change]) + 'static) {
         self.inner.update_value(|inner| inner.listeners.push(Rc::new(listener)));
     }
 }

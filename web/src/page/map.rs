@@ -7,13 +7,14 @@ use std::sync::Arc;
 use leptos::ev;
 use leptos::html;
 use leptos::prelude::*;
-use threadkeep::protocol::{Request, Response, TreeNode};
+use threadkeep::protocol::TreeNode;
 
 use super::signs::Sign;
 use super::state::Page;
 use crate::pieces::role_label;
 use crate::route::Route;
 use crate::tree::{Map, Stretch};
+use crate::wire::{Ask, Reply};
 use crate::{format, window};
 
 /// The height of a stretch's line.
@@ -64,12 +65,12 @@ pub fn MapPane() -> impl IntoView {
         asked.set_value(number);
         let Some(transcript) = transcript.get() else { return };
         leptos::task::spawn_local(async move {
-            let answer = page.engine.ask(Request::Tree { transcript }).await;
+            let answer = page.engine.ask(Ask::Tree(transcript)).await;
             if asked.try_get_value() != Some(number) {
                 return;
             }
             match answer {
-                Ok(Response::Tree(nodes)) => {
+                Ok(Reply::Tree(nodes)) => {
                     let map = Map::new(&nodes);
                     drawn.set(Some(Arc::new(Drawn { nodes, map })));
                     failed.set(false);
@@ -228,7 +229,7 @@ pub fn MapPane() -> impl IntoView {
                     role="tree"
                     tabindex="0"
                     aria-label="Branches; arrow keys move, Enter opens"
-                    aria-activedescendant=focused
+                    aria-activedescendant=move || (count() > 0).then(focused)
                     height=move || (count() as f64 * ROW).to_string()
                     on:keydown=keys
                 >
@@ -301,12 +302,11 @@ fn Dot(
             id=format!("map-{row}")
             aria-level=(stretch.lane + 1).to_string()
             aria-selected=move || here.get().to_string()
-            aria-label=label.clone()
             data-testid="map-node"
             data-node=node.id.to_string()
             on:click=move |_| open.run(row)
         >
-            <title>{label.clone()}</title>
+            <title>{label}</title>
             <rect class="hit" x="4" y=(cy - ROW / 2.0 + 1.0).to_string() width="2000" height=(ROW - 2.0).to_string() rx="6" />
             <circle cx=cx.to_string() cy=cy.to_string() r="5" />
             <text class="map-words" x=text.to_string() y=(cy - 1.0).to_string()>{words}</text>

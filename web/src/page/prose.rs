@@ -88,7 +88,7 @@ fn block(block: &Block) -> Element {
             el("div")
                 .class("table")
                 .attr("tabindex", "0")
-                .attr("role", "region")
+                .attr("role", "group")
                 .attr("aria-label", "Table")
                 .child(table)
         }

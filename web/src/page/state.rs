@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use threadkeep::protocol::{ErrorReply, ImportProgress, ImportReport, Request, Response, Stats, TranscriptInfo};
+use threadkeep::protocol::{ErrorReply, ImportProgress, ImportReport, Stats};
 use threadkeep_core::{MessageId, TranscriptId};
 use web_sys::File;
 
@@ -16,6 +16,7 @@ use super::nav::Nav;
 use crate::list::Sort;
 use crate::route::Route;
 use crate::sentinel::{self, Sentinel};
+use crate::wire::{Ask, Reply, ThreadInfo};
 use crate::words::{self, Words};
 
 /// Where the loss of the database is noticed, beside it.
@@ -27,7 +28,7 @@ const SORT: &str = "threadkeep.sort";
 pub struct Threads {
     engine: Engine,
     /// All of them, newest first; none while they have not been read.
-    pub all: RwSignal<Option<Arc<Vec<TranscriptInfo>>>>,
+    pub all: RwSignal<Option<Arc<Vec<ThreadInfo>>>>,
     /// Counts and sizes.
     pub stats: RwSignal<Option<Stats>>,
     /// What the filter says.
@@ -61,7 +62,7 @@ impl Threads {
     }
 
     /// A thread of the list; tracks.
-    pub fn find(self, id: &TranscriptId) -> Option<TranscriptInfo> {
+    pub fn find(self, id: &TranscriptId) -> Option<ThreadInfo> {
         self.all.with(|all| all.as_ref()?.iter().find(|info| info.id == *id).cloned())
     }
 
@@ -87,12 +88,12 @@ impl Threads {
 
     /// Reads the list and the counts.
     pub async fn refresh(self) {
-        let list = self.engine.ask(Request::Transcripts).await;
-        let stats = self.engine.ask(Request::Stats).await;
-        if let Ok(Response::Transcripts(list)) = list {
+        let list = self.engine.ask(Ask::Threads).await;
+        let stats = self.engine.ask(Ask::Stats).await;
+        if let Ok(Reply::Threads(list)) = list {
             self.all.set(Some(Arc::new(list)));
         }
-        let Ok(Response::Stats(stats)) = stats else { return };
+        let Ok(Reply::Stats(stats)) = stats else { return };
         let memory = matches!(self.engine.state.get_untracked(), State::Open { memory: true });
         if !memory {
             if !self.checked.get_value() {
@@ -188,7 +189,7 @@ pub struct Imports {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Dialog {
     /// Delete one thread?
-    DeleteThread(TranscriptInfo),
+    DeleteThread(ThreadInfo),
     /// Delete a message and all that follows?
     DeleteBranch {
         /// Its thread.
@@ -303,7 +304,7 @@ impl Page {
     }
 
     /// Offers the export of one thread, or of all, for saving. Says whether there was one.
-    pub async fn export(self, transcript: Option<TranscriptInfo>) -> bool {
+    pub async fn export(self, transcript: Option<ThreadInfo>) -> bool {
         let name = match &transcript {
             Some(info) => format!("{}.threadkeep.jsonl", crate::format::file_name(crate::list::title(info))),
             None => "threads.threadkeep.jsonl".to_owned(),

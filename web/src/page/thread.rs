@@ -6,7 +6,6 @@ use std::time::Duration;
 use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use threadkeep::protocol::{Event, Outline, Request, Response, TranscriptInfo};
 use threadkeep_core::{MessageId, TranscriptId};
 use wasm_bindgen::prelude::*;
 
@@ -17,6 +16,7 @@ use super::map::MapPane;
 use super::signs::Sign;
 use super::state::{Dialog, Page};
 use crate::route::Route;
+use crate::wire::{Ask, Branch, Change, Reply, ThreadInfo};
 use crate::words::{self, Words};
 use crate::{format, list};
 
@@ -38,7 +38,7 @@ enum Shown {
 /// The branch that is on the screen.
 #[derive(Debug, Clone, PartialEq)]
 struct Open {
-    info: TranscriptInfo,
+    info: ThreadInfo,
     leaf: MessageId,
     damage: Option<String>,
     rows: usize,
@@ -100,23 +100,23 @@ impl Thread {
             self.page
                 .threads
                 .all
-                .with_untracked(|all| all.as_ref()?.iter().find(|info| info.id == transcript)?.info.leaf.clone())
+                .with_untracked(|all| all.as_ref()?.iter().find(|info| info.id == transcript)?.leaf.clone())
         });
         if let (Start::Top, Some(end), Some(canvas)) = (&start, end, self.canvas()) {
             spawn_local(async move {
-                let rows = engine.ask(Request::Rows { leaf: end, start: 0, end: 24 }).await;
-                if let Ok(Response::Nodes(nodes)) = rows {
+                let rows = engine.ask(Ask::Rows { leaf: end, start: 0, end: 24 }).await;
+                if let Ok(Reply::Nodes(nodes)) = rows {
                     canvas.early(nodes);
                 }
             });
         }
         spawn_local(async move {
-            let answer = engine.ask(Request::Outline { transcript: transcript.clone(), leaf: leaf.clone() }).await;
+            let answer = engine.ask(Ask::Branch { transcript: transcript.clone(), leaf: leaf.clone() }).await;
             if self.asked.get_value() != number {
                 return;
             }
             match answer {
-                Ok(Response::Outline(outline)) => self.show(*outline, &start),
+                Ok(Reply::Branch(outline)) => self.show(*outline, &start),
                 Ok(_) => self.shown.set(Shown::Missing),
                 Err(error) if error.code == "missing-node" && leaf.is_some() => {
                     if self.open.with_untracked(Option::is_none) {
@@ -139,9 +139,9 @@ impl Thread {
         });
     }
 
-    fn show(self, outline: Outline, start: &Start) {
+    fn show(self, outline: Branch, start: &Start) {
         let open = Open {
-            info: outline.transcript.clone(),
+            info: outline.thread.clone(),
             leaf: outline.leaf.clone(),
             damage: outline.damage.clone(),
             rows: outline.rows.len(),
@@ -154,7 +154,7 @@ impl Thread {
             let (engine, leaf) = (self.page.engine, open.leaf.clone());
             spawn_local(async move {
                 // Looking works without it.
-                let _ = engine.ask(Request::Choose { leaf }).await;
+                let _ = engine.ask(Ask::Choose(leaf)).await;
             });
         }
         self.page.leaf.set(Some(open.leaf.clone()));
@@ -168,7 +168,7 @@ impl Thread {
     }
 
     /// Something changed, here or in another tab.
-    fn heard(self, events: &[Event]) {
+    fn heard(self, events: &[Change]) {
         let running = self.page.imports.progress.get_untracked().is_some();
         self.page.threads.refresh_soon(Duration::from_millis(if running { 1500 } else { 120 }));
         let here = self.page.nav.now().transcript;
@@ -177,17 +177,17 @@ impl Thread {
         let mut left = None;
         for event in events {
             match event {
-                Event::Changed { transcript, nodes } if Some(transcript) == here.as_ref() && !nodes.is_empty() => {
+                Change::Changed { transcript, nodes } if Some(transcript) == here.as_ref() && !nodes.is_empty() => {
                     if let Some(canvas) = self.canvas() {
                         canvas.forget(nodes);
                     }
                     again = true;
                 }
-                Event::Deleted { transcript, nodes } if Some(transcript) == here.as_ref() => {
+                Change::Deleted { transcript, nodes } if Some(transcript) == here.as_ref() => {
                     again = true;
                     left = self.canvas().and_then(|canvas| canvas.surviving(nodes));
                 }
-                Event::Cleared if here.is_some() => self.page.nav.go(Route::default()),
+                Change::Cleared if here.is_some() => self.page.nav.go(Route::default()),
                 _ => {}
             }
         }
@@ -268,8 +268,15 @@ pub fn ThreadPane() -> impl IntoView {
             act(&canvas);
         }
     };
-    let keys = move |event: leptos::ev::KeyboardEvent| {
-        if event.ctrl_key() || event.meta_key() || dom::closest(event.target(), "input, select, textarea").is_some() {
+    // Heard everywhere, so that one can turn branches without first stepping into the thread; keys that mean something
+    // elsewhere too count only in it.
+    let keys = window_event_listener(leptos::ev::keydown, move |event| {
+        let elsewhere = dom::closest(event.target(), "input, select, textarea, dialog").is_some();
+        if event.ctrl_key() || event.meta_key() || event.default_prevented() || elsewhere {
+            return;
+        }
+        let inside = dom::closest(event.target(), "[data-testid=thread]").is_some();
+        if !inside && !matches!(event.key().as_str(), "j" | "k" | "[" | "]") {
             return;
         }
         if let Some(canvas) = thread.canvas()
@@ -277,10 +284,11 @@ pub fn ThreadPane() -> impl IntoView {
         {
             event.prevent_default();
         }
-    };
+    });
+    on_cleanup(move || keys.remove());
     let is_thread = move || thread.shown.get() == Shown::Thread;
     view! {
-        <section class="pane thread" aria-label="Thread" data-testid="thread" on:keydown=keys>
+        <section class="pane thread" aria-label="Thread" data-testid="thread">
             <Show when=is_thread>
                 <ThreadHead thread />
             </Show>
@@ -370,15 +378,15 @@ fn ThreadHead(thread: Thread) -> impl IntoView {
             return;
         }
         spawn_local(async move {
-            let request = Request::Rename { transcript: id, title: text.trim().to_owned() };
-            match page.engine.ask(request).await {
+            let ask = Ask::Rename { transcript: id, title: text.trim().to_owned() };
+            match page.engine.ask(ask).await {
                 Ok(_) => page.threads.refresh().await,
                 Err(error) => page.notices.fail(&error),
             }
         });
     };
     let facts = move || {
-        info.get().map(|TranscriptInfo { info, .. }| {
+        info.get().map(|info| {
             let here = thread.open.with(|open| open.as_ref().map_or(0, |open| open.rows));
             let words = |time: i64| {
                 view! {

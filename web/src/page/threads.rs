@@ -3,13 +3,13 @@
 use leptos::ev;
 use leptos::html;
 use leptos::prelude::*;
-use threadkeep::protocol::TranscriptInfo;
 
 use super::dom;
 use super::signs::Sign;
 use super::state::{Dialog, Page};
 use crate::list::{self, Sort};
 use crate::route::Route;
+use crate::wire::ThreadInfo;
 use crate::{format, window};
 
 /// The height of a row, as the style sheet has it.
@@ -169,7 +169,7 @@ pub fn ThreadsPane() -> impl IntoView {
             tabindex="0"
             aria-label="Threads"
             data-testid="thread-list"
-            aria-activedescendant=move || row_id(active.get())
+            aria-activedescendant=move || (count() > 0).then(|| row_id(active.get()))
             node_ref=scroller
             on:scroll=move |_| measure()
             on:keydown=keys
@@ -177,7 +177,7 @@ pub fn ThreadsPane() -> impl IntoView {
             <div class="thread-rows" style:height=move || format!("{}px", count() as f64 * ROW)>
                 <For
                     each=rows
-                    key=|(at, info)| (*at, info.id.clone(), info.info.updated_at, info.info.messages, info.info.title.clone())
+                    key=|(at, info)| (*at, info.id.clone(), info.updated_at, info.messages, info.title.clone())
                     children=move |(at, info)| {
                         let id = info.id.clone();
                         let selected = Memo::new(move |_| page.nav.route().transcript.as_ref() == Some(&id));
@@ -203,7 +203,7 @@ pub fn ThreadsPane() -> impl IntoView {
 
 #[component]
 fn ThreadRow(
-    info: TranscriptInfo,
+    info: ThreadInfo,
     at: usize,
     count: Signal<usize>,
     active: Signal<bool>,
@@ -211,7 +211,7 @@ fn ThreadRow(
     open: Callback<usize>,
 ) -> impl IntoView {
     let title = list::title(&info).to_owned();
-    let TranscriptInfo { id, info } = info;
+    let id = info.id.clone();
     let time = info.updated_at.map(|time| {
         view! {
             <time datetime=dom::machine(time) title=dom::exact(time)>

@@ -128,7 +128,7 @@ fn Empty() -> impl IntoView {
                             <strong>"Your threads are gone from this browser"</strong>
                         </p>
                         <p>{words}</p>
-                        <button type="button" class="quiet" on:click=move |_| page.threads.accept_loss()>
+                        <button type="button" on:click=move |_| page.threads.accept_loss()>
                             "I know"
                         </button>
                     </div>

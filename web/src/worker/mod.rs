@@ -20,7 +20,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
 
-use crate::wire::{FromWorker, Ticket, ToWorker};
+use crate::wire::{Ask, FromWorker, Reply, Ticket, ToWorker};
 
 /// The name of the database.
 const DATABASE: &str = "threadkeep";
@@ -93,9 +93,9 @@ fn hear(data: &JsValue) {
     };
     match message {
         ToWorker::Open { memory } => spawn_local(open(memory)),
-        ToWorker::Ask { ticket, request } => spawn_local(async move {
+        ToWorker::Ask { ticket, ask } => spawn_local(async move {
             let result = match engine() {
-                Ok(engine) => engine.handle(request).await.map_err(|error| error.reply()),
+                Ok(engine) => answer(&engine, ask).await.map_err(|error| error.reply()),
                 Err(error) => Err(error),
             };
             say(&FromWorker::Answer { ticket, result }, None);
@@ -115,6 +115,23 @@ fn hear(data: &JsValue) {
     }
 }
 
+async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
+    Ok(match ask {
+        Ask::Threads => Reply::Threads(engine.transcripts().await?.into_iter().map(Into::into).collect()),
+        Ask::Branch { transcript, leaf } => {
+            Reply::Branch(Box::new(engine.outline(&transcript, leaf.as_ref()).await?.into()))
+        }
+        Ask::Rows { leaf, start, end } => Reply::Nodes(engine.rows(&leaf, start, end).await?),
+        Ask::Tree(transcript) => Reply::Tree(engine.tree(&transcript).await?),
+        Ask::Rename { transcript, title } => engine.rename(&transcript, title).await.map(|()| Reply::Done)?,
+        Ask::Choose(leaf) => engine.choose(&leaf).await.map(|()| Reply::Done)?,
+        Ask::DeleteBranch(node) => Reply::Number(engine.delete_branch(&node).await?),
+        Ask::DeleteThread(transcript) => Reply::Number(engine.delete_transcript(&transcript).await?),
+        Ask::DeleteAll => engine.delete_all().await.map(|()| Reply::Done)?,
+        Ask::Stats => Reply::Stats(engine.stats().await?),
+    })
+}
+
 async fn open(memory: bool) {
     let place =
         if memory { Ok(Place::Memory(MemoryStore::new())) } else { IdbStore::open(DATABASE).await.map(Place::Disk) };
@@ -124,7 +141,7 @@ async fn open(memory: bool) {
     };
     match opened {
         Ok(engine) => {
-            engine.on_event(|event: &Event| tabs::changed(event.clone()));
+            engine.on_event(|event: &Event| tabs::changed(event));
             ENGINE.with_borrow_mut(|slot| *slot = Some(Rc::new(engine)));
             if !memory {
                 tabs::listen();

@@ -8,14 +8,14 @@ use wasm_bindgen::prelude::*;
 use web_sys::{BroadcastChannel, MessageEvent, WorkerGlobalScope};
 
 use super::say;
-use crate::wire::FromWorker;
+use crate::wire::{Change, FromWorker};
 
 /// How long changes wait for company, in milliseconds.
 const WAIT: i32 = 40;
 
 thread_local! {
     static CHANNEL: RefCell<Option<BroadcastChannel>> = const { RefCell::new(None) };
-    static WAITING: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
+    static WAITING: RefCell<Vec<Change>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Begins to hear the other tabs. Doing so twice is harmless.
@@ -26,10 +26,10 @@ pub fn listen() {
         }
         let Ok(channel) = BroadcastChannel::new("threadkeep") else { return };
         let hear = Closure::<dyn Fn(MessageEvent)>::new(|event: MessageEvent| {
-            let events = event.data().as_string().and_then(|text| serde_json::from_str::<Vec<Event>>(&text).ok());
-            if let Some(events) = events {
+            let changes = event.data().as_string().and_then(|text| serde_json::from_str::<Vec<Change>>(&text).ok());
+            if let Some(changes) = changes {
                 // The engine looks at the store with every reading, so only the page must be told.
-                say(&FromWorker::Events(events), None);
+                say(&FromWorker::Changes(changes), None);
             }
         });
         channel.set_onmessage(Some(hear.as_ref().unchecked_ref()));
@@ -39,9 +39,10 @@ pub fn listen() {
 }
 
 /// Notes a change that was made here.
-pub fn changed(event: Event) {
+pub fn changed(event: &Event) {
+    let Some(change) = Change::of(event) else { return };
     let first = WAITING.with_borrow_mut(|waiting| {
-        waiting.push(event);
+        waiting.push(change);
         waiting.len() == 1
     });
     if !first {
@@ -55,12 +56,12 @@ pub fn changed(event: Event) {
 }
 
 fn send() {
-    let events = WAITING.take();
+    let changes = WAITING.take();
     CHANNEL.with_borrow(|channel| {
-        if let (Some(channel), Ok(text)) = (channel, serde_json::to_string(&events)) {
+        if let (Some(channel), Ok(text)) = (channel, serde_json::to_string(&changes)) {
             // Other tabs that miss a change read it with their next look.
             let _ = channel.post_message(&text.into());
         }
     });
-    say(&FromWorker::Events(events), None);
+    say(&FromWorker::Changes(changes), None);
 }
