@@ -5,10 +5,13 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { oneFile, small } from "./support/chatgpt.mjs";
 import { CASES } from "./support/hostile.mjs";
+import { memory, watchMemory } from "./support/measure.mjs";
 import { scratch } from "./support/package.mjs";
 import { openSite } from "./support/site.mjs";
 
 const SOUND = { name: "conversations.json", data: oneFile(small()) };
+/** All of these files are small, or claim to be, so the engine has no reason to take more, in bytes. */
+const MOST_MEMORY = 64_000_000;
 let site, files;
 
 before(async () => {
@@ -20,38 +23,8 @@ after(async () => {
   files?.remove();
 });
 
-for (const { name, file, data, codes, least, most, updated } of CASES)
-  test(`${name}: a clear message, an intact store`, () =>
-    site.visit(async (tab) => {
-      await tab.pick(SOUND);
-      const kept = await tab.exportAll();
-      const path = join(files.folder, file);
-      writeFileSync(path, data);
-      const report = await tab.pick(path, { timeout: 120_000 });
-      assert.equal(report.failed, undefined);
-      assert.ok(report.added >= least && report.added <= most, report.text);
-      assert.equal(report.updated, updated, report.text);
-      if (codes !== null) {
-        const remark = report.remarks.find(({ code }) => codes.includes(code));
-        assert.ok(remark, `a remark of ${codes.join(" or ")}, not ${JSON.stringify(report.remarks)}`);
-        assert.ok(remark.place.startsWith(file), `the place names the file: ${remark.place}`);
-        assert.ok(remark.reason.length > 15, `the reason is in words: ${remark.reason}`);
-      }
-      await intact(tab, kept, report.added);
-      await tab.closeReport();
-      if (report.added === 1) {
-        // What came in can be read.
-        for (const row of await tab.get("thread-row").all())
-          if (!(await row.getAttribute("data-transcript")).includes("c0ffee00")) {
-            assert.ok((await row.getAttribute("data-transcript")).length <= 512, "its id is one");
-            await row.click();
-          }
-        await tab.get("thread").locator("[data-testid=title]").waitFor();
-      }
-      await tab.page.reload();
-      await tab.ready();
-      await intact(tab, kept, report.added);
-    }));
+for (const one of CASES)
+  test(`${one.name}: a clear message, an intact store`, () => site.visit((tab) => meet(tab, one), { prepare: watchMemory }));
 
 test("a picture and a web page dropped among sound files leave those alone, and the page stays", () =>
   site.visit(async (tab) => {
@@ -70,6 +43,39 @@ test("a picture and a web page dropped among sound files leave those alone, and 
     assert.equal(await tab.page.evaluate(() => window.hacked), undefined);
     assert.equal((await tab.list()).length, 4);
   }));
+
+/** Imports a hostile file into a store with sound conversations. */
+async function meet(tab, { file, data, codes, least, most, updated }) {
+  await tab.pick(SOUND);
+  const kept = await tab.exportAll();
+  const path = join(files.folder, file);
+  writeFileSync(path, data);
+  const report = await tab.pick(path, { timeout: 120_000 });
+  assert.equal(report.failed, undefined);
+  assert.ok(report.added >= least && report.added <= most, report.text);
+  assert.equal(report.updated, updated, report.text);
+  if (codes !== null) {
+    const remark = report.remarks.find(({ code }) => codes.includes(code));
+    assert.ok(remark, `a remark of ${codes.join(" or ")}, not ${JSON.stringify(report.remarks)}`);
+    assert.ok(remark.place.startsWith(file), `the place names the file: ${remark.place}`);
+    assert.ok(remark.reason.length > 15, `the reason is in words: ${remark.reason}`);
+  }
+  assert.ok((await memory(tab.page)) < MOST_MEMORY, "and the engine stays small");
+  await intact(tab, kept, report.added);
+  await tab.closeReport();
+  if (report.added === 1) {
+    // What came in can be read.
+    for (const row of await tab.get("thread-row").all())
+      if (!(await row.getAttribute("data-transcript")).includes("c0ffee00")) {
+        assert.ok((await row.getAttribute("data-transcript")).length <= 512, "its id is one");
+        await row.click();
+      }
+    await tab.get("thread").locator("[data-testid=title]").waitFor();
+  }
+  await tab.page.reload();
+  await tab.ready();
+  await intact(tab, kept, report.added);
+}
 
 /** What was stored before is there, to the byte, beside what came in. */
 async function intact(tab, kept, added) {

@@ -106,8 +106,12 @@ test("a conversation is read branch by branch, by click and by key, and its plac
 
     await tab.page.goBack();
     await tab.message("Take fifty grams").waitFor();
-    for (let steps = 0; steps < 10 && tab.page.url() !== listed; steps += 1) await tab.page.goBack();
-    assert.equal(tab.page.url(), listed, "back leads to the list in the end");
+    const here = () => tab.page.evaluate(() => location.href);
+    for (let steps = 0, now = await here(); steps < 10 && now !== listed; steps += 1, now = await here()) {
+      await tab.page.evaluate(() => history.back());
+      await tab.page.waitForFunction((before) => location.href !== before, now);
+    }
+    assert.equal(await here(), listed, "back leads to the list in the end");
     await tab.get("message").first().waitFor({ state: "detached" });
   }));
 

@@ -4,8 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** Lets the tests look at the worker's wasm memory: `memory(page)` tells its size. To be called before the page is opened. */
 export async function watchMemory(context) {
-  await context.route("**/worker-loader.js", async (route) => {
+  await context.route("**/*loader*.js", async (route) => {
     const answer = await route.fetch();
+    // Imports come first wherever they stand, so this runs before anything is instantiated.
     const patch = `
       for (const name of ["instantiate", "instantiateStreaming"]) {
         const original = WebAssembly[name];
@@ -15,7 +16,7 @@ export async function watchMemory(context) {
           return made;
         };
       }`;
-    await route.fulfill({ response: answer, body: `${await answer.text()}\n` .replace(/\ninit\(/, `${patch}\ninit(`) });
+    await route.fulfill({ response: answer, body: `${patch}\n${await answer.text()}` });
   });
 }
 

@@ -31,12 +31,14 @@ export async function openSite(options) {
     },
     /**
      * The page in a context of its own, so with an empty store. `run` gets it; afterwards the guard looks back. With
-     * `mayFail`, errors on the console are no surprise; the other options are the context's.
+     * `mayFail`, errors on the console are no surprise; `prepare` gets the context before the page is opened; the other
+     * options are the context's.
      */
-    async visit(run, { mayFail = false, ...options } = {}) {
+    async visit(run, { mayFail = false, prepare = () => {}, ...options } = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, locale: "en-US", ...options });
       const guard = new Guard(context, server.address);
       await guard.watch();
+      await prepare(context);
       try {
         const site = new Site(await context.newPage(), server.address, guard);
         await site.open();
