@@ -10,7 +10,7 @@ use crate::folder::{Scratch, copy_all, walk};
 use crate::paths::Paths;
 use crate::run::{npm, quiet, show};
 use crate::setup;
-use crate::size::{NPM_LIMIT, Sizes};
+use crate::size::{NPM, Sizes};
 use crate::wasm::{self, Module, Tools};
 
 const MODULE: Module<'static> =
@@ -51,7 +51,7 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
     scratch.put()?;
 
     let is_wasm = |path: &std::path::Path| path.extension().is_some_and(|ending| ending == "wasm");
-    let sizes = Sizes::of_folder("the npm package's wasm", NPM_LIMIT, &folder, is_wasm)?;
+    let sizes = Sizes::of_folder("the npm package's wasm", NPM, &folder, is_wasm)?;
     println!("{}", sizes.table());
     println!("{} ({} bytes)", paths.short(&tarball), fs::metadata(&tarball)?.len());
     Ok(Packed { tarball, sizes })

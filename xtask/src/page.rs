@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use crate::folder::{Scratch, copy_all};
 use crate::html::without_trunk_links;
 use crate::paths::Paths;
-use crate::size::{PAGE_LIMIT, Sizes};
+use crate::size::{PAGE, Sizes};
 use crate::wasm::{self, Module, Tools};
 
 const MODULE: Module<'static> = Module { artefact: "app", out_name: "app", level: "-Oz", typescript: false };
@@ -32,7 +32,7 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     let page = fs::read_to_string(paths.root.join("index.html"))?;
     fs::write(site.join("index.html"), without_trunk_links(&page))?;
 
-    let sizes = Sizes::of_folder("the page", PAGE_LIMIT, site, |_| true)?;
+    let sizes = Sizes::of_folder("the page", PAGE, site, |_| true)?;
     scratch.put()?;
     println!("{}", sizes.table());
     Ok(sizes)
