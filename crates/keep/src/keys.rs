@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `t/<transcript>` | its [`Record`](crate::log::Record): summary, next sequence number, generation |
 //! | `p/<transcript>/<generation>/<first seq>` | a page: consecutive log entries, one JSON line each |
+//! | `p/<transcript>/<generation>/z<folds>` | nothing; that it is there says how often pages were folded |
 //! | `i/<id>` | the transcript of a node or alias whose id does not name it |
 //! | `h/<context>` | the transcript in which a head points |
 //! | `m/imported` | when the last import ended, in milliseconds since 1970 |
