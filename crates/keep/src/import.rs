@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use threadkeep_core::archive::{self, Conversation, Format, Input, Item, Skip};
 use threadkeep_core::entry::InfoPatch;
+use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Entry, MessageId, Transcript};
 use threadkeep_store::{Commit, Durability, Store, StoreError};
 
@@ -132,7 +133,7 @@ impl<S: Store> Keep<S> {
         }
         let is_new = known.is_none();
         let entries = self.free_heads(entries(conversation), &id, report).await?;
-        if is_new { self.add(&id, entries, digest).await } else { self.merge(&id, entries, digest).await }
+        if is_new { self.add(&id, entries, digest).await } else { self.merge(&id, entries, digest, report).await }
     }
 
     /// Stores a conversation that is new here.
@@ -146,13 +147,21 @@ impl<S: Store> Keep<S> {
     }
 
     /// Adds to a transcript what a newer export of it has more.
-    async fn merge(&self, id: &MessageId, entries: Vec<Entry>, digest: String) -> Result<Outcome, KeepError> {
+    async fn merge(
+        &self,
+        id: &MessageId,
+        entries: Vec<Entry>,
+        digest: String,
+        report: &mut ImportReport,
+    ) -> Result<Outcome, KeepError> {
         let mut incoming = Transcript::new(id.clone());
         for (seq, entry) in (0..).zip(entries) {
             incoming.replay(seq, entry);
         }
+        let mut differing = 0;
         let write = self.write(id, |log| {
             let fresh = difference(&log.tree, &incoming);
+            differing = log.tree.nodes().filter(|known| says_otherwise(known, &incoming)).count();
             let messages = fresh.iter().map(messages_in).sum();
             let unchanged = fresh.is_empty();
             let outcome = if unchanged { Outcome::Unchanged } else { Outcome::Updated(messages) };
@@ -163,6 +172,13 @@ impl<S: Store> Keep<S> {
             Ok(write)
         });
         let outcome = write.await?.ok_or_else(|| KeepError::MissingTranscript(id.clone()))?;
+        if differing > 0 {
+            let reason = format!(
+                "{differing} of its messages say something else in this file than what is stored under the same ids: \
+                 what is stored stays, since messages do not change; delete the thread first to take this file's instead"
+            );
+            report.skip(id.as_str(), "message-differs", reason, true);
+        }
         if matches!(outcome, Outcome::Unchanged) {
             self.remember_digest(id, digest).await?;
         }
@@ -264,6 +280,14 @@ fn difference(tree: &Transcript, incoming: &Transcript) -> Vec<Entry> {
         fresh.push(Entry::Info(InfoPatch { leaf: info.leaf, updated_at: info.updated_at, ..InfoPatch::default() }));
     }
     fresh
+}
+
+/// Whether the node of the same id in `incoming` says something that neither is in `known` nor can be added to it.
+fn says_otherwise(known: &Placed, incoming: &Transcript) -> bool {
+    let Some(other) = incoming.get(&known.node.id) else { return false };
+    let (have, there) = (&known.node.messages, &other.node.messages);
+    let differs = have.iter().zip(there).any(|(ours, theirs)| ours != theirs);
+    differs || (known.node.sealed && there.len() > have.len())
 }
 
 /// Adds the index records and heads that imported entries need.

@@ -7,7 +7,7 @@
 //! ```
 //! use threadkeep::protocol::Inbound;
 //! use threadkeep::{Host, Keep, Options};
-//! use threadkeep_core::Message;
+//! use threadkeep_core::{Message, MessageId};
 //! use threadkeep_store::MemoryStore;
 //!
 //! struct Test;
@@ -18,7 +18,7 @@
 //!
 //! # pollster::block_on(async {
 //! let keep = Keep::open(MemoryStore::new(), Test, Options::default()).await?;
-//! let question: Inbound = serde_json::from_str(r#"{"messageId": "m1", "content": "Why is the sky blue?"}"#)?;
+//! let question = Inbound { message_id: Some(MessageId::new("m1")?), ..Inbound::new("Why is the sky blue?") };
 //! let node = keep.receive(question).await?;
 //! keep.extend(&node.id, vec![Message::assistant("Rayleigh scattering.")]).await?;
 //! assert_eq!(keep.depth(&node.id).await?, 2);

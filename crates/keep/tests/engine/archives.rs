@@ -86,3 +86,26 @@ fn one_transcript_can_be_exported_alone() {
         assert_eq!(code(keep.export(Some(&id("none")), |_| {}).await), "missing-transcript");
     });
 }
+
+#[test]
+fn a_message_that_says_something_else_under_the_same_id_is_told_and_not_taken() {
+    let keep = World::default().tab();
+    run(async {
+        let file = |text: &str| {
+            let node = r#"{"id":"chatgpt/c/1","parent":"chatgpt/c","turn":1,"sealed":true,"messages":[{"role":"user","content":"TEXT"}]}"#;
+            let lines = [
+                r#"{"threadkeep":1}"#.to_owned(),
+                r#"{"transcript":"chatgpt/c"}"#.to_owned(),
+                r#"{"seq":0,"node":{"id":"chatgpt/c","messages":[],"sealed":true}}"#.to_owned(),
+                format!(r#"{{"seq":1,"node":{}}}"#, node.replace("TEXT", text)),
+                r#"{"end":"chatgpt/c","entries":2}"#.to_owned(),
+            ];
+            vec![("x".to_owned(), lines.join("\n"))]
+        };
+        assert_eq!(keep.import(file("first"), None, |_| {}).await.unwrap().added, 1);
+        let report = keep.import(file("second"), None, |_| {}).await.unwrap();
+        assert_eq!((report.unchanged, report.skipped.len()), (1, 1), "{report:?}");
+        assert_eq!((report.skipped[0].code.as_str(), report.skipped[0].salvaged), ("message-differs", true));
+        assert_eq!(crate::texts(&keep.chain(&id("chatgpt/c/1")).await.unwrap()[1].messages), ["first"]);
+    });
+}
