@@ -4,6 +4,8 @@
 //! Goes in: an outline, the scroll position, clicks and keys. Comes out: elements in the scroller, requests for the rows
 //! that are missing, and [`Action`]s for what is not this module's business.
 
+mod acts;
+
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -16,10 +18,9 @@ use wasm_bindgen::prelude::*;
 use web_sys::{Element, HtmlElement, ResizeObserver};
 
 use super::article::{self, Opened, Parts};
-use super::dom::{self, Build as _, closest, el, length, sign};
+use super::dom::{Build as _, el, length, sign};
 use super::engine::Engine;
 use crate::items::{self, Block, Item};
-use crate::pieces::{self, Piece};
 use crate::window::Heights;
 use crate::wire::{Ask, Branch, Reply};
 use crate::{format, items::rows_of};
@@ -529,189 +530,6 @@ impl Canvas {
         let Some(row) = self.state.borrow().as_ref().and_then(find) else { return false };
         self.jump(Anchor::Row(row, TOP), with_focus.then_some(row));
         true
-    }
-
-    /// A key was pressed in the thread. Says whether it meant something here.
-    pub fn key(&self, key: &str, alt: bool, focused: Option<Element>) -> bool {
-        let row = focused
-            .and_then(|element| element.closest("[data-row]").ok().flatten())
-            .and_then(|element| element.get_attribute("data-row")?.parse::<usize>().ok());
-        match (key, alt) {
-            ("Home", false) => self.jump(Anchor::Row(0, TOP), None),
-            ("End", false) => self.jump(Anchor::End, None),
-            ("j" | "k", false) => self.step(row, key == "j"),
-            ("[", false) => return self.turn(row, false),
-            ("]", false) => return self.turn(row, true),
-            // Anywhere but on a message these are the browser's.
-            ("ArrowLeft", true) if row.is_some() => return self.turn(row, false),
-            ("ArrowRight", true) if row.is_some() => return self.turn(row, true),
-            _ => return false,
-        }
-        true
-    }
-
-    fn step(&self, from: Option<usize>, forward: bool) {
-        let visible = self.first_visible().map(|(row, _)| row);
-        let next = {
-            let held = self.state.borrow();
-            let Some(state) = held.as_ref() else { return };
-            let rows =
-                state.items.iter().filter_map(|item| if let Item::Row { row, .. } = item { Some(*row) } else { None });
-            match (from, forward) {
-                (None, _) => visible,
-                (Some(from), true) => rows.into_iter().find(|row| *row > from),
-                (Some(from), false) => rows.into_iter().take_while(|row| *row < from).last(),
-            }
-        };
-        if let Some(row) = next {
-            self.jump(Anchor::Row(row, TOP), Some(row));
-        }
-    }
-
-    /// Turns to the branch beside the one at `row`, or at the nearest fork above it.
-    fn turn(&self, row: Option<usize>, forward: bool) -> bool {
-        let Some(row) = row.or_else(|| self.first_visible().map(|(row, _)| row)) else { return false };
-        let action = {
-            let held = self.state.borrow();
-            let Some(state) = held.as_ref() else { return false };
-            let rows = &state.outline.rows;
-            let fork = (0..=row.min(rows.len().saturating_sub(1))).rev().find(|at| rows[*at].fork.is_some());
-            let leaf = |at: usize| {
-                let fork = rows[at].fork.as_ref()?;
-                if forward { fork.next.clone() } else { fork.previous.clone() }
-            };
-            fork.and_then(|at| Some(Action::Branch { leaf: leaf(at)?, row: at }))
-        };
-        match action {
-            Some(action) => {
-                (self.act)(action);
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// A click in the thread.
-    pub fn clicked(&self, target: Option<web_sys::EventTarget>) {
-        let Some(button) = closest(target, "[data-do]") else { return };
-        let action = button.get_attribute("data-do").unwrap_or_default();
-        let number = |name: &str| button.get_attribute(name).and_then(|text| text.parse::<usize>().ok());
-        let row = button.closest("[data-row]").ok().flatten();
-        let row = row.and_then(|element| element.get_attribute("data-row")?.parse::<usize>().ok());
-        match action.as_str() {
-            "code" => {
-                let code =
-                    button.closest(".code").ok().flatten().and_then(|code| code.query_selector("pre").ok().flatten());
-                self.copy(code.and_then(|code| code.text_content()).unwrap_or_default(), button);
-            }
-            "copy" => {
-                let node = row.and_then(|row| self.node(row));
-                self.copy(node.map(|node| pieces::copy_text(&node.messages)).unwrap_or_default(), button);
-            }
-            "delete" => {
-                if let Some(node) = row.and_then(|row| self.node(row)) {
-                    (self.act)(Action::Delete(node.id.clone()));
-                }
-            }
-            "previous" | "next" => {
-                if let Some(of) = number("data-of") {
-                    self.turn_at(of, action == "next");
-                }
-            }
-            "hidden" => {
-                if let (Some(start), Some(state)) = (number("data-start"), self.state.borrow_mut().as_mut()) {
-                    if !state.unfolded.remove(&start) {
-                        state.unfolded.insert(start);
-                    }
-                    self.relay(state);
-                }
-                self.update();
-                if let Some(start) = number("data-start")
-                    && let Ok(Some(again)) = self.window.query_selector(&format!("[data-start=\"{start}\"]"))
-                {
-                    focus(&again);
-                }
-            }
-            "whole" => {
-                if let (Some(row), Some(message), Some(piece)) = (row, number("data-message"), number("data-piece"))
-                    && let Some(state) = self.state.borrow_mut().as_mut()
-                {
-                    let id = state.outline.rows[row].id.clone();
-                    state.opened.whole.insert((id, message, piece));
-                    let item = items::item_of(&state.items, row).unwrap_or(0);
-                    let block = state.blocks.partition_point(|block| block.items.end <= item);
-                    if let Some(built) = state.built.get(&block) {
-                        self.fill(state, block, &built.element.clone(), true);
-                    }
-                }
-                self.update();
-            }
-            _ => {}
-        }
-    }
-
-    fn turn_at(&self, row: usize, forward: bool) {
-        let leaf = {
-            let held = self.state.borrow();
-            let fork = held.as_ref().and_then(|state| state.outline.rows.get(row)?.fork.as_ref());
-            fork.and_then(|fork| if forward { fork.next.clone() } else { fork.previous.clone() })
-        };
-        if let Some(leaf) = leaf {
-            (self.act)(Action::Branch { leaf, row });
-        }
-    }
-
-    fn node(&self, row: usize) -> Option<Rc<NodeInfo>> {
-        let held = self.state.borrow();
-        let state = held.as_ref()?;
-        state.nodes.get(&state.outline.rows.get(row)?.id).cloned()
-    }
-
-    fn copy(&self, text: String, button: Element) {
-        let act = Rc::clone(&self.act);
-        spawn_local(async move {
-            let done = dom::copy(&text).await;
-            if done {
-                let _ = button.class_list().add_1("done");
-                let back = Closure::once_into_js(move || {
-                    let _ = button.class_list().remove_1("done");
-                });
-                let window = leptos::prelude::window();
-                let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(back.unchecked_ref(), 1500);
-            }
-            act(Action::Copied(done));
-        });
-    }
-
-    /// A card was opened or closed.
-    pub fn toggled(&self, target: Option<web_sys::EventTarget>) {
-        let Some(details) = target.and_then(|target| target.dyn_into::<Element>().ok()) else { return };
-        if !details.has_attribute("data-card") {
-            return;
-        }
-        let number = |name: &str| details.get_attribute(name).and_then(|text| text.parse::<usize>().ok());
-        let article = details.closest("[data-row]").ok().flatten();
-        let row = article.and_then(|element| element.get_attribute("data-row")?.parse::<usize>().ok());
-        let (Some(row), Some(message), Some(piece)) = (row, number("data-message"), number("data-piece")) else {
-            return;
-        };
-        let Some(node) = self.node(row) else { return };
-        let open = details.has_attribute("open");
-        if let Some(state) = self.state.borrow_mut().as_mut() {
-            let place = (node.id.clone(), message, piece);
-            if open {
-                state.opened.cards.insert(place)
-            } else {
-                state.opened.cards.remove(&place)
-            };
-        }
-        if open
-            && let Some(said) = node.messages.get(message)
-            && let Some(Piece::Card(card)) = pieces::pieces(said, &node.messages[..message]).get(piece)
-        {
-            article::fill_card(&details, card);
-        }
-        self.update();
     }
 }
 

@@ -12,6 +12,7 @@ mod nav;
 mod prose;
 mod signs;
 mod state;
+mod storage;
 mod theme;
 mod thread;
 mod threads;
