@@ -55,7 +55,7 @@ test("a full disk ends an import with a clear message, and all that was stored s
     { mayFail: true },
   ));
 
-test("a database deleted by somebody else is noticed, and a restart begins anew", () =>
+test("a database deleted by somebody else is noticed, and a restart begins anew and says what was lost", () =>
   site.visit(
     async (tab, context) => {
       await tab.pick(EXPORT);
@@ -76,6 +76,8 @@ test("a database deleted by somebody else is noticed, and a restart begins anew"
       assert.match(await banner.innerText(), /deleted|gone/i);
       await tab.get("restart").click();
       await banner.waitFor({ state: "detached" });
+      await tab.get("loss").waitFor();
+      assert.match(await tab.get("loss").innerText(), /4 threads/);
       await tab.page.goto(`${tab.address}#/`);
       await tab.get("empty").waitFor();
       const restored = await tab.pick({ name: kept.name, data: kept.data });

@@ -59,6 +59,7 @@ fn App() -> impl IntoView {
     let open = Memo::new(move |_| matches!(page.engine.state.get(), engine::State::Open { .. }));
     Effect::new(move |_| {
         if open.get() {
+            page.threads.check_again();
             leptos::task::spawn_local(page.threads.refresh());
         }
     });

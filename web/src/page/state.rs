@@ -86,6 +86,11 @@ impl Threads {
         );
     }
 
+    /// Holds the next counts against the note of what was there: the store was opened, perhaps in place of one that is gone.
+    pub fn check_again(self) {
+        self.checked.set_value(false);
+    }
+
     /// Reads the list and the counts.
     pub async fn refresh(self) {
         let list = self.engine.ask(Ask::Threads).await;
