@@ -76,10 +76,10 @@ test("a database deleted by somebody else is noticed, and a restart begins anew 
       assert.match(await banner.innerText(), /deleted|gone/i);
       await tab.get("restart").click();
       await banner.waitFor({ state: "detached" });
-      await tab.get("loss").waitFor();
-      assert.match(await tab.get("loss").innerText(), /4 threads/);
       await tab.page.goto(`${tab.address}#/`);
       await tab.get("empty").waitFor();
+      await tab.get("loss").waitFor();
+      assert.match(await tab.get("loss").innerText(), /4 threads/);
       const restored = await tab.pick({ name: kept.name, data: kept.data });
       assert.equal(restored.added, 4, restored.text);
       assert.ok((await tab.exportAll()).data.equals(kept.data));
