@@ -209,10 +209,7 @@ impl<S: Store> Keep<S> {
         if let Some(known) = self.inner.contexts.borrow().get(context) {
             return Ok(Some(known.clone()));
         }
-        let key = keys::head(context);
-        let Some(bytes) = self.inner.store.get(&key).await? else { return Ok(None) };
-        let named = String::from_utf8(bytes).ok().and_then(|id| MessageId::new(id).ok());
-        let id = named.ok_or_else(|| StoreError::Corrupt { key, why: "it names no transcript".to_owned() })?;
+        let Some(id) = self.pointer(keys::head(context)).await? else { return Ok(None) };
         self.inner.contexts.borrow_mut().insert(context.to_owned(), id.clone());
         Ok(Some(id))
     }

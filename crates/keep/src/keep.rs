@@ -440,7 +440,11 @@ impl<S: Store> Keep<S> {
 
     /// The transcript that the store's index names for `id`.
     async fn indexed(&self, id: &MessageId) -> Result<Option<TranscriptId>, KeepError> {
-        let key = keys::index(id);
+        self.pointer(keys::index(id)).await
+    }
+
+    /// The transcript that the record under `key` names; `None` where there is no record.
+    pub(crate) async fn pointer(&self, key: String) -> Result<Option<TranscriptId>, KeepError> {
         let Some(bytes) = self.inner.store.get(&key).await? else { return Ok(None) };
         let named = String::from_utf8(bytes).ok().and_then(|id| MessageId::new(id).ok());
         let corrupt = || StoreError::Corrupt { key, why: "it names no transcript".to_owned() };
