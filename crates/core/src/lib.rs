@@ -5,12 +5,14 @@
 //! and change events (`threadkeep`). Nothing here reads a clock, makes a random number, waits, or knows of wasm.
 
 pub mod archive;
+pub mod context;
 pub mod depth;
 pub mod entry;
 pub mod id;
 pub mod lint;
 pub mod message;
 pub mod node;
+pub mod provider;
 pub mod tokens;
 pub mod transcript;
 
@@ -18,4 +20,5 @@ pub use entry::{Entry, InfoPatch};
 pub use id::{IdError, MessageId, TranscriptId};
 pub use message::{Content, Kind, Message, MessageError, Part, Role, ToolCall};
 pub use node::{Node, Origin};
+pub use provider::Provider;
 pub use transcript::{ChainError, Info, Transcript, TranscriptError};

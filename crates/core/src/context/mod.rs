@@ -1,0 +1,5 @@
+//! Context: from a chain of messages and a budget to the exact prompt, with an account of every message.
+
+mod ledger;
+
+pub use ledger::{Action, Line};
