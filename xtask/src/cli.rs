@@ -9,7 +9,7 @@ use crate::test::Part;
 
 /// What `cargo xtask help` prints.
 pub(crate) const USAGE: &str = "\
-cargo xtask setup               install what is missing: wasm target, wasm-bindgen, wasm-opt, Chromium, npm packages
+cargo xtask setup               install what is missing: Rust components, wasm-bindgen, wasm-opt, esbuild, Chromium, npm packages
 cargo xtask serve [--port N]    build the page in release and serve it on 127.0.0.1 (default port 8080)
 cargo xtask build               build the page in release into target/site and check its size
 cargo xtask pack                build the npm package into target/npm and check its size

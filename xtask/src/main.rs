@@ -6,6 +6,7 @@ mod bench;
 mod cli;
 mod folder;
 mod html;
+mod imports;
 mod mime;
 mod pack;
 mod packages;
