@@ -22,9 +22,9 @@ const PRIOR: u64 = 200;
 /// use threadkeep_core::tokens::Factor;
 /// let mut factor = Factor::default();
 /// factor.observe(10_000, 12_000);
-/// assert_eq!(factor.per_mille(), 1197);
-/// assert_eq!(factor.scale(1000), 1197);
-/// assert_eq!(factor.room(1197), 1000);
+/// assert_eq!(factor.per_mille(), 1196);
+/// assert_eq!(factor.scale(1000), 1196);
+/// assert_eq!(factor.room(1196), 1000);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Factor {
