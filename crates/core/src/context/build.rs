@@ -69,6 +69,8 @@ pub struct TrimOptions {
 pub struct Context<'a> {
     /// The messages, frame first; borrowed where they are the history's own.
     pub messages: Vec<Cow<'a, Message>>,
+    /// What each of them costs, in tokens.
+    pub costs: Vec<u32>,
     /// One line for each message of the history and of the frame, and one for the tools.
     pub ledger: Vec<Line>,
     /// What the prompt holds. Its tokens are the sum of the ledger's.
@@ -172,6 +174,7 @@ impl Prepared {
     /// Puts the prompt together: the frame, and what `fit` keeps of the history. `items` are those that were prepared.
     pub fn context<'a>(&self, items: &[Item<'a>], fit: &Fit, frame: &Frame) -> Context<'a> {
         let mut messages: Vec<Cow<'a, Message>> = Vec::new();
+        let mut costs = Vec::new();
         let mut ledger = Vec::with_capacity(frame.parts.len() + self.groups.entries.len());
         let mut injected = |rule, tokens| {
             let (action, index) = (Action::Injected, 0);
@@ -180,6 +183,7 @@ impl Prepared {
         for (message, rule, cost) in &frame.parts {
             injected(*rule, cost.total());
             messages.push(Cow::Owned(message.clone()));
+            costs.push(cost.total());
         }
         if frame.tools() > 0 {
             injected(rule::TOOL_SCHEMAS, frame.tools());
@@ -194,18 +198,20 @@ impl Prepared {
                 tokens_before: mark.tokens_before,
                 tokens_after: mark.tokens_after,
             });
-            if mark.kept {
-                match (self.made(entry), item) {
-                    (Some(made), _) => messages.push(Cow::Owned(made.clone())),
-                    (None, Some(item)) => messages.push(Cow::Borrowed(item.message)),
-                    (None, None) => {}
-                }
-            }
+            let message = match (self.made(entry), item) {
+                _ if !mark.kept => continue,
+                (Some(made), _) => Cow::Owned(made.clone()),
+                (None, Some(item)) => Cow::Borrowed(item.message),
+                (None, None) => continue,
+            };
+            messages.push(message);
+            costs.push(mark.tokens_after);
         }
         let mut kinds = self.kinds(fit);
         frame.add_kinds(&mut kinds);
         Context {
             messages,
+            costs,
             ledger,
             figures: fit.figures,
             limits: fit.limits,

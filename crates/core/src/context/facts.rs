@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::tokens::Counter;
-use crate::{Content, Message, Provider, Role, ToolCall};
+use crate::{Content, Message, Part, Provider, Role, ToolCall};
 
 use super::preview::{FOLDER, length, preview, with_content};
 use super::{Action, Cost, Item, Preview, cost, failure, rule};
@@ -234,24 +234,43 @@ pub(super) fn answered(part: &Object) -> Option<&str> {
 
 /// Gives calls without an id one, and leaves out calls whose id another call of the message has; `None` where all is well.
 fn named_calls(message: &Message, index: usize) -> Option<Message> {
-    let calls = &message.tool_calls;
-    let mut ids: Vec<&str> = calls.iter().map(ToolCall::id).collect();
-    ids.sort_unstable();
-    let wrong = ids.first() == Some(&"") || ids.windows(2).any(|pair| pair[0] == pair[1]);
-    if message.role != Role::Assistant || !wrong {
+    if message.role != Role::Assistant {
         return None;
     }
-    let mut made = with_content(message, message.content.clone());
+    let parts = if let Content::Parts(parts) = &message.content { parts.as_slice() } else { &[] };
+    let in_parts = parts.iter().filter_map(|part| called(&part.0));
+    let mut ids: Vec<&str> = message.tool_calls.iter().map(ToolCall::id).chain(in_parts).collect();
+    ids.sort_unstable();
+    if ids.first() != Some(&"") && ids.windows(2).all(|pair| pair[0] != pair[1]) {
+        return None;
+    }
+    let mut made = with_content(message, Content::Null);
     made.tool_calls.clear();
-    for (at, call) in calls.iter().enumerate() {
-        let mut call = call.clone();
+    let mut seen: Vec<&str> = Vec::new();
+    for (at, call) in message.tool_calls.iter().enumerate() {
         if call.id().is_empty() {
+            let mut call = call.clone();
             call.0.insert("id".to_owned(), format!("call_{index}_{at}").into());
-        }
-        if made.tool_calls.iter().all(|before| before.id() != call.id()) {
             made.tool_calls.push(call);
+        } else if !seen.contains(&call.id()) {
+            seen.push(call.id());
+            made.tool_calls.push(call.clone());
         }
     }
+    made.content = match &message.content {
+        Content::Parts(_) => {
+            let mut kept: Vec<Part> = Vec::with_capacity(parts.len());
+            for part in parts {
+                let id = called(&part.0);
+                if id.is_none_or(|id| !seen.contains(&id)) {
+                    kept.push(part.clone());
+                }
+                seen.extend(id);
+            }
+            Content::Parts(kept)
+        }
+        content => content.clone(),
+    };
     Some(made)
 }
 

@@ -4,8 +4,10 @@
 //! result and every result has its call: results move behind their call in the order of the calls, calls without one get
 //! one that says so, results without a call are left out. Left to others: which groups a budget keeps.
 
+use serde_json::Value;
+
 use crate::tokens::Counter;
-use crate::{Content, Message, Provider};
+use crate::{Content, Message, Part, Provider};
 
 use super::budget::Figures;
 use super::facts::{
@@ -86,8 +88,10 @@ struct Slot {
     block: u32,
     /// The message that answers it, or [`NONE`].
     answer: u32,
-    /// Whether its answer is emitted with another block.
+    /// Whether its answer is in the place of another message: behind all results of its block, or in the next block.
     elsewhere: bool,
+    /// Which of the answers in a message's parts it is, where it has to become a message of its own; else [`NONE`].
+    part: u32,
     /// The slot before this with the same id, or [`NONE`].
     older: u32,
 }
@@ -163,28 +167,45 @@ impl Pairing<'_> {
         }
     }
 
-    /// Takes the answers in a message's parts; gives the blocks that they belong to, first and last.
-    fn part_answers(&mut self, index: u32, fact: &Fact) -> Option<(u32, u32)> {
-        let mut blocks: Option<(u32, u32)> = None;
-        let mut orphans = Vec::new();
+    /// Takes the answers in a message's parts. Gives the block that it belongs behind (for an assistant's message, the first
+    /// that it is in one group with).
+    fn part_answers(&mut self, index: u32, fact: &Fact) -> Option<u32> {
+        let mut found: Vec<(u32, Option<u32>)> = Vec::new();
         for at in fact.answers.0..fact.answers.1 {
             let id = self.facts.refs[at as usize];
-            let slot = if id == NO_ID { Err(rule::ORPHAN_RESULT) } else { self.slot(id) };
-            match slot {
-                Ok(slot) => {
-                    let slot = &mut self.slots[slot as usize];
-                    slot.answer = index;
-                    slot.elsewhere = true;
-                    let (first, last) = blocks.unwrap_or((slot.block, slot.block));
-                    blocks = Some((first.min(slot.block), last.max(slot.block)));
-                }
-                Err(_) => orphans.push(at - fact.answers.0),
+            let slot = if id == NO_ID { None } else { self.slot(id).ok() };
+            let slot = slot.filter(|slot| fact.who != Who::Assistant || self.only_assistants(*slot));
+            if let Some(slot) = slot {
+                self.slots[slot as usize].answer = index;
+            }
+            found.push((at - fact.answers.0, slot));
+        }
+        let blocks = || found.iter().filter_map(|(_, slot)| slot.map(|slot| self.slots[slot as usize].block));
+        let place = if fact.who == Who::Assistant { blocks().min() } else { blocks().max() };
+        let mut gone = Vec::new();
+        for (part, slot) in found {
+            let Some(slot) = slot.map(|slot| &mut self.slots[slot as usize]) else {
+                gone.push(part);
+                continue;
+            };
+            if fact.who == Who::Assistant || Some(slot.block) == place {
+                slot.elsewhere = true;
+            } else {
+                // One message answers calls of several: what belongs behind an earlier one becomes a message there.
+                slot.part = part;
+                gone.push(part);
             }
         }
-        if !orphans.is_empty() && (blocks.is_some() || fact.is(SPEAKS)) {
-            self.stripped.push((index, orphans));
+        if !gone.is_empty() && (place.is_some() || fact.is(SPEAKS)) {
+            self.stripped.push((index, gone));
         }
-        blocks
+        place
+    }
+
+    /// Whether nobody but the model has spoken since the call.
+    fn only_assistants(&self, slot: u32) -> bool {
+        let since = &self.blocks[self.slots[slot as usize].block as usize..];
+        since.iter().all(|block| block.tail.is_empty() && self.facts.list[block.head as usize].who == Who::Assistant)
     }
 
     fn join(&mut self, first: u32, last: u32) {
@@ -211,7 +232,7 @@ impl Pairing<'_> {
             let id = self.facts.refs[at as usize];
             let slot = self.slots.len() as u32;
             let older = self.latest.get_mut(id as usize).map_or(NONE, |latest| std::mem::replace(latest, slot));
-            self.slots.push(Slot { id, block, answer: NONE, elsewhere: false, older });
+            self.slots.push(Slot { id, block, answer: NONE, elsewhere: false, part: NONE, older });
         }
         let end = self.slots.len() as u32;
         if first < end {
@@ -241,14 +262,11 @@ impl Pairing<'_> {
         let answered = if fact.is(IN_PARTS) { self.part_answers(index, fact) } else { None };
         match answered {
             // The results in an assistant's message belong to calls of its server that a message before made.
-            Some((first, _)) if fact.who == Who::Assistant => {
+            Some(first) if fact.who == Who::Assistant => {
                 self.block(index, fact);
                 self.join(first, self.blocks.len() as u32 - 1);
             }
-            Some((first, last)) => {
-                self.blocks[last as usize].tail.push(index);
-                self.join(first, last);
-            }
+            Some(block) => self.blocks[block as usize].tail.push(index),
             None if fact.is(IN_PARTS) && !fact.is(SPEAKS) => {
                 self.drop(index, Action::Repaired, rule::ORPHAN_RESULT);
             }
@@ -325,6 +343,8 @@ impl Grouping<'_, '_> {
             for slot in &pairing.slots[block.slots.0 as usize..block.slots.1 as usize] {
                 if slot.answer == NONE {
                     injected.push((groups.entries.len(), slot));
+                } else if slot.part != NONE {
+                    self.extracted(block.head, slot, groups);
                 } else if !slot.elsewhere {
                     self.real(slot.answer, groups);
                 }
@@ -358,7 +378,9 @@ impl Grouping<'_, '_> {
             groups.entries.push(left_out(*index, &facts[*index as usize], *action, why));
         }
         let last = groups.list.iter().rposition(|group| !group.system);
-        groups.newest_user = groups.list.iter().rposition(|group| group.user).map(|at| at as u32);
+        let speaks = |fact: &Fact| fact.who == Who::User && fact.is(SPEAKS);
+        let mut newest = facts.iter().zip(&groups.of).rev();
+        groups.newest_user = newest.find(|(fact, group)| speaks(fact) && **group != NONE).map(|(_, group)| *group);
         groups.open = last.filter(|at| self.is_open(&groups.list[*at], groups)).map(|at| at as u32);
     }
 
@@ -394,6 +416,50 @@ impl Grouping<'_, '_> {
         });
     }
 
+    /// Adds a result that is part of a message behind a later block.
+    fn extracted(&self, head: u32, slot: &Slot, groups: &mut Groups) {
+        let fact = &self.facts.list[slot.answer as usize];
+        let Content::Parts(parts) = &self.shown(slot.answer).content else { return };
+        let mut answers = parts.iter().filter(|part| self.is_answer(part, fact));
+        let Some(part) = answers.nth(slot.part as usize) else { return };
+        let content = match part.0.get("content") {
+            Some(Value::String(text)) => text.as_str().into(),
+            Some(Value::Array(parts)) => {
+                Content::Parts(parts.iter().filter_map(Value::as_object).cloned().map(Part).collect())
+            }
+            _ => "".into(),
+        };
+        let (id, name) = self.call(head, slot.id);
+        let mut message = Message::tool(id, content);
+        message.name = name;
+        message.is_error = part.0.get("is_error") == Some(&Value::Bool(true));
+        let entry = self.made(slot.answer, message, rule::MOVED_RESULT, groups);
+        groups.entries.push(entry);
+    }
+
+    /// Whether a part answers a call of another message.
+    fn is_answer(&self, part: &Part, fact: &Fact) -> bool {
+        let refs = &self.facts.refs[fact.answers.0 as usize..fact.answers.1 as usize];
+        answered(&part.0).is_some_and(|id| refs.contains(&self.facts.known(id).unwrap_or(NO_ID)))
+    }
+
+    /// An entry of the newest group for a message that the history does not have.
+    fn made(&self, index: u32, message: Message, why: &'static str, groups: &mut Groups) -> Entry {
+        let cost = cost(&message, self.provider, self.counter);
+        let chars = u32::try_from(characters(&message)).unwrap_or(u32::MAX);
+        groups.made.push(message);
+        Entry {
+            index,
+            group: groups.list.len() as u32 - 1,
+            made: Made::Group(groups.made.len() as u32 - 1),
+            injected: true,
+            before: 0,
+            cost,
+            chars,
+            mark: Some((Action::Repaired, why)),
+        }
+    }
+
     /// A result for a call that has none.
     fn injection(&self, head: u32, id: u32, why: &'static str, before: u32, groups: &mut Groups) -> Entry {
         let text = match why {
@@ -405,19 +471,7 @@ impl Grouping<'_, '_> {
         let mut message = Message::tool(id, text);
         message.name = name;
         message.is_error = why != rule::PENDING_CALL;
-        let cost = cost(&message, self.provider, self.counter);
-        let chars = characters(&message) as u32;
-        groups.made.push(message);
-        Entry {
-            index: before,
-            group: groups.list.len() as u32 - 1,
-            made: Made::Group(groups.made.len() as u32 - 1),
-            injected: true,
-            before: 0,
-            cost,
-            chars,
-            mark: Some((Action::Repaired, why)),
-        }
+        self.made(before, message, why, groups)
     }
 
     /// The message of the history as it was read.
@@ -436,7 +490,7 @@ impl Grouping<'_, '_> {
             return (call.id().to_owned(), Some(call.name().to_owned()).filter(|name| !name.is_empty()));
         }
         let parts = if let Content::Parts(parts) = &message.content { parts.as_slice() } else { &[] };
-        let text = |part: &crate::Part, field: &str| part.0.get(field).and_then(|v| v.as_str()).map(str::to_owned);
+        let text = |part: &Part, field: &str| part.0.get(field).and_then(|v| v.as_str()).map(str::to_owned);
         let part = parts.iter().find(|part| text(part, "id").is_some_and(|given| is(&given)));
         part.map_or((String::new(), None), |part| (text(part, "id").unwrap_or_default(), text(part, "name")))
     }
@@ -456,17 +510,12 @@ impl Grouping<'_, '_> {
         for (index, orphans) in &pairing.stripped {
             let message = self.shown(*index);
             let Content::Parts(parts) = &message.content else { continue };
-            // The answers of a message are its result parts in order, without those that it answers itself.
             let fact = &self.facts.list[*index as usize];
-            let refs = &self.facts.refs[fact.answers.0 as usize..fact.answers.1 as usize];
             let mut next = 0;
             let kept = parts.iter().filter(|part| {
-                let id = answered(&part.0).map(|id| self.facts.known(id).unwrap_or(NO_ID));
-                if id.is_none() || refs.get(next) != id.as_ref() {
-                    return true;
-                }
-                next += 1;
-                !orphans.contains(&(next as u32 - 1))
+                let answers = self.is_answer(part, fact);
+                next += u32::from(answers);
+                !answers || !orphans.contains(&(next - 1))
             });
             let content = Content::Parts(kept.cloned().collect());
             made.push((*index, with_content(message, content), rule::ORPHAN_RESULT));

@@ -121,6 +121,10 @@ impl Prepared {
 
     fn read(&mut self, items: &[Item], replaced: &[(usize, Message)], counter: &dyn Counter) {
         let Preparing { provider, preview, live, system } = self.preparing;
+        if items.len() < self.facts.list.len() {
+            // Not the history that was read.
+            self.facts = Facts::default();
+        }
         self.facts.read(items, replaced, Reading { provider, preview }, counter);
         self.groups = Grouping { facts: &self.facts, items, provider, live, system, counter }.run();
     }

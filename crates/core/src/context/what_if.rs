@@ -67,11 +67,7 @@ fn bisect(mut low: u64, mut high: u64, holds: &dyn Fn(u64) -> bool) -> Option<u6
 /// How many tokens at the beginning of two prompts are the same: those of the leading messages that are equal. It is what a
 /// provider's prompt cache can serve of the second after the first.
 pub fn shared_tokens(first: &Context, second: &Context) -> u64 {
-    let costs = |context: &Context| -> Vec<u32> {
-        let in_prompt = |line: &&super::Line| line.tokens_after > 0 && line.rule != super::rule::TOOL_SCHEMAS;
-        context.ledger.iter().filter(in_prompt).map(|line| line.tokens_after).collect()
-    };
     let same = first.messages.iter().zip(&second.messages).take_while(|(a, b)| std::ptr::eq(&***a, &***b) || a == b);
     let count = same.count();
-    costs(second).iter().take(count).map(|tokens| u64::from(*tokens)).sum()
+    second.costs.iter().take(count).map(|tokens| u64::from(*tokens)).sum()
 }
