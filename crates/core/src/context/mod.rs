@@ -2,6 +2,7 @@
 
 mod budget;
 mod build;
+pub mod compress;
 mod cost;
 mod facts;
 pub mod failure;
