@@ -332,7 +332,7 @@ fn part(parent: &Node, mut step: Box<dyn FnMut(&mut Redraw<'_>)>) {
     let owner = Owner::new();
     follow(move || {
         step(&mut |view| {
-            let made = untrack(|| owner.with_cleanup(|| view()));
+            let made = untrack(|| owner.with_cleanup(view));
             let Some(parent) = end.parent_node() else { return };
             while let Some(old) = start.next_sibling().filter(|old| *old != end) {
                 let _ = parent.remove_child(&old);
@@ -350,7 +350,7 @@ fn list(parent: Node, mut each: Box<dyn FnMut(&mut Visit<'_>)>) {
         let mut old = std::mem::take(&mut shown);
         each(&mut |key, make| {
             let kept = old.iter().position(|(before, _)| *before == key);
-            let node = kept.map_or_else(|| untrack(|| make()), |at| old.swap_remove(at).1);
+            let node = kept.map_or_else(|| untrack(make), |at| old.swap_remove(at).1);
             shown.push((key, node));
         });
         for (_, gone) in old {
