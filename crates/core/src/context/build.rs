@@ -9,10 +9,11 @@ use crate::tokens::Counter;
 use crate::{Message, Provider};
 
 use super::budget::{Budget, Figures, Limits, Policy};
+use super::compress::{CompressOptions, decide};
 use super::facts::NONE;
 use super::fit::{Fit, Plan};
 use super::frame::{Frame, FrameOptions};
-use super::{Action, Item, Kinds, Line, Prepared, Preparing, Preview, System, items, rule};
+use super::{Action, Item, Kinds, Line, Prepared, Preparing, Preview, Replacement, System, items, rule};
 
 /// How a context is built.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +28,8 @@ pub struct Options {
     pub pins: Vec<usize>,
     /// What stands around the history.
     pub frame: FrameOptions,
+    /// How old code turns are compressed; `None`, the default, for not at all.
+    pub compress: Option<CompressOptions>,
     /// When tool results are previewed; `None` for never.
     pub preview: Option<Preview>,
     /// Whether calls at the end that have no result are still running.
@@ -41,6 +44,7 @@ impl Default for Options {
             policy: Policy::default(),
             pins: Vec::new(),
             frame: FrameOptions::default(),
+            compress: None,
             preview: Some(Preview::default()),
             live: false,
         }
@@ -105,11 +109,25 @@ pub fn opens_with_user(provider: Provider) -> bool {
 /// ```
 pub fn build<'a>(history: &[Item<'a>], options: &Options, counter: &dyn Counter) -> Context<'a> {
     let frame = Frame::new(&options.frame, options.provider, counter);
-    let prepared = Prepared::new(history, options.preparing(), counter);
+    let prepared = prepare(history, options, counter);
     let fit = prepared.fit(&options.plan(&frame));
     let mut context = prepared.context(history, &fit, &frame);
     context.warnings.extend(options.warnings());
     context
+}
+
+/// Prepares a history as the options ask, for any number of budgets, policies and pins.
+pub fn prepare(history: &[Item], options: &Options, counter: &dyn Counter) -> Prepared {
+    let mut replaced = Vec::new();
+    if let Some(compress) = &options.compress {
+        let messages: Vec<&Message> = history.iter().map(|item| item.message).collect();
+        for (index, verdict) in decide(&messages, compress).into_iter().enumerate() {
+            if let (Some(message), Some(rule)) = (verdict.replacement, verdict.rule) {
+                replaced.push(Replacement { index, message, rule });
+            }
+        }
+    }
+    Prepared::with_replaced(history, &replaced, options.preparing(), counter)
 }
 
 /// Trims a list of messages: the same as [`build`] without a frame and without previews.

@@ -9,7 +9,7 @@ use crate::tokens::Counter;
 use crate::{Content, Message, Part, Provider, Role, ToolCall};
 
 use super::preview::{FOLDER, length, preview, with_content};
-use super::{Action, Cost, Item, Preview, cost, failure, rule};
+use super::{Action, Cost, Item, Preview, Replacement, cost, failure, rule};
 
 /// The id that stands for "none given".
 pub(super) const NO_ID: u32 = 0;
@@ -91,9 +91,9 @@ impl Facts {
     }
 
     /// Reads the messages after those that are known.
-    pub fn read(&mut self, items: &[Item], replaced: &[(usize, Message)], reading: Reading, counter: &dyn Counter) {
+    pub fn read(&mut self, items: &[Item], replaced: &[Replacement], reading: Reading, counter: &dyn Counter) {
         for (index, item) in items.iter().enumerate().skip(self.list.len()) {
-            let other = replaced.binary_search_by_key(&index, |(at, _)| *at).ok().map(|at| &replaced[at].1);
+            let other = replaced.binary_search_by_key(&index, |other| other.index).ok().map(|at| &replaced[at]);
             let fact = self.fact(index, item, other, reading, counter);
             self.list.push(fact);
         }
@@ -115,13 +115,13 @@ impl Facts {
         &mut self,
         index: usize,
         item: &Item,
-        replaced: Option<&Message>,
+        replaced: Option<&Replacement>,
         reading: Reading,
         counter: &dyn Counter,
     ) -> Fact {
         let stored = item.message;
-        let mut made = replaced.cloned();
-        let mut mark = replaced.map(|_| (Action::Compressed, rule::CODE_TURN));
+        let mut made = replaced.map(|other| other.message.clone());
+        let mut mark = replaced.map(|other| (Action::Compressed, other.rule));
         if let Some(shown) = failure::shown(stored) {
             made = Some(shown);
             mark = Some((Action::Kept, rule::LLM_ERROR));

@@ -38,6 +38,17 @@ pub struct Preparing {
     pub system: System,
 }
 
+/// A message that stands in the place of one of the history (a code turn that became what it defined).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replacement {
+    /// The place in the history.
+    pub index: usize,
+    /// What stands there.
+    pub message: Message,
+    /// The rule by which it does.
+    pub rule: &'static str,
+}
+
 /// What became of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
@@ -100,11 +111,10 @@ impl Prepared {
         Self::with_replaced(items, &[], preparing, counter)
     }
 
-    /// Like [`Prepared::new`], with other messages in the place of some (code turns that became what they defined): their
-    /// places in the history, ascending, and what stands there.
+    /// Like [`Prepared::new`], with other messages in the place of some, by ascending place.
     pub fn with_replaced(
         items: &[Item],
-        replaced: &[(usize, Message)],
+        replaced: &[Replacement],
         preparing: Preparing,
         counter: &dyn Counter,
     ) -> Self {
@@ -119,7 +129,7 @@ impl Prepared {
         self.read(items, &[], counter);
     }
 
-    fn read(&mut self, items: &[Item], replaced: &[(usize, Message)], counter: &dyn Counter) {
+    fn read(&mut self, items: &[Item], replaced: &[Replacement], counter: &dyn Counter) {
         let Preparing { provider, preview, live, system } = self.preparing;
         if items.len() < self.facts.list.len() {
             // Not the history that was read.

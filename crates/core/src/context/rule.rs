@@ -1,7 +1,5 @@
-//! The rules of the ledger: short stable words.
+//! The rules of the ledger: short stable words. Those of compressed code turns are [`compress`](super::compress)'s.
 
-/// Says what a code turn defined and printed, in place of its program.
-pub const CODE_TURN: &str = "code-turn";
 /// A recorded failure, shown with what the model had written.
 pub const LLM_ERROR: &str = "llm-error";
 /// A large tool result, shown by its beginning.
