@@ -1,6 +1,6 @@
 //! What a message costs: the one place where the context asks for a count.
 
-use crate::tokens::Counter;
+use crate::tokens::{self, Counter};
 use crate::{Message, Provider};
 
 /// What a message costs, in tokens, by what of it.
@@ -21,25 +21,8 @@ impl Cost {
     }
 }
 
-/// Counts a message.
+/// Counts a message, as [`tokens::cost`](crate::tokens::cost) does.
 pub fn cost(message: &Message, provider: Provider, counter: &dyn Counter) -> Cost {
-    let reasons = matches!(provider, Provider::Anthropic | Provider::OpenAiResponses | Provider::Ollama);
-    let mut cost = Cost { text: 4 + counter.count(&message.text()), ..Cost::default() };
-    if let Some(name) = &message.name {
-        cost.text = cost.text.saturating_add(counter.count(name));
-    }
-    if let Some(reasoning) = message.reasoning.as_ref().filter(|_| reasons) {
-        cost.reasoning = counter.count(reasoning);
-    }
-    for call in &message.tool_calls {
-        let call = counter.count(call.name()).saturating_add(counter.count(call.arguments())).saturating_add(4);
-        cost.calls = cost.calls.saturating_add(call);
-    }
-    cost
-}
-
-/// Counts the schemas of tools.
-pub fn tools_cost(tools: &[serde_json::Value], counter: &dyn Counter) -> u32 {
-    let cost = |tool: &serde_json::Value| counter.count(&tool.to_string());
-    tools.iter().map(cost).fold(0, u32::saturating_add)
+    let cost = tokens::cost(message, provider, counter);
+    Cost { text: cost.content.saturating_add(cost.frame), reasoning: cost.reasoning, calls: cost.tool_calls }
 }

@@ -3,11 +3,10 @@
 
 use serde_json::Value;
 
-use crate::tokens::Counter;
+use crate::tokens::{Counter, tools_cost};
 use crate::{Message, Provider, Role};
 
 use super::budget::Figures;
-use super::cost::tools_cost;
 use super::facts::characters;
 use super::{Cost, Kinds, cost, rule};
 
@@ -76,7 +75,7 @@ pub struct Frame {
 impl Frame {
     /// Makes the messages of the frame, in the order of the prompt: what changes least comes first.
     pub fn new(options: &FrameOptions, provider: Provider, counter: &dyn Counter) -> Self {
-        let mut frame = Self { parts: Vec::new(), tools: tools_cost(&options.tools, counter) };
+        let mut frame = Self { parts: Vec::new(), tools: tools_cost(&options.tools, provider, counter) };
         let mut add = |text: &str, rule| {
             if !text.trim().is_empty() {
                 let message = Message::system(text);
@@ -129,7 +128,7 @@ impl Frame {
     }
 
     /// Adds its tokens, by what they are for.
-    pub(super) fn add_kinds(&self, kinds: &mut Kinds) {
+    pub fn add_kinds(&self, kinds: &mut Kinds) {
         kinds.tools += u64::from(self.tools);
         for (message, rule, cost) in &self.parts {
             let prompt = *rule == rule::SYSTEM_PROMPT && message.role == Role::System;

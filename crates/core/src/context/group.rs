@@ -331,7 +331,7 @@ impl Grouping<'_, '_> {
                 groups.list.push(Group {
                     first,
                     end: first,
-                    system: true,
+                    system: self.system != System::Plain,
                     pinned: false,
                     user: false,
                     opens,

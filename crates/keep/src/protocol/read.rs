@@ -35,6 +35,8 @@ impl<'de> Deserialize<'de> for Response {
             "outline" => Self::Outline(part(data)?),
             "tree" => Self::Tree(part(data)?),
             "lint" => Self::Lint(part(data)?),
+            "context" => Self::Context(part(data)?),
+            "fit" => Self::Fit(part(data)?),
             "stats" => Self::Stats(part(data)?),
             "import" => Self::Import(part(data)?),
             other => return Err(D::Error::custom(format!("there is no answer {other:?}"))),
