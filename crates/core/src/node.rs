@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
 
+use crate::json::{Object, Wrong, wrong};
 use crate::{Message, MessageId};
 
 /// Where a node came from. Every field is what the outside said; none is needed.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Origin {
     /// The sender of the inbound message.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,34 +40,52 @@ impl Origin {
     fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Reads what it writes.
+    ///
+    /// # Errors
+    /// A field is of another type.
+    pub fn read(mut fields: Object) -> Result<Self, Wrong> {
+        Ok(Self {
+            from: fields.maybe_text("from")?,
+            number: fields.maybe_count("number")?,
+            mode: fields.maybe_text("mode")?,
+            run: fields.maybe_text("run")?,
+            workflow: fields.maybe_text("workflow")?,
+            agent: fields.maybe_text("agent")?,
+            model: fields.maybe_text("model")?,
+        })
+    }
 }
 
+crate::read_by_hand!(Origin, |value| Object::of(value, "origin").and_then(Self::read));
+
 /// One node of a transcript.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
     /// The node's id, unique over all transcripts.
     pub id: MessageId,
     /// The node that it follows; `None` for a root.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<MessageId>,
     /// When it was made, in milliseconds since 1970 (UTC), where that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<i64>,
     /// Where it came from.
-    #[serde(default, skip_serializing_if = "Origin::is_empty")]
+    #[serde(skip_serializing_if = "Origin::is_empty")]
     pub origin: Origin,
     /// Names and values of the host's or the importer's choosing, such as `hidden: "true"`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// The number of the turn that its first user message opens; further user messages open the next ones. Zero where it
     /// has none: then it belongs to its parent's turn.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub turn: u32,
     /// What this step adds, in order. May be empty.
     pub messages: Vec<Message>,
     /// Whether it can still grow.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sealed: bool,
 }
 
@@ -74,7 +94,52 @@ fn is_zero(turn: &u32) -> bool {
     *turn == 0
 }
 
+crate::read_by_hand!(Node, |value| Object::of(value, "node").and_then(Self::read));
+
+/// Takes the field `messages` from an object.
+///
+/// # Errors
+/// It is no list, or one in it is no message.
+pub fn read_messages(fields: &mut Object) -> Result<Vec<Message>, Wrong> {
+    let Value::Array(list) = fields.take("messages") else { return Err(wrong("messages", "a list")) };
+    let mut messages = Vec::with_capacity(list.len());
+    for value in list {
+        messages.push(Message::from_json(value).map_err(|error| wrong("messages", &format!("messages: {error}")))?);
+    }
+    Ok(messages)
+}
+
+/// Takes the field `labels` from an object.
+///
+/// # Errors
+/// It is no object of strings.
+pub fn read_labels(fields: &mut Object) -> Result<BTreeMap<String, String>, Wrong> {
+    let mut labels = BTreeMap::new();
+    for (name, value) in fields.map("labels")? {
+        let Value::String(text) = value else { return Err(wrong("labels", "an object of strings")) };
+        labels.insert(name, text);
+    }
+    Ok(labels)
+}
+
 impl Node {
+    /// Reads what it writes.
+    ///
+    /// # Errors
+    /// A field is of another type, or the id is missing.
+    pub fn read(mut fields: Object) -> Result<Self, Wrong> {
+        Ok(Self {
+            id: fields.id("id")?,
+            parent: fields.maybe_id("parent")?,
+            created_at: fields.maybe_time("createdAt")?,
+            origin: Origin::read(fields.object("origin")?)?,
+            labels: read_labels(&mut fields)?,
+            turn: fields.maybe_small("turn")?.unwrap_or_default(),
+            messages: read_messages(&mut fields)?,
+            sealed: fields.flag("sealed")?,
+        })
+    }
+
     /// A sealed node without origin or labels.
     pub fn new(id: MessageId, parent: Option<MessageId>, messages: Vec<Message>) -> Self {
         Self {
