@@ -385,8 +385,8 @@ impl Message {
 
     /// The message as a JSON object: the OpenAI chat form with our extensions where they say something.
     pub fn to_json(&self) -> Value {
-        // Serialising into a Value fails only for maps with keys that are not strings; there are none.
-        serde_json::to_value(self).unwrap_or_default()
+        // By way of text, for which the code is there anyway. Neither step can fail: all keys are strings.
+        serde_json::to_string(self).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 }
 

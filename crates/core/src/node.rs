@@ -1,10 +1,9 @@
 //! A node: what one step adds to a conversation, and where it hangs. A node is to a transcript what a commit is to git:
 //! it has one parent, it never changes once it is sealed, and branches are nodes that share a parent.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
-use serde_json::Value;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use crate::json::{Object, Wrong, wrong};
 use crate::{Message, MessageId};
@@ -60,6 +59,72 @@ impl Origin {
 
 crate::read_by_hand!(Origin, |value| Object::of(value, "origin").and_then(Self::read));
 
+/// Names and values, sorted by name. A node has few, if any, so that a list does.
+///
+/// ```
+/// let mut labels = threadkeep_core::node::Labels::default();
+/// labels.insert("hidden".to_owned(), "true".to_owned());
+/// assert_eq!(labels.get("hidden"), Some("true"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Labels(Vec<(String, String)>);
+
+impl Labels {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value of a name.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Gives a name a value, instead of the one that it had.
+    pub fn insert(&mut self, name: String, value: String) {
+        match self.0.binary_search_by(|(known, _)| known.as_str().cmp(&name)) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.0.insert(at, (name, value)),
+        }
+    }
+
+    /// Reads what it writes; `null` is none.
+    ///
+    /// # Errors
+    /// It is no object of strings.
+    pub fn read(value: Value) -> Result<Self, Wrong> {
+        let mut labels = Self::default();
+        let mut all = Map::new();
+        match value {
+            Value::Null => {}
+            Value::Object(map) => all = map,
+            _ => return Err(wrong("labels", "an object of strings")),
+        }
+        for (name, value) in all {
+            let Value::String(text) = value else { return Err(wrong("labels", "an object of strings")) };
+            labels.insert(name, text);
+        }
+        Ok(labels)
+    }
+
+    /// All names with their values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+crate::read_by_hand!(Labels, Self::read);
+
+impl Serialize for Labels {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.iter() {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
 /// One node of a transcript.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -76,8 +141,8 @@ pub struct Node {
     #[serde(skip_serializing_if = "Origin::is_empty")]
     pub origin: Origin,
     /// Names and values of the host's or the importer's choosing, such as `hidden: "true"`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub labels: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
     /// The number of the turn that its first user message opens; further user messages open the next ones. Zero where it
     /// has none: then it belongs to its parent's turn.
     #[serde(skip_serializing_if = "is_zero")]
@@ -109,19 +174,6 @@ pub fn read_messages(fields: &mut Object) -> Result<Vec<Message>, Wrong> {
     Ok(messages)
 }
 
-/// Takes the field `labels` from an object.
-///
-/// # Errors
-/// It is no object of strings.
-pub fn read_labels(fields: &mut Object) -> Result<BTreeMap<String, String>, Wrong> {
-    let mut labels = BTreeMap::new();
-    for (name, value) in fields.map("labels")? {
-        let Value::String(text) = value else { return Err(wrong("labels", "an object of strings")) };
-        labels.insert(name, text);
-    }
-    Ok(labels)
-}
-
 impl Node {
     /// Reads what it writes.
     ///
@@ -133,7 +185,7 @@ impl Node {
             parent: fields.maybe_id("parent")?,
             created_at: fields.maybe_time("createdAt")?,
             origin: Origin::read(fields.object("origin")?)?,
-            labels: read_labels(&mut fields)?,
+            labels: Labels::read(fields.take("labels"))?,
             turn: fields.maybe_small("turn")?.unwrap_or_default(),
             messages: read_messages(&mut fields)?,
             sealed: fields.flag("sealed")?,
@@ -147,7 +199,7 @@ impl Node {
             parent,
             created_at: None,
             origin: Origin::default(),
-            labels: BTreeMap::new(),
+            labels: Labels::default(),
             turn: 0,
             messages,
             sealed: true,

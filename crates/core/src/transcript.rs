@@ -4,7 +4,7 @@
 //! ([`Info`]). Branches share their prefix: a node is stored once and found by its parent link. The tree decides what may
 //! happen to it ([`Transcript::check`]); ids and times come from outside; storing the log is the engine's.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -189,7 +189,7 @@ pub struct Transcript {
     slots: Vec<Placed>,
     by_id: HashMap<MessageId, u32>,
     aliases: HashMap<MessageId, MessageId>,
-    heads: BTreeMap<String, MessageId>,
+    heads: HashMap<String, MessageId>,
     patch: InfoPatch,
     damage: Vec<String>,
     next_seq: u64,
@@ -221,7 +221,7 @@ impl Transcript {
             slots: Vec::new(),
             by_id: HashMap::new(),
             aliases: HashMap::new(),
-            heads: BTreeMap::new(),
+            heads: HashMap::new(),
             patch: InfoPatch::default(),
             damage: Vec::new(),
             next_seq: 0,
@@ -461,8 +461,8 @@ impl Transcript {
         self.aliases.iter()
     }
 
-    /// The heads in this tree, by name, and where they point.
-    pub fn heads(&self) -> &BTreeMap<String, MessageId> {
+    /// The heads in this tree, in no order, and where they point.
+    pub fn heads(&self) -> &HashMap<String, MessageId> {
         &self.heads
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::super::raw::{says_nothing, text_of};
+use super::super::raw::{json_text, says_nothing, text_of};
 use super::super::tree::{Draft, Made};
 use super::super::when;
 use crate::{Content, Kind, Message, Part, Role, ToolCall};
@@ -184,7 +184,7 @@ fn parts(content: &Map<String, Value>, metadata: Option<&Map<String, Value>>) ->
             Value::Null => {}
             other => {
                 plain = false;
-                list.push(Part::text(other.to_string()));
+                list.push(Part::text(json_text(other)));
             }
         }
     }
