@@ -193,6 +193,8 @@ pub enum Kind {
         #[serde(skip_serializing_if = "Option::is_none")]
         to: Option<crate::MessageId>,
     },
+    /// A program that was run: `{"type": "code_turn", …}` with the fields of [`CodeTurn`](crate::CodeTurn).
+    CodeTurn(crate::CodeTurn),
 }
 
 impl Kind {
@@ -211,6 +213,7 @@ impl Kind {
                 let fields = 1 + usize::from(from.is_some()) + usize::from(to.is_some());
                 (Self::Summary { from, to }, fields)
             }
+            "code_turn" => (Self::CodeTurn(crate::CodeTurn::from_map(map.clone()).ok()?), map.len()),
             _ => return None,
         };
         (map.len() == fields).then_some(kind)
@@ -385,8 +388,8 @@ impl Message {
 
     /// The message as a JSON object: the OpenAI chat form with our extensions where they say something.
     pub fn to_json(&self) -> Value {
-        // By way of text, for which the code is there anyway. Neither step can fail: all keys are strings.
-        serde_json::to_string(self).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+        // Serialising into a Value fails only for maps with keys that are not strings; there are none.
+        serde_json::to_value(self).unwrap_or_default()
     }
 }
 

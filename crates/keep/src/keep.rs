@@ -400,9 +400,9 @@ impl<S: Store> Keep<S> {
     ) -> Result<Option<TranscriptId>, KeepError> {
         let remembered = self.remembered(id);
         // The last candidate costs a question to the store, so it is asked for only when the others fail.
-        let mut candidates = [remembered.clone(), id.home().filter(|home| remembered.as_ref() != Some(home)), None];
-        for at in 0..candidates.len() {
-            let candidate = if at == 2 { self.indexed(id).await? } else { candidates[at].take() };
+        let home = id.home().filter(|home| remembered.as_ref() != Some(home));
+        for candidate in [remembered, home, None].into_iter().enumerate() {
+            let candidate = if candidate.0 == 2 { self.indexed(id).await? } else { candidate.1 };
             let Some(transcript) = candidate else { continue };
             let mut found = false;
             let mut look_there = |log: &Log| {

@@ -67,11 +67,7 @@ impl Read for NodeInfo {
 impl Read for HeadInfo {
     fn read(value: Value) -> Result<Self, Wrong> {
         let mut fields = Object::of(value, "head")?;
-        Ok(Self {
-            context: fields.text("context")?,
-            transcript: fields.id("transcript")?,
-            node: fields.id("node")?,
-        })
+        Ok(Self { context: fields.text("context")?, transcript: fields.id("transcript")?, node: fields.id("node")? })
     }
 }
 
