@@ -20,6 +20,7 @@
 
 mod commit;
 mod connection;
+mod fresh_log;
 mod read;
 mod request;
 mod schema;
@@ -85,6 +86,7 @@ impl IdbStore {
 
     async fn open_schema(name: &str, options: IdbOptions, schema: Schema) -> Result<Self, StoreError> {
         let connection = open_patiently(name, options, schema).await?;
+        fresh_log::begin();
         let beginning = connection.beginning().clone();
         let mark = connection.mark().to_owned();
         let state = RefCell::new(State::Open(Rc::new(connection)));
@@ -235,6 +237,7 @@ impl Store for IdbStore {
     /// carried out. Read before writing again, or let a condition decide. It is tried again from here only if it was not
     /// sent at all.
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
+        fresh_log::ready().await;
         let connection = self.connection().await?;
         // All that takes time happens before there is a transaction.
         let prepared = commit::Prepared::new(commit)?;
