@@ -12,6 +12,13 @@ init({ module_or_path: new URL("./app_bg.wasm", import.meta.url) }).catch((error
   splash.replaceChildren(note);
 });
 
+// What ships has no words for a panic: it is a trap, and a page that no longer answers says so, with what little still works.
+const stopped = (error) => {
+  if (error instanceof WebAssembly.RuntimeError) document.body.setAttribute("data-stopped", "");
+};
+addEventListener("error", (event) => stopped(event.error));
+addEventListener("unhandledrejection", (event) => stopped(event.reason));
+
 // The chosen colours, before the first paint of the page.
 try {
   document.documentElement.dataset.theme = localStorage.getItem("threadkeep.theme") || "auto";

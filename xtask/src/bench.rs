@@ -112,7 +112,7 @@ fn provide(paths: &Paths, need: Need) -> Result<Vec<(&'static str, std::ffi::OsS
         }
         Need::Module => {
             let tools = Tools::set_up(paths)?;
-            wasm::compile(paths, "threadkeep-tests", "--lib")?;
+            wasm::compile(paths, &tools, "threadkeep-tests", "--lib")?;
             vec![("THREADKEEP_BENCH_WASM", wasm::finish(paths, &tools, &MODULE)?.into())]
         }
         Need::Browser => {

@@ -9,10 +9,11 @@ use crate::test::Part;
 
 /// What `cargo xtask help` prints.
 pub(crate) const USAGE: &str = "\
-cargo xtask setup               install what is missing: wasm target, wasm-bindgen, wasm-opt, Chromium, npm packages
+cargo xtask setup               install what is missing: Rust components, wasm-bindgen, wasm-opt, esbuild, Chromium, npm packages
 cargo xtask serve [--port N]    build the page in release and serve it on 127.0.0.1 (default port 8080)
 cargo xtask build               build the page in release into target/site and check its size
 cargo xtask pack                build the npm package into target/npm and check its size
+cargo xtask vocabulary          make the token vocabularies in crates/tokens/vocabulary anew
 cargo xtask test [PART…]        run the checks: native, wasm, npm, e2e (all when none is named)
 cargo xtask bench [NAME…]       run the measurements (all when none is named)
 
@@ -30,6 +31,7 @@ pub(crate) enum Order {
     Build,
     Serve { port: u16 },
     Pack,
+    Vocabulary,
     Test(Vec<Part>),
     Bench(Vec<String>),
 }
@@ -67,6 +69,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
         "build" => Order::Build,
         "serve" => Order::Serve { port: port.unwrap_or(DEFAULT_PORT) },
         "pack" => Order::Pack,
+        "vocabulary" => Order::Vocabulary,
         "test" => Order::Test(rest.iter().map(|word| Part::named(word)).collect::<Result<_>>()?),
         "bench" => Order::Bench(rest),
         other => bail!("there is no command `{other}`\n\n{USAGE}"),
@@ -88,6 +91,7 @@ mod tests {
         assert_eq!(parsed("serve").unwrap(), Order::Serve { port: 8080 });
         assert_eq!(parsed("serve --port 9001").unwrap(), Order::Serve { port: 9001 });
         assert_eq!(parsed("serve --port=0").unwrap(), Order::Serve { port: 0 });
+        assert_eq!(parsed("vocabulary").unwrap(), Order::Vocabulary);
         assert_eq!(parsed("test").unwrap(), Order::Test(vec![]));
         assert_eq!(parsed("test npm native").unwrap(), Order::Test(vec![Part::Npm, Part::Native]));
         assert_eq!(parsed("bench store").unwrap(), Order::Bench(vec!["store".to_owned()]));

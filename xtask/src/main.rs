@@ -6,6 +6,7 @@ mod bench;
 mod cli;
 mod folder;
 mod html;
+mod imports;
 mod mime;
 mod pack;
 mod packages;
@@ -17,6 +18,7 @@ mod setup;
 mod size;
 mod table;
 mod test;
+mod vocabulary;
 mod wasm;
 
 use std::process::ExitCode;
@@ -47,6 +49,7 @@ fn work() -> anyhow::Result<bool> {
         Order::Pack => {
             pack::build(&paths)?.sizes.check()?;
         }
+        Order::Vocabulary => vocabulary::make(&paths)?,
         Order::Test(parts) => return test::run(&paths, &parts),
         Order::Bench(names) => return bench::run(&paths, &names),
     }

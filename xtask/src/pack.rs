@@ -34,12 +34,13 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
     }
     let tools = Tools::set_up(paths)?;
     setup::packages(paths, &package)?;
-    wasm::compile(paths, "threadkeep-wasm", "--lib")?;
+    wasm::compile(paths, &tools, "threadkeep-wasm", "--lib")?;
     let out = wasm::finish(paths, &tools, &MODULE)?;
 
     let folder = package.join("wasm");
     let scratch = Scratch::for_place(&folder)?;
     copy_all(&out, scratch.path())?;
+    tools.minify(scratch.path())?;
     scratch.put()?;
     show(npm(&package).args(["run", "build"]))?;
 
@@ -51,7 +52,8 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
     scratch.put()?;
 
     let is_wasm = |path: &std::path::Path| path.extension().is_some_and(|ending| ending == "wasm");
-    let sizes = Sizes::of_folder("the npm package's wasm", NPM, &folder, is_wasm)?;
+    let limit = tools.small().then_some(NPM);
+    let sizes = Sizes::of_folder("the npm package's wasm", limit, &folder, is_wasm)?;
     println!("{}", sizes.table());
     println!("{} ({} bytes)", paths.short(&tarball), fs::metadata(&tarball)?.len());
     Ok(Packed { tarball, sizes })

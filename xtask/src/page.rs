@@ -1,5 +1,5 @@
 //! The page, built for release: one wasm module (for the page and for its worker), `index.html`, and all that lies in
-//! `web/public/`, in `target/site/`. Any static server can carry that folder as it is.
+//! `web/public/` (minified), in `target/site/`. Any static server can carry that folder as it is.
 
 use std::fs;
 
@@ -22,17 +22,18 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
         bail!("there is no index.html to build a page from");
     }
     let tools = Tools::set_up(paths)?;
-    wasm::compile(paths, "threadkeep-web", "--bins")?;
+    wasm::compile(paths, &tools, "threadkeep-web", "--bins")?;
     let app = wasm::finish(paths, &tools, &MODULE)?;
 
     let scratch = Scratch::for_place(&paths.site())?;
     let site = scratch.path();
     copy_all(&app, site)?;
     copy_all(&paths.root.join("web").join("public"), site)?;
+    tools.minify(site)?;
     let page = fs::read_to_string(paths.root.join("index.html"))?;
     fs::write(site.join("index.html"), without_trunk_links(&page))?;
 
-    let sizes = Sizes::of_folder("the page", PAGE, site, |_| true)?;
+    let sizes = Sizes::of_folder("the page", tools.small().then_some(PAGE), site, |_| true)?;
     scratch.put()?;
     println!("{}", sizes.table());
     Ok(sizes)

@@ -1,5 +1,9 @@
-//! From a package to shipped wasm: cargo build, wasm-bindgen, wasm-opt. Out come `name.js` and `name_bg.wasm` (and the
-//! `.d.ts` files where they are asked for) in a folder of our own; where they go next is the caller's business.
+//! From a package to shipped wasm: cargo build, wasm-bindgen, short names for the imports, wasm-opt. Out come `name.js` and
+//! `name_bg.wasm` (and the `.d.ts` files where they are asked for) in a folder of our own; where they go next is the caller's
+//! business.
+//!
+//! Where the toolchain can, the standard library is compiled along, for size, and a panic is a trap: that is a tenth of what
+//! ships. Tests and lints keep to the ordinary standard library, where a panic says what went wrong.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,9 +12,10 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 
 use crate::folder::Scratch;
+use crate::imports;
 use crate::paths::Paths;
 use crate::run::{cargo, human, quiet, show};
-use crate::setup::{self, Bindgen};
+use crate::setup::{self, Bindgen, CARGO_SMALL, NodeTools, RUSTC_SMALL, UNSTABLE, WASM};
 
 /// What rustc may emit for wasm32-unknown-unknown, which wasm-opt must be told of.
 const FEATURES: &[&str] = &[
@@ -31,7 +36,9 @@ const MADE_HOW: &str = "made-how.txt";
 /// The tools of this way, ready to run.
 pub(crate) struct Tools {
     bindgen: Bindgen,
-    wasm_opt: PathBuf,
+    node: NodeTools,
+    /// The source of the standard library, when it is compiled along.
+    std_source: Option<PathBuf>,
 }
 
 impl Tools {
@@ -42,7 +49,41 @@ impl Tools {
     pub(crate) fn set_up(paths: &Paths) -> Result<Self> {
         setup::wasm_target()?;
         setup::node()?;
-        Ok(Self { bindgen: setup::wasm_bindgen(paths)?, wasm_opt: setup::wasm_opt(paths)? })
+        let (bindgen, node) = (setup::wasm_bindgen(paths)?, setup::node_tools(paths)?);
+        let std_source = match setup::small_std() {
+            Ok(source) => Some(source),
+            Err(error) => {
+                eprintln!("the standard library is not compiled for size, so that this build is larger: {error:#}");
+                None
+            }
+        };
+        Ok(Self { bindgen, node, std_source })
+    }
+
+    /// Whether the standard library is compiled for size, as the limits of [`crate::size`] take for granted.
+    pub(crate) fn small(&self) -> bool {
+        self.std_source.is_some()
+    }
+
+    /// Where Cargo builds: the two kinds of build have nothing in common and would drive each other out of one folder.
+    fn target(&self, paths: &Paths) -> PathBuf {
+        if self.small() { paths.target.join("small") } else { paths.target.clone() }
+    }
+
+    /// Minifies every script and style sheet directly in `folder`.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or esbuild finds a mistake.
+    pub(crate) fn minify(&self, folder: &Path) -> Result<()> {
+        let mut esbuild = Command::new(&self.node.esbuild);
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|ending| ending == "js" || ending == "css") {
+                esbuild.arg(path);
+            }
+        }
+        esbuild.args(["--minify", "--format=esm", "--charset=utf8", "--allow-overwrite", "--log-level=warning"]);
+        quiet(esbuild.arg(format!("--outdir={}", folder.display()))).map(drop)
     }
 }
 
@@ -62,35 +103,35 @@ pub(crate) struct Module<'a> {
 ///
 /// # Errors
 /// The compiler's.
-pub(crate) fn compile(paths: &Paths, package: &str, selection: &str) -> Result<()> {
+pub(crate) fn compile(paths: &Paths, tools: &Tools, package: &str, selection: &str) -> Result<()> {
     let mut build = cargo();
     build
-        .args([
-            "build",
-            "--profile",
-            "wasm",
-            "--target",
-            "wasm32-unknown-unknown",
-            "-p",
-            package,
-            selection,
-            "--target-dir",
-        ])
-        .arg(&paths.target)
-        .args(["--config", &nameless_paths(paths)])
-        .current_dir(&paths.root);
+        .args(["build", "--profile", "wasm", "--target", WASM, "-p", package, selection, "--target-dir"])
+        .arg(tools.target(paths))
+        .args(["--config", &flags(paths, tools)])
+        .current_dir(&paths.root)
+        // These would replace the flags of the workspace and ours, rather than join them.
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
+    if tools.small() {
+        build.args(CARGO_SMALL).env(UNSTABLE.0, UNSTABLE.1);
+    }
     show(&mut build)
 }
 
-/// Cargo's setting for panics to name sources without the folders of this machine. It joins `.cargo/config.toml`'s flags.
-fn nameless_paths(paths: &Paths) -> String {
+/// Cargo's setting with the flags of what ships, which joins `.cargo/config.toml`'s: sources are named without the folders
+/// of this machine.
+fn flags(paths: &Paths, tools: &Tools) -> String {
     let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let cargo_home = cargo_home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
-    let known = [(cargo_home, "cargo"), (Some(paths.root.clone()), "threadkeep")];
-    let flags = known.into_iter().filter_map(|(folder, name)| {
-        Some(format!("{:?}", format!("--remap-path-prefix={}={name}", folder?.display())))
-    });
-    format!("target.wasm32-unknown-unknown.rustflags=[{}]", flags.collect::<Vec<_>>().join(", "))
+    let known = [(cargo_home, "cargo"), (Some(paths.root.clone()), "threadkeep"), (tools.std_source.clone(), "std")];
+    let renamed = known
+        .into_iter()
+        .filter_map(|(folder, name)| Some(format!("--remap-path-prefix={}={name}", folder?.display())));
+    let small = if tools.small() { RUSTC_SMALL } else { &[] };
+    let all = renamed.chain(small.iter().map(|&flag| flag.to_owned()));
+    let quoted: Vec<String> = all.map(|flag| format!("{flag:?}")).collect();
+    format!("target.{WASM}.rustflags=[{}]", quoted.join(", "))
 }
 
 /// Binds and optimises one compiled module; returns the folder with the outcome. A module that has not changed since the
@@ -100,11 +141,12 @@ fn nameless_paths(paths: &Paths) -> String {
 /// The module was not built, or a tool fails.
 pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<PathBuf> {
     let start = std::time::Instant::now();
-    let compiled = paths.target.join("wasm32-unknown-unknown/wasm").join(format!("{}.wasm", module.artefact));
+    let compiled = tools.target(paths).join(WASM).join("wasm").join(format!("{}.wasm", module.artefact));
     let bytes = fs::read(&compiled).with_context(|| format!("cargo made no {}", paths.short(&compiled)))?;
     let folder = paths.work().join(module.artefact);
     let out = folder.join("out");
-    let how = format!("{} {} {} {}", tools.bindgen.version, module.out_name, module.level, FEATURES.join(" "));
+    let how =
+        format!("{} {} {} {} short imports", tools.bindgen.version, module.out_name, module.level, FEATURES.join(" "));
     let same = |path: &Path, wanted: &[u8]| fs::read(path).is_ok_and(|found| found == wanted);
     if same(&folder.join(MADE_FROM), &bytes) && same(&folder.join(MADE_HOW), how.as_bytes()) {
         return Ok(out);
@@ -119,8 +161,13 @@ pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<Pa
     quiet(bind.arg(&compiled))?;
 
     let wasm = bound.join(format!("{}_bg.wasm", module.out_name));
+    let glue = bound.join(format!("{}.js", module.out_name));
+    let (short, short_glue) = imports::shorten(&fs::read(&wasm)?, &fs::read_to_string(&glue)?)?;
+    fs::write(&wasm, short)?;
+    fs::write(&glue, short_glue)?;
+
     let optimised = scratch.path().join("optimised.wasm");
-    let mut optimise = Command::new(&tools.wasm_opt);
+    let mut optimise = Command::new(&tools.node.wasm_opt);
     optimise.arg(module.level).args(FEATURES).arg(&wasm).arg("-o").arg(&optimised);
     quiet(&mut optimise)?;
     fs::rename(&optimised, &wasm)?;

@@ -5,6 +5,7 @@
 //! and change events (`threadkeep`). Nothing here reads a clock, makes a random number, waits, or knows of wasm.
 
 pub mod archive;
+pub mod code;
 pub mod context;
 pub mod depth;
 pub mod entry;
@@ -16,6 +17,7 @@ pub mod provider;
 pub mod tokens;
 pub mod transcript;
 
+pub use code::{CodeTurn, CodeTurnError};
 pub use entry::{Entry, InfoPatch};
 pub use id::{IdError, MessageId, TranscriptId};
 pub use message::{Content, Kind, Message, MessageError, Part, Role, ToolCall};

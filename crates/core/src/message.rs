@@ -194,6 +194,8 @@ pub enum Kind {
         #[serde(skip_serializing_if = "Option::is_none")]
         to: Option<crate::MessageId>,
     },
+    /// A program that was run: `{"type": "code_turn", …}` with the fields of [`CodeTurn`](crate::CodeTurn).
+    CodeTurn(crate::CodeTurn),
 }
 
 impl Kind {
@@ -212,6 +214,7 @@ impl Kind {
                 let fields = 1 + usize::from(from.is_some()) + usize::from(to.is_some());
                 (Self::Summary { from, to }, fields)
             }
+            "code_turn" => (Self::CodeTurn(crate::CodeTurn::from_map(map.clone()).ok()?), map.len()),
             _ => return None,
         };
         (map.len() == fields).then_some(kind)

@@ -1,19 +1,19 @@
 //! Getting the tools: each is looked for first, on PATH and then in our cache, and installed the ordinary way when it
 //! is missing. Each function here hands back where its tool is; what is done with it is left to the callers.
 
-mod binaryen;
 mod bindgen;
 mod browser;
 mod node;
+mod node_tools;
 mod rust;
 
 use anyhow::Result;
 
-pub(crate) use binaryen::wasm_opt;
 pub(crate) use bindgen::{Bindgen, wasm_bindgen};
 pub(crate) use browser::{Browser, browser};
 pub(crate) use node::{node, packages};
-pub(crate) use rust::{components, wasm_target};
+pub(crate) use node_tools::{NodeTools, node_tools};
+pub(crate) use rust::{CARGO_SMALL, RUSTC_SMALL, UNSTABLE, WASM, components, small_std, wasm_target};
 
 use crate::paths::Paths;
 
@@ -26,15 +26,21 @@ pub(crate) fn everything(paths: &Paths) -> Result<()> {
     wasm_target()?;
     node()?;
     let bindgen = wasm_bindgen(paths)?;
-    let wasm_opt = wasm_opt(paths)?;
+    let tools = node_tools(paths)?;
+    let small_std = small_std();
     let browser = browser()?;
     for folder in [paths.npm(), paths.e2e(), paths.bench()] {
         packages(paths, &folder)?;
     }
     eprintln!("wasm-bindgen  {}", bindgen.cli.display());
-    eprintln!("wasm-opt      {}", wasm_opt.display());
+    eprintln!("wasm-opt      {}", tools.wasm_opt.display());
+    eprintln!("esbuild       {}", tools.esbuild.display());
     eprintln!("Chromium      {}", browser.chromium.display());
     eprintln!("ChromeDriver  {}", browser.driver.display());
+    match small_std {
+        Ok(_) => eprintln!("std           compiled for size with what ships"),
+        Err(why) => eprintln!("std           the toolchain's own, so that what ships is larger: {why}"),
+    }
     eprintln!("all set");
     Ok(())
 }

@@ -1,0 +1,103 @@
+//! How many tokens one piece of text takes: one, when it is a token, which is one look into a table; otherwise what was
+//! found out before about the same piece, or what encoding it gives.
+
+use crate::encode::Scratch;
+use crate::table::{array, first, hash_bytes, hash_two, window};
+use crate::vocabulary::{Vocabulary, medium_key, short_key};
+
+const SHORT: usize = 1 << 13;
+const LONG: usize = 1 << 12;
+/// The longest piece that is remembered.
+const LONGEST: usize = 62;
+
+/// Counts of pieces that are no tokens. A newer piece takes an older one's place.
+pub(crate) struct Cache {
+    /// Up to 15 bytes: the keys of the vocabulary's tables, the count in the upper half of the top byte (which holds the
+    /// length in its lower half).
+    short: Box<[[u64; 2]; SHORT]>,
+    /// Up to 62 bytes: length, count, the bytes.
+    long: Box<[[u8; LONGEST + 2]; LONG]>,
+}
+
+impl Cache {
+    pub(crate) fn new() -> Self {
+        Self { short: array([0; 2]), long: array([0; LONGEST + 2]) }
+    }
+}
+
+/// The count of the piece `text[at..end]`, which must not be empty.
+#[inline(always)]
+pub(crate) fn count(
+    vocabulary: &Vocabulary,
+    cache: &mut Cache,
+    scratch: &mut Scratch,
+    text: &[u8],
+    at: usize,
+    end: usize,
+) -> usize {
+    let key = match end - at {
+        length @ 0..=7 => {
+            let key = short_key(window(text, at), length);
+            if vocabulary.has_short(key) {
+                return 1;
+            }
+            [first(key, 7), (length as u64) << 56]
+        }
+        length @ 8..=15 => {
+            let key = medium_key(text, at, length);
+            if vocabulary.has_medium(key) {
+                return 1;
+            }
+            key
+        }
+        _ => return count_long(vocabulary, cache, scratch, text, at, end),
+    };
+    count_short(vocabulary, cache, scratch, text, at, end, key)
+}
+
+#[inline(never)]
+fn count_short(
+    vocabulary: &Vocabulary,
+    cache: &mut Cache,
+    scratch: &mut Scratch,
+    text: &[u8],
+    at: usize,
+    end: usize,
+    key: [u64; 2],
+) -> usize {
+    let entry = &mut cache.short[hash_two(key, SHORT.trailing_zeros()) % SHORT];
+    let known = [entry[0], entry[1] & !(0xF << 60)];
+    if known != key {
+        let count = scratch.encode(vocabulary, text, at, end).len();
+        *entry = [key[0], key[1] | (count as u64) << 60];
+        return count;
+    }
+    (entry[1] >> 60) as usize
+}
+
+#[inline(never)]
+fn count_long(
+    vocabulary: &Vocabulary,
+    cache: &mut Cache,
+    scratch: &mut Scratch,
+    text: &[u8],
+    at: usize,
+    end: usize,
+) -> usize {
+    let piece = text.get(at..end).unwrap_or_default();
+    if vocabulary.find_long(piece).is_some() {
+        return 1;
+    }
+    if piece.len() > LONGEST {
+        return scratch.encode(vocabulary, text, at, end).len();
+    }
+    let entry = &mut cache.long[(hash_bytes(piece) >> (64 - LONG.trailing_zeros())) as usize % LONG];
+    let [length, count, known @ ..] = entry;
+    if usize::from(*length) != piece.len() || !known.starts_with(piece) {
+        // Both are at most 62.
+        *length = piece.len() as u8;
+        *count = scratch.encode(vocabulary, text, at, end).len() as u8;
+        known[..piece.len()].copy_from_slice(piece);
+    }
+    usize::from(*count)
+}
