@@ -3,7 +3,7 @@
 //! Goes in: a code turn's fields, or its program's text. Comes out: [`Definition`]s in the order of the program. How they
 //! are shown is left to `summary`, which of them to the parent module.
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::reader::{Form, Shape, read, siblings};
 use super::sample::{sample_of, type_of};
@@ -164,17 +164,11 @@ fn literal(forms: &[Form<'_>], at: usize, depth: u8) -> Option<Value> {
 /// The value of an atom; a keyword's is its text with the colon.
 fn atom(source: &str) -> Option<Value> {
     match source {
-        "nil" => return Some(Value::Null),
-        "true" | "false" => return Some(Value::Bool(source == "true")),
-        keyword if keyword.starts_with(':') => return Some(Value::String(keyword.to_owned())),
-        _ => {}
+        "nil" => Some(Value::Null),
+        keyword if keyword.starts_with(':') => Some(Value::String(keyword.to_owned())),
+        // Numbers are written as in JSON, but for a plus sign.
+        other => serde_json::from_str(other.trim_start_matches('+')).ok().filter(|value: &Value| !value.is_null()),
     }
-    if let Ok(whole) = source.parse::<i64>() {
-        return Some(whole.into());
-    }
-    // Rust would also read the words "inf" and "nan" as numbers.
-    let numeric = source.trim_start_matches(['+', '-']).starts_with(|first: char| first.is_ascii_digit());
-    source.parse().ok().filter(|_| numeric).and_then(Number::from_f64).map(Value::Number)
 }
 
 /// A text as it is when read: `\n`, `\t`, `\r`, `\b`, `\f` and `\uXXXX` are what they stand for, any other escaped
