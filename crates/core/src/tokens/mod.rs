@@ -1,11 +1,21 @@
-//! Tokens: how many a text costs a model.
+//! Tokens: how many a text costs a model, and how many a message does.
 //!
-//! Goes in: text. Comes out: a count, by whatever [`Counter`] the caller holds. Left to others: what a message is made of
-//! for a given provider, and which messages a budget keeps ([`context`](crate::context)).
+//! Goes in: text, messages and tool schemas, with whatever [`Counter`] the caller holds. Comes out: counts; for messages by
+//! what they are spent on ([`Cost`]). Exact counting is the crate `threadkeep-tokens`, compiled for speed and re-exported
+//! here; what is around the text is by [`Overhead`]; how far a count was off is learned by [`Calibration`]. Left to
+//! others: which messages a budget keeps ([`context`](crate::context)).
 
+mod calibration;
+mod cost;
 mod estimate;
+mod overhead;
+mod schema;
 
+pub use calibration::{Calibration, Factor, reported_input};
+pub use cost::{Cost, cost};
 pub use estimate::{Estimate, estimate, estimate_message};
+pub use overhead::Overhead;
+pub use schema::tools_cost;
 pub use threadkeep_tokens::{Bpe, Encoding, Growing, LoadError};
 
 /// Something that counts tokens. Every count is exact for what it counts by; the [estimate](Estimate) is the only

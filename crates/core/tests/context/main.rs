@@ -1,0 +1,11 @@
+//! Contexts end to end: histories and budgets in, prompts and their accounts out.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // a test that cannot go on should stop
+
+mod common;
+mod fit;
+mod frame;
+mod groups;
+mod properties;
+#[path = "../support/transcripts.rs"]
+mod transcripts;
