@@ -1,4 +1,15 @@
 //! Rendering and validating, for every provider.
 
+mod anthropic;
+mod data;
+mod failures;
+mod gemini;
 mod generate;
+mod mutations;
+mod ollama;
+mod openai_chat;
+mod openai_responses;
+mod plain;
 mod properties;
+mod schemas;
+mod support;
