@@ -57,7 +57,7 @@ fn every_branch_of_every_archive_renders_valid() {
     for path in paths {
         for tree in transcripts(&path) {
             let leaves: Vec<_> =
-                tree.nodes().filter(|placed| tree.children(&placed.node.id).is_ok_and(|c| c.len() == 0)).collect();
+                tree.nodes().filter(|placed| tree.children(&placed.node.id).is_ok_and(|c| c.is_empty())).collect();
             // A few branches of each tree, those that end first and last among them.
             let step = leaves.len().div_ceil(4).max(1);
             for leaf in leaves.iter().step_by(step).chain(leaves.last()) {
