@@ -1,0 +1,4 @@
+//! Rendering and validating, for every provider.
+
+mod generate;
+mod properties;
