@@ -8,8 +8,8 @@
 #[path = "../tests/support/readers.rs"]
 mod readers;
 
-use threadkeep_core::context::{Budget, Cost, Item, Options, Plan, Policy, Prepared, cost, items};
-use threadkeep_core::tokens::Estimate;
+use threadkeep_core::context::{Budget, Item, Options, Plan, Policy, Prepared, items};
+use threadkeep_core::tokens::{Cost, Estimate, cost};
 use threadkeep_core::{Message, Role};
 
 /// What came of a replay.
