@@ -1,14 +1,15 @@
-//! What the stable policy gains: replays long agent transcripts request by request under one budget, and prints how many
-//! leading tokens stay the same between consecutive requests and how many are kept, for a plain sliding window and for both
-//! policies. `cargo run --release -p threadkeep-core --example stable`; the transcripts are those of the data folder.
+//! What the stable policy gains: replays long agent transcripts under one budget and prints how many leading tokens stay
+//! the same between consecutive requests and how many are kept, for a plain sliding window and for both policies; once with
+//! a request for each turn of the user, once with one for each answer of the model. Only requests at which something has to
+//! go are counted. `cargo run --release -p threadkeep-core --example stable`; the transcripts are those of the data folder.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a measurement that cannot go on should stop
 
 #[path = "../tests/support/readers.rs"]
 mod readers;
 
-use threadkeep_core::context::{Budget, Cost, Item, Options, Plan, Policy, Prepared, cost, items};
-use threadkeep_core::tokens::Estimate;
+use threadkeep_core::context::{Budget, Item, Options, Plan, Policy, Prepared, items};
+use threadkeep_core::tokens::{Cost, Estimate, cost};
 use threadkeep_core::{Message, Role};
 
 /// What came of a replay.
@@ -22,7 +23,11 @@ struct Replay {
 
 impl Replay {
     /// The next request, as the costs and places of its messages.
-    fn request(&mut self, last: &mut Vec<(usize, u32)>, next: Vec<(usize, u32)>) {
+    fn request(&mut self, full: bool, last: &mut Vec<(usize, u32)>, next: Vec<(usize, u32)>) {
+        if !full {
+            *last = next;
+            return;
+        }
         self.requests += 1;
         self.kept += next.iter().map(|(_, cost)| u64::from(*cost)).sum::<u64>();
         let same = last.iter().zip(&next).take_while(|(a, b)| a == b).map(|(_, (_, cost))| u64::from(*cost));
@@ -59,21 +64,24 @@ fn ends(history: &[Message], by_turn: bool) -> Vec<usize> {
 }
 
 fn main() {
-    let preview = std::env::args().any(|arg| arg == "--preview");
-    let by_turn = std::env::args().any(|arg| arg == "--turns");
-    let mut options = Options::default();
-    if !preview {
-        options.preview = None;
+    let transcripts = readers::all();
+    for (title, by_turn) in [("a request a turn", true), ("a request an answer", false)] {
+        println!("# {title}");
+        measure(&transcripts, by_turn);
     }
+}
+
+fn measure(transcripts: &[(String, Vec<Message>)], by_turn: bool) {
+    let options = Options { preview: None, ..Options::default() };
     let mut sums = [Replay::default(); 3];
-    for (name, history) in readers::all() {
-        let mut given = items(&history);
+    for (name, history) in transcripts {
+        let mut given = items(history);
         for item in &mut given {
             item.cost = Some(cost(item.message, options.provider, &Estimate));
         }
         let costs: Vec<u32> = given.iter().map(|item| item.cost.map_or(0, Cost::total)).collect();
         let whole: u64 = costs.iter().map(|cost| u64::from(*cost)).sum();
-        let ends = ends(&history, by_turn);
+        let ends = ends(history, by_turn);
         if whole < 16_000 || ends.len() < 10 {
             continue;
         }
@@ -82,13 +90,14 @@ fn main() {
             let mut last = [Vec::new(), Vec::new(), Vec::new()];
             let mut prepared = Prepared::new(&[], options.preparing(), &Estimate);
             for end in &ends {
+                let full = costs[..*end].iter().map(|cost| u64::from(*cost)).sum::<u64>() > budget;
                 let grown: &[Item] = &given[..*end];
                 prepared.extend(grown, &Estimate);
-                found[0].request(&mut last[0], sliding(&costs[..*end], budget));
+                found[0].request(full, &mut last[0], sliding(&costs[..*end], budget));
                 for (at, policy) in [(1, Policy::Newest), (2, Policy::Stable)] {
                     let fit = prepared.fit(&Plan { budget: Budget::tokens(budget), policy, ..Plan::default() });
                     let kept = prepared.marks(&fit).filter(|mark| mark.kept);
-                    found[at].request(&mut last[at], kept.map(|mark| (mark.index, mark.tokens_after)).collect());
+                    found[at].request(full, &mut last[at], kept.map(|mark| (mark.index, mark.tokens_after)).collect());
                 }
             }
             let n = found[0].requests;

@@ -227,7 +227,7 @@ impl<S: Store> Keep<S> {
     pub async fn context(&self, at: &str, options: &ContextOptions) -> Result<ContextReply, KeepError> {
         let counter = self.counter(options.encoding)?;
         let (transcript, leaf) = self.place(at).await?;
-        let reply = self.peek(&transcript, |log| {
+        let reply = self.glance(&transcript, |log| {
             let mut chain = Chain::new(&log.tree, &leaf)?;
             let (pins, lost) = chain.pins(&log.tree, &options.pins);
             let build = options.with_pins(pins);
@@ -246,7 +246,7 @@ impl<S: Store> Keep<S> {
             }
             Ok(ContextReply::from(prompt))
         });
-        reply.await?.ok_or(KeepError::MissingTranscript(transcript))
+        reply.await
     }
 
     /// What a budget keeps of a chain, without putting the prompt together: for a slider that is being dragged. The options
@@ -257,7 +257,7 @@ impl<S: Store> Keep<S> {
     pub async fn fit(&self, at: &str, options: &ContextOptions, what_if: WhatIf) -> Result<FitReply, KeepError> {
         let counter = self.counter(options.encoding)?;
         let (transcript, leaf) = self.place(at).await?;
-        let reply = self.peek(&transcript, |log| {
+        let reply = self.glance(&transcript, |log| {
             let mut chain = Chain::new(&log.tree, &leaf)?;
             let build = options.with_pins(chain.pins(&log.tree, &options.pins).0);
             let shelf = &mut *self.inner.shelf.borrow_mut();
@@ -280,7 +280,9 @@ impl<S: Store> Keep<S> {
             let mut kinds = prepared.kinds(&fit);
             frame.add_kinds(&mut kinds);
             kinds.injected += around.minus(figures).tokens;
-            let shared = before.map(|(before, then, _)| figures.tokens + prepared.shared(&fit, &before, &then));
+            let shared = before.map(|(before, then, _)| {
+                figures.tokens - u64::from(frame.reply()) + prepared.shared(&fit, &before, &then)
+            });
             Ok(FitReply {
                 runs: runs(&prepared, &fit),
                 length: prepared.len(),
@@ -296,7 +298,7 @@ impl<S: Store> Keep<S> {
                 costs: if what_if.costs { prepared.costs() } else { Vec::new() },
             })
         });
-        reply.await?.ok_or(KeepError::MissingTranscript(transcript))
+        reply.await
     }
 
     /// The message with the full output that a preview in a prompt of this chain names by its path
@@ -306,11 +308,11 @@ impl<S: Store> Keep<S> {
     /// As [`Keep::context`].
     pub async fn tool_result(&self, at: &str, path: &str) -> Result<Option<Message>, KeepError> {
         let (transcript, leaf) = self.place(at).await?;
-        let found = self.peek(&transcript, |log| {
+        let found = self.glance(&transcript, |log| {
             let messages = log.tree.messages(&leaf)?;
             Ok(preview::find(path, messages.into_iter()).cloned())
         });
-        found.await?.ok_or(KeepError::MissingTranscript(transcript))
+        found.await
     }
 
     /// The newest messages at a head, in order, within the limits, tool calls with their results. See [`Recent`].
@@ -326,7 +328,7 @@ impl<S: Store> Keep<S> {
             Some(false) => System::Excluded,
         };
         let build = Options { system, preview: None, live: true, ..Options::default() };
-        let found = self.peek(&transcript, |log| {
+        let found = self.glance(&transcript, |log| {
             let mut chain = Chain::new(&log.tree, &leaf)?;
             let shelf = &mut *self.inner.shelf.borrow_mut();
             let prepared = shelf.prepared(log, &chain.nodes, &mut chain.items, &build, Counting::Estimate, &Estimate);
@@ -335,7 +337,18 @@ impl<S: Store> Keep<S> {
             places.sort_unstable();
             Ok(places.into_iter().map(|place| chain.items[place].message.clone()).collect())
         });
-        Ok(found.await?.unwrap_or_default())
+        found.await
+    }
+
+    /// Reads a transcript that was just found, without asking the store again.
+    async fn glance<T>(
+        &self,
+        transcript: &TranscriptId,
+        look: impl FnOnce(&Log) -> Result<T, KeepError>,
+    ) -> Result<T, KeepError> {
+        let (mut look, mut answer) = (Some(look), None);
+        self.peek(transcript, &mut |log| answer = look.take().map(|look| look(log))).await?;
+        answer.unwrap_or_else(|| Err(KeepError::MissingTranscript(transcript.clone())))
     }
 
     /// The transcript and the node that a head's name, a node's id or an alias stands for; a head comes first.

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::tokens::Counter;
+use crate::tokens::{Cost, Counter, cost};
 use crate::{Content, Message, Part, Provider, Role, ToolCall};
 
 use super::preview::{FOLDER, length, preview, with_content};
-use super::{Action, Cost, Item, Preview, Replacement, cost, failure, rule};
+use super::{Action, Item, Preview, Replacement, failure, rule};
 
 /// The id that stands for "none given".
 pub(super) const NO_ID: u32 = 0;
@@ -58,6 +58,11 @@ pub(super) const THOUGHT: u8 = 8;
 pub(super) const SPEAKS: u8 = 16;
 /// Its answers are parts of its content.
 pub(super) const IN_PARTS: u8 = 32;
+
+/// It calls a function in OpenAI's old form.
+pub(super) const OLD_CALL: u8 = 64;
+/// It is the result of such a call.
+pub(super) const OLD_RESULT: u8 = 128;
 
 impl Fact {
     pub fn is(&self, flag: u8) -> bool {
@@ -157,7 +162,9 @@ impl Facts {
             | flag(nothing && !thought, EMPTY)
             | flag(thought, THOUGHT)
             | flag(who != Who::Tool && speaks(message), SPEAKS)
-            | flag(who != Who::Tool && answers.0 < answers.1, IN_PARTS);
+            | flag(who != Who::Tool && answers.0 < answers.1, IN_PARTS)
+            | flag(who == Who::Assistant && message.extra.get("function_call").is_some_and(Value::is_object), OLD_CALL)
+            | flag(message.role.as_str() == "function", OLD_RESULT);
         let chars = u32::try_from(characters(message)).unwrap_or(u32::MAX);
         let made = made.map_or(NONE, |message| {
             self.made.push(message);

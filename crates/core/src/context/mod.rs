@@ -3,7 +3,6 @@
 mod budget;
 mod build;
 pub mod compress;
-mod cost;
 mod facts;
 pub mod failure;
 mod fit;
@@ -19,7 +18,6 @@ mod what_if;
 
 pub use budget::{Budget, Figures, Limits, Policy};
 pub use build::{Context, Options, TrimOptions, build, opens_with_user, prepare, trim_messages};
-pub use cost::{Cost, cost};
 pub use fit::{Fit, Plan};
 pub use frame::{Frame, FrameOptions, Mode, Run, banner};
 pub use item::{Item, chain_items, items};

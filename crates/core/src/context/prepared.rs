@@ -85,7 +85,8 @@ pub struct Kinds {
     pub calls: u64,
     /// What came of the calls.
     pub results: u64,
-    /// What the history does not have: the frame beyond the system prompt, and results that say there are none.
+    /// What the history does not have: the frame beyond the system prompt, results that say there are none, and what the
+    /// reply begins with.
     pub injected: u64,
     /// The tools' schemas.
     pub tools: u64,
@@ -235,9 +236,9 @@ impl Prepared {
                 Some(Who::Tool) => &mut kinds.results,
                 _ => &mut kinds.user,
             };
-            *text += u64::from(entry.cost.text);
+            *text += u64::from(entry.cost.content) + u64::from(entry.cost.frame);
             kinds.reasoning += u64::from(entry.cost.reasoning);
-            kinds.calls += u64::from(entry.cost.calls);
+            kinds.calls += u64::from(entry.cost.tool_calls);
         }
         kinds
     }

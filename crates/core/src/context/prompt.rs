@@ -8,11 +8,11 @@
 use serde_json::Value;
 
 use crate::provider::{CLOSING, Note, NoteRule, OPENING, RenderOptions, render, validate_payload};
-use crate::tokens::Counter;
+use crate::tokens::{Cost, Counter, cost};
 use crate::{Message, Provider, Role};
 
 use super::facts::characters;
-use super::{Action, Context, Figures, Fit, Frame, Item, Line, Options, Plan, Prepared, cost, prepare, rule};
+use super::{Action, Context, Figures, Fit, Frame, Item, Line, Options, Plan, Prepared, prepare, rule};
 
 /// A prompt, ready to be sent.
 #[derive(Debug, Clone)]
@@ -147,7 +147,7 @@ impl Prepared {
     }
 
     /// What a message of the history costs as it is stored, by what of it, where no prompt shows it otherwise.
-    pub fn known_cost(&self, index: usize) -> Option<super::Cost> {
+    pub fn known_cost(&self, index: usize) -> Option<Cost> {
         self.facts.list.get(index).filter(|fact| fact.made == super::facts::NONE).map(|fact| fact.cost)
     }
 
@@ -190,7 +190,8 @@ fn enter(context: &mut Context, note: &Note, provider: Provider, counter: &dyn C
         | NoteRule::EmptyMessage
         | NoteRule::UnknownRole
         | NoteRule::LateSystem => {
-            let shown = |line: &&mut Line| line.tokens_after > 0 && line.rule != rule::TOOL_SCHEMAS;
+            let shown =
+                |line: &&mut Line| line.tokens_after > 0 && ![rule::TOOL_SCHEMAS, rule::REPLY].contains(&line.rule);
             let line = context.ledger.iter_mut().filter(shown).nth(note.index);
             if let Some(line) = line.filter(|line| line.action == Action::Kept) {
                 (line.action, line.rule) = (Action::Repaired, note.rule.name());
@@ -203,9 +204,10 @@ fn enter(context: &mut Context, note: &Note, provider: Provider, counter: &dyn C
     let tokens = figures.tokens as u32;
     let first = note.rule == NoteRule::Opening;
     let history = context.ledger.iter().position(|line| line.action != Action::Injected);
-    let end = context.ledger.len();
+    // What the reply begins with stays last.
+    let end = context.ledger.len() - usize::from(context.ledger.last().is_some_and(|line| line.rule == rule::REPLY));
     let at = if first { history.unwrap_or(end) } else { end };
-    let index = if first { 0 } else { context.ledger.iter().map(|line| line.index + 1).max().unwrap_or(0) };
+    let index = if first { 0 } else { context.ledger[..end].iter().map(|line| line.index + 1).max().unwrap_or(0) };
     let (action, rule) = (Action::Injected, note.rule.name());
     context.ledger.insert(at, Line { node: None, index, action, rule, tokens_before: 0, tokens_after: tokens });
     context.figures = context.figures.plus(figures);

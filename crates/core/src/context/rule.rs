@@ -72,3 +72,5 @@ pub const STEP_CONTEXT: &str = "step-context";
 pub const MEMORY: &str = "memory";
 /// The tools' schemas.
 pub const TOOL_SCHEMAS: &str = "tool-schemas";
+/// What the reply begins with: no message, but the provider counts it.
+pub const REPLY: &str = "reply";

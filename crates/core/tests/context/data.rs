@@ -4,12 +4,13 @@ use threadkeep_core::context::{Budget, Context, FrameOptions, Item, Options, Pol
 use threadkeep_core::tokens::Estimate;
 use threadkeep_core::{Message, Provider, Role};
 
-use crate::common::check_sums;
+use crate::common::{check_rendered, check_sums};
 use crate::readers::all;
 use crate::transcripts::unpaired;
 
 fn check(name: &str, history: &[Message], items: &[Item], options: &Options, context: &Context) {
     check_sums(context);
+    check_rendered(context, options.provider);
     let messages = || context.messages.iter().map(|message| &**message);
     if let Some(wrong) = unpaired(messages()) {
         panic!("{name}: {wrong} at {:?}", options.budget);

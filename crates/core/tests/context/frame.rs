@@ -42,7 +42,8 @@ fn agent_has_persona_and_banner() {
     let history = history("u hi");
     let context = context(&items(&history), &of(Mode::Agent));
     let injected: Vec<_> = rules(&context.ledger, Action::Injected).into_iter().map(|(_, rule)| rule).collect();
-    let expected = [rule::SYSTEM_PROMPT, rule::PERSONA, rule::MODE_BANNER, rule::MEMORY, rule::TOOL_SCHEMAS];
+    let expected =
+        [rule::SYSTEM_PROMPT, rule::PERSONA, rule::MODE_BANNER, rule::MEMORY, rule::TOOL_SCHEMAS, rule::REPLY];
     assert_eq!(injected, expected);
 }
 

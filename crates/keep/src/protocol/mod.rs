@@ -7,11 +7,9 @@ mod context;
 mod read;
 mod request;
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
-use threadkeep_core::node::Origin;
+use threadkeep_core::node::{Labels, Origin};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
@@ -19,6 +17,7 @@ pub use context::{
     ContextOptions, ContextReply, Counting, FitReply, MarkRun, Pin, WhatIf, kinds_json, limits_json, line_json,
     warning_json,
 };
+pub use read::Read;
 pub use request::BadRequest;
 
 /// An inbound message, to be routed.
@@ -290,7 +289,7 @@ pub enum Response {
 }
 
 /// A node, as the outside sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeInfo {
     /// The node's id.
@@ -312,13 +311,13 @@ pub struct NodeInfo {
     /// Where it came from.
     pub origin: Origin,
     /// The host's or importer's labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// What it adds.
     pub messages: Vec<Message>,
 }
 
 /// A head, as the outside sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeadInfo {
     /// Its name.
@@ -341,7 +340,7 @@ pub struct TranscriptInfo {
 }
 
 /// One branch of a transcript without its texts: what a page needs to lay out and navigate it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outline {
     /// The transcript.
@@ -355,7 +354,7 @@ pub struct Outline {
 }
 
 /// One node of an [`Outline`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
     /// The node.
@@ -375,7 +374,7 @@ pub struct Row {
 }
 
 /// A node's place among its siblings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fork {
     /// Its place, from 1.
@@ -389,7 +388,7 @@ pub struct Fork {
 }
 
 /// One node of a tree's map. Parents come before their children.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeNode {
     /// The node.
@@ -405,7 +404,7 @@ pub struct TreeNode {
 }
 
 /// One finding of the linter.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LintFinding {
     /// The transcript.
@@ -421,7 +420,7 @@ pub struct LintFinding {
 }
 
 /// Counts and sizes.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
     /// Transcripts.
@@ -441,7 +440,7 @@ pub struct Stats {
 }
 
 /// How far an import is.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportProgress {
     /// The file that is being read.
@@ -457,7 +456,7 @@ pub struct ImportProgress {
 }
 
 /// What an import did.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportReport {
     /// The formats that were found.
@@ -479,7 +478,7 @@ pub struct ImportReport {
 }
 
 /// One thing that an import left out, or took with something missing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Skipped {
     /// Where: file, conversation, line or node.
@@ -522,7 +521,7 @@ pub enum Event {
 }
 
 /// An error as the outside sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorReply {
     /// A stable word: `missing-node`, `conflict`, `bad-request`, …
