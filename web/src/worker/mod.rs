@@ -6,6 +6,7 @@
 
 mod files;
 mod host;
+mod inspect;
 mod tabs;
 
 use std::cell::RefCell;
@@ -91,9 +92,12 @@ fn hear(data: &JsValue) {
     match message {
         ToWorker::Open { memory } => spawn_local(open(memory)),
         ToWorker::Ask { ticket, ask } => spawn_local(async move {
-            let result = match engine() {
-                Ok(engine) => answer(&engine, ask).await.map_err(|error| error.reply()),
-                Err(error) => Err(error),
+            let result = match (engine(), ask) {
+                (Ok(engine), Ask::Vocabulary(encoding)) => {
+                    inspect::fetch(&engine, encoding).await.map(|()| Reply::Done)
+                }
+                (Ok(engine), ask) => answer(&engine, ask).await.map_err(|error| error.reply()),
+                (Err(error), _) => Err(error),
             };
             say(&FromWorker::Answer { ticket, result }, None);
         }),
@@ -128,6 +132,10 @@ async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
         Ask::DeleteThread(transcript) => Reply::Number(engine.delete_transcript(&transcript).await?),
         Ask::DeleteAll => engine.delete_all().await.map(|()| Reply::Done)?,
         Ask::Stats => Reply::Stats(engine.stats().await?),
+        Ask::Fit(question) => Reply::Fitted(Box::new(inspect::fit(engine, *question).await?)),
+        Ask::Payload(question) => Reply::Payload(inspect::payload(engine, &question).await?),
+        // Answered where it is heard: its failures are the network's.
+        Ask::Vocabulary(_) => Reply::Done,
     })
 }
 
