@@ -26,14 +26,15 @@ pub enum LoadError {
 }
 
 /// No token.
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// The longest token of either encoding.
 const LONGEST: usize = 128;
 /// The longest token whose length has a bit of its own in `lengths_by_six`; the bit above stands for all longer ones.
 const COMMON: usize = 20;
 
-const PAIR_BITS: u32 = 19;
+const PAIR_BITS: u32 = 18;
+const FILTER_BITS: u32 = 21;
 const SIX_BITS: u32 = 17;
 
 /// A vocabulary's tables. A token is named by its rank.
@@ -53,6 +54,9 @@ pub(crate) struct Vocabulary {
     long: Table<u64, { 1 << 14 }>,
     /// Merges: the two ranks, plus one, above the rank that they merge to.
     pairs: Box<[u64; 1 << PAIR_BITS]>,
+    /// A bit for the hash of each key in `pairs`. Most of what is asked for is not there, and this is small enough to say so
+    /// without a look into slow memory.
+    pair_filter: Box<[u64; 1 << (FILTER_BITS - 6)]>,
     /// Bit `n`: there are tokens of `n` bytes that begin with these two; for 2 to 5 bytes.
     lengths_by_two: Box<[u8; 0x1_0000]>,
     /// Bit `n - 6`: there may be tokens of `n` bytes that begin with these six.
@@ -134,6 +138,7 @@ impl Vocabulary {
             medium: Table::new(),
             long: Table::new(),
             pairs: array(0),
+            pair_filter: array(0),
             lengths_by_two: array(0),
             lengths_by_six: array(0),
             rare_lengths: Vec::new(),
@@ -154,7 +159,9 @@ impl Vocabulary {
         self.starts.push(u32::try_from(self.bytes.len()).ok()?);
         self.halves.push([left, right]);
         let key = pair_key(left, right);
-        let mut place = hash(key, PAIR_BITS) % self.pairs.len();
+        let spot = hash(key, FILTER_BITS);
+        self.pair_filter[spot / 64] |= 1 << (spot % 64);
+        let mut place = spot >> (FILTER_BITS - PAIR_BITS);
         while self.pairs[place] != 0 {
             place = (place + 1) % self.pairs.len();
         }
@@ -277,6 +284,16 @@ impl Vocabulary {
         self.one[(low & 0xFF) as usize]
     }
 
+    /// The rank of the token that `text[at..end]` is, for 2 bytes or more; [`NONE`] above all others where it is none.
+    #[inline(always)]
+    pub(crate) fn rank(&self, text: &[u8], at: usize, end: usize) -> u32 {
+        let low = window(text, at);
+        match end - at {
+            2 => self.two[(low & 0xFFFF) as usize],
+            length => self.find_from(text, at, length, low).unwrap_or(NONE),
+        }
+    }
+
     /// The longest token above [`COMMON`] bytes.
     #[inline(never)]
     fn longest_rare(&self, text: &[u8], at: usize, room: usize) -> Option<u32> {
@@ -295,7 +312,11 @@ impl Vocabulary {
     #[inline(always)]
     fn merged(&self, left: u32, right: u32) -> Option<u32> {
         let key = pair_key(left, right);
-        let mut place = hash(key, PAIR_BITS) % self.pairs.len();
+        let spot = hash(key, FILTER_BITS) % (1 << FILTER_BITS);
+        if self.pair_filter[spot / 64] >> (spot % 64) & 1 == 0 {
+            return None;
+        }
+        let mut place = spot >> (FILTER_BITS - PAIR_BITS);
         loop {
             let entry = self.pairs[place];
             if entry >> 18 == key {
