@@ -35,6 +35,7 @@ const COMMON: usize = 20;
 
 const PAIR_BITS: u32 = 18;
 const FILTER_BITS: u32 = 21;
+const THREE_BITS: u32 = 16;
 const SIX_BITS: u32 = 17;
 
 /// A vocabulary's tables. A token is named by its rank.
@@ -57,8 +58,8 @@ pub(crate) struct Vocabulary {
     /// A bit for the hash of each key in `pairs`. Most of what is asked for is not there, and this is small enough to say so
     /// without a look into slow memory.
     pair_filter: Box<[u64; 1 << (FILTER_BITS - 6)]>,
-    /// Bit `n`: there are tokens of `n` bytes that begin with these two; for 2 to 5 bytes.
-    lengths_by_two: Box<[u8; 0x1_0000]>,
+    /// Bit `n`: there may be tokens of `n` bytes that begin with these three; for 3 to 5 bytes.
+    lengths_by_three: Box<[u8; 1 << THREE_BITS]>,
     /// Bit `n - 6`: there may be tokens of `n` bytes that begin with these six.
     lengths_by_six: Box<[u16; 1 << SIX_BITS]>,
     /// The lengths above [`COMMON`] that occur, longest first.
@@ -139,7 +140,7 @@ impl Vocabulary {
             long: Table::new(),
             pairs: array(0),
             pair_filter: array(0),
-            lengths_by_two: array(0),
+            lengths_by_three: array(0),
             lengths_by_six: array(0),
             rare_lengths: Vec::new(),
         }
@@ -187,8 +188,8 @@ impl Vocabulary {
                 _ => self.long.insert(long_key(&self.bytes[start..end]), token),
             }
             match length {
-                0..=1 => {}
-                2..=5 => self.lengths_by_two[(low & 0xFFFF) as usize] |= 1 << length,
+                0..=2 => {}
+                3..=5 => self.lengths_by_three[hash(first(low, 3), THREE_BITS)] |= 1 << length,
                 _ => {
                     self.lengths_by_six[hash(first(low, 6), SIX_BITS)] |= 1 << (length.min(COMMON + 1) - 6);
                     rare[length] |= length > COMMON;
@@ -267,18 +268,21 @@ impl Vocabulary {
                 lengths ^= 1 << bit;
             }
         }
-        if room >= 2 {
-            let mut lengths = u32::from(self.lengths_by_two[(low & 0xFFFF) as usize]);
+        if room >= 3 {
+            let mut lengths = u32::from(self.lengths_by_three[hash(first(low, 3), THREE_BITS)]);
             lengths &= (2 << room.min(5)) - 1;
-            while lengths > 0b111 {
-                let bit = lengths.ilog2();
-                if let Some(token) = self.short.get(short_key(low, bit as usize)) {
+            while lengths != 0 {
+                let length = lengths.ilog2();
+                if let Some(token) = self.short.get(short_key(low, length as usize)) {
                     return token;
                 }
-                lengths ^= 1 << bit;
+                lengths ^= 1 << length;
             }
-            if lengths != 0 {
-                return self.two[(low & 0xFFFF) as usize];
+        }
+        if room >= 2 {
+            let token = self.two[(low & 0xFFFF) as usize];
+            if token != NONE {
+                return token;
             }
         }
         self.one[(low & 0xFF) as usize]
