@@ -70,12 +70,29 @@ pub fn moment(year: u32, month: u32, day: u32, hour: u32, minute: u32) -> String
     format!("{day} {month} {year}, {hour:02}:{minute:02}")
 }
 
+/// A text in small letters. In the browser its own are used: the tables of all letters are 8 kB of the page.
+pub fn lower(text: &str) -> String {
+    #[cfg(target_arch = "wasm32")]
+    return js_sys::JsString::from(text).to_lower_case().into();
+    #[cfg(not(target_arch = "wasm32"))]
+    text.to_lowercase()
+}
+
+/// A text with a capital at its beginning, where that is a plain letter.
+pub fn capital(text: &str) -> String {
+    let mut text = text.to_owned();
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text
+}
+
 /// A title as the name of a file: letters, digits and dashes, at most 60 of them; `thread` where nothing is left.
 pub fn file_name(title: &str) -> String {
     let mut name = String::new();
-    for letter in title.chars().take(60) {
+    for letter in lower(title).chars().take(60) {
         if letter.is_alphanumeric() {
-            name.extend(letter.to_lowercase());
+            name.push(letter);
         } else if !name.is_empty() && !name.ends_with('-') {
             name.push('-');
         }

@@ -8,6 +8,7 @@ pub mod format;
 pub mod items;
 pub mod list;
 pub mod markdown;
+pub mod markup;
 pub mod pieces;
 pub mod route;
 pub mod sentinel;

@@ -62,12 +62,12 @@ pub fn title(info: &ThreadInfo) -> &str {
 /// The positions of the transcripts whose title or source has every word of `query` in it (in any case), in order.
 /// Equal ones keep their order.
 pub fn arrange(all: &[ThreadInfo], query: &str, sort: Sort) -> Vec<usize> {
-    let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
+    let words: Vec<String> = query.split_whitespace().map(format::lower).collect();
     let matches = |info: &ThreadInfo| {
         if words.is_empty() {
             return true;
         }
-        let text = format!("{} {}", title(info), format::source(&info.source)).to_lowercase();
+        let text = format::lower(&format!("{} {}", title(info), format::source(&info.source)));
         words.iter().all(|word| text.contains(word.as_str()))
     };
     // One key for every order, so that sorting is compiled once: what is more, then the title.
@@ -79,7 +79,7 @@ pub fn arrange(all: &[ThreadInfo], query: &str, sort: Sort) -> Vec<usize> {
             Sort::Messages => info.messages.into(),
             Sort::Branches => (i64::from(info.branches) << 32) | i64::from(info.messages),
         };
-        let name = if sort == Sort::Title { title(info).to_lowercase() } else { String::new() };
+        let name = if sort == Sort::Title { format::lower(title(info)) } else { String::new() };
         kept.push((Reverse(more), name, at));
     }
     kept.sort_unstable();

@@ -233,11 +233,7 @@ fn attachment(part: &serde_json::Map<String, Value>) -> Piece {
         "input_audio" | "audio" | "audio_asset_pointer" => "Audio".to_owned(),
         "video" | "video_container_asset_pointer" => "Video".to_owned(),
         "file" | "input_file" | "document" => "File".to_owned(),
-        other => {
-            let words = other.replace(['_', '-'], " ");
-            let mut letters = words.chars();
-            letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-        }
+        other => format::capital(&other.replace(['_', '-'], " ")),
     };
     let detail = file_name(part);
     let detail = if detail.is_empty() { inner("file", "filename") } else { detail.to_owned() };

@@ -1,20 +1,26 @@
-//! What the page and its worker say to each other: JSON texts of the enums here. Files go beside the text of an import and
-//! the finished export beside its answer, as the browser's own objects, which are never copied into JSON.
+//! What the page and its worker say to each other: the enums here, as the bytes of [`pack`]. Files go beside the bytes of an
+//! import and the finished export beside its answer, as the browser's own objects.
 //!
-//! These are the engine's own requests and answers, cut down to what a page uses and tagged so that reading them takes
-//! little code: the page must stay small, and each side carries a reader for everything that it could be told.
+//! These are the engine's own requests and answers, cut down to what a page uses: the page must stay small, and each side
+//! carries a reader for everything that it could be told.
 
-use serde::{Deserialize, Serialize};
+mod pack;
+
+use serde_json::Value;
 use threadkeep::protocol::{
-    ErrorReply, Event, ImportProgress, ImportReport, NodeInfo, Outline, Row, Stats, TranscriptInfo, TreeNode,
+    ErrorReply, Event, Fork, ImportProgress, ImportReport, NodeInfo, Outline, Row, Skipped, Stats, TranscriptInfo,
+    TreeNode,
 };
-use threadkeep_core::{MessageId, TranscriptId};
+use threadkeep_core::{Message, MessageId, TranscriptId};
+
+use pack::{Pack, pack_enum, pack_struct};
+pub use pack::{from_bytes, to_bytes};
 
 /// The number by which an answer finds its question.
 pub type Ticket = u32;
 
 /// What the page asks of the engine; each is the request of that name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
     /// All threads, newest first. → [`Reply::Threads`]
     Threads,
@@ -56,7 +62,7 @@ pub enum Ask {
 }
 
 /// What the engine answers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// It is done and durable.
     Done,
@@ -67,7 +73,7 @@ pub enum Reply {
     /// One branch.
     Branch(Box<Branch>),
     /// Nodes, in order.
-    Nodes(Vec<NodeInfo>),
+    Nodes(Vec<Node>),
     /// One tree.
     Tree(Vec<TreeNode>),
     /// Counts and sizes.
@@ -75,7 +81,7 @@ pub enum Reply {
 }
 
 /// A thread as the list shows it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ThreadInfo {
     /// Its id.
     pub id: TranscriptId,
@@ -107,8 +113,36 @@ impl From<TranscriptInfo> for ThreadInfo {
     }
 }
 
+/// A node as a thread shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Its id.
+    pub id: MessageId,
+    /// When it was made, in milliseconds since 1970, where that is known.
+    pub created_at: Option<i64>,
+    /// The name of the turn at its end.
+    pub turn: Option<String>,
+    /// Whether it is complete.
+    pub sealed: bool,
+    /// Its sender.
+    pub from: Option<String>,
+    /// The model that wrote it.
+    pub model: Option<String>,
+    /// The agent that wrote it, where a sub-agent did.
+    pub agent: Option<String>,
+    /// What it adds.
+    pub messages: Vec<Message>,
+}
+
+impl From<NodeInfo> for Node {
+    fn from(node: NodeInfo) -> Self {
+        let NodeInfo { id, created_at, turn, sealed, origin, messages, .. } = node;
+        Self { id, created_at, turn, sealed, from: origin.from, model: origin.model, agent: origin.agent, messages }
+    }
+}
+
 /// One branch of a thread without its texts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Branch {
     /// The thread.
     pub thread: ThreadInfo,
@@ -127,7 +161,7 @@ impl From<Outline> for Branch {
 }
 
 /// What changed, here or in another tab.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     /// A thread is new, or gained something, or its title or chosen branch changed.
     Changed {
@@ -160,7 +194,7 @@ impl Change {
 }
 
 /// From the page to its worker.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ToWorker {
     /// Open the store. The first thing that is said, and said again after a failure.
     Open {
@@ -189,7 +223,7 @@ pub enum ToWorker {
 }
 
 /// From the worker to its page.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum FromWorker {
     /// The worker listens.
     Listening,
@@ -232,35 +266,193 @@ pub enum FromWorker {
     Changes(Vec<Change>),
 }
 
+pack_struct!(ThreadInfo { id, title, source, updated_at, messages, branches, leaf });
+pack_struct!(Node { id, created_at, turn, sealed, from, model, agent, messages });
+pack_struct!(Branch { thread, leaf, rows, damage });
+pack_struct!(Row { id, role, messages, chars, depth, hidden, fork });
+pack_struct!(Fork { index, count, previous, next });
+pack_struct!(TreeNode { id, parent, role, hidden, words });
+pack_struct!(Stats { transcripts, nodes, messages, heads, cached_transcripts, cached_bytes, cache_limit });
+pack_struct!(ImportProgress { file, bytes, total_bytes, conversations, messages });
+pack_struct!(ImportReport { formats, added, updated, unchanged, messages, transcripts, skipped, skipped_count });
+pack_struct!(Skipped { place, reason, code, salvaged });
+
+/// Its details stay behind: the page has its own words for each code.
+impl Pack for ErrorReply {
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.code.pack(out);
+        self.message.pack(out);
+    }
+
+    fn unpack(from: &mut &[u8]) -> Option<Self> {
+        Some(Self { code: Pack::unpack(from)?, message: Pack::unpack(from)?, details: Value::Null })
+    }
+}
+
+pack_enum!(Ask {
+    0 Threads {},
+    1 Branch { transcript: transcript, leaf: leaf },
+    2 Rows { leaf: leaf, start: start, end: end },
+    3 Tree { 0: transcript },
+    4 Rename { transcript: transcript, title: title },
+    5 Choose { 0: leaf },
+    6 DeleteBranch { 0: node },
+    7 DeleteThread { 0: transcript },
+    8 DeleteAll {},
+    9 Stats {},
+});
+
+pack_enum!(Reply {
+    0 Done {},
+    1 Number { 0: number },
+    2 Threads { 0: threads },
+    3 Branch { 0: branch },
+    4 Nodes { 0: nodes },
+    5 Tree { 0: nodes },
+    6 Stats { 0: stats },
+});
+
+pack_enum!(Change {
+    0 Changed { transcript: transcript, nodes: nodes },
+    1 Deleted { transcript: transcript, nodes: nodes },
+    2 Cleared {},
+});
+
+pack_enum!(ToWorker {
+    0 Open { memory: memory },
+    1 Ask { ticket: ticket, ask: ask },
+    2 Import { ticket: ticket },
+    3 Export { ticket: ticket, transcript: transcript },
+});
+
+pack_enum!(FromWorker {
+    0 Listening {},
+    1 Opened { memory: memory },
+    2 Failed { 0: error },
+    3 Answer { ticket: ticket, result: result },
+    4 Progress { ticket: ticket, progress: progress },
+    5 Imported { ticket: ticket, result: result },
+    6 Exported { ticket: ticket, result: result },
+    7 Changes { 0: changes },
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn thread() -> ThreadInfo {
+        ThreadInfo {
+            id: TranscriptId::new("t").unwrap(),
+            title: "Ünder\u{0}".into(),
+            source: "chatgpt".into(),
+            updated_at: Some(-7),
+            messages: 300,
+            branches: u32::MAX,
+            leaf: Some(MessageId::new("l").unwrap()),
+        }
+    }
+
+    fn same<T: Pack + PartialEq + std::fmt::Debug>(all: Vec<T>) {
+        for one in all {
+            let bytes = to_bytes(&one);
+            assert_eq!(from_bytes::<T>(&bytes).as_ref(), Some(&one));
+            for end in 0..bytes.len() {
+                assert!(from_bytes::<T>(&bytes[..end]).is_none(), "{one:?} cut at {end}");
+            }
+        }
+    }
+
     #[test]
     fn what_is_said_is_heard() {
-        let id = TranscriptId::new("t").unwrap();
-        let said = [
+        let (id, leaf) = (TranscriptId::new("t").unwrap(), MessageId::new("l").unwrap());
+        let asks = [
+            Ask::Threads,
+            Ask::Branch { transcript: id.clone(), leaf: None },
+            Ask::Rows { leaf: leaf.clone(), start: 0, end: 400 },
+            Ask::Tree(id.clone()),
+            Ask::Rename { transcript: id.clone(), title: "x".into() },
+            Ask::Choose(leaf.clone()),
+            Ask::DeleteBranch(leaf.clone()),
+            Ask::DeleteThread(id.clone()),
+            Ask::DeleteAll,
+            Ask::Stats,
+        ];
+        let mut said: Vec<_> = asks.into_iter().map(|ask| ToWorker::Ask { ticket: 7, ask }).collect();
+        said.extend([
             ToWorker::Open { memory: false },
-            ToWorker::Ask { ticket: 7, ask: Ask::Tree(id.clone()) },
-            ToWorker::Ask { ticket: 7, ask: Ask::Branch { transcript: id.clone(), leaf: None } },
             ToWorker::Import { ticket: 8 },
-            ToWorker::Export { ticket: 9, transcript: Some(id.clone()) },
+            ToWorker::Export { ticket: 9, transcript: Some(id) },
+        ]);
+        same(said);
+    }
+
+    #[test]
+    fn what_is_answered_is_heard() {
+        let (id, leaf) = (TranscriptId::new("t").unwrap(), MessageId::new("l").unwrap());
+        let fork = Fork { index: 1, count: 2, previous: None, next: Some(leaf.clone()) };
+        let row = Row {
+            id: leaf.clone(),
+            role: "user".into(),
+            messages: 1,
+            chars: 5,
+            depth: 2,
+            hidden: true,
+            fork: Some(fork),
+        };
+        let node = Node {
+            id: leaf.clone(),
+            created_at: Some(1),
+            turn: Some("turn_0001".into()),
+            sealed: true,
+            from: None,
+            model: Some("m".into()),
+            agent: None,
+            messages: vec![Message::user("hi"), Message::tool("c", "x")],
+        };
+        let tree =
+            TreeNode { id: leaf.clone(), parent: Some(3), role: String::new(), hidden: false, words: "w".into() };
+        let stats = Stats {
+            transcripts: 1,
+            nodes: 2,
+            messages: 3,
+            heads: 4,
+            cached_transcripts: 5,
+            cached_bytes: 6,
+            cache_limit: 7,
+        };
+        let branch = Branch { thread: thread(), leaf: leaf.clone(), rows: vec![row], damage: Some("d".into()) };
+        let replies = [
+            Reply::Done,
+            Reply::Number(u64::MAX),
+            Reply::Threads(vec![thread(), thread()]),
+            Reply::Branch(Box::new(branch)),
+            Reply::Nodes(vec![node]),
+            Reply::Tree(vec![tree]),
+            Reply::Stats(stats),
         ];
-        for one in said {
-            let text = serde_json::to_string(&one).unwrap();
-            assert_eq!(serde_json::from_str::<ToWorker>(&text).unwrap(), one);
-        }
-        let error = ErrorReply { code: "quota".into(), message: "full".into(), details: serde_json::Value::Null };
-        let heard = [
+        let error = ErrorReply { code: "quota".into(), message: "full".into(), details: Value::Null };
+        let skipped = Skipped { place: "p".into(), reason: "r".into(), code: "c".into(), salvaged: true };
+        let report =
+            ImportReport { transcripts: vec![id.clone()], skipped: vec![skipped], added: 9, ..Default::default() };
+        let progress = ImportProgress { file: "f".into(), bytes: 1 << 40, ..Default::default() };
+        let mut heard: Vec<_> =
+            replies.into_iter().map(|reply| FromWorker::Answer { ticket: 7, result: Ok(reply) }).collect();
+        heard.extend([
             FromWorker::Listening,
+            FromWorker::Opened { memory: true },
             FromWorker::Failed(error.clone()),
-            FromWorker::Answer { ticket: 7, result: Ok(Reply::Number(3)) },
-            FromWorker::Answer { ticket: 7, result: Err(error) },
-            FromWorker::Changes(vec![Change::Cleared, Change::Deleted { transcript: id, nodes: vec![] }]),
-        ];
-        for one in heard {
-            let text = serde_json::to_string(&one).unwrap();
-            assert_eq!(serde_json::from_str::<FromWorker>(&text).unwrap(), one);
-        }
+            FromWorker::Answer { ticket: 7, result: Err(error.clone()) },
+            FromWorker::Progress { ticket: 8, progress },
+            FromWorker::Imported { ticket: 8, result: Ok(report) },
+            FromWorker::Imported { ticket: 8, result: Err(error.clone()) },
+            FromWorker::Exported { ticket: 9, result: Ok(()) },
+            FromWorker::Exported { ticket: 9, result: Err(error) },
+            FromWorker::Changes(vec![
+                Change::Cleared,
+                Change::Changed { transcript: id.clone(), nodes: vec![leaf] },
+                Change::Deleted { transcript: id, nodes: vec![] },
+            ]),
+        ]);
+        same(heard);
     }
 }

@@ -2,6 +2,8 @@
 
 use threadkeep::protocol::ErrorReply;
 
+use crate::format::capital;
+
 /// A failure as the page says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
@@ -86,10 +88,7 @@ pub fn words(error: &ErrorReply) -> Words {
     if matches!(title, "That did not work" | "These files could not be read" | "A stored record is damaged")
         && !error.message.is_empty()
     {
-        let mut said: String = error.message.clone();
-        if let Some(first) = said.chars().next() {
-            said.replace_range(..first.len_utf8(), &first.to_uppercase().to_string());
-        }
+        let mut said = capital(&error.message);
         if !said.ends_with(['.', '!', '?']) {
             said.push('.');
         }

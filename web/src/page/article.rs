@@ -3,15 +3,17 @@
 
 use std::collections::HashSet;
 
-use threadkeep::protocol::{Fork, NodeInfo, Row};
+use threadkeep::protocol::{Fork, Row};
 use threadkeep_core::MessageId;
+use wasm_bindgen::JsCast;
 use web_sys::Element;
 
-use super::dom::{Build as _, button, el, exact, machine, now, sign};
-use super::prose;
+use super::dom::{Build as _, button, el, sign};
+use super::{dom, prose};
 use crate::format;
 use crate::items::CLAMP;
 use crate::pieces::{self, Card, CardKind, Piece};
+use crate::wire::Node;
 
 /// A place in a node: the message and the piece of it, both counted from 0.
 pub type Place = (MessageId, usize, usize);
@@ -37,7 +39,7 @@ pub struct Parts<'a> {
     /// The fork to show, with the row that it belongs to.
     pub fork: Option<(usize, &'a Fork)>,
     /// The node.
-    pub node: &'a NodeInfo,
+    pub node: &'a Node,
     /// What is open.
     pub opened: &'a Opened,
 }
@@ -125,16 +127,16 @@ fn arrows(of: usize, fork: &Fork) -> Element {
 
 fn header(parts: &Parts<'_>, id: &str) -> Element {
     let Parts { row, node, .. } = *parts;
-    let name = match (&node.origin.from, row.role.as_str()) {
+    let name = match (&node.from, row.role.as_str()) {
         (Some(from), "user") if !from.is_empty() => from.as_str(),
         (_, role) => pieces::role_label(role),
     };
     let header = el("header").class("message-head").child(el("h3").class("who").attr("id", id).text(name));
     let mut facts: Vec<Element> = Vec::new();
-    if let Some(model) = node.origin.model.as_deref().filter(|model| !model.is_empty()) {
+    if let Some(model) = node.model.as_deref().filter(|model| !model.is_empty()) {
         facts.push(el("span").class("fact model").attr("title", "Model").text(model));
     }
-    if let Some(agent) = node.origin.agent.as_deref().filter(|agent| !agent.is_empty()) {
+    if let Some(agent) = node.agent.as_deref().filter(|agent| !agent.is_empty()) {
         facts.push(el("span").class("fact model").attr("title", "Agent").text(agent));
     }
     if row.hidden {
@@ -155,8 +157,8 @@ fn header(parts: &Parts<'_>, id: &str) -> Element {
         let _ = header.append_child(&el("span").class("fact turn").text(&format::turn(turn)));
     }
     if let Some(time) = node.created_at {
-        let when = el("time").class("fact").attr("datetime", &machine(time)).attr("title", &exact(time));
-        let _ = header.append_child(&when.text(&format::ago(time, now())));
+        let when: Element = dom::time(time).unchecked_into();
+        let _ = header.append_child(&when.class("fact"));
     }
     let acts = el("span")
         .class("acts")

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
-use threadkeep::protocol::{ErrorReply, NodeInfo};
+use threadkeep::protocol::ErrorReply;
 use threadkeep_core::MessageId;
 use wasm_bindgen::prelude::*;
 use web_sys::{Element, HtmlElement, ResizeObserver};
@@ -22,7 +22,7 @@ use super::dom::{Build as _, el, length, sign};
 use super::engine::Engine;
 use crate::items::{self, Block, Item};
 use crate::window::Heights;
-use crate::wire::{Ask, Branch, Reply};
+use crate::wire::{Ask, Branch, Node, Reply};
 use crate::{format, items::rows_of};
 
 /// What the canvas asks of the page around it.
@@ -75,7 +75,7 @@ struct State {
     items: Vec<Item>,
     blocks: Vec<Block>,
     heights: Heights,
-    nodes: HashMap<MessageId, Rc<NodeInfo>>,
+    nodes: HashMap<MessageId, Rc<Node>>,
     built: BTreeMap<usize, Built>,
     unfolded: HashSet<usize>,
     opened: Opened,
@@ -97,7 +97,7 @@ pub struct Canvas {
     engine: Engine,
     state: Rc<RefCell<Option<State>>>,
     /// Rows that arrived before their outline.
-    early: Rc<RefCell<HashMap<MessageId, Rc<NodeInfo>>>>,
+    early: Rc<RefCell<HashMap<MessageId, Rc<Node>>>>,
     act: Rc<dyn Fn(Action)>,
     observer: Rc<RefCell<Option<ResizeObserver>>>,
     version: Rc<Cell<u64>>,
@@ -146,7 +146,7 @@ impl Canvas {
     }
 
     /// Takes rows that came before their outline.
-    pub fn early(&self, nodes: Vec<NodeInfo>) {
+    pub fn early(&self, nodes: Vec<Node>) {
         self.early.borrow_mut().extend(nodes.into_iter().map(|node| (node.id.clone(), Rc::new(node))));
     }
 

@@ -1,85 +1,78 @@
 //! Dialogs: what a deletion takes away, storage and privacy, keys, how to get an export.
 
-use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use threadkeep::protocol::ErrorReply;
 use threadkeep_core::{MessageId, TranscriptId};
 use wasm_bindgen::JsCast;
+use web_sys::{HtmlDialogElement, Node};
 
 use super::engine::State;
-use super::signs::Sign;
 use super::state::{Dialog, Page};
-use super::storage::Storage;
-use super::welcome::HowTo;
+use super::storage::storage;
+use super::view::{Slot, Spot, click, draw, live, markup, on, soon};
+use super::welcome::how_to;
 use crate::route::Route;
 use crate::wire::{Ask, Reply, ThreadInfo};
+use crate::words::words;
 use crate::{format, list};
 
 /// The open dialog, if there is one.
-#[component]
-pub fn Dialogs() -> impl IntoView {
-    let page = Page::of_context();
-    move || {
-        page.dialog.get().map(|dialog| {
-            let (title, body) = match dialog {
-                Dialog::DeleteThread(info) => ("Delete this thread?", view! { <DeleteThread info /> }.into_any()),
-                Dialog::DeleteBranch { transcript, node } => {
-                    ("Delete from here on?", view! { <DeleteBranch transcript node /> }.into_any())
-                }
-                Dialog::DeleteAll => ("Delete everything?", view! { <DeleteAll /> }.into_any()),
-                Dialog::Storage => ("Storage and privacy", view! { <Storage /> }.into_any()),
-                Dialog::Keys => ("Keys", view! { <Keys /> }.into_any()),
-                Dialog::Help => ("How to get an export", view! { <HowTo /> }.into_any()),
-            };
-            view! { <Modal title body /> }
-        })
-    }
+pub fn dialogs(page: Page) -> Slot {
+    let view = move |dialog: &Option<Dialog>| {
+        let (title, body) = match dialog.as_ref()? {
+            Dialog::DeleteThread(info) => ("Delete this thread?", delete_thread(page, info)),
+            Dialog::DeleteBranch { transcript, node } => {
+                ("Delete from here on?", delete_branch(page, transcript, node))
+            }
+            Dialog::DeleteAll => ("Delete everything?", delete_all(page)),
+            Dialog::Storage => ("Storage and privacy", storage(page)),
+            Dialog::Keys => ("Keys", keys()),
+            Dialog::Help => ("How to get an export", how_to()),
+        };
+        Some(modal(page, title, body))
+    };
+    draw(move || page.dialog.get(), view)
 }
 
-#[component]
-fn Modal(title: &'static str, body: AnyView) -> impl IntoView {
-    let page = Page::of_context();
-    let dialog = NodeRef::<html::Dialog>::new();
-    dialog.on_load(|dialog| {
-        // Fails only for one that is open already.
-        let _ = dialog.show_modal();
+fn modal(page: Page, title: &'static str, body: Node) -> Node {
+    let dialog = Spot::new();
+    let as_dialog = |target: Option<web_sys::EventTarget>| target?.dyn_into::<HtmlDialogElement>().ok();
+    soon(move || {
+        if let Some(dialog) = as_dialog(dialog.get().map(Into::into)) {
+            // Fails only for one that is open already.
+            let _ = dialog.show_modal();
+        }
     });
-    view! {
-        <dialog
-            node_ref=dialog
-            aria-labelledby="dialog-title"
-            data-testid="dialog"
-            on:close=move |_| page.dialog.set(None)
-            on:click=move |event| {
-                // A click on the backdrop is one on the dialog itself.
-                let on_backdrop = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlDialogElement>().ok());
-                if on_backdrop.is_some() {
-                    page.dialog.set(None);
-                }
-            }
-        >
+    let clicked = move |event: web_sys::Event| {
+        // A click on the backdrop is one on the dialog itself.
+        if as_dialog(event.target()).is_some() {
+            page.dialog.set(None);
+        }
+    };
+    markup!(
+        r#"
+        <dialog ref={} aria-labelledby="dialog-title" data-testid="dialog" onclose={} onclick={}>
             <div class="dialog">
                 <header>
-                    <h2 id="dialog-title">{title}</h2>
-                    <button
-                        type="button"
-                        class="icon"
-                        title="Close"
-                        aria-label="Close"
-                        on:click=move |_| page.dialog.set(None)
-                    >
-                        <Sign name="close" />
+                    <h2 id="dialog-title">{}</h2>
+                    <button type="button" class="icon" title="Close" aria-label="Close" onclick={}>
+                        <svg sign="close"/>
                     </button>
                 </header>
-                {body}
+                {}
             </div>
-        </dialog>
-    }
+        </dialog>"#,
+        dialog,
+        click(move || page.dialog.set(None)),
+        on(clicked),
+        title,
+        click(move || page.dialog.set(None)),
+        body,
+    )
 }
 
 /// Deletes, says how it went, and closes the dialog.
-fn delete(page: Page, ask: Ask, busy: RwSignal<bool>, done: impl Fn(u64) + 'static) {
+fn delete(page: Page, ask: Ask, busy: RwSignal<bool>, done: Box<dyn Fn(u64)>) {
     busy.set(true);
     spawn_local(async move {
         match page.engine.ask(ask).await {
@@ -92,81 +85,70 @@ fn delete(page: Page, ask: Ask, busy: RwSignal<bool>, done: impl Fn(u64) + 'stat
     });
 }
 
-#[component]
-fn Choice(
+/// The words of a deletion, and its buttons: export first where `export` says what, keep, delete.
+fn choice(
+    page: Page,
+    about: Slot,
+    export: Option<Box<dyn Fn()>>,
     words: &'static str,
-    export: Option<Callback<()>>,
     busy: RwSignal<bool>,
-    confirm: Callback<()>,
-) -> impl IntoView {
-    let page = Page::of_context();
-    view! {
+    confirm: impl Fn() + 'static,
+) -> Node {
+    let export = export.map(|export| {
+        markup!(
+            r#"
+            <button type="button" class="first" data-testid="export-first" onclick={}>
+                <svg sign="export"/>
+                <span>Export first</span>
+            </button>"#,
+            click(export),
+        )
+    });
+    markup!(
+        r#"
+        <p>{}</p>
         <div class="choice">
-            {export
-                .map(|export| {
-                    view! {
-                        <button type="button" class="first" data-testid="export-first" on:click=move |_| export.run(())>
-                            <Sign name="export" />
-                            <span>"Export first"</span>
-                        </button>
-                    }
-                })}
-            <button type="button" autofocus on:click=move |_| page.dialog.set(None)>
-                "Keep"
-            </button>
-            <button
-                type="button"
-                class="danger"
-                data-testid="confirm"
-                disabled=move || busy.get()
-                on:click=move |_| confirm.run(())
-            >
-                {words}
-            </button>
-        </div>
-    }
+            {}
+            <button type="button" autofocus onclick={}>Keep</button>
+            <button type="button" class="danger" data-testid="confirm" disabled={} onclick={}>{}</button>
+        </div>"#,
+        about,
+        export,
+        click(move || page.dialog.set(None)),
+        live(move || busy.get()),
+        click(confirm),
+        words,
+    )
 }
 
-#[component]
-fn DeleteThread(info: ThreadInfo) -> impl IntoView {
-    let page = Page::of_context();
+fn delete_thread(page: Page, info: &ThreadInfo) -> Node {
     let busy = RwSignal::new(false);
-    let words = format!(
+    let about = format!(
         "{} in {} will be gone from this browser for good.",
         format::plural(info.messages.into(), "message"),
         format::plural(info.branches.into(), "branch")
     );
-    let title = list::title(&info).to_owned();
-    let keep = info.clone();
-    let export = Callback::new(move |()| {
-        let info = keep.clone();
-        spawn_local(async move {
-            page.export(Some(info)).await;
-        });
-    });
-    let confirm = Callback::new(move |()| {
-        let ask = Ask::DeleteThread(info.id.clone());
-        delete(page, ask, busy, move |messages| {
+    let (keep, id) = (info.clone(), info.id.clone());
+    let confirm = move || {
+        let gone = move |messages| {
             page.nav.go(Route::default());
             page.notices.say("Deleted", &format::plural(messages, "message"));
-        });
-    });
-    view! {
-        <p dir="auto">
-            <strong>{title}</strong>
-        </p>
-        <p>{words}</p>
-        <Choice words="Delete the thread" export=Some(export) busy confirm />
-    }
+        };
+        delete(page, Ask::DeleteThread(id.clone()), busy, Box::new(gone));
+    };
+    let export: Box<dyn Fn()> = Box::new(move || page.export_soon(Some(keep.clone())));
+    markup!(
+        r#"<p dir="auto"><strong>{}</strong></p>{}"#,
+        list::title(info).to_owned(),
+        choice(page, about.into(), Some(export), "Delete the thread", busy, confirm),
+    )
 }
 
-#[component]
-fn DeleteBranch(transcript: TranscriptId, node: MessageId) -> impl IntoView {
-    let page = Page::of_context();
+fn delete_branch(page: Page, transcript: &TranscriptId, node: &MessageId) -> Node {
     let busy = RwSignal::new(false);
     let found = RwSignal::new(None::<(usize, usize)>);
+    let root = transcript.as_str() == node.as_str();
     let (of, from) = (transcript.clone(), node.clone());
-    let root = of.as_str() == from.as_str();
     spawn_local(async move {
         // What goes: the node and all that leads back to it.
         let Ok(Reply::Tree(nodes)) = page.engine.ask(Ask::Tree(of)).await else { return };
@@ -183,7 +165,7 @@ fn DeleteBranch(transcript: TranscriptId, node: MessageId) -> impl IntoView {
         let leaves = gone.iter().zip(&parents).filter(|(gone, parent)| **gone && !**parent).count();
         found.try_set(Some((count, leaves)));
     });
-    let words = move || match found.get() {
+    let about = move || match found.get() {
         None => "Counting what follows…".to_owned(),
         Some((count, leaves)) => format!(
             "This message and everything after it will be gone for good: {} in {}. The messages before it and the other branches stay.",
@@ -191,27 +173,22 @@ fn DeleteBranch(transcript: TranscriptId, node: MessageId) -> impl IntoView {
             format::plural(leaves as u64, "branch")
         ),
     };
-    let confirm = Callback::new(move |()| {
-        let (ask, whole) =
-            if root { (Ask::DeleteThread(transcript.clone()), true) } else { (Ask::DeleteBranch(node.clone()), false) };
-        delete(page, ask, busy, move |messages| {
+    let ask = if root { Ask::DeleteThread(transcript.clone()) } else { Ask::DeleteBranch(node.clone()) };
+    let confirm = move || {
+        let gone = move |messages| {
             page.notices.say("Deleted", &format::plural(messages, "message"));
-            if whole {
+            if root {
                 page.nav.go(Route::default());
             }
-        });
-    });
-    view! {
-        <p>{words}</p>
-        <Choice words="Delete" export=None busy confirm />
-    }
+        };
+        delete(page, ask.clone(), busy, Box::new(gone));
+    };
+    choice(page, live(about), None, "Delete", busy, confirm)
 }
 
-#[component]
-fn DeleteAll() -> impl IntoView {
-    let page = Page::of_context();
+fn delete_all(page: Page) -> Node {
     let busy = RwSignal::new(false);
-    let words = move || {
+    let about = move || {
         page.threads.stats.get().map(|stats| {
             format!(
                 "{} with {} will be gone from this browser for good. Only an export brings them back.",
@@ -220,86 +197,78 @@ fn DeleteAll() -> impl IntoView {
             )
         })
     };
-    let export = Callback::new(move |()| {
-        spawn_local(async move {
-            page.export(None).await;
-        });
-    });
-    let confirm = Callback::new(move |()| {
-        delete(page, Ask::DeleteAll, busy, move |_| {
+    let confirm = move || {
+        let gone = move |_| {
             page.nav.go(Route::default());
             page.notices.say("Everything is deleted", "This browser keeps nothing of it.");
-        });
-    });
-    view! {
-        <p>{words}</p>
-        <Choice words="Delete everything" export=Some(export) busy confirm />
-    }
+        };
+        delete(page, Ask::DeleteAll, busy, Box::new(gone));
+    };
+    let export: Box<dyn Fn()> = Box::new(move || page.export_soon(None));
+    choice(page, live(about), Some(export), "Delete everything", busy, confirm)
 }
 
-#[component]
-fn Keys() -> impl IntoView {
-    let rows = [
-        ("↑ ↓", "Move in the list of threads, or on the map"),
-        ("Enter", "Open what is marked"),
-        ("/", "Filter the threads"),
-        ("j k", "Next and previous message"),
-        ("[ ]", "Previous and next branch, at the focused message or the nearest fork above it"),
-        ("Alt+← Alt+→", "The same, on a focused message"),
-        ("Home End", "First and last message"),
-        ("m", "Show or hide the map"),
-        ("?", "This list"),
-        ("Esc", "Close a dialog"),
-    ];
-    let rows = rows.map(|(keys, words)| {
-        let keys = keys.split(' ').map(|key| view! { <kbd>{key}</kbd>" " }).collect_view();
-        view! { <div><dt>{keys}</dt><dd>{words}</dd></div> }
-    });
-    view! { <dl class="facts keys">{rows.collect_view()}</dl> }
+fn keys() -> Node {
+    markup!(
+        r#"
+        <dl class="facts keys">
+            <div><dt><kbd>↑</kbd> <kbd>↓</kbd></dt><dd>Move in the list of threads, or on the map</dd></div>
+            <div><dt><kbd>Enter</kbd></dt><dd>Open what is marked</dd></div>
+            <div><dt><kbd>/</kbd></dt><dd>Filter the threads</dd></div>
+            <div><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>Next and previous message</dd></div>
+            <div>
+                <dt><kbd>[</kbd> <kbd>]</kbd></dt>
+                <dd>Previous and next branch, at the focused message or the nearest fork above it</dd>
+            </div>
+            <div><dt><kbd>Alt+←</kbd> <kbd>Alt+→</kbd></dt><dd>The same, on a focused message</dd></div>
+            <div><dt><kbd>Home</kbd> <kbd>End</kbd></dt><dd>First and last message</dd></div>
+            <div><dt><kbd>m</kbd></dt><dd>Show or hide the map</dd></div>
+            <div><dt><kbd>?</kbd></dt><dd>This list</dd></div>
+            <div><dt><kbd>Esc</kbd></dt><dd>Close a dialog</dd></div>
+        </dl>"#
+    )
 }
 
 /// What is said when the engine cannot go on, over the whole page's width.
-#[component]
-pub fn EngineBanner() -> impl IntoView {
-    let page = Page::of_context();
-    let show = move |error: ErrorReply| {
-        let words = crate::words::words(&error);
-        let memory = words.memory.then(|| {
-            view! {
-                <button type="button" data-testid="use-memory" on:click=move |_| page.engine.restart(true)>
-                    "Go on in memory"
-                </button>
-            }
-        });
-        view! {
-            <div class="banner" role="alert" data-testid="engine-failed" data-code=error.code.clone()>
-                <Sign name="warning" />
-                <p>
-                    <strong>{words.title}". "</strong>
-                    {words.advice}
-                    <span class="technical">{error.message.clone()}</span>
-                </p>
-                <span class="banner-acts">
-                    {memory}
-                    <button type="button" class="primary" data-testid="restart" on:click=move |_| page.engine.restart(false)>
-                        <Sign name="restart" />
-                        <span>"Restart"</span>
-                    </button>
-                </span>
-            </div>
+pub fn engine_banner(page: Page) -> Slot {
+    let view = move |state: &State| match state {
+        State::Failed(error) => {
+            let words = words(error);
+            let memory = words.memory.then(|| {
+                markup!(
+                    r#"<button type="button" data-testid="use-memory" onclick={}>Go on in memory</button>"#,
+                    click(move || page.engine.restart(true)),
+                )
+            });
+            Some(markup!(
+                r#"
+                <div class="banner" role="alert" data-testid="engine-failed" data-code={}>
+                    <svg sign="warning"/>
+                    <p><strong>{}. </strong>{}<span class="technical">{}</span></p>
+                    <span class="banner-acts">
+                        {}
+                        <button type="button" class="primary" data-testid="restart" onclick={}>
+                            <svg sign="restart"/>
+                            <span>Restart</span>
+                        </button>
+                    </span>
+                </div>"#,
+                error.code.clone(),
+                words.title,
+                words.advice,
+                error.message.clone(),
+                memory,
+                click(move || page.engine.restart(false)),
+            ))
         }
-    };
-    move || match page.engine.state.get() {
-        State::Failed(error) => Some(show(error).into_any()),
-        State::Open { memory: true } => Some(
-            view! {
-                <div class="banner calm" role="note">
-                    <Sign name="warning" />
-                    <p>"Kept in memory only: all is gone when this tab closes. Export what you want to keep."</p>
-                </div>
-            }
-            .into_any(),
-        ),
+        State::Open { memory: true } => Some(markup!(
+            r#"
+            <div class="banner calm" role="note">
+                <svg sign="warning"/>
+                <p>Kept in memory only: all is gone when this tab closes. Export what you want to keep.</p>
+            </div>"#
+        )),
         _ => None,
-    }
+    };
+    draw(move || page.engine.state.get(), view)
 }

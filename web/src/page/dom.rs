@@ -62,14 +62,47 @@ pub fn button(action: &str, label: &str, class: &str) -> Element {
         .class(class)
 }
 
-/// One of the page's signs, as an SVG element that is hidden from screen readers.
+const SVG: &str = "http://www.w3.org/2000/svg";
+
+/// A new element of a drawing.
+pub fn svg(tag: &str) -> Element {
+    document().create_element_ns(Some(SVG), tag).unwrap_or_else(|error| wasm_bindgen::throw_val(error))
+}
+
+/// Whether an element belongs to a drawing.
+pub fn is_drawing(element: &Element) -> bool {
+    element.namespace_uri().as_deref() == Some(SVG)
+}
+
+/// One of the page's signs, as an SVG element that is hidden from screen readers: what it means is said beside it.
 pub fn sign(name: &str) -> Element {
-    const SVG: &str = "http://www.w3.org/2000/svg";
-    let make =
-        |tag: &str| document().create_element_ns(Some(SVG), tag).unwrap_or_else(|error| wasm_bindgen::throw_val(error));
-    let path = make("path").attr("d", super::signs::path(name));
-    let svg = make("svg").attr("viewBox", "0 0 16 16").attr("class", "sign").attr("aria-hidden", "true");
-    svg.child(path)
+    let made = svg("svg");
+    draw_sign(&made, name);
+    made
+}
+
+/// Makes an SVG element one of the page's signs.
+pub fn draw_sign(element: &Element, name: &str) {
+    element.set_text_content(None);
+    let made = element.clone().attr("viewBox", "0 0 16 16").attr("class", "sign").attr("aria-hidden", "true");
+    let _ = made.child(svg("path").attr("d", super::signs::path(name)));
+}
+
+/// What an input holds at which something happened.
+pub fn entered(event: &web_sys::Event) -> String {
+    event.target().map(|target| target.unchecked_into::<web_sys::HtmlInputElement>().value()).unwrap_or_default()
+}
+
+/// Gives the first element that fits `selector` the focus.
+pub fn focus(selector: &str) {
+    if let Some(element) = find(selector) {
+        let _ = element.focus();
+    }
+}
+
+/// The first element that fits `selector`.
+pub fn find(selector: &str) -> Option<HtmlElement> {
+    document().query_selector(selector).ok().flatten()?.dyn_into().ok()
 }
 
 /// The nearest element around `target`, itself included, that fits `selector`.
@@ -92,6 +125,23 @@ pub fn length(element: &Element, property: &str, pixels: f64) {
 /// A length as style sheets write it.
 pub fn px(pixels: f64) -> String {
     format!("{}px", pixels.round() as i64)
+}
+
+/// Scrolls no more than needed to bring what lies `top` pixels below the first, `height` high, on the screen.
+pub fn reveal(scroller: &Element, top: usize, height: usize) {
+    let (top, bottom) = (top as i32, (top + height) as i32);
+    let (now, view) = (scroller.scroll_top(), scroller.client_height());
+    if top < now {
+        scroller.set_scroll_top(top);
+    } else if bottom > now + view {
+        scroller.set_scroll_top(bottom - view);
+    }
+}
+
+/// A time as the page shows it: how long ago, and exactly on being asked.
+pub fn time(time: i64) -> Node {
+    let made = el("time").attr("datetime", &machine(time)).attr("title", &exact(time));
+    made.text(&crate::format::ago(time, now())).into()
 }
 
 /// Puts a text on the clipboard; `false` where the browser does not allow it.

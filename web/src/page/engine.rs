@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
-use js_sys::{Array, Object, Reflect};
+use js_sys::{Array, Object, Reflect, Uint8Array};
 use leptos::prelude::*;
 use threadkeep::protocol::{ErrorReply, ImportProgress, ImportReport};
 use threadkeep_core::TranscriptId;
 use wasm_bindgen::prelude::*;
 use web_sys::{Blob, ErrorEvent, File, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-use crate::wire::{Ask, Change, FromWorker, Reply, Ticket, ToWorker};
+use crate::wire::{self, Ask, Change, FromWorker, Reply, Ticket, ToWorker};
 use crate::words::CRASHED;
 
 /// How the engine is.
@@ -124,15 +124,10 @@ impl Engine {
 
     fn hear(self, data: &JsValue, memory: bool) {
         let parts: &Array = data.unchecked_ref();
-        let Some(text) = parts.get(0).as_string() else { return };
-        let message = match serde_json::from_str::<FromWorker>(&text) {
-            Ok(message) => message,
-            Err(error) => {
-                let words = format!(
-                    "an answer of the engine cannot be read ({error}): the page and its worker are of different versions"
-                );
-                return self.state.set(State::Failed(stopped(&words)));
-            }
+        let bytes: Uint8Array = parts.get(0).unchecked_into();
+        let Some(message) = wire::from_bytes(&bytes.to_vec()) else {
+            let words = "an answer of the engine cannot be read: the page and its worker are of different versions";
+            return self.state.set(State::Failed(stopped(words)));
         };
         let take = |ticket: Ticket| {
             let mut taken = None;
@@ -179,8 +174,8 @@ impl Engine {
     }
 
     fn say(self, message: &ToWorker, beside: Option<JsValue>) -> Result<(), ErrorReply> {
-        let text = serde_json::to_string(message).map_err(|error| stopped(&error.to_string()))?;
-        let parts = Array::of2(&text.into(), &beside.unwrap_or(JsValue::NULL));
+        let bytes = Uint8Array::from(&wire::to_bytes(message)[..]);
+        let parts = Array::of2(&bytes.into(), &beside.unwrap_or(JsValue::NULL));
         self.inner.with_value(|inner| match &inner.worker {
             Some(worker) => worker.post_message(&parts).map_err(|_| stopped("it takes no messages")),
             None => Err(stopped("it is not there")),

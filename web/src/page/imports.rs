@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use js_sys::{Array, Function, Promise};
-use leptos::ev;
-use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use threadkeep::protocol::{ImportProgress, ImportReport, Skipped};
+use threadkeep::protocol::{ErrorReply, ImportProgress, ImportReport, Skipped};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{DataTransfer, File, FileList, FileSystemDirectoryEntry, FileSystemEntry, FileSystemFileEntry};
+use web_sys::{
+    DataTransfer, DragEvent, Event, File, FileList, FileSystemDirectoryEntry, FileSystemEntry, FileSystemFileEntry,
+    HtmlInputElement, Node,
+};
 
-use super::signs::Sign;
 use super::state::{Dialog, Page};
+use super::view::{Slot, Spot, at_window, click, draw, live, markup};
 use crate::route::Route;
 use crate::words;
 use crate::{format, list};
@@ -89,109 +90,77 @@ fn dropped(page: Page, transfer: &DataTransfer) {
     });
 }
 
-/// What is shown while files are over the window. Listens for them as long as the page lives.
-#[component]
-pub fn DropZone() -> impl IntoView {
-    let page = Page::of_context();
-    let over = RwSignal::new(0_i32);
-    let has_files = |event: &ev::DragEvent| {
-        event
-            .data_transfer()
-            .is_some_and(|transfer| transfer.types().iter().any(|kind| kind.as_string().as_deref() == Some("Files")))
-    };
-    let listeners = [
-        window_event_listener(ev::dragenter, move |event| {
-            if has_files(&event) {
-                event.prevent_default();
-                over.update(|over| *over += 1);
-            }
-        }),
-        window_event_listener(ev::dragover, move |event| {
-            if has_files(&event) {
-                event.prevent_default();
-                if let Some(transfer) = event.data_transfer() {
-                    transfer.set_drop_effect("copy");
-                }
-            }
-        }),
-        window_event_listener(ev::dragleave, move |_| over.update(|over| *over = (*over - 1).max(0))),
-        window_event_listener(ev::drop, move |event| {
-            over.set(0);
-            if let Some(transfer) = event.data_transfer().filter(|_| has_files(&event)) {
-                event.prevent_default();
-                dropped(page, &transfer);
-            }
-        }),
-    ];
-    on_cleanup(move || listeners.into_iter().for_each(WindowListenerHandle::remove));
-    view! {
-        <Show when=move || { over.get() > 0 }>
-            <div class="drop-zone" aria-hidden="true">
-                <p>
-                    <Sign name="import" />
-                    "Drop to import"
-                </p>
-            </div>
-        </Show>
-    }
+/// The files of a drag, if it is one of files.
+fn carried(event: &DragEvent) -> Option<DataTransfer> {
+    let files =
+        |transfer: &DataTransfer| transfer.types().iter().any(|kind| kind.as_string().as_deref() == Some("Files"));
+    event.data_transfer().filter(files)
 }
 
-/// The button of the empty page: the same as pressing the one in the left pane, which has the inputs.
-#[component]
-pub fn PickFiles() -> impl IntoView {
-    let pick = |selector: &'static str| {
-        let input = document().query_selector(selector).ok().flatten();
-        if let Some(input) = input.and_then(|input| input.dyn_into::<web_sys::HtmlElement>().ok()) {
-            input.click();
+/// What is shown while files are over the window. Listens for them as long as the page lives.
+pub fn drop_zone(page: Page) -> Slot {
+    let over = RwSignal::new(0_i32);
+    let hear = move |event: Event| {
+        let event: DragEvent = event.unchecked_into();
+        let files = carried(&event);
+        if files.is_some() {
+            event.prevent_default();
+        }
+        match (event.type_().as_str(), files) {
+            ("dragenter", Some(_)) => over.update(|over| *over += 1),
+            ("dragover", Some(files)) => files.set_drop_effect("copy"),
+            ("dragleave", _) => over.update(|over| *over = (*over - 1).max(0)),
+            ("drop", files) => {
+                over.set(0);
+                if let Some(files) = files {
+                    dropped(page, &files);
+                }
+            }
+            _ => {}
         }
     };
-    view! {
-        <button type="button" class="primary" on:click=move |_| pick("[data-testid=drop-input]")>
-            <Sign name="import" />
-            <span>"Choose files"</span>
-        </button>
-        <button type="button" on:click=move |_| pick("[data-testid=folder-input]")>
-            <Sign name="folder" />
-            <span>"Choose a folder"</span>
-        </button>
+    for event in ["dragenter", "dragover", "dragleave", "drop"] {
+        at_window(event, hear);
     }
+    let view = |over: &bool| {
+        over.then(|| {
+            markup!(
+                r#"
+                <div class="drop-zone" aria-hidden="true">
+                    <p><svg sign="import"/>Drop to import</p>
+                </div>"#
+            )
+        })
+    };
+    draw(move || over.get() > 0, view)
 }
 
 /// The buttons that pick files or a folder, and their inputs.
-#[component]
-pub fn PickButtons() -> impl IntoView {
-    let page = Page::of_context();
-    let files = NodeRef::<html::Input>::new();
-    let folder = NodeRef::<html::Input>::new();
-    folder.on_load(|input| {
-        let _ = input.set_attribute("webkitdirectory", "");
-    });
-    let picked = move |input: NodeRef<html::Input>| {
-        if let Some(input) = input.get_untracked() {
-            let list = listed(input.files());
-            // The same file can be picked again.
-            input.set_value("");
-            page.import(list);
-        }
+pub fn pick_buttons(page: Page) -> Node {
+    let (files, folder) = (Spot::new(), Spot::new());
+    let pick = |input: Spot| {
+        click(move || {
+            if let Some(input) = input.get() {
+                input.click();
+            }
+        })
     };
-    let pick = |input: NodeRef<html::Input>| {
-        if let Some(input) = input.get_untracked() {
-            input.click();
-        }
+    let picked = move |input: Spot| {
+        click(move || {
+            if let Some(input) = input.get() {
+                let input: HtmlInputElement = input.unchecked_into();
+                let list = listed(input.files());
+                // The same file can be picked again.
+                input.set_value("");
+                page.import(list);
+            }
+        })
     };
-    view! {
-        <button type="button" class="primary" data-testid="pick-files" on:click=move |_| pick(files)>
-            "Import"
-        </button>
-        <button
-            type="button"
-            class="folder"
-            title="Import a folder"
-            aria-label="Import a folder"
-            data-testid="pick-folder"
-            on:click=move |_| pick(folder)
-        >
-            <Sign name="folder" />
+    markup!(
+        r#"
+        <button type="button" class="primary" data-testid="pick-files" onclick={}>Import</button>
+        <button type="button" class="folder" title="Import a folder" aria-label="Import a folder" data-testid="pick-folder" onclick={}>
+            <svg sign="folder"/>
         </button>
         <input
             type="file"
@@ -200,164 +169,160 @@ pub fn PickButtons() -> impl IntoView {
             aria-label="Files to import"
             accept=".json,.jsonl,.zip,.ndjson,application/json,application/zip"
             data-testid="drop-input"
-            node_ref=files
-            on:change=move |_| picked(files)
+            ref={}
+            onchange={}
         />
         <input
             type="file"
+            webkitdirectory
             hidden
             aria-label="Folder to import"
             data-testid="folder-input"
-            node_ref=folder
-            on:change=move |_| picked(folder)
-        />
-    }
+            ref={}
+            onchange={}
+        />"#,
+        pick(files),
+        pick(folder),
+        files,
+        picked(files),
+        folder,
+        picked(folder),
+    )
 }
 
 /// How far the import is, or what the last one did, in a corner of the page.
-#[component]
-pub fn ImportCard() -> impl IntoView {
-    let page = Page::of_context();
+pub fn card(page: Page) -> Slot {
     let imports = page.imports;
-    let running = Memo::new(move |_| imports.progress.with(Option::is_some));
-    move || {
-        if running.get() {
-            let progress = Signal::derive(move || imports.progress.get().unwrap_or_default());
-            return view! { <Progress progress /> }.into_any();
-        }
-        if let Some(error) = imports.failure.get() {
-            let words = words::words(&error);
-            return view! {
-                <section class="import-card" role="alert" data-testid="import-failed">
-                    <header>
-                        <h2>{words.title}</h2>
-                        <CloseCard />
-                    </header>
-                    <p>{words.advice}</p>
-                </section>
-            }
-            .into_any();
-        }
-        match imports.report.get() {
-            Some(report) => view! { <Report report /> }.into_any(),
-            None => ().into_any(),
-        }
-    }
+    let now = move || (imports.progress.with(Option::is_some), imports.failure.get(), imports.report.get());
+    let view = move |now: &(bool, Option<ErrorReply>, Option<Arc<ImportReport>>)| match now {
+        (true, ..) => Some(progress(page)),
+        (_, Some(error), _) => Some(failed(page, error)),
+        (.., report) => report.as_ref().map(|report| done(page, report)),
+    };
+    draw(now, view)
 }
 
-#[component]
-fn CloseCard() -> impl IntoView {
-    let page = Page::of_context();
-    let close = move |_| {
+fn failed(page: Page, error: &ErrorReply) -> Node {
+    let words = words::words(error);
+    markup!(
+        r#"
+        <section class="import-card" role="alert" data-testid="import-failed">
+            <header><h2>{}</h2>{}</header>
+            <p>{}</p>
+        </section>"#,
+        words.title,
+        close_card(page),
+        words.advice,
+    )
+}
+
+fn close_card(page: Page) -> Node {
+    let close = move || {
         page.imports.report.set(None);
         page.imports.failure.set(None);
     };
-    view! {
-        <button type="button" class="icon" title="Close" aria-label="Close" data-testid="close-report" on:click=close>
-            <Sign name="close" />
-        </button>
-    }
+    markup!(
+        r#"
+        <button type="button" class="icon" title="Close" aria-label="Close" data-testid="close-report" onclick={}>
+            <svg sign="close"/>
+        </button>"#,
+        click(close),
+    )
 }
 
-#[component]
-fn Progress(progress: Signal<ImportProgress>) -> impl IntoView {
-    let percent = move || progress.with(|now| format::percent(now.bytes, now.total_bytes));
-    let bytes = move || {
-        progress.with(|now| {
-            format!(
-                "{} of {}",
-                format::bytes(now.bytes.min(now.total_bytes.max(now.bytes))),
-                format::bytes(now.total_bytes)
-            )
-        })
+fn progress(page: Page) -> Node {
+    let of = move |words: fn(&ImportProgress) -> String| {
+        live(move || page.imports.progress.with(|now| now.as_ref().map(words)))
     };
-    let found = move || {
-        progress.with(|now| {
-            format!(
-                "{}, {}",
-                format::plural(now.conversations.into(), "conversation"),
-                format::plural(now.messages.into(), "message")
-            )
-        })
-    };
-    view! {
+    markup!(
+        r#"
         <section class="import-card" aria-label="Import" data-testid="import-progress">
             <header>
-                <h2>"Importing…"</h2>
-                <span class="tally">{move || format!("{} %", percent())}</span>
+                <h2>Importing…</h2>
+                <span class="tally">{}</span>
             </header>
-            <progress max="100" prop:value=move || percent().to_string() aria-label="How much has been read"></progress>
-            <p class="import-file" dir="auto">{move || progress.with(|now| format::line(&now.file, 80))}</p>
+            <progress max="100" value={} aria-label="How much has been read"></progress>
+            <p class="import-file" dir="auto">{}</p>
             <p class="import-facts">
-                <span>{bytes}</span>
-                <span>{found}</span>
+                <span>{}</span>
+                <span>{}</span>
             </p>
-        </section>
-    }
+        </section>"#,
+        of(|now| format!("{} %", format::percent(now.bytes, now.total_bytes))),
+        of(|now| format::percent(now.bytes, now.total_bytes).to_string()),
+        of(|now| format::line(&now.file, 80)),
+        of(|now| {
+            let bytes = format::bytes(now.bytes.min(now.total_bytes.max(now.bytes)));
+            format!("{bytes} of {}", format::bytes(now.total_bytes))
+        }),
+        of(|now| {
+            let conversations = format::plural(now.conversations.into(), "conversation");
+            format!("{conversations}, {}", format::plural(now.messages.into(), "message"))
+        }),
+    )
 }
 
-#[component]
-fn Report(report: Arc<ImportReport>) -> impl IntoView {
-    let page = Page::of_context();
+fn done(page: Page, report: &ImportReport) -> Node {
     let nothing = report.added == 0 && report.updated == 0 && report.unchanged == 0;
     let title = match (nothing, report.added + report.updated) {
         (true, _) => "Nothing was imported",
         (false, 0) => "Everything was here already",
         _ => "Imported",
     };
-    let formats: Vec<String> = report.formats.iter().map(|name| format::source(name).to_owned()).collect();
+    let formats: Vec<&str> = report.formats.iter().map(|name| format::source(name)).collect();
     let formats = if formats.is_empty() { String::new() } else { format!("From {}. ", formats.join(", ")) };
     let stored = format!("{formats}{} stored.", format::plural(report.messages.into(), "message"));
     let advice = (nothing && report.skipped_count == 0).then(|| {
-        view! {
+        markup!(
+            r#"
             <p>
-                "No conversation was found in these files. Threadkeep reads exports of ChatGPT and Claude, Claude Code's JSONL, OpenAI messages as JSONL, and its own export."
+                No conversation was found in these files. Threadkeep reads exports of ChatGPT and Claude, Claude Code's JSONL,
+                OpenAI messages as JSONL, and its own export.
             </p>
             <p class="import-acts">
-                <button type="button" class="quiet" on:click=move |_| page.dialog.set(Some(Dialog::Help))>
-                    "How to get an export"
-                </button>
-            </p>
-        }
+                <button type="button" class="quiet" onclick={}>How to get an export</button>
+            </p>"#,
+            click(move || page.dialog.set(Some(Dialog::Help))),
+        )
     });
     let first = report.transcripts.first().cloned().filter(|_| report.transcripts.len() > 1);
     let open = first.map(|first| {
         let name = page.threads.find(&first).map(|info| list::title(&info).to_owned()).unwrap_or_default();
-        view! {
-            <button type="button" class="quiet" title=name on:click=move |_| page.nav.go(Route::thread(first.clone()))>
-                "Open the first"
-            </button>
-        }
+        markup!(
+            r#"<button type="button" class="quiet" title={} onclick={}>Open the first</button>"#,
+            name,
+            click(move || page.nav.go(Route::thread(first.clone()))),
+        )
     });
-    let figure = |count: u32, noun: &'static str, id: &'static str| {
-        view! {
-            <div>
-                <dd data-testid=id>{format::count(count.into())}</dd>
-                <dt>{noun}</dt>
-            </div>
-        }
-    };
-    view! {
+    markup!(
+        r#"
         <section class="import-card" role="status" data-testid="report">
-            <header>
-                <h2>{title}</h2>
-                <CloseCard />
-            </header>
+            <header><h2>{}</h2>{}</header>
             <dl class="figures">
-                {figure(report.added, "added", "report-added")} {figure(report.updated, "updated", "report-updated")}
-                {figure(report.unchanged, "unchanged", "report-unchanged")}
-                {figure(report.skipped_count, "remarks", "report-skipped")}
+                <div><dd data-testid="report-added">{}</dd><dt>added</dt></div>
+                <div><dd data-testid="report-updated">{}</dd><dt>updated</dt></div>
+                <div><dd data-testid="report-unchanged">{}</dd><dt>unchanged</dt></div>
+                <div><dd data-testid="report-skipped">{}</dd><dt>remarks</dt></div>
             </dl>
-            <p>{stored}</p>
-            {advice}
-            {(!report.skipped.is_empty()).then(|| view! { <Remarks report=Arc::clone(&report) /> })}
-            <p class="import-acts">{open}</p>
-        </section>
-    }
+            <p>{}</p>
+            {}
+            {}
+            <p class="import-acts">{}</p>
+        </section>"#,
+        title,
+        close_card(page),
+        format::count(report.added.into()),
+        format::count(report.updated.into()),
+        format::count(report.unchanged.into()),
+        format::count(report.skipped_count.into()),
+        stored,
+        advice,
+        (!report.skipped.is_empty()).then(|| remarks(report)),
+        open,
+    )
 }
 
-#[component]
-fn Remarks(report: Arc<ImportReport>) -> impl IntoView {
+fn remarks(report: &ImportReport) -> Node {
     let more = u64::from(report.skipped_count).saturating_sub(report.skipped.len() as u64);
     let lost = report.skipped.iter().filter(|skipped| !skipped.salvaged).count();
     let words = match (lost, report.skipped.len() - lost) {
@@ -369,28 +334,29 @@ fn Remarks(report: Arc<ImportReport>) -> impl IntoView {
             format::count(kept as u64)
         ),
     };
-    let rows = report
-        .skipped
-        .iter()
-        .map(|Skipped { place, reason, code, salvaged }| {
-            let kind = if *salvaged { "Came in, with something missing:" } else { "Left out:" };
-            view! {
-                <li data-code=code.clone()>
-                    <p class="place" dir="auto">{place.clone()}</p>
-                    <p>
-                        <span class="kind" class:kept=*salvaged>{kind}</span>
-                        " "
-                        {reason.clone()}
-                    </p>
-                </li>
-            }
-        })
-        .collect_view();
-    view! {
+    let row = |Skipped { place, reason, code, salvaged }: &Skipped| {
+        markup!(
+            r#"
+            <li data-code={}>
+                <p class="place" dir="auto">{}</p>
+                <p><span class="kind" class:kept={}>{}</span> {}</p>
+            </li>"#,
+            code.clone(),
+            place.clone(),
+            *salvaged,
+            if *salvaged { "Came in, with something missing:" } else { "Left out:" },
+            reason.clone(),
+        )
+    };
+    markup!(
+        r#"
         <details class="remarks" data-testid="report-remarks">
-            <summary>{words}</summary>
-            <ul>{rows}</ul>
-            {(more > 0).then(|| view! { <p>{format!("and {} more", format::count(more))}</p> })}
-        </details>
-    }
+            <summary>{}</summary>
+            <ul>{}</ul>
+            {}
+        </details>"#,
+        words,
+        report.skipped.iter().map(row).collect::<Vec<_>>(),
+        (more > 0).then(|| markup!("<p>{}</p>", format!("and {} more", format::count(more)))),
+    )
 }

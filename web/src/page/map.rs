@@ -4,13 +4,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use leptos::ev;
-use leptos::html;
 use leptos::prelude::*;
 use threadkeep::protocol::TreeNode;
+use wasm_bindgen::JsCast;
+use web_sys::{Event, KeyboardEvent, Node};
 
-use super::signs::Sign;
+use super::dom;
 use super::state::Page;
+use super::view::{Spot, click, draw, follow, live, markup, on, rows, soon};
 use crate::pieces::role_label;
 use crate::route::Route;
 use crate::tree::{Map, Stretch};
@@ -39,27 +40,34 @@ fn y(row: usize) -> usize {
     row * ROW + ROW / 2
 }
 
+impl Drawn {
+    /// The stretches on the way from the root to a node.
+    fn path(&self, node: Option<usize>) -> HashSet<usize> {
+        node.map(|node| self.map.path(node)).unwrap_or_default()
+    }
+}
+
 /// The line from a stretch's parent to it.
-fn edge(map: &Map, stretch: &Stretch) -> Option<String> {
-    let parent = &map.stretches[stretch.parent?];
+fn edge(map: &Map, stretch: &Stretch, parent: usize) -> String {
+    let parent = &map.stretches[parent];
     let (from, to) = (x(parent.lane), x(stretch.lane));
     let (start, end) = (y(parent.row), y(stretch.row));
-    Some(if from == to {
+    if from == to {
         format!("M{from} {start}V{end}")
     } else {
         format!("M{from} {start}V{}Q{from} {end} {to} {end}", end - LANE)
-    })
+    }
 }
 
 /// The side panel with the map.
-#[component]
-pub fn MapPane() -> impl IntoView {
-    let page = Page::of_context();
+pub fn pane(page: Page) -> Node {
     let drawn = RwSignal::new(None::<Arc<Drawn>>);
     let failed = RwSignal::new(false);
     let transcript = Memo::new(move |_| page.nav.route().transcript);
+    let active = RwSignal::new(0_usize);
+    let scroller = Spot::new();
     let asked = StoredValue::new(0_u32);
-    Effect::new(move |_| {
+    follow(move || {
         page.tree.track();
         let number = asked.get_value() + 1;
         asked.set_value(number);
@@ -79,44 +87,36 @@ pub fn MapPane() -> impl IntoView {
             }
         });
     });
-    // The branch on the screen: its last node in the tree, and the stretches that lead there.
+    // Opening another thread begins at its top.
+    follow(move || {
+        transcript.track();
+        active.set(0);
+        if let Some(scroller) = scroller.get() {
+            scroller.set_scroll_top(0);
+        }
+    });
+    // The branch on the screen: its last node in the tree.
     let leaf = Memo::new(move |_| {
         let leaf = page.leaf.get()?;
         drawn.with(|drawn| drawn.as_ref()?.nodes.iter().position(|node| node.id == leaf))
     });
-    let path = Memo::new(move |_| {
-        let leaf = leaf.get();
-        drawn.with(|drawn| match (drawn, leaf) {
-            (Some(drawn), Some(leaf)) => drawn.map.path(leaf),
-            _ => HashSet::new(),
-        })
-    });
-    let scroller = NodeRef::<html::Div>::new();
-    let scroll = RwSignal::new(0.0);
-    let height = RwSignal::new(900.0);
+    // What is on the screen: from which pixel on, and how many.
+    let seen = RwSignal::new((0, 900));
     let measure = move || {
-        if let Some(scroller) = scroller.get_untracked() {
-            scroll.set(f64::from(scroller.scroll_top()));
-            height.set(f64::from(scroller.client_height()));
+        if let Some(scroller) = scroller.get() {
+            seen.set((scroller.scroll_top(), scroller.client_height()));
         }
     };
-    Effect::new(move |_| {
+    follow(move || {
         drawn.track();
-        measure();
+        page.resized.track();
+        soon(measure);
     });
-    let resize = window_event_listener(ev::resize, move |_| measure());
-    on_cleanup(move || resize.remove());
     let count = move || drawn.with(|drawn| drawn.as_ref().map_or(0, |drawn| drawn.map.stretches.len()));
-    let range = Memo::new(move |_| window::fixed(count(), ROW as f64, scroll.get(), height.get(), 8));
-    let active = RwSignal::new(0_usize);
-    // Opening another thread begins at its top.
-    Effect::new(move |_| {
-        transcript.track();
-        active.set(0);
-        if let Some(scroller) = scroller.get_untracked() {
-            scroller.set_scroll_top(0);
-        }
-    });
+    let range = move || {
+        let (scroll, height) = seen.get();
+        window::fixed(count(), ROW as f64, scroll.into(), height.into(), 8)
+    };
     let open = move |row: usize| {
         active.set(row);
         let to = drawn.with_untracked(|drawn| {
@@ -134,8 +134,9 @@ pub fn MapPane() -> impl IntoView {
             page.nav.go(Route { transcript: transcript.get_untracked(), leaf: Some(leaf), at: Some(at) });
         }
     };
-    let keys = move |event: ev::KeyboardEvent| {
-        let last = count().saturating_sub(1);
+    let keys = move |event: Event| {
+        let event: KeyboardEvent = event.unchecked_into();
+        let last = untrack(count).saturating_sub(1);
         let now = active.get_untracked().min(last);
         let to = match event.key().as_str() {
             "ArrowDown" => (now + 1).min(last),
@@ -151,14 +152,8 @@ pub fn MapPane() -> impl IntoView {
         event.prevent_default();
         event.stop_propagation();
         active.set(to);
-        if let Some(scroller) = scroller.get_untracked() {
-            let (top, view) = ((to * ROW) as i32, scroller.client_height());
-            let now = scroller.scroll_top();
-            if top < now {
-                scroller.set_scroll_top(top);
-            } else if top + ROW as i32 > now + view {
-                scroller.set_scroll_top(top + ROW as i32 - view);
-            }
+        if let Some(scroller) = scroller.get() {
+            dom::reveal(&scroller, to * ROW, ROW);
         }
     };
     let tally = move || {
@@ -169,148 +164,139 @@ pub fn MapPane() -> impl IntoView {
             })
         })
     };
-    let lines = move || {
-        let range = range.get();
-        let path = path.get();
+    // The lines, and whether each belongs to the branch on the screen.
+    let lines = rows(move |row| {
+        let (range, leaf) = (range(), leaf.get());
         drawn.with(|drawn| {
-            let Some(drawn) = drawn else { return Vec::new() };
-            let meets = |stretch: &&Stretch| {
-                stretch
-                    .parent
-                    .is_some_and(|parent| drawn.map.stretches[parent].row < range.end && stretch.row >= range.start)
-            };
-            let found: Vec<(bool, String)> = drawn
-                .map
-                .stretches
-                .iter()
-                .filter(meets)
-                .filter_map(|stretch| Some((path.contains(&stretch.row), edge(&drawn.map, stretch)?)))
-                .collect();
+            let Some(drawn) = drawn else { return };
+            let path = drawn.path(leaf);
             // The branch on the screen lies on top.
-            let (over, under): (Vec<_>, Vec<_>) = found.into_iter().partition(|(here, _)| *here);
-            under.into_iter().chain(over).collect()
-        })
-    };
-    let dots = move || {
-        let range = range.get();
+            for here in [false, true] {
+                for stretch in &drawn.map.stretches {
+                    let Some(parent) = stretch.parent else { continue };
+                    let meets = drawn.map.stretches[parent].row < range.end && stretch.row >= range.start;
+                    if meets && path.contains(&stretch.row) == here {
+                        let line = edge(&drawn.map, stretch, parent);
+                        row(format!("{here} {line}"), &mut || {
+                            markup!(r#"<path class="edge" class:here={} d={}/>"#, here, line.clone())
+                        });
+                    }
+                }
+            }
+        });
+    });
+    let dots = rows(move |row| {
+        let (range, leaf, active) = (range(), leaf.get(), active.get());
         drawn.with(|drawn| {
-            let Some(drawn) = drawn else { return Vec::new() };
-            range
-                .filter_map(|row| {
-                    let stretch = drawn.map.stretches.get(row)?;
-                    let node = drawn.nodes.get(stretch.named)?;
-                    Some((row, stretch.clone(), node.clone()))
-                })
-                .collect::<Vec<_>>()
-        })
-    };
-    let focused = move || format!("map-{}", active.get());
-    view! {
+            let Some(drawn) = drawn else { return };
+            let path = drawn.path(leaf);
+            for at in range {
+                let Some(stretch) = drawn.map.stretches.get(at) else { continue };
+                let Some(node) = drawn.nodes.get(stretch.named) else { continue };
+                let (here, active) = (path.contains(&at), active == at);
+                let key = format!("{at} {here} {active} {} {} {}", stretch.nodes, stretch.forks, node.id);
+                row(key, &mut || dot(stretch, node, here, active, move || open(at)));
+            }
+        });
+    });
+    let failure = |failed: &bool| failed.then(|| markup!(r#"<p class="no-match">The map could not be read.</p>"#));
+    markup!(
+        r#"
         <aside class="pane map" aria-label="Map of the branches" data-testid="map">
             <header class="map-head">
-                <h2>"Map"</h2>
-                <span class="tally">{tally}</span>
-                <button
-                    type="button"
-                    class="icon"
-                    title="Close the map"
-                    aria-label="Close the map"
-                    on:click=move |_| page.show_map(false)
-                >
-                    <Sign name="close" />
+                <h2>Map</h2>
+                <span class="tally">{}</span>
+                <button type="button" class="icon" title="Close the map" aria-label="Close the map" onclick={}>
+                    <svg sign="close"/>
                 </button>
             </header>
-            <div class="map-scroller" node_ref=scroller on:scroll=move |_| measure()>
-                <Show when=move || failed.get()>
-                    <p class="no-match">"The map could not be read."</p>
-                </Show>
+            <div class="map-scroller" ref={} onscroll={}>
+                {}
                 <svg
                     class="map-drawing"
                     role="tree"
                     tabindex="0"
                     aria-label="Branches; arrow keys move, Enter opens"
-                    aria-activedescendant=move || (count() > 0).then(focused)
-                    height=move || (count() * ROW).to_string()
-                    on:keydown=keys
+                    aria-activedescendant={}
+                    height={}
+                    onkeydown={}
                 >
-                    <g class="edges" aria-hidden="true">
-                        {move || {
-                            lines()
-                                .into_iter()
-                                .map(|(here, line)| view! { <path class="edge" class:here=here d=line /> })
-                                .collect_view()
-                        }}
-                    </g>
-                    <For
-                        each=dots
-                        key=|(row, stretch, node)| (*row, stretch.nodes, node.id.clone())
-                        children=move |(row, stretch, node)| {
-                            view! {
-                                <Dot
-                                    row
-                                    stretch
-                                    node
-                                    here=Signal::derive(move || path.with(|path| path.contains(&row)))
-                                    active=Signal::derive(move || active.get() == row)
-                                    open=Callback::new(open)
-                                />
-                            }
-                        }
-                    />
+                    <g class="edges" aria-hidden="true">{}</g>
+                    {}
                 </svg>
             </div>
             <footer class="legend">
-                <span><i class="swatch role-user"></i>"You"</span>
-                <span><i class="swatch role-assistant"></i>"Assistant"</span>
-                <span><i class="swatch role-tool"></i>"Other"</span>
-                <span><i class="swatch line"></i>"On the screen"</span>
+                <span><i class="swatch role-user"></i>You</span>
+                <span><i class="swatch role-assistant"></i>Assistant</span>
+                <span><i class="swatch role-tool"></i>Other</span>
+                <span><i class="swatch line"></i>On the screen</span>
             </footer>
-        </aside>
-    }
+        </aside>"#,
+        live(tally),
+        click(move || page.show_map(false)),
+        scroller,
+        click(measure),
+        draw(move || failed.get(), failure),
+        live(move || (count() > 0).then(|| format!("map-{}", active.get()))),
+        live(move || (count() * ROW).to_string()),
+        on(keys),
+        lines,
+        dots,
+    )
 }
 
-#[component]
-fn Dot(
-    row: usize,
-    stretch: Stretch,
-    node: TreeNode,
-    here: Signal<bool>,
-    active: Signal<bool>,
-    open: Callback<usize>,
-) -> impl IntoView {
-    let (cx, cy) = (x(stretch.lane), y(row));
+fn dot(stretch: &Stretch, node: &TreeNode, here: bool, active: bool, open: impl Fn() + 'static) -> Node {
+    let (cx, cy) = (x(stretch.lane), y(stretch.row));
     let text = cx + 14;
     let words =
         if node.words.trim().is_empty() { role_label(&node.role).to_owned() } else { format::line(&node.words, 60) };
     let count = format::plural(stretch.nodes as u64, "node");
     let then = match stretch.forks {
-        0 => String::new(),
-        forks => format!(", then {}", format::plural(forks as u64, "branch")),
+        0 => count,
+        forks => format!("{count}, then {}", format::plural(forks as u64, "branch")),
     };
-    let label = format!("{}: {words} ({count}{then})", role_label(&node.role));
     let role = match node.role.as_str() {
-        "user" => "role-user",
-        "assistant" => "role-assistant",
-        _ => "role-tool",
+        "user" => "dot role-user",
+        "assistant" => "dot role-assistant",
+        _ => "dot role-tool",
     };
-    view! {
+    markup!(
+        r#"
         <g
-            class=format!("dot {role}")
-            class:here=here
-            class:active=active
+            class={}
+            class:here={}
+            class:active={}
             role="treeitem"
-            id=format!("map-{row}")
-            aria-level=(stretch.lane + 1).to_string()
-            aria-selected=move || here.get().to_string()
+            id={}
+            aria-level={}
+            aria-selected={}
             data-testid="map-node"
-            data-node=node.id.to_string()
-            on:click=move |_| open.run(row)
+            data-node={}
+            onclick={}
         >
-            <title>{label}</title>
-            <rect class="hit" x="4" y=(cy - ROW / 2 + 1).to_string() width="2000" height=(ROW - 2).to_string() rx="6" />
-            <circle cx=cx.to_string() cy=cy.to_string() r="5" />
-            <text class="map-words" x=text.to_string() y=(cy - 1).to_string()>{words}</text>
-            <text class="map-count" x=text.to_string() y=(cy + 13).to_string()>{format!("{count}{then}")}</text>
-        </g>
-    }
+            <title>{}</title>
+            <rect class="hit" x="4" y={} width="2000" height="38" rx="6"/>
+            <circle cx={} cy={} r="5"/>
+            <text class="map-words" x={} y={}>{}</text>
+            <text class="map-count" x={} y={}>{}</text>
+        </g>"#,
+        role,
+        here,
+        active,
+        format!("map-{}", stretch.row),
+        (stretch.lane + 1).to_string(),
+        if here { "true" } else { "false" },
+        node.id.to_string(),
+        click(open),
+        format!("{}: {words} ({then})", role_label(&node.role)),
+        (cy - ROW / 2 + 1).to_string(),
+        cx.to_string(),
+        cy.to_string(),
+        text.to_string(),
+        (cy - 1).to_string(),
+        words,
+        text.to_string(),
+        (cy + 13).to_string(),
+        then,
+    )
 }

@@ -1,5 +1,6 @@
-//! The page's thread: everything that is drawn. Components are views over the signals of [`state`]; what they decide is
-//! decided by the plain modules beside this one; messages, which are many, are built by hand in [`canvas`].
+//! The page's thread: everything that is drawn. Its parts are functions that make a [view](view) over the signals of
+//! [`state`]; what they decide is decided by the plain modules beside this one; messages, which are many, are built by hand
+//! in [`canvas`].
 
 mod article;
 mod canvas;
@@ -16,19 +17,16 @@ mod storage;
 mod theme;
 mod thread;
 mod threads;
+mod view;
 mod welcome;
 
-use leptos::ev;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
-use web_sys::HtmlElement;
+use web_sys::{KeyboardEvent, Node};
 
-use dialogs::{Dialogs, EngineBanner};
-use imports::{DropZone, ImportCard, PickButtons};
-use signs::Sign;
+use dom::focus;
 use state::{Dialog, Page};
-use thread::ThreadPane;
-use threads::{ThreadsFoot, ThreadsPane};
+use view::{at_window, click, follow, live, markup, on, rows};
 
 /// Mounts the page in place of its splash.
 pub fn start() {
@@ -41,29 +39,27 @@ pub fn start() {
     }));
     let Some(root) = document().get_element_by_id("app") else { return };
     root.set_text_content(None);
-    mount_to(root.unchecked_into(), App).forget();
+    let into = root.clone();
+    let app = move || {
+        let _ = into.append_child(&app(Page::start()));
+    };
+    mount_to(root.unchecked_into(), app).forget();
 }
 
-fn focus(selector: &str) {
-    let found = document().query_selector(selector).ok().flatten();
-    if let Some(element) = found.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
-        let _ = element.focus();
-    }
-}
-
-#[component]
-fn App() -> impl IntoView {
-    let page = Page::start();
-    provide_context(page);
+fn app(page: Page) -> Node {
     // The list is read as soon as the store is open, and again after a restart.
-    let open = Memo::new(move |_| matches!(page.engine.state.get(), engine::State::Open { .. }));
-    Effect::new(move |_| {
-        if open.get() {
+    let mut was_open = false;
+    follow(move || {
+        let open = matches!(page.engine.state.get(), engine::State::Open { .. });
+        if open && !was_open {
             page.threads.check_again();
             leptos::task::spawn_local(page.threads.refresh());
         }
+        was_open = open;
     });
-    let keys = window_event_listener(ev::keydown, move |event| {
+    at_window("resize", move |_| page.resized.update(|times| *times += 1));
+    at_window("keydown", move |event| {
+        let event: KeyboardEvent = event.unchecked_into();
         let typing = dom::closest(event.target(), "input, select, textarea, dialog").is_some();
         if typing || event.ctrl_key() || event.meta_key() || event.alt_key() || event.default_prevented() {
             return;
@@ -76,85 +72,79 @@ fn App() -> impl IntoView {
         }
         event.prevent_default();
     });
-    std::mem::forget(keys);
     let has_thread = move || page.nav.route().transcript.is_some();
-    let blank = Memo::new(move |_| page.threads.none());
-    view! {
-        <a
-            class="skip"
-            href="#messages"
-            on:click=move |event| {
-                event.prevent_default();
-                focus(if page.nav.now().transcript.is_some() { "#messages" } else { "#thread-list" });
-            }
-        >
-            "Skip to the messages"
-        </a>
-        <EngineBanner />
-        <main class="panes" class:with-thread=has_thread class:with-map=move || page.map.get() && has_thread() class:blank=blank>
+    let skip = move |event: web_sys::Event| {
+        event.prevent_default();
+        focus(if page.nav.now().transcript.is_some() { "#messages" } else { "#thread-list" });
+    };
+    let home = move |event: web_sys::Event| {
+        event.prevent_default();
+        page.nav.go(crate::route::Route::default());
+    };
+    markup!(
+        r##"
+        <a class="skip" href="#messages" onclick={}>Skip to the messages</a>
+        {}
+        <main class="panes" class:with-thread={} class:with-map={} class:blank={}>
             <nav class="pane threads" aria-label="Threads">
                 <header class="brand">
                     <h1>
-                        <a
-                            href="#/"
-                            on:click=move |event| {
-                                event.prevent_default();
-                                page.nav.go(crate::route::Route::default());
-                            }
-                        >
-                            <img src="./icon.svg" alt="" width="20" height="20" />
-                            "Threadkeep"
-                        </a>
+                        <a href="#/" onclick={}><img src="./icon.svg" alt="" width="20" height="20"/>Threadkeep</a>
                     </h1>
-                    <div class="pick">
-                        <PickButtons />
-                    </div>
+                    <div class="pick">{}</div>
                 </header>
-                <ThreadsPane />
-                <footer class="foot">
-                    <ThreadsFoot />
-                </footer>
+                {}
+                <footer class="foot">{}</footer>
             </nav>
-            <ThreadPane />
+            {}
         </main>
-        <div class="corner">
-            <ImportCard />
-            <Notices />
-        </div>
-        <DropZone />
-        <Dialogs />
-    }
+        <div class="corner">{}{}</div>
+        {}
+        {}"##,
+        on(skip),
+        dialogs::engine_banner(page),
+        live(has_thread),
+        live(move || page.map.get() && has_thread()),
+        live(move || page.threads.none()),
+        on(home),
+        imports::pick_buttons(page),
+        threads::pane(page),
+        threads::foot(page),
+        thread::pane(page),
+        imports::card(page),
+        notices(page),
+        imports::drop_zone(page),
+        dialogs::dialogs(page),
+    )
 }
 
-#[component]
-fn Notices() -> impl IntoView {
-    let page = Page::of_context();
-    view! {
-        <div class="notices" role="status" aria-live="polite" data-testid="status">
-            <For
-                each=move || page.notices.list.get()
-                key=|notice| notice.number
-                children=move |notice| {
-                    let text = (!notice.text.is_empty()).then(|| view! { <p>{notice.text}</p> });
-                    view! {
-                        <div class="notice" class:bad=notice.bad>
-                            <div>
-                                <p class="notice-title">{notice.title}</p>
-                                {text}
-                            </div>
-                            <button
-                                type="button"
-                                class="icon"
-                                title="Close"
-                                aria-label="Close"
-                                on:click=move |_| page.notices.close(notice.number)
-                            >
-                                <Sign name="close" />
-                            </button>
-                        </div>
-                    }
-                }
-            />
-        </div>
-    }
+fn notices(page: Page) -> Node {
+    let notice = move |notice: &state::Notice| {
+        let number = notice.number;
+        let text = (!notice.text.is_empty()).then(|| markup!("<p>{}</p>", notice.text.clone()));
+        markup!(
+            r#"
+            <div class="notice" class:bad={}>
+                <div>
+                    <p class="notice-title">{}</p>
+                    {}
+                </div>
+                <button type="button" class="icon" title="Close" aria-label="Close" onclick={}>
+                    <svg sign="close"/>
+                </button>
+            </div>"#,
+            notice.bad,
+            notice.title.clone(),
+            text,
+            click(move || page.notices.close(number)),
+        )
+    };
+    markup!(
+        r#"<div class="notices" role="status" aria-live="polite" data-testid="status">{}</div>"#,
+        rows(move |row| {
+            for one in page.notices.list.get() {
+                row(one.number.to_string(), &mut || notice(&one));
+            }
+        }),
+    )
 }

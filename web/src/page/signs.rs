@@ -1,7 +1,5 @@
 //! The page's signs: one stroked path each on a grid of 16.
 
-use leptos::prelude::*;
-
 /// The path of a sign; a dot for a name that is not there.
 pub fn path(name: &str) -> &'static str {
     match name {
@@ -43,18 +41,5 @@ pub fn path(name: &str) -> &'static str {
         "restart" => "M13 8a5 5 0 1 1-1.500-3.500M13 2.500v3h-3",
         "lock" => "M4 7.500h8v6H4zM5.500 7.500V5a2.500 2.500 0 0 1 5 0v2.500",
         _ => "M8 8h.01",
-    }
-}
-
-/// A sign in a view, hidden from screen readers: what it means is said beside it.
-#[component]
-pub fn Sign(
-    /// Its name, as [`path`] knows it.
-    name: &'static str,
-) -> impl IntoView {
-    view! {
-        <svg viewBox="0 0 16 16" class="sign" aria-hidden="true">
-            <path d=path(name) />
-        </svg>
     }
 }

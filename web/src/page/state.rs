@@ -229,6 +229,8 @@ pub struct Page {
     pub dialog: RwSignal<Option<Dialog>>,
     /// Whether the map is shown beside the thread.
     pub map: RwSignal<bool>,
+    /// Counts changes of the window's size.
+    pub resized: RwSignal<u32>,
     /// Counts changes to the open thread's tree.
     pub tree: RwSignal<u32>,
     /// The end of the branch that is on the screen.
@@ -257,14 +259,10 @@ impl Page {
             },
             dialog: RwSignal::new(None),
             map: RwSignal::new(map),
+            resized: RwSignal::new(0),
             tree: RwSignal::new(0),
             leaf: RwSignal::new(None),
         }
-    }
-
-    /// The shared state, for a component.
-    pub fn of_context() -> Self {
-        expect_context::<Self>()
     }
 
     /// Shows or hides the map, and remembers it where there is room for both.
@@ -305,6 +303,13 @@ impl Page {
                 }
                 Err(error) => failure.set(Some(error)),
             }
+        });
+    }
+
+    /// [Exports](Self::export), for a button.
+    pub fn export_soon(self, transcript: Option<ThreadInfo>) {
+        spawn_local(async move {
+            self.export(transcript).await;
         });
     }
 

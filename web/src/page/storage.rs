@@ -2,13 +2,14 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use threadkeep::protocol::Stats;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{StorageEstimate, StorageManager};
+use web_sys::{Node, StorageEstimate, StorageManager};
 
 use super::engine::State;
-use super::signs::Sign;
 use super::state::{Dialog, Page};
+use super::view::{click, draw, live, markup};
 use crate::format;
 
 fn manager() -> Option<StorageManager> {
@@ -22,10 +23,8 @@ async fn answer(promise: Result<js_sys::Promise, JsValue>) -> Option<bool> {
 }
 
 /// The dialog's content: what is kept, how, for how long, and what can be done about it.
-#[component]
-pub fn Storage() -> impl IntoView {
-    let page = Page::of_context();
-    let used = RwSignal::new(None::<(f64, f64)>);
+pub fn storage(page: Page) -> Node {
+    let used = RwSignal::new(None::<(u64, u64)>);
     let persisted = RwSignal::new(None::<bool>);
     let outcome = RwSignal::new("");
     spawn_local(async move {
@@ -36,12 +35,12 @@ pub fn Storage() -> impl IntoView {
         {
             let found: StorageEstimate = found.unchecked_into();
             if let (Some(usage), Some(quota)) = (found.get_usage(), found.get_quota()) {
-                used.try_set(Some((usage, quota)));
+                used.try_set(Some((usage as u64, quota as u64)));
             }
         }
         persisted.try_set(answer(manager.persisted()).await);
     });
-    let persist = move |_| {
+    let persist = move || {
         spawn_local(async move {
             let granted = match manager() {
                 Some(manager) => answer(manager.persist()).await,
@@ -57,29 +56,11 @@ pub fn Storage() -> impl IntoView {
             });
         });
     };
-    let counts = move || {
-        page.threads.stats.get().map(|stats| {
-            [
-                ("Threads", format::count(stats.transcripts.into())),
-                ("Messages", format::count(stats.messages)),
-                (
-                    "In memory",
-                    format!(
-                        "{}, {}",
-                        format::plural(stats.cached_transcripts.into(), "thread"),
-                        format::bytes(stats.cached_bytes)
-                    ),
-                ),
-            ]
-            .map(|(name, value)| view! { <div><dt>{name}</dt><dd>{value}</dd></div> })
-            .collect_view()
-        })
-    };
+    let counts =
+        move |words: fn(&Stats) -> String| live(move || page.threads.stats.with(|stats| stats.as_ref().map(words)));
     let memory = move || matches!(page.engine.state.get(), State::Open { memory: true });
     let space = move || match used.get() {
-        Some((usage, quota)) => {
-            format!("{} of {} that the browser allows", format::bytes(usage as u64), format::bytes(quota as u64))
-        }
+        Some((usage, quota)) => format!("{} of {} that the browser allows", format::bytes(usage), format::bytes(quota)),
         None => "The browser does not say".to_owned(),
     };
     let kept = move || match (memory(), persisted.get()) {
@@ -88,53 +69,53 @@ pub fn Storage() -> impl IntoView {
         (_, Some(false)) => "As long as the browser has space; when space runs short it may remove them",
         (_, None) => "The browser does not say",
     };
-    view! {
+    let ask = move |ask: &bool| {
+        ask.then(|| {
+            markup!(
+                r#"
+                <p>
+                    <button type="button" data-testid="persist" onclick={}>Ask the browser to keep them</button>
+                </p>"#,
+                click(persist),
+            )
+        })
+    };
+    markup!(
+        r#"
         <p class="privacy">
-            <Sign name="lock" />
-            "Nothing leaves this machine: your threads are read, kept and shown by this browser alone. There is no server, no account and no tracking."
+            <svg sign="lock"/>
+            Nothing leaves this machine: your threads are read, kept and shown by this browser alone. There is no server, no
+            account and no tracking.
         </p>
         <dl class="facts">
-            {counts}
-            <div>
-                <dt>"Space used"</dt>
-                <dd data-testid="used">{space}</dd>
-            </div>
-            <div>
-                <dt>"Kept"</dt>
-                <dd data-testid="persisted">{kept}</dd>
-            </div>
+            <div><dt>Threads</dt><dd>{}</dd></div>
+            <div><dt>Messages</dt><dd>{}</dd></div>
+            <div><dt>In memory</dt><dd>{}</dd></div>
+            <div><dt>Space used</dt><dd data-testid="used">{}</dd></div>
+            <div><dt>Kept</dt><dd data-testid="persisted">{}</dd></div>
         </dl>
-        <Show when=move || persisted.get() != Some(true) && !memory()>
-            <p>
-                <button type="button" data-testid="persist" on:click=persist>
-                    "Ask the browser to keep them"
-                </button>
-            </p>
-        </Show>
-        <p role="status" class="outcome">{move || outcome.get()}</p>
+        {}
+        <p role="status" class="outcome">{}</p>
         <div class="choice">
-            <button
-                type="button"
-                class="first"
-                disabled=move || page.threads.none()
-                on:click=move |_| {
-                    spawn_local(async move {
-                        page.export(None).await;
-                    });
-                }
-            >
-                <Sign name="export" />
-                <span>"Export everything"</span>
+            <button type="button" class="first" disabled={} onclick={}>
+                <svg sign="export"/>
+                <span>Export everything</span>
             </button>
-            <button
-                type="button"
-                class="danger"
-                data-testid="delete-all"
-                disabled=move || page.threads.none()
-                on:click=move |_| page.dialog.set(Some(Dialog::DeleteAll))
-            >
-                "Delete everything…"
-            </button>
-        </div>
-    }
+            <button type="button" class="danger" data-testid="delete-all" disabled={} onclick={}>Delete everything…</button>
+        </div>"#,
+        counts(|stats| format::count(stats.transcripts.into())),
+        counts(|stats| format::count(stats.messages)),
+        counts(|stats| {
+            let threads = format::plural(stats.cached_transcripts.into(), "thread");
+            format!("{threads}, {}", format::bytes(stats.cached_bytes))
+        }),
+        live(space),
+        live(kept),
+        draw(move || persisted.get() != Some(true) && !memory(), ask),
+        live(move || outcome.get()),
+        live(move || page.threads.none()),
+        click(move || page.export_soon(None)),
+        live(move || page.threads.none()),
+        click(move || page.dialog.set(Some(Dialog::DeleteAll))),
+    )
 }

@@ -1,17 +1,17 @@
 //! Light, dark, or as the system has it: an attribute on the document, remembered.
 
 use leptos::prelude::*;
+use web_sys::Node;
 
 use super::dom;
-use super::signs::path;
+use super::view::{click, live, markup};
 
 const KEY: &str = "threadkeep.theme";
 
 /// A button that turns from the system's colours to light to dark.
-#[component]
-pub fn ThemeButton() -> impl IntoView {
+pub fn button() -> Node {
     let theme = RwSignal::new(dom::remembered(KEY).unwrap_or_else(|| "auto".to_owned()));
-    let turn = move |_| {
+    let turn = move || {
         let next = match theme.get_untracked().as_str() {
             "auto" => "light",
             "light" => "dark",
@@ -29,15 +29,18 @@ pub fn ThemeButton() -> impl IntoView {
         _ => "Colours: as the system has them",
     };
     let shape = move || match theme.get().as_str() {
-        "light" => path("sun"),
-        "dark" => path("moon"),
-        _ => path("auto"),
+        "light" => "sun",
+        "dark" => "moon",
+        _ => "auto",
     };
-    view! {
-        <button type="button" class="icon" data-testid="theme" title=words aria-label=words on:click=turn>
-            <svg viewBox="0 0 16 16" class="sign" aria-hidden="true">
-                <path d=shape />
-            </svg>
-        </button>
-    }
+    markup!(
+        r#"
+        <button type="button" class="icon" data-testid="theme" title={} aria-label={} onclick={}>
+            <svg sign={}/>
+        </button>"#,
+        live(words),
+        live(words),
+        click(turn),
+        live(shape),
+    )
 }

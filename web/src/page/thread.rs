@@ -5,18 +5,17 @@ mod head;
 
 use std::time::Duration;
 
-use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep_core::{MessageId, TranscriptId};
 use wasm_bindgen::prelude::*;
+use web_sys::{Event, KeyboardEvent, Node};
 
-use self::head::ThreadHead;
 use super::canvas::{Action, Canvas, Start};
-use super::dom;
 use super::engine::State;
-use super::map::MapPane;
 use super::state::{Dialog, Page};
+use super::view::{Spot, at_window, click, draw, follow, live, markup, on, soon};
+use super::{dom, map, welcome};
 use crate::route::Route;
 use crate::wire::{Ask, Branch, Change, Reply, ThreadInfo};
 use crate::words::{self, Words};
@@ -231,9 +230,7 @@ impl Thread {
 }
 
 /// The thread and, beside it, its map.
-#[component]
-pub fn ThreadPane() -> impl IntoView {
-    let page = Page::of_context();
+pub fn pane(page: Page) -> Node {
     let thread = Thread {
         page,
         shown: RwSignal::new(Shown::Reading),
@@ -244,34 +241,23 @@ pub fn ThreadPane() -> impl IntoView {
         due: StoredValue::new(false),
     };
     page.engine.listen(move |events| thread.heard(events));
-    let scroller = NodeRef::<html::Div>::new();
-    scroller.on_load(move |element| {
-        let canvas = Canvas::new(element.clone().into(), page.engine, move |action| thread.act(action));
-        // `toggle` does not bubble: it is caught on its way down.
-        let toggled = {
-            let canvas = canvas.clone();
-            Closure::<dyn Fn(web_sys::Event)>::new(move |event: web_sys::Event| canvas.toggled(event.target()))
-        };
-        let listener = toggled.as_ref().unchecked_ref();
-        let _ = element.add_event_listener_with_callback_and_bool("toggle", listener, true);
-        toggled.forget();
-        thread.canvas.set_value(Some(canvas));
-    });
+    let scroller = Spot::new();
     let ready = Memo::new(move |_| matches!(page.engine.state.get(), State::Open { .. }));
-    Effect::new(move |_| {
+    follow(move || {
         let route = page.nav.route();
-        if ready.get() && scroller.get().is_some() {
-            thread.follow(&route);
+        if ready.get() {
+            soon(move || thread.follow(&route));
         }
     });
-    let with = move |act: fn(&Canvas)| {
-        if let Some(canvas) = thread.canvas() {
-            act(&canvas);
+    soon(move || {
+        if let Some(element) = scroller.get() {
+            thread.mount(element);
         }
-    };
+    });
     // Heard everywhere, so that one can turn branches without first stepping into the thread; keys that mean something
     // elsewhere too count only in it.
-    let keys = window_event_listener(leptos::ev::keydown, move |event| {
+    at_window("keydown", move |event| {
+        let event: KeyboardEvent = event.unchecked_into();
         let elsewhere = dom::closest(event.target(), "input, select, textarea, dialog").is_some();
         if event.ctrl_key() || event.meta_key() || event.default_prevented() || elsewhere {
             return;
@@ -286,13 +272,34 @@ pub fn ThreadPane() -> impl IntoView {
             event.prevent_default();
         }
     });
-    on_cleanup(move || keys.remove());
-    let is_thread = move || thread.shown.get() == Shown::Thread;
-    view! {
+    let is_thread = move || thread.shown.with(|shown| *shown == Shown::Thread);
+    let scrolled = move || {
+        if let Some(canvas) = thread.canvas() {
+            canvas.scrolled();
+        }
+    };
+    let clicked = move |event: Event| {
+        if let Some(canvas) = thread.canvas() {
+            canvas.clicked(event.target());
+        }
+    };
+    let failed = move || matches!(page.engine.state.get(), State::Failed(_));
+    let view = move |(shown, failed): &(Shown, bool)| match shown {
+        Shown::Thread => None,
+        Shown::Reading if *failed => None,
+        Shown::Reading => Some(markup!(r#"<p class="reading" role="status">Reading…</p>"#)),
+        Shown::Nothing => Some(welcome::welcome(page)),
+        Shown::Missing => Some(missing(page)),
+        Shown::Failed(words) => Some(markup!(
+            r#"<div class="message-page"><h2>{}</h2><p>{}</p></div>"#,
+            words.title.clone(),
+            words.advice.clone(),
+        )),
+    };
+    markup!(
+        r#"
         <section class="pane thread" aria-label="Thread" data-testid="thread">
-            <Show when=is_thread>
-                <ThreadHead thread />
-            </Show>
+            {}
             <div
                 class="scroller"
                 id="messages"
@@ -300,52 +307,51 @@ pub fn ThreadPane() -> impl IntoView {
                 role="region"
                 aria-label="Messages"
                 data-testid="messages"
-                class:gone=move || !is_thread()
-                node_ref=scroller
-                on:scroll=move |_| with(Canvas::scrolled)
-                on:click=move |event| {
-                    if let Some(canvas) = thread.canvas() {
-                        canvas.clicked(event.target());
-                    }
-                }
+                class:gone={}
+                ref={}
+                onscroll={}
+                onclick={}
             ></div>
-            {move || match thread.shown.get() {
-                Shown::Thread => ().into_any(),
-                Shown::Reading if matches!(page.engine.state.get(), State::Failed(_)) => ().into_any(),
-                Shown::Reading => view! { <p class="reading" role="status">"Reading…"</p> }.into_any(),
-                Shown::Nothing => view! { <super::welcome::Welcome /> }.into_any(),
-                Shown::Missing => view! { <Missing /> }.into_any(),
-                Shown::Failed(words) => {
-                    view! {
-                        <div class="message-page">
-                            <h2>{words.title}</h2>
-                            <p>{words.advice}</p>
-                        </div>
-                    }
-                        .into_any()
-                }
-            }}
+            {}
         </section>
-        <Show when=move || page.map.get() && is_thread()>
-            <MapPane />
-        </Show>
+        {}"#,
+        draw(is_thread, move |shown| shown.then(|| head::head(thread))),
+        live(move || !is_thread()),
+        scroller,
+        click(scrolled),
+        on(clicked),
+        draw(move || (thread.shown.get(), failed()), view),
+        draw(move || page.map.get() && is_thread(), move |shown| shown.then(|| map::pane(page))),
+    )
+}
+
+impl Thread {
+    /// Puts the canvas into its scroller.
+    fn mount(self, scroller: web_sys::HtmlElement) {
+        let canvas = Canvas::new(scroller.clone(), self.page.engine, move |action| self.act(action));
+        // `toggle` does not bubble: it is caught on its way down.
+        let toggled = {
+            let canvas = canvas.clone();
+            Closure::<dyn Fn(Event)>::new(move |event: Event| canvas.toggled(event.target()))
+        };
+        let listener = toggled.as_ref().unchecked_ref();
+        let _ = scroller.add_event_listener_with_callback_and_bool("toggle", listener, true);
+        toggled.forget();
+        self.canvas.set_value(Some(canvas));
     }
 }
 
-#[component]
-fn Missing() -> impl IntoView {
-    let page = Page::of_context();
-    view! {
+fn missing(page: Page) -> Node {
+    markup!(
+        r#"
         <div class="message-page" data-testid="missing">
-            <h2>"This thread is not here"</h2>
+            <h2>This thread is not here</h2>
             <p>
-                "The address names a thread that this browser does not keep: it was deleted, or the link comes from another browser or device. Threads never leave the browser they were imported into, so a link works only there."
+                The address names a thread that this browser does not keep: it was deleted, or the link comes from another
+                browser or device. Threads never leave the browser they were imported into, so a link works only there.
             </p>
-            <p>
-                <button type="button" class="primary" on:click=move |_| page.nav.go(Route::default())>
-                    "Show all threads"
-                </button>
-            </p>
-        </div>
-    }
+            <p><button type="button" class="primary" onclick={}>Show all threads</button></p>
+        </div>"#,
+        click(move || page.nav.go(Route::default())),
+    )
 }

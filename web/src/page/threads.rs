@@ -1,50 +1,48 @@
 //! The list of threads: filter, order, and a list box in which only the rows on the screen are built.
 
-use leptos::ev;
-use leptos::html;
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{Event, KeyboardEvent, MouseEvent, Node};
 
-use super::dom;
-use super::signs::Sign;
 use super::state::{Dialog, Page};
+use super::view::{Spot, click, draw, follow, live, markup, on, rows, soon};
+use super::{dom, theme};
 use crate::list::{self, Sort};
 use crate::route::Route;
 use crate::wire::ThreadInfo;
 use crate::{format, window};
 
 /// The height of a row, as the style sheet has it.
-const ROW: f64 = 56.0;
+const ROW: usize = 56;
 
 /// The left pane: name, filter, list, storage.
-#[component]
-pub fn ThreadsPane() -> impl IntoView {
-    let page = Page::of_context();
+pub fn pane(page: Page) -> Node {
     let threads = page.threads;
     let order = Memo::new(move |_| {
         let sort = threads.sort.get();
         threads.query.with(|query| threads.all.with(|all| all.as_ref().map(|all| list::arrange(all, query, sort))))
     });
-    let scroller = NodeRef::<html::Div>::new();
-    let scroll = RwSignal::new(0.0);
-    let height = RwSignal::new(900.0);
+    let scroller = Spot::new();
+    // What is on the screen: from which pixel on, and how many.
+    let seen = RwSignal::new((0, 900));
     let active = RwSignal::new(0_usize);
     let measure = move || {
-        if let Some(scroller) = scroller.get_untracked() {
-            scroll.set(f64::from(scroller.scroll_top()));
-            height.set(f64::from(scroller.client_height()));
+        if let Some(scroller) = scroller.get() {
+            seen.set((scroller.scroll_top(), scroller.client_height()));
         }
     };
-    std::mem::forget(window_event_listener(ev::resize, move |_| measure()));
-    Effect::new(move |_| {
+    follow(move || {
         order.track();
-        if scroller.get().is_some() {
-            measure();
-        }
+        page.resized.track();
+        soon(measure);
     });
     let count = move || order.with(|order| order.as_ref().map_or(0, Vec::len));
-    let range = Memo::new(move |_| window::fixed(count(), ROW, scroll.get(), height.get(), 6));
+    let range = move || {
+        let (scroll, height) = seen.get();
+        window::fixed(count(), ROW as f64, scroll.into(), height.into(), 6)
+    };
     // What the thread pane shows is the active row, however it was opened.
-    Effect::new(move |_| {
+    follow(move || {
         let route = page.nav.route();
         let found = order.with(|order| {
             let order = order.as_ref()?;
@@ -57,28 +55,6 @@ pub fn ThreadsPane() -> impl IntoView {
             active.set(found);
         }
     });
-    let rows = move || {
-        let range = range.get();
-        order.with(|order| {
-            threads.all.with(|all| {
-                let (Some(order), Some(all)) = (order, all) else { return Vec::new() };
-                let get = |at: usize| Some((at, all.get(*order.get(at)?)?.clone()));
-                range.filter_map(get).collect::<Vec<_>>()
-            })
-        })
-    };
-    let reveal = move |at: usize| {
-        active.set(at);
-        if let Some(scroller) = scroller.get_untracked() {
-            let (top, view) = (at as f64 * ROW, f64::from(scroller.client_height()));
-            let now = f64::from(scroller.scroll_top());
-            if top < now {
-                scroller.set_scroll_top(top as i32);
-            } else if top + ROW > now + view {
-                scroller.set_scroll_top((top + ROW - view) as i32);
-            }
-        }
-    };
     let open = move |at: usize| {
         let id = order.with_untracked(|order| {
             let place = *order.as_ref()?.get(at)?;
@@ -89,10 +65,11 @@ pub fn ThreadsPane() -> impl IntoView {
             page.nav.go(Route::thread(id));
         }
     };
-    let keys = move |event: ev::KeyboardEvent| {
-        let last = count().saturating_sub(1);
+    let keys = move |event: Event| {
+        let event: KeyboardEvent = event.unchecked_into();
+        let last = order.with_untracked(|order| order.as_ref().map_or(0, Vec::len)).saturating_sub(1);
         let now = active.get_untracked().min(last);
-        let page_rows = ((height.get_untracked() / ROW) as usize).max(1);
+        let page_rows = (seen.get_untracked().1 as usize / ROW).max(1);
         let in_filter = dom::closest(event.target(), "input").is_some();
         let to = match event.key().as_str() {
             "ArrowDown" => (now + 1).min(last),
@@ -108,19 +85,49 @@ pub fn ThreadsPane() -> impl IntoView {
             _ => return,
         };
         event.prevent_default();
-        reveal(to);
+        active.set(to);
+        if let Some(scroller) = scroller.get() {
+            dom::reveal(&scroller, to * ROW, ROW);
+        }
     };
-    let row_id = |at: usize| format!("thread-{at}");
+    let each = rows(move |row| {
+        let (active, count, route) = (active.get(), count(), page.nav.route());
+        order.with(|order| {
+            threads.all.with(|all| {
+                let (Some(order), Some(all)) = (order, all) else { return };
+                for at in range() {
+                    let Some(info) = order.get(at).and_then(|place| all.get(*place)) else { continue };
+                    let (active, selected) = (active == at, route.transcript.as_ref() == Some(&info.id));
+                    let ThreadInfo { id, title, updated_at, messages, .. } = info;
+                    let time = updated_at.unwrap_or_default();
+                    let key = format!("{at}/{count} {active} {selected} {time} {messages} {id} {title}");
+                    let opened = move || open(at);
+                    row(key, &mut || thread_row(info, at, count, active, selected, opened));
+                }
+            });
+        });
+    });
     let status = move || match (threads.all.with(|all| all.as_ref().map(|all| all.len())), count()) {
         (None, _) => String::new(),
         (Some(all), shown) if all == shown => format::plural(all as u64, "thread"),
         (Some(all), shown) => format!("{} of {}", format::count(shown as u64), format::plural(all as u64, "thread")),
     };
-    view! {
+    let filtered = move |event: Event| {
+        threads.query.set(dom::entered(&event));
+        active.set(0);
+        if let Some(scroller) = scroller.get() {
+            scroller.set_scroll_top(0);
+        }
+    };
+    let sort = threads.sort.get_untracked();
+    let option = |one: Sort| markup!("<option value={} selected={}>{}</option>", one.key(), one == sort, one.label());
+    let no_match = move || count() == 0 && !threads.query.with(String::is_empty) && !threads.none();
+    markup!(
+        r#"
         <div class="filters">
             <label class="filter">
-                <Sign name="search" />
-                <span class="for-readers">"Filter threads"</span>
+                <svg sign="search"/>
+                <span class="for-readers">Filter threads</span>
                 <input
                     type="search"
                     placeholder="Filter threads"
@@ -128,37 +135,16 @@ pub fn ThreadsPane() -> impl IntoView {
                     autocomplete="off"
                     spellcheck="false"
                     aria-controls="thread-list"
-                    prop:value=move || threads.query.get()
-                    on:input=move |event| {
-                        threads.query.set(event_target_value(&event));
-                        active.set(0);
-                        if let Some(scroller) = scroller.get_untracked() {
-                            scroller.set_scroll_top(0);
-                        }
-                    }
-                    on:keydown=keys
+                    oninput={}
+                    onkeydown={}
                 />
             </label>
             <div class="order">
-                <span class="tally" role="status" data-testid="tally">{status}</span>
+                <span class="tally" role="status" data-testid="tally">{}</span>
                 <label class="sort">
-                    <span class="for-readers">"Order"</span>
-                    <select
-                        data-testid="sort"
-                        on:change=move |event| threads.order(Sort::of(&event_target_value(&event)))
-                    >
-                        {Sort::ALL
-                            .into_iter()
-                            .map(|sort| {
-                                view! {
-                                    <option value=sort.key() prop:selected=move || threads.sort.get() == sort>
-                                        {sort.label()}
-                                    </option>
-                                }
-                            })
-                            .collect_view()}
-                    </select>
-                    <Sign name="down" />
+                    <span class="for-readers">Order</span>
+                    <select data-testid="sort" onchange={}>{}</select>
+                    <svg sign="down"/>
                 </label>
             </div>
         </div>
@@ -169,118 +155,107 @@ pub fn ThreadsPane() -> impl IntoView {
             tabindex="0"
             aria-label="Threads"
             data-testid="thread-list"
-            aria-activedescendant=move || (count() > 0).then(|| row_id(active.get()))
-            node_ref=scroller
-            on:scroll=move |_| measure()
-            on:keydown=keys
+            aria-activedescendant={}
+            ref={}
+            onscroll={}
+            onkeydown={}
         >
-            <div class="thread-rows" style:height=move || dom::px(count() as f64 * ROW)>
-                <For
-                    each=rows
-                    key=|(at, info)| (*at, info.id.clone(), info.updated_at, info.messages, info.title.clone())
-                    children=move |(at, info)| {
-                        let id = info.id.clone();
-                        let selected = Memo::new(move |_| page.nav.route().transcript.as_ref() == Some(&id));
-                        view! {
-                            <ThreadRow
-                                info
-                                at
-                                count=Signal::derive(count)
-                                active=Signal::derive(move || active.get() == at)
-                                selected
-                                open=Callback::new(open)
-                            />
-                        }
-                    }
-                />
-            </div>
-            <Show when=move || { count() == 0 && !threads.query.with(String::is_empty) && !threads.none() }>
-                <p class="no-match">"No thread matches."</p>
-            </Show>
-        </div>
-    }
+            <div class="thread-rows" style:height={}>{}</div>
+            {}
+        </div>"#,
+        on(filtered),
+        on(keys),
+        live(status),
+        on(move |event| threads.order(Sort::of(&dom::entered(&event)))),
+        Sort::ALL.map(option).to_vec(),
+        live(move || (count() > 0).then(|| format!("thread-{}", active.get()))),
+        scroller,
+        click(measure),
+        on(keys),
+        live(move || format!("{}px", count() * ROW)),
+        each,
+        draw(no_match, |shown| shown.then(|| markup!(r#"<p class="no-match">No thread matches.</p>"#))),
+    )
 }
 
-#[component]
-fn ThreadRow(
-    info: ThreadInfo,
+fn thread_row(
+    info: &ThreadInfo,
     at: usize,
-    count: Signal<usize>,
-    active: Signal<bool>,
-    selected: Memo<bool>,
-    open: Callback<usize>,
-) -> impl IntoView {
-    let title = list::title(&info).to_owned();
-    let id = info.id.clone();
-    let time = info.updated_at.map(|time| {
-        view! {
-            <time datetime=dom::machine(time) title=dom::exact(time)>
-                {format::ago(time, dom::now())}
-            </time>
-        }
-    });
+    count: usize,
+    active: bool,
+    selected: bool,
+    open: impl Fn() + 'static,
+) -> Node {
+    let title = list::title(info).to_owned();
     let branches = (info.branches > 1).then(|| {
-        view! {
-            <span class="branches" title=format::plural(info.branches.into(), "branch")>
-                <Sign name="map" />
-                {format::count(info.branches.into())}
-                <span class="for-readers">" branches"</span>
-            </span>
-        }
+        markup!(
+            r#"
+            <span class="branches" title={}><svg sign="map"/>{}<span class="for-readers"> branches</span></span>"#,
+            format::plural(info.branches.into(), "branch"),
+            format::count(info.branches.into()),
+        )
     });
-    view! {
+    let id = info.id.clone();
+    let clicked = move |event: Event| {
+        let event: MouseEvent = event.unchecked_into();
+        if event.ctrl_key() || event.meta_key() {
+            let _ = leptos::prelude::window().open_with_url_and_target(&Route::thread(id.clone()).fragment(), "_blank");
+        } else {
+            open();
+        }
+    };
+    markup!(
+        r#"
         <div
             class="thread-row"
-            class:active=active
+            class:active={}
             role="option"
-            id=format!("thread-{at}")
+            id={}
             data-testid="thread-row"
-            data-transcript=id.to_string()
-            aria-selected=move || selected.get().to_string()
-            aria-setsize=move || count.get().to_string()
-            aria-posinset=(at + 1).to_string()
-            style:top=dom::px(at as f64 * ROW)
-            on:click=move |event| {
-                if event.ctrl_key() || event.meta_key() {
-                    let _ = window().open_with_url_and_target(&Route::thread(id.clone()).fragment(), "_blank");
-                } else {
-                    open.run(at);
-                }
-            }
+            data-transcript={}
+            aria-selected={}
+            aria-setsize={}
+            aria-posinset={}
+            style:top={}
+            onclick={}
         >
-            <p class="thread-title" dir="auto" title=title.clone()>{title.clone()}</p>
+            <p class="thread-title" dir="auto" title={}>{}</p>
             <p class="thread-facts">
-                {time}
-                <span class="messages" title=format::plural(info.messages.into(), "message")>
-                    <Sign name="message" />
-                    {format::count(info.messages.into())}
-                    <span class="for-readers">" messages"</span>
-                </span>
-                {branches}
-                <span class="source">{format::source(&info.source).to_owned()}</span>
+                {}
+                <span class="messages" title={}><svg sign="message"/>{}<span class="for-readers"> messages</span></span>
+                {}
+                <span class="source">{}</span>
             </p>
-        </div>
-    }
+        </div>"#,
+        active,
+        format!("thread-{at}"),
+        info.id.to_string(),
+        if selected { "true" } else { "false" },
+        count.to_string(),
+        (at + 1).to_string(),
+        format!("{}px", at * ROW),
+        on(clicked),
+        title.clone(),
+        title,
+        info.updated_at.map(dom::time),
+        format::plural(info.messages.into(), "message"),
+        format::count(info.messages.into()),
+        branches,
+        format::source(&info.source).to_owned(),
+    )
 }
 
 /// The foot of the left pane: what is stored, and the way to everything about it.
-#[component]
-pub fn ThreadsFoot() -> impl IntoView {
-    let page = Page::of_context();
+pub fn foot(page: Page) -> Node {
     let words = move || match page.threads.stats.get() {
         Some(stats) => format::plural(stats.messages, "message"),
         None => "…".to_owned(),
     };
-    view! {
-        <button
-            type="button"
-            class="quiet"
-            data-testid="storage"
-            title="Storage and privacy"
-            on:click=move |_| page.dialog.set(Some(Dialog::Storage))
-        >
-            <Sign name="disk" />
-            <span>{words}</span>
+    markup!(
+        r#"
+        <button type="button" class="quiet" data-testid="storage" title="Storage and privacy" onclick={}>
+            <svg sign="disk"/>
+            <span>{}</span>
         </button>
         <button
             type="button"
@@ -288,24 +263,20 @@ pub fn ThreadsFoot() -> impl IntoView {
             data-testid="export"
             title="Export everything"
             aria-label="Export everything"
-            disabled=move || page.threads.none()
-            on:click=move |_| {
-                leptos::task::spawn_local(async move {
-                    page.export(None).await;
-                });
-            }
+            disabled={}
+            onclick={}
         >
-            <Sign name="export" />
+            <svg sign="export"/>
         </button>
-        <button
-            type="button"
-            class="icon"
-            title="Keys"
-            aria-label="Keys"
-            on:click=move |_| page.dialog.set(Some(Dialog::Keys))
-        >
-            <Sign name="keys" />
+        <button type="button" class="icon" title="Keys" aria-label="Keys" onclick={}>
+            <svg sign="keys"/>
         </button>
-        <super::theme::ThemeButton />
-    }
+        {}"#,
+        click(move || page.dialog.set(Some(Dialog::Storage))),
+        live(words),
+        live(move || page.threads.none()),
+        click(move || page.export_soon(None)),
+        click(move || page.dialog.set(Some(Dialog::Keys))),
+        theme::button(),
+    )
 }

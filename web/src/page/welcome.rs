@@ -4,11 +4,11 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Blob, File, Response};
+use web_sys::{Blob, File, Node, Response};
 
-use super::imports::PickFiles;
-use super::signs::Sign;
+use super::dom;
 use super::state::{Dialog, Page};
+use super::view::{Slot, click, draw, markup};
 use crate::format;
 
 /// Fetches the conversation that comes with the page, as the file that it is.
@@ -22,140 +22,134 @@ async fn sample() -> Option<File> {
     File::new_with_blob_sequence(&js_sys::Array::of1(&blob), "sample.json").ok()
 }
 
-/// A button that imports the conversation that comes with the page.
-#[component]
-pub fn SampleButton() -> impl IntoView {
-    let page = Page::of_context();
-    let load = move |_| {
-        spawn_local(async move {
-            match sample().await {
-                Some(file) => page.import(vec![(file, String::new())]),
-                None => page.notices.say("The sample could not be loaded", "Check the connection, then try again."),
-            }
-        });
-    };
-    view! {
-        <button type="button" data-testid="sample" on:click=load>
-            "Load the sample conversation"
-        </button>
-    }
+fn load_sample(page: Page) {
+    spawn_local(async move {
+        match sample().await {
+            Some(file) => page.import(vec![(file, String::new())]),
+            None => page.notices.say("The sample could not be loaded", "Check the connection, then try again."),
+        }
+    });
 }
 
 /// How to get an archive, in steps.
-#[component]
-pub fn HowTo() -> impl IntoView {
-    view! {
+pub fn how_to() -> Node {
+    markup!(
+        r#"
         <div class="how">
             <section>
-                <h3>"ChatGPT"</h3>
+                <h3>ChatGPT</h3>
                 <ol>
-                    <li>"Settings → Data controls → Export data."</li>
-                    <li>"A link to a zip file comes by mail within a day or so."</li>
-                    <li>"Drop the zip here as it is, or conversations.json from it."</li>
+                    <li>Settings → Data controls → Export data.</li>
+                    <li>A link to a zip file comes by mail within a day or so.</li>
+                    <li>Drop the zip here as it is, or conversations.json from it.</li>
                 </ol>
             </section>
             <section>
-                <h3>"Claude"</h3>
+                <h3>Claude</h3>
                 <ol>
-                    <li>"Settings → Privacy → Export data."</li>
-                    <li>"A link to a zip file comes by mail."</li>
-                    <li>"Drop the zip here as it is, or conversations.json from it."</li>
+                    <li>Settings → Privacy → Export data.</li>
+                    <li>A link to a zip file comes by mail.</li>
+                    <li>Drop the zip here as it is, or conversations.json from it.</li>
                 </ol>
             </section>
             <section>
-                <h3>"Others"</h3>
+                <h3>Others</h3>
                 <ul>
-                    <li>"Claude Code: the .jsonl files in ~/.claude/projects."</li>
-                    <li>"OpenAI messages: a .jsonl file, one {\"messages\": […]} a line."</li>
-                    <li>"Threadkeep's own export: restores everything as it was."</li>
+                    <li>Claude Code: the .jsonl files in ~/.claude/projects.</li>
+                    <li>OpenAI messages: a .jsonl file, one {"messages": […]} a line.</li>
+                    <li>Threadkeep's own export: restores everything as it was.</li>
                 </ul>
             </section>
-        </div>
-    }
+        </div>"#
+    )
 }
 
 /// The thread pane while no thread is open.
-#[component]
-pub fn Welcome() -> impl IntoView {
-    let page = Page::of_context();
-    let none = Memo::new(move |_| page.threads.all.with(|all| all.as_ref().map(|all| all.is_empty())));
-    move || {
-        let Some(none) = none.get() else { return ().into_any() };
-        if none {
-            view! { <Empty /> }.into_any()
-        } else {
-            view! {
-                <div class="message-page choose">
-                    <h2>"Choose a thread"</h2>
-                    <p>
-                        "Arrow keys and " <kbd>"Enter"</kbd> " open one from the list. In a thread, " <kbd>"["</kbd> " and "
-                        <kbd>"]"</kbd> " turn from branch to branch."
-                    </p>
-                    <p>
-                        <button type="button" class="quiet" on:click=move |_| page.dialog.set(Some(Dialog::Keys))>
-                            <Sign name="keys" />
-                            <span>"All keys"</span>
-                        </button>
-                        <button type="button" class="quiet" on:click=move |_| page.dialog.set(Some(Dialog::Help))>
-                            <Sign name="import" />
-                            <span>"How to get an export"</span>
-                        </button>
-                    </p>
-                </div>
-            }
-                .into_any()
-        }
-    }
+pub fn welcome(page: Page) -> Node {
+    let none = move || page.threads.all.with(|all| all.as_ref().map(|all| all.is_empty()));
+    let view = move |none: &Option<bool>| Some(if (*none)? { empty(page) } else { choose(page) });
+    markup!("{}", draw(none, view))
 }
 
-#[component]
-fn Empty() -> impl IntoView {
-    let page = Page::of_context();
-    let lost = move || {
-        page.threads
-            .lost
-            .get()
-            .map(|was| {
-                let words = format!(
-                    "At your last visit there were {} with {} here. Now the database is empty: the browser removed it, or its data was cleared. Import your last export to get them back.",
-                    format::plural(was.transcripts.into(), "thread"),
-                    format::plural(was.messages, "message"),
-                );
-                view! {
-                    <div class="loss" role="alert" data-testid="loss">
-                        <p>
-                            <Sign name="warning" />
-                            <strong>"Your threads are gone from this browser"</strong>
-                        </p>
-                        <p>{words}</p>
-                        <button type="button" on:click=move |_| page.threads.accept_loss()>
-                            "I know"
-                        </button>
-                    </div>
-                }
-            })
+fn choose(page: Page) -> Node {
+    markup!(
+        r#"
+        <div class="message-page choose">
+            <h2>Choose a thread</h2>
+            <p>Arrow keys and <kbd>Enter</kbd> open one from the list. In a thread, <kbd>[</kbd> and <kbd>]</kbd> turn from branch to branch.</p>
+            <p>
+                <button type="button" class="quiet" onclick={}><svg sign="keys"/><span>All keys</span></button>
+                <button type="button" class="quiet" onclick={}><svg sign="import"/><span>How to get an export</span></button>
+            </p>
+        </div>"#,
+        click(move || page.dialog.set(Some(Dialog::Keys))),
+        click(move || page.dialog.set(Some(Dialog::Help))),
+    )
+}
+
+/// What was lost since the last visit.
+fn loss(page: Page) -> Slot {
+    let view = move |was: &Option<crate::sentinel::Sentinel>| {
+        let was = was.as_ref()?;
+        Some(markup!(
+            r#"
+            <div class="loss" role="alert" data-testid="loss">
+                <p>
+                    <svg sign="warning"/>
+                    <strong>Your threads are gone from this browser</strong>
+                </p>
+                <p>
+                    At your last visit there were {} with {} here. Now the database is empty: the browser removed it, or its
+                    data was cleared. Import your last export to get them back.
+                </p>
+                <button type="button" onclick={}>I know</button>
+            </div>"#,
+            format::plural(was.transcripts.into(), "thread"),
+            format::plural(was.messages, "message"),
+            click(move || page.threads.accept_loss()),
+        ))
     };
-    view! {
+    draw(move || page.threads.lost.get(), view)
+}
+
+fn empty(page: Page) -> Node {
+    // The same as pressing the ones in the left pane, which have the inputs.
+    let pick = |selector: &'static str| {
+        click(move || {
+            if let Some(input) = dom::find(selector) {
+                input.click();
+            }
+        })
+    };
+    markup!(
+        r#"
         <div class="message-page empty" data-testid="empty">
-            {lost}
-            <h2>"Read your conversations as trees"</h2>
+            {}
+            <h2>Read your conversations as trees</h2>
             <p class="lead">
-                "Drop an export of ChatGPT or Claude anywhere on this page: the zip as it came, a file from it, or a folder. Every branch you ever took comes along."
+                Drop an export of ChatGPT or Claude anywhere on this page: the zip as it came, a file from it, or a folder.
+                Every branch you ever took comes along.
             </p>
             <div class="drop-here">
-                <Sign name="import" />
-                <p>"Drop files here"</p>
+                <svg sign="import"/>
+                <p>Drop files here</p>
                 <div class="choices">
-                    <PickFiles />
+                    <button type="button" class="primary" onclick={}><svg sign="import"/><span>Choose files</span></button>
+                    <button type="button" onclick={}><svg sign="folder"/><span>Choose a folder</span></button>
                 </div>
-                <p class="or">"No export at hand? " <SampleButton /></p>
+                <p class="or">No export at hand? <button type="button" data-testid="sample" onclick={}>Load the sample conversation</button></p>
             </div>
-            <h3 class="how-title">"How to get an export"</h3>
-            <HowTo />
+            <h3 class="how-title">How to get an export</h3>
+            {}
             <p class="privacy">
-                <Sign name="lock" />
-                "Nothing leaves this machine: your threads are read, kept and shown by this browser alone."
+                <svg sign="lock"/>
+                Nothing leaves this machine: your threads are read, kept and shown by this browser alone.
             </p>
-        </div>
-    }
+        </div>"#,
+        loss(page),
+        pick("[data-testid=drop-input]"),
+        pick("[data-testid=folder-input]"),
+        click(move || load_sample(page)),
+        how_to(),
+    )
 }

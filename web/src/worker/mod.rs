@@ -1,6 +1,6 @@
 //! The worker's thread: the engine over the browser's store, behind the messages of [`crate::wire`].
 //!
-//! Goes in: texts of [`ToWorker`], files beside an import. Comes out: texts of [`FromWorker`], the file of an export
+//! Goes in: bytes of [`ToWorker`], files beside an import. Comes out: bytes of [`FromWorker`], the file of an export
 //! beside its answer. Changes made here are told to the other tabs, and theirs to this page. What things mean is the
 //! engine's business.
 
@@ -11,7 +11,7 @@ mod tabs;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use js_sys::{Array, Reflect};
+use js_sys::{Array, Reflect, Uint8Array};
 use threadkeep::protocol::{ErrorReply, Event};
 use threadkeep::{Keep, KeepError, Options};
 use threadkeep_store::idb::IdbStore;
@@ -20,7 +20,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
 
-use crate::wire::{Ask, FromWorker, Reply, Ticket, ToWorker};
+use crate::wire::{self, Ask, FromWorker, Reply, Ticket, ToWorker};
 
 /// The name of the database.
 const DATABASE: &str = "threadkeep";
@@ -83,14 +83,11 @@ pub fn start() {
     say(&FromWorker::Listening, None);
 }
 
-/// One message: an array of a text and, for an import, a list of files with their paths.
+/// One message: an array of bytes and, for an import, a list of files with their paths.
 fn hear(data: &JsValue) {
     let parts: &Array = data.unchecked_ref();
-    let Some(text) = parts.get(0).as_string() else { return };
-    let message = match serde_json::from_str::<ToWorker>(&text) {
-        Ok(message) => message,
-        Err(error) => return warn(&format!("a message of the page cannot be read: {error}")),
-    };
+    let bytes: Uint8Array = parts.get(0).unchecked_into();
+    let Some(message) = wire::from_bytes(&bytes.to_vec()) else { return warn("a message of the page cannot be read") };
     match message {
         ToWorker::Open { memory } => spawn_local(open(memory)),
         ToWorker::Ask { ticket, ask } => spawn_local(async move {
@@ -121,7 +118,9 @@ async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
         Ask::Branch { transcript, leaf } => {
             Reply::Branch(Box::new(engine.outline(&transcript, leaf.as_ref()).await?.into()))
         }
-        Ask::Rows { leaf, start, end } => Reply::Nodes(engine.rows(&leaf, start, end).await?),
+        Ask::Rows { leaf, start, end } => {
+            Reply::Nodes(engine.rows(&leaf, start, end).await?.into_iter().map(Into::into).collect())
+        }
         Ask::Tree(transcript) => Reply::Tree(engine.tree(&transcript).await?),
         Ask::Rename { transcript, title } => engine.rename(&transcript, title).await.map(|()| Reply::Done)?,
         Ask::Choose(leaf) => engine.choose(&leaf).await.map(|()| Reply::Done)?,
@@ -188,13 +187,10 @@ async fn import(ticket: Ticket, list: JsValue) {
 
 /// Sends one message to the page, with an object of the browser's beside it.
 fn say(message: &FromWorker, beside: Option<JsValue>) {
-    let text = match serde_json::to_string(message) {
-        Ok(text) => text,
-        Err(error) => return warn(&format!("an answer cannot be written: {error}")),
-    };
-    let parts = Array::of2(&text.into(), &beside.unwrap_or(JsValue::NULL));
+    let bytes = Uint8Array::from(&wire::to_bytes(message)[..]);
+    let parts = Array::of2(&bytes.into(), &beside.unwrap_or(JsValue::NULL));
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
-    // Fails only for what cannot be cloned; text and blobs can.
+    // Fails only for what cannot be cloned; bytes and blobs can.
     if let Err(error) = scope.post_message(&parts) {
         wasm_bindgen::throw_val(error);
     }

@@ -3,12 +3,13 @@
 
 use std::cell::RefCell;
 
+use js_sys::Uint8Array;
 use threadkeep::protocol::Event;
 use wasm_bindgen::prelude::*;
 use web_sys::{BroadcastChannel, MessageEvent, WorkerGlobalScope};
 
 use super::say;
-use crate::wire::{Change, FromWorker};
+use crate::wire::{self, Change, FromWorker};
 
 /// How long changes wait for company, in milliseconds.
 const WAIT: i32 = 40;
@@ -26,8 +27,9 @@ pub fn listen() {
         }
         let Ok(channel) = BroadcastChannel::new("threadkeep") else { return };
         let hear = Closure::<dyn Fn(MessageEvent)>::new(|event: MessageEvent| {
-            let changes = event.data().as_string().and_then(|text| serde_json::from_str::<Vec<Change>>(&text).ok());
-            if let Some(changes) = changes {
+            // Another tab may be of another version: what cannot be read is passed over.
+            let bytes = event.data().dyn_into::<Uint8Array>().map(|bytes| bytes.to_vec());
+            if let Some(changes) = wire::from_bytes(&bytes.unwrap_or_default()) {
                 // The engine looks at the store with every reading, so only the page must be told.
                 say(&FromWorker::Changes(changes), None);
             }
@@ -58,9 +60,9 @@ pub fn changed(event: &Event) {
 fn send() {
     let changes = WAITING.take();
     CHANNEL.with_borrow(|channel| {
-        if let (Some(channel), Ok(text)) = (channel, serde_json::to_string(&changes)) {
+        if let Some(channel) = channel {
             // Other tabs that miss a change read it with their next look.
-            let _ = channel.post_message(&text.into());
+            let _ = channel.post_message(&Uint8Array::from(&wire::to_bytes(&changes)[..]));
         }
     });
     say(&FromWorker::Changes(changes), None);

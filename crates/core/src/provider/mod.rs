@@ -1,4 +1,29 @@
 //! Providers: the wire forms that model endpoints speak.
+//!
+//! [`render`] makes a request's body of messages; [`validate_payload`] and [`validate_messages`] say what a provider would
+//! refuse. They know nothing of each other, so that one can catch the other. Goes in: messages, or any JSON. Comes out: JSON, and
+//! notes or findings. Left to others: which messages are sent ([`context`](crate::context)), counting, and sending. Which
+//! fields of [`Message::extra`](crate::Message::extra) reach a provider is said in [`items`], and only there.
+
+mod error;
+mod ids;
+pub mod items;
+mod json;
+mod note;
+mod options;
+mod part;
+mod plain;
+mod plan;
+mod render;
+mod tools;
+mod validate;
+
+pub use error::ProviderError;
+pub use note::{Note, NoteRule};
+pub use options::{RenderOptions, ToolSchema};
+pub use plain::{render_json, validate_json};
+pub use render::{CLOSING, OPENING, Rendered, render};
+pub use validate::{Finding, validate_messages, validate_payload};
 
 /// The wire form of a model endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
-use threadkeep::protocol::NodeInfo;
 use wasm_bindgen::prelude::*;
 use web_sys::Element;
 
@@ -12,6 +11,7 @@ use crate::items::{self, Item};
 use crate::page::article;
 use crate::page::dom::{self, closest};
 use crate::pieces::{self, Piece};
+use crate::wire::Node;
 
 impl Canvas {
     /// A key was pressed in the thread. Says whether it meant something here.
@@ -144,7 +144,7 @@ impl Canvas {
         }
     }
 
-    fn node(&self, row: usize) -> Option<Rc<NodeInfo>> {
+    fn node(&self, row: usize) -> Option<Rc<Node>> {
         let held = self.state.borrow();
         let state = held.as_ref()?;
         state.nodes.get(&state.outline.rows.get(row)?.id).cloned()

@@ -1,44 +1,37 @@
 //! The head of the open thread: its title, which can be changed in place, its facts, and what can be done with it.
 
-use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use wasm_bindgen::JsCast;
+use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
 
 use super::Thread;
 use crate::page::dom;
-use crate::page::signs::Sign;
 use crate::page::state::Dialog;
+use crate::page::view::{Spot, click, draw, follow, live, markup, on, soon};
 use crate::route::Route;
-use crate::wire::Ask;
+use crate::wire::{Ask, ThreadInfo};
 use crate::{format, list};
 
 /// The head.
-#[component]
-pub fn ThreadHead(thread: Thread) -> impl IntoView {
+pub fn head(thread: Thread) -> Node {
     let page = thread.page;
     // The list is newer than the outline once the title has changed.
     let info = Memo::new(move |_| {
         let open = thread.open.get()?;
         page.threads.find(&open.info.id).or(Some(open.info))
     });
-    let title = Memo::new(move |_| {
-        info.with(|info| info.as_ref().map(|info| list::title(info).to_owned())).unwrap_or_default()
-    });
-    Effect::new(move |_| document().set_title(&format!("{} · Threadkeep", title.get())));
+    let title = move || info.with(|info| info.as_ref().map(|info| list::title(info).to_owned())).unwrap_or_default();
+    follow(move || document().set_title(&format!("{} · Threadkeep", title())));
     on_cleanup(|| document().set_title("Threadkeep"));
     let editing = RwSignal::new(false);
-    let input = NodeRef::<html::Input>::new();
-    input.on_load(|input| {
-        let _ = input.focus();
-        input.select();
-    });
     let rename = move |text: String| {
         if !editing.get_untracked() {
             return;
         }
         editing.set(false);
         let Some(id) = info.with_untracked(|info| info.as_ref().map(|info| info.id.clone())) else { return };
-        if text.trim() == title.get_untracked() {
+        if text.trim() == untrack(title) {
             return;
         }
         spawn_local(async move {
@@ -49,84 +42,54 @@ pub fn ThreadHead(thread: Thread) -> impl IntoView {
             }
         });
     };
-    let facts = move || {
-        info.get().map(|info| {
-            let here = thread.open.with(|open| open.as_ref().map_or(0, |open| open.rows));
-            let words = |time: i64| {
-                view! {
-                    <time datetime=dom::machine(time) title=dom::exact(time)>
-                        {format::ago(time, dom::now())}
-                    </time>
-                }
-            };
-            let branches = (info.branches > 1).then(|| {
-                let words = format!(
-                    "{}, {} in this one",
-                    format::plural(info.branches.into(), "branch"),
-                    format::plural(here as u64, "node")
-                );
-                view! { <span title=words.clone()>{format::plural(info.branches.into(), "branch")}</span> }
-            });
-            view! {
-                <span class="source">{format::source(&info.source).to_owned()}</span>
-                {info.updated_at.map(words)}
-                <span>{format::plural(info.messages.into(), "message")}</span>
-                {branches}
+    let field = move || {
+        let input = Spot::new();
+        soon(move || {
+            if let Some(input) = input.get() {
+                let _ = input.focus();
+                input.unchecked_into::<HtmlInputElement>().select();
             }
+        });
+        let key = move |event: Event| match event.unchecked_ref::<KeyboardEvent>().key().as_str() {
+            "Enter" => rename(dom::entered(&event)),
+            "Escape" => editing.set(false),
+            _ => {}
+        };
+        markup!(
+            r#"<input class="rename" data-testid="rename-input" aria-label="Title" value={} ref={} onblur={} onkeydown={}/>"#,
+            title(),
+            input,
+            on(move |event| rename(dom::entered(&event))),
+            on(key),
+        )
+    };
+    let name = move |editing_now: &bool| {
+        Some(if *editing_now {
+            field()
+        } else {
+            markup!(
+                r#"
+                <h2 dir="auto" title={} data-testid="title">{}</h2>
+                <button type="button" class="icon" title="Rename" aria-label="Rename" data-testid="rename" onclick={}>
+                    <svg sign="edit"/>
+                </button>"#,
+                live(title),
+                live(title),
+                click(move || editing.set(true)),
+            )
         })
     };
+    let rows = move || thread.open.with(|open| open.as_ref().map_or(0, |open| open.rows));
     let damage = move || thread.open.with(|open| open.as_ref().and_then(|open| open.damage.clone()));
-    view! {
+    markup!(
+        r#"
         <header class="thread-head">
-            <button
-                type="button"
-                class="icon back"
-                title="All threads"
-                aria-label="All threads"
-                data-testid="back"
-                on:click=move |_| page.nav.go(Route::default())
-            >
-                <Sign name="back" />
+            <button type="button" class="icon back" title="All threads" aria-label="All threads" data-testid="back" onclick={}>
+                <svg sign="back"/>
             </button>
             <div class="thread-name">
-                {move || {
-                    if editing.get() {
-                        view! {
-                            <input
-                                class="rename"
-                                data-testid="rename-input"
-                                aria-label="Title"
-                                prop:value=title.get_untracked()
-                                node_ref=input
-                                on:blur=move |event| rename(event_target_value(&event))
-                                on:keydown=move |event| match event.key().as_str() {
-                                    "Enter" => rename(event_target_value(&event)),
-                                    "Escape" => editing.set(false),
-                                    _ => {}
-                                }
-                            />
-                        }
-                            .into_any()
-                    } else {
-                        view! {
-                            <h2 dir="auto" title=move || title.get() data-testid="title">
-                                {move || title.get()}
-                            </h2>
-                            <button
-                                type="button"
-                                class="icon"
-                                title="Rename"
-                                aria-label="Rename"
-                                data-testid="rename"
-                                on:click=move |_| editing.set(true)
-                            >
-                                <Sign name="edit" />
-                            </button>
-                        }
-                            .into_any()
-                    }
-                }}
-                <p class="thread-facts">{facts}</p>
+                {}
+                <p class="thread-facts">{}</p>
             </div>
             <div class="thread-acts">
                 <button
@@ -134,11 +97,11 @@ pub fn ThreadHead(thread: Thread) -> impl IntoView {
                     class="quiet"
                     data-testid="map-toggle"
                     title="Map of the branches"
-                    aria-pressed=move || page.map.get().to_string()
-                    on:click=move |_| page.show_map(!page.map.get_untracked())
+                    aria-pressed={}
+                    onclick={}
                 >
-                    <Sign name="map" />
-                    <span class="wide-only">"Map"</span>
+                    <svg sign="map"/>
+                    <span class="wide-only">Map</span>
                 </button>
                 <button
                     type="button"
@@ -146,14 +109,9 @@ pub fn ThreadHead(thread: Thread) -> impl IntoView {
                     title="Export this thread"
                     aria-label="Export this thread"
                     data-testid="export-thread"
-                    on:click=move |_| {
-                        let info = info.get_untracked();
-                        spawn_local(async move {
-                            page.export(info).await;
-                        });
-                    }
+                    onclick={}
                 >
-                    <Sign name="export" />
+                    <svg sign="export"/>
                 </button>
                 <button
                     type="button"
@@ -161,22 +119,50 @@ pub fn ThreadHead(thread: Thread) -> impl IntoView {
                     title="Delete this thread…"
                     aria-label="Delete this thread…"
                     data-testid="delete-thread"
-                    on:click=move |_| page.dialog.set(info.get_untracked().map(Dialog::DeleteThread))
+                    onclick={}
                 >
-                    <Sign name="trash" />
+                    <svg sign="trash"/>
                 </button>
             </div>
         </header>
-        {move || {
-            damage()
-                .map(|damage| {
-                    view! {
-                        <p class="damage" role="note">
-                            <Sign name="warning" />
-                            <span>"Part of this branch is missing: " {damage} ". What can still be reached is shown."</span>
-                        </p>
-                    }
-                })
-        }}
-    }
+        {}"#,
+        click(move || page.nav.go(Route::default())),
+        draw(move || editing.get(), name),
+        draw(move || (info.get(), rows()), |(info, rows)| Some(facts(info.as_ref()?, *rows))),
+        live(move || page.map.get().to_string()),
+        click(move || page.show_map(!page.map.get_untracked())),
+        click(move || page.export_soon(info.get_untracked())),
+        click(move || page.dialog.set(info.get_untracked().map(Dialog::DeleteThread))),
+        draw(damage, |damage| Some(damaged(damage.clone()?))),
+    )
+}
+
+/// Where it comes from, when it changed, how much it holds.
+fn facts(info: &ThreadInfo, rows: usize) -> Node {
+    let branches = (info.branches > 1).then(|| {
+        let branches = format::plural(info.branches.into(), "branch");
+        markup!(
+            r#"<span title={}>{}</span>"#,
+            format!("{branches}, {} in this one", format::plural(rows as u64, "node")),
+            branches,
+        )
+    });
+    markup!(
+        r#"<span class="source">{}</span>{}<span>{}</span>{}"#,
+        format::source(&info.source).to_owned(),
+        info.updated_at.map(dom::time),
+        format::plural(info.messages.into(), "message"),
+        branches,
+    )
+}
+
+fn damaged(damage: String) -> Node {
+    markup!(
+        r#"
+        <p class="damage" role="note">
+            <svg sign="warning"/>
+            <span>Part of this branch is missing: {}. What can still be reached is shown.</span>
+        </p>"#,
+        damage,
+    )
 }

@@ -1,0 +1,340 @@
+//! Facts: what is known of each message once it was read, so that whatever follows reads no text. A message that a prompt
+//! shows differently (a preview, a recorded failure, calls without ids) is made here.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::tokens::{Cost, Counter, cost};
+use crate::{Content, Message, Part, Provider, Role, ToolCall};
+
+use super::preview::{FOLDER, length, preview, with_content};
+use super::{Action, Item, Preview, Replacement, failure, rule};
+
+/// The id that stands for "none given".
+pub(super) const NO_ID: u32 = 0;
+/// No such thing.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Who a message is from, as far as grouping cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Who {
+    System,
+    User,
+    Assistant,
+    Tool,
+    Other,
+}
+
+/// What is known of one message.
+#[derive(Debug, Clone)]
+pub(super) struct Fact {
+    pub who: Who,
+    pub flags: u8,
+    /// The calls in it, as a range of [`Facts::refs`].
+    pub calls: (u32, u32),
+    /// The calls that it answers, as a range of [`Facts::refs`].
+    pub answers: (u32, u32),
+    /// As it is stored.
+    pub before: u32,
+    /// As a prompt shows it.
+    pub cost: Cost,
+    pub chars: u32,
+    /// The message that a prompt shows instead, in [`Facts::made`]; else [`NONE`].
+    pub made: u32,
+    /// What making it was, and why.
+    pub mark: Option<(Action, &'static str)>,
+}
+
+/// Not to be in prompts.
+pub(super) const HIDDEN: u8 = 1;
+/// Marked as pinned.
+pub(super) const PINNED: u8 = 2;
+/// An assistant's message in which there is nothing.
+pub(super) const EMPTY: u8 = 4;
+/// An assistant's message in which there is only reasoning.
+pub(super) const THOUGHT: u8 = 8;
+/// It says something of its own beside the results in it.
+pub(super) const SPEAKS: u8 = 16;
+/// Its answers are parts of its content.
+pub(super) const IN_PARTS: u8 = 32;
+
+/// It calls a function in OpenAI's old form.
+pub(super) const OLD_CALL: u8 = 64;
+/// It is the result of such a call.
+pub(super) const OLD_RESULT: u8 = 128;
+
+impl Fact {
+    pub fn is(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// How messages are read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    pub provider: Provider,
+    pub preview: Option<Preview>,
+}
+
+/// All that is known of a history's messages.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Facts {
+    pub list: Vec<Fact>,
+    /// Call ids, as numbers.
+    pub refs: Vec<u32>,
+    pub made: Vec<Message>,
+    ids: HashMap<String, usize>,
+    /// The ids of calls that read a full output back: their results are not previewed again.
+    read_back: Vec<u32>,
+}
+
+impl Facts {
+    /// How many different call ids there are, "none" included.
+    pub fn ids(&self) -> usize {
+        self.ids.len() + 1
+    }
+
+    /// Reads the messages after those that are known.
+    pub fn read(&mut self, items: &[Item], replaced: &[Replacement], reading: Reading, counter: &dyn Counter) {
+        for (index, item) in items.iter().enumerate().skip(self.list.len()) {
+            let other = replaced.binary_search_by_key(&index, |other| other.index).ok().map(|at| &replaced[at]);
+            let fact = self.fact(index, item, other, reading, counter);
+            self.list.push(fact);
+        }
+    }
+
+    fn id(&mut self, id: &str) -> u32 {
+        if id.is_empty() {
+            return NO_ID;
+        }
+        let next = self.ids.len() + 1;
+        if let Some(known) = self.ids.get(id) {
+            return *known as u32;
+        }
+        self.ids.insert(id.to_owned(), next);
+        next as u32
+    }
+
+    fn fact(
+        &mut self,
+        index: usize,
+        item: &Item,
+        replaced: Option<&Replacement>,
+        reading: Reading,
+        counter: &dyn Counter,
+    ) -> Fact {
+        let stored = item.message;
+        let mut made = replaced.map(|other| other.message.clone());
+        let mut mark = replaced.map(|other| (Action::Compressed, other.rule));
+        if let Some(shown) = failure::shown(stored) {
+            made = Some(shown);
+            mark = Some((Action::Kept, rule::LLM_ERROR));
+        }
+        if let Some(named) = named_calls(made.as_ref().unwrap_or(stored), index) {
+            made = Some(named);
+            mark = mark.or(Some((Action::Repaired, rule::CALL_ID)));
+        }
+        let (calls, answers) = self.calls_and_answers(made.as_ref().unwrap_or(stored));
+        if let Some(options) = reading.preview
+            && !stored.pinned
+            && !self.refs[answers.0 as usize..].iter().any(|id| self.read_back.contains(id))
+            && let Some(short) = preview(stored, options)
+        {
+            made = Some(short);
+            mark = Some((Action::Previewed, rule::TOOL_RESULT_PREVIEW));
+        }
+        let message = made.as_ref().unwrap_or(stored);
+        let before = item.cost.unwrap_or_else(|| cost(stored, reading.provider, counter));
+        let after = if made.is_some() { cost(message, reading.provider, counter) } else { before };
+        let who = match &message.role {
+            Role::System | Role::Developer => Who::System,
+            Role::User => Who::User,
+            Role::Assistant => Who::Assistant,
+            Role::Tool => Who::Tool,
+            Role::Other(_) => Who::Other,
+        };
+        let flag = |condition: bool, flag: u8| if condition { flag } else { 0 };
+        let nothing = who == Who::Assistant && calls.0 == calls.1 && says_nothing(message);
+        let thought = nothing && thinks(message);
+        let flags = flag(!stored.include_in_context, HIDDEN)
+            | flag(stored.pinned, PINNED)
+            | flag(nothing && !thought, EMPTY)
+            | flag(thought, THOUGHT)
+            | flag(who != Who::Tool && speaks(message), SPEAKS)
+            | flag(who != Who::Tool && answers.0 < answers.1, IN_PARTS)
+            | flag(who == Who::Assistant && message.extra.get("function_call").is_some_and(Value::is_object), OLD_CALL)
+            | flag(message.role.as_str() == "function", OLD_RESULT);
+        let chars = u32::try_from(characters(message)).unwrap_or(u32::MAX);
+        let made = made.map_or(NONE, |message| {
+            self.made.push(message);
+            self.made.len() as u32 - 1
+        });
+        Fact { who, flags, calls, answers, before: before.total(), cost: after, chars, made, mark }
+    }
+
+    /// The calls in a message that it does not answer itself, and the calls of other messages that it answers.
+    fn calls_and_answers(&mut self, message: &Message) -> ((u32, u32), (u32, u32)) {
+        let (mut calls, mut answers) = (Vec::new(), Vec::new());
+        match message.role {
+            Role::Assistant => {
+                for call in &message.tool_calls {
+                    let id = self.id(call.id());
+                    if call.arguments().contains(FOLDER) {
+                        self.read_back.push(id);
+                    }
+                    calls.push(id);
+                }
+            }
+            Role::Tool => answers.push(self.id(message.tool_call_id.as_deref().unwrap_or_default())),
+            _ => {}
+        }
+        if let Content::Parts(parts) = &message.content
+            && message.role != Role::Tool
+        {
+            for part in parts {
+                if let Some(id) = called(&part.0).filter(|_| message.role == Role::Assistant) {
+                    let id = self.id(id);
+                    if !calls.contains(&id) {
+                        calls.push(id);
+                    }
+                } else if let Some(id) = answered(&part.0) {
+                    let id = self.id(id);
+                    match calls.iter().position(|call| *call == id) {
+                        // A server's tool: call and result are in one message.
+                        Some(at) => drop(calls.remove(at)),
+                        None => answers.push(id),
+                    }
+                }
+            }
+        }
+        let start = self.refs.len() as u32;
+        self.refs.extend(&calls);
+        let middle = self.refs.len() as u32;
+        self.refs.extend(&answers);
+        ((start, middle), (middle, self.refs.len() as u32))
+    }
+
+    /// The number of an id that was read before.
+    pub fn known(&self, id: &str) -> Option<u32> {
+        self.ids.get(id).map(|id| *id as u32)
+    }
+}
+
+type Object = serde_json::Map<String, Value>;
+
+fn text<'a>(object: &'a Object, field: &str) -> Option<&'a str> {
+    object.get(field).and_then(Value::as_str)
+}
+
+/// The id of the call that a content part makes: Anthropic's `tool_use`, `server_tool_use` and `mcp_tool_use`.
+fn called(part: &Object) -> Option<&str> {
+    let kind = text(part, "type")?;
+    if kind == "tool_use" || kind.ends_with("_tool_use") { text(part, "id").filter(|id| !id.is_empty()) } else { None }
+}
+
+/// The id of the call that a content part answers: Anthropic's `tool_result`, `web_search_tool_result` and their like.
+pub(super) fn answered(part: &Object) -> Option<&str> {
+    let kind = text(part, "type")?;
+    if kind == "tool_result" || kind.ends_with("_tool_result") { text(part, "tool_use_id") } else { None }
+}
+
+/// Gives calls without an id one, and leaves out calls whose id another call of the message has; `None` where all is well.
+fn named_calls(message: &Message, index: usize) -> Option<Message> {
+    if message.role != Role::Assistant {
+        return None;
+    }
+    let parts = if let Content::Parts(parts) = &message.content { parts.as_slice() } else { &[] };
+    let in_parts = parts.iter().filter_map(|part| called(&part.0));
+    let mut ids: Vec<&str> = message.tool_calls.iter().map(ToolCall::id).chain(in_parts).collect();
+    ids.sort_unstable();
+    if ids.first() != Some(&"") && ids.windows(2).all(|pair| pair[0] != pair[1]) {
+        return None;
+    }
+    let mut made = with_content(message, Content::Null);
+    made.tool_calls.clear();
+    let mut seen: Vec<&str> = Vec::new();
+    for (at, call) in message.tool_calls.iter().enumerate() {
+        if call.id().is_empty() {
+            let mut call = call.clone();
+            call.0.insert("id".to_owned(), format!("call_{index}_{at}").into());
+            made.tool_calls.push(call);
+        } else if !seen.contains(&call.id()) {
+            seen.push(call.id());
+            made.tool_calls.push(call.clone());
+        }
+    }
+    made.content = match &message.content {
+        Content::Parts(_) => {
+            let mut kept: Vec<Part> = Vec::with_capacity(parts.len());
+            for part in parts {
+                let id = called(&part.0);
+                if id.is_none_or(|id| !seen.contains(&id)) {
+                    kept.push(part.clone());
+                }
+                seen.extend(id);
+            }
+            Content::Parts(kept)
+        }
+        content => content.clone(),
+    };
+    Some(made)
+}
+
+/// Whether there is something in a message beside answers to calls.
+fn speaks(message: &Message) -> bool {
+    match &message.content {
+        Content::Parts(parts) => parts.is_empty() || parts.iter().any(|part| answered(&part.0).is_none()),
+        _ => true,
+    }
+}
+
+/// Whether an assistant's message without calls has nothing that a provider could be sent, reasoning apart.
+fn says_nothing(message: &Message) -> bool {
+    let content = match &message.content {
+        Content::Absent | Content::Null => true,
+        Content::Text(text) => text.trim().is_empty(),
+        Content::Parts(parts) => parts.iter().all(|part| match part.kind() {
+            "text" => part.as_text().unwrap_or_default().trim().is_empty(),
+            kind => is_thought(kind),
+        }),
+    };
+    // Fields in which providers put an answer that is not content.
+    let elsewhere = ["refusal", "audio", "function_call", "output", "items", "openai"];
+    content && elsewhere.iter().all(|field| message.extra.get(*field).is_none_or(Value::is_null))
+}
+
+fn is_thought(kind: &str) -> bool {
+    matches!(kind, "thinking" | "redacted_thinking" | "reasoning")
+}
+
+/// Whether there is reasoning in it.
+fn thinks(message: &Message) -> bool {
+    let parts = match &message.content {
+        Content::Parts(parts) => parts.iter().any(|part| is_thought(part.kind())),
+        _ => false,
+    };
+    let signed = message.extra.get("claude").and_then(|claude| claude.get("thinking")).is_some();
+    parts || signed || message.reasoning.as_ref().is_some_and(|text| !text.trim().is_empty())
+}
+
+/// How many characters a message has: its texts, and its calls' names and arguments. Pictures count as none.
+pub(super) fn characters(message: &Message) -> u64 {
+    let content = match &message.content {
+        Content::Absent | Content::Null => 0,
+        Content::Text(text) => length(text),
+        Content::Parts(parts) => parts.iter().map(|part| part_characters(&part.0)).sum(),
+    };
+    let calls: u64 = message.tool_calls.iter().map(|call| length(call.name()) + length(call.arguments())).sum();
+    content + calls
+}
+
+fn part_characters(part: &Object) -> u64 {
+    let said = text(part, "text").map_or(0, length);
+    let inner = match part.get("content") {
+        Some(Value::String(text)) => length(text),
+        Some(Value::Array(parts)) => parts.iter().filter_map(Value::as_object).map(part_characters).sum(),
+        _ => 0,
+    };
+    said + inner + part.get("input").map_or(0, |input| length(&input.to_string()))
+}

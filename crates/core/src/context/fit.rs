@@ -1,0 +1,265 @@
+//! Fit: which groups a budget keeps.
+//!
+//! What must stay (instructions, pins, the user's newest message, the open tool group) and the frame come first; the rest
+//! of the budget goes to the newest groups, as a suffix of the history. What a suffix costs never falls as it grows, so its
+//! beginning is found by bisection over prefix sums, and no text is read.
+
+use super::budget::{Budget, Figures, Limits, Policy};
+use super::facts::NONE;
+use super::group::Groups;
+use super::{Prepared, rule};
+
+/// What is to be kept of a history.
+#[derive(Debug, Clone, Default)]
+pub struct Plan<'a> {
+    /// What the caller allows.
+    pub budget: Budget,
+    /// Which groups go first.
+    pub policy: Policy,
+    /// Messages, by their place in the history, that are kept with their whole groups.
+    pub pins: &'a [usize],
+    /// What the frame takes of the budget.
+    pub frame: Figures,
+    /// Room to leave for what is not there yet.
+    pub reserve: Figures,
+    /// Whether what is kept must begin with a user's message, as some providers ask: the one before the first group that is
+    /// kept comes along. The stable policy always does so, since that message stays the same while the newest one changes.
+    pub opens_with_user: bool,
+    /// Whether the limits come before what must stay: then nothing is over budget, and even the user's newest message can go.
+    pub strict: bool,
+}
+
+/// What is kept, and by how much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fit {
+    /// What is kept and the frame, together.
+    pub figures: Figures,
+    /// The limits that held.
+    pub limits: Limits,
+    /// Whether what must stay is over them.
+    pub over_budget: bool,
+    /// Which groups went first.
+    pub policy: Policy,
+    /// The first group of the suffix.
+    pub(super) start: u32,
+    /// Groups before it that are kept too, in order.
+    pub(super) before: Vec<u32>,
+    /// Groups that this fit pinned, in order.
+    pub(super) pinned: Vec<u32>,
+    /// The user's message that came along to open the suffix, or [`NONE`].
+    pub(super) opener: u32,
+    /// The first group that each limit leaves room for: tokens, messages, characters.
+    pub(super) reach: [u32; 3],
+    /// Whether the user's newest message and the open group were kept for what they are.
+    pub(super) must: bool,
+}
+
+impl Fit {
+    /// Whether a group is kept.
+    pub(super) fn keeps(&self, group: u32) -> bool {
+        group != NONE && (group >= self.start || self.before.binary_search(&group).is_ok())
+    }
+
+    /// Why a group is not.
+    pub(super) fn why_dropped(&self, group: u32) -> &'static str {
+        let [tokens, messages, chars] = self.reach.map(|reach| group < reach);
+        match () {
+            () if tokens => rule::OVER_MAX_TOKENS,
+            () if messages => rule::OVER_MAX_MESSAGES,
+            () if chars => rule::OVER_MAX_CHARS,
+            () => rule::STABLE_CUT,
+        }
+    }
+}
+
+/// One of the three units.
+struct Unit {
+    /// Reads it from figures.
+    of: fn(&Figures) -> u64,
+    /// About how much of it a request adds to an agent's history.
+    growth: u64,
+}
+
+const UNITS: [Unit; 3] = [
+    Unit { of: |figures| figures.tokens, growth: 1_000 },
+    Unit { of: |figures| figures.messages, growth: 4 },
+    Unit { of: |figures| figures.chars, growth: 4_000 },
+];
+
+impl Unit {
+    /// The stable policy's step under a limit. A step drops half of itself on average, and every step's worth of growth
+    /// costs one whole prompt that is not as it was; for a growth of `g` a request the two together are least at the root of
+    /// `2 * g * limit`. At most a third of the room, so that at least two thirds stay; and a power of two, so that slightly
+    /// different limits have the same steps. Never falls as the limit grows.
+    fn step(&self, limit: u64, frame: &Figures) -> u64 {
+        let room = limit.saturating_sub((self.of)(frame)) / 3;
+        let best = (2 * self.growth).saturating_mul(limit).isqrt();
+        room.min(best).checked_ilog2().map_or(1, |power| 1 << power)
+    }
+}
+
+/// The stable policy's step for a limit of tokens beside a frame.
+pub(super) fn token_step(limit: u64, frame: &Figures) -> u64 {
+    UNITS[0].step(limit, frame)
+}
+
+/// The groups that stay whatever comes, with what all of them before each hold.
+struct Must {
+    groups: Vec<u32>,
+    sums: Vec<Figures>,
+}
+
+impl Must {
+    fn new(mut groups: Vec<u32>, all: &Groups) -> Self {
+        groups.sort_unstable();
+        groups.dedup();
+        let mut sums = vec![Figures::default()];
+        for group in &groups {
+            let last = sums[sums.len() - 1];
+            sums.push(last.plus(all.figures(*group)));
+        }
+        Self { groups, sums }
+    }
+
+    fn before(&self, start: u32) -> Figures {
+        self.sums[self.groups.partition_point(|group| *group < start)]
+    }
+}
+
+impl Groups {
+    /// What a group holds.
+    pub(super) fn figures(&self, group: u32) -> Figures {
+        self.sums[group as usize + 1].minus(self.sums[group as usize])
+    }
+
+    /// What all groups from `start` on hold.
+    fn from(&self, start: u32) -> Figures {
+        self.sums[self.list.len()].minus(self.sums[start as usize])
+    }
+}
+
+/// A fit in the making.
+pub(super) struct Fitting<'a> {
+    groups: &'a Groups,
+    plan: &'a Plan<'a>,
+    must: Must,
+    pinned: Vec<u32>,
+    opens: bool,
+}
+
+impl<'a> Fitting<'a> {
+    pub(super) fn new(prepared: &'a Prepared, plan: &'a Plan<'a>) -> Self {
+        let groups = &prepared.groups;
+        let group = |index: &usize| groups.of.get(*index).copied().filter(|group| *group != NONE);
+        let mut pinned: Vec<u32> = plan.pins.iter().filter_map(group).collect();
+        pinned.sort_unstable();
+        pinned.dedup();
+        let opens = plan.opens_with_user || plan.policy == Policy::Stable;
+        let mut must = groups.always.clone();
+        must.extend(&pinned);
+        if !plan.strict {
+            must.extend(groups.newest_user);
+            must.extend(groups.open);
+        }
+        if opens {
+            let first = must.iter().copied().filter(|group| !groups.list[*group as usize].system).min();
+            let opener = first.map_or(NONE, |group| groups.openers[group as usize]);
+            must.extend(Some(opener).filter(|opener| *opener != NONE));
+        }
+        let must = Must::new(must, groups);
+        Self { groups, plan, must, pinned, opens }
+    }
+
+    fn end(&self) -> u32 {
+        self.groups.list.len() as u32
+    }
+
+    /// The user's message that must come along when the suffix begins at `start`.
+    fn opener(&self, start: u32) -> u32 {
+        if self.opens { self.groups.openers[start as usize] } else { NONE }
+    }
+
+    /// What a suffix costs, with everything that stays beside it.
+    pub(super) fn cost(&self, start: u32) -> Figures {
+        let opener = self.opener(start);
+        let alone = opener != NONE && self.must.groups.binary_search(&opener).is_err();
+        let opener = if alone { self.groups.figures(opener) } else { Figures::default() };
+        self.plan.frame.plus(self.plan.reserve).plus(self.groups.from(start)).plus(self.must.before(start)).plus(opener)
+    }
+
+    /// The longest suffix that stays within a limit.
+    fn reach(&self, unit: &Unit, limit: u64) -> u32 {
+        let (mut low, mut high) = (0, self.end());
+        while low < high {
+            let middle = low.midpoint(high);
+            if (unit.of)(&self.cost(middle)) <= limit { high = middle } else { low = middle + 1 }
+        }
+        low
+    }
+
+    /// The stable policy's beginning for a suffix that could begin at `reach`: the next point of a grid over the history's
+    /// prefix sums, so that it moves only when a whole step has been added.
+    fn grid(&self, unit: &Unit, limit: u64, reach: u32) -> u32 {
+        let at = |group: u32| (unit.of)(&self.groups.sums[group as usize]);
+        if reach == 0 || reach >= self.end() {
+            return reach;
+        }
+        let step = unit.step(limit, &self.plan.frame);
+        let point = at(reach).div_ceil(step).saturating_mul(step);
+        // The group in which the point lies: it is not before `reach`, so it fits.
+        let (mut low, mut high) = (reach, self.end() - 1);
+        while low < high {
+            let middle = low.midpoint(high + 1);
+            if at(middle) <= point { low = middle } else { high = middle - 1 }
+        }
+        low
+    }
+
+    /// Where the suffix begins: for each limit alone, and for all under the policy.
+    pub(super) fn start(&self, limits: &Limits) -> ([u32; 3], u32) {
+        let mut reach = [0; 3];
+        let mut start = 0;
+        for (at, limit) in [limits.tokens, limits.messages, limits.chars].into_iter().enumerate() {
+            let Some(limit) = limit else { continue };
+            reach[at] = self.reach(&UNITS[at], limit);
+            let cut = match self.plan.policy {
+                Policy::Newest => reach[at],
+                Policy::Stable => self.grid(&UNITS[at], limit, reach[at]),
+            };
+            start = start.max(cut);
+        }
+        (reach, start)
+    }
+
+    pub(super) fn fit(mut self) -> Fit {
+        let limits = self.plan.budget.limits();
+        let (mut reach, mut start) = self.start(&limits);
+        if self.plan.strict && !limits.hold(self.cost(start)) {
+            self.must = Must::new(Vec::new(), self.groups);
+            self.pinned.clear();
+            (reach, start) = self.start(&limits);
+        }
+        let figures = self.cost(start).minus(self.plan.reserve);
+        let opener = self.opener(start);
+        let over_budget = !limits.hold(self.cost(start));
+        let mut before = self.must.groups;
+        before.truncate(before.partition_point(|group| *group < start));
+        if opener != NONE
+            && let Err(at) = before.binary_search(&opener)
+        {
+            before.insert(at, opener);
+        }
+        Fit {
+            figures,
+            limits,
+            over_budget,
+            policy: self.plan.policy,
+            start,
+            before,
+            pinned: self.pinned,
+            opener,
+            reach,
+            must: !self.plan.strict,
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! An item: a message of a chain, with what is known of it.
+
+use crate::transcript::ChainError;
+use crate::{Message, MessageId, Transcript};
+
+use crate::tokens::Cost;
+
+/// One message of a history on its way into a prompt.
+#[derive(Debug, Clone, Copy)]
+pub struct Item<'a> {
+    /// The message.
+    pub message: &'a Message,
+    /// The node that holds it, where there is one.
+    pub node: Option<&'a MessageId>,
+    /// The turn that it belongs to; zero before the first, or where turns are not known.
+    pub turn: u32,
+    /// What it costs, where that was counted before (by the same counter, for the same provider).
+    pub cost: Option<Cost>,
+}
+
+impl<'a> Item<'a> {
+    /// A message of which nothing else is known.
+    pub fn new(message: &'a Message) -> Self {
+        Self { message, node: None, turn: 0, cost: None }
+    }
+}
+
+/// The items of plain messages.
+pub fn items(messages: &[Message]) -> Vec<Item<'_>> {
+    messages.iter().map(Item::new).collect()
+}
+
+/// The items of a chain, from the root to `leaf`.
+///
+/// # Errors
+/// Those of [`Transcript::chain`].
+pub fn chain_items<'a>(transcript: &'a Transcript, leaf: &MessageId) -> Result<Vec<Item<'a>>, ChainError> {
+    let mut items = Vec::new();
+    let mut turn = 0;
+    for placed in transcript.chain(leaf)? {
+        // A node's number is that of its first user message's turn; each further one opens the next.
+        let mut next = if placed.node.turn > 0 { placed.node.turn } else { turn + 1 };
+        for message in &placed.node.messages {
+            if message.role == crate::Role::User {
+                turn = next;
+                next += 1;
+            }
+            items.push(Item { message, node: Some(&placed.node.id), turn, cost: None });
+        }
+    }
+    Ok(items)
+}

@@ -1,0 +1,243 @@
+//! A chain, prepared: everything that can be known of it once, so that a decision about a budget reads no text.
+//!
+//! [`Prepared::new`] reads each message once (or takes the count that is known); [`Prepared::fit`] then decides by
+//! bisection over prefix sums, [`Prepared::marks`] says what became of each message, and [`crate::context::Context`] puts
+//! the prompt together.
+
+use crate::tokens::Counter;
+use crate::{Message, Provider};
+
+use super::budget::Figures;
+use super::facts::{Facts, NONE, Reading, Who};
+use super::fit::{Fit, Fitting, Plan};
+use super::group::{Entry, Grouping, Groups, Made};
+use super::{Action, Item, Preview, rule};
+
+/// What becomes of the history's own instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum System {
+    /// They stay.
+    #[default]
+    Kept,
+    /// Those with which the history begins give way to the frame's.
+    Replaced,
+    /// None stays.
+    Excluded,
+}
+
+/// How a history is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Preparing {
+    /// Whose messages are counted.
+    pub provider: Provider,
+    /// When tool results are previewed; `None` for never.
+    pub preview: Option<Preview>,
+    /// Whether calls at the end that have no result are still running. Otherwise they were aborted.
+    pub live: bool,
+    /// What becomes of the history's own instructions.
+    pub system: System,
+}
+
+/// A message that stands in the place of one of the history (a code turn that became what it defined).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replacement {
+    /// The place in the history.
+    pub index: usize,
+    /// What stands there.
+    pub message: Message,
+    /// The rule by which it does.
+    pub rule: &'static str,
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// The message's place in the history; for what is put in, that of what it precedes.
+    pub index: usize,
+    /// What was done.
+    pub action: Action,
+    /// The rule that decided.
+    pub rule: &'static str,
+    /// What it costs as it is stored, in tokens.
+    pub tokens_before: u32,
+    /// What it costs in the prompt, in tokens.
+    pub tokens_after: u32,
+    /// Whether the prompt has it.
+    pub kept: bool,
+    /// Whether the history does not have it.
+    pub injected: bool,
+}
+
+/// Tokens by what they are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Kinds {
+    /// Instructions.
+    pub system: u64,
+    /// What the user said.
+    pub user: u64,
+    /// What the model said.
+    pub assistant: u64,
+    /// What it thought.
+    pub reasoning: u64,
+    /// What it called.
+    pub calls: u64,
+    /// What came of the calls.
+    pub results: u64,
+    /// What the history does not have: the frame beyond the system prompt, results that say there are none, and what the
+    /// reply begins with.
+    pub injected: u64,
+    /// The tools' schemas.
+    pub tools: u64,
+}
+
+impl Kinds {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        let Self { system, user, assistant, reasoning, calls, results, injected, tools } = *self;
+        system + user + assistant + reasoning + calls + results + injected + tools
+    }
+}
+
+/// A history, ready for decisions. It holds no reference to the messages: hand in the same ones again for the prompt.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    pub(super) preparing: Preparing,
+    pub(super) facts: Facts,
+    pub(super) groups: Groups,
+}
+
+impl Prepared {
+    /// Reads and counts every message of a history, and groups them.
+    pub fn new(items: &[Item], preparing: Preparing, counter: &dyn Counter) -> Self {
+        Self::with_replaced(items, &[], preparing, counter)
+    }
+
+    /// Like [`Prepared::new`], with other messages in the place of some, by ascending place.
+    pub fn with_replaced(
+        items: &[Item],
+        replaced: &[Replacement],
+        preparing: Preparing,
+        counter: &dyn Counter,
+    ) -> Self {
+        let mut prepared = Self { preparing, facts: Facts::default(), groups: Groups::default() };
+        prepared.read(items, replaced, counter);
+        prepared
+    }
+
+    /// Reads what a history has grown by. `items` is the whole of it; those that were read before must be the same and are
+    /// not read again. Where messages were replaced, prepare anew instead: growth can change which.
+    pub fn extend(&mut self, items: &[Item], counter: &dyn Counter) {
+        self.read(items, &[], counter);
+    }
+
+    fn read(&mut self, items: &[Item], replaced: &[Replacement], counter: &dyn Counter) {
+        let Preparing { provider, preview, live, system } = self.preparing;
+        if items.len() < self.facts.list.len() {
+            // Not the history that was read.
+            self.facts = Facts::default();
+        }
+        self.facts.read(items, replaced, Reading { provider, preview }, counter);
+        self.groups = Grouping { facts: &self.facts, items, provider, live, system, counter }.run();
+    }
+
+    /// How many messages the history has.
+    pub fn len(&self) -> usize {
+        self.facts.list.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.facts.list.is_empty()
+    }
+
+    /// How many groups there are.
+    pub fn groups(&self) -> usize {
+        self.groups.list.len()
+    }
+
+    /// The group of a message, counted from the beginning; `None` for a message that no prompt can have.
+    pub fn group(&self, index: usize) -> Option<usize> {
+        self.groups.of.get(index).filter(|group| **group != NONE).map(|group| *group as usize)
+    }
+
+    /// What the whole history holds, as prompts show it.
+    pub fn figures(&self) -> Figures {
+        self.groups.sums.last().copied().unwrap_or_default()
+    }
+
+    /// Decides what is kept.
+    pub fn fit(&self, plan: &Plan) -> Fit {
+        Fitting::new(self, plan).fit()
+    }
+
+    /// What became of each message, in the order of the prompt.
+    pub fn marks<'a>(&'a self, fit: &'a Fit) -> impl Iterator<Item = Mark> + 'a {
+        self.entries(fit).map(|(_, mark)| mark)
+    }
+
+    pub(super) fn entries<'a>(&'a self, fit: &'a Fit) -> impl Iterator<Item = (&'a Entry, Mark)> + 'a {
+        // What is put into a group that is dropped is neither in the history nor in the prompt.
+        let shown = |(entry, mark): &(&Entry, Mark)| mark.kept || !entry.injected;
+        self.groups.entries.iter().map(|entry| (entry, self.mark(entry, fit))).filter(shown)
+    }
+
+    fn mark(&self, entry: &Entry, fit: &Fit) -> Mark {
+        let kept = fit.keeps(entry.group);
+        let (action, rule) = match entry.mark {
+            Some(mark) if kept || entry.group == NONE => mark,
+            _ if !kept => (Action::Dropped, fit.why_dropped(entry.group)),
+            _ => self.why_kept(entry.group, fit),
+        };
+        Mark {
+            index: entry.index as usize,
+            action,
+            rule,
+            tokens_before: entry.before,
+            tokens_after: if kept { entry.cost.total() } else { 0 },
+            kept,
+            injected: entry.injected,
+        }
+    }
+
+    fn why_kept(&self, group: u32, fit: &Fit) -> (Action, &'static str) {
+        let this = &self.groups.list[group as usize];
+        let rule = match () {
+            () if this.pinned || fit.pinned.binary_search(&group).is_ok() => return (Action::Pinned, rule::PINNED),
+            () if this.system => rule::SYSTEM,
+            () if fit.must && self.groups.newest_user == Some(group) => rule::NEWEST_USER,
+            () if fit.must && self.groups.open == Some(group) => rule::OPEN_TOOL_GROUP,
+            () if fit.opener == group || group < fit.start => rule::OPENS_TURN,
+            () if fit.policy == super::Policy::Stable => rule::STABLE,
+            () => rule::NEWEST,
+        };
+        (Action::Kept, rule)
+    }
+
+    /// The message that an entry shows; `None` for the history's own.
+    pub(super) fn made(&self, entry: &Entry) -> Option<&Message> {
+        match entry.made {
+            Made::No => None,
+            Made::Fact(at) => self.facts.made.get(at as usize),
+            Made::Group(at) => self.groups.made.get(at as usize),
+        }
+    }
+
+    /// The tokens of what is kept, by what they are for; the frame's are not among them.
+    pub fn kinds(&self, fit: &Fit) -> Kinds {
+        let mut kinds = Kinds::default();
+        for entry in self.groups.entries.iter().filter(|entry| fit.keeps(entry.group)) {
+            let who = self.facts.list.get(entry.index as usize).map(|fact| fact.who);
+            let text = match who {
+                _ if entry.injected => &mut kinds.injected,
+                Some(Who::System) => &mut kinds.system,
+                Some(Who::Assistant) => &mut kinds.assistant,
+                Some(Who::Tool) => &mut kinds.results,
+                _ => &mut kinds.user,
+            };
+            *text += u64::from(entry.cost.content) + u64::from(entry.cost.frame);
+            kinds.reasoning += u64::from(entry.cost.reasoning);
+            kinds.calls += u64::from(entry.cost.tool_calls);
+        }
+        kinds
+    }
+}

@@ -1,0 +1,170 @@
+//! Provider items: the fields of [`Message::extra`] that rendering reads. This is the one place that says which they are; every
+//! other field of `extra` stays where it is and reaches no provider.
+//!
+//! | field | what it holds | who puts it there | who gets it |
+//! |---|---|---|---|
+//! | `anthropic` | the `content` list of a response, as it came | a host, from a response | Anthropic |
+//! | `openai-responses` | the `output` list of a response, as it came | a host | OpenAI Responses |
+//! | `gemini` | the `content.parts` list of a candidate, as it came | a host | Gemini |
+//! | `openai-chat` | an object: further fields of the message, such as `reasoning_content` or `audio` | a host | OpenAI Chat |
+//! | `claude.thinking` | a list of `thinking` (with signature) and `redacted_thinking` blocks | the Claude archive readers | Anthropic |
+//! | `claude.calls` | a list of `{id, type?, …}`: what calls have beyond the chat form; `type` is `server_tool_use` for calls that Anthropic answered itself | the Claude archive readers | Anthropic |
+//! | `claude.type`, on a tool message | the result block's type, such as `web_search_tool_result` | the Claude archive readers | Anthropic |
+//! | `refusal` | text, where there is no content | OpenAI | all, as text |
+//! | `function_call` | `{name, arguments}`, the old form of a call | OpenAI | all, as a call |
+//!
+//! A list either says all that the message says (the same calls in the same order, and text where there is text) and is then
+//! sent in its place, or holds nothing but reasoning and other items, which then go before what the message says. A list that
+//! does neither is stale (the message was changed after it came) and is left out: signatures would not fit it. In a tool call,
+//! `extra_content.google.thought_signature` (the form of Gemini's OpenAI-compatible endpoint) is read as Gemini's signature.
+
+use serde_json::{Map, Value};
+
+use super::Provider;
+use super::json::{field, kind, string};
+use crate::{Message, ToolCall};
+
+/// What an item of a provider's own list is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Said<'a> {
+    /// Text that the message says too.
+    Text,
+    /// A call, with its id (Gemini: its name).
+    Call(&'a str),
+    /// Reasoning.
+    Reasoning,
+    /// Something else that only the provider understands.
+    Other,
+    /// Nothing of the provider's.
+    Foreign,
+}
+
+/// What `item` is to `provider`.
+pub(super) fn said(item: &Value, provider: Provider) -> Said<'_> {
+    match provider {
+        Provider::Anthropic => match kind(item) {
+            "text" => Said::Text,
+            "tool_use" => Said::Call(string(item, "id").unwrap_or_default()),
+            "thinking" | "redacted_thinking" => Said::Reasoning,
+            "server_tool_use" | "mcp_tool_use" | "compaction" => Said::Other,
+            kind if kind.ends_with("_tool_result") => Said::Other,
+            _ => Said::Foreign,
+        },
+        Provider::OpenAiResponses => match kind(item) {
+            "message" => Said::Text,
+            "function_call" | "custom_tool_call" => Said::Call(string(item, "call_id").unwrap_or_default()),
+            "reasoning" => Said::Reasoning,
+            "compaction" => Said::Other,
+            kind if kind.ends_with("_call") || kind.ends_with("_call_output") || kind.starts_with("mcp_") => {
+                Said::Other
+            }
+            _ => Said::Foreign,
+        },
+        Provider::Gemini => {
+            if let Some(call) = item.get("functionCall") {
+                return Said::Call(string(call, "name").unwrap_or_default());
+            }
+            let text = string(item, "text");
+            match text {
+                _ if item.get("thought") == Some(&Value::Bool(true)) => Said::Reasoning,
+                Some("") => Said::Reasoning,
+                Some(_) => Said::Text,
+                None => {
+                    let others =
+                        ["inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"];
+                    let signed = item.get("thoughtSignature").is_some();
+                    if signed || others.iter().any(|name| item.get(*name).is_some()) {
+                        Said::Other
+                    } else {
+                        Said::Foreign
+                    }
+                }
+            }
+        }
+        Provider::OpenAiChat | Provider::Ollama => Said::Foreign,
+    }
+}
+
+/// A provider's own items beside a message.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Own<'a> {
+    /// None.
+    None,
+    /// They go before what the message says.
+    Before(&'a [Value]),
+    /// They are all that the message says.
+    Whole(&'a [Value]),
+    /// They do not fit the message.
+    Stale,
+}
+
+/// The items of `provider` beside an assistant's `message`, whose calls bear these ids (Gemini: names) in this order.
+pub(super) fn own<'a>(message: &'a Message, provider: Provider, calls: &[&str]) -> Own<'a> {
+    let Some(list) = message.extra.get(provider.name()).and_then(Value::as_array) else { return Own::None };
+    if list.is_empty() || !list.iter().all(Value::is_object) {
+        return if list.is_empty() { Own::None } else { Own::Stale };
+    }
+    let mut text = false;
+    let mut left = calls.iter();
+    for item in list {
+        match said(item, provider) {
+            Said::Text => text = true,
+            Said::Call(call) if left.next() == Some(&call) => {}
+            Said::Call(_) | Said::Foreign => return Own::Stale,
+            Said::Reasoning | Said::Other => {}
+        }
+    }
+    let none_left = left.as_slice().is_empty();
+    let says = !message.content.is_empty();
+    if none_left && (!calls.is_empty() || text) && (text || !says) {
+        Own::Whole(list)
+    } else if left.as_slice().len() == calls.len() && !text {
+        // Nothing but reasoning and the like. A message that says nothing itself is its items.
+        if calls.is_empty() && !says { Own::Whole(list) } else { Own::Before(list) }
+    } else {
+        Own::Stale
+    }
+}
+
+/// The object under `claude`, of the archive readers.
+fn claude(message: &Message) -> Option<&Map<String, Value>> {
+    message.extra.get("claude")?.as_object()
+}
+
+/// Whether a thinking block has what Anthropic wants to see again.
+pub(super) fn is_signed(block: &Value) -> bool {
+    let filled = |name: &str| string(block, name).is_some_and(|text| !text.is_empty());
+    match kind(block) {
+        "thinking" => filled("signature") && string(block, "thinking").is_some(),
+        "redacted_thinking" => filled("data"),
+        _ => false,
+    }
+}
+
+/// Signed thinking that an archive kept beside a message.
+pub(super) fn claude_thinking(message: &Message) -> impl Iterator<Item = &Value> {
+    let list = claude(message).and_then(|own| own.get("thinking")).and_then(Value::as_array);
+    list.into_iter().flatten().filter(|block| is_signed(block))
+}
+
+/// What an archive kept of the call `id` beyond the chat form.
+pub(super) fn claude_call<'a>(message: &'a Message, id: &str) -> Option<&'a Map<String, Value>> {
+    let list = claude(message)?.get("calls")?.as_array()?;
+    list.iter().filter_map(Value::as_object).find(|call| field(call, "id") == Some(id))
+}
+
+/// Whether Anthropic's servers answered this call, so that neither it nor its result is anyone's but Anthropic's.
+pub(super) fn is_server_call(message: &Message, id: &str) -> bool {
+    claude_call(message, id).and_then(|call| field(call, "type")).is_some_and(|kind| kind != "tool_use")
+}
+
+/// The type of a server-side tool's result block.
+pub(super) fn server_result(message: &Message) -> Option<&str> {
+    field(claude(message)?, "type").filter(|kind| kind.ends_with("_tool_result"))
+}
+
+/// Gemini's signature of a call, in the form of its OpenAI-compatible endpoint.
+pub(super) fn google_signature(call: &ToolCall) -> Option<&str> {
+    let signature = call.0.get("extra_content")?.get("google")?.get("thought_signature")?.as_str()?;
+    Some(signature).filter(|signature| !signature.is_empty())
+}
