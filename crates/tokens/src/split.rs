@@ -235,10 +235,10 @@ fn white_cl100k(text: &[u8], at: usize) -> Option<usize> {
 
 /// The last place at which the text can be cut without a change to its pieces, whatever is appended; 0 where none is found.
 ///
-/// Two kinds of border are certain, in both patterns: before white space other than a newline that follows something else
+/// Three kinds of border are certain, in both patterns: before white space other than a newline that follows something else
 /// than white space (no piece holds white space behind another character, newlines aside, and none looks ahead past one);
-/// and between a letter or number and a character that is none, nor a mark, nor an apostrophe (which may begin a
-/// contraction).
+/// between a letter or number and a character that is none, nor a mark, nor an apostrophe (which may begin a
+/// contraction); and between a letter and a number, whichever comes first.
 pub(crate) fn last_cut(classes: &Classes, text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut later = None;
@@ -257,5 +257,7 @@ pub(crate) fn last_cut(classes: &Classes, text: &str) -> usize {
 fn is_border(before: u8, next: char, next_class: u8) -> bool {
     let white = next_class & SPACE != 0 && !matches!(next, '\n' | '\r');
     let plain = next_class & (LETTER | UPPER | LOWER | NUMBER | SPACE) == 0 && next != '\'';
-    (white && before & SPACE == 0) || (plain && before & (LETTER | NUMBER) != 0)
+    let other =
+        (before & LETTER != 0 && next_class & NUMBER != 0) || (before & NUMBER != 0 && next_class & LETTER != 0);
+    (white && before & SPACE == 0) || (plain && before & (LETTER | NUMBER) != 0) || other
 }
