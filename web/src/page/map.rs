@@ -1,7 +1,6 @@
 //! The map of a conversation's branches, drawn in SVG. Stretches without forks are one dot each with a count, and only
 //! the part that is on the screen is drawn, so that ten thousand messages stay light.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use leptos::prelude::*;
@@ -41,9 +40,9 @@ fn y(row: usize) -> usize {
 }
 
 impl Drawn {
-    /// The stretches on the way from the root to a node.
-    fn path(&self, node: Option<usize>) -> HashSet<usize> {
-        node.map(|node| self.map.path(node)).unwrap_or_default()
+    /// For each stretch, whether it lies on the way from the root to a node; on the way to none, nothing does.
+    fn path(&self, node: Option<usize>) -> Vec<bool> {
+        self.map.path(node.unwrap_or(usize::MAX))
     }
 }
 
@@ -175,7 +174,7 @@ pub fn pane(page: Page) -> Node {
                 for stretch in &drawn.map.stretches {
                     let Some(parent) = stretch.parent else { continue };
                     let meets = drawn.map.stretches[parent].row < range.end && stretch.row >= range.start;
-                    if meets && path.contains(&stretch.row) == here {
+                    if meets && path[stretch.row] == here {
                         let line = edge(&drawn.map, stretch, parent);
                         row(format!("{here} {line}"), &mut || {
                             markup!(r#"<path class="edge" class:here={} d={}/>"#, here, line.clone())
@@ -193,7 +192,7 @@ pub fn pane(page: Page) -> Node {
             for at in range {
                 let Some(stretch) = drawn.map.stretches.get(at) else { continue };
                 let Some(node) = drawn.nodes.get(stretch.named) else { continue };
-                let (here, active) = (path.contains(&at), active == at);
+                let (here, active) = (path[at], active == at);
                 let key = format!("{at} {here} {active} {} {} {}", stretch.nodes, stretch.forks, node.id);
                 row(key, &mut || dot(stretch, node, here, active, move || open(at)));
             }

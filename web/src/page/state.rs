@@ -291,7 +291,7 @@ impl Page {
             let tell = move |now: ImportProgress| {
                 progress.set(Some(ImportProgress { total_bytes: now.total_bytes.max(total_bytes), ..now }));
             };
-            let result = self.engine.import(files, tell).await;
+            let result = self.engine.import(files, Box::new(tell)).await;
             progress.set(None);
             self.threads.refresh().await;
             match result {
