@@ -4,9 +4,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { archive } from "./generate.mjs";
+import { launchToKill } from "./support/browser.mjs";
 import { oneFile, small } from "./support/chatgpt.mjs";
+import { tear } from "./support/leveldb.mjs";
 import { scratch } from "./support/package.mjs";
-import { openSite } from "./support/site.mjs";
+import { Guard, Site, openSite } from "./support/site.mjs";
 
 const EXPORT = { name: "conversations.json", data: oneFile(small()) };
 let site, files;
@@ -119,3 +121,32 @@ test("an engine that stops is said, and a restart brings everything back", () =>
     },
     { mayFail: true },
   ));
+
+test("what is imported after a kill that tore the browser's log is there after the next start, with all from before", async () => {
+  const profile = scratch("profile");
+  const file = join(files.folder, "more.json");
+  const { conversations } = archive(file, { megabytes: 1, conversations: 10, big: 0.2 });
+  let running;
+  const start = async () => {
+    running = await launchToKill(profile.folder);
+    const tab = new Site(await running.context.newPage(), site.address, new Guard(running.context, site.address));
+    await tab.open();
+    return tab;
+  };
+  const threads = async (tab) => Number((await tab.get("tally").innerText()).replace(/\D/g, ""));
+  try {
+    let tab = await start();
+    assert.equal((await tab.pick(EXPORT)).added, 4);
+    await running.kill();
+    tear(profile.folder);
+    tab = await start();
+    assert.equal(await threads(tab), 4);
+    assert.equal((await tab.pick(file)).added, conversations);
+    await running.kill();
+    tab = await start();
+    assert.equal(await threads(tab), 4 + conversations);
+  } finally {
+    await running?.kill();
+    profile.remove();
+  }
+});

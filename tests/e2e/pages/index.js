@@ -87,6 +87,16 @@ async function read(name) {
   return found;
 }
 
+/** Appends `count` messages to those that are there, and gives what opening found and all that is there then. */
+async function appendSome(name, count) {
+  const keep = await Threadkeep.open({ name, storage: "indexeddb" });
+  const from = await keep.getCount("torn");
+  for (let at = from; at < from + count; at += 1) await keep.append("torn", [message("torn", at)]);
+  const found = { beginning: keep.beginning, texts: (await keep.getAll("torn")).map((one) => one.content) };
+  await keep.close();
+  return found;
+}
+
 /** Appends `count` messages, one call each, and notes which events of other tabs come in. */
 async function appendMany(name, context, writer, count) {
   const keep = await Threadkeep.open({ name, storage: "indexeddb" });
@@ -134,5 +144,5 @@ async function imported(name) {
   return found;
 }
 
-Object.assign(window, { Threadkeep, write, read, appendMany, importArchive, imported });
+Object.assign(window, { Threadkeep, write, read, appendSome, appendMany, importArchive, imported });
 document.documentElement.dataset.loaded = "";

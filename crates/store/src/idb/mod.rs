@@ -15,11 +15,16 @@
 //! | the browser drops the connection | notices | reopens, a few times if it must; then [`StoreError::Transient`] |
 //! | the user clears the site's data | notices | [`StoreError::Gone`], also when another tab has made a new database since |
 //!
+//! What a killed browser can leave behind, and what is done about it before the first commit, is described in `fresh_log`.
+//! Until a new log is there commits wait, at most for a few seconds; should the browser refuse one they go on all the same,
+//! with the danger that a browser that was killed twice in mid-write throws the database away.
+//!
 //! What the engine stores, and the sentinel outside the database that tells total loss from a first visit, is left to
 //! others; [`IdbStore::beginning`] says what opening found.
 
 mod commit;
 mod connection;
+mod fresh_log;
 mod read;
 mod request;
 mod schema;
@@ -85,6 +90,7 @@ impl IdbStore {
 
     async fn open_schema(name: &str, options: IdbOptions, schema: Schema) -> Result<Self, StoreError> {
         let connection = open_patiently(name, options, schema).await?;
+        fresh_log::begin();
         let beginning = connection.beginning().clone();
         let mark = connection.mark().to_owned();
         let state = RefCell::new(State::Open(Rc::new(connection)));
@@ -227,7 +233,8 @@ impl Store for IdbStore {
         self.read(async |connection| read::scan(connection.database(), scan).await).await
     }
 
-    /// Carries out `commit` in one transaction.
+    /// Carries out `commit` in one transaction. The first one in a page's life waits until the browser has moved to a new
+    /// log, which is a tenth of a second after opening.
     ///
     /// # Errors
     ///
@@ -235,6 +242,7 @@ impl Store for IdbStore {
     /// carried out. Read before writing again, or let a condition decide. It is tried again from here only if it was not
     /// sent at all.
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
+        fresh_log::ready().await;
         let connection = self.connection().await?;
         // All that takes time happens before there is a transaction.
         let prepared = commit::Prepared::new(commit)?;

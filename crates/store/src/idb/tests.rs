@@ -16,7 +16,7 @@ use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 use web_sys::IdbDatabase;
 
 use super::schema::{self, Schema};
-use super::{Beginning, IdbOptions, IdbStore, wait};
+use super::{Beginning, IdbOptions, IdbStore, fresh_log, wait};
 use crate::{Commit, Durability, Scan, Store, StoreError, contract};
 
 wasm_bindgen_test_configure!(run_in_browser);
@@ -33,8 +33,15 @@ const NEXT: Schema = Schema {
     },
 };
 
-async fn fresh(name: &str) -> IdbStore {
+/// No database of that name, and nothing under way in the background that could meet what a test puts in the browser's
+/// place.
+async fn clear(name: &str) {
     IdbStore::delete(name).await.unwrap();
+    fresh_log::ready().await;
+}
+
+async fn fresh(name: &str) -> IdbStore {
+    clear(name).await;
     IdbStore::open_with(name, IMPATIENT).await.unwrap()
 }
 
@@ -93,7 +100,7 @@ async fn opening_tells_a_new_database_from_an_old_one() {
 
 #[wasm_bindgen_test]
 async fn a_wiped_database_is_noticed() {
-    IdbStore::delete("wiped").await.unwrap();
+    clear("wiped").await;
     // Chromium says so in the upgrade event when it has thrown a damaged database away.
     let say = "const request = original.apply(this, args); \
                request.addEventListener('upgradeneeded', (event) => { \
@@ -108,7 +115,7 @@ async fn a_wiped_database_is_noticed() {
 
 #[wasm_bindgen_test]
 async fn an_opening_that_fails_once_is_tried_again() {
-    IdbStore::delete("retried").await.unwrap();
+    clear("retried").await;
     // An aborted upgrade is the failure that a page can bring about.
     let fail_once = "const request = original.apply(this, args); \
                      if ((globalThis.tries = (globalThis.tries ?? 0) + 1) === 1) \
@@ -387,6 +394,7 @@ async fn a_put_that_throws_takes_the_commit_down() {
 
 #[wasm_bindgen_test]
 async fn no_storage_is_said_so() {
+    clear("unavailable").await;
     let refused = "throw new DOMException('access is denied in this context', 'SecurityError')";
     let instead = Instead::of(&["IDBFactory", "prototype"], "open", refused);
     assert_eq!(IdbStore::open("unavailable").await.unwrap_err().code(), "unavailable");
@@ -468,4 +476,107 @@ async fn the_contract_holds_in_an_upgraded_database() {
     fresh("contract-upgraded").await.close().await.unwrap();
     let open = async || IdbStore::open_schema("contract-upgraded", IMPATIENT, NEXT).await.unwrap();
     contract::run_all(open).await.assert_passed();
+}
+
+/// Notes what is asked of the browser, in order: which databases are opened and deleted, and which transactions begun.
+fn noting() -> [Instead; 3] {
+    run("globalThis.asked = []");
+    let note = |word: &str| format!("globalThis.asked.push('{word} ' + args[0]); return original.apply(this, args)");
+    [
+        Instead::of(&["IDBFactory", "prototype"], "open", &note("open")),
+        Instead::of(&["IDBFactory", "prototype"], "deleteDatabase", &note("delete")),
+        Instead::of(
+            &["IDBDatabase", "prototype"],
+            "transaction",
+            "if (args[1] === 'readwrite') globalThis.asked.push('write'); return original.apply(this, args)",
+        ),
+    ]
+}
+
+fn asked() -> String {
+    run("return globalThis.asked.join()").as_string().unwrap()
+}
+
+#[wasm_bindgen_test]
+async fn the_first_commit_and_no_reading_waits_for_a_new_log() {
+    let store = Rc::new(fresh("new-log").await);
+    store.commit(put("a", b"1")).await.unwrap();
+    fresh_log::forget();
+    let noting = noting();
+    // The deletion is answered when the test says so.
+    let held = "const request = original.apply(this, args), answer = { error: null, result: undefined }; \
+                request.onsuccess = () => globalThis.answer = () => answer.onsuccess(); return answer;";
+    let holding = Instead::of(&["IDBFactory", "prototype"], "deleteDatabase", held);
+    let done = Rc::new(std::cell::Cell::new(false));
+    spawn_local({
+        let (store, done) = (Rc::clone(&store), Rc::clone(&done));
+        async move {
+            store.commit(put("a", b"2")).await.unwrap();
+            done.set(true);
+        }
+    });
+    while run("return globalThis.answer").is_undefined() {
+        wait::sleep(1).await;
+    }
+    let other = IdbStore::open("new-log").await.unwrap();
+    assert_eq!(other.get("a").await, Ok(Some(b"1".to_vec())), "reading does not wait");
+    wait::sleep(50).await;
+    assert!(!done.get() && !asked().contains("write"), "nothing is written before: {}", asked());
+    run("globalThis.answer()");
+    other.commit(put("b", b"3")).await.unwrap();
+    drop((holding, noting));
+    assert!(done.get());
+    let moved = format!("open {0},delete {0},open new-log,write,write", fresh_log::SCRATCH);
+    assert_eq!(asked(), moved, "once for all that are open");
+    let names = run("return indexedDB.databases().then((all) => all.map((one) => one.name).join())");
+    let names = JsFuture::from(Promise::from(names)).await.unwrap().as_string().unwrap();
+    assert!(!names.contains(fresh_log::SCRATCH), "nothing is left behind: {names}");
+}
+
+#[wasm_bindgen_test]
+async fn commits_that_wait_for_a_new_log_keep_their_order() {
+    let store = Rc::new(fresh("new-log-order").await);
+    fresh_log::forget();
+    let order = Rc::new(std::cell::RefCell::new(Vec::new()));
+    for number in 0..5u8 {
+        let (store, order) = (Rc::clone(&store), Rc::clone(&order));
+        spawn_local(async move {
+            store.commit(put("same", &[number])).await.unwrap();
+            order.borrow_mut().push(number);
+        });
+    }
+    while order.borrow().len() < 5 {
+        wait::sleep(5).await;
+    }
+    assert_eq!(order.take(), [0, 1, 2, 3, 4]);
+    assert_eq!(store.get("same").await, Ok(Some(vec![4])));
+}
+
+#[wasm_bindgen_test]
+async fn without_a_new_log_commits_go_on() {
+    let store = fresh("no-new-log").await;
+    fresh_log::forget();
+    let refuse = "globalThis.refused = (globalThis.refused ?? 0) + 1; \
+                  throw new DOMException('there is no room for a database', 'QuotaExceededError')";
+    let instead = Instead::of(&["IDBFactory", "prototype"], "open", refuse);
+    store.commit(put("a", b"1")).await.unwrap();
+    store.commit(put("a", b"2")).await.unwrap();
+    drop(instead);
+    assert_eq!(run("return globalThis.refused").as_f64(), Some(1.0), "the next try is some time later");
+    assert_eq!(store.get("a").await, Ok(Some(b"2".to_vec())));
+    fresh_log::forget();
+}
+
+#[wasm_bindgen_test]
+async fn a_browser_without_that_log_is_left_alone() {
+    let store = fresh("other-browser").await;
+    fresh_log::forget();
+    run("globalThis.loss = Object.getOwnPropertyDescriptor(IDBVersionChangeEvent.prototype, 'dataLoss'); \
+         delete IDBVersionChangeEvent.prototype.dataLoss");
+    let noting = noting();
+    store.commit(put("a", b"1")).await.unwrap();
+    drop(noting);
+    run("Object.defineProperty(IDBVersionChangeEvent.prototype, 'dataLoss', globalThis.loss)");
+    assert_eq!(asked(), "write");
+    fresh_log::forget();
 }
