@@ -79,6 +79,16 @@ impl Engine {
         self.launch(memory);
     }
 
+    /// Whether it answers; tracks.
+    pub fn is_open(self) -> bool {
+        self.state.with(|state| matches!(state, State::Open { .. }))
+    }
+
+    /// Whether it keeps things in memory only; tracks.
+    pub fn in_memory(self) -> bool {
+        self.state.with(|state| matches!(state, State::Open { memory: true }))
+    }
+
     fn launch(self, memory: bool) {
         let options = WorkerOptions::new();
         options.set_type(WorkerType::Module);

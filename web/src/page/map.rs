@@ -62,15 +62,27 @@ fn edge(map: &Map, stretch: &Stretch, parent: usize) -> String {
 pub fn pane(page: Page) -> Node {
     let drawn = RwSignal::new(None::<Arc<Drawn>>);
     let failed = RwSignal::new(false);
-    let transcript = Memo::new(move |_| page.nav.route().transcript);
     let active = RwSignal::new(0_usize);
     let scroller = Spot::new();
-    let asked = StoredValue::new(0_u32);
+    let asked = StoredValue::new(0_usize);
+    let mut shown = None;
     follow(move || {
-        page.tree.track();
+        let now = (page.nav.route().transcript, page.tree.get());
+        // Another branch or place of the same tree changes nothing in it.
+        if shown.as_ref() == Some(&now) {
+            return;
+        }
         let number = asked.get_value() + 1;
         asked.set_value(number);
-        let Some(transcript) = transcript.get() else { return };
+        let (transcript, _) = now.clone();
+        // Opening another thread begins at its top.
+        if shown.replace(now).is_none_or(|(before, _)| before != transcript) {
+            active.set(0);
+            if let Some(scroller) = scroller.get() {
+                scroller.set_scroll_top(0);
+            }
+        }
+        let Some(transcript) = transcript else { return };
         leptos::task::spawn_local(async move {
             let answer = page.engine.ask(Ask::Tree(transcript)).await;
             if asked.try_get_value() != Some(number) {
@@ -86,19 +98,11 @@ pub fn pane(page: Page) -> Node {
             }
         });
     });
-    // Opening another thread begins at its top.
-    follow(move || {
-        transcript.track();
-        active.set(0);
-        if let Some(scroller) = scroller.get() {
-            scroller.set_scroll_top(0);
-        }
-    });
     // The branch on the screen: its last node in the tree.
-    let leaf = Memo::new(move |_| {
+    let leaf = move || {
         let leaf = page.leaf.get()?;
         drawn.with(|drawn| drawn.as_ref()?.nodes.iter().position(|node| node.id == leaf))
-    });
+    };
     // What is on the screen: from which pixel on, and how many.
     let seen = RwSignal::new((0, 900));
     let measure = move || {
@@ -123,14 +127,14 @@ pub fn pane(page: Page) -> Node {
             let stretch = drawn.map.stretches.get(row)?;
             let at = drawn.nodes.get(stretch.named)?.id.clone();
             // A stretch of the branch on the screen is shown in it; any other opens its newest end.
-            let leaf = match leaf.get_untracked().filter(|leaf| drawn.map.leads_to(stretch.first, *leaf)) {
+            let leaf = match untrack(leaf).filter(|leaf| drawn.map.leads_to(stretch.first, *leaf)) {
                 Some(leaf) => leaf,
                 None => drawn.map.leaf(row)?,
             };
             Some((drawn.nodes.get(leaf)?.id.clone(), at))
         });
         if let Some((leaf, at)) = to {
-            page.nav.go(Route { transcript: transcript.get_untracked(), leaf: Some(leaf), at: Some(at) });
+            page.nav.go(Route { transcript: page.nav.now().transcript, leaf: Some(leaf), at: Some(at) });
         }
     };
     let keys = move |event: Event| {
@@ -165,7 +169,7 @@ pub fn pane(page: Page) -> Node {
     };
     // The lines, and whether each belongs to the branch on the screen.
     let lines = rows(move |row| {
-        let (range, leaf) = (range(), leaf.get());
+        let (range, leaf) = (range(), leaf());
         drawn.with(|drawn| {
             let Some(drawn) = drawn else { return };
             let path = drawn.path(leaf);
@@ -185,7 +189,7 @@ pub fn pane(page: Page) -> Node {
         });
     });
     let dots = rows(move |row| {
-        let (range, leaf, active) = (range(), leaf.get(), active.get());
+        let (range, leaf, active) = (range(), leaf(), active.get());
         drawn.with(|drawn| {
             let Some(drawn) = drawn else { return };
             let path = drawn.path(leaf);

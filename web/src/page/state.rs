@@ -230,9 +230,9 @@ pub struct Page {
     /// Whether the map is shown beside the thread.
     pub map: RwSignal<bool>,
     /// Counts changes of the window's size.
-    pub resized: RwSignal<u32>,
+    pub resized: RwSignal<usize>,
     /// Counts changes to the open thread's tree.
-    pub tree: RwSignal<u32>,
+    pub tree: RwSignal<usize>,
     /// The end of the branch that is on the screen.
     pub leaf: RwSignal<Option<MessageId>>,
 }

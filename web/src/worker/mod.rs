@@ -71,11 +71,9 @@ thread_local! {
 
 /// Begins to listen. Called once, when the worker's module has been loaded.
 pub fn start() {
-    std::panic::set_hook(Box::new(|info| {
-        let text = info.to_string();
-        // The page notices by the error that follows; the text is for the console.
-        wasm_bindgen::throw_str(&text);
-    }));
+    // The page hears of the stop itself as an error of its worker; the text is for the console.
+    #[cfg(debug_assertions)]
+    std::panic::set_hook(Box::new(|info| wasm_bindgen::throw_str(&info.to_string())));
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
     let listen = Closure::<dyn Fn(MessageEvent)>::new(|event: MessageEvent| hear(&event.data()));
     scope.set_onmessage(Some(listen.as_ref().unchecked_ref()));
