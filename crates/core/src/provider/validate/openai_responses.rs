@@ -28,6 +28,7 @@ const OTHERS: [&str; 12] = [
 /// A call: its item's type, its id, its place, and whether it is answered.
 type Call<'a> = (&'a str, &'a str, usize, bool);
 
+#[inline(never)]
 pub(super) fn check(payload: &Value, report: &mut Report) {
     // What came before may lie with the API.
     let continued =
