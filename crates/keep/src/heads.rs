@@ -2,17 +2,14 @@
 //! branch is in git; appending moves it on. Each appended message is a sealed node of its own, so that a fork can begin at
 //! any message.
 
-use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptId, tokens};
+use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptId};
 use threadkeep_store::{Store, StoreError};
 
 use crate::keep::Write;
 use crate::log::Log;
-use crate::protocol::{Event, HeadInfo, NodeInfo, Recent};
+use crate::protocol::{Event, HeadInfo, NodeInfo};
 use crate::route::info;
 use crate::{Keep, KeepError, keys};
-
-/// How many messages [`Keep::get_recent`] gives when no limit is named.
-const RECENT: u32 = 50;
 
 impl<S: Store> Keep<S> {
     /// The node at which a head points; `None` where there is no such head.
@@ -116,11 +113,13 @@ impl<S: Store> Keep<S> {
         let ids: Vec<MessageId> = names.iter().map(|name| MessageId::mint(&transcript, *name)).collect();
         self.changed(&transcript, ids.clone());
         self.emit(&Event::Head { context: context.to_owned(), node: ids.last().cloned() });
-        let look = |log: &Log| {
+        let mut nodes = Vec::with_capacity(ids.len());
+        let mut look = |log: &Log| {
             let placed = ids.iter().filter_map(|id| log.tree.get(id));
-            Ok(placed.map(|placed| info(&log.tree, placed)).collect())
+            nodes.extend(placed.map(|placed| info(&log.tree, placed)));
         };
-        Ok(self.peek(&transcript, look).await?.unwrap_or_default())
+        self.peek(&transcript, &mut look).await?;
+        Ok(nodes)
     }
 
     /// Appends at the head and gives its transcript. What memory knows of the head may be old: the second time the store is
@@ -172,15 +171,6 @@ impl<S: Store> Keep<S> {
         }
     }
 
-    /// The newest messages at a head, in order, within the limits. See [`Recent`].
-    ///
-    /// # Errors
-    /// The store's. A head that does not exist has no messages.
-    pub async fn get_recent(&self, context: &str, options: &Recent) -> Result<Vec<Message>, KeepError> {
-        let recent = self.at_head(context, |tree, node| Ok(newest(&tree.messages(node)?, options)));
-        Ok(recent.await?.unwrap_or_default())
-    }
-
     /// The messages `start..end` at a head; `end` is out.
     ///
     /// # Errors
@@ -221,21 +211,40 @@ impl<S: Store> Keep<S> {
         context: &str,
         look: impl Fn(&Transcript, &MessageId) -> Result<T, KeepError>,
     ) -> Result<Option<T>, KeepError> {
+        let mut answer = None;
+        self.at_head_with(context, &mut |tree, node| answer = Some(look(tree, node))).await?;
+        answer.transpose()
+    }
+
+    /// [`Keep::at_head`] without its types: the code is there once and not once for each reader.
+    async fn at_head_with(
+        &self,
+        context: &str,
+        look: &mut dyn FnMut(&Transcript, &MessageId),
+    ) -> Result<(), KeepError> {
         for _ in 0..2 {
-            let Some(transcript) = self.context_transcript(context).await? else { return Ok(None) };
-            let answer = self.read(&transcript, |log| {
+            let Some(transcript) = self.context_transcript(context).await? else { return Ok(()) };
+            let (mut found, mut damage) = (false, None);
+            let mut look_there = |log: &Log| {
                 // What is damaged may be where the head moved last: no messages, or older ones, would be a wrong answer.
-                if let Some(what) = log.tree.damage().first() {
-                    return Err(KeepError::Damaged { transcript: transcript.clone(), what: what.clone() });
+                damage = log.tree.damage().first().cloned();
+                if damage.is_none()
+                    && let Some(node) = log.tree.heads().get(context)
+                {
+                    found = true;
+                    look(&log.tree, node);
                 }
-                log.tree.heads().get(context).map(|node| look(&log.tree, node)).transpose()
-            });
-            if let Some(answer) = answer.await?.flatten() {
-                return Ok(Some(answer));
+            };
+            self.read_with(&transcript, &mut look_there).await?;
+            if let Some(what) = damage {
+                return Err(KeepError::Damaged { transcript, what });
+            }
+            if found {
+                return Ok(());
             }
             self.inner.contexts.borrow_mut().remove(context);
         }
-        Ok(None)
+        Ok(())
     }
 }
 
@@ -293,31 +302,4 @@ fn node_before(tree: &Transcript, leaf: &MessageId, count: usize) -> Result<Mess
             format!("atIndex {count} lies inside a node that holds several messages: fork before or after it")
         })
     })
-}
-
-/// The newest of `messages` within the limits.
-fn newest(messages: &[&Message], options: &Recent) -> Vec<Message> {
-    let unlimited = options.max_messages.is_none() && options.max_tokens.is_none();
-    let mut room = options.max_messages.unwrap_or(if unlimited { RECENT } else { u32::MAX });
-    let mut tokens = options.max_tokens.unwrap_or(u32::MAX);
-    let mut fits = |message: &Message| {
-        let cost = tokens::estimate_message(message);
-        let fits = room > 0 && cost <= tokens;
-        if fits {
-            room -= 1;
-            tokens -= cost;
-        }
-        fits
-    };
-    let is_system = |message: &Message| matches!(message.role, Role::System | Role::Developer);
-    let leading = messages.iter().take_while(|message| is_system(message)).count();
-    let (system, rest): (&[&Message], Vec<&Message>) = match options.include_system {
-        Some(true) => (&messages[..leading], messages[leading..].to_vec()),
-        Some(false) => (&[], messages.iter().copied().filter(|message| !is_system(message)).collect()),
-        None => (&[], messages.to_vec()),
-    };
-    let mut kept: Vec<&Message> = system.iter().copied().take_while(|message| fits(message)).collect();
-    let tail = rest.iter().rev().take_while(|message| fits(message)).count();
-    kept.extend(&rest[rest.len() - tail..]);
-    kept.into_iter().cloned().collect()
 }

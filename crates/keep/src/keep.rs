@@ -11,8 +11,9 @@ use threadkeep_core::{Entry, MessageId, TranscriptError, TranscriptId};
 use threadkeep_store::{Commit, Store, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
 
+use crate::context::Shelf;
 use crate::log::Log;
-use crate::protocol::{Event, Request, Response};
+use crate::protocol::{ContextOptions, Event, Request, Response, WhatIf};
 use crate::{Host, KeepError, keys};
 
 /// How often a write that lost against another writer is tried again. Each loss means that somebody else progressed.
@@ -62,6 +63,7 @@ pub(crate) struct Inner<S> {
     /// In which transcript a head points, as last seen.
     pub(crate) contexts: RefCell<HashMap<String, TranscriptId>>,
     listeners: RefCell<Vec<(u64, Listener)>>,
+    pub(crate) shelf: RefCell<Shelf>,
 }
 
 /// A transcript's place in the cache.
@@ -90,6 +92,7 @@ impl<S: Store> Keep<S> {
                 clock: Cell::new(0),
                 contexts: RefCell::default(),
                 listeners: RefCell::default(),
+                shelf: RefCell::default(),
             }),
         })
     }
@@ -101,6 +104,7 @@ impl<S: Store> Keep<S> {
     pub async fn close(&self) -> Result<(), KeepError> {
         let _writer = self.inner.writer.lock().await;
         self.inner.cache.borrow_mut().clear();
+        self.inner.shelf.borrow_mut().clear();
         Ok(self.inner.store.close().await?)
     }
 
@@ -160,6 +164,17 @@ impl<S: Store> Keep<S> {
             Request::DeleteBranch { node } => self.delete_branch(&node).await.map(Response::Number),
             Request::DeleteTranscript { transcript } => self.delete_transcript(&transcript).await.map(Response::Number),
             Request::DeleteAll => self.delete_all().await.map(|()| Response::Done),
+            Request::Context { at, options } => {
+                let options = ContextOptions::from_json(&options)?;
+                Ok(Response::Context(self.context(&at, &options).await?.to_json()))
+            }
+            Request::Fit { at, options, what_if } => {
+                let (options, what_if) = (ContextOptions::from_json(&options)?, WhatIf::from_json(&what_if)?);
+                Ok(Response::Fit(self.fit(&at, &options, what_if).await?.to_json()))
+            }
+            Request::ToolResult { at, path } => {
+                Ok(Response::Messages(self.tool_result(&at, &path).await?.into_iter().collect()))
+            }
             Request::Stats => self.stats().await.map(Response::Stats),
         }
     }
@@ -214,6 +229,7 @@ impl<S: Store> Keep<S> {
 
     pub(crate) fn forget_all(&self) {
         self.inner.cache.borrow_mut().clear();
+        self.inner.shelf.borrow_mut().clear();
         self.inner.contexts.borrow_mut().clear();
     }
 
@@ -250,7 +266,7 @@ impl<S: Store> Keep<S> {
     }
 
     /// [`Keep::read`] without its types: the code is there once and not once for each reader.
-    async fn read_with(&self, id: &TranscriptId, look: &mut dyn FnMut(&Log)) -> Result<(), KeepError> {
+    pub(crate) async fn read_with(&self, id: &TranscriptId, look: &mut dyn FnMut(&Log)) -> Result<(), KeepError> {
         let slot = self.slot(id);
         let mut held = slot.log.lock().await;
         match held.take() {
@@ -265,19 +281,17 @@ impl<S: Store> Keep<S> {
     }
 
     /// Reads a transcript as memory has it, just after a write to it, without asking the store again.
-    pub(crate) async fn peek<T>(
-        &self,
-        id: &TranscriptId,
-        look: impl FnOnce(&Log) -> Result<T, KeepError>,
-    ) -> Result<Option<T>, KeepError> {
+    pub(crate) async fn peek(&self, id: &TranscriptId, look: &mut dyn FnMut(&Log)) -> Result<(), KeepError> {
         let slot = self.slot(id);
         let mut held = slot.log.lock().await;
         if held.is_none() {
             *held = Log::load(&self.inner.store, id).await?;
         }
-        let answer = held.as_ref().map(look).transpose();
+        if let Some(log) = held.as_ref() {
+            look(log);
+        }
         self.settle(id, &slot, held);
-        answer
+        Ok(())
     }
 
     /// Puts `log`, which was taken out of its slot, back as the store has it now. Should the call be dropped in between,
@@ -387,31 +401,38 @@ impl<S: Store> Keep<S> {
     pub(crate) async fn locate<T>(
         &self,
         id: &MessageId,
-        look: impl Fn(&Log, &MessageId) -> Result<T, KeepError>,
+        mut look: impl FnMut(&Log, &MessageId) -> Result<T, KeepError>,
     ) -> Result<Option<(TranscriptId, T)>, KeepError> {
-        let remembered = self.remembered(id);
-        if let Some(transcript) = &remembered
-            && let Some(found) = self.look_in(transcript, id, &look).await?
-        {
-            return Ok(Some((transcript.clone(), found)));
-        }
-        if let Some(home) = id.home().filter(|home| remembered.as_ref() != Some(home))
-            && let Some(found) = self.look_in(&home, id, &look).await?
-        {
-            return Ok(Some((home, found)));
-        }
-        let Some(transcript) = self.indexed(id).await? else { return Ok(None) };
-        Ok(self.look_in(&transcript, id, &look).await?.map(|found| (transcript, found)))
+        let mut answer = None;
+        let found = self.locate_with(id, &mut |log, id| answer = Some(look(log, id))).await?;
+        Ok(found.zip(answer.transpose()?))
     }
 
-    async fn look_in<T>(
+    /// [`Keep::locate`] without its types: the code is there once and not once for each reader.
+    async fn locate_with(
         &self,
-        transcript: &TranscriptId,
         id: &MessageId,
-        look: &impl Fn(&Log, &MessageId) -> Result<T, KeepError>,
-    ) -> Result<Option<T>, KeepError> {
-        let found = self.read(transcript, |log| log.tree.resolve(id).map(|id| look(log, id)).transpose());
-        Ok(found.await?.flatten())
+        look: &mut dyn FnMut(&Log, &MessageId),
+    ) -> Result<Option<TranscriptId>, KeepError> {
+        let remembered = self.remembered(id);
+        // The last candidate costs a question to the store, so it is asked for only when the others fail.
+        let home = id.home().filter(|home| remembered.as_ref() != Some(home));
+        for candidate in [remembered, home, None].into_iter().enumerate() {
+            let candidate = if candidate.0 == 2 { self.indexed(id).await? } else { candidate.1 };
+            let Some(transcript) = candidate else { continue };
+            let mut found = false;
+            let mut look_there = |log: &Log| {
+                if let Some(id) = log.tree.resolve(id) {
+                    found = true;
+                    look(log, id);
+                }
+            };
+            self.read_with(&transcript, &mut look_there).await?;
+            if found {
+                return Ok(Some(transcript));
+            }
+        }
+        Ok(None)
     }
 
     /// The transcript that holds `id`. From memory it may be old: a write to it, which is checked against the store, will
@@ -420,7 +441,7 @@ impl<S: Store> Keep<S> {
         if let Some(transcript) = self.remembered(id) {
             return Ok(Some(transcript));
         }
-        Ok(self.locate(id, |_, _| Ok(())).await?.map(|(transcript, ())| transcript))
+        self.locate_with(id, &mut |_, _| {}).await
     }
 
     /// Like [`Keep::find`], with an error where there is none.

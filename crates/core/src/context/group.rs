@@ -6,16 +6,16 @@
 
 use serde_json::Value;
 
-use crate::tokens::Counter;
+use crate::tokens::{Cost, Counter, cost};
 use crate::{Content, Message, Part, Provider};
 
 use super::budget::Figures;
 use super::facts::{
-    EMPTY, Fact, Facts, HIDDEN, IN_PARTS, NO_ID, NONE, PINNED as PINNED_FLAG, SPEAKS, THOUGHT, Who, answered,
-    characters,
+    EMPTY, Fact, Facts, HIDDEN, IN_PARTS, NO_ID, NONE, OLD_CALL, OLD_RESULT, PINNED as PINNED_FLAG, SERVER, SPEAKS,
+    THOUGHT, Who, answered, characters,
 };
 use super::preview::with_content;
-use super::{Action, Cost, Item, System, cost, rule};
+use super::{Action, Item, System, rule};
 
 /// A message in its place in the prompt, or left out where it would have been.
 #[derive(Debug, Clone)]
@@ -88,6 +88,8 @@ struct Slot {
     block: u32,
     /// The message that answers it, or [`NONE`].
     answer: u32,
+    /// Whether the model's own server runs it.
+    server: bool,
     /// Whether its answer is in the place of another message: behind all results of its block, or in the next block.
     elsewhere: bool,
     /// Which of the answers in a message's parts it is, where it has to become a message of its own; else [`NONE`].
@@ -229,10 +231,10 @@ impl Pairing<'_> {
         let block = self.blocks.len() as u32;
         let first = self.slots.len() as u32;
         for at in fact.calls.0..fact.calls.1 {
-            let id = self.facts.refs[at as usize];
+            let (id, server) = (self.facts.refs[at as usize] & !SERVER, self.facts.refs[at as usize] & SERVER != 0);
             let slot = self.slots.len() as u32;
             let older = self.latest.get_mut(id as usize).map_or(NONE, |latest| std::mem::replace(latest, slot));
-            self.slots.push(Slot { id, block, answer: NONE, elsewhere: false, part: NONE, older });
+            self.slots.push(Slot { id, block, answer: NONE, server, elsewhere: false, part: NONE, older });
         }
         let end = self.slots.len() as u32;
         if first < end {
@@ -255,6 +257,15 @@ impl Pairing<'_> {
         }
         if fact.is(THOUGHT) {
             return self.held.push(index);
+        }
+        if fact.is(OLD_RESULT) {
+            let last = self.blocks.last().map(|block| block.head);
+            let called = last.is_some_and(|head| self.facts.list[head as usize].is(OLD_CALL));
+            if !called {
+                return self.drop(index, Action::Repaired, rule::ORPHAN_RESULT);
+            }
+            self.block(index, fact);
+            return self.join(self.blocks.len() as u32 - 2, self.blocks.len() as u32 - 1);
         }
         if fact.who == Who::Tool {
             return self.result(index, self.facts.refs[fact.answers.0 as usize]);
@@ -331,7 +342,7 @@ impl Grouping<'_, '_> {
                 groups.list.push(Group {
                     first,
                     end: first,
-                    system: true,
+                    system: self.system != System::Plain,
                     pinned: false,
                     user: false,
                     opens,
@@ -341,7 +352,9 @@ impl Grouping<'_, '_> {
             self.real(block.head, groups);
             let mut injected = Vec::new();
             for slot in &pairing.slots[block.slots.0 as usize..block.slots.1 as usize] {
-                if slot.answer == NONE {
+                if slot.answer == NONE && slot.server && at + 1 == pairing.blocks.len() {
+                    // A turn that was paused here: the server goes on with it.
+                } else if slot.answer == NONE {
                     injected.push((groups.entries.len(), slot));
                 } else if slot.part != NONE {
                     self.extracted(block.head, slot, groups);

@@ -64,7 +64,7 @@ fn over_budget_is_said_with_the_figures() {
     let history = history("s rules\nu hello");
     let context = context(&items(&history), &budget(Budget::tokens(10)));
     assert!(context.over_budget);
-    assert_eq!(context.figures.tokens, 18);
+    assert_eq!(context.figures.tokens, 4 + 5 + 4 + 5 + 3);
     assert_eq!(context.limits.tokens, Some(10));
     assert_eq!(context.messages.len(), 2);
 }
@@ -80,7 +80,8 @@ fn zero_is_a_limit() {
         let context = context(&items(&history), &budget(zero));
         assert!(context.over_budget);
         assert_eq!(shown(context.messages.iter().map(|m| &**m)), "u three\n");
-        assert!(!crate::common::context(&[], &budget(zero)).over_budget);
+        let nothing = trim_messages(&[], &TrimOptions { budget: zero, ..TrimOptions::default() }, &Letters);
+        assert!(!nothing.over_budget);
     }
 }
 
@@ -239,4 +240,21 @@ fn a_decision_on_ten_thousand_messages_counts_nothing() {
         assert!(fit.over_budget || fit.figures.tokens <= tokens);
     }
     assert_eq!(counter.0.get(), asked);
+}
+
+#[test]
+fn peers_each_message_is_counted_once() {
+    struct Asked(std::cell::Cell<u32>);
+    impl threadkeep_core::tokens::Counter for Asked {
+        fn count(&self, text: &str) -> u32 {
+            self.0.set(self.0.get() + 1);
+            Estimate.count(text)
+        }
+    }
+    let history: Vec<Message> = (0..400).map(|at| Message::user(format!("message {at}"))).collect();
+    let counter = Asked(0.into());
+    let options = TrimOptions { budget: Budget::tokens(1_000), ..TrimOptions::default() };
+    let trimmed = trim_messages(&history, &options, &counter);
+    assert!(trimmed.figures.tokens <= 1_000 && trimmed.figures.tokens > 900);
+    assert_eq!(counter.0.get(), 400);
 }

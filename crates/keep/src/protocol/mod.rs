@@ -3,17 +3,21 @@
 //! (`Keep::handle`). As JSON a request is `{"method": "chain", "params": {"leaf": "…"}}`, a response
 //! `{"type": "nodes", "data": […]}`, an error an [`ErrorReply`]. Unknown methods and unknown parameters are errors.
 
+mod context;
 mod read;
 mod request;
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
-use threadkeep_core::node::Origin;
+use threadkeep_core::node::{Labels, Origin};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
+pub use context::{
+    ContextOptions, ContextReply, Counting, FitReply, MarkRun, Pin, WhatIf, kinds_json, limits_json, line_json,
+    warning_json,
+};
+pub use read::Read;
 pub use request::BadRequest;
 
 /// An inbound message, to be routed.
@@ -221,6 +225,29 @@ pub enum Request {
     },
     /// Deletes everything, for good. → [`Response::Done`]
     DeleteAll,
+    /// The prompt of a chain for a budget. → [`Response::Context`]
+    Context {
+        /// A head's name, or the end of the chain: a node or an alias of it.
+        at: String,
+        /// As [`ContextOptions::from_json`] reads them.
+        options: Value,
+    },
+    /// What a budget keeps of a chain, without the prompt. → [`Response::Fit`]
+    Fit {
+        /// A head's name, or the end of the chain: a node or an alias of it.
+        at: String,
+        /// As [`ContextOptions::from_json`] reads them.
+        options: Value,
+        /// As [`WhatIf::from_json`] reads it; null for nothing.
+        what_if: Value,
+    },
+    /// The full output of a tool that a preview names. → [`Response::Messages`], one or none
+    ToolResult {
+        /// A head's name, or the end of the chain: a node or an alias of it.
+        at: String,
+        /// The path in the preview.
+        path: String,
+    },
     /// Counts and sizes. → [`Response::Stats`]
     Stats,
 }
@@ -251,6 +278,10 @@ pub enum Response {
     Tree(Vec<TreeNode>),
     /// What is wrong.
     Lint(Vec<LintFinding>),
+    /// A prompt, as [`ContextReply::to_json`] writes it.
+    Context(Value),
+    /// A decision, as [`FitReply::to_json`] writes it.
+    Fit(Value),
     /// Counts and sizes.
     Stats(Stats),
     /// What an import did.
@@ -258,7 +289,7 @@ pub enum Response {
 }
 
 /// A node, as the outside sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeInfo {
     /// The node's id.
@@ -280,13 +311,13 @@ pub struct NodeInfo {
     /// Where it came from.
     pub origin: Origin,
     /// The host's or importer's labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// What it adds.
     pub messages: Vec<Message>,
 }
 
 /// A head, as the outside sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeadInfo {
     /// Its name.
@@ -309,7 +340,7 @@ pub struct TranscriptInfo {
 }
 
 /// One branch of a transcript without its texts: what a page needs to lay out and navigate it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outline {
     /// The transcript.
@@ -323,7 +354,7 @@ pub struct Outline {
 }
 
 /// One node of an [`Outline`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
     /// The node.
@@ -343,7 +374,7 @@ pub struct Row {
 }
 
 /// A node's place among its siblings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fork {
     /// Its place, from 1.
@@ -357,7 +388,7 @@ pub struct Fork {
 }
 
 /// One node of a tree's map. Parents come before their children.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeNode {
     /// The node.
@@ -373,7 +404,7 @@ pub struct TreeNode {
 }
 
 /// One finding of the linter.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LintFinding {
     /// The transcript.
@@ -389,7 +420,7 @@ pub struct LintFinding {
 }
 
 /// Counts and sizes.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
     /// Transcripts.
@@ -409,7 +440,7 @@ pub struct Stats {
 }
 
 /// How far an import is.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportProgress {
     /// The file that is being read.
@@ -425,7 +456,7 @@ pub struct ImportProgress {
 }
 
 /// What an import did.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportReport {
     /// The formats that were found.
@@ -447,7 +478,7 @@ pub struct ImportReport {
 }
 
 /// One thing that an import left out, or took with something missing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Skipped {
     /// Where: file, conversation, line or node.
@@ -490,7 +521,7 @@ pub enum Event {
 }
 
 /// An error as the outside sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorReply {
     /// A stable word: `missing-node`, `conflict`, `bad-request`, …

@@ -43,14 +43,10 @@ impl Request {
     /// # Errors
     /// None that a request could cause: its values can all be written.
     pub fn write(&self) -> serde_json::Result<(String, String)> {
-        #[derive(serde::Deserialize)]
-        struct Written {
-            method: String,
-            #[serde(default)]
-            params: Option<Box<serde_json::value::RawValue>>,
-        }
-        let Written { method, params } = serde_json::from_str(&serde_json::to_string(self)?)?;
-        Ok((method, params.map_or_else(|| "{}".to_owned(), |params| params.get().to_owned())))
+        let mut written: Value = serde_json::from_str(&serde_json::to_string(self)?)?;
+        let params = written["params"].take();
+        let params = if params.is_null() { "{}".to_owned() } else { serde_json::to_string(&params)? };
+        Ok((written["method"].as_str().unwrap_or_default().to_owned(), params))
     }
 }
 
@@ -110,6 +106,13 @@ impl Params {
             "deleteBranch" => Request::DeleteBranch { node: self.id("node")? },
             "deleteTranscript" => Request::DeleteTranscript { transcript: self.id("transcript")? },
             "deleteAll" => Request::DeleteAll,
+            "context" => Request::Context { at: self.text("at")?, options: self.take("options").unwrap_or_default() },
+            "fit" => Request::Fit {
+                at: self.text("at")?,
+                options: self.take("options").unwrap_or_default(),
+                what_if: self.take("whatIf").unwrap_or_default(),
+            },
+            "toolResult" => Request::ToolResult { at: self.text("at")?, path: self.text("path")? },
             "stats" => Request::Stats,
             _ => return bad("method", format!("{method:?} is not known")),
         })
@@ -257,6 +260,10 @@ mod tests {
         {"method": "choose", "params": {"leaf": "l"}}
         {"method": "deleteBranch", "params": {"node": "n"}}
         {"method": "deleteTranscript", "params": {"transcript": "t"}}
+        {"method": "context", "params": {"at": "c", "options": {"policy": "stable"}}}
+        {"method": "context", "params": {"at": "c"}}
+        {"method": "fit", "params": {"at": "c", "options": {"budget": {"maxTokens": 9}}, "whatIf": {"more": 4}}}
+        {"method": "toolResult", "params": {"at": "c", "path": "p"}}
         {"method": "deleteAll"}
         {"method": "stats"}"#;
 
