@@ -1,13 +1,15 @@
 //! The log of a transcript: everything that ever happened to it, one entry a sequence number, appended and never
 //! changed. A transcript is what its entries make when they are applied in order. How they are stored is the engine's.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::json::{Object, Wrong, wrong};
+use crate::node::read_messages;
 use crate::{Message, MessageId, Node};
 
 /// One thing that happened to a transcript.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Entry {
     /// A node began, with its first messages.
@@ -19,7 +21,6 @@ pub enum Entry {
         /// What it grew by.
         messages: Vec<Message>,
         /// The number of the turn that the first user message among them opens; zero without one.
-        #[serde(default)]
         turn: u32,
     },
     /// A node is complete: it will not grow again.
@@ -55,8 +56,8 @@ pub enum Entry {
 }
 
 /// A change of a transcript's title and the like. What is `None` stays as it is.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct InfoPatch {
     /// What people call it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,3 +78,41 @@ pub struct InfoPatch {
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
+
+impl Entry {
+    /// Reads what it writes: an object of one field, the kind, or the word `gone`.
+    ///
+    /// # Errors
+    /// Another kind, or a field is missing or of another type.
+    pub fn read(value: Value) -> Result<Self, Wrong> {
+        if value.as_str() == Some("gone") {
+            return Ok(Self::Gone);
+        }
+        let kinds = "an entry of a kind that this release knows";
+        let Some((kind, value)) = Object::of(value, "entry")?.first() else { return Err(wrong("entry", kinds)) };
+        let mut fields = Object::of(value, &kind)?;
+        Ok(match kind.as_str() {
+            "node" => Self::Node(Box::new(Node::read(fields)?)),
+            "extend" => Self::Extend {
+                node: fields.id("node")?,
+                messages: read_messages(&mut fields)?,
+                turn: fields.maybe_small("turn")?.unwrap_or_default(),
+            },
+            "seal" => Self::Seal { node: fields.id("node")? },
+            "alias" => Self::Alias { id: fields.id("id")?, node: fields.id("node")? },
+            "head" => Self::Head { context: fields.text("context")?, node: fields.maybe_id("node")? },
+            "info" => Self::Info(InfoPatch {
+                title: fields.maybe_text("title")?,
+                source: fields.maybe_text("source")?,
+                created_at: fields.maybe_time("createdAt")?,
+                updated_at: fields.maybe_time("updatedAt")?,
+                leaf: fields.maybe_id("leaf")?,
+                extra: fields.map("extra")?,
+            }),
+            "removed" => Self::Removed { next_turn: fields.small("nextTurn")? },
+            _ => return Err(wrong("entry", kinds)),
+        })
+    }
+}
+
+crate::read_by_hand!(Entry, Self::read);

@@ -7,7 +7,8 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 /// The longest id that is accepted, in bytes of UTF-8.
 pub const MAX_ID_BYTES: usize = 512;
@@ -33,8 +34,7 @@ pub enum IdError {
 /// assert!(MessageId::new("").is_err());
 /// # Ok::<(), threadkeep_core::IdError>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(Arc<str>);
 
 /// The id of a transcript: the id of its root node.
@@ -150,6 +150,14 @@ impl fmt::Debug for MessageId {
         write!(f, "{:?}", &*self.0)
     }
 }
+
+impl Serialize for MessageId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+crate::read_by_hand!(MessageId, |value: Value| Self::new(value.as_str().unwrap_or_default()));
 
 impl Borrow<str> for MessageId {
     fn borrow(&self) -> &str {

@@ -10,6 +10,7 @@ pub mod context;
 pub mod depth;
 pub mod entry;
 pub mod id;
+pub mod json;
 pub mod lint;
 pub mod message;
 pub mod node;

@@ -4,9 +4,8 @@
 //! [`Message::extra`], untouched. [`Message::from_json`] followed by [`Message::to_json`] gives the same JSON value.
 //! What a provider accepts is decided elsewhere (rendering and validation); here everything that has a role is kept.
 
-use serde::de::Error as _;
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// Who speaks.
@@ -446,11 +445,7 @@ impl Serialize for Message {
     }
 }
 
-impl<'de> Deserialize<'de> for Message {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::from_map(Map::deserialize(deserializer)?).map_err(D::Error::custom)
-    }
-}
+crate::read_by_hand!(Message, Self::from_json);
 
 #[cfg(test)]
 mod tests {

@@ -1,15 +1,16 @@
 //! A node: what one step adds to a conversation, and where it hangs. A node is to a transcript what a commit is to git:
 //! it has one parent, it never changes once it is sealed, and branches are nodes that share a parent.
 
-use std::collections::BTreeMap;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
-use serde::{Deserialize, Serialize};
-
+use crate::json::{Object, Wrong, wrong};
 use crate::{Message, MessageId};
 
 /// Where a node came from. Every field is what the outside said; none is needed.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Origin {
     /// The sender of the inbound message.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,34 +39,118 @@ impl Origin {
     fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Reads what it writes.
+    ///
+    /// # Errors
+    /// A field is of another type.
+    pub fn read(mut fields: Object) -> Result<Self, Wrong> {
+        Ok(Self {
+            from: fields.maybe_text("from")?,
+            number: fields.maybe_count("number")?,
+            mode: fields.maybe_text("mode")?,
+            run: fields.maybe_text("run")?,
+            workflow: fields.maybe_text("workflow")?,
+            agent: fields.maybe_text("agent")?,
+            model: fields.maybe_text("model")?,
+        })
+    }
+}
+
+crate::read_by_hand!(Origin, |value| Object::of(value, "origin").and_then(Self::read));
+
+/// Names and values, sorted by name. A node has few, if any, so that a list does.
+///
+/// ```
+/// let mut labels = threadkeep_core::node::Labels::default();
+/// labels.insert("hidden".to_owned(), "true".to_owned());
+/// assert_eq!(labels.get("hidden"), Some("true"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Labels(Vec<(String, String)>);
+
+impl Labels {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value of a name.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Gives a name a value, instead of the one that it had.
+    pub fn insert(&mut self, name: String, value: String) {
+        match self.0.binary_search_by(|(known, _)| known.as_str().cmp(&name)) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.0.insert(at, (name, value)),
+        }
+    }
+
+    /// Reads what it writes; `null` is none.
+    ///
+    /// # Errors
+    /// It is no object of strings.
+    pub fn read(value: Value) -> Result<Self, Wrong> {
+        let mut labels = Self::default();
+        let mut all = Map::new();
+        match value {
+            Value::Null => {}
+            Value::Object(map) => all = map,
+            _ => return Err(wrong("labels", "an object of strings")),
+        }
+        for (name, value) in all {
+            let Value::String(text) = value else { return Err(wrong("labels", "an object of strings")) };
+            labels.insert(name, text);
+        }
+        Ok(labels)
+    }
+
+    /// All names with their values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+crate::read_by_hand!(Labels, Self::read);
+
+impl Serialize for Labels {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.iter() {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
 }
 
 /// One node of a transcript.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
     /// The node's id, unique over all transcripts.
     pub id: MessageId,
     /// The node that it follows; `None` for a root.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<MessageId>,
     /// When it was made, in milliseconds since 1970 (UTC), where that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<i64>,
     /// Where it came from.
-    #[serde(default, skip_serializing_if = "Origin::is_empty")]
+    #[serde(skip_serializing_if = "Origin::is_empty")]
     pub origin: Origin,
     /// Names and values of the host's or the importer's choosing, such as `hidden: "true"`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub labels: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
     /// The number of the turn that its first user message opens; further user messages open the next ones. Zero where it
     /// has none: then it belongs to its parent's turn.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub turn: u32,
     /// What this step adds, in order. May be empty.
     pub messages: Vec<Message>,
     /// Whether it can still grow.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sealed: bool,
 }
 
@@ -74,7 +159,39 @@ fn is_zero(turn: &u32) -> bool {
     *turn == 0
 }
 
+crate::read_by_hand!(Node, |value| Object::of(value, "node").and_then(Self::read));
+
+/// Takes the field `messages` from an object.
+///
+/// # Errors
+/// It is no list, or one in it is no message.
+pub fn read_messages(fields: &mut Object) -> Result<Vec<Message>, Wrong> {
+    let Value::Array(list) = fields.take("messages") else { return Err(wrong("messages", "a list")) };
+    let mut messages = Vec::with_capacity(list.len());
+    for value in list {
+        messages.push(Message::from_json(value).map_err(|error| wrong("messages", &format!("messages: {error}")))?);
+    }
+    Ok(messages)
+}
+
 impl Node {
+    /// Reads what it writes.
+    ///
+    /// # Errors
+    /// A field is of another type, or the id is missing.
+    pub fn read(mut fields: Object) -> Result<Self, Wrong> {
+        Ok(Self {
+            id: fields.id("id")?,
+            parent: fields.maybe_id("parent")?,
+            created_at: fields.maybe_time("createdAt")?,
+            origin: Origin::read(fields.object("origin")?)?,
+            labels: Labels::read(fields.take("labels"))?,
+            turn: fields.maybe_small("turn")?.unwrap_or_default(),
+            messages: read_messages(&mut fields)?,
+            sealed: fields.flag("sealed")?,
+        })
+    }
+
     /// A sealed node without origin or labels.
     pub fn new(id: MessageId, parent: Option<MessageId>, messages: Vec<Message>) -> Self {
         Self {
@@ -82,7 +199,7 @@ impl Node {
             parent,
             created_at: None,
             origin: Origin::default(),
-            labels: BTreeMap::new(),
+            labels: Labels::default(),
             turn: 0,
             messages,
             sealed: true,

@@ -4,12 +4,13 @@
 //! ([`Info`]). Branches share their prefix: a node is stored once and found by its parent link. The tree decides what may
 //! happen to it ([`Transcript::check`]); ids and times come from outside; storing the log is the engine's.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::entry::{Entry, InfoPatch};
+use crate::json::{Object, Wrong};
 use crate::{Message, MessageId, Node, Role, TranscriptId};
 
 /// Why an entry cannot happen to a transcript.
@@ -95,8 +96,8 @@ pub fn assemble_lenient<'a, N>(
 }
 
 /// What a list of transcripts shows of one: small, kept beside the log, derived from it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Info {
     /// What people call it: the archive's title, or the beginning of the first user message.
     pub title: String,
@@ -118,6 +119,28 @@ pub struct Info {
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
+
+impl Info {
+    /// Reads what it writes. What is missing says nothing.
+    ///
+    /// # Errors
+    /// A field is of another type.
+    pub fn read(fields: &mut Object) -> Result<Self, Wrong> {
+        Ok(Self {
+            title: fields.maybe_text("title")?.unwrap_or_default(),
+            source: fields.maybe_text("source")?.unwrap_or_default(),
+            created_at: fields.maybe_time("createdAt")?,
+            updated_at: fields.maybe_time("updatedAt")?,
+            nodes: fields.maybe_small("nodes")?.unwrap_or_default(),
+            messages: fields.maybe_small("messages")?.unwrap_or_default(),
+            branches: fields.maybe_small("branches")?.unwrap_or_default(),
+            leaf: fields.maybe_id("leaf")?,
+            extra: fields.map("extra")?,
+        })
+    }
+}
+
+crate::read_by_hand!(Info, |value| Self::read(&mut Object::of(value, "info")?));
 
 /// A node in its place in the tree.
 #[derive(Debug, Clone)]
@@ -166,7 +189,7 @@ pub struct Transcript {
     slots: Vec<Placed>,
     by_id: HashMap<MessageId, u32>,
     aliases: HashMap<MessageId, MessageId>,
-    heads: BTreeMap<String, MessageId>,
+    heads: HashMap<String, MessageId>,
     patch: InfoPatch,
     damage: Vec<String>,
     next_seq: u64,
@@ -198,7 +221,7 @@ impl Transcript {
             slots: Vec::new(),
             by_id: HashMap::new(),
             aliases: HashMap::new(),
-            heads: BTreeMap::new(),
+            heads: HashMap::new(),
             patch: InfoPatch::default(),
             damage: Vec::new(),
             next_seq: 0,
@@ -438,8 +461,8 @@ impl Transcript {
         self.aliases.iter()
     }
 
-    /// The heads in this tree, by name, and where they point.
-    pub fn heads(&self) -> &BTreeMap<String, MessageId> {
+    /// The heads in this tree, in no order, and where they point.
+    pub fn heads(&self) -> &HashMap<String, MessageId> {
         &self.heads
     }
 

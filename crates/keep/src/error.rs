@@ -1,6 +1,6 @@
 //! Everything that a call can answer instead of a result, with the stable code that JavaScript sees.
 
-use serde_json::json;
+use serde_json::{Map, Value};
 use threadkeep_core::{ChainError, IdError, MessageError, MessageId, TranscriptError};
 use threadkeep_store::StoreError;
 
@@ -67,29 +67,43 @@ impl KeepError {
     /// The error as it crosses to JavaScript or out of the worker.
     pub fn reply(&self) -> ErrorReply {
         let details = match self {
-            Self::MissingNode(node) => json!({ "node": node }),
-            Self::MissingTranscript(transcript) => json!({ "transcript": transcript }),
-            Self::MissingHead(context) | Self::HeadTaken(context) => json!({ "contextId": context }),
+            Self::MissingNode(node) => details(&[("node", node.as_str())]),
+            Self::MissingTranscript(transcript) => details(&[("transcript", transcript.as_str())]),
+            Self::MissingHead(context) | Self::HeadTaken(context) => details(&[("contextId", context)]),
             Self::Transcript(error) => match error {
                 TranscriptError::MissingNode(node)
                 | TranscriptError::Taken(node)
                 | TranscriptError::Sealed(node)
-                | TranscriptError::SecondRoot(node) => json!({ "node": node }),
-                TranscriptError::MissingParent { node, parent } => json!({ "node": node, "parent": parent }),
+                | TranscriptError::SecondRoot(node) => details(&[("node", node.as_str())]),
+                TranscriptError::MissingParent { node, parent } => {
+                    details(&[("node", node.as_str()), ("parent", parent.as_str())])
+                }
             },
             Self::Chain(error) => match error {
-                ChainError::MissingNode(node) | ChainError::Cycle(node) => json!({ "node": node }),
-                ChainError::MissingParent { node, parent } => json!({ "node": node, "parent": parent }),
+                ChainError::MissingNode(node) | ChainError::Cycle(node) => details(&[("node", node.as_str())]),
+                ChainError::MissingParent { node, parent } => {
+                    details(&[("node", node.as_str()), ("parent", parent.as_str())])
+                }
             },
-            Self::Damaged { transcript, what } => json!({ "transcript": transcript, "damage": what }),
-            Self::Store(StoreError::Conflict { key } | StoreError::Corrupt { key, .. }) => json!({ "key": key }),
+            Self::Damaged { transcript, what } => details(&[("transcript", transcript.as_str()), ("damage", what)]),
+            Self::Store(StoreError::Conflict { key } | StoreError::Corrupt { key, .. }) => details(&[("key", key)]),
             Self::Store(StoreError::NewerVersion { found, supported }) => {
-                json!({ "found": found, "supported": supported })
+                let versions = [("found", found), ("supported", supported)];
+                Value::Object(versions.into_iter().map(|(name, &version)| (name.to_owned(), version.into())).collect())
             }
-            Self::Store(_) | Self::BadRequest(_) => json!({}),
+            Self::Store(_) | Self::BadRequest(_) => details(&[]),
         };
         ErrorReply { code: self.code().to_owned(), message: self.to_string(), details }
     }
+}
+
+/// An error's details as JSON.
+fn details(fields: &[(&str, &str)]) -> Value {
+    let mut map = Map::new();
+    for (name, text) in fields {
+        map.insert((*name).to_owned(), Value::String((*text).to_owned()));
+    }
+    Value::Object(map)
 }
 
 impl From<TranscriptError> for KeepError {

@@ -116,11 +116,13 @@ impl<S: Store> Keep<S> {
         let ids: Vec<MessageId> = names.iter().map(|name| MessageId::mint(&transcript, *name)).collect();
         self.changed(&transcript, ids.clone());
         self.emit(&Event::Head { context: context.to_owned(), node: ids.last().cloned() });
-        let look = |log: &Log| {
+        let mut nodes = Vec::with_capacity(ids.len());
+        let mut look = |log: &Log| {
             let placed = ids.iter().filter_map(|id| log.tree.get(id));
-            Ok(placed.map(|placed| info(&log.tree, placed)).collect())
+            nodes.extend(placed.map(|placed| info(&log.tree, placed)));
         };
-        Ok(self.peek(&transcript, look).await?.unwrap_or_default())
+        self.peek(&transcript, &mut look).await?;
+        Ok(nodes)
     }
 
     /// Appends at the head and gives its transcript. What memory knows of the head may be old: the second time the store is
@@ -221,21 +223,40 @@ impl<S: Store> Keep<S> {
         context: &str,
         look: impl Fn(&Transcript, &MessageId) -> Result<T, KeepError>,
     ) -> Result<Option<T>, KeepError> {
+        let mut answer = None;
+        self.at_head_with(context, &mut |tree, node| answer = Some(look(tree, node))).await?;
+        answer.transpose()
+    }
+
+    /// [`Keep::at_head`] without its types: the code is there once and not once for each reader.
+    async fn at_head_with(
+        &self,
+        context: &str,
+        look: &mut dyn FnMut(&Transcript, &MessageId),
+    ) -> Result<(), KeepError> {
         for _ in 0..2 {
-            let Some(transcript) = self.context_transcript(context).await? else { return Ok(None) };
-            let answer = self.read(&transcript, |log| {
+            let Some(transcript) = self.context_transcript(context).await? else { return Ok(()) };
+            let (mut found, mut damage) = (false, None);
+            let mut look_there = |log: &Log| {
                 // What is damaged may be where the head moved last: no messages, or older ones, would be a wrong answer.
-                if let Some(what) = log.tree.damage().first() {
-                    return Err(KeepError::Damaged { transcript: transcript.clone(), what: what.clone() });
+                damage = log.tree.damage().first().cloned();
+                if damage.is_none()
+                    && let Some(node) = log.tree.heads().get(context)
+                {
+                    found = true;
+                    look(&log.tree, node);
                 }
-                log.tree.heads().get(context).map(|node| look(&log.tree, node)).transpose()
-            });
-            if let Some(answer) = answer.await?.flatten() {
-                return Ok(Some(answer));
+            };
+            self.read_with(&transcript, &mut look_there).await?;
+            if let Some(what) = damage {
+                return Err(KeepError::Damaged { transcript, what });
+            }
+            if found {
+                return Ok(());
             }
             self.inner.contexts.borrow_mut().remove(context);
         }
-        Ok(None)
+        Ok(())
     }
 }
 

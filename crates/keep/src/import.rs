@@ -273,8 +273,9 @@ fn difference(tree: &Transcript, incoming: &Transcript) -> Vec<Entry> {
     let mut aliases: Vec<_> = incoming.aliases().filter(|(id, _)| tree.resolve(id).is_none()).collect();
     aliases.sort();
     fresh.extend(aliases.into_iter().map(|(id, node)| Entry::Alias { id: id.clone(), node: node.clone() }));
-    let heads = incoming.heads().iter().filter(|(name, _)| !tree.heads().contains_key(*name));
-    fresh.extend(heads.map(|(name, node)| Entry::Head { context: name.clone(), node: Some(node.clone()) }));
+    let mut heads: Vec<_> = incoming.heads().iter().filter(|(name, _)| !tree.heads().contains_key(*name)).collect();
+    heads.sort();
+    fresh.extend(heads.into_iter().map(|(name, node)| Entry::Head { context: name.clone(), node: Some(node.clone()) }));
     if !fresh.is_empty() {
         let info = incoming.info();
         fresh.push(Entry::Info(InfoPatch { leaf: info.leaf, updated_at: info.updated_at, ..InfoPatch::default() }));
@@ -292,18 +293,21 @@ fn says_otherwise(known: &Placed, incoming: &Transcript) -> bool {
 
 /// Adds the index records and heads that imported entries need.
 fn indexed<T>(mut write: Write<T>, entries: &[Entry], transcript: &MessageId) -> Write<T> {
-    let mut heads = HashMap::new();
+    let mut heads: HashMap<String, usize> = HashMap::new();
     for entry in entries {
         match entry {
             Entry::Node(node) => write = write.indexed(&node.id, transcript),
             Entry::Alias { id, .. } => write = write.indexed(id, transcript),
-            Entry::Head { context, node } => drop(heads.insert(context, node.is_some())),
+            Entry::Head { context, node } => drop(heads.insert(context.clone(), usize::from(node.is_some()))),
             _ => {}
         }
     }
-    let here = heads.into_iter().filter(|(_, here)| *here);
     let id = transcript.as_str().as_bytes();
-    write.extra.puts.extend(here.map(|(context, _)| (keys::head(context), id.to_vec())));
+    for (context, here) in heads {
+        if here == 1 {
+            write.extra.puts.push((keys::head(&context), id.to_vec()));
+        }
+    }
     write
 }
 

@@ -250,7 +250,7 @@ impl<S: Store> Keep<S> {
     }
 
     /// [`Keep::read`] without its types: the code is there once and not once for each reader.
-    async fn read_with(&self, id: &TranscriptId, look: &mut dyn FnMut(&Log)) -> Result<(), KeepError> {
+    pub(crate) async fn read_with(&self, id: &TranscriptId, look: &mut dyn FnMut(&Log)) -> Result<(), KeepError> {
         let slot = self.slot(id);
         let mut held = slot.log.lock().await;
         match held.take() {
@@ -265,19 +265,17 @@ impl<S: Store> Keep<S> {
     }
 
     /// Reads a transcript as memory has it, just after a write to it, without asking the store again.
-    pub(crate) async fn peek<T>(
-        &self,
-        id: &TranscriptId,
-        look: impl FnOnce(&Log) -> Result<T, KeepError>,
-    ) -> Result<Option<T>, KeepError> {
+    pub(crate) async fn peek(&self, id: &TranscriptId, look: &mut dyn FnMut(&Log)) -> Result<(), KeepError> {
         let slot = self.slot(id);
         let mut held = slot.log.lock().await;
         if held.is_none() {
             *held = Log::load(&self.inner.store, id).await?;
         }
-        let answer = held.as_ref().map(look).transpose();
+        if let Some(log) = held.as_ref() {
+            look(log);
+        }
         self.settle(id, &slot, held);
-        answer
+        Ok(())
     }
 
     /// Puts `log`, which was taken out of its slot, back as the store has it now. Should the call be dropped in between,
@@ -387,31 +385,38 @@ impl<S: Store> Keep<S> {
     pub(crate) async fn locate<T>(
         &self,
         id: &MessageId,
-        look: impl Fn(&Log, &MessageId) -> Result<T, KeepError>,
+        mut look: impl FnMut(&Log, &MessageId) -> Result<T, KeepError>,
     ) -> Result<Option<(TranscriptId, T)>, KeepError> {
-        let remembered = self.remembered(id);
-        if let Some(transcript) = &remembered
-            && let Some(found) = self.look_in(transcript, id, &look).await?
-        {
-            return Ok(Some((transcript.clone(), found)));
-        }
-        if let Some(home) = id.home().filter(|home| remembered.as_ref() != Some(home))
-            && let Some(found) = self.look_in(&home, id, &look).await?
-        {
-            return Ok(Some((home, found)));
-        }
-        let Some(transcript) = self.indexed(id).await? else { return Ok(None) };
-        Ok(self.look_in(&transcript, id, &look).await?.map(|found| (transcript, found)))
+        let mut answer = None;
+        let found = self.locate_with(id, &mut |log, id| answer = Some(look(log, id))).await?;
+        Ok(found.zip(answer.transpose()?))
     }
 
-    async fn look_in<T>(
+    /// [`Keep::locate`] without its types: the code is there once and not once for each reader.
+    async fn locate_with(
         &self,
-        transcript: &TranscriptId,
         id: &MessageId,
-        look: &impl Fn(&Log, &MessageId) -> Result<T, KeepError>,
-    ) -> Result<Option<T>, KeepError> {
-        let found = self.read(transcript, |log| log.tree.resolve(id).map(|id| look(log, id)).transpose());
-        Ok(found.await?.flatten())
+        look: &mut dyn FnMut(&Log, &MessageId),
+    ) -> Result<Option<TranscriptId>, KeepError> {
+        let remembered = self.remembered(id);
+        // The last candidate costs a question to the store, so it is asked for only when the others fail.
+        let home = id.home().filter(|home| remembered.as_ref() != Some(home));
+        for candidate in [remembered, home, None].into_iter().enumerate() {
+            let candidate = if candidate.0 == 2 { self.indexed(id).await? } else { candidate.1 };
+            let Some(transcript) = candidate else { continue };
+            let mut found = false;
+            let mut look_there = |log: &Log| {
+                if let Some(id) = log.tree.resolve(id) {
+                    found = true;
+                    look(log, id);
+                }
+            };
+            self.read_with(&transcript, &mut look_there).await?;
+            if found {
+                return Ok(Some(transcript));
+            }
+        }
+        Ok(None)
     }
 
     /// The transcript that holds `id`. From memory it may be old: a write to it, which is checked against the store, will
@@ -420,7 +425,7 @@ impl<S: Store> Keep<S> {
         if let Some(transcript) = self.remembered(id) {
             return Ok(Some(transcript));
         }
-        Ok(self.locate(id, |_, _| Ok(())).await?.map(|(transcript, ())| transcript))
+        self.locate_with(id, &mut |_, _| {}).await
     }
 
     /// Like [`Keep::find`], with an error where there is none.

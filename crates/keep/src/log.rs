@@ -7,8 +7,9 @@
 //! moves a mark on, and an append is conditional on that mark too: a writer whose picture is older than the last fold gets
 //! a conflict as well.
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use threadkeep_core::json::{Object, Wrong};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Entry, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Record as Stored, Store, StoreError};
@@ -23,20 +24,32 @@ const FOLD: u32 = 100;
 const PAGE_BYTES: usize = 56 * 1024;
 
 /// The small record beside a log, for lists: derived from the log, rewritten with every append.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
     /// Sets this making of the transcript apart from an earlier one of the same id.
     pub generation: String,
     /// The digest of the archived conversation that was imported last, 16 hex digits; empty without one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub digest: String,
     /// See [`Log::must_be_there`].
-    #[serde(default)]
     pub folds: u64,
     /// The summary.
     pub info: Info,
 }
+
+impl Record {
+    fn read(mut fields: Object) -> Result<Self, Wrong> {
+        Ok(Self {
+            generation: fields.text("generation")?,
+            digest: fields.maybe_text("digest")?.unwrap_or_default(),
+            folds: fields.maybe_count("folds")?.unwrap_or_default(),
+            info: Info::read(&mut fields.object("info")?)?,
+        })
+    }
+}
+
+threadkeep_core::read_by_hand!(Record, |value| Object::of(value, "record").and_then(Self::read));
 
 /// A page at the end of the log that is not full yet.
 #[derive(Debug, Clone)]

@@ -156,7 +156,9 @@ impl<S: Store> Keep<S> {
             entries.push(Entry::Head { context: context.to_owned(), node: None });
         }
         let moved = tree.heads().iter().filter(|(name, node)| gone.contains(node) && Some(name.as_str()) != context);
-        entries.extend(moved.map(|(name, _)| Entry::Head { context: name.clone(), node: parent.clone() }));
+        let mut moved: Vec<_> = moved.collect();
+        moved.sort();
+        entries.extend(moved.into_iter().map(|(name, _)| Entry::Head { context: name.clone(), node: parent.clone() }));
         Ok((log.pruned(&pages), entries, extra))
     }
 }

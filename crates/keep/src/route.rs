@@ -19,8 +19,10 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `bad-request` for content that is neither text nor a list of parts; the store's.
     pub async fn receive(&self, inbound: Inbound) -> Result<NodeInfo, KeepError> {
-        let message = Message::from_json(serde_json::json!({ "role": "user", "content": inbound.content }))?;
-        if inbound.content.is_null() {
+        let empty = inbound.content.is_null();
+        let fields = [("role".to_owned(), "user".into()), ("content".to_owned(), inbound.content)];
+        let message = Message::from_json(Value::Object(fields.into_iter().collect()))?;
+        if empty {
             return Err(KeepError::BadRequest("a message's \"content\" must be text or a list of parts".to_owned()));
         }
         let _writing = self.writing().await;
@@ -182,8 +184,9 @@ impl<S: Store> Keep<S> {
 
     /// A node as it is after a write to it.
     pub(crate) async fn written(&self, transcript: &TranscriptId, id: &MessageId) -> Result<NodeInfo, KeepError> {
-        let node = self.peek(transcript, |log| Ok(log.tree.get(id).map(|placed| info(&log.tree, placed)))).await?;
-        node.flatten().ok_or_else(|| KeepError::MissingNode(id.clone()))
+        let mut node = None;
+        self.peek(transcript, &mut |log| node = log.tree.get(id).map(|placed| info(&log.tree, placed))).await?;
+        node.ok_or_else(|| KeepError::MissingNode(id.clone()))
     }
 
     /// A node's children, oldest first.

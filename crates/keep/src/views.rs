@@ -214,7 +214,7 @@ fn lint_tree(tree: &Transcript) -> Vec<LintFinding> {
     let mut findings: Vec<LintFinding> = leaves.flat_map(|leaf| lint_chain(tree, &leaf.node.id)).collect();
     // Branches share their beginning, and with it the findings there.
     let mut seen = std::collections::HashSet::new();
-    findings.retain(|finding| seen.insert((finding.node.clone(), finding.index, finding.rule.clone())));
+    findings.retain(|finding| seen.insert(format!("{}\n{:?}\n{}", finding.node, finding.index, finding.rule)));
     let damage = tree.damage().iter().map(|what| LintFinding {
         transcript: tree.id().clone(),
         node: tree.id().clone(),

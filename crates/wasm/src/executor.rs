@@ -5,7 +5,7 @@
 //! Goes in: futures. Comes out: promises. Left to JavaScript: calling `run_tasks` soon after it was asked to.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,7 +23,8 @@ struct Executor {
     /// Whether `run_tasks` has been asked for and has not begun yet.
     asked: Cell<bool>,
     ready: RefCell<VecDeque<u64>>,
-    tasks: RefCell<HashMap<u64, (Task, Arc<Alarm>)>>,
+    /// Those that wait; few at a time.
+    tasks: RefCell<Vec<(Task, Arc<Alarm>)>>,
     next: Cell<u64>,
 }
 
@@ -71,7 +72,7 @@ impl Executor {
         let id = self.next.get();
         self.next.set(id + 1);
         let alarm = Arc::new(Alarm { task: id, rung: AtomicBool::new(true) });
-        self.tasks.borrow_mut().insert(id, (task, alarm));
+        self.tasks.borrow_mut().push((task, alarm));
         self.enqueue(id);
     }
 
@@ -82,11 +83,12 @@ impl Executor {
         for _ in 0..ready {
             let Some(id) = self.ready.borrow_mut().pop_front() else { break };
             // Taken out while it runs, so that it may spawn others.
-            let Some((mut task, alarm)) = self.tasks.borrow_mut().remove(&id) else { continue };
+            let at = self.tasks.borrow().iter().position(|(_, alarm)| alarm.task == id);
+            let Some((mut task, alarm)) = at.map(|at| self.tasks.borrow_mut().swap_remove(at)) else { continue };
             alarm.rung.store(false, Ordering::Relaxed);
             let waker = Waker::from(Arc::clone(&alarm));
             if task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
-                self.tasks.borrow_mut().insert(id, (task, alarm));
+                self.tasks.borrow_mut().push((task, alarm));
             }
         }
         if !self.ready.borrow().is_empty() {

@@ -56,7 +56,35 @@ export type MessageKind =
   /** The model failed here; the content is what it had written until then. */
   | { type: "error"; code: string; reason: string }
   /** A summary that stands for earlier messages, which are kept. */
-  | { type: "summary"; from?: string; to?: string };
+  | { type: "summary"; from?: string; to?: string }
+  /** A program that was run. */
+  | ({ type: "code_turn" } & CodeTurn);
+
+/** A program that was run, with what it defined, what it printed and how it ended. */
+export interface CodeTurn {
+  /** The program's text; without it, the fenced Lisp blocks of the message's content are the program. */
+  program?: string | null;
+  /** What it defined; without it, definitions are read from the program. */
+  definitions?: CodeDefinition[] | null;
+  /** What it printed: one text a `println`, or one text whose lines count as one each. */
+  output?: string[] | string | null;
+  /** How it ended. */
+  status?: "ok" | "error" | null;
+}
+
+/** A name that a program defined. */
+export interface CodeDefinition {
+  name: string;
+  /** `data` unless it says otherwise. */
+  kind?: "function" | "data" | null;
+  docstring?: string | null;
+  /** The value, of which a summary shows the type and a short sample. */
+  value?: unknown;
+  /** The type word to show, instead of the value's. */
+  type?: string | null;
+  /** The sample to show, instead of the value's. */
+  sample?: string | null;
+}
 
 /** Threadkeep's own fields, all optional, on any message. */
 export interface MessageExtensions {

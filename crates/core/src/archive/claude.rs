@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::raw::{says_nothing, text_of};
+use super::raw::{json_text, says_nothing, text_of};
 use crate::{Content, Message, Part, Role, ToolCall};
 
 /// Fields of blocks that only the page that showed them needs.
@@ -85,7 +85,7 @@ impl Blocks {
             Value::Object(block) => block,
             Value::Null => return,
             Value::String(text) => return self.text(text),
-            other => return self.text(other.to_string()),
+            other => return self.text(json_text(&other)),
         };
         match text_of(&block, "type").unwrap_or_default() {
             "text" if block.get("text").is_some_and(Value::is_string) => {
@@ -148,7 +148,7 @@ impl Blocks {
         };
         let arguments = match block.shift_remove("input") {
             Some(Value::String(text)) => text,
-            Some(input) => input.to_string(),
+            Some(input) => json_text(&input),
             None => "{}".to_owned(),
         };
         if text_of(&block, "type") == Some("tool_use") {
@@ -251,7 +251,7 @@ fn result_content(value: Option<Value>) -> Content {
         None | Some(Value::Null) => return "".into(),
         Some(Value::String(text)) => return text.into(),
         Some(Value::Array(list)) => list,
-        Some(other) => return other.to_string().into(),
+        Some(other) => return json_text(&other).into(),
     };
     let part = |value: Value| match value {
         Value::Object(mut block) => {
@@ -263,7 +263,7 @@ fn result_content(value: Option<Value>) -> Content {
             Part(block)
         }
         Value::String(text) => Part::text(text),
-        other => Part::text(other.to_string()),
+        other => Part::text(json_text(&other)),
     };
     let parts: Vec<Part> = list.into_iter().map(part).collect();
     if parts.is_empty() { "".into() } else { content(parts) }

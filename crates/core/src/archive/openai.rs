@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::digest::Digest;
 use super::format::messages_field;
-use super::raw::Fields;
+use super::raw::{Fields, json_text};
 use super::report::Report;
 use super::tree::{Draft, Tree};
 use super::{Code, Conversation, Format, clean, when};
@@ -62,7 +62,7 @@ pub(super) fn read(
     }
     let text_or_number = |name: &&str| match fields.value(name) {
         Some(Value::String(id)) if !id.is_empty() => Some(id),
-        Some(Value::Number(id)) => Some(id.to_string()),
+        Some(Value::Number(id)) => Some(id.as_str().to_owned()),
         _ => None,
     };
     let id = IDS.iter().find_map(text_or_number);
@@ -170,7 +170,7 @@ fn lenient(mut map: Map<String, Value>, place: &str, report: &mut Report) -> Res
             names.join(", ")
         );
         report.warn(place, Code::BadShape, reason);
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = |value: &Value| value.as_str().map_or_else(|| json_text(value), str::to_owned);
         message.content = match aside.get("content") {
             Some(Value::Array(parts)) => parts.iter().map(text).collect::<Vec<_>>().join("\n").into(),
             Some(other) => text(other).into(),

@@ -137,6 +137,12 @@ pub(super) fn text_of<'v>(map: &'v Map<String, Value>, name: &str) -> Option<&'v
     map.get(name).and_then(Value::as_str)
 }
 
+/// A value as JSON text. By the writer that is there for everything else; `Display` would bring two more of them.
+pub(super) fn json_text(value: &Value) -> String {
+    // It has string keys only, the one thing that this can fail on.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
 /// Whether a value says nothing: null, false, `""`, `[]` or `{}`.
 pub(super) fn says_nothing(value: &Value) -> bool {
     match value {

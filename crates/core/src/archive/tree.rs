@@ -28,7 +28,7 @@ pub(super) struct Draft {
 pub(super) struct Made {
     pub created_at: Option<i64>,
     pub origin: crate::Origin,
-    pub labels: std::collections::BTreeMap<String, String>,
+    pub labels: crate::node::Labels,
     pub messages: Vec<Message>,
 }
 
@@ -288,7 +288,7 @@ impl Tree {
                 is_leaf[up] = false;
             }
         }
-        let aside = |at: &usize| self.drafts[*at].made.labels.contains_key("sidechain");
+        let aside = |at: &usize| self.drafts[*at].made.labels.get("sidechain").is_some();
         let newest = |aside_too: bool| order.iter().rev().find(|at| is_leaf[**at] && (aside_too || !aside(at)));
         newest(false).or_else(|| newest(true)).map_or_else(|| self.transcript.clone(), |at| ids[*at].clone())
     }

@@ -1,18 +1,20 @@
 //! The pipeline: from a history and options to a context.
 //!
-//! The order is that of the data's way: compress, preview, frame, fit. Each step writes into the ledger, whose sums equal
+//! The order is that of the data's way: compress, preview, frame, fit, validate. Each step writes into the ledger, whose sums equal
 //! the context's count. Turning the messages into a provider's payload is [`provider`](crate::provider)'s.
 
 use std::borrow::Cow;
 
+use crate::provider::{Finding, validate_messages};
 use crate::tokens::Counter;
 use crate::{Message, Provider};
 
 use super::budget::{Budget, Figures, Limits, Policy};
+use super::compress::{CompressOptions, decide};
 use super::facts::NONE;
 use super::fit::{Fit, Plan};
 use super::frame::{Frame, FrameOptions};
-use super::{Action, Item, Kinds, Line, Prepared, Preparing, Preview, System, items, rule};
+use super::{Action, Item, Kinds, Line, Prepared, Preparing, Preview, Replacement, System, items, rule};
 
 /// How a context is built.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +29,8 @@ pub struct Options {
     pub pins: Vec<usize>,
     /// What stands around the history.
     pub frame: FrameOptions,
+    /// How old code turns are compressed; `None`, the default, for not at all.
+    pub compress: Option<CompressOptions>,
     /// When tool results are previewed; `None` for never.
     pub preview: Option<Preview>,
     /// Whether calls at the end that have no result are still running.
@@ -41,6 +45,7 @@ impl Default for Options {
             policy: Policy::default(),
             pins: Vec::new(),
             frame: FrameOptions::default(),
+            compress: None,
             preview: Some(Preview::default()),
             live: false,
         }
@@ -71,7 +76,7 @@ pub struct Context<'a> {
     pub messages: Vec<Cow<'a, Message>>,
     /// What each of them costs, in tokens.
     pub costs: Vec<u32>,
-    /// One line for each message of the history and of the frame, and one for the tools.
+    /// One line for each message of the history and of the frame, one for the tools and one for the reply.
     pub ledger: Vec<Line>,
     /// What the prompt holds. Its tokens are the sum of the ledger's.
     pub figures: Figures,
@@ -83,6 +88,9 @@ pub struct Context<'a> {
     pub kinds: Kinds,
     /// What its builder should know.
     pub warnings: Vec<&'static str>,
+    /// What the provider would refuse as it is: [`render`](crate::provider::render) repairs it, and says so. Empty for what
+    /// was not built for a provider.
+    pub findings: Vec<Finding>,
 }
 
 /// Whether a provider's prompts must begin with a user's message.
@@ -100,16 +108,32 @@ pub fn opens_with_user(provider: Provider) -> bool {
 /// let options = Options { budget: Budget::tokens(12), ..Options::default() };
 /// let context = build(&items(&history), &options, &Estimate);
 /// assert_eq!(context.messages.len(), 1);
-/// assert_eq!(context.figures.tokens, 7);
+/// assert_eq!(context.figures.tokens, 10);
 /// assert_eq!(context.ledger[0].rule, "over-max-tokens");
 /// ```
 pub fn build<'a>(history: &[Item<'a>], options: &Options, counter: &dyn Counter) -> Context<'a> {
     let frame = Frame::new(&options.frame, options.provider, counter);
-    let prepared = Prepared::new(history, options.preparing(), counter);
+    let prepared = prepare(history, options, counter);
     let fit = prepared.fit(&options.plan(&frame));
     let mut context = prepared.context(history, &fit, &frame);
     context.warnings.extend(options.warnings());
+    let messages: Vec<&Message> = context.messages.iter().map(|message| &**message).collect();
+    context.findings = validate_messages(&messages, options.provider);
     context
+}
+
+/// Prepares a history as the options ask, for any number of budgets, policies and pins.
+pub fn prepare(history: &[Item], options: &Options, counter: &dyn Counter) -> Prepared {
+    let mut replaced = Vec::new();
+    if let Some(compress) = &options.compress {
+        let messages: Vec<&Message> = history.iter().map(|item| item.message).collect();
+        for (index, verdict) in decide(&messages, compress).into_iter().enumerate() {
+            if let (Some(message), Some(rule)) = (verdict.replacement, verdict.rule) {
+                replaced.push(Replacement { index, message, rule });
+            }
+        }
+    }
+    Prepared::with_replaced(history, &replaced, options.preparing(), counter)
 }
 
 /// Trims a list of messages: the same as [`build`] without a frame and without previews.
@@ -176,17 +200,21 @@ impl Prepared {
         let mut messages: Vec<Cow<'a, Message>> = Vec::new();
         let mut costs = Vec::new();
         let mut ledger = Vec::with_capacity(frame.parts.len() + self.groups.entries.len());
-        let mut injected = |rule, tokens| {
-            let (action, index) = (Action::Injected, 0);
-            ledger.push(Line { node: None, index, action, rule, tokens_before: 0, tokens_after: tokens });
+        let injected = |index, rule, tokens| Line {
+            node: None,
+            index,
+            action: Action::Injected,
+            rule,
+            tokens_before: 0,
+            tokens_after: tokens,
         };
         for (message, rule, cost) in &frame.parts {
-            injected(*rule, cost.total());
+            ledger.push(injected(0, rule, cost.total()));
             messages.push(Cow::Owned(message.clone()));
             costs.push(cost.total());
         }
         if frame.tools() > 0 {
-            injected(rule::TOOL_SCHEMAS, frame.tools());
+            ledger.push(injected(0, rule::TOOL_SCHEMAS, frame.tools()));
         }
         for (entry, mark) in self.entries(fit) {
             let item = items.get(mark.index).filter(|_| !entry.injected);
@@ -207,6 +235,9 @@ impl Prepared {
             messages.push(message);
             costs.push(mark.tokens_after);
         }
+        if frame.reply() > 0 {
+            ledger.push(injected(items.len(), rule::REPLY, frame.reply()));
+        }
         let mut kinds = self.kinds(fit);
         frame.add_kinds(&mut kinds);
         Context {
@@ -218,6 +249,7 @@ impl Prepared {
             over_budget: fit.over_budget,
             kinds,
             warnings: Vec::new(),
+            findings: Vec::new(),
         }
     }
 

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::tokens::Counter;
+use crate::tokens::{Cost, Counter, cost};
 use crate::{Content, Message, Part, Provider, Role, ToolCall};
 
 use super::preview::{FOLDER, length, preview, with_content};
-use super::{Action, Cost, Item, Preview, cost, failure, rule};
+use super::{Action, Item, Preview, Replacement, failure, rule};
 
 /// The id that stands for "none given".
 pub(super) const NO_ID: u32 = 0;
@@ -59,6 +59,11 @@ pub(super) const SPEAKS: u8 = 16;
 /// Its answers are parts of its content.
 pub(super) const IN_PARTS: u8 = 32;
 
+/// It calls a function in OpenAI's old form.
+pub(super) const OLD_CALL: u8 = 64;
+/// It is the result of such a call.
+pub(super) const OLD_RESULT: u8 = 128;
+
 impl Fact {
     pub fn is(&self, flag: u8) -> bool {
         self.flags & flag != 0
@@ -91,9 +96,9 @@ impl Facts {
     }
 
     /// Reads the messages after those that are known.
-    pub fn read(&mut self, items: &[Item], replaced: &[(usize, Message)], reading: Reading, counter: &dyn Counter) {
+    pub fn read(&mut self, items: &[Item], replaced: &[Replacement], reading: Reading, counter: &dyn Counter) {
         for (index, item) in items.iter().enumerate().skip(self.list.len()) {
-            let other = replaced.binary_search_by_key(&index, |(at, _)| *at).ok().map(|at| &replaced[at].1);
+            let other = replaced.binary_search_by_key(&index, |other| other.index).ok().map(|at| &replaced[at]);
             let fact = self.fact(index, item, other, reading, counter);
             self.list.push(fact);
         }
@@ -115,13 +120,13 @@ impl Facts {
         &mut self,
         index: usize,
         item: &Item,
-        replaced: Option<&Message>,
+        replaced: Option<&Replacement>,
         reading: Reading,
         counter: &dyn Counter,
     ) -> Fact {
         let stored = item.message;
-        let mut made = replaced.cloned();
-        let mut mark = replaced.map(|_| (Action::Compressed, rule::CODE_TURN));
+        let mut made = replaced.map(|other| other.message.clone());
+        let mut mark = replaced.map(|other| (Action::Compressed, other.rule));
         if let Some(shown) = failure::shown(stored) {
             made = Some(shown);
             mark = Some((Action::Kept, rule::LLM_ERROR));
@@ -157,7 +162,9 @@ impl Facts {
             | flag(nothing && !thought, EMPTY)
             | flag(thought, THOUGHT)
             | flag(who != Who::Tool && speaks(message), SPEAKS)
-            | flag(who != Who::Tool && answers.0 < answers.1, IN_PARTS);
+            | flag(who != Who::Tool && answers.0 < answers.1, IN_PARTS)
+            | flag(who == Who::Assistant && message.extra.get("function_call").is_some_and(Value::is_object), OLD_CALL)
+            | flag(message.role.as_str() == "function", OLD_RESULT);
         let chars = u32::try_from(characters(message)).unwrap_or(u32::MAX);
         let made = made.map_or(NONE, |message| {
             self.made.push(message);

@@ -72,10 +72,36 @@ impl Fit {
     }
 }
 
-/// One of the three units: reads it from figures.
-type Unit = fn(&Figures) -> u64;
+/// One of the three units.
+struct Unit {
+    /// Reads it from figures.
+    of: fn(&Figures) -> u64,
+    /// About how much of it a request adds to an agent's history.
+    growth: u64,
+}
 
-const UNITS: [Unit; 3] = [|f| f.tokens, |f| f.messages, |f| f.chars];
+const UNITS: [Unit; 3] = [
+    Unit { of: |figures| figures.tokens, growth: 1_000 },
+    Unit { of: |figures| figures.messages, growth: 4 },
+    Unit { of: |figures| figures.chars, growth: 4_000 },
+];
+
+impl Unit {
+    /// The stable policy's step under a limit. A step drops half of itself on average, and every step's worth of growth
+    /// costs one whole prompt that is not as it was; for a growth of `g` a request the two together are least at the root of
+    /// `2 * g * limit`. At most a third of the room, so that at least two thirds stay; and a power of two, so that slightly
+    /// different limits have the same steps. Never falls as the limit grows.
+    fn step(&self, limit: u64, frame: &Figures) -> u64 {
+        let room = limit.saturating_sub((self.of)(frame)) / 3;
+        let best = (2 * self.growth).saturating_mul(limit).isqrt();
+        room.min(best).checked_ilog2().map_or(1, |power| 1 << power)
+    }
+}
+
+/// The stable policy's step for a limit of tokens beside a frame.
+pub(super) fn token_step(limit: u64, frame: &Figures) -> u64 {
+    UNITS[0].step(limit, frame)
+}
 
 /// The groups that stay whatever comes, with what all of them before each hold.
 struct Must {
@@ -162,25 +188,23 @@ impl<'a> Fitting<'a> {
     }
 
     /// The longest suffix that stays within a limit.
-    fn reach(&self, unit: Unit, limit: u64) -> u32 {
+    fn reach(&self, unit: &Unit, limit: u64) -> u32 {
         let (mut low, mut high) = (0, self.end());
         while low < high {
             let middle = low.midpoint(high);
-            if unit(&self.cost(middle)) <= limit { high = middle } else { low = middle + 1 }
+            if (unit.of)(&self.cost(middle)) <= limit { high = middle } else { low = middle + 1 }
         }
         low
     }
 
     /// The stable policy's beginning for a suffix that could begin at `reach`: the next point of a grid over the history's
-    /// prefix sums. The grid's step is a power of two, at most a third of the limit, so that a point passes only after that
-    /// much has been added, and a slightly different limit has the same grid.
-    fn grid(&self, unit: Unit, limit: u64, reach: u32) -> u32 {
-        let at = |group: u32| unit(&self.groups.sums[group as usize]);
-        let room = limit.saturating_sub(unit(&self.plan.frame)) / 3;
-        if reach == 0 || reach >= self.end() || room == 0 {
+    /// prefix sums, so that it moves only when a whole step has been added.
+    fn grid(&self, unit: &Unit, limit: u64, reach: u32) -> u32 {
+        let at = |group: u32| (unit.of)(&self.groups.sums[group as usize]);
+        if reach == 0 || reach >= self.end() {
             return reach;
         }
-        let step = 1 << room.ilog2();
+        let step = unit.step(limit, &self.plan.frame);
         let point = at(reach).div_ceil(step).saturating_mul(step);
         // The group in which the point lies: it is not before `reach`, so it fits.
         let (mut low, mut high) = (reach, self.end() - 1);
@@ -197,10 +221,10 @@ impl<'a> Fitting<'a> {
         let mut start = 0;
         for (at, limit) in [limits.tokens, limits.messages, limits.chars].into_iter().enumerate() {
             let Some(limit) = limit else { continue };
-            reach[at] = self.reach(UNITS[at], limit);
+            reach[at] = self.reach(&UNITS[at], limit);
             let cut = match self.plan.policy {
                 Policy::Newest => reach[at],
-                Policy::Stable => self.grid(UNITS[at], limit, reach[at]),
+                Policy::Stable => self.grid(&UNITS[at], limit, reach[at]),
             };
             start = start.max(cut);
         }

@@ -3,13 +3,12 @@
 
 use serde_json::Value;
 
-use crate::tokens::Counter;
+use crate::tokens::{Cost, Counter, Overhead, cost, tools_cost};
 use crate::{Message, Provider, Role};
 
 use super::budget::Figures;
-use super::cost::tools_cost;
 use super::facts::characters;
-use super::{Cost, Kinds, cost, rule};
+use super::{Kinds, rule};
 
 /// In which mode the model is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,12 +70,17 @@ pub struct FrameOptions {
 pub struct Frame {
     pub(super) parts: Vec<(Message, &'static str, Cost)>,
     tools: u32,
+    reply: u32,
 }
 
 impl Frame {
     /// Makes the messages of the frame, in the order of the prompt: what changes least comes first.
     pub fn new(options: &FrameOptions, provider: Provider, counter: &dyn Counter) -> Self {
-        let mut frame = Self { parts: Vec::new(), tools: tools_cost(&options.tools, counter) };
+        let mut frame = Self {
+            parts: Vec::new(),
+            tools: tools_cost(&options.tools, provider, counter),
+            reply: Overhead::of(provider).reply,
+        };
         let mut add = |text: &str, rule| {
             if !text.trim().is_empty() {
                 let message = Message::system(text);
@@ -117,6 +121,11 @@ impl Frame {
         self.tools
     }
 
+    /// The tokens with which the reply begins, where the provider counts them.
+    pub fn reply(&self) -> u32 {
+        self.reply
+    }
+
     /// What it takes of the budget.
     pub fn figures(&self) -> Figures {
         let part = |(message, _, cost): &(Message, &str, Cost)| Figures {
@@ -124,13 +133,14 @@ impl Frame {
             messages: 1,
             chars: characters(message),
         };
-        let tools = Figures { tokens: u64::from(self.tools), ..Figures::default() };
-        self.parts.iter().map(part).fold(tools, Figures::plus)
+        let others = Figures { tokens: u64::from(self.tools) + u64::from(self.reply), ..Figures::default() };
+        self.parts.iter().map(part).fold(others, Figures::plus)
     }
 
     /// Adds its tokens, by what they are for.
     pub(super) fn add_kinds(&self, kinds: &mut Kinds) {
         kinds.tools += u64::from(self.tools);
+        kinds.injected += u64::from(self.reply);
         for (message, rule, cost) in &self.parts {
             let prompt = *rule == rule::SYSTEM_PROMPT && message.role == Role::System;
             let kind = if prompt { &mut kinds.system } else { &mut kinds.injected };

@@ -6,16 +6,16 @@
 
 use serde_json::Value;
 
-use crate::tokens::Counter;
+use crate::tokens::{Cost, Counter, cost};
 use crate::{Content, Message, Part, Provider};
 
 use super::budget::Figures;
 use super::facts::{
-    EMPTY, Fact, Facts, HIDDEN, IN_PARTS, NO_ID, NONE, PINNED as PINNED_FLAG, SPEAKS, THOUGHT, Who, answered,
-    characters,
+    EMPTY, Fact, Facts, HIDDEN, IN_PARTS, NO_ID, NONE, OLD_CALL, OLD_RESULT, PINNED as PINNED_FLAG, SPEAKS, THOUGHT,
+    Who, answered, characters,
 };
 use super::preview::with_content;
-use super::{Action, Cost, Item, System, cost, rule};
+use super::{Action, Item, System, rule};
 
 /// A message in its place in the prompt, or left out where it would have been.
 #[derive(Debug, Clone)]
@@ -255,6 +255,15 @@ impl Pairing<'_> {
         }
         if fact.is(THOUGHT) {
             return self.held.push(index);
+        }
+        if fact.is(OLD_RESULT) {
+            let last = self.blocks.last().map(|block| block.head);
+            let called = last.is_some_and(|head| self.facts.list[head as usize].is(OLD_CALL));
+            if !called {
+                return self.drop(index, Action::Repaired, rule::ORPHAN_RESULT);
+            }
+            self.block(index, fact);
+            return self.join(self.blocks.len() as u32 - 2, self.blocks.len() as u32 - 1);
         }
         if fact.who == Who::Tool {
             return self.result(index, self.facts.refs[fact.answers.0 as usize]);

@@ -3,7 +3,7 @@
 use crate::transcript::ChainError;
 use crate::{Message, MessageId, Transcript};
 
-use super::Cost;
+use crate::tokens::Cost;
 
 /// One message of a history on its way into a prompt.
 #[derive(Debug, Clone, Copy)]

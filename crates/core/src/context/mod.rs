@@ -3,7 +3,6 @@
 mod budget;
 mod build;
 pub mod compress;
-mod cost;
 mod facts;
 pub mod failure;
 mod fit;
@@ -17,12 +16,11 @@ pub mod rule;
 mod what_if;
 
 pub use budget::{Budget, Figures, Limits, Policy};
-pub use build::{Context, Options, TrimOptions, build, opens_with_user, trim_messages};
-pub use cost::{Cost, cost, tools_cost};
+pub use build::{Context, Options, TrimOptions, build, opens_with_user, prepare, trim_messages};
 pub use fit::{Fit, Plan};
 pub use frame::{Frame, FrameOptions, Mode, Run, banner};
 pub use item::{Item, chain_items, items};
 pub use ledger::{Action, Line};
-pub use prepared::{Kinds, Mark, Prepared, Preparing, System};
+pub use prepared::{Kinds, Mark, Prepared, Preparing, Replacement, System};
 pub use preview::Preview;
 pub use what_if::shared_tokens;

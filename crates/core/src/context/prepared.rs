@@ -38,6 +38,17 @@ pub struct Preparing {
     pub system: System,
 }
 
+/// A message that stands in the place of one of the history (a code turn that became what it defined).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replacement {
+    /// The place in the history.
+    pub index: usize,
+    /// What stands there.
+    pub message: Message,
+    /// The rule by which it does.
+    pub rule: &'static str,
+}
+
 /// What became of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
@@ -72,7 +83,8 @@ pub struct Kinds {
     pub calls: u64,
     /// What came of the calls.
     pub results: u64,
-    /// What the history does not have: the frame beyond the system prompt, and results that say there are none.
+    /// What the history does not have: the frame beyond the system prompt, results that say there are none, and what the
+    /// reply begins with.
     pub injected: u64,
     /// The tools' schemas.
     pub tools: u64,
@@ -100,11 +112,10 @@ impl Prepared {
         Self::with_replaced(items, &[], preparing, counter)
     }
 
-    /// Like [`Prepared::new`], with other messages in the place of some (code turns that became what they defined): their
-    /// places in the history, ascending, and what stands there.
+    /// Like [`Prepared::new`], with other messages in the place of some, by ascending place.
     pub fn with_replaced(
         items: &[Item],
-        replaced: &[(usize, Message)],
+        replaced: &[Replacement],
         preparing: Preparing,
         counter: &dyn Counter,
     ) -> Self {
@@ -119,7 +130,7 @@ impl Prepared {
         self.read(items, &[], counter);
     }
 
-    fn read(&mut self, items: &[Item], replaced: &[(usize, Message)], counter: &dyn Counter) {
+    fn read(&mut self, items: &[Item], replaced: &[Replacement], counter: &dyn Counter) {
         let Preparing { provider, preview, live, system } = self.preparing;
         if items.len() < self.facts.list.len() {
             // Not the history that was read.
@@ -223,9 +234,9 @@ impl Prepared {
                 Some(Who::Tool) => &mut kinds.results,
                 _ => &mut kinds.user,
             };
-            *text += u64::from(entry.cost.text);
+            *text += u64::from(entry.cost.content) + u64::from(entry.cost.frame);
             kinds.reasoning += u64::from(entry.cost.reasoning);
-            kinds.calls += u64::from(entry.cost.calls);
+            kinds.calls += u64::from(entry.cost.tool_calls);
         }
         kinds
     }

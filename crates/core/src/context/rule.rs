@@ -1,7 +1,5 @@
-//! The rules of the ledger: short stable words.
+//! The rules of the ledger: short stable words. Those of compressed code turns are [`compress`](super::compress)'s.
 
-/// Says what a code turn defined and printed, in place of its program.
-pub const CODE_TURN: &str = "code-turn";
 /// A recorded failure, shown with what the model had written.
 pub const LLM_ERROR: &str = "llm-error";
 /// A large tool result, shown by its beginning.
@@ -74,3 +72,5 @@ pub const STEP_CONTEXT: &str = "step-context";
 pub const MEMORY: &str = "memory";
 /// The tools' schemas.
 pub const TOOL_SCHEMAS: &str = "tool-schemas";
+/// What the reply begins with: no message, but the provider counts it.
+pub const REPLY: &str = "reply";

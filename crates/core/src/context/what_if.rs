@@ -2,7 +2,7 @@
 
 use super::budget::{Budget, Figures, Policy};
 use super::facts::NONE;
-use super::fit::{Fitting, Plan};
+use super::fit::{Fitting, Plan, token_step};
 use super::{Context, Prepared};
 
 impl Prepared {
@@ -23,20 +23,16 @@ impl Prepared {
         if plan.policy == Policy::Newest {
             return bisect(0, all, &kept);
         }
-        // Between two limits with the same grid, more room keeps more; with a coarser grid it can keep less.
-        let band = |step: u32| plan.frame.tokens.saturating_add(3u64 << step);
+        // Among limits with the same grid, more room keeps more; with a coarser grid it can keep less.
         let mut low = 0;
-        for step in 0..60 {
-            let high = (band(step + 1) - 1).min(all);
-            if low <= high
-                && let Some(found) = bisect(low, high, &kept)
-            {
+        while low <= all {
+            let step = token_step(low, &plan.frame);
+            let coarser = |limit: u64| limit > all || token_step(limit, &plan.frame) > step;
+            let high = bisect(low, all + 1, &coarser).unwrap_or(all + 1) - 1;
+            if let Some(found) = bisect(low, high, &kept) {
                 return Some(found);
             }
-            low = band(step + 1);
-            if low > all {
-                break;
-            }
+            low = high + 1;
         }
         None
     }

@@ -80,7 +80,7 @@ pub fn outline(tree: &Transcript) -> String {
     for placed in tree.nodes() {
         let node = &placed.node;
         let parent = node.parent.as_ref().map_or("-", local);
-        let labels: Vec<&str> = node.labels.keys().map(String::as_str).collect();
+        let labels: Vec<&str> = node.labels.iter().map(|(name, _)| name).collect();
         write!(out, "{} < {parent}", local(&node.id)).unwrap();
         if !labels.is_empty() {
             write!(out, " [{}]", labels.join(" ")).unwrap();

@@ -1,4 +1,4 @@
-//! History compression from outside: seed 4's rules, one test each, the plain-data form, and properties.
+//! History compression from outside: its rules, one test each, the plain-data form, and properties.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod plain;

@@ -1,4 +1,4 @@
-//! The rules of seed 4: its tables, scenarios and resolved decisions.
+//! The rules of history compression: tables, scenarios and decisions of its specification, by their names.
 
 use super::*;
 

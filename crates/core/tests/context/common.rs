@@ -1,8 +1,9 @@
 //! Short ways to write histories and to look at contexts.
 
-use threadkeep_core::context::{Action, Context, Item, Line, Options, build, items};
+use threadkeep_core::context::{Action, Context, Item, Line, Options, build, items, rule};
+use threadkeep_core::provider::{NoteRule, RenderOptions, render, validate_payload};
 use threadkeep_core::tokens::Counter;
-use threadkeep_core::{Message, Role, ToolCall};
+use threadkeep_core::{Content, Message, Provider, Role, ToolCall};
 
 /// Counts characters, so that a message's cost can be seen: one each.
 pub struct Letters;
@@ -85,15 +86,38 @@ pub fn rules(ledger: &[Line], action: Action) -> Vec<(usize, &'static str)> {
     ledger.iter().filter(|line| line.action == action).map(|line| (line.index, line.rule)).collect()
 }
 
+/// Renders a context for its provider: what comes out is valid, and rendering had no pairs to mend.
+#[track_caller]
+pub fn check_rendered(context: &Context, provider: Provider) {
+    let messages: Vec<&Message> = context.messages.iter().map(|message| &**message).collect();
+    let options = RenderOptions { model: Some("m".into()), ..RenderOptions::default() };
+    let rendered = render(&messages, provider, &options);
+    let findings = validate_payload(&rendered.payload, provider);
+    let found = || findings.iter().map(|finding| format!("{finding:?}\n")).collect::<String>();
+    assert!(findings.is_empty() || context.messages.is_empty(), "{provider:?}:\n{}{:#}", found(), rendered.payload);
+    // Calls in a foreign form, as parts of the content, are not rendered as calls.
+    let foreign = |message: &&Message| match &message.content {
+        Content::Parts(parts) => parts.iter().any(|part| part.kind().contains("tool_")),
+        _ => false,
+    };
+    if messages.iter().any(foreign) {
+        return;
+    }
+    let mended = [NoteRule::UnansweredCall, NoteRule::OrphanResult, NoteRule::RepeatedResult, NoteRule::MovedResult];
+    let notes: Vec<_> = rendered.notes.iter().filter(|note| mended.contains(&note.rule)).collect();
+    assert!(notes.is_empty(), "{provider:?}: {notes:?}");
+}
+
 /// What must hold of every context.
 #[track_caller]
 pub fn check_sums(context: &Context) {
     let ledger: u64 = context.ledger.iter().map(|line| u64::from(line.tokens_after)).sum();
     assert_eq!(ledger, context.figures.tokens, "the ledger's sum is not the count");
     assert_eq!(context.kinds.total(), context.figures.tokens, "the kinds' sum is not the count");
-    let tools = context.kinds.tools;
+    let beside = context.ledger.iter().filter(|line| [rule::TOOL_SCHEMAS, rule::REPLY].contains(&line.rule));
+    let beside: u64 = beside.map(|line| u64::from(line.tokens_after)).sum();
     let costs: u64 = context.costs.iter().map(|cost| u64::from(*cost)).sum();
-    assert_eq!(costs + tools, context.figures.tokens, "the messages' sum is not the count");
+    assert_eq!(costs + beside, context.figures.tokens, "the messages' sum is not the count");
     assert_eq!(context.messages.len() as u64, context.figures.messages);
     assert_eq!(context.costs.len(), context.messages.len());
 }

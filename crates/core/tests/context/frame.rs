@@ -42,7 +42,8 @@ fn agent_has_persona_and_banner() {
     let history = history("u hi");
     let context = context(&items(&history), &of(Mode::Agent));
     let injected: Vec<_> = rules(&context.ledger, Action::Injected).into_iter().map(|(_, rule)| rule).collect();
-    let expected = [rule::SYSTEM_PROMPT, rule::PERSONA, rule::MODE_BANNER, rule::MEMORY, rule::TOOL_SCHEMAS];
+    let expected =
+        [rule::SYSTEM_PROMPT, rule::PERSONA, rule::MODE_BANNER, rule::MEMORY, rule::TOOL_SCHEMAS, rule::REPLY];
     assert_eq!(injected, expected);
 }
 
@@ -194,4 +195,19 @@ fn a_failure_is_in_context_with_its_partial_output() {
     // And trimming can drop it like any other.
     let options = Options { budget: Budget::tokens(15), ..Options::default() };
     assert_eq!(crate::common::context(&items(&history), &options).messages.len(), 1);
+}
+
+#[test]
+fn compressed_code_turns_are_in_the_ledger() {
+    use threadkeep_core::context::compress::CompressOptions;
+    let mut history = history("u double it\na\nu Turn 2 of 5\na");
+    history[1].content = "```lisp\n(def limit \"How many\" 5)\n(defn double [x] (* 2 x))\n```".into();
+    history[3].content = "```lisp\n(println (double limit))\n```".into();
+    let whole = context(&items(&history), &Options::default());
+    assert_eq!(*whole.messages[1], history[1]);
+    let options = Options { compress: Some(CompressOptions::default()), ..Options::default() };
+    let context = context(&items(&history), &options);
+    assert!(context.messages[1].text().starts_with("; Function: double\n; Defined: limit"));
+    assert_eq!(rules(&context.ledger, Action::Compressed), [(1, "compressed-turn")]);
+    assert_eq!(*context.messages[3], history[3]);
 }

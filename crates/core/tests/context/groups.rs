@@ -281,6 +281,19 @@ fn peers_a_dropped_call_takes_its_reasoning_along() {
 }
 
 #[test]
+fn a_call_in_the_old_form_is_kept_with_its_result() {
+    let mut history = history("function lost\nu go\na\nfunction 42\na yes\nu b");
+    history[2].extra.insert("function_call".into(), json!({"name": "f", "arguments": "{}"}));
+    for messages in 0..8 {
+        let context = context(&items(&history), &newest(messages));
+        let has = |role: &str| context.messages.iter().any(|message| message.role.as_str() == role);
+        let called = context.messages.iter().any(|message| message.extra.contains_key("function_call"));
+        assert_eq!(has("function"), called, "at {messages}");
+        assert_eq!(rules(&context.ledger, Action::Repaired), [(0, rule::ORPHAN_RESULT)]);
+    }
+}
+
+#[test]
 fn empty_answers_are_left_out() {
     let ledger = check("u go\na\nu again\na yes", &all(), "u go\nu again\na yes");
     assert_eq!(rules(&ledger, Action::Repaired), [(1, rule::EMPTY_MESSAGE)]);
@@ -309,6 +322,6 @@ fn calls_answered_over_several_nodes_are_one_group() {
     let items = threadkeep_core::context::chain_items(&tree, &id("n4")).unwrap();
     assert!(items.iter().all(|item| item.turn == 1));
     let context = build(&items, &all(), &Letters);
-    let nodes: Vec<&str> = context.ledger.iter().map(|line| line.node.as_ref().unwrap().as_str()).collect();
+    let nodes: Vec<&str> = context.ledger.iter().filter_map(|line| Some(line.node.as_ref()?.as_str())).collect();
     assert_eq!(nodes, ["n0", "n1", "n3", "n2", "n4"]);
 }

@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a test that cannot go on should stop
 
 mod common;
+mod data;
 mod fit;
 mod frame;
 mod groups;
 mod properties;
+#[path = "../support/readers.rs"]
+mod readers;
 #[path = "../support/transcripts.rs"]
 mod transcripts;

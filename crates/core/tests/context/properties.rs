@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 use threadkeep_core::context::{
-    Action, Budget, Context, Fit, Options, Plan, Policy, Prepared, Preparing, Preview, TrimOptions, build, cost, items,
+    Action, Budget, Context, Fit, Options, Plan, Policy, Prepared, Preparing, Preview, TrimOptions, build, items,
     opens_with_user, rule, trim_messages,
 };
-use threadkeep_core::tokens::Estimate;
+use threadkeep_core::tokens::{Estimate, cost};
 use threadkeep_core::{Content, Message, Provider, Role};
 
-use crate::common::check_sums;
+use crate::common::{check_rendered, check_sums};
 use crate::transcripts::{Choices, transcript, unpaired};
 
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
@@ -65,6 +65,7 @@ fn check(history: &[Message], options: &Options, context: &Context) {
     if let Some(wrong) = unpaired(messages()) {
         panic!("{wrong}\n{options:?}\n{:#?}", messages().map(Message::to_json).collect::<Vec<_>>());
     }
+    check_rendered(context, options.provider);
     let held = options.budget.limits().hold(context.figures);
     assert_eq!(held, !context.over_budget, "over its budget without saying so, or the reverse");
     let kept = kept(context);
@@ -187,7 +188,7 @@ proptest! {
         let context = build(&items(&history), &Options { budget, policy, ..Options::default() }, &Estimate);
         let must = [rule::SYSTEM, rule::NEWEST_USER, rule::PINNED, rule::OPEN_TOOL_GROUP, rule::OPENS_TURN];
         if which < 2 {
-            prop_assert_eq!(context.over_budget, !context.messages.is_empty());
+            prop_assert_eq!(context.over_budget, which == 0 || !context.messages.is_empty());
             for line in context.ledger.iter().filter(|line| line.tokens_after > 0 && line.action == Action::Kept) {
                 prop_assert!(must.contains(&line.rule) || line.rule == rule::LLM_ERROR, "{line:?}");
             }

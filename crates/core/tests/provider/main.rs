@@ -1,4 +1,16 @@
 //! Rendering and validating, for every provider.
+#![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
+mod anthropic;
+mod data;
+mod failures;
+mod gemini;
 mod generate;
+mod mutations;
+mod ollama;
+mod openai_chat;
+mod openai_responses;
+mod plain;
 mod properties;
+mod schemas;
+mod support;

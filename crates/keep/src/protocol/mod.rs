@@ -6,14 +6,13 @@
 mod read;
 mod request;
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
-use threadkeep_core::node::Origin;
+use threadkeep_core::node::{Labels, Origin};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
+pub use read::Read;
 pub use request::BadRequest;
 
 /// An inbound message, to be routed.
@@ -258,7 +257,7 @@ pub enum Response {
 }
 
 /// A node, as the outside sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeInfo {
     /// The node's id.
@@ -280,13 +279,13 @@ pub struct NodeInfo {
     /// Where it came from.
     pub origin: Origin,
     /// The host's or importer's labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// What it adds.
     pub messages: Vec<Message>,
 }
 
 /// A head, as the outside sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeadInfo {
     /// Its name.
@@ -309,7 +308,7 @@ pub struct TranscriptInfo {
 }
 
 /// One branch of a transcript without its texts: what a page needs to lay out and navigate it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outline {
     /// The transcript.
@@ -323,7 +322,7 @@ pub struct Outline {
 }
 
 /// One node of an [`Outline`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
     /// The node.
@@ -343,7 +342,7 @@ pub struct Row {
 }
 
 /// A node's place among its siblings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fork {
     /// Its place, from 1.
@@ -357,7 +356,7 @@ pub struct Fork {
 }
 
 /// One node of a tree's map. Parents come before their children.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeNode {
     /// The node.
@@ -373,7 +372,7 @@ pub struct TreeNode {
 }
 
 /// One finding of the linter.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LintFinding {
     /// The transcript.
@@ -389,7 +388,7 @@ pub struct LintFinding {
 }
 
 /// Counts and sizes.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
     /// Transcripts.
@@ -409,7 +408,7 @@ pub struct Stats {
 }
 
 /// How far an import is.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportProgress {
     /// The file that is being read.
@@ -425,7 +424,7 @@ pub struct ImportProgress {
 }
 
 /// What an import did.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportReport {
     /// The formats that were found.
@@ -447,7 +446,7 @@ pub struct ImportReport {
 }
 
 /// One thing that an import left out, or took with something missing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Skipped {
     /// Where: file, conversation, line or node.
@@ -490,7 +489,7 @@ pub enum Event {
 }
 
 /// An error as the outside sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorReply {
     /// A stable word: `missing-node`, `conflict`, `bad-request`, …

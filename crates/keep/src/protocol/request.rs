@@ -43,14 +43,10 @@ impl Request {
     /// # Errors
     /// None that a request could cause: its values can all be written.
     pub fn write(&self) -> serde_json::Result<(String, String)> {
-        #[derive(serde::Deserialize)]
-        struct Written {
-            method: String,
-            #[serde(default)]
-            params: Option<Box<serde_json::value::RawValue>>,
-        }
-        let Written { method, params } = serde_json::from_str(&serde_json::to_string(self)?)?;
-        Ok((method, params.map_or_else(|| "{}".to_owned(), |params| params.get().to_owned())))
+        let mut written: Value = serde_json::from_str(&serde_json::to_string(self)?)?;
+        let params = written["params"].take();
+        let params = if params.is_null() { "{}".to_owned() } else { serde_json::to_string(&params)? };
+        Ok((written["method"].as_str().unwrap_or_default().to_owned(), params))
     }
 }
 

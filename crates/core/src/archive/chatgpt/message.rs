@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::super::raw::{says_nothing, text_of};
+use super::super::raw::{json_text, says_nothing, text_of};
 use super::super::tree::{Draft, Made};
 use super::super::when;
 use crate::{Content, Kind, Message, Part, Role, ToolCall};
@@ -34,7 +34,7 @@ pub(super) fn read(local: &str, mut source: Map<String, Value>) -> Made {
     let author = source.get("author").and_then(Value::as_object);
     let mut role = Role::from(author.and_then(|author| text_of(author, "role")).unwrap_or("unknown"));
     let name = author.and_then(|author| text_of(author, "name")).filter(|name| !name.is_empty()).map(str::to_owned);
-    let weightless = source.get("weight").and_then(Value::as_f64) == Some(0.0);
+    let weightless = source.get("weight").is_some_and(|weight| is_whole(weight, "0"));
     let hidden = flag("is_visually_hidden_from_conversation") || (weightless && role != Role::Tool);
     let recipient = text_of(&source, "recipient").filter(|to| *to != "all" && !to.is_empty()).map(str::to_owned);
 
@@ -184,7 +184,7 @@ fn parts(content: &Map<String, Value>, metadata: Option<&Map<String, Value>>) ->
             Value::Null => {}
             other => {
                 plain = false;
-                list.push(Part::text(other.to_string()));
+                list.push(Part::text(json_text(other)));
             }
         }
     }
@@ -256,6 +256,15 @@ fn any_text(content: &Map<String, Value>, metadata: Option<&Map<String, Value>>)
     found.unwrap_or_default().into()
 }
 
+/// Whether a value is the number `whole`, be it written with decimals. By its text, since nothing else here needs floats.
+fn is_whole(value: &Value, whole: &str) -> bool {
+    let Value::Number(number) = value else { return false };
+    let decimals = number.as_str().strip_prefix(whole);
+    decimals.is_some_and(|rest| {
+        rest.is_empty() || rest.strip_prefix('.').is_some_and(|it| it.trim_end_matches('0').is_empty())
+    })
+}
+
 /// What the message does not cover.
 fn rest_of(source: &mut Map<String, Value>, local: &str, covered: bool, message: &Message) -> Map<String, Value> {
     let mut rest = Map::new();
@@ -267,7 +276,7 @@ fn rest_of(source: &mut Map<String, Value>, local: &str, covered: bool, message:
             ("content", _) => !covered,
             ("status", Value::String(status)) => status != "finished_successfully",
             ("recipient", Value::String(to)) => to != "all" && message.tool_calls.is_empty(),
-            ("weight", Value::Number(weight)) => weight.as_f64() != Some(1.0),
+            ("weight", weight) => !is_whole(weight, "1"),
             _ => true,
         };
         let value = match (name.as_str(), value) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::raw::{Fields, says_nothing, text_of};
+use super::super::raw::{Fields, json_text, says_nothing, text_of};
 use super::super::report::Report;
 use super::super::tree::{Draft, Tree};
 use super::super::{Code, Conversation, Format, clean, extra, unreadable, when};
@@ -110,7 +110,7 @@ fn add(block: Value, role: &Role, blocks: &mut Blocks) {
         "error" => {
             let reason = match object.shift_remove("message") {
                 Some(Value::String(reason)) => reason,
-                Some(other) => other.to_string(),
+                Some(other) => json_text(&other),
                 None => "unknown".to_owned(),
             };
             let mut message = Message::new(role.clone(), "");

@@ -3,7 +3,7 @@
 //! Goes in: a code turn's fields, or its program's text. Comes out: [`Definition`]s in the order of the program. How they
 //! are shown is left to `summary`, which of them to the parent module.
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::reader::{Form, Shape, read, siblings};
 use super::sample::{sample_of, type_of};
@@ -21,38 +21,25 @@ pub(super) struct Definition {
     pub sample: Option<String>,
 }
 
-impl Definition {
-    fn with_value(self, value: &Value) -> Self {
-        Self { type_word: Some(type_of(value)), sample: sample_of(value), ..self }
-    }
-}
-
 /// What the host says that a code turn defined. Its own type word and sample win over those of the value.
 pub(super) fn given(turn: &CodeTurn) -> Option<Vec<Definition>> {
     let read = |given: &Value| {
-        let text = |field: &str| given.get(field).and_then(Value::as_str).map(str::to_owned);
-        let plain = Definition {
-            name: text("name")?,
-            is_function: given.get("kind").is_some_and(|kind| kind == "function"),
-            docstring: text("docstring"),
-            ..Definition::default()
-        };
-        let valued = match given.get("value") {
-            Some(value) => plain.with_value(value),
-            None => plain,
-        };
+        let text = |field: &str| given.get(field).and_then(Value::as_str);
+        let value = given.get("value");
         Some(Definition {
-            type_word: text("type").map(short).or(valued.type_word),
-            sample: text("sample").map(short).or(valued.sample),
-            ..valued
+            name: text("name")?.to_owned(),
+            is_function: text("kind") == Some("function"),
+            docstring: text("docstring").map(str::to_owned),
+            type_word: text("type").map(short).or_else(|| value.map(type_of)),
+            sample: text("sample").map(short).or_else(|| value.and_then(sample_of)),
         })
     };
     Some(turn.definitions()?.iter().filter_map(read).collect())
 }
 
-/// A host's type word or sample on one line, up to 160 characters of it.
-fn short(text: String) -> String {
-    let mut line = one_line(&text);
+/// A type word or sample that is not ours on one line, up to 160 characters of it.
+fn short(text: &str) -> String {
+    let mut line = one_line(text);
     if let Some((cut, _)) = line.char_indices().nth(160) {
         line.truncate(cut);
         line.push_str("...");
@@ -110,18 +97,15 @@ fn definition(forms: &[Form<'_>], list: usize) -> Option<Definition> {
     let plain = Definition { name: symbol(&forms[name])?.to_owned(), is_function, docstring, ..Definition::default() };
     let value = if plain.docstring.is_some() { rest.get(1) } else { rest.first() };
     let Some(&value) = value.filter(|_| !is_function) else { return Some(plain) };
-    let is_function = match forms[value].shape {
-        Shape::Lambda => true,
-        Shape::List => head(forms, value) == "fn",
-        _ => false,
-    };
-    let keyword = forms[value].source.starts_with(':').then(|| forms[value].source.to_owned());
+    let form = &forms[value];
+    if form.shape == Shape::Lambda || form.shape == Shape::List && head(forms, value) == "fn" {
+        return Some(Definition { is_function: true, ..plain });
+    }
+    if form.shape == Shape::Atom && form.source.starts_with(':') {
+        return Some(Definition { type_word: Some("keyword".to_owned()), sample: Some(short(form.source)), ..plain });
+    }
     Some(match literal(forms, value, 0) {
-        _ if is_function => Definition { is_function, ..plain },
-        _ if forms[value].shape == Shape::Atom && keyword.is_some() => {
-            Definition { type_word: Some("keyword".to_owned()), sample: keyword.map(short), ..plain }
-        }
-        Some(value) => plain.with_value(&value),
+        Some(value) => Definition { type_word: Some(type_of(&value)), sample: sample_of(&value), ..plain },
         None => plain,
     })
 }
@@ -164,17 +148,11 @@ fn literal(forms: &[Form<'_>], at: usize, depth: u8) -> Option<Value> {
 /// The value of an atom; a keyword's is its text with the colon.
 fn atom(source: &str) -> Option<Value> {
     match source {
-        "nil" => return Some(Value::Null),
-        "true" | "false" => return Some(Value::Bool(source == "true")),
-        keyword if keyword.starts_with(':') => return Some(Value::String(keyword.to_owned())),
-        _ => {}
+        "nil" => Some(Value::Null),
+        keyword if keyword.starts_with(':') => Some(Value::String(keyword.to_owned())),
+        // Numbers are written as in JSON, but for a plus sign.
+        other => serde_json::from_str(other.trim_start_matches('+')).ok().filter(|value: &Value| !value.is_null()),
     }
-    if let Ok(whole) = source.parse::<i64>() {
-        return Some(whole.into());
-    }
-    // Rust would also read the words "inf" and "nan" as numbers.
-    let numeric = source.trim_start_matches(['+', '-']).starts_with(|first: char| first.is_ascii_digit());
-    source.parse().ok().filter(|_| numeric).and_then(Number::from_f64).map(Value::Number)
 }
 
 /// A text as it is when read: `\n`, `\t`, `\r`, `\b`, `\f` and `\uXXXX` are what they stand for, any other escaped
@@ -241,7 +219,10 @@ mod tests {
             "(def valid?->x! (f)) (def ünï (f)) (def -> (f)) (def a' (f))",
             &["; Defined: valid?->x!", "; Defined: ünï", "; Defined: ->", "; Defined: a'"],
         );
-        check("(def) (def :x 1) (def 5 1) (def -5 1) (def \"s\" 1) (def [a] 1) (def nil 1) (def \\a 1) (defn)", &[]);
+        check(
+            "(def) (def :x 1) (def 5 1) (def -5 1) (def \"s\" 1) (def [a] 1) (def nil 1) (def \\a 1) (def #\"r\" 1) (defn)",
+            &[],
+        );
     }
 
     #[test]

@@ -50,12 +50,10 @@ pub(super) fn fenced(text: &str) -> Fenced {
     Fenced { program, nothing_else: blocks && !other }
 }
 
-/// `program` in a block whose fence it does not hold.
+/// `program` in a block, behind a fence that is longer than any in it.
 pub(super) fn fence(program: &str) -> String {
-    let mut fence = "```".to_owned();
-    while program.contains(&fence) {
-        fence.push('`');
-    }
+    let longest = program.split(|char| char != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}lisp\n{}\n{fence}", program.trim_end_matches('\n'))
 }
 

@@ -38,7 +38,7 @@
 //!   left out of the summaries.
 //! - The user message after a turn (feedback: what was printed, and a line about the turns left) is not compressed; but what
 //!   the summary stands for is not said twice: if it begins with all the printed texts, line by line, and goes on with
-//!   something else, only that is left of it.
+//!   something else, only that is left of it. (Outputs too old for the summary thereby leave the prompt altogether.)
 //! - How long a summary gets depends on what was learned, not on the program: one definition a line with a bounded
 //!   sample, docstrings and output as they are. A short program may have a longer summary, which then says more.
 //!
@@ -69,7 +69,7 @@ pub const COMPRESSED_TAG: &str = "compressed-turn";
 pub struct CompressOptions {
     /// How many printed texts the summaries show at most, the newest ones. 15 by default; zero shows none.
     pub println_history_limit: usize,
-    /// How many turns before a failed one stay whole, beside the failed one itself. None by default.
+    /// How many turns before a failed one stay whole, beside the failed one itself. Zero by default.
     pub error_window: usize,
 }
 

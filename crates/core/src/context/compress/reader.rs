@@ -33,7 +33,7 @@ pub(super) enum Shape {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Form<'a> {
     pub shape: Shape,
-    /// The source, for a text and an atom (a text's between its quotes, escapes as written); `""` for the others.
+    /// The source of a text (between its quotes, escapes as written) and of an atom other than a regular expression; else `""`.
     pub source: &'a str,
     /// The index of the first form behind this one and all that is inside it.
     pub after: usize,
@@ -93,8 +93,9 @@ pub(super) fn read(text: &str) -> Vec<Form<'_>> {
             (b'"', _) | (b'#', b'"') => {
                 let start = at + if byte == b'"' { 1 } else { 2 };
                 let Some(length) = text_length(&bytes[start..]) else { break };
-                let shape = if byte == b'"' { Shape::Text } else { Shape::Atom };
-                forms.push(Form { shape, source: &text[start..start + length], after: forms.len() + 1 });
+                let source = &text[start..start + length];
+                let (shape, source) = if byte == b'"' { (Shape::Text, source) } else { (Shape::Atom, "") };
+                forms.push(Form { shape, source, after: forms.len() + 1 });
                 at = start + length + 1;
                 finished(&mut forms, &mut open);
                 continue;

@@ -126,8 +126,8 @@ fn places(count: usize, out: &mut String, entry: &mut dyn FnMut(usize, &mut Stri
 
 /// A key as it is where it reads as one word, otherwise in quotes.
 fn key(name: &str, out: &mut String) {
-    let word = |char: char| char.is_alphanumeric() || "_-?!*/.".contains(char);
-    if !name.is_empty() && name.chars().all(word) && name.chars().count() <= TEXT {
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || b"_-?!*/.".contains(&byte);
+    if !name.is_empty() && name.bytes().all(word) && name.len() <= TEXT {
         out.push_str(name);
     } else {
         quote_cut(name, name.len(), out);

@@ -378,7 +378,7 @@ fn cover(drafts: &mut [Draft], transcript: &MessageId) {
     let index: HashMap<String, usize> =
         drafts.iter().enumerate().map(|(at, draft)| (draft.local.clone(), at)).collect();
     let is_summary = |draft: &Draft| draft.made.messages.iter().any(|m| matches!(m.kind, Kind::Summary { .. }));
-    let is_boundary = |draft: &Draft| draft.made.labels.contains_key("compaction");
+    let is_boundary = |draft: &Draft| draft.made.labels.get("compaction").is_some();
     // Each stretch of history is walked once, as a rule; files that are made to take long are not followed to the end.
     let mut steps = drafts.len() * 4 + 1000;
     for at in 0..drafts.len() {

@@ -1,0 +1,121 @@
+// Rendered payloads against the parameter types of the providers' own SDKs: each payload becomes a literal of the type that its
+// SDK's method takes, and the compiler says whether it is one. The prompts are those of the core's fixtures, rendered by the
+// core itself (`cargo run --example payloads`), so that this needs no build of the wasm.
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const source = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const root = resolve(source, "..");
+const require = createRequire(join(source, "package.json"));
+const tsc = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
+const prompts = join(root, "crates/core/fixtures/prompts.json");
+
+// Where the types are not what the APIs take:
+// - Gemini's `Type` is a TypeScript enum, which no JSON literal is assignable to: `Words` makes its words of it.
+// - Ollama types a tool's parameters one level deep and knows neither nested schemas nor most keywords, all of which its server
+//   passes on to the model's template: here they are any object.
+// - Anthropic's `input` and Gemini's `args` are `unknown`s and records, so that wrong arguments pass; the validator finds them.
+// - OpenAI's, Anthropic's and Ollama's requests are the same as the SDKs' arguments; Gemini's differ: `sdk: true` in the prompts.
+const head = `
+import type OpenAI from "openai";
+import type Anthropic from "@anthropic-ai/sdk";
+import type { Content, FunctionDeclaration, GenerateContentConfig, GenerateContentParameters, Tool as GeminiTool } from "@google/genai";
+import type { ChatRequest, Tool as OllamaTool } from "ollama";
+
+type Words<T> = T extends string ? \`\${T}\` : T extends readonly (infer E)[] ? Words<E>[] : T extends object ? { [K in keyof T]: Words<T[K]> } : T;
+type Declared = Omit<GeminiTool, "functionDeclarations"> & { functionDeclarations?: Words<FunctionDeclaration>[] };
+type Gemini = Omit<GenerateContentParameters, "contents" | "config"> & {
+  contents: Content[];
+  config?: Omit<GenerateContentConfig, "tools"> & { tools?: Declared[] };
+};
+type Described = Omit<OllamaTool, "function"> & { function: Omit<OllamaTool["function"], "parameters"> & { parameters?: object } };
+type Ollama = Omit<ChatRequest, "tools"> & { tools?: Described[] };
+type OpenAIChat = OpenAI.ChatCompletionCreateParams;
+type OpenAIResponses = OpenAI.Responses.ResponseCreateParams;
+type Claude = Anthropic.MessageCreateParams;
+`;
+
+const types = {
+  "openai-chat": "OpenAIChat",
+  "openai-responses": "OpenAIResponses",
+  anthropic: "Claude",
+  gemini: "Gemini",
+  ollama: "Ollama",
+};
+
+/** Compiles literals, one a line, behind the types; gives the compiler's words by the number of the literal. */
+function compile(name, literals) {
+  const folder = join(root, "target/sdk-types", name);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  symlinkSync(join(source, "node_modules"), join(folder, "node_modules"), "dir");
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
+  const lines = literals.map(({ provider, payload }, n) => `export const p${n}: ${types[provider]} = ${JSON.stringify(payload)};`);
+  writeFileSync(join(folder, "payloads.ts"), `${head}${lines.join("\n")}\n`);
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    target: "es2022",
+    module: "esnext",
+    moduleResolution: "bundler",
+    lib: ["es2022", "dom", "dom.iterable", "dom.asynciterable", "esnext.disposable"],
+    types: ["node"],
+    // What is under test are our literals, not the SDKs' declarations.
+    skipLibCheck: true,
+    preserveSymlinks: true,
+  };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["payloads.ts"] }));
+  const run = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { encoding: "utf8" });
+  const before = head.split("\n").length;
+  const errors = new Map();
+  for (const line of (run.stdout + run.stderr).split("\n").filter((line) => /^\S/.test(line))) {
+    const place = /payloads\.ts\((\d+),/.exec(line);
+    assert.ok(place !== null && Number(place[1]) >= before, `the compiler says: ${run.stdout}${run.stderr}`);
+    const n = Number(place[1]) - before;
+    errors.set(n, `${errors.get(n) ?? ""}${line}\n`);
+  }
+  assert.equal(run.status === 0, errors.size === 0, run.stdout + run.stderr);
+  return errors;
+}
+
+test("every payload is an argument of its provider's SDK", () => {
+  const cargo = ["run", "--quiet", "--package", "threadkeep-core", "--example", "payloads", "--", prompts];
+  const printed = execFileSync("cargo", cargo, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], maxBuffer: 1 << 26 });
+  const payloads = JSON.parse(printed);
+  assert.equal(payloads.length, JSON.parse(readFileSync(prompts, "utf8")).length * Object.keys(types).length);
+  const errors = compile("payloads", payloads);
+  const said = [...errors].map(([n, words]) => `${payloads[n].provider}, ${payloads[n].name}:\n${words}`);
+  assert.equal(said.join("\n"), "");
+});
+
+test("the compiler finds what is wrong", () => {
+  const user = { role: "user", content: "u" };
+  const wrong = [
+    { provider: "openai-chat", payload: { model: "m", messages: [{ role: "critic", content: "x" }] } },
+    { provider: "openai-chat", payload: { model: "m", messages: [{ role: "tool", content: "x" }] } },
+    {
+      provider: "openai-chat",
+      payload: { model: "m", messages: [{ role: "assistant", tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: {} } }] }] },
+    },
+    { provider: "openai-responses", payload: { model: "m", input: [{ type: "function_call", name: "f", arguments: "{}" }] } },
+    { provider: "openai-responses", payload: { model: "m", input: [], tools: [{ type: "function", name: "f", parameters: {} }] } },
+    { provider: "anthropic", payload: { model: "m", messages: [user] } },
+    { provider: "anthropic", payload: { model: "m", max_tokens: 1, messages: [{ role: "user", content: [{ type: "image_url", image_url: "x" }] }] } },
+    { provider: "anthropic", payload: { model: "m", max_tokens: 1, messages: [{ role: "assistant", content: [{ type: "thinking", thinking: "x" }] }] } },
+    { provider: "gemini", payload: { model: "m", contents: [{ role: "user", parts: [{ type: "text", text: "x" }] }] } },
+    {
+      provider: "gemini",
+      payload: { model: "m", contents: [], config: { tools: [{ functionDeclarations: [{ name: "f", parameters: { type: "object" } }] }] } },
+    },
+    { provider: "gemini", payload: { contents: [], systemInstruction: "x" } },
+    { provider: "ollama", payload: { model: "m", messages: [{ role: "user", content: [{ type: "text", text: "x" }] }] } },
+    { provider: "ollama", payload: { model: "m", messages: [{ role: "tool", content: "x", tool_call_id: "c" }] } },
+  ];
+  const errors = compile("mistakes", wrong);
+  wrong.forEach((literal, n) => assert.ok(errors.has(n), `not found: ${JSON.stringify(literal)}`));
+});
