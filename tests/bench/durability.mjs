@@ -99,7 +99,7 @@ const promises = {
       if (end(folder) !== "whole") torn += 1;
       return launch(folder);
     });
-    return `${KILLS} kills, ${there} entries, ${torn} times the log ended in half a record`;
+    return `${KILLS} kills (${torn} tore the log), ${there} entries`;
   },
 
   async "nothing acknowledged is lost or torn when kills tear the log"(folder, address) {
