@@ -23,6 +23,8 @@ pub enum System {
     Replaced,
     /// None stays.
     Excluded,
+    /// They are messages like others, and go when the budget says so.
+    Plain,
 }
 
 /// How a history is read.
