@@ -147,17 +147,16 @@ impl Vocabulary {
     }
 
     /// Adds the token of the next rank; `None` when its halves are not there yet, or it gets too long.
+    #[inline(never)]
     fn merge(&mut self, left: u32, right: u32) -> Option<()> {
-        for half in [left, right] {
-            let range = self.range(half)?;
-            self.bytes.extend_from_within(range);
-        }
         let start = *self.starts.last()? as usize;
-        if self.bytes.len() - start > LONGEST {
+        let end = self.append(start, self.range(left)?);
+        let end = self.append(end, self.range(right)?);
+        if end - start > LONGEST {
             return None;
         }
         let token = u32::try_from(self.halves.len()).ok()?;
-        self.starts.push(u32::try_from(self.bytes.len()).ok()?);
+        self.starts.push(u32::try_from(end).ok()?);
         self.halves.push([left, right]);
         let key = pair_key(left, right);
         let spot = hash(key, FILTER_BITS);
@@ -170,33 +169,57 @@ impl Vocabulary {
         Some(())
     }
 
-    /// Fills the tables that find tokens by their bytes.
-    fn index(&mut self) {
-        let mut rare = [false; LONGEST + 1];
-        for (token, pair) in (0_u32..).zip(self.starts.windows(2)) {
-            let (start, end) = (pair[0] as usize, pair[1] as usize);
-            let length = end - start;
-            let low = window(&self.bytes, start);
-            match length {
-                1 => self.one[(low & 0xFF) as usize] = token,
-                2 => self.two[(low & 0xFFFF) as usize] = token,
-                _ => {}
+    /// Copies bytes of earlier tokens to `end`, and returns the new end. Eight at a time, since most are fewer, and a call for
+    /// each copy costs more than what is written too much (the next token overwrites it).
+    #[inline]
+    fn append(&mut self, end: usize, from: std::ops::Range<usize>) -> usize {
+        for offset in (0..from.len()).step_by(8) {
+            let copied = window(&self.bytes, from.start + offset).to_le_bytes();
+            let to = end + offset;
+            if self.bytes.len() < to + 8 {
+                self.bytes.resize(2 * to + 8, 0);
             }
-            match length {
-                0..=7 => self.short.insert(short_key(low, length), token),
-                8..=15 => self.medium.insert(medium_key(&self.bytes, start, length), token),
-                _ => self.long.insert(long_key(&self.bytes[start..end]), token),
-            }
-            match length {
-                0..=2 => {}
-                3..=5 => self.lengths_by_three[hash(first(low, 3), THREE_BITS)] |= 1 << length,
-                _ => {
-                    self.lengths_by_six[hash(first(low, 6), SIX_BITS)] |= 1 << (length.min(COMMON + 1) - 6);
-                    rare[length] |= length > COMMON;
-                }
+            if let Some(place) = self.bytes.get_mut(to..to + 8) {
+                place.copy_from_slice(&copied);
             }
         }
+        end + from.len()
+    }
+
+    /// Fills the tables that find tokens by their bytes.
+    fn index(&mut self) {
+        self.bytes.truncate(self.starts.last().map_or(0, |end| *end as usize));
+        let mut rare = [false; LONGEST + 1];
+        for token in 0..self.halves.len() as u32 {
+            let length = self.index_one(token);
+            rare[length % rare.len()] |= length > COMMON;
+        }
         self.rare_lengths = (0..=LONGEST as u8).rev().filter(|length| rare[usize::from(*length)]).collect();
+    }
+
+    /// Puts one token into the tables; returns its length. (As [`Self::merge`], it is a function of its own so that a browser's
+    /// compiler can make it quick while the vocabulary is being loaded: it exchanges functions, not loops that run.)
+    #[inline(never)]
+    fn index_one(&mut self, token: u32) -> usize {
+        let Some(range) = self.range(token) else { return 0 };
+        let (start, length) = (range.start, range.len());
+        let low = window(&self.bytes, start);
+        match length {
+            1 => self.one[(low & 0xFF) as usize] = token,
+            2 => self.two[(low & 0xFFFF) as usize] = token,
+            _ => {}
+        }
+        match length {
+            0..=7 => self.short.insert(short_key(low, length), token),
+            8..=15 => self.medium.insert(medium_key(&self.bytes, start, length), token),
+            _ => self.long.insert(long_key(&self.bytes[range]), token),
+        }
+        match length {
+            0..=2 => {}
+            3..=5 => self.lengths_by_three[hash(first(low, 3), THREE_BITS)] |= 1 << length,
+            _ => self.lengths_by_six[hash(first(low, 6), SIX_BITS)] |= 1 << (length.min(COMMON + 1) - 6),
+        }
+        length
     }
 
     fn range(&self, token: u32) -> Option<std::ops::Range<usize>> {
