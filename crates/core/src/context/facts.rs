@@ -6,13 +6,15 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::tokens::{Cost, Counter, cost};
-use crate::{Content, Message, Part, Provider, Role, ToolCall};
+use crate::{Content, Kind, Message, Part, Provider, Role, ToolCall};
 
 use super::preview::{FOLDER, length, preview, with_content};
 use super::{Action, Item, Preview, Replacement, failure, rule};
 
 /// The id that stands for "none given".
 pub(super) const NO_ID: u32 = 0;
+/// Marks the call of a tool that the model's own server runs, in [`Facts::refs`].
+pub(super) const SERVER: u32 = 1 << 31;
 /// No such thing.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -54,7 +56,7 @@ pub(super) const PINNED: u8 = 2;
 pub(super) const EMPTY: u8 = 4;
 /// An assistant's message in which there is only reasoning.
 pub(super) const THOUGHT: u8 = 8;
-/// It says something of its own beside the results in it.
+/// It says something of its own: it is more than results, and no summary.
 pub(super) const SPEAKS: u8 = 16;
 /// Its answers are parts of its content.
 pub(super) const IN_PARTS: u8 = 32;
@@ -81,7 +83,7 @@ pub(super) struct Reading {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
     pub list: Vec<Fact>,
-    /// Call ids, as numbers.
+    /// Call ids, as numbers; calls perhaps with [`SERVER`].
     pub refs: Vec<u32>,
     pub made: Vec<Message>,
     ids: HashMap<String, usize>,
@@ -161,7 +163,7 @@ impl Facts {
             | flag(stored.pinned, PINNED)
             | flag(nothing && !thought, EMPTY)
             | flag(thought, THOUGHT)
-            | flag(who != Who::Tool && speaks(message), SPEAKS)
+            | flag(who != Who::Tool && !matches!(message.kind, Kind::Summary { .. }) && speaks(message), SPEAKS)
             | flag(who != Who::Tool && answers.0 < answers.1, IN_PARTS)
             | flag(who == Who::Assistant && message.extra.get("function_call").is_some_and(Value::is_object), OLD_CALL)
             | flag(message.role.as_str() == "function", OLD_RESULT);
@@ -183,7 +185,7 @@ impl Facts {
                     if call.arguments().contains(FOLDER) {
                         self.read_back.push(id);
                     }
-                    calls.push(id);
+                    calls.push(if is_servers(message, call.id()) { id | SERVER } else { id });
                 }
             }
             Role::Tool => answers.push(self.id(message.tool_call_id.as_deref().unwrap_or_default())),
@@ -196,11 +198,11 @@ impl Facts {
                 if let Some(id) = called(&part.0).filter(|_| message.role == Role::Assistant) {
                     let id = self.id(id);
                     if !calls.contains(&id) {
-                        calls.push(id);
+                        calls.push(if part.kind() == "tool_use" { id } else { id | SERVER });
                     }
                 } else if let Some(id) = answered(&part.0) {
                     let id = self.id(id);
-                    match calls.iter().position(|call| *call == id) {
+                    match calls.iter().position(|call| *call & !SERVER == id) {
                         // A server's tool: call and result are in one message.
                         Some(at) => drop(calls.remove(at)),
                         None => answers.push(id),
@@ -225,6 +227,15 @@ type Object = serde_json::Map<String, Value>;
 
 fn text<'a>(object: &'a Object, field: &str) -> Option<&'a str> {
     object.get(field).and_then(Value::as_str)
+}
+
+/// Whether the model's own server ran a call, as the readers of Claude's archives note it: it can do without a result
+/// where the turn was paused.
+fn is_servers(message: &Message, id: &str) -> bool {
+    let calls = message.extra.get("claude").and_then(|claude| claude.get("calls")).and_then(Value::as_array);
+    let mut noted = calls.into_iter().flatten().filter_map(Value::as_object);
+    let noted = noted.find(|call| text(call, "id") == Some(id));
+    noted.and_then(|call| text(call, "type")).is_some_and(|kind| kind != "tool_use")
 }
 
 /// The id of the call that a content part makes: Anthropic's `tool_use`, `server_tool_use` and `mcp_tool_use`.

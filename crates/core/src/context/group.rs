@@ -11,8 +11,8 @@ use crate::{Content, Message, Part, Provider};
 
 use super::budget::Figures;
 use super::facts::{
-    EMPTY, Fact, Facts, HIDDEN, IN_PARTS, NO_ID, NONE, OLD_CALL, OLD_RESULT, PINNED as PINNED_FLAG, SPEAKS, THOUGHT,
-    Who, answered, characters,
+    EMPTY, Fact, Facts, HIDDEN, IN_PARTS, NO_ID, NONE, OLD_CALL, OLD_RESULT, PINNED as PINNED_FLAG, SERVER, SPEAKS,
+    THOUGHT, Who, answered, characters,
 };
 use super::preview::with_content;
 use super::{Action, Item, System, rule};
@@ -88,6 +88,8 @@ struct Slot {
     block: u32,
     /// The message that answers it, or [`NONE`].
     answer: u32,
+    /// Whether the model's own server runs it.
+    server: bool,
     /// Whether its answer is in the place of another message: behind all results of its block, or in the next block.
     elsewhere: bool,
     /// Which of the answers in a message's parts it is, where it has to become a message of its own; else [`NONE`].
@@ -229,10 +231,10 @@ impl Pairing<'_> {
         let block = self.blocks.len() as u32;
         let first = self.slots.len() as u32;
         for at in fact.calls.0..fact.calls.1 {
-            let id = self.facts.refs[at as usize];
+            let (id, server) = (self.facts.refs[at as usize] & !SERVER, self.facts.refs[at as usize] & SERVER != 0);
             let slot = self.slots.len() as u32;
             let older = self.latest.get_mut(id as usize).map_or(NONE, |latest| std::mem::replace(latest, slot));
-            self.slots.push(Slot { id, block, answer: NONE, elsewhere: false, part: NONE, older });
+            self.slots.push(Slot { id, block, answer: NONE, server, elsewhere: false, part: NONE, older });
         }
         let end = self.slots.len() as u32;
         if first < end {
@@ -350,7 +352,9 @@ impl Grouping<'_, '_> {
             self.real(block.head, groups);
             let mut injected = Vec::new();
             for slot in &pairing.slots[block.slots.0 as usize..block.slots.1 as usize] {
-                if slot.answer == NONE {
+                if slot.answer == NONE && slot.server && at + 1 == pairing.blocks.len() {
+                    // A turn that was paused here: the server goes on with it.
+                } else if slot.answer == NONE {
                     injected.push((groups.entries.len(), slot));
                 } else if slot.part != NONE {
                     self.extracted(block.head, slot, groups);

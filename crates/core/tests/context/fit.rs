@@ -241,3 +241,20 @@ fn a_decision_on_ten_thousand_messages_counts_nothing() {
     }
     assert_eq!(counter.0.get(), asked);
 }
+
+#[test]
+fn peers_each_message_is_counted_once() {
+    struct Asked(std::cell::Cell<u32>);
+    impl threadkeep_core::tokens::Counter for Asked {
+        fn count(&self, text: &str) -> u32 {
+            self.0.set(self.0.get() + 1);
+            Estimate.count(text)
+        }
+    }
+    let history: Vec<Message> = (0..400).map(|at| Message::user(format!("message {at}"))).collect();
+    let counter = Asked(0.into());
+    let options = TrimOptions { budget: Budget::tokens(1_000), ..TrimOptions::default() };
+    let trimmed = trim_messages(&history, &options, &counter);
+    assert!(trimmed.figures.tokens <= 1_000 && trimmed.figures.tokens > 900);
+    assert_eq!(counter.0.get(), 400);
+}

@@ -232,6 +232,15 @@ fn peers_a_server_side_tool_group_is_never_split() {
         assert_eq!(assistants, if messages < 3 { 0 } else { 2 }, "at {messages}");
         assert!(context.ledger.iter().all(|line| line.action != Action::Repaired));
     }
+    // A turn that was paused there goes on: the server has not answered yet.
+    let paused = context(&items(&two[..2]), &all());
+    assert_eq!(*paused.messages[1], two[1]);
+    let mut noted = Message::assistant("searching");
+    noted.tool_calls.push(threadkeep_core::ToolCall::function("srv2", "web_search", "{}"));
+    noted.extra.insert("claude".into(), json!({"calls": [{"id": "srv2", "type": "server_tool_use"}]}));
+    let noted = [Message::user("go"), noted, Message::user("next")];
+    assert_eq!(context(&items(&noted[..2]), &all()).messages.len(), 2);
+    assert_eq!(context(&items(&noted), &all()).messages.len(), 4);
     // Items of OpenAI's own tools lie in their message, untouched.
     let mut search = Message::assistant("found");
     search.extra.insert("output".into(), json!([{"type": "web_search_call", "id": "ws1", "status": "completed"}]));
@@ -324,4 +333,19 @@ fn calls_answered_over_several_nodes_are_one_group() {
     let context = build(&items, &all(), &Letters);
     let nodes: Vec<&str> = context.ledger.iter().filter_map(|line| Some(line.node.as_ref()?.as_str())).collect();
     assert_eq!(nodes, ["n0", "n1", "n3", "n2", "n4"]);
+}
+
+#[test]
+fn peers_a_summary_between_a_call_and_its_result_splits_nothing() {
+    use threadkeep_core::Kind;
+    for role in [Role::System, Role::User, Role::Assistant] {
+        let mut history = history("u go\na (c1)\nt c1 one\nu next\na done\nu more");
+        let mut summary = Message::new(role.clone(), "Summary: it went on.");
+        summary.kind = Kind::Summary { from: None, to: None };
+        history.insert(2, summary);
+        for messages in 0..9 {
+            let context = context(&items(&history), &newest(messages));
+            assert_eq!(unpaired(context.messages.iter().map(|message| &**message)), None, "{role:?} at {messages}");
+        }
+    }
 }

@@ -231,6 +231,7 @@ pub fn unpaired<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Option<S
     let mut pending: Vec<String> = Vec::new();
     // Calls that the model's own server answers, in the same message or the next of the model.
     let mut server: Vec<String> = Vec::new();
+    let mut paused = false;
     for (at, message) in messages.into_iter().enumerate() {
         let parts = if let Content::Parts(parts) = &message.content { parts.as_slice() } else { &[] };
         let field = |part: &Part, name: &str| part.0.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -256,6 +257,7 @@ pub fn unpaired<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Option<S
                 }
             }
         }
+        paused = !server.is_empty() && assistant;
         if answers.is_empty() && !pending.is_empty() {
             return Some(format!("message {at} stands between calls {pending:?} and their results"));
         }
@@ -274,6 +276,9 @@ pub fn unpaired<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Option<S
         }
         pending.extend(calls);
     }
-    pending.extend(server);
+    // At the very end the turn was paused, and the server goes on with it.
+    if !paused {
+        pending.extend(server);
+    }
     (!pending.is_empty()).then(|| format!("nothing answers {pending:?}"))
 }

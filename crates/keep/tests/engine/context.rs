@@ -235,7 +235,7 @@ fn a_transcript_that_was_deleted_and_made_anew_is_read_anew() {
         let reply = keep.context("m1", &options(json!({}))).await.unwrap();
         assert_eq!(
             (texts(&reply.messages), reply.figures.tokens),
-            (vec!["something much longer than that".to_owned()], 12)
+            (vec!["something much longer than that".to_owned()], 15)
         );
     });
 }

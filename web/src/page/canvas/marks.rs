@@ -19,7 +19,7 @@ impl Canvas {
         *self.marks.borrow_mut() = marks;
         let held = self.state.borrow();
         let Some(state) = held.as_ref() else { return };
-        for built in state.built.values().filter(|built| built.complete) {
+        for built in state.built.iter().filter(|built| built.complete) {
             let mut next = built.element.first_element_child();
             while let Some(element) = next {
                 next = element.next_element_sibling();

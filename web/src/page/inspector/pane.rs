@@ -16,9 +16,9 @@ use crate::page::view::{Slot, click, follow, live, markup, on, soon};
 /// The side panel.
 pub fn pane(page: Page) -> Node {
     let this = page.inspector;
-    let thread = Memo::new(move |_| page.nav.route().transcript);
+    let thread = move || page.nav.now().transcript;
     follow(move || {
-        if let Some(thread) = thread.get() {
+        if let Some(thread) = page.nav.route().transcript {
             this.read_pins(&thread);
         }
     });
@@ -35,12 +35,12 @@ pub fn pane(page: Page) -> Node {
     let settings = this.settings.get_value();
     let entered = move |event: Event| this.entered(&event);
     let pin = move || {
-        if let Some(thread) = thread.get_untracked() {
+        if let Some(thread) = thread() {
             this.pin(&thread);
         }
     };
     let unpin = move || {
-        if let Some(thread) = thread.get_untracked() {
+        if let Some(thread) = thread() {
             this.keep_pins(&thread, Vec::new());
         }
     };
