@@ -37,7 +37,7 @@ function questions() {
     leaf = tree.say(leaf, "user", `Question ${at}: what about number ${at}?`);
     if (at < TURNS - 1) leaf = tree.say(leaf, "assistant", `Answer ${at}: ${"a number like any other, more or less. ".repeat(5)}`);
   }
-  return { name: "conversations.json", data: oneFile([tree]) };
+  return { name: "conversations.json", data: oneFile([tree.json]) };
 }
 
 /** The pane answered everything that was asked. */

@@ -362,7 +362,11 @@ impl Thread {
         toggled.forget();
         let focused = {
             let canvas = canvas.clone();
-            Closure::<dyn Fn(Event)>::new(move |event: Event| canvas.focused(event.target()))
+            Closure::<dyn Fn(Event)>::new(move |event: Event| {
+                let (canvas, target) = (canvas.clone(), event.target());
+                // Not at once: the canvas itself may be giving the focus.
+                soon(move || canvas.focused(target));
+            })
         };
         let _ = scroller.add_event_listener_with_callback("focusin", focused.as_ref().unchecked_ref());
         focused.forget();
