@@ -1,6 +1,7 @@
 //! Everything that a call can answer instead of a result, with the stable code that JavaScript sees.
 
 use serde_json::{Map, Value};
+use threadkeep_core::tokens::Encoding;
 use threadkeep_core::{ChainError, IdError, MessageError, MessageId, TranscriptError};
 use threadkeep_store::StoreError;
 
@@ -38,6 +39,9 @@ pub enum KeepError {
         /// The first damage.
         what: String,
     },
+    /// Tokens cannot be counted like this yet: load the vocabulary, or estimate.
+    #[error("the vocabulary {} is not loaded", .0.name())]
+    MissingVocabulary(Encoding),
     /// The request makes no sense; the message says which part and what it should be.
     #[error("{0}")]
     BadRequest(String),
@@ -60,6 +64,7 @@ impl KeepError {
             Self::Chain(ChainError::MissingParent { .. }) => "missing-parent",
             Self::Chain(ChainError::Cycle(_)) => "cycle",
             Self::Damaged { .. } => "damaged",
+            Self::MissingVocabulary(_) => "vocabulary-missing",
             Self::BadRequest(_) => "bad-request",
         }
     }
@@ -86,6 +91,7 @@ impl KeepError {
                 }
             },
             Self::Damaged { transcript, what } => details(&[("transcript", transcript.as_str()), ("damage", what)]),
+            Self::MissingVocabulary(encoding) => details(&[("encoding", encoding.name())]),
             Self::Store(StoreError::Conflict { key } | StoreError::Corrupt { key, .. }) => details(&[("key", key)]),
             Self::Store(StoreError::NewerVersion { found, supported }) => {
                 let versions = [("found", found), ("supported", supported)];

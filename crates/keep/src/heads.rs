@@ -2,17 +2,14 @@
 //! branch is in git; appending moves it on. Each appended message is a sealed node of its own, so that a fork can begin at
 //! any message.
 
-use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptId, tokens};
+use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptId};
 use threadkeep_store::{Store, StoreError};
 
 use crate::keep::Write;
 use crate::log::Log;
-use crate::protocol::{Event, HeadInfo, NodeInfo, Recent};
+use crate::protocol::{Event, HeadInfo, NodeInfo};
 use crate::route::info;
 use crate::{Keep, KeepError, keys};
-
-/// How many messages [`Keep::get_recent`] gives when no limit is named.
-const RECENT: u32 = 50;
 
 impl<S: Store> Keep<S> {
     /// The node at which a head points; `None` where there is no such head.
@@ -174,15 +171,6 @@ impl<S: Store> Keep<S> {
         }
     }
 
-    /// The newest messages at a head, in order, within the limits. See [`Recent`].
-    ///
-    /// # Errors
-    /// The store's. A head that does not exist has no messages.
-    pub async fn get_recent(&self, context: &str, options: &Recent) -> Result<Vec<Message>, KeepError> {
-        let recent = self.at_head(context, |tree, node| Ok(newest(&tree.messages(node)?, options)));
-        Ok(recent.await?.unwrap_or_default())
-    }
-
     /// The messages `start..end` at a head; `end` is out.
     ///
     /// # Errors
@@ -314,31 +302,4 @@ fn node_before(tree: &Transcript, leaf: &MessageId, count: usize) -> Result<Mess
             format!("atIndex {count} lies inside a node that holds several messages: fork before or after it")
         })
     })
-}
-
-/// The newest of `messages` within the limits.
-fn newest(messages: &[&Message], options: &Recent) -> Vec<Message> {
-    let unlimited = options.max_messages.is_none() && options.max_tokens.is_none();
-    let mut room = options.max_messages.unwrap_or(if unlimited { RECENT } else { u32::MAX });
-    let mut tokens = options.max_tokens.unwrap_or(u32::MAX);
-    let mut fits = |message: &Message| {
-        let cost = tokens::estimate_message(message);
-        let fits = room > 0 && cost <= tokens;
-        if fits {
-            room -= 1;
-            tokens -= cost;
-        }
-        fits
-    };
-    let is_system = |message: &Message| matches!(message.role, Role::System | Role::Developer);
-    let leading = messages.iter().take_while(|message| is_system(message)).count();
-    let (system, rest): (&[&Message], Vec<&Message>) = match options.include_system {
-        Some(true) => (&messages[..leading], messages[leading..].to_vec()),
-        Some(false) => (&[], messages.iter().copied().filter(|message| !is_system(message)).collect()),
-        None => (&[], messages.to_vec()),
-    };
-    let mut kept: Vec<&Message> = system.iter().copied().take_while(|message| fits(message)).collect();
-    let tail = rest.iter().rev().take_while(|message| fits(message)).count();
-    kept.extend(&rest[rest.len() - tail..]);
-    kept.into_iter().cloned().collect()
 }

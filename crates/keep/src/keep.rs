@@ -11,8 +11,9 @@ use threadkeep_core::{Entry, MessageId, TranscriptError, TranscriptId};
 use threadkeep_store::{Commit, Store, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
 
+use crate::context::Shelf;
 use crate::log::Log;
-use crate::protocol::{Event, Request, Response};
+use crate::protocol::{ContextOptions, Event, Request, Response, WhatIf};
 use crate::{Host, KeepError, keys};
 
 /// How often a write that lost against another writer is tried again. Each loss means that somebody else progressed.
@@ -62,6 +63,7 @@ pub(crate) struct Inner<S> {
     /// In which transcript a head points, as last seen.
     pub(crate) contexts: RefCell<HashMap<String, TranscriptId>>,
     listeners: RefCell<Vec<(u64, Listener)>>,
+    pub(crate) shelf: RefCell<Shelf>,
 }
 
 /// A transcript's place in the cache.
@@ -90,6 +92,7 @@ impl<S: Store> Keep<S> {
                 clock: Cell::new(0),
                 contexts: RefCell::default(),
                 listeners: RefCell::default(),
+                shelf: RefCell::default(),
             }),
         })
     }
@@ -101,6 +104,7 @@ impl<S: Store> Keep<S> {
     pub async fn close(&self) -> Result<(), KeepError> {
         let _writer = self.inner.writer.lock().await;
         self.inner.cache.borrow_mut().clear();
+        self.inner.shelf.borrow_mut().clear();
         Ok(self.inner.store.close().await?)
     }
 
@@ -160,6 +164,17 @@ impl<S: Store> Keep<S> {
             Request::DeleteBranch { node } => self.delete_branch(&node).await.map(Response::Number),
             Request::DeleteTranscript { transcript } => self.delete_transcript(&transcript).await.map(Response::Number),
             Request::DeleteAll => self.delete_all().await.map(|()| Response::Done),
+            Request::Context { at, options } => {
+                let options = ContextOptions::from_json(&options)?;
+                Ok(Response::Context(self.context(&at, &options).await?.to_json()))
+            }
+            Request::Fit { at, options, what_if } => {
+                let (options, what_if) = (ContextOptions::from_json(&options)?, WhatIf::from_json(&what_if)?);
+                Ok(Response::Fit(self.fit(&at, &options, what_if).await?.to_json()))
+            }
+            Request::ToolResult { at, path } => {
+                Ok(Response::Messages(self.tool_result(&at, &path).await?.into_iter().collect()))
+            }
             Request::Stats => self.stats().await.map(Response::Stats),
         }
     }
@@ -214,6 +229,7 @@ impl<S: Store> Keep<S> {
 
     pub(crate) fn forget_all(&self) {
         self.inner.cache.borrow_mut().clear();
+        self.inner.shelf.borrow_mut().clear();
         self.inner.contexts.borrow_mut().clear();
     }
 

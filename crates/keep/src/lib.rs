@@ -26,6 +26,7 @@
 //! # }).unwrap();
 //! ```
 
+mod context;
 mod error;
 mod export;
 mod heads;

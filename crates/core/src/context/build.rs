@@ -35,6 +35,8 @@ pub struct Options {
     pub preview: Option<Preview>,
     /// Whether calls at the end that have no result are still running.
     pub live: bool,
+    /// What becomes of the history's own instructions, unless the frame has a system prompt: that stands in their place.
+    pub system: System,
 }
 
 impl Default for Options {
@@ -48,6 +50,7 @@ impl Default for Options {
             compress: None,
             preview: Some(Preview::default()),
             live: false,
+            system: System::Kept,
         }
     }
 }
@@ -165,7 +168,7 @@ impl Options {
             provider: self.provider,
             preview: self.preview,
             live: self.live,
-            system: if own { System::Replaced } else { System::Kept },
+            system: if own { System::Replaced } else { self.system },
         }
     }
 

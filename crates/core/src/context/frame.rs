@@ -138,7 +138,7 @@ impl Frame {
     }
 
     /// Adds its tokens, by what they are for.
-    pub(super) fn add_kinds(&self, kinds: &mut Kinds) {
+    pub fn add_kinds(&self, kinds: &mut Kinds) {
         kinds.tools += u64::from(self.tools);
         kinds.injected += u64::from(self.reply);
         for (message, rule, cost) in &self.parts {

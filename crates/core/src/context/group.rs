@@ -114,7 +114,8 @@ impl Grouping<'_, '_> {
                 }
                 let first = groups.entries.len() as u32;
                 let opens = facts[block.head as usize].who == Who::User;
-                let (system, pinned, user, calls) = (true, false, false, false);
+                let system = self.system != System::Plain;
+                let (pinned, user, calls) = (false, false, false);
                 groups.list.push(Group { first, end: first, system, pinned, user, opens, calls });
             }
             self.real(block.head, groups);

@@ -32,6 +32,7 @@ mod pair;
 mod plain;
 mod prepared;
 pub mod preview;
+mod prompt;
 pub mod rule;
 mod what_if;
 
@@ -44,4 +45,5 @@ pub use ledger::{Action, Line};
 pub use plain::{Asked, MessageRef, OptionError, pins, read_options, read_trim_options};
 pub use prepared::{Kinds, Mark, Prepared, Preparing, Replacement, System};
 pub use preview::Preview;
+pub use prompt::{Prompt, Warning, WarningKind, frame_figures, prompt};
 pub use what_if::shared_tokens;

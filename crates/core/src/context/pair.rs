@@ -201,7 +201,7 @@ impl<'a> Pairing<'a> {
             _ if fact.who != Who::System => {}
             System::Excluded => return self.drop(index, Action::Dropped, rule::SYSTEM_EXCLUDED),
             System::Replaced if !self.began => return self.drop(index, Action::Dropped, rule::REPLACED_BY_FRAME),
-            System::Replaced | System::Kept => {}
+            System::Replaced | System::Kept | System::Plain => {}
         }
         self.began |= fact.who != Who::System;
         if fact.is(EMPTY) {

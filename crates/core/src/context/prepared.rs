@@ -23,6 +23,8 @@ pub enum System {
     Replaced,
     /// None stays.
     Excluded,
+    /// They are messages like others, and go when the budget says so.
+    Plain,
 }
 
 /// How a history is read.
@@ -161,7 +163,7 @@ impl Prepared {
     }
 
     /// What each message of the history costs as it is stored: what [`Item::cost`] can be the next time.
-    pub fn costs(&self) -> impl Iterator<Item = Cost> + '_ {
+    pub fn stored_costs(&self) -> impl Iterator<Item = Cost> + '_ {
         self.facts.list.iter().map(|fact| fact.before)
     }
 

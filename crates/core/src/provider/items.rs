@@ -13,15 +13,15 @@
 //! | `refusal` | text, where there is no content | OpenAI | all, as text |
 //! | `function_call` | `{name, arguments}`, the old form of a call | OpenAI | all, as a call |
 //!
-//! A list either says all that the message says (the same calls in the same order, and text where there is text) and is then
-//! sent in its place, or holds nothing but reasoning and other items, which then go before what the message says. A list that
+//! A list either says all that the message says (the same calls in the same order, and the same words) and is then sent in its
+//! place, or holds nothing but reasoning and other items, which then go before what the message says. A list that
 //! does neither is stale (the message was changed after it came) and is left out: signatures would not fit it. In a tool call,
 //! `extra_content.google.thought_signature` (the form of Gemini's OpenAI-compatible endpoint) is read as Gemini's signature.
 
 use serde_json::{Map, Value};
 
 use super::Provider;
-use super::json::{field, kind, string};
+use super::json::{field, kind, list, string};
 use crate::{Message, ToolCall};
 
 /// What an item of a provider's own list is.
@@ -101,28 +101,49 @@ pub(super) enum Own<'a> {
 /// The items of `provider` beside an assistant's `message`, whose calls bear these ids (Gemini: names) in this order.
 pub(super) fn own<'a>(message: &'a Message, provider: Provider, calls: &[&str]) -> Own<'a> {
     let Some(list) = message.extra.get(provider.name()).and_then(Value::as_array) else { return Own::None };
-    if list.is_empty() || !list.iter().all(Value::is_object) {
-        return if list.is_empty() { Own::None } else { Own::Stale };
+    if list.is_empty() {
+        return Own::None;
     }
+    let mut said_words = String::new();
     let mut text = false;
     let mut left = calls.iter();
     for item in list {
         match said(item, provider) {
-            Said::Text => text = true,
+            Said::Text => {
+                text = true;
+                add_words(words(item, provider), &mut said_words);
+            }
             Said::Call(call) if left.next() == Some(&call) => {}
             Said::Call(_) | Said::Foreign => return Own::Stale,
             Said::Reasoning | Said::Other => {}
         }
     }
-    let none_left = left.as_slice().is_empty();
+    let left = left.as_slice().len();
     let says = !message.content.is_empty();
-    if none_left && (!calls.is_empty() || text) && (text || !says) {
-        Own::Whole(list)
-    } else if left.as_slice().len() == calls.len() && !text {
-        // Nothing but reasoning and the like. A message that says nothing itself is its items.
-        if calls.is_empty() && !says { Own::Whole(list) } else { Own::Before(list) }
-    } else {
-        Own::Stale
+    if left == calls.len() && !text && (left > 0 || says) {
+        // Nothing but reasoning and the like.
+        return Own::Before(list);
+    }
+    let mut own_words = String::new();
+    add_words(vec![&message.text()], &mut own_words);
+    if left == 0 && said_words == own_words { Own::Whole(list) } else { Own::Stale }
+}
+
+/// The texts of an item.
+fn words(item: &Value, provider: Provider) -> Vec<&str> {
+    match provider {
+        Provider::OpenAiResponses => {
+            let parts = list(item, "content").iter();
+            parts.filter_map(|part| string(part, "text").or_else(|| string(part, "refusal"))).collect()
+        }
+        _ => string(item, "text").into_iter().collect(),
+    }
+}
+
+/// Adds texts without their white space, since a host may have joined them in any way.
+fn add_words(texts: Vec<&str>, words: &mut String) {
+    for text in texts {
+        words.extend(text.chars().filter(|char| !char.is_whitespace()));
     }
 }
 

@@ -121,19 +121,15 @@ impl NoteRule {
 pub(super) struct Notes(pub Vec<Note>);
 
 impl Notes {
-    /// Adds a note, once for a message and rule.
+    /// Adds a note, once for a message and rule, where it belongs by the order of the messages: almost always at the end.
     pub fn add(&mut self, index: usize, rule: NoteRule) {
         let note = Note { index, rule };
-        // The same message's notes come close together.
-        if !self.0.iter().rev().take(8).any(|old| *old == note) {
-            self.0.push(note);
+        let mut at = self.0.len();
+        while at > 0 && (self.0[at - 1].index, self.0[at - 1].rule) >= (index, rule) {
+            at -= 1;
         }
-    }
-
-    /// All, in the order of the messages.
-    pub fn finish(mut self) -> Vec<Note> {
-        self.0.sort_by_key(|note| (note.index, note.rule));
-        self.0.dedup();
-        self.0
+        if self.0.get(at) != Some(&note) {
+            self.0.insert(at, note);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::json::{object, put, text};
+use super::json::{put, text};
 use super::{Finding, Provider, ProviderError, RenderOptions, render, validate_messages, validate_payload};
 use crate::Message;
 
@@ -30,15 +30,21 @@ pub fn render_json(messages: &Value, provider: &str, options: &Value) -> Result<
     let messages = messages.collect::<Result<Vec<Message>, _>>()?;
     let messages: Vec<&Message> = messages.iter().collect();
     let rendered = render(&messages, provider, &options);
-    let note = |note: &super::Note| {
-        object(&mut [
-            ("index", note.index.into()),
-            ("rule", text(note.rule.name())),
-            ("message", text(note.rule.words())),
-        ])
-    };
-    let notes = Value::Array(rendered.notes.iter().map(note).collect());
-    Ok(object(&mut [("payload", rendered.payload), ("notes", notes)]))
+    let notes = rendered.notes.iter().map(|note| said(Some(note.index), note.rule.name(), note.rule.words()));
+    let notes = Value::Array(notes.collect());
+    let mut both = Map::new();
+    put(&mut both, "payload", rendered.payload);
+    put(&mut both, "notes", notes);
+    Ok(Value::Object(both))
+}
+
+/// A note or a finding.
+fn said(index: Option<usize>, rule: &str, message: &str) -> Value {
+    let mut map = Map::new();
+    put(&mut map, "index", index.map_or(Value::Null, Value::from));
+    put(&mut map, "rule", text(rule));
+    put(&mut map, "message", text(message));
+    Value::Object(map)
 }
 
 /// Validates a payload (an object) or messages (a list): `{"ok": bool, "errors": [{"index", "rule", "message"}]}`.
@@ -72,25 +78,21 @@ pub fn validate_json(value: &Value, provider: &str) -> Result<Value, ProviderErr
                 }
             }
             let messages: Vec<&Message> = messages.iter().collect();
-            let mut found = validate_messages(&messages, provider);
-            for finding in &mut found {
-                finding.index = finding.index.and_then(|index| places.get(index).copied());
-            }
-            findings.append(&mut found);
-            findings.sort_by_key(|finding| finding.index);
+            let found = validate_messages(&messages, provider);
+            let placed = found.into_iter().map(|finding| Finding {
+                index: finding.index.and_then(|index| places.get(index).copied()),
+                ..finding
+            });
+            findings.extend(placed);
             findings
         }
         payload => validate_payload(payload, provider),
     };
-    let error = |finding: &Finding| {
-        let mut map = Map::new();
-        put(&mut map, "index", finding.index.map_or(Value::Null, Value::from));
-        put(&mut map, "rule", text(finding.rule));
-        put(&mut map, "message", text(&finding.message));
-        Value::Object(map)
-    };
-    let errors: Vec<Value> = findings.iter().map(error).collect();
-    Ok(object(&mut [("ok", errors.is_empty().into()), ("errors", Value::Array(errors))]))
+    let mut both = Map::new();
+    put(&mut both, "ok", findings.is_empty().into());
+    let errors = findings.iter().map(|finding| said(finding.index, finding.rule, &finding.message));
+    put(&mut both, "errors", Value::Array(errors.collect()));
+    Ok(Value::Object(both))
 }
 
 fn named(provider: &str) -> Result<Provider, ProviderError> {

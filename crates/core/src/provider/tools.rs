@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::json::{object, put, text};
+use super::json::{object, put, text, texts};
 use super::note::{NoteRule, Notes};
 use super::{Provider, RenderOptions, ToolSchema, ids};
 
@@ -28,7 +28,7 @@ pub(super) fn render(options: &RenderOptions, provider: Provider, notes: &mut No
     }
     let list = Value::Array(list);
     Some(if provider == Provider::Gemini {
-        Value::Array(vec![object(&mut [("functionDeclarations", list)])])
+        Value::Array(vec![object(&[], "functionDeclarations", list)])
     } else {
         list
     })
@@ -74,7 +74,7 @@ fn one(tool: &ToolSchema, name: &str, provider: Provider, notes: &mut Notes) -> 
         _ => {}
     }
     if matches!(provider, Provider::OpenAiChat | Provider::Ollama) {
-        object(&mut [("type", text("function")), ("function", Value::Object(map))])
+        object(&[("type", "function")], "function", Value::Object(map))
     } else {
         Value::Object(map)
     }
@@ -285,7 +285,7 @@ impl Reader<'_> {
             drop(map, "enum");
         }
         if kind == "ARRAY" && map.get("items").is_none() {
-            put(map, "items", object(&mut [("type", text("STRING"))]));
+            put(map, "items", texts(&[("type", "STRING")]));
         }
         let known = map.get("properties").and_then(Value::as_object).cloned();
         for name in ["required", "propertyOrdering"] {

@@ -162,7 +162,7 @@ proptest! {
         let mut items = items(&history);
         let counted = build(&items, &options, &Estimate);
         let prepared = Prepared::new(&items, options.preparing(), &Estimate);
-        for (item, known) in items.iter_mut().zip(prepared.costs()) {
+        for (item, known) in items.iter_mut().zip(prepared.stored_costs()) {
             prop_assert_eq!(known, cost(item.message, options.provider, &Estimate));
             item.cost = Some(known);
         }

@@ -157,3 +157,19 @@ fn what_is_broken_never_hides_behind_another_provider() {
         }
     }
 }
+
+#[test]
+fn items_do_not_outlive_a_change_of_their_message() {
+    let user = json!({"role": "user", "content": "u"});
+    let items = json!([{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"},
+        {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": "Half an\nanswer", "annotations": []}]}]);
+    let turn =
+        |content: &str| json!([user, {"role": "assistant", "content": content, "openai-responses": items}, user]);
+    let input = |content: &str| {
+        rendered(turn(content), Provider::OpenAiResponses, &RenderOptions::default()).payload["input"].take()
+    };
+    assert_eq!(input("Half an answer"), json!([user, items[0], items[1], user]));
+    let changed = "Half an answer\n\nLLM_ERROR\n- reason: timeout";
+    assert_eq!(input(changed), json!([user, {"role": "assistant", "content": changed}, user]));
+}

@@ -7,6 +7,7 @@ use threadkeep_core::provider::{RenderOptions, render, validate_payload};
 use threadkeep_core::{Message, Provider};
 
 use crate::generate::well_formed;
+use crate::support::tries;
 
 /// Where the payload's list is.
 fn list_of(provider: Provider) -> &'static str {
@@ -67,7 +68,7 @@ fn each(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(tries(48))]
 
     #[test]
     fn a_result_that_is_dropped_leaves_an_unanswered_call(messages in well_formed()) {

@@ -8,6 +8,7 @@ use threadkeep_core::provider::{
 use threadkeep_core::{Message, Provider};
 
 use crate::generate::{anything, json, well_formed};
+use crate::support::tries;
 
 fn every(way: u8, nth: u8) -> bool {
     way.is_multiple_of(nth)
@@ -50,7 +51,7 @@ fn renders_valid(messages: &[Message], way: u8) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(tries(96))]
 
     #[test]
     fn well_formed_transcripts_render_valid(messages in well_formed(), way in any::<u8>()) {

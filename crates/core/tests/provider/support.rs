@@ -1,8 +1,15 @@
 //! What the tables of cases share.
 
+use proptest::prelude::ProptestConfig;
 use serde_json::{Value, json};
 use threadkeep_core::provider::{RenderOptions, Rendered, render, validate_payload};
 use threadkeep_core::{Message, Provider};
+
+/// How often a property is tried: `PROPTEST_CASES`, or `cases`.
+pub fn tries(cases: u32) -> ProptestConfig {
+    let given = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig { cases: given.unwrap_or(cases), failure_persistence: None, ..ProptestConfig::default() }
+}
 
 /// Messages from a JSON list.
 pub fn messages(list: Value) -> Vec<Message> {

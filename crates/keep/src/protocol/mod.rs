@@ -3,6 +3,7 @@
 //! (`Keep::handle`). As JSON a request is `{"method": "chain", "params": {"leaf": "…"}}`, a response
 //! `{"type": "nodes", "data": […]}`, an error an [`ErrorReply`]. Unknown methods and unknown parameters are errors.
 
+mod context;
 mod read;
 mod request;
 
@@ -12,6 +13,10 @@ use threadkeep_core::node::{Labels, Origin};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
+pub use context::{
+    ContextOptions, ContextReply, Counting, FitReply, MarkRun, Pin, WhatIf, kinds_json, limits_json, line_json,
+    warning_json,
+};
 pub use read::Read;
 pub use request::BadRequest;
 
@@ -220,6 +225,29 @@ pub enum Request {
     },
     /// Deletes everything, for good. → [`Response::Done`]
     DeleteAll,
+    /// The prompt of a chain for a budget. → [`Response::Context`]
+    Context {
+        /// A head's name, or the end of the chain: a node or an alias of it.
+        at: String,
+        /// As [`ContextOptions::from_json`] reads them.
+        options: Value,
+    },
+    /// What a budget keeps of a chain, without the prompt. → [`Response::Fit`]
+    Fit {
+        /// A head's name, or the end of the chain: a node or an alias of it.
+        at: String,
+        /// As [`ContextOptions::from_json`] reads them.
+        options: Value,
+        /// As [`WhatIf::from_json`] reads it; null for nothing.
+        what_if: Value,
+    },
+    /// The full output of a tool that a preview names. → [`Response::Messages`], one or none
+    ToolResult {
+        /// A head's name, or the end of the chain: a node or an alias of it.
+        at: String,
+        /// The path in the preview.
+        path: String,
+    },
     /// Counts and sizes. → [`Response::Stats`]
     Stats,
 }
@@ -250,6 +278,10 @@ pub enum Response {
     Tree(Vec<TreeNode>),
     /// What is wrong.
     Lint(Vec<LintFinding>),
+    /// A prompt, as [`ContextReply::to_json`] writes it.
+    Context(Value),
+    /// A decision, as [`FitReply::to_json`] writes it.
+    Fit(Value),
     /// Counts and sizes.
     Stats(Stats),
     /// What an import did.

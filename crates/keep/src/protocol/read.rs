@@ -226,6 +226,8 @@ impl Read for Response {
             "outline" => Self::Outline(Box::new(Read::read(data)?)),
             "tree" => Self::Tree(Read::read(data)?),
             "lint" => Self::Lint(Read::read(data)?),
+            "context" => Self::Context(data),
+            "fit" => Self::Fit(data),
             "stats" => Self::Stats(Read::read(data)?),
             "import" => Self::Import(Box::new(Read::read(data)?)),
             _ => return Err(wrong("type", "that of an answer")),

@@ -106,6 +106,13 @@ impl Params {
             "deleteBranch" => Request::DeleteBranch { node: self.id("node")? },
             "deleteTranscript" => Request::DeleteTranscript { transcript: self.id("transcript")? },
             "deleteAll" => Request::DeleteAll,
+            "context" => Request::Context { at: self.text("at")?, options: self.take("options").unwrap_or_default() },
+            "fit" => Request::Fit {
+                at: self.text("at")?,
+                options: self.take("options").unwrap_or_default(),
+                what_if: self.take("whatIf").unwrap_or_default(),
+            },
+            "toolResult" => Request::ToolResult { at: self.text("at")?, path: self.text("path")? },
             "stats" => Request::Stats,
             _ => return bad("method", format!("{method:?} is not known")),
         })
@@ -253,6 +260,10 @@ mod tests {
         {"method": "choose", "params": {"leaf": "l"}}
         {"method": "deleteBranch", "params": {"node": "n"}}
         {"method": "deleteTranscript", "params": {"transcript": "t"}}
+        {"method": "context", "params": {"at": "c", "options": {"policy": "stable"}}}
+        {"method": "context", "params": {"at": "c"}}
+        {"method": "fit", "params": {"at": "c", "options": {"budget": {"maxTokens": 9}}, "whatIf": {"more": 4}}}
+        {"method": "toolResult", "params": {"at": "c", "path": "p"}}
         {"method": "deleteAll"}
         {"method": "stats"}"#;
 

@@ -4,6 +4,7 @@
 
 mod archives;
 mod branches;
+mod context;
 mod damage;
 mod model;
 mod real;

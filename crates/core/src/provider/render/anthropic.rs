@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::super::items::{self, Own};
-use super::super::json::{kind, list, object, put, string, text};
+use super::super::json::{kind, list, object, put, string, text, texts};
 use super::super::note::NoteRule;
 use super::super::part::{Image, Piece};
 use super::super::plan::{Call, NO_RESULT, Step, StepKind, failed, joined, server_content};
@@ -12,6 +12,7 @@ use super::super::{Provider, RenderOptions};
 use super::turns::Turns;
 use super::{CLOSING, Job, OPENING, late_system};
 
+#[inline(never)]
 pub(super) fn render(steps: &[Step<'_>], job: &mut Job<'_>, tools: Option<Value>, payload: &mut Map<String, Value>) {
     put(payload, "max_tokens", job.options.max_output_tokens.unwrap_or(RenderOptions::MAX_TOKENS).into());
     if let Some(stream) = job.options.stream {
@@ -51,13 +52,13 @@ pub(super) fn render(steps: &[Step<'_>], job: &mut Job<'_>, tools: Option<Value>
     }
     let message = |(assistant, blocks): (bool, Vec<Value>)| {
         let role = if assistant { "assistant" } else { "user" };
-        object(&mut [("role", text(role)), ("content", Value::Array(blocks))])
+        object(&[("role", role)], "content", Value::Array(blocks))
     };
     put(payload, "messages", Value::Array(turns.list.into_iter().map(message).collect()));
 }
 
 fn block(words: &str) -> Value {
-    object(&mut [("type", text("text")), ("text", text(words))])
+    texts(&[("type", "text"), ("text", words)])
 }
 
 /// A piece of a user's message or of a result.
@@ -65,12 +66,10 @@ fn piece(piece: &Piece<'_>, at: usize, job: &mut Job<'_>) -> Value {
     match piece {
         Piece::Image(image) if image.fits(Provider::Anthropic) => {
             let source = match image {
-                Image::Inline { mime, data } => {
-                    object(&mut [("type", text("base64")), ("media_type", text(mime)), ("data", text(data))])
-                }
-                Image::Url { url, .. } => object(&mut [("type", text("url")), ("url", text(url))]),
+                Image::Inline { mime, data } => texts(&[("type", "base64"), ("media_type", mime), ("data", data)]),
+                Image::Url { url, .. } => texts(&[("type", "url"), ("url", url)]),
             };
-            object(&mut [("type", text("image")), ("source", source)])
+            object(&[("type", "image")], "source", source)
         }
         Piece::Own(part) => Value::Object((*part).clone()),
         other => block(&joined(std::slice::from_ref(other), at, &mut job.notes)),
@@ -139,7 +138,7 @@ fn call(call: &Call<'_>, input: Value, blocks: &mut Vec<Value>) {
     if let (Some(_), Some(answer)) = (call.server, &call.answer) {
         let kind = items::server_result(answer.message).unwrap_or_default();
         let content = server_content(answer.message).unwrap_or_default();
-        blocks.push(object(&mut [("type", text(kind)), ("tool_use_id", text(&call.id)), ("content", content)]));
+        blocks.push(object(&[("type", kind), ("tool_use_id", &call.id)], "content", content));
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::super::Provider;
 use super::super::items::Own;
-use super::super::json::{object, put, string, text};
+use super::super::json::{object, put, string, text, texts};
 use super::super::note::NoteRule;
 use super::super::part::{Image, Piece};
 use super::super::plan::{Call, Step, StepKind, failed, joined};
@@ -15,6 +15,7 @@ use super::{CLOSING, Job, OPENING, late_system};
 /// What Google documents for calls whose signature nobody has, such as those of another model.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
+#[inline(never)]
 pub(super) fn render(steps: &[Step<'_>], job: &mut Job<'_>, tools: Option<Value>, payload: &mut Map<String, Value>) {
     let mut system = Vec::new();
     let mut turns = Turns::default();
@@ -52,13 +53,13 @@ pub(super) fn render(steps: &[Step<'_>], job: &mut Job<'_>, tools: Option<Value>
     }
     let content = |(assistant, parts): (bool, Vec<Value>)| {
         let role = if assistant { "model" } else { "user" };
-        object(&mut [("role", text(role)), ("parts", Value::Array(parts))])
+        object(&[("role", role)], "parts", Value::Array(parts))
     };
     let contents = Value::Array(turns.list.into_iter().map(content).collect());
 
     let mut rest = Map::new();
     if !system.is_empty() {
-        put(&mut rest, "systemInstruction", object(&mut [("parts", Value::Array(system))]));
+        put(&mut rest, "systemInstruction", object(&[], "parts", Value::Array(system)));
     }
     if let Some(tools) = tools {
         put(&mut rest, "tools", tools);
@@ -75,27 +76,27 @@ pub(super) fn render(steps: &[Step<'_>], job: &mut Job<'_>, tools: Option<Value>
     } else {
         payload.append(&mut rest);
         if let Some(most) = most {
-            put(payload, "generationConfig", object(&mut [("maxOutputTokens", most.into())]));
+            put(payload, "generationConfig", object(&[], "maxOutputTokens", most.into()));
         }
         put(payload, "contents", contents);
     }
 }
 
 fn part(words: &str) -> Value {
-    object(&mut [("text", text(words))])
+    texts(&[("text", words)])
 }
 
 fn piece(piece: &Piece<'_>, at: usize, job: &mut Job<'_>) -> Value {
     match piece {
         Piece::Image(image) if image.fits(Provider::Gemini) => match image {
             Image::Inline { mime, data } => {
-                let data = object(&mut [("mimeType", text(mime)), ("data", text(data))]);
-                object(&mut [("inlineData", data)])
+                let data = texts(&[("mimeType", mime), ("data", data)]);
+                object(&[], "inlineData", data)
             }
             Image::Url { url, .. } => {
                 let mime = image.mime().unwrap_or_default();
-                let file = object(&mut [("mimeType", text(mime)), ("fileUri", text(url))]);
-                object(&mut [("fileData", file)])
+                let file = texts(&[("mimeType", mime), ("fileUri", url)]);
+                object(&[], "fileData", file)
             }
         },
         Piece::Own(part) => Value::Object((*part).clone()),
@@ -135,7 +136,7 @@ fn assistant(
                 if wrapped {
                     job.notes.add(step.at, NoteRule::WrappedArguments);
                 }
-                let call_ = object(&mut [("id", text(&call.id)), ("name", text(&call.name)), ("args", arguments)]);
+                let call_ = object(&[("id", &call.id), ("name", &call.name)], "args", arguments);
                 let mut map = Map::new();
                 put(&mut map, "functionCall", call_);
                 if let Some(signature) = call.signature.filter(|_| job.options.reasoning) {
@@ -221,6 +222,6 @@ fn result(call: &Call<'_>, id: Option<String>, media: &mut Vec<Value>, job: &mut
         put(&mut map, "id", Value::String(id));
     }
     put(&mut map, "name", text(&call.name));
-    put(&mut map, "response", object(&mut [(name, Value::String(words))]));
-    object(&mut [("functionResponse", Value::Object(map))])
+    put(&mut map, "response", object(&[], name, Value::String(words)));
+    object(&[], "functionResponse", Value::Object(map))
 }

@@ -63,7 +63,7 @@ pub fn render(messages: &[&Message], provider: Provider, options: &RenderOptions
         Provider::Gemini => gemini::render(&steps, &mut job, tools, &mut payload),
         Provider::Ollama => ollama::render(&steps, &mut job, tools, &mut payload),
     }
-    Rendered { payload: Value::Object(payload), notes: job.notes.finish() }
+    Rendered { payload: Value::Object(payload), notes: job.notes.0 }
 }
 
 /// What renderers hand about.

@@ -3,18 +3,19 @@
 use serde_json::{Map, Value};
 
 use super::super::Provider;
-use super::super::json::{object, put, text};
+use super::super::json::{object, put, text, texts};
 use super::super::note::NoteRule;
 use super::super::part::{Image, Piece};
 use super::super::plan::{Call, Step, StepKind, failed, joined};
 use super::{Job, OPENING};
 
+#[inline(never)]
 pub(super) fn render(steps: &[Step<'_>], job: &mut Job<'_>, tools: Option<Value>, payload: &mut Map<String, Value>) {
     if let Some(stream) = job.options.stream {
         put(payload, "stream", stream.into());
     }
     if let Some(most) = job.options.max_output_tokens {
-        put(payload, "options", object(&mut [("num_predict", most.into())]));
+        put(payload, "options", object(&[], "num_predict", most.into()));
     }
     if let Some(tools) = tools {
         put(payload, "tools", tools);
@@ -48,7 +49,7 @@ pub(super) fn render(steps: &[Step<'_>], job: &mut Job<'_>, tools: Option<Value>
     }
     if messages.is_empty() {
         job.notes.add(job.end, NoteRule::Opening);
-        messages.push(object(&mut [("role", text("user")), ("content", text(OPENING))]));
+        messages.push(texts(&[("role", "user"), ("content", OPENING)]));
     }
     put(payload, "messages", Value::Array(messages));
 }
@@ -77,8 +78,8 @@ fn call(call: &Call<'_>, at: usize, job: &mut Job<'_>) -> Value {
     if wrapped {
         job.notes.add(at, NoteRule::WrappedArguments);
     }
-    let function = object(&mut [("name", text(&call.name)), ("arguments", arguments)]);
-    object(&mut [("function", function)])
+    let function = object(&[("name", &call.name)], "arguments", arguments);
+    object(&[], "function", function)
 }
 
 fn result(call: &Call<'_>, job: &mut Job<'_>) -> Value {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::super::Provider;
-use super::super::json::{object, put, text};
+use super::super::json::{object, put, text, texts};
 use super::super::note::NoteRule;
 use super::super::part::Piece;
 use super::super::plan::{Call, Step, StepKind, failed, joined};
@@ -12,6 +12,7 @@ use super::{Job, OPENING};
 /// What stands in a result for images that follow it.
 const NEXT: &str = "[image: in the next message]";
 
+#[inline(never)]
 pub(super) fn render(steps: &[Step<'_>], job: &mut Job<'_>, tools: Option<Value>, payload: &mut Map<String, Value>) {
     if let Some(most) = job.options.max_output_tokens {
         put(payload, "max_completion_tokens", most.into());
@@ -44,7 +45,7 @@ pub(super) fn render(steps: &[Step<'_>], job: &mut Job<'_>, tools: Option<Value>
     }
     if messages.is_empty() {
         job.notes.add(job.end, NoteRule::Opening);
-        messages.push(object(&mut [("role", text("user")), ("content", text(OPENING))]));
+        messages.push(texts(&[("role", "user"), ("content", OPENING)]));
     }
     put(payload, "messages", Value::Array(messages));
 }
@@ -84,14 +85,10 @@ fn assistant(
     let mut images = Vec::new();
     for call in calls {
         let content = result(call, job, &mut images);
-        messages.push(object(&mut [
-            ("role", text("tool")),
-            ("tool_call_id", text(&call.id)),
-            ("content", Value::String(content)),
-        ]));
+        messages.push(object(&[("role", "tool"), ("tool_call_id", &call.id)], "content", Value::String(content)));
     }
     if !images.is_empty() {
-        messages.push(object(&mut [("role", text("user")), ("content", Value::Array(images))]));
+        messages.push(object(&[("role", "user")], "content", Value::Array(images)));
     }
 }
 
@@ -108,14 +105,14 @@ fn call(call: &Call<'_>, google: bool) -> Value {
         super::super::plan::Arguments::Text(text) if call.custom => text.to_owned(),
         arguments => arguments.text(),
     };
-    let inner = object(&mut [("name", text(&call.name)), (field, Value::String(arguments))]);
+    let inner = object(&[("name", &call.name)], field, Value::String(arguments));
     let mut map = Map::new();
     put(&mut map, "id", text(&call.id));
     put(&mut map, "type", text(kind));
     put(&mut map, kind, inner);
     if let Some(signature) = call.signature.filter(|_| google) {
-        let google = object(&mut [("thought_signature", text(signature))]);
-        put(&mut map, "extra_content", object(&mut [("google", google)]));
+        let google = texts(&[("thought_signature", signature)]);
+        put(&mut map, "extra_content", object(&[], "google", google));
     }
     Value::Object(map)
 }
@@ -129,7 +126,7 @@ fn result(call: &Call<'_>, job: &mut Job<'_>, images: &mut Vec<Value>) -> String
         match piece {
             Piece::Image(image) if image.fits(Provider::OpenAiChat) => {
                 if images.is_empty() {
-                    images.push(object(&mut [("type", text("text")), ("text", text("Images of the tools' results:"))]));
+                    images.push(texts(&[("type", "text"), ("text", "Images of the tools' results:")]));
                 }
                 images.push(self::image(&image.url()));
                 moved = true;
@@ -146,8 +143,8 @@ fn result(call: &Call<'_>, job: &mut Job<'_>, images: &mut Vec<Value>) -> String
 }
 
 fn image(url: &str) -> Value {
-    let url = object(&mut [("url", text(url))]);
-    object(&mut [("type", text("image_url")), ("image_url", url)])
+    let url = texts(&[("url", url)]);
+    object(&[("type", "image_url")], "image_url", url)
 }
 
 /// A user's content: one string where there is nothing but text.
@@ -165,7 +162,7 @@ fn content(step: &Step<'_>, job: &mut Job<'_>) -> Value {
         Piece::Own(part) => Value::Object((*part).clone()),
         other => {
             let words = joined(std::slice::from_ref(other), step.at, &mut job.notes);
-            object(&mut [("type", text("text")), ("text", Value::String(words))])
+            object(&[("type", "text")], "text", Value::String(words))
         }
     };
     Value::Array(step.pieces.iter().map(part).collect())

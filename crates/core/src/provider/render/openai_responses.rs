@@ -5,12 +5,13 @@ use serde_json::{Map, Value};
 
 use super::super::Provider;
 use super::super::items::{self, Own, Said};
-use super::super::json::{field, kind, object, put, text};
+use super::super::json::{field, kind, object, put, text, texts};
 use super::super::note::NoteRule;
 use super::super::part::Piece;
 use super::super::plan::{Arguments, Call, Step, StepKind, joined, result_text};
 use super::{Job, OPENING};
 
+#[inline(never)]
 pub(super) fn render(steps: &[Step<'_>], job: &mut Job<'_>, tools: Option<Value>, payload: &mut Map<String, Value>) {
     if let Some(most) = job.options.max_output_tokens {
         put(payload, "max_output_tokens", most.into());
@@ -53,7 +54,7 @@ pub(super) fn render(steps: &[Step<'_>], job: &mut Job<'_>, tools: Option<Value>
 }
 
 fn said(role: &str, content: Value) -> Value {
-    object(&mut [("role", text(role)), ("content", content)])
+    object(&[("role", role)], "content", content)
 }
 
 /// A user's content or a result's: one string where there is nothing but text.
@@ -68,12 +69,12 @@ fn content(pieces: &[Piece<'_>], at: usize, job: &mut Job<'_>) -> Value {
     }
     let part = |piece: &Piece<'_>| match piece {
         Piece::Image(image) if sent(piece) => {
-            object(&mut [("type", text("input_image")), ("image_url", text(&image.url())), ("detail", text("auto"))])
+            texts(&[("type", "input_image"), ("image_url", &image.url()), ("detail", "auto")])
         }
         Piece::Own(part) => Value::Object((*part).clone()),
         other => {
             let words = joined(std::slice::from_ref(other), at, &mut job.notes);
-            object(&mut [("type", text("input_text")), ("text", Value::String(words))])
+            object(&[("type", "input_text")], "text", Value::String(words))
         }
     };
     Value::Array(pieces.iter().map(part).collect())
@@ -112,7 +113,7 @@ fn assistant(step: &Step<'_>, calls: &[Call<'_>], job: &mut Job<'_>, input: &mut
             _ => Value::String(result_text(call, &mut job.notes)),
         };
         let kind = if call.custom { "custom_tool_call_output" } else { "function_call_output" };
-        input.push(object(&mut [("type", text(kind)), ("call_id", text(&call.id)), ("output", output)]));
+        input.push(object(&[("type", kind), ("call_id", &call.id)], "output", output));
     }
 }
 
@@ -135,10 +136,5 @@ fn call(call: &Call<'_>) -> Value {
         Arguments::Text(words) if call.custom => ("custom_tool_call", "input", words.to_owned()),
         arguments => ("function_call", "arguments", arguments.text()),
     };
-    object(&mut [
-        ("type", text(kind)),
-        ("call_id", text(&call.id)),
-        ("name", text(&call.name)),
-        (name, Value::String(arguments)),
-    ])
+    object(&[("type", kind), ("call_id", &call.id), ("name", &call.name)], name, Value::String(arguments))
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::super::json::{kind, list, string};
 use super::{MISPLACED, ORPHAN, REPEATED, REPEATED_ID, Report, UNANSWERED, filled, is_base64, is_plain, messages};
 
+#[inline(never)]
 pub(super) fn check(payload: &Value, report: &mut Report) {
     if payload.get("max_tokens").is_some_and(|most| !most.is_u64()) {
         report.all("wrong-type", "max_tokens must be a whole number");

@@ -19,6 +19,7 @@ const DATA: [&str; 9] = [
     "toolResponse",
 ];
 
+#[inline(never)]
 pub(super) fn check(payload: &Value, report: &mut Report) {
     let config = payload.get("config").unwrap_or(payload);
     system(config.get("systemInstruction"), report);

@@ -78,7 +78,7 @@ pub fn validate_messages(messages: &[&Message], provider: Provider) -> Vec<Findi
         }
         Some(_) => {}
     }
-    let mut findings = report.finish();
+    let mut findings = report.findings;
     // A result that stands before its call is misplaced rather than an orphan.
     for finding in findings.iter_mut().filter(|finding| finding.rule == "orphan-result") {
         let Some(at) = finding.index else { continue };

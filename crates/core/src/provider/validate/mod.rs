@@ -75,7 +75,7 @@ pub fn validate_payload(payload: &Value, provider: Provider) -> Vec<Finding> {
         Provider::Ollama => ollama::check(payload, &mut report),
     }
     tools::check(payload, provider, &mut report);
-    report.finish()
+    report.findings
 }
 
 /// Findings as they gather.
@@ -86,25 +86,31 @@ struct Report {
 
 impl Report {
     /// Adds a finding at a place.
+    #[inline(never)]
     fn at(&mut self, index: usize, rule: &'static str, message: &str) {
-        self.findings.push(Finding { index: Some(index), rule, message: message.to_owned() });
+        self.add(Some(index), rule, message.to_owned());
     }
 
     /// Adds a finding about the whole.
+    #[inline(never)]
     fn all(&mut self, rule: &'static str, message: &str) {
-        self.findings.push(Finding { index: None, rule, message: message.to_owned() });
+        self.add(None, rule, message.to_owned());
     }
 
     /// Adds a finding about something with a name or id.
+    #[inline(never)]
     fn about(&mut self, index: usize, rule: &'static str, name: &str, message: &str) {
         let name: String = name.chars().take(80).collect();
-        self.findings.push(Finding { index: Some(index), rule, message: [&name, ": ", message].concat() });
+        self.add(Some(index), rule, [&name, ": ", message].concat());
     }
 
-    /// All, in the order of the places.
-    fn finish(mut self) -> Vec<Finding> {
-        self.findings.sort_by_key(|finding| finding.index.map_or(0, |index| index + 1));
-        self.findings
+    /// Adds a finding where it belongs by the order of the places: almost always at the end.
+    fn add(&mut self, index: Option<usize>, rule: &'static str, message: String) {
+        let mut at = self.findings.len();
+        while at > 0 && self.findings[at - 1].index > index {
+            at -= 1;
+        }
+        self.findings.insert(at, Finding { index, rule, message });
     }
 }
 

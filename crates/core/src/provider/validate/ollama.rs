@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::super::json::{list, string};
 use super::{ORPHAN, REPEATED, Report, UNANSWERED, filled, is_base64, messages};
 
+#[inline(never)]
 pub(super) fn check(payload: &Value, report: &mut Report) {
     // Calls of the assistant message before: name, place, answered.
     let mut calls: Vec<(&str, usize, bool)> = Vec::new();

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::super::json::{kind, string};
 use super::{Report, Waiting, filled, is_image_url, is_plain, messages};
 
+#[inline(never)]
 pub(super) fn check(payload: &Value, report: &mut Report) {
     let mut calls = Waiting::default();
     // OpenAI's old form: one call, one answer behind it.

@@ -28,6 +28,7 @@ const OTHERS: [&str; 12] = [
 /// A call: its item's type, its id, its place, and whether it is answered.
 type Call<'a> = (&'a str, &'a str, usize, bool);
 
+#[inline(never)]
 pub(super) fn check(payload: &Value, report: &mut Report) {
     // What came before may lie with the API.
     let continued =
@@ -44,7 +45,8 @@ pub(super) fn check(payload: &Value, report: &mut Report) {
         _ => return report.all("wrong-type", "input must be text or a list of items"),
     };
     let mut calls: Vec<Call<'_>> = Vec::new();
-    let mut ids: Vec<&str> = Vec::new();
+    // Of items, and of calls, sorted.
+    let (mut ids, mut seen): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for (at, item) in items.iter().enumerate() {
         if let Some(id) = filled(item, "id").filter(|_| kind(item) != "item_reference") {
             match ids.binary_search(&id) {
@@ -57,7 +59,7 @@ pub(super) fn check(payload: &Value, report: &mut Report) {
         match kind(item) {
             "" | "message" => message(item, at, report),
             "reasoning" => reasoning(item, items.get(at + 1), at, report),
-            kind if CALLS.contains(&kind) => call(item, kind, at, &mut calls, report),
+            kind if CALLS.contains(&kind) => call(item, kind, at, &mut calls, &mut seen, report),
             kind if kind.strip_suffix("_output").is_some_and(|call| CALLS.contains(&call)) => {
                 output(item, kind, at, continued, &mut calls, report);
             }
@@ -131,15 +133,24 @@ fn reasoning(item: &Value, next: Option<&Value>, at: usize, report: &mut Report)
     }
 }
 
-fn call<'a>(item: &'a Value, kind: &'a str, at: usize, calls: &mut Vec<Call<'a>>, report: &mut Report) {
+fn call<'a>(
+    item: &'a Value,
+    kind: &'a str,
+    at: usize,
+    calls: &mut Vec<Call<'a>>,
+    seen: &mut Vec<&'a str>,
+    report: &mut Report,
+) {
     let id = string(item, "call_id").unwrap_or_default();
     if id.is_empty() || id.chars().count() > 64 {
         report.about(at, "bad-id", id, "a call_id has 1 to 64 characters");
     }
-    if calls.iter().rev().any(|(_, other, ..)| *other == id) {
-        report.about(at, "repeated-call-id", id, REPEATED_ID);
-    } else {
-        calls.push((kind, id, at, false));
+    match seen.binary_search(&id) {
+        Ok(_) => report.about(at, "repeated-call-id", id, REPEATED_ID),
+        Err(place) => {
+            seen.insert(place, id);
+            calls.push((kind, id, at, false));
+        }
     }
     let input = match kind {
         "function_call" => "arguments",

@@ -32,6 +32,7 @@ const GEMINI: [&str; 22] = [
     "maximum",
 ];
 
+#[inline(never)]
 pub(super) fn check(payload: &Value, provider: Provider, report: &mut Report) {
     let holder = payload.get("config").filter(|_| provider == Provider::Gemini).unwrap_or(payload);
     match holder.get("tools") {

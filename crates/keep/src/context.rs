@@ -1,0 +1,400 @@
+//! Contexts: the exact prompt of a chain for a budget, and what a budget would keep of it.
+//!
+//! Goes in: a leaf or a head, and options. Comes out: a prompt with its account, or (for a slider) only the decision. The
+//! chain comes from the cached transcript; what was once read and counted of it is kept in a small shelf, so that another
+//! budget, policy or pin reads no text, and a chain that grew is read from where it had ended. What is kept, and why, is
+//! `threadkeep_core::context`'s.
+
+use std::rc::Rc;
+
+use threadkeep_core::context::compress::CompressOptions;
+use threadkeep_core::context::{
+    Budget, Fit, Frame, Item, Options, Plan, Prepared, Preparing, System, Warning, WarningKind, chain_items,
+    frame_figures, prepare, preview,
+};
+use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate};
+use threadkeep_core::transcript::Placed;
+use threadkeep_core::{Message, MessageId, Role, Transcript, TranscriptId};
+use threadkeep_store::Store;
+
+use crate::log::Log;
+use crate::protocol::{ContextOptions, ContextReply, Counting, FitReply, MarkRun, Pin, Recent, WhatIf};
+use crate::{Keep, KeepError};
+
+/// How many prepared chains are kept: two policies or providers side by side, each with the request before.
+const SHELF: usize = 6;
+
+/// A chain that was read and counted.
+struct Ready {
+    transcript: TranscriptId,
+    generation: String,
+    /// The sequence numbers of the chain's nodes, which are never used twice, and how many messages each had.
+    nodes: Vec<(u64, u32)>,
+    preparing: Preparing,
+    compress: Option<CompressOptions>,
+    encoding: Counting,
+    prepared: Rc<Prepared>,
+}
+
+/// What is kept between calls: vocabularies, and the chains that were used last, newest last.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    vocabularies: Vec<Rc<Bpe>>,
+    ready: Vec<Ready>,
+}
+
+impl Shelf {
+    /// Lets go of the chains.
+    pub(crate) fn clear(&mut self) {
+        self.ready.clear();
+    }
+
+    /// The chain of `nodes`, read and counted, from the shelf as far as it goes.
+    fn prepared(
+        &mut self,
+        log: &Log,
+        nodes: &[(u64, u32)],
+        items: &mut [Item],
+        options: &Options,
+        encoding: Counting,
+        counter: &dyn Counter,
+    ) -> Rc<Prepared> {
+        let preparing = options.preparing();
+        let same = |ready: &Ready| {
+            ready.transcript == *log.tree.id() && ready.generation == log.generation && ready.encoding == encoding
+        };
+        let fits = |ready: &Ready| same(ready) && ready.preparing == preparing && ready.compress == options.compress;
+        let exact = self.ready.iter().rposition(|ready| fits(ready) && ready.nodes == nodes);
+        let prepared = if let Some(at) = exact {
+            self.ready.remove(at).prepared
+        } else {
+            let begins = |ready: &Ready| fits(ready) && common(&ready.nodes, nodes) == ready.prepared.len();
+            // Compression looks at the whole chain, so that growth can change its beginning.
+            let longest = if options.compress.is_none() {
+                (0..self.ready.len())
+                    .filter(|at| begins(&self.ready[*at]))
+                    .max_by_key(|at| self.ready[*at].prepared.len())
+            } else {
+                None
+            };
+            match longest {
+                Some(at) => {
+                    let mut prepared = self.ready.remove(at).prepared;
+                    Rc::make_mut(&mut prepared).extend(items, counter);
+                    prepared
+                }
+                None => {
+                    // Another branch, or other options: what was counted there is not counted again.
+                    let near =
+                        self.ready.iter().filter(|ready| same(ready) && ready.preparing.provider == preparing.provider);
+                    if let Some(near) = near.max_by_key(|ready| common(&ready.nodes, nodes)) {
+                        for (index, item) in items.iter_mut().enumerate().take(common(&near.nodes, nodes)) {
+                            item.cost = near.prepared.known_cost(index);
+                        }
+                    }
+                    Rc::new(prepare(items, options, counter))
+                }
+            }
+        };
+        if self.ready.len() >= SHELF {
+            self.ready.remove(0);
+        }
+        self.ready.push(Ready {
+            transcript: log.tree.id().clone(),
+            generation: log.generation.clone(),
+            nodes: nodes.to_vec(),
+            preparing,
+            compress: options.compress,
+            encoding,
+            prepared: Rc::clone(&prepared),
+        });
+        prepared
+    }
+}
+
+/// How many messages two chains have in common from their beginning.
+fn common(a: &[(u64, u32)], b: &[(u64, u32)]) -> usize {
+    let mut messages = 0;
+    for ((seq, count), (other, others)) in a.iter().zip(b) {
+        if seq != other {
+            break;
+        }
+        messages += (*count).min(*others) as usize;
+        if count != others {
+            break;
+        }
+    }
+    messages
+}
+
+/// A chain with what is to be done to it.
+struct Chain<'a> {
+    placed: Vec<&'a Placed>,
+    items: Vec<Item<'a>>,
+    nodes: Vec<(u64, u32)>,
+}
+
+impl<'a> Chain<'a> {
+    fn new(tree: &'a Transcript, leaf: &MessageId) -> Result<Self, KeepError> {
+        let placed = tree.chain(leaf)?;
+        let nodes = placed.iter().map(|placed| (placed.seq, placed.node.messages.len() as u32)).collect();
+        Ok(Self { items: chain_items(tree, leaf)?, placed, nodes })
+    }
+
+    /// The chain up to the place `end`.
+    fn before(&self, end: usize) -> (Vec<(u64, u32)>, Vec<Item<'a>>) {
+        let mut left = end as u32;
+        let mut nodes = Vec::new();
+        for (seq, count) in &self.nodes {
+            nodes.push((*seq, left.min(*count)));
+            left -= left.min(*count);
+            if left == 0 {
+                break;
+            }
+        }
+        (nodes, self.items[..end].to_vec())
+    }
+
+    /// The places of pins, and how many of them are at no message of the chain.
+    fn pins(&self, tree: &Transcript, pins: &[Pin]) -> (Vec<usize>, usize) {
+        let (mut places, mut lost) = (Vec::new(), 0);
+        for pin in pins {
+            let before = places.len();
+            match pin {
+                Pin::Place(place) if *place < self.items.len() => places.push(*place),
+                Pin::Place(_) => {}
+                Pin::Node(id, index) => {
+                    let id = tree.resolve(id);
+                    let mut start = 0;
+                    for placed in &self.placed {
+                        let end = start + placed.node.messages.len();
+                        if Some(&placed.node.id) == id {
+                            let all = start..end;
+                            places.extend(all.filter(|place| index.is_none_or(|index| start + index == *place)));
+                        }
+                        start = end;
+                    }
+                }
+            }
+            lost += usize::from(places.len() == before);
+        }
+        (places, lost)
+    }
+}
+
+impl<S: Store> Keep<S> {
+    /// Loads a vocabulary: the asset `o200k_base.gz` or `cl100k_base.gz`, unpacked. Loading it again does nothing.
+    ///
+    /// # Errors
+    /// `bad-request` when the bytes are not that encoding's.
+    pub fn load_vocabulary(&self, encoding: Encoding, asset: &[u8]) -> Result<(), KeepError> {
+        if !self.has_vocabulary(encoding) {
+            let bpe = Bpe::load(encoding, asset).map_err(|error| KeepError::BadRequest(error.to_string()))?;
+            self.add_vocabulary(Rc::new(bpe));
+        }
+        Ok(())
+    }
+
+    /// Takes a vocabulary that is loaded already, for several keeps to share. It takes the place of one that is there.
+    pub fn add_vocabulary(&self, vocabulary: Rc<Bpe>) {
+        let mut shelf = self.inner.shelf.borrow_mut();
+        shelf.vocabularies.retain(|other| other.encoding() != vocabulary.encoding());
+        shelf.vocabularies.push(vocabulary);
+    }
+
+    /// Whether a vocabulary is loaded.
+    pub fn has_vocabulary(&self, encoding: Encoding) -> bool {
+        self.inner.shelf.borrow().vocabularies.iter().any(|bpe| bpe.encoding() == encoding)
+    }
+
+    fn counter(&self, counting: Counting) -> Result<Rc<dyn Counter>, KeepError> {
+        let Counting::Exact(encoding) = counting else { return Ok(Rc::new(Estimate)) };
+        let shelf = self.inner.shelf.borrow();
+        match shelf.vocabularies.iter().find(|bpe| bpe.encoding() == encoding) {
+            Some(bpe) => Ok(Rc::<Bpe>::clone(bpe)),
+            None => Err(KeepError::MissingVocabulary(encoding)),
+        }
+    }
+
+    /// The prompt of the chain that ends at `at` (a head's name, or a node or an alias of it) for a budget, with an
+    /// account of every message. The same input gives the same prompt; nothing is stored.
+    ///
+    /// A prompt that is over its budget is no error: [`ContextReply::over_budget`] says so. Text is read once; another budget
+    /// for the same chain is decided from the counts that were kept.
+    ///
+    /// # Errors
+    /// `missing-node` where there is neither such a head nor such a node; `vocabulary-missing`; those of a chain; the store's.
+    pub async fn context(&self, at: &str, options: &ContextOptions) -> Result<ContextReply, KeepError> {
+        let counter = self.counter(options.encoding)?;
+        let (transcript, leaf) = self.place(at).await?;
+        let reply = self.glance(&transcript, |log| {
+            let mut chain = Chain::new(&log.tree, &leaf)?;
+            let (pins, lost) = chain.pins(&log.tree, &options.pins);
+            let build = options.with_pins(pins);
+            let shelf = &mut *self.inner.shelf.borrow_mut();
+            let prepared =
+                shelf.prepared(log, &chain.nodes, &mut chain.items, &build, options.encoding, counter.as_ref());
+            let mut prompt = prepared.prompt(&chain.items, &build, &options.render, counter.as_ref());
+            if lost > 0 {
+                prompt.warnings.push(Warning {
+                    kind: WarningKind::Option,
+                    rule: "pins",
+                    message: "a pin is at no message of this chain".to_owned(),
+                    index: None,
+                    count: lost,
+                });
+            }
+            Ok(ContextReply::from(prompt))
+        });
+        reply.await
+    }
+
+    /// What a budget keeps of a chain, without putting the prompt together: for a slider that is being dragged. The options
+    /// are those of [`Keep::context`].
+    ///
+    /// # Errors
+    /// As [`Keep::context`].
+    pub async fn fit(&self, at: &str, options: &ContextOptions, what_if: WhatIf) -> Result<FitReply, KeepError> {
+        let counter = self.counter(options.encoding)?;
+        let (transcript, leaf) = self.place(at).await?;
+        let reply = self.glance(&transcript, |log| {
+            let mut chain = Chain::new(&log.tree, &leaf)?;
+            let build = options.with_pins(chain.pins(&log.tree, &options.pins).0);
+            let shelf = &mut *self.inner.shelf.borrow_mut();
+            let frame = Frame::new(&build.frame, build.provider, counter.as_ref());
+            let mut decide = |nodes: &[(u64, u32)], items: &mut [Item]| {
+                let prepared = shelf.prepared(log, nodes, items, &build, options.encoding, counter.as_ref());
+                let around = frame_figures(&frame, items, &build, &options.render, counter.as_ref());
+                let fit = prepared.fit(&Plan { frame: around, ..build.plan(&frame) });
+                (prepared, fit, around)
+            };
+            // What led to the model's last answer comes first, so that the chain itself ends up on top of the shelf.
+            let answered = chain.items.iter().rposition(|item| item.message.role == Role::Assistant);
+            let before = answered.filter(|end| *end > 0).map(|end| {
+                let (nodes, mut items) = chain.before(end);
+                decide(&nodes, &mut items)
+            });
+            let (prepared, fit, around) = decide(&chain.nodes, &mut chain.items);
+            let plan = Plan { frame: around, ..build.plan(&frame) };
+            let figures = frame.figures();
+            let mut kinds = prepared.kinds(&fit);
+            frame.add_kinds(&mut kinds);
+            kinds.injected += around.minus(figures).tokens;
+            let shared = before.map(|(before, then, _)| {
+                figures.tokens - u64::from(frame.reply()) + prepared.shared(&fit, &before, &then)
+            });
+            Ok(FitReply {
+                runs: runs(&prepared, &fit),
+                length: prepared.len(),
+                figures: fit.figures,
+                whole: prepared.figures(),
+                limits: fit.limits,
+                over_budget: fit.over_budget,
+                kinds,
+                frame: around.tokens,
+                shared,
+                smallest_budget: what_if.survives.and_then(|index| prepared.smallest_budget(&plan, index)),
+                pushed_out: what_if.more.map(|tokens| prepared.pushed_out(&plan, tokens)).unwrap_or_default(),
+                costs: if what_if.costs { prepared.costs() } else { Vec::new() },
+            })
+        });
+        reply.await
+    }
+
+    /// The message with the full output that a preview in a prompt of this chain names by its path
+    /// (`@state/logs/tool-results/<call id>.json`); `None` for any other path.
+    ///
+    /// # Errors
+    /// As [`Keep::context`].
+    pub async fn tool_result(&self, at: &str, path: &str) -> Result<Option<Message>, KeepError> {
+        let (transcript, leaf) = self.place(at).await?;
+        let found = self.glance(&transcript, |log| {
+            let messages = log.tree.messages(&leaf)?;
+            Ok(preview::find(path, messages.into_iter()).cloned())
+        });
+        found.await
+    }
+
+    /// The newest messages at a head, in order, within the limits, tool calls with their results. See [`Recent`].
+    ///
+    /// # Errors
+    /// The store's. A head that does not exist has no messages.
+    pub async fn get_recent(&self, context: &str, recent: &Recent) -> Result<Vec<Message>, KeepError> {
+        let place = self.at_head(context, |tree, node| Ok((tree.id().clone(), node.clone())));
+        let Some((transcript, leaf)) = place.await? else { return Ok(Vec::new()) };
+        let system = match recent.include_system {
+            None => System::Plain,
+            Some(true) => System::Kept,
+            Some(false) => System::Excluded,
+        };
+        let build = Options { system, preview: None, live: true, ..Options::default() };
+        let found = self.glance(&transcript, |log| {
+            let mut chain = Chain::new(&log.tree, &leaf)?;
+            let shelf = &mut *self.inner.shelf.borrow_mut();
+            let prepared = shelf.prepared(log, &chain.nodes, &mut chain.items, &build, Counting::Estimate, &Estimate);
+            let fit = prepared.fit(&Plan { budget: recent.budget(), strict: true, ..Plan::default() });
+            let mut places: Vec<usize> = prepared.kept(&fit).collect();
+            places.sort_unstable();
+            Ok(places.into_iter().map(|place| chain.items[place].message.clone()).collect())
+        });
+        found.await
+    }
+
+    /// Reads a transcript that was just found, without asking the store again.
+    async fn glance<T>(
+        &self,
+        transcript: &TranscriptId,
+        look: impl FnOnce(&Log) -> Result<T, KeepError>,
+    ) -> Result<T, KeepError> {
+        let (mut look, mut answer) = (Some(look), None);
+        self.peek(transcript, &mut |log| answer = look.take().map(|look| look(log))).await?;
+        answer.unwrap_or_else(|| Err(KeepError::MissingTranscript(transcript.clone())))
+    }
+
+    /// The transcript and the node that a head's name, a node's id or an alias stands for; a head comes first.
+    async fn place(&self, at: &str) -> Result<(TranscriptId, MessageId), KeepError> {
+        let head = self.at_head(at, |tree, node| Ok((tree.id().clone(), node.clone())));
+        if let Some(found) = head.await? {
+            return Ok(found);
+        }
+        let id = MessageId::new(at)?;
+        let found = self.locate(&id, |_, node| Ok(node.clone())).await?;
+        found.ok_or(KeepError::MissingNode(id))
+    }
+}
+
+impl ContextOptions {
+    fn with_pins(&self, pins: Vec<usize>) -> Options {
+        let mut build = self.build.clone();
+        build.pins.extend(pins);
+        build
+    }
+}
+
+/// How many messages `get_recent` gives when no limit is named.
+const RECENT: u32 = 50;
+
+impl Recent {
+    fn budget(&self) -> Budget {
+        let unlimited = self.max_messages.is_none() && self.max_tokens.is_none();
+        Budget {
+            max_messages: self.max_messages.or(unlimited.then_some(RECENT)).map(u64::from),
+            max_tokens: self.max_tokens.map(u64::from),
+            ..Budget::default()
+        }
+    }
+}
+
+/// What became of each message, in the order of the chain.
+fn runs(prepared: &Prepared, fit: &Fit) -> Vec<MarkRun> {
+    let mut marks: Vec<_> = prepared.marks(fit).filter(|mark| !mark.injected).collect();
+    marks.sort_by_key(|mark| mark.index);
+    let mut runs: Vec<MarkRun> = Vec::new();
+    for mark in marks {
+        match runs.last_mut() {
+            Some(run) if (run.action, run.rule, run.kept) == (mark.action, mark.rule, mark.kept) => run.count += 1,
+            _ => runs.push(MarkRun { count: 1, action: mark.action, rule: mark.rule, kept: mark.kept }),
+        }
+    }
+    runs
+}
