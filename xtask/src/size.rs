@@ -10,10 +10,19 @@ use flate2::{Compression, write::GzEncoder};
 use crate::folder::walk;
 use crate::table;
 
-/// What the whole release page may weigh, gzipped.
-pub(crate) const PAGE: u64 = 500_000;
-/// What the wasm of the npm package may weigh, gzipped.
-pub(crate) const NPM: u64 = 300_000;
+/// How much something that ships may weigh, gzipped: what it should weigh, and what it must not grow past until it does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    /// The promise. While it is not kept, the build says so.
+    pub(crate) target: u64,
+    /// The check fails above this. It only ever goes down, until it is the target.
+    pub(crate) limit: u64,
+}
+
+/// The whole release page.
+pub(crate) const PAGE: Budget = Budget { target: 500_000, limit: 500_000 };
+/// The wasm of the npm package.
+pub(crate) const NPM: Budget = Budget { target: 300_000, limit: 380_000 };
 
 /// One measured file.
 #[derive(Debug, Clone)]
@@ -23,12 +32,12 @@ pub(crate) struct File {
     pub(crate) gzipped: u64,
 }
 
-/// Measured files, and the limit of the sum of their gzipped sizes.
+/// Measured files, and the budget of the sum of their gzipped sizes.
 #[derive(Debug, Clone)]
 pub(crate) struct Sizes {
     pub(crate) what: &'static str,
     /// `None` for a build to which it does not apply, since its standard library was not compiled for size.
-    pub(crate) limit: Option<u64>,
+    pub(crate) budget: Option<Budget>,
     pub(crate) files: Vec<File>,
 }
 
@@ -39,7 +48,7 @@ impl Sizes {
     /// A file or folder that cannot be read.
     pub(crate) fn of_folder(
         what: &'static str,
-        limit: Option<u64>,
+        budget: Option<Budget>,
         folder: &Path,
         wanted: impl Fn(&Path) -> bool,
     ) -> Result<Self> {
@@ -49,21 +58,25 @@ impl Sizes {
             let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
             files.push(File { name, raw: bytes.len() as u64, gzipped: gzipped(&bytes)? });
         }
-        Ok(Self { what, limit, files })
+        Ok(Self { what, budget, files })
     }
 
     fn gzipped(&self) -> u64 {
         self.files.iter().map(|file| file.gzipped).sum()
     }
 
-    /// A table of all files, the sum and the limit.
+    /// A table of all files, the sum, the target and by how much it is missed.
     pub(crate) fn table(&self) -> String {
         let row = |name: &str, raw: u64, gzipped: u64| vec![name.to_owned(), kilobytes(raw), kilobytes(gzipped)];
         let mut rows = vec![vec![self.what.to_owned(), "raw KB".to_owned(), "gzipped KB".to_owned()]];
         rows.extend(self.files.iter().map(|file| row(&file.name, file.raw, file.gzipped)));
         rows.push(row("sum", self.files.iter().map(|file| file.raw).sum(), self.gzipped()));
-        if let Some(limit) = self.limit {
-            rows.push(vec!["limit".to_owned(), String::new(), kilobytes(limit)]);
+        if let Some(Budget { target, limit }) = self.budget {
+            rows.push(vec!["target".to_owned(), String::new(), kilobytes(target)]);
+            if self.gzipped() > target {
+                rows.push(vec!["MISSED by".to_owned(), String::new(), kilobytes(self.gzipped() - target)]);
+                rows.push(vec!["must not pass".to_owned(), String::new(), kilobytes(limit)]);
+            }
         }
         table::render(&rows, &[1, 2])
     }
@@ -77,8 +90,8 @@ impl Sizes {
         if self.files.is_empty() {
             bail!("{}: no file to measure", self.what);
         }
-        match self.limit {
-            Some(limit) if sum > limit => bail!(
+        match self.budget {
+            Some(Budget { limit, .. }) if sum > limit => bail!(
                 "{} has grown too big: {} KB gzipped, the limit is {} KB",
                 self.what,
                 kilobytes(sum),
@@ -110,7 +123,11 @@ mod tests {
 
     fn sizes(gzipped: &[u64]) -> Sizes {
         let file = |(at, gzipped): (usize, &u64)| File { name: format!("f{at}"), raw: gzipped * 3, gzipped: *gzipped };
-        Sizes { what: "page", limit: Some(500_000), files: gzipped.iter().enumerate().map(file).collect() }
+        Sizes {
+            what: "page",
+            budget: Some(Budget { target: 400_000, limit: 500_000 }),
+            files: gzipped.iter().enumerate().map(file).collect(),
+        }
     }
 
     #[test]
@@ -122,8 +139,8 @@ mod tests {
 
     #[test]
     fn a_build_without_a_limit_passes_whatever_its_size() {
-        assert!(Sizes { limit: None, ..sizes(&[900_000]) }.check().is_ok());
-        assert!(Sizes { limit: None, ..sizes(&[]) }.check().is_err());
+        assert!(Sizes { budget: None, ..sizes(&[900_000]) }.check().is_ok());
+        assert!(Sizes { budget: None, ..sizes(&[]) }.check().is_err());
     }
 
     #[test]
