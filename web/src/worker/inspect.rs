@@ -68,9 +68,10 @@ pub async fn fit(engine: &Engine, question: Question) -> Result<Fitted, KeepErro
 /// The payload as text.
 pub async fn payload(engine: &Engine, question: &Question) -> Result<Payload, KeepError> {
     let reply = engine.context(question.leaf.as_str(), &options(question)).await?;
-    // Writing into memory does not fail.
-    let text = serde_json::to_string_pretty(&reply.payload).unwrap_or_default();
-    Ok(Payload { text, warnings: reply.warnings.into_iter().map(|warning| warning.message).collect() })
+    Ok(Payload {
+        text: reply.payload.to_string(),
+        warnings: reply.warnings.into_iter().map(|warning| warning.message).collect(),
+    })
 }
 
 /// Fetches a vocabulary and gives it to the engine.
