@@ -1,9 +1,9 @@
 // What the store promises, tried on a real browser: nothing acknowledged is lost and nothing is torn when the browser is
 // killed (SIGKILL of its process group) or the page crashes in the middle of writing; two tabs that append at once leave one
-// sequence; a full disk, cleared site data and a damaged database are said. In one trial the log is torn by hand
-// after each kill, as a kill does it that falls between two of LevelDB's writes (about one in a hundred does). Counts come from the
-// environment: KILLS, CRASHES (20 each), APPENDS (5,000 a tab). Run by `cargo xtask bench durability`, or `node
-// durability.mjs` after `npm ci`. Exits with 1 when a promise is broken.
+// sequence; a full disk, cleared site data and a damaged database are said. In one trial the log is torn by hand after each
+// kill, as a kill does it that falls between two of LevelDB's writes (about one in a hundred does). Counts come from the
+// environment: KILLS, CRASHES (20 each), APPENDS (5,000 a tab). Run by `cargo xtask bench durability`, or `node durability.mjs`
+// after `npm ci`. Exits with 1 when a promise is broken.
 
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -99,7 +99,7 @@ const promises = {
       if (end(folder) !== "whole") torn += 1;
       return launch(folder);
     });
-    return `${KILLS} kills, ${there} entries, ${torn} times the log ended in half a record`;
+    return `${KILLS} kills (${torn} tore the log), ${there} entries`;
   },
 
   async "nothing acknowledged is lost or torn when kills tear the log"(folder, address) {

@@ -1,7 +1,6 @@
 //! A branch as a page lays it out: rows, lines that stand for hidden rows, how far each is indented, how high it may
 //! become, and blocks of neighbours that are built together. A branch's rows in, items and blocks out.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use threadkeep::protocol::{Fork, Row};
@@ -29,7 +28,7 @@ pub enum Item {
 
 /// Lays rows out. `open` has the first position of every hidden run that the reader has opened. A hidden row at a fork
 /// leaves its arrows on the next visible row: see [`fork`].
-pub fn items(rows: &[Row], open: &HashSet<usize>) -> Vec<Item> {
+pub fn items(rows: &[Row], open: &[usize]) -> Vec<Item> {
     let mut items = Vec::with_capacity(rows.len());
     let (mut at, mut level) = (0, 0);
     while at < rows.len() {
@@ -55,7 +54,7 @@ pub fn items(rows: &[Row], open: &HashSet<usize>) -> Vec<Item> {
 
 /// The fork to show on a row: its own, or the last one of the hidden rows right before it while they are tucked away.
 /// Comes with the position of the row that it belongs to.
-pub fn fork<'a>(rows: &'a [Row], row: usize, open: &HashSet<usize>) -> Option<(usize, &'a Fork)> {
+pub fn fork<'a>(rows: &'a [Row], row: usize, open: &[usize]) -> Option<(usize, &'a Fork)> {
     let own = rows.get(row)?;
     if let Some(fork) = &own.fork {
         return Some((row, fork));
@@ -164,9 +163,9 @@ mod tests {
 
     #[test]
     fn hidden_rows_become_a_line_that_opens() {
-        let none = HashSet::new();
+        let none = [];
         assert_eq!(shape(&items(&rows("hh..h"), &none)), ">0-2 2^0 3^0 >4-5");
-        assert_eq!(shape(&items(&rows("hh..h"), &HashSet::from([0]))), "v0-2 0^0 1^0 2^0 3^0 >4-5");
+        assert_eq!(shape(&items(&rows("hh..h"), &[0])), "v0-2 0^0 1^0 2^0 3^0 >4-5");
         assert_eq!(shape(&items(&rows(".f.fH."), &none)), "0^0 1^1 2^1 3^2 >4-5 5^3");
         assert!(items(&[], &none).is_empty());
     }
@@ -174,17 +173,17 @@ mod tests {
     #[test]
     fn a_fork_on_a_hidden_row_is_reachable() {
         let rows = rows(".Hh.f");
-        assert_eq!(fork(&rows, 3, &HashSet::new()).unwrap().0, 1);
-        assert!(fork(&rows, 3, &HashSet::from([1])).is_none());
-        assert_eq!(fork(&rows, 4, &HashSet::new()).unwrap().0, 4);
-        assert!(fork(&rows, 0, &HashSet::new()).is_none());
-        assert!(fork(&rows, 9, &HashSet::new()).is_none());
+        assert_eq!(fork(&rows, 3, &[]).unwrap().0, 1);
+        assert!(fork(&rows, 3, &[1]).is_none());
+        assert_eq!(fork(&rows, 4, &[]).unwrap().0, 4);
+        assert!(fork(&rows, 0, &[]).is_none());
+        assert!(fork(&rows, 9, &[]).is_none());
     }
 
     #[test]
     fn blocks_cover_every_item_once() {
         let rows = rows(&"h..f.".repeat(500));
-        let items = items(&rows, &HashSet::new());
+        let items = items(&rows, &[]);
         let blocks = blocks(&items, &rows, 80.0);
         let mut next = 0;
         for block in &blocks {

@@ -463,13 +463,12 @@ fn link_block(block: &mut Block) {
 fn link_inlines(content: &mut Vec<Inline>) {
     let bare = |inline: &Inline| matches!(inline, Inline::Text(text) if text.contains("://"));
     if content.iter().any(bare) {
-        *content = std::mem::take(content)
-            .into_iter()
-            .flat_map(|inline| match inline {
-                Inline::Text(text) if text.contains("://") => addresses(&text),
-                other => vec![other],
-            })
-            .collect();
+        for inline in std::mem::take(content) {
+            match inline {
+                Inline::Text(text) => content.extend(addresses(&text)),
+                other => content.push(other),
+            }
+        }
     }
     for inline in content {
         if let Inline::Emphasis(inner) | Inline::Strong(inner) | Inline::Strike(inner) = inline {

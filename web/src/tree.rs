@@ -2,8 +2,6 @@
 //! in, stretches with their row and lane out. The newest branch continues its parent's lane; the others hang off to its
 //! right, above it, so that no line crosses another.
 
-use std::collections::HashSet;
-
 use threadkeep::protocol::TreeNode;
 
 /// A run of nodes without a fork inside.
@@ -89,12 +87,12 @@ impl Map {
         map
     }
 
-    /// The stretches on the way from the root to a node.
-    pub fn path(&self, node: usize) -> HashSet<usize> {
-        let mut path = HashSet::new();
+    /// For each stretch, whether it lies on the way from the root to a node.
+    pub fn path(&self, node: usize) -> Vec<bool> {
+        let mut path = vec![false; self.stretches.len()];
         let mut at = self.of_node.get(node).copied();
         while let Some(stretch) = at {
-            path.insert(stretch);
+            path[stretch] = true;
             at = self.stretches.get(stretch).and_then(|stretch| stretch.parent);
         }
         path
@@ -186,7 +184,7 @@ mod tests {
         assert_eq!(map.lanes, 2);
         assert_eq!(map.leaves(), 3);
         assert_eq!(map.leaf(0), Some(6));
-        assert_eq!(map.path(5), HashSet::from([0, 2, 3]));
+        assert_eq!(map.path(5), [true, false, true, true, false]);
         assert!(map.leads_to(3, 6) && !map.leads_to(2, 6));
     }
 
@@ -212,6 +210,6 @@ mod tests {
         assert_eq!(Map::default().leaf(0), None);
         let map = Map::new(&tree(&[None, Some(5), Some(2)]));
         assert_eq!(map.stretches.len(), 1);
-        assert!(map.path(77).is_empty());
+        assert_eq!(map.path(77), [false]);
     }
 }

@@ -78,6 +78,8 @@ pub enum Reply {
     Tree(Vec<TreeNode>),
     /// Counts and sizes.
     Stats(Stats),
+    /// What an import did.
+    Imported(Box<ImportReport>),
 }
 
 /// A thread as the list shows it.
@@ -234,11 +236,11 @@ pub enum FromWorker {
     },
     /// The store could not be opened.
     Failed(ErrorReply),
-    /// The answer to [`ToWorker::Ask`].
+    /// The answer to what had a ticket. The file of an export comes beside it.
     Answer {
         /// The ticket of the question.
         ticket: Ticket,
-        /// What the engine said.
+        /// What the engine said: to an import, [`Reply::Imported`]; to an export, [`Reply::Done`].
         result: Result<Reply, ErrorReply>,
     },
     /// How far an import is.
@@ -247,20 +249,6 @@ pub enum FromWorker {
         ticket: Ticket,
         /// How far.
         progress: ImportProgress,
-    },
-    /// The end of an import.
-    Imported {
-        /// The ticket of the import.
-        ticket: Ticket,
-        /// What it did.
-        result: Result<ImportReport, ErrorReply>,
-    },
-    /// The end of an export; the file comes beside this text.
-    Exported {
-        /// The ticket of the export.
-        ticket: Ticket,
-        /// Nothing, or why there is no file.
-        result: Result<(), ErrorReply>,
     },
     /// What changed, here or in another tab, in order.
     Changes(Vec<Change>),
@@ -310,6 +298,7 @@ pack_enum!(Reply {
     4 Nodes { 0: nodes },
     5 Tree { 0: nodes },
     6 Stats { 0: stats },
+    7 Imported { 0: report },
 });
 
 pack_enum!(Change {
@@ -331,9 +320,7 @@ pack_enum!(FromWorker {
     2 Failed { 0: error },
     3 Answer { ticket: ticket, result: result },
     4 Progress { ticket: ticket, progress: progress },
-    5 Imported { ticket: ticket, result: result },
-    6 Exported { ticket: ticket, result: result },
-    7 Changes { 0: changes },
+    5 Changes { 0: changes },
 });
 
 #[cfg(test)]
@@ -421,6 +408,9 @@ mod tests {
             cache_limit: 7,
         };
         let branch = Branch { thread: thread(), leaf: leaf.clone(), rows: vec![row], damage: Some("d".into()) };
+        let skipped = Skipped { place: "p".into(), reason: "r".into(), code: "c".into(), salvaged: true };
+        let report =
+            ImportReport { transcripts: vec![id.clone()], skipped: vec![skipped], added: 9, ..Default::default() };
         let replies = [
             Reply::Done,
             Reply::Number(u64::MAX),
@@ -429,11 +419,9 @@ mod tests {
             Reply::Nodes(vec![node]),
             Reply::Tree(vec![tree]),
             Reply::Stats(stats),
+            Reply::Imported(Box::new(report)),
         ];
         let error = ErrorReply { code: "quota".into(), message: "full".into(), details: Value::Null };
-        let skipped = Skipped { place: "p".into(), reason: "r".into(), code: "c".into(), salvaged: true };
-        let report =
-            ImportReport { transcripts: vec![id.clone()], skipped: vec![skipped], added: 9, ..Default::default() };
         let progress = ImportProgress { file: "f".into(), bytes: 1 << 40, ..Default::default() };
         let mut heard: Vec<_> =
             replies.into_iter().map(|reply| FromWorker::Answer { ticket: 7, result: Ok(reply) }).collect();
@@ -441,12 +429,8 @@ mod tests {
             FromWorker::Listening,
             FromWorker::Opened { memory: true },
             FromWorker::Failed(error.clone()),
-            FromWorker::Answer { ticket: 7, result: Err(error.clone()) },
+            FromWorker::Answer { ticket: 7, result: Err(error) },
             FromWorker::Progress { ticket: 8, progress },
-            FromWorker::Imported { ticket: 8, result: Ok(report) },
-            FromWorker::Imported { ticket: 8, result: Err(error.clone()) },
-            FromWorker::Exported { ticket: 9, result: Ok(()) },
-            FromWorker::Exported { ticket: 9, result: Err(error) },
             FromWorker::Changes(vec![
                 Change::Cleared,
                 Change::Changed { transcript: id.clone(), nodes: vec![leaf] },

@@ -1,8 +1,6 @@
 //! One message of the thread view as elements: who, how deep, when, what. A node with its row in, an `article` out.
 //! What its buttons do is [`super::canvas`]'s business; here they only carry their names.
 
-use std::collections::HashSet;
-
 use threadkeep::protocol::{Fork, Row};
 use threadkeep_core::MessageId;
 use wasm_bindgen::JsCast;
@@ -22,9 +20,9 @@ pub type Place = (MessageId, usize, usize);
 #[derive(Debug, Default)]
 pub struct Opened {
     /// Cards.
-    pub cards: HashSet<Place>,
+    pub cards: Vec<Place>,
     /// Long texts that are shown whole.
-    pub whole: HashSet<Place>,
+    pub whole: Vec<Place>,
 }
 
 /// Everything that an article is made of.

@@ -7,7 +7,7 @@
 mod acts;
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -66,6 +66,8 @@ pub enum Start {
 }
 
 struct Built {
+    /// The position of the block.
+    at: usize,
     element: Element,
     complete: bool,
 }
@@ -76,8 +78,10 @@ struct State {
     blocks: Vec<Block>,
     heights: Heights,
     nodes: HashMap<MessageId, Rc<Node>>,
-    built: BTreeMap<usize, Built>,
-    unfolded: HashSet<usize>,
+    /// What is in the document, from the top down.
+    built: Vec<Built>,
+    /// The first rows of the hidden runs that are open.
+    unfolded: Vec<usize>,
     opened: Opened,
     anchor: Anchor,
     /// The scroll position that was set last, so that its own event is not taken for the reader's.
@@ -140,7 +144,7 @@ impl Canvas {
         self.version.set(self.version.get() + 1);
         self.early.borrow_mut().clear();
         if let Some(state) = self.state.borrow_mut().take() {
-            self.drop_blocks(state.built.into_values());
+            self.drop_blocks(state.built);
         }
         length(&self.canvas, "height", 0.0);
     }
@@ -162,9 +166,10 @@ impl Canvas {
     /// The last node of this branch that is not among the deleted ones.
     pub fn surviving(&self, deleted: &[MessageId]) -> Option<MessageId> {
         let held = self.state.borrow();
-        let deleted: HashSet<&MessageId> = deleted.iter().collect();
+        // A branch goes as a whole, its first node first: where this branch loses something, it loses that one.
+        let first = deleted.first()?;
         let rows = held.as_ref()?.outline.rows.iter();
-        rows.take_while(|row| !deleted.contains(&row.id)).last().map(|row| row.id.clone())
+        rows.take_while(|row| row.id != *first).last().map(|row| row.id.clone())
     }
 
     /// Shows a branch.
@@ -172,7 +177,7 @@ impl Canvas {
         let version = self.version.get() + 1;
         self.version.set(version);
         let mut nodes = self.early.take();
-        let (mut unfolded, mut opened, mut anchor) = (HashSet::new(), Opened::default(), Anchor::Row(0, TOP));
+        let (mut unfolded, mut opened, mut anchor) = (Vec::new(), Opened::default(), Anchor::Row(0, TOP));
         if let Some(old) = self.state.borrow_mut().take() {
             if old.outline.thread.id == outline.thread.id {
                 // Runs keep their place as long as the way to them is the same.
@@ -188,7 +193,7 @@ impl Canvas {
                 }
                 nodes.extend(old.nodes);
             }
-            self.drop_blocks(old.built.into_values());
+            self.drop_blocks(old.built);
         }
         if let Start::At(id) = start
             && let Some(row) = outline.rows.iter().position(|row| row.id == *id)
@@ -203,7 +208,7 @@ impl Canvas {
             blocks: Vec::new(),
             heights: Heights::default(),
             nodes,
-            built: BTreeMap::new(),
+            built: Vec::new(),
             unfolded,
             opened,
             anchor,
@@ -233,7 +238,7 @@ impl Canvas {
         state.heights = Heights::new(state.blocks.iter().map(|block| block.guess).collect());
     }
 
-    fn drop_blocks(&self, built: impl Iterator<Item = Built>) {
+    fn drop_blocks(&self, built: Vec<Built>) {
         for block in built {
             if let Some(observer) = self.observer.borrow().as_ref() {
                 observer.unobserve(&block.element);
@@ -295,35 +300,30 @@ impl Canvas {
 
     /// Drops blocks outside `range` and builds those in it that are missing or incomplete. Says whether anything changed.
     fn build(&self, state: &mut State, range: &Range<usize>) -> bool {
-        let far: Vec<usize> = state.built.keys().copied().filter(|at| !range.contains(at)).collect();
+        let (near, far) = std::mem::take(&mut state.built).into_iter().partition(|built| range.contains(&built.at));
+        state.built = near;
+        let far: Vec<Built> = far;
         let mut changed = !far.is_empty();
-        let dropped: Vec<Built> = far.iter().filter_map(|at| state.built.remove(at)).collect();
-        self.drop_blocks(dropped.into_iter());
-        for at in range.clone() {
-            if state.built.get(&at).is_some_and(|built| built.complete) {
-                continue;
-            }
+        self.drop_blocks(far);
+        // Every block of the range is built in its turn, so its place in the range is its place in the list.
+        for (place, at) in range.clone().enumerate() {
             let ready = self.ready(state, at);
-            let here = state.built.get(&at);
-            if here.is_some() && !ready {
-                continue;
-            }
-            let element = match here {
-                Some(built) => built.element.clone(),
-                None => {
+            let here = state.built.get(place).filter(|built| built.at == at);
+            // What is complete stays, and so does what would wait again.
+            if here.is_none_or(|built| ready && !built.complete) {
+                if here.is_none() {
                     let element = el("div").class("block");
-                    let next = state.built.range(at..).next().map(|(_, built)| built.element.clone());
-                    let next: Option<&web_sys::Node> = next.as_ref().map(AsRef::as_ref);
+                    let next = state.built.get(place).map(|built| built.element.as_ref());
                     let _ = self.window.insert_before(&element, next);
                     if let Some(observer) = self.observer.borrow().as_ref() {
                         observer.observe(&element);
                     }
-                    element
+                    state.built.insert(place, Built { at, element, complete: false });
                 }
-            };
-            self.fill(state, at, &element, ready);
-            state.built.insert(at, Built { element, complete: ready });
-            changed = true;
+                self.fill(state, at, &state.built[place].element, ready);
+                state.built[place].complete = ready;
+                changed = true;
+            }
         }
         changed
     }
@@ -360,7 +360,7 @@ impl Canvas {
     }
 
     fn measure(&self, state: &mut State) -> bool {
-        let found = state.built.iter().map(|(at, built)| (*at, built.element.get_bounding_client_rect().height()));
+        let found = state.built.iter().map(|built| (built.at, built.element.get_bounding_client_rect().height()));
         // Nothing is that low: it is not on the screen at all, and says nothing.
         let found: Vec<(usize, f64)> = found.filter(|(_, height)| *height >= 1.0).collect();
         state.heights.measure(found)
@@ -413,8 +413,8 @@ impl Canvas {
             let mut wanted = state
                 .built
                 .iter()
-                .filter(|(_, built)| !built.complete)
-                .filter_map(|(at, _)| rows_of(&state.items, &state.blocks[*at]))
+                .filter(|built| !built.complete)
+                .filter_map(|built| rows_of(&state.items, &state.blocks[built.at]))
                 .flatten()
                 .filter(missing);
             let Some(first) = wanted.next() else { return };
@@ -520,7 +520,7 @@ impl Canvas {
     /// Lays out again after a run was opened or closed.
     fn relay(&self, state: &mut State) {
         let built = std::mem::take(&mut state.built);
-        self.drop_blocks(built.into_values());
+        self.drop_blocks(built);
         self.lay_out(state);
     }
 
@@ -557,7 +557,11 @@ fn unfold_for(state: &mut State, row: usize) -> bool {
         return false;
     }
     let run = rows[..row].iter().rposition(|row| !row.hidden).map_or(0, |before| before + 1);
-    state.unfolded.insert(run)
+    let closed = !state.unfolded.contains(&run);
+    if closed {
+        state.unfolded.push(run);
+    }
+    closed
 }
 
 /// Lets go of nodes far from what is built, when there are many.
@@ -565,14 +569,16 @@ fn trim(state: &mut State) {
     if state.nodes.len() <= KEPT {
         return;
     }
-    let near: HashSet<MessageId> = state
-        .built
-        .keys()
-        .filter_map(|at| rows_of(&state.items, &state.blocks[*at]))
-        .flat_map(|rows| rows.start.saturating_sub(300)..(rows.end + 300).min(state.outline.rows.len()))
-        .map(|row| state.outline.rows[row].id.clone())
-        .collect();
-    state.nodes.retain(|id, _| near.contains(id));
+    let mut all = std::mem::take(&mut state.nodes);
+    for built in &state.built {
+        let Some(rows) = rows_of(&state.items, &state.blocks[built.at]) else { continue };
+        let near = rows.start.saturating_sub(300)..(rows.end + 300).min(state.outline.rows.len());
+        for row in &state.outline.rows[near] {
+            if let Some(node) = all.remove(&row.id) {
+                state.nodes.insert(row.id.clone(), node);
+            }
+        }
+    }
 }
 
 fn hidden_line(rows: &Range<usize>, open: bool, level: u32) -> Element {

@@ -1,7 +1,6 @@
 //! The page's end of the wire: starts the worker, asks, waits, notices when it stops. Requests in, answers out; changes go
 //! to those who listen. What the answers mean is the others' business.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
@@ -29,10 +28,15 @@ pub enum State {
     Failed(ErrorReply),
 }
 
-enum Waiting {
-    Answer(oneshot::Sender<Result<Reply, ErrorReply>>),
-    Import(oneshot::Sender<Result<ImportReport, ErrorReply>>, Box<dyn Fn(ImportProgress)>),
-    Export(oneshot::Sender<Result<Blob, ErrorReply>>),
+type Tell = Box<dyn Fn(ImportProgress)>;
+
+/// Somebody who waits for an answer.
+struct Waiting {
+    ticket: Ticket,
+    /// Takes the answer, and what comes beside it.
+    answer: oneshot::Sender<Result<(Reply, JsValue), ErrorReply>>,
+    /// Takes the progress of an import.
+    tell: Option<Tell>,
 }
 
 type Listener = Rc<dyn Fn(&[Change])>;
@@ -43,7 +47,7 @@ struct Inner {
     /// Which start of the worker this is; what an earlier one still says is not heard.
     life: u32,
     next: Ticket,
-    waiting: HashMap<Ticket, Waiting>,
+    waiting: Vec<Waiting>,
     listeners: Vec<Listener>,
 }
 
@@ -73,6 +77,16 @@ impl Engine {
         self.fail_waiting(&stopped("it was restarted"));
         self.state.set(State::Starting);
         self.launch(memory);
+    }
+
+    /// Whether it answers; tracks.
+    pub fn is_open(self) -> bool {
+        self.state.with(|state| matches!(state, State::Open { .. }))
+    }
+
+    /// Whether it keeps things in memory only; tracks.
+    pub fn in_memory(self) -> bool {
+        self.state.with(|state| matches!(state, State::Open { memory: true }))
     }
 
     fn launch(self, memory: bool) {
@@ -110,15 +124,11 @@ impl Engine {
     }
 
     fn fail_waiting(self, error: &ErrorReply) {
-        let mut waiting = HashMap::new();
+        let mut waiting = Vec::new();
         self.inner.update_value(|inner| std::mem::swap(&mut waiting, &mut inner.waiting));
-        for one in waiting.into_values() {
+        for one in waiting {
             // Whoever no longer waits is not missed, here and below.
-            match one {
-                Waiting::Answer(sender) => drop(sender.send(Err(error.clone()))),
-                Waiting::Import(sender, _) => drop(sender.send(Err(error.clone()))),
-                Waiting::Export(sender) => drop(sender.send(Err(error.clone()))),
-            }
+            drop(one.answer.send(Err(error.clone())));
         }
     }
 
@@ -128,11 +138,6 @@ impl Engine {
         let Some(message) = wire::from_bytes(&bytes.to_vec()) else {
             let words = "an answer of the engine cannot be read: the page and its worker are of different versions";
             return self.state.set(State::Failed(stopped(words)));
-        };
-        let take = |ticket: Ticket| {
-            let mut taken = None;
-            self.inner.update_value(|inner| taken = inner.waiting.remove(&ticket));
-            taken
         };
         match message {
             FromWorker::Listening => drop(self.say(&ToWorker::Open { memory }, None)),
@@ -144,26 +149,22 @@ impl Engine {
                 {
                     self.state.set(State::Failed(error.clone()));
                 }
-                if let Some(Waiting::Answer(sender)) = take(ticket) {
-                    drop(sender.send(result));
+                let mut taken = None;
+                self.inner.update_value(|inner| {
+                    let place = inner.waiting.iter().position(|one| one.ticket == ticket);
+                    taken = place.map(|place| inner.waiting.swap_remove(place));
+                });
+                if let Some(one) = taken {
+                    drop(one.answer.send(result.map(|reply| (reply, parts.get(1)))));
                 }
             }
             FromWorker::Progress { ticket, progress } => self.inner.with_value(|inner| {
-                if let Some(Waiting::Import(_, tell)) = inner.waiting.get(&ticket) {
+                if let Some(tell) =
+                    inner.waiting.iter().find_map(|one| one.tell.as_ref().filter(|_| one.ticket == ticket))
+                {
                     tell(progress);
                 }
             }),
-            FromWorker::Imported { ticket, result } => {
-                if let Some(Waiting::Import(sender, _)) = take(ticket) {
-                    drop(sender.send(result));
-                }
-            }
-            FromWorker::Exported { ticket, result } => {
-                if let Some(Waiting::Export(sender)) = take(ticket) {
-                    let blob = parts.get(1).dyn_into::<Blob>();
-                    drop(sender.send(result.and_then(|()| blob.map_err(|_| stopped("the file did not arrive")))));
-                }
-            }
             FromWorker::Changes(changes) => {
                 let listeners = self.inner.with_value(|inner| inner.listeners.clone());
                 for listener in listeners {
@@ -182,14 +183,27 @@ impl Engine {
         })
     }
 
-    fn wait(self, waiting: Waiting) -> Ticket {
+    fn ticket(self) -> Ticket {
         let mut ticket = 0;
         self.inner.update_value(|inner| {
             inner.next = inner.next.wrapping_add(1);
             ticket = inner.next;
-            inner.waiting.insert(ticket, waiting);
         });
         ticket
+    }
+
+    /// Says what has a ticket, and waits for its answer and for what comes beside it.
+    async fn request(
+        self,
+        ticket: Ticket,
+        message: ToWorker,
+        beside: Option<JsValue>,
+        tell: Option<Tell>,
+    ) -> Result<(Reply, JsValue), ErrorReply> {
+        let (sender, answer) = oneshot::channel();
+        self.inner.update_value(|inner| inner.waiting.push(Waiting { ticket, answer: sender, tell }));
+        self.say(&message, beside)?;
+        answer.await.unwrap_or_else(|_| Err(stopped("it was restarted")))
     }
 
     /// Asks the engine.
@@ -197,21 +211,15 @@ impl Engine {
     /// # Errors
     /// The engine's; [`CRASHED`] where it stopped before it could answer.
     pub async fn ask(self, ask: Ask) -> Result<Reply, ErrorReply> {
-        let (sender, answer) = oneshot::channel();
-        let ticket = self.wait(Waiting::Answer(sender));
-        self.say(&ToWorker::Ask { ticket, ask }, None)?;
-        answer.await.unwrap_or_else(|_| Err(stopped("it was restarted")))
+        let ticket = self.ticket();
+        Ok(self.request(ticket, ToWorker::Ask { ticket, ask }, None, None).await?.0)
     }
 
     /// Imports files, each with its path in the folder that was dropped, or nothing.
     ///
     /// # Errors
     /// The engine's.
-    pub async fn import(
-        self,
-        files: Vec<(File, String)>,
-        tell: impl Fn(ImportProgress) + 'static,
-    ) -> Result<ImportReport, ErrorReply> {
+    pub async fn import(self, files: Vec<(File, String)>, tell: Tell) -> Result<ImportReport, ErrorReply> {
         let list = Array::new();
         for (file, path) in files {
             let entry = Object::new();
@@ -220,10 +228,11 @@ impl Engine {
             let _ = Reflect::set(&entry, &"path".into(), &path.into());
             list.push(&entry);
         }
-        let (sender, answer) = oneshot::channel();
-        let ticket = self.wait(Waiting::Import(sender, Box::new(tell)));
-        self.say(&ToWorker::Import { ticket }, Some(list.into()))?;
-        answer.await.unwrap_or_else(|_| Err(stopped("it was restarted")))
+        let ticket = self.ticket();
+        match self.request(ticket, ToWorker::Import { ticket }, Some(list.into()), Some(tell)).await? {
+            (Reply::Imported(report), _) => Ok(*report),
+            _ => Err(stopped("the report did not arrive")),
+        }
     }
 
     /// Makes a file of one transcript, or of all.
@@ -231,10 +240,9 @@ impl Engine {
     /// # Errors
     /// The engine's.
     pub async fn export(self, transcript: Option<TranscriptId>) -> Result<Blob, ErrorReply> {
-        let (sender, answer) = oneshot::channel();
-        let ticket = self.wait(Waiting::Export(sender));
-        self.say(&ToWorker::Export { ticket, transcript }, None)?;
-        answer.await.unwrap_or_else(|_| Err(stopped("it was restarted")))
+        let ticket = self.ticket();
+        let (_, blob) = self.request(ticket, ToWorker::Export { ticket, transcript }, None, None).await?;
+        blob.dyn_into().map_err(|_| stopped("the file did not arrive"))
     }
 
     /// Calls `listener` with what changes, here or in another tab, for as long as the page lives.

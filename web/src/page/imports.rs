@@ -99,7 +99,7 @@ fn carried(event: &DragEvent) -> Option<DataTransfer> {
 
 /// What is shown while files are over the window. Listens for them as long as the page lives.
 pub fn drop_zone(page: Page) -> Slot {
-    let over = RwSignal::new(0_i32);
+    let over = RwSignal::new(0_usize);
     let hear = move |event: Event| {
         let event: DragEvent = event.unchecked_into();
         let files = carried(&event);
@@ -109,7 +109,7 @@ pub fn drop_zone(page: Page) -> Slot {
         match (event.type_().as_str(), files) {
             ("dragenter", Some(_)) => over.update(|over| *over += 1),
             ("dragover", Some(files)) => files.set_drop_effect("copy"),
-            ("dragleave", _) => over.update(|over| *over = (*over - 1).max(0)),
+            ("dragleave", _) => over.update(|over| *over = over.saturating_sub(1)),
             ("drop", files) => {
                 over.set(0);
                 if let Some(files) = files {

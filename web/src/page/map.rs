@@ -1,7 +1,6 @@
 //! The map of a conversation's branches, drawn in SVG. Stretches without forks are one dot each with a count, and only
 //! the part that is on the screen is drawn, so that ten thousand messages stay light.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use leptos::prelude::*;
@@ -41,9 +40,9 @@ fn y(row: usize) -> usize {
 }
 
 impl Drawn {
-    /// The stretches on the way from the root to a node.
-    fn path(&self, node: Option<usize>) -> HashSet<usize> {
-        node.map(|node| self.map.path(node)).unwrap_or_default()
+    /// For each stretch, whether it lies on the way from the root to a node; on the way to none, nothing does.
+    fn path(&self, node: Option<usize>) -> Vec<bool> {
+        self.map.path(node.unwrap_or(usize::MAX))
     }
 }
 
@@ -63,15 +62,27 @@ fn edge(map: &Map, stretch: &Stretch, parent: usize) -> String {
 pub fn pane(page: Page) -> Node {
     let drawn = RwSignal::new(None::<Arc<Drawn>>);
     let failed = RwSignal::new(false);
-    let transcript = Memo::new(move |_| page.nav.route().transcript);
     let active = RwSignal::new(0_usize);
     let scroller = Spot::new();
-    let asked = StoredValue::new(0_u32);
+    let asked = StoredValue::new(0_usize);
+    let mut shown = None;
     follow(move || {
-        page.tree.track();
+        let now = (page.nav.route().transcript, page.tree.get());
+        // Another branch or place of the same tree changes nothing in it.
+        if shown.as_ref() == Some(&now) {
+            return;
+        }
         let number = asked.get_value() + 1;
         asked.set_value(number);
-        let Some(transcript) = transcript.get() else { return };
+        let (transcript, _) = now.clone();
+        // Opening another thread begins at its top.
+        if shown.replace(now).is_none_or(|(before, _)| before != transcript) {
+            active.set(0);
+            if let Some(scroller) = scroller.get() {
+                scroller.set_scroll_top(0);
+            }
+        }
+        let Some(transcript) = transcript else { return };
         leptos::task::spawn_local(async move {
             let answer = page.engine.ask(Ask::Tree(transcript)).await;
             if asked.try_get_value() != Some(number) {
@@ -87,19 +98,11 @@ pub fn pane(page: Page) -> Node {
             }
         });
     });
-    // Opening another thread begins at its top.
-    follow(move || {
-        transcript.track();
-        active.set(0);
-        if let Some(scroller) = scroller.get() {
-            scroller.set_scroll_top(0);
-        }
-    });
     // The branch on the screen: its last node in the tree.
-    let leaf = Memo::new(move |_| {
+    let leaf = move || {
         let leaf = page.leaf.get()?;
         drawn.with(|drawn| drawn.as_ref()?.nodes.iter().position(|node| node.id == leaf))
-    });
+    };
     // What is on the screen: from which pixel on, and how many.
     let seen = RwSignal::new((0, 900));
     let measure = move || {
@@ -124,14 +127,14 @@ pub fn pane(page: Page) -> Node {
             let stretch = drawn.map.stretches.get(row)?;
             let at = drawn.nodes.get(stretch.named)?.id.clone();
             // A stretch of the branch on the screen is shown in it; any other opens its newest end.
-            let leaf = match leaf.get_untracked().filter(|leaf| drawn.map.leads_to(stretch.first, *leaf)) {
+            let leaf = match untrack(leaf).filter(|leaf| drawn.map.leads_to(stretch.first, *leaf)) {
                 Some(leaf) => leaf,
                 None => drawn.map.leaf(row)?,
             };
             Some((drawn.nodes.get(leaf)?.id.clone(), at))
         });
         if let Some((leaf, at)) = to {
-            page.nav.go(Route { transcript: transcript.get_untracked(), leaf: Some(leaf), at: Some(at) });
+            page.nav.go(Route { transcript: page.nav.now().transcript, leaf: Some(leaf), at: Some(at) });
         }
     };
     let keys = move |event: Event| {
@@ -166,7 +169,7 @@ pub fn pane(page: Page) -> Node {
     };
     // The lines, and whether each belongs to the branch on the screen.
     let lines = rows(move |row| {
-        let (range, leaf) = (range(), leaf.get());
+        let (range, leaf) = (range(), leaf());
         drawn.with(|drawn| {
             let Some(drawn) = drawn else { return };
             let path = drawn.path(leaf);
@@ -175,7 +178,7 @@ pub fn pane(page: Page) -> Node {
                 for stretch in &drawn.map.stretches {
                     let Some(parent) = stretch.parent else { continue };
                     let meets = drawn.map.stretches[parent].row < range.end && stretch.row >= range.start;
-                    if meets && path.contains(&stretch.row) == here {
+                    if meets && path[stretch.row] == here {
                         let line = edge(&drawn.map, stretch, parent);
                         row(format!("{here} {line}"), &mut || {
                             markup!(r#"<path class="edge" class:here={} d={}/>"#, here, line.clone())
@@ -186,14 +189,14 @@ pub fn pane(page: Page) -> Node {
         });
     });
     let dots = rows(move |row| {
-        let (range, leaf, active) = (range(), leaf.get(), active.get());
+        let (range, leaf, active) = (range(), leaf(), active.get());
         drawn.with(|drawn| {
             let Some(drawn) = drawn else { return };
             let path = drawn.path(leaf);
             for at in range {
                 let Some(stretch) = drawn.map.stretches.get(at) else { continue };
                 let Some(node) = drawn.nodes.get(stretch.named) else { continue };
-                let (here, active) = (path.contains(&at), active == at);
+                let (here, active) = (path[at], active == at);
                 let key = format!("{at} {here} {active} {} {} {}", stretch.nodes, stretch.forks, node.id);
                 row(key, &mut || dot(stretch, node, here, active, move || open(at)));
             }

@@ -30,13 +30,9 @@ use view::{at_window, click, follow, live, markup, on, rows};
 
 /// Mounts the page in place of its splash.
 pub fn start() {
-    std::panic::set_hook(Box::new(|info| {
-        web_sys::console::error_1(&info.to_string().into());
-        // A page that no longer answers says so, with what little still works.
-        if let Some(splash) = document().body() {
-            splash.set_attribute("data-stopped", "").ok();
-        }
-    }));
+    // What ships stops without words, and the loader says so; while it is built, the words help.
+    #[cfg(debug_assertions)]
+    std::panic::set_hook(Box::new(|info| web_sys::console::error_1(&info.to_string().into())));
     let Some(root) = document().get_element_by_id("app") else { return };
     root.set_text_content(None);
     let into = root.clone();
@@ -50,7 +46,7 @@ fn app(page: Page) -> Node {
     // The list is read as soon as the store is open, and again after a restart.
     let mut was_open = false;
     follow(move || {
-        let open = matches!(page.engine.state.get(), engine::State::Open { .. });
+        let open = page.engine.is_open();
         if open && !was_open {
             page.threads.check_again();
             leptos::task::spawn_local(page.threads.refresh());

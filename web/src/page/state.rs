@@ -230,9 +230,9 @@ pub struct Page {
     /// Whether the map is shown beside the thread.
     pub map: RwSignal<bool>,
     /// Counts changes of the window's size.
-    pub resized: RwSignal<u32>,
+    pub resized: RwSignal<usize>,
     /// Counts changes to the open thread's tree.
-    pub tree: RwSignal<u32>,
+    pub tree: RwSignal<usize>,
     /// The end of the branch that is on the screen.
     pub leaf: RwSignal<Option<MessageId>>,
 }
@@ -291,7 +291,7 @@ impl Page {
             let tell = move |now: ImportProgress| {
                 progress.set(Some(ImportProgress { total_bytes: now.total_bytes.max(total_bytes), ..now }));
             };
-            let result = self.engine.import(files, tell).await;
+            let result = self.engine.import(files, Box::new(tell)).await;
             progress.set(None);
             self.threads.refresh().await;
             match result {

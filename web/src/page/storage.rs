@@ -7,7 +7,6 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Node, StorageEstimate, StorageManager};
 
-use super::engine::State;
 use super::state::{Dialog, Page};
 use super::view::{click, draw, live, markup};
 use crate::format;
@@ -58,7 +57,7 @@ pub fn storage(page: Page) -> Node {
     };
     let counts =
         move |words: fn(&Stats) -> String| live(move || page.threads.stats.with(|stats| stats.as_ref().map(words)));
-    let memory = move || matches!(page.engine.state.get(), State::Open { memory: true });
+    let memory = move || page.engine.in_memory();
     let space = move || match used.get() {
         Some((usage, quota)) => format!("{} of {} that the browser allows", format::bytes(usage), format::bytes(quota)),
         None => "The browser does not say".to_owned(),

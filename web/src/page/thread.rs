@@ -52,7 +52,7 @@ struct Thread {
     canvas: StoredValue<Option<Canvas>, LocalStorage>,
     start: StoredValue<Option<Start>>,
     /// Counts what was asked for, so that a late answer does not replace a newer one.
-    asked: StoredValue<u32>,
+    asked: StoredValue<usize>,
     due: StoredValue<bool>,
 }
 
@@ -242,10 +242,9 @@ pub fn pane(page: Page) -> Node {
     };
     page.engine.listen(move |events| thread.heard(events));
     let scroller = Spot::new();
-    let ready = Memo::new(move |_| matches!(page.engine.state.get(), State::Open { .. }));
     follow(move || {
         let route = page.nav.route();
-        if ready.get() {
+        if page.engine.is_open() {
             soon(move || thread.follow(&route));
         }
     });

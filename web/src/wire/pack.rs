@@ -105,14 +105,6 @@ impl Pack for bool {
     }
 }
 
-impl Pack for () {
-    fn pack(&self, _: &mut Vec<u8>) {}
-
-    fn unpack(_: &mut &[u8]) -> Option<Self> {
-        Some(())
-    }
-}
-
 impl Pack for String {
     fn pack(&self, out: &mut Vec<u8>) {
         pack_text(self, out);

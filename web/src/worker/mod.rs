@@ -12,8 +12,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use js_sys::{Array, Reflect, Uint8Array};
-use threadkeep::protocol::{ErrorReply, Event};
+use threadkeep::protocol::{ErrorReply, Event, ImportProgress, ImportReport};
 use threadkeep::{Keep, KeepError, Options};
+use threadkeep_core::TranscriptId;
 use threadkeep_store::idb::IdbStore;
 use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
 use wasm_bindgen::prelude::*;
@@ -70,11 +71,9 @@ thread_local! {
 
 /// Begins to listen. Called once, when the worker's module has been loaded.
 pub fn start() {
-    std::panic::set_hook(Box::new(|info| {
-        let text = info.to_string();
-        // The page notices by the error that follows; the text is for the console.
-        wasm_bindgen::throw_str(&text);
-    }));
+    // The page hears of the stop itself as an error of its worker; the text is for the console.
+    #[cfg(debug_assertions)]
+    std::panic::set_hook(Box::new(|info| wasm_bindgen::throw_str(&info.to_string())));
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
     let listen = Closure::<dyn Fn(MessageEvent)>::new(|event: MessageEvent| hear(&event.data()));
     scope.set_onmessage(Some(listen.as_ref().unchecked_ref()));
@@ -90,26 +89,34 @@ fn hear(data: &JsValue) {
     let Some(message) = wire::from_bytes(&bytes.to_vec()) else { return warn("a message of the page cannot be read") };
     match message {
         ToWorker::Open { memory } => spawn_local(open(memory)),
-        ToWorker::Ask { ticket, ask } => spawn_local(async move {
-            let result = match engine() {
-                Ok(engine) => answer(&engine, ask).await.map_err(|error| error.reply()),
-                Err(error) => Err(error),
-            };
-            say(&FromWorker::Answer { ticket, result }, None);
-        }),
-        ToWorker::Import { ticket } => spawn_local(import(ticket, parts.get(1))),
-        ToWorker::Export { ticket, transcript } => spawn_local(async move {
-            let result = match engine() {
-                Ok(engine) => files::export(&engine, transcript).await,
-                Err(error) => Err(error),
-            };
-            let (result, blob) = match result {
-                Ok(blob) => (Ok(()), Some(blob.into())),
-                Err(error) => (Err(error), None),
-            };
-            say(&FromWorker::Exported { ticket, result }, blob);
-        }),
+        ToWorker::Ask { ticket, ask } => spawn_local(serve(ticket, Work::Ask(ask))),
+        ToWorker::Import { ticket } => spawn_local(serve(ticket, Work::Import(parts.get(1)))),
+        ToWorker::Export { ticket, transcript } => spawn_local(serve(ticket, Work::Export(transcript))),
     }
+}
+
+/// What has a ticket, and gets an answer.
+enum Work {
+    Ask(Ask),
+    Import(JsValue),
+    Export(Option<TranscriptId>),
+}
+
+async fn serve(ticket: Ticket, work: Work) {
+    let mut beside = None;
+    let result = match (engine(), work) {
+        (Err(error), _) => Err(error),
+        (Ok(engine), Work::Ask(ask)) => answer(&engine, ask).await.map_err(|error| error.reply()),
+        (Ok(engine), Work::Import(list)) => {
+            let report = import(&engine, ticket, &list).await.map_err(|error| error.reply());
+            report.map(|report| Reply::Imported(Box::new(report)))
+        }
+        (Ok(engine), Work::Export(transcript)) => files::export(&engine, transcript).await.map(|blob| {
+            beside = Some(blob.into());
+            Reply::Done
+        }),
+    };
+    say(&FromWorker::Answer { ticket, result }, beside);
 }
 
 async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
@@ -159,8 +166,8 @@ fn engine() -> Result<Rc<Engine>, ErrorReply> {
     })
 }
 
-async fn import(ticket: Ticket, list: JsValue) {
-    let list = Array::from(&list);
+async fn import(engine: &Engine, ticket: Ticket, list: &JsValue) -> Result<ImportReport, KeepError> {
+    let list = Array::from(list);
     let sources = list.iter().filter_map(|entry| {
         let file = Reflect::get(&entry, &"file".into()).ok()?.dyn_into::<File>().ok()?;
         let path = Reflect::get(&entry, &"path".into()).ok().and_then(|path| path.as_string());
@@ -168,21 +175,15 @@ async fn import(ticket: Ticket, list: JsValue) {
     });
     let sources: Vec<_> = sources.collect();
     let mut told = 0.0;
-    let result = match engine() {
-        Ok(engine) => engine
-            .import(sources, None, |progress| {
-                // A dozen times a second is as often as an eye can use.
-                let now = js_sys::Date::now();
-                if now - told >= 80.0 {
-                    told = now;
-                    say(&FromWorker::Progress { ticket, progress: progress.clone() }, None);
-                }
-            })
-            .await
-            .map_err(|error| error.reply()),
-        Err(error) => Err(error),
+    let tell = |progress: &ImportProgress| {
+        // A dozen times a second is as often as an eye can use.
+        let now = js_sys::Date::now();
+        if now - told >= 80.0 {
+            told = now;
+            say(&FromWorker::Progress { ticket, progress: progress.clone() }, None);
+        }
     };
-    say(&FromWorker::Imported { ticket, result }, None);
+    engine.import(sources, None, tell).await
 }
 
 /// Sends one message to the page, with an object of the browser's beside it.

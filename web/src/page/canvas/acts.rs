@@ -103,8 +103,9 @@ impl Canvas {
             }
             "hidden" => {
                 if let (Some(start), Some(state)) = (number("data-start"), self.state.borrow_mut().as_mut()) {
-                    if !state.unfolded.remove(&start) {
-                        state.unfolded.insert(start);
+                    match state.unfolded.iter().position(|open| *open == start) {
+                        Some(open) => drop(state.unfolded.remove(open)),
+                        None => state.unfolded.push(start),
                     }
                     self.relay(state);
                 }
@@ -120,11 +121,11 @@ impl Canvas {
                     && let Some(state) = self.state.borrow_mut().as_mut()
                 {
                     let id = state.outline.rows[row].id.clone();
-                    state.opened.whole.insert((id, message, piece));
+                    state.opened.whole.push((id, message, piece));
                     let item = items::item_of(&state.items, row).unwrap_or(0);
                     let block = state.blocks.partition_point(|block| block.items.end <= item);
-                    if let Some(built) = state.built.get(&block) {
-                        self.fill(state, block, &built.element.clone(), true);
+                    if let Some(built) = state.built.iter().find(|built| built.at == block) {
+                        self.fill(state, block, &built.element, true);
                     }
                 }
                 self.update();
@@ -182,11 +183,10 @@ impl Canvas {
         let open = details.has_attribute("open");
         if let Some(state) = self.state.borrow_mut().as_mut() {
             let place = (node.id.clone(), message, piece);
+            state.opened.cards.retain(|card| *card != place);
             if open {
-                state.opened.cards.insert(place)
-            } else {
-                state.opened.cards.remove(&place)
-            };
+                state.opened.cards.push(place);
+            }
         }
         if open
             && let Some(said) = node.messages.get(message)

@@ -17,11 +17,11 @@ use crate::{format, list};
 pub fn head(thread: Thread) -> Node {
     let page = thread.page;
     // The list is newer than the outline once the title has changed.
-    let info = Memo::new(move |_| {
+    let info = move || {
         let open = thread.open.get()?;
         page.threads.find(&open.info.id).or(Some(open.info))
-    });
-    let title = move || info.with(|info| info.as_ref().map(|info| list::title(info).to_owned())).unwrap_or_default();
+    };
+    let title = move || info().map(|info| list::title(&info).to_owned()).unwrap_or_default();
     follow(move || document().set_title(&format!("{} · Threadkeep", title())));
     on_cleanup(|| document().set_title("Threadkeep"));
     let editing = RwSignal::new(false);
@@ -30,7 +30,7 @@ pub fn head(thread: Thread) -> Node {
             return;
         }
         editing.set(false);
-        let Some(id) = info.with_untracked(|info| info.as_ref().map(|info| info.id.clone())) else { return };
+        let Some(ThreadInfo { id, .. }) = untrack(info) else { return };
         if text.trim() == untrack(title) {
             return;
         }
@@ -128,11 +128,11 @@ pub fn head(thread: Thread) -> Node {
         {}"#,
         click(move || page.nav.go(Route::default())),
         draw(move || editing.get(), name),
-        draw(move || (info.get(), rows()), |(info, rows)| Some(facts(info.as_ref()?, *rows))),
+        draw(move || (info(), rows()), |(info, rows)| Some(facts(info.as_ref()?, *rows))),
         live(move || page.map.get().to_string()),
         click(move || page.show_map(!page.map.get_untracked())),
-        click(move || page.export_soon(info.get_untracked())),
-        click(move || page.dialog.set(info.get_untracked().map(Dialog::DeleteThread))),
+        click(move || page.export_soon(untrack(info))),
+        click(move || page.dialog.set(untrack(info).map(Dialog::DeleteThread))),
         draw(damage, |damage| Some(damaged(damage.clone()?))),
     )
 }
