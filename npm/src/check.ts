@@ -134,15 +134,19 @@ export function toJson(params: Record<string, unknown>): string {
   return json;
 }
 
-/** Something of the user's as JSON text. What JSON cannot carry, or would carry as something else, is an error with its place. */
-export function json(value: unknown, argument: string): string {
+/** Options as JSON text. JSON would make `null` of a number that is none, which counts as left out: here it is an error. */
+export function optionsJson(value: unknown): string {
+  return json(value, "options", (_, item) => {
+    if (typeof item === "number" && !Number.isFinite(item)) throw new RangeError(`${item} is no number that JSON can carry`);
+    return item;
+  });
+}
+
+/** Something of the user's as JSON text. What JSON cannot carry is an error. */
+export function json(value: unknown, argument: string, replacer?: (name: string, item: unknown) => unknown): string {
   let json: string;
   try {
-    json = JSON.stringify(value, (_, item: unknown) => {
-      // JSON would make `null` of it, which counts as left out.
-      if (typeof item === "number" && !Number.isFinite(item)) throw new RangeError(`${item} is no number that JSON can carry`);
-      return item;
-    });
+    json = JSON.stringify(value, replacer);
   } catch (error) {
     throw badArgument(argument, `cannot be written as JSON: ${(error as Error).message}`, error);
   }

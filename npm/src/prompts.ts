@@ -64,7 +64,7 @@ export async function countTokens(input: string | Messages, encoding: Encoding =
  */
 export async function compressHistory(turns: readonly (TraceTurn | Messages[number])[], options?: CompressOptions): Promise<Compressed> {
   if (!Array.isArray(turns)) throw badArgument("turns", "must be a list of code turns or messages");
-  const [json, how] = [check.json(turns, "turns"), check.json(options ?? null, "options")];
+  const [json, how] = [check.json(turns, "turns"), check.optionsJson(options ?? null)];
   await init();
   return JSON.parse(now((wasm) => wasm.compressHistory(json, how))) as Compressed;
 }
@@ -83,7 +83,7 @@ export async function compressHistory(turns: readonly (TraceTurn | Messages[numb
  */
 export async function render<P extends Provider>(messages: Messages, provider: P, options?: RenderOptions): Promise<Rendered<P>> {
   check.oneOf(provider, PROVIDERS, "provider");
-  const [json, how] = [check.json(check.messages(messages, "messages"), "messages"), check.json(options ?? null, "options")];
+  const [json, how] = [check.json(check.messages(messages, "messages"), "messages"), check.optionsJson(options ?? null)];
   await init();
   return JSON.parse(now((wasm) => wasm.render(json, provider, how))) as Rendered<P>;
 }

@@ -313,7 +313,7 @@ export class Threadkeep {
     const encoding = options?.encoding ?? this.#encoding;
     const given: unknown = options ?? {};
     // Written down before anything is waited for.
-    const how = check.json(check.isObject(given) ? { ...given, encoding } : given, "options");
+    const how = check.optionsJson(check.isObject(given) ? { ...given, encoding } : given);
     await need(encoding);
     const answer = await run(() => engine.call("context", `{"at":${JSON.stringify(at)},"options":${how}}`) as Promise<string>);
     return (JSON.parse(answer) as { data: Context<P> }).data;

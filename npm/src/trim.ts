@@ -41,7 +41,7 @@ const known: Known[] = [];
  */
 export async function trimMessages<M extends MessageInput>(messages: readonly M[], options: TrimOptions = {}): Promise<Trimmed<M>> {
   if (!Array.isArray(messages)) check.messages(messages, "messages");
-  const how = check.json(options, "options");
+  const how = check.optionsJson(options);
   const encoding = options?.encoding ?? "o200k_base";
   let list: readonly M[] = messages;
   if (!isLoaded(encoding)) {

@@ -61,8 +61,7 @@ fn messages(text: &str, first: usize) -> Result<Vec<Message>, JsValue> {
 
 fn counter(counting: Counting) -> Result<Rc<dyn Counter>, JsValue> {
     let Counting::Exact(encoding) = counting else { return Ok(Rc::new(Estimate)) };
-    let found = VOCABULARIES
-        .with_borrow(|all| all.iter().find(|bpe| bpe.encoding() == encoding).map(|bpe| Rc::<Bpe>::clone(bpe)));
+    let found = VOCABULARIES.with_borrow(|all| all.iter().find(|bpe| bpe.encoding() == encoding).cloned());
     match found {
         Some(bpe) => Ok(bpe),
         None => Err(keep_error(&KeepError::MissingVocabulary(encoding))),
