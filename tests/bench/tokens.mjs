@@ -39,6 +39,7 @@ const verdict = (holds) => (holds ? "pass" : "missed");
 class Counter {
   constructor(name) {
     this.process = fork(join(here, "tokens", "child.mjs"), [name, encoding, root], { serialization: "advanced" });
+    this.before = [];
   }
 
   answer() {
@@ -52,8 +53,10 @@ class Counter {
     });
   }
 
+  // The messages of the turn before come first, untimed.
   time(messages) {
-    this.process.send({ texts: messages });
+    this.process.send({ before: this.before, texts: messages });
+    this.before = messages;
     return this.answer();
   }
 

@@ -67,32 +67,32 @@ pub(crate) fn count(
 /// lowest rank first. For so few bytes that is quicker than the linear way, since it looks into small tables only.
 #[inline(never)]
 fn merge(vocabulary: &Vocabulary, text: &[u8], at: usize, end: usize) -> usize {
-    let mut parts = end - at;
-    // Where each part begins, and the rank of what it makes with the next one.
-    let mut starts: [u8; 16] = std::array::from_fn(|offset| offset as u8);
-    let mut ranks = [NONE; 16];
-    for offset in 0..parts - 1 {
-        ranks[offset % 16] = vocabulary.rank(text, at + offset, at + offset + 2);
-    }
+    let length = (end - at) % 16;
+    // A bit for each place at which a part begins, and one for the end of the last.
+    let mut borders: u32 = (2 << length) - 1;
+    let next = |borders: u32, part: usize| part + 1 + (borders >> (part + 1)).trailing_zeros() as usize;
+    let rank = |from: usize, to: usize| vocabulary.rank(text, at + from, at + to);
+    // By the place of a part the rank of what it makes with the next one.
+    let mut ranks: [u32; 16] = std::array::from_fn(|part| if part + 2 <= length { rank(part, part + 2) } else { NONE });
     loop {
         let (mut best, mut lowest) = (0, NONE);
-        for (part, rank) in ranks.iter().enumerate().take(parts - 1) {
+        for (part, rank) in ranks.iter().enumerate().take(length) {
             if *rank < lowest {
                 (best, lowest) = (part, *rank);
             }
         }
-        if lowest == NONE || parts < 2 {
-            return parts;
+        if lowest == NONE {
+            return borders.count_ones() as usize - 1;
         }
-        starts.copy_within(best + 2..=parts, best + 1);
-        ranks.copy_within(best + 1..parts, best);
-        parts -= 1;
-        let start = |part: usize| at + usize::from(starts[part % 16]);
-        if best + 1 < parts {
-            ranks[best % 16] = vocabulary.rank(text, start(best), start(best + 2));
-        }
-        if best > 0 {
-            ranks[(best - 1) % 16] = vocabulary.rank(text, start(best - 1), start(best + 1));
+        let gone = next(borders, best);
+        borders &= !(1 << gone);
+        ranks[gone % 16] = NONE;
+        let end = next(borders, best);
+        ranks[best] = if end < length { rank(best, next(borders, end)) } else { NONE };
+        let before = borders & ((1 << best) - 1);
+        if before != 0 {
+            let before = before.ilog2() as usize;
+            ranks[before % 16] = rank(before, end);
         }
     }
 }
