@@ -3,10 +3,10 @@
 
 use js_sys::{Array, Function, Reflect, Uint8Array};
 use threadkeep::KeepError;
-use threadkeep::protocol::{ContextOptions, Counting, ErrorReply, Pin, WhatIf};
+use threadkeep::protocol::{ContextOptions, Counting, ErrorReply, WhatIf};
 use threadkeep_core::Provider;
 use threadkeep_core::context::compress::CompressOptions;
-use threadkeep_core::context::{Budget, Policy, Preview};
+use threadkeep_core::context::{Budget, MessageRef, Policy, Preview};
 use threadkeep_core::tokens::Encoding;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -42,7 +42,7 @@ fn options(question: &Question) -> ContextOptions {
     build.preview = settings.preview.then(Preview::default);
     build.compress = settings.compress.then(CompressOptions::default);
     options.encoding = counting(settings.encoding);
-    options.pins = question.pins.iter().map(|pin| Pin::Node(pin.clone(), None)).collect();
+    options.pins = question.pins.iter().map(|pin| MessageRef::Node(pin.to_string())).collect();
     options
 }
 
