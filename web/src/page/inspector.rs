@@ -36,6 +36,23 @@ pub struct Selected {
     pub words: String,
 }
 
+/// What the inspector holds. One struct and one signal: each type in a signal of its own is a kilobyte of the page.
+struct Inner {
+    settings: Settings,
+    pins: Vec<MessageId>,
+    selected: Option<Selected>,
+    /// The marks of the branch that was asked about.
+    marks: Option<Arc<Marks>>,
+    /// The place of a message that the thread is to show.
+    wanted: Option<u32>,
+    /// The tokens of the whole chain: the end of the slider.
+    whole: u64,
+    busy: bool,
+    again: bool,
+    /// Counts what was asked, so that the payload is fetched when the reader has stopped dragging.
+    asked: u32,
+}
+
 /// The inspector. A handle: copies are the same.
 #[derive(Clone, Copy)]
 pub struct Inspector {
@@ -43,39 +60,71 @@ pub struct Inspector {
     leaf: RwSignal<Option<MessageId>>,
     /// Whether it is shown beside the thread.
     pub open: RwSignal<bool>,
-    /// The marks of the branch that was asked about.
-    pub marks: RwSignal<Option<Arc<Marks>>>,
-    /// The selected message.
-    pub selected: RwSignal<Option<Selected>>,
-    /// The place of a message that the thread is to show.
-    pub wanted: RwSignal<Option<u32>>,
-    pins: RwSignal<Vec<MessageId>>,
-    settings: StoredValue<Settings>,
-    /// The tokens of the whole chain: the end of the slider.
-    whole: StoredValue<u64>,
-    busy: StoredValue<bool>,
-    again: StoredValue<bool>,
-    /// Counts what was asked, so that the payload is fetched when the reader has stopped dragging.
-    asked: StoredValue<u32>,
+    /// Counts changes of the marks, and of what the thread is to show.
+    pub changed: RwSignal<u32>,
+    inner: StoredValue<Inner, LocalStorage>,
 }
 
 impl Inspector {
     /// An inspector of the branch that ends at `leaf`.
     pub fn new(engine: Engine, leaf: RwSignal<Option<MessageId>>) -> Self {
+        let inner = Inner {
+            settings: Settings::read(&dom::remembered(SETTINGS).unwrap_or_default()),
+            pins: Vec::new(),
+            selected: None,
+            marks: None,
+            wanted: None,
+            whole: 0,
+            busy: false,
+            again: false,
+            asked: 0,
+        };
         Self {
             engine,
             leaf,
             open: RwSignal::new(dom::remembered(OPEN).as_deref() == Some("open")),
-            marks: RwSignal::new(None),
-            selected: RwSignal::new(None),
-            wanted: RwSignal::new(None),
-            pins: RwSignal::new(Vec::new()),
-            settings: StoredValue::new(Settings::read(&dom::remembered(SETTINGS).unwrap_or_default())),
-            whole: StoredValue::new(0),
-            busy: StoredValue::new(false),
-            again: StoredValue::new(false),
-            asked: StoredValue::new(0),
+            changed: RwSignal::new(0),
+            inner: StoredValue::new_local(inner),
         }
+    }
+
+    /// Reads or changes what it holds.
+    fn with<T: Default>(self, act: impl FnOnce(&mut Inner) -> T) -> T {
+        let mut result = T::default();
+        self.inner.update_value(|inner| result = act(inner));
+        result
+    }
+
+    /// The marks to show in the thread.
+    pub fn marks(self) -> Option<Arc<Marks>> {
+        self.with(|inner| inner.marks.clone())
+    }
+
+    fn mark(self, marks: Option<Arc<Marks>>) {
+        self.with(|inner| inner.marks = marks);
+        self.changed.update(|times| *times += 1);
+    }
+
+    /// The place that the thread is to show, once.
+    pub fn wanted(self) -> Option<u32> {
+        self.with(|inner| inner.wanted.take())
+    }
+
+    /// Asks the thread to show where the kept part begins.
+    fn show_cut(self) {
+        self.with(|inner| inner.wanted = inner.marks.as_ref().and_then(|marks| marks.cut()));
+        self.changed.update(|times| *times += 1);
+    }
+
+    /// The selected message.
+    pub fn selected(self) -> Option<Selected> {
+        self.with(|inner| inner.selected.clone())
+    }
+
+    /// Selects a message, or none.
+    pub fn select(self, selected: Option<Selected>) {
+        self.with(|inner| inner.selected = selected);
+        self.ask();
     }
 
     /// Shows or hides it, and remembers that.
@@ -83,12 +132,12 @@ impl Inspector {
         self.open.set(open);
         dom::remember(OPEN, if open { "open" } else { "closed" });
         if !open {
-            self.marks.set(None);
+            self.mark(None);
         }
     }
 
     fn set(self, settings: Settings) {
-        self.settings.set_value(settings);
+        self.with(|inner| inner.settings = settings);
         dom::remember(SETTINGS, &settings.write());
         self.ask();
     }
@@ -96,7 +145,7 @@ impl Inspector {
     /// Reads the pins of a thread.
     fn read_pins(self, thread: &TranscriptId) {
         let kept = dom::remembered(&[PINS, thread.as_str()].concat()).unwrap_or_default();
-        self.pins.set(read_pins(&kept));
+        self.with(|inner| inner.pins = read_pins(&kept));
     }
 
     fn keep_pins(self, thread: &TranscriptId, pins: Vec<MessageId>) {
@@ -106,14 +155,14 @@ impl Inspector {
         } else {
             dom::remember(&key, &write_pins(&pins))
         }
-        self.pins.set(pins);
+        self.with(|inner| inner.pins = pins);
         self.ask();
     }
 
     /// Pins the selected message, or unpins it.
     pub fn pin(self, thread: &TranscriptId) {
-        let Some(selected) = self.selected.get_untracked() else { return };
-        let mut pins = self.pins.get_untracked();
+        let Some(selected) = self.selected() else { return };
+        let mut pins = self.with(|inner| inner.pins.clone());
         match pins.iter().position(|pin| *pin == selected.node) {
             Some(at) => drop(pins.remove(at)),
             None => pins.push(selected.node),
@@ -123,19 +172,19 @@ impl Inspector {
 
     /// Asks the engine about what is set now; soon, where an answer is still on its way.
     pub fn ask(self) {
-        self.asked.update_value(|asked| *asked = asked.wrapping_add(1));
+        self.with(|inner| inner.asked = inner.asked.wrapping_add(1));
         if !self.open.get_untracked() {
             return;
         }
-        if self.busy.get_value() {
-            return self.again.set_value(true);
+        if self.with(|inner| inner.busy) {
+            return self.with(|inner| inner.again = true);
         }
         self.busy_now(true);
         spawn_local(async move {
             loop {
-                self.again.set_value(false);
+                self.with(|inner| inner.again = false);
                 self.step().await;
-                if !self.again.get_value() {
+                if !self.with(|inner| inner.again) {
                     break;
                 }
             }
@@ -144,23 +193,22 @@ impl Inspector {
     }
 
     fn question(self) -> Option<Question> {
-        Some(Question {
-            leaf: self.leaf.get_untracked()?,
-            settings: self.settings.get_value(),
-            pins: self.pins.get_untracked(),
-            selected: self.selected.get_untracked().map(|selected| selected.places.0),
+        let leaf = self.leaf.get_untracked()?;
+        self.with(|inner| {
+            let selected = inner.selected.as_ref().map(|selected| selected.places.0);
+            Some(Question { leaf, settings: inner.settings, pins: inner.pins.clone(), selected })
         })
     }
 
     async fn step(self) {
-        let Some(question) = self.question() else { return self.marks.set(None) };
+        let Some(question) = self.question() else { return self.mark(None) };
         let settings = question.settings;
         match self.engine.ask(Ask::Fit(Box::new(question))).await {
             Ok(Reply::Fitted(fitted)) => self.take(&fitted, &settings),
             Ok(_) => {}
             Err(error) => {
                 if error.code == "vocabulary-missing" && self.load(settings.encoding).await {
-                    self.again.set_value(true);
+                    self.with(|inner| inner.again = true);
                 } else if error.code != "vocabulary-missing" {
                     self.fail(&error);
                 }
@@ -172,11 +220,11 @@ impl Inspector {
         if !self.open.get_untracked() {
             return;
         }
-        self.whole.set_value(fitted.whole);
+        self.with(|inner| inner.whole = fitted.whole);
         let marks = Arc::new(Marks::new(fitted));
         self.draw(fitted, settings, &marks);
         // The canvas marks what is on the screen.
-        self.marks.set(Some(marks));
+        self.mark(Some(marks));
         self.refresh_payload();
     }
 
@@ -192,7 +240,7 @@ impl Inspector {
             Err(error) => {
                 let words = "could not be loaded. Without it, tokens can only be estimated.";
                 self.say(&["The vocabulary ", name, " ", words, " (", &error.message, ")"].concat(), true);
-                self.marks.set(None);
+                self.mark(None);
                 false
             }
         }
@@ -201,7 +249,7 @@ impl Inspector {
     fn fail(self, error: &ErrorReply) {
         let words = crate::words::words(error);
         self.say(&[&words.title, ". ", &words.advice].concat(), true);
-        self.marks.set(None);
+        self.mark(None);
     }
 
     /// The payload for what is set now.
@@ -218,12 +266,12 @@ impl Inspector {
         if dom::find("[data-testid=payload][open]").is_none() {
             return;
         }
-        let number = self.asked.get_value();
+        let number = self.with(|inner| inner.asked);
         let later = move || {
-            if self.asked.get_value() == number {
+            if self.with(|inner| inner.asked) == number {
                 spawn_local(async move {
                     let payload = self.payload().await;
-                    if self.asked.get_value() == number {
+                    if self.with(|inner| inner.asked) == number {
                         self.draw_payload(payload);
                     }
                 });

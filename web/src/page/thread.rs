@@ -162,10 +162,10 @@ impl Thread {
         self.shown.set(Shown::Thread);
         if let Some(canvas) = self.canvas() {
             canvas.show(outline, start);
-            let selected = self.page.inspector.selected;
-            let again = selected.with_untracked(|old| canvas.selected_again(old.as_ref()?));
-            if selected.with_untracked(|old| *old != again) {
-                selected.set(again);
+            let old = self.page.inspector.selected();
+            let again = old.as_ref().and_then(|old| canvas.selected_again(old));
+            if old != again {
+                self.page.inspector.select(again);
             }
         }
         self.page.leaf.set(Some(leaf));
@@ -235,7 +235,7 @@ impl Thread {
             Action::Copied(false) => {
                 self.page.notices.say("Nothing was copied", "The browser does not let this page use the clipboard.");
             }
-            Action::Selected(selected) => self.page.inspector.selected.set(Some(selected)),
+            Action::Selected(selected) => self.page.inspector.select(Some(selected)),
             Action::Failed(error) => self.page.notices.fail(&error),
         }
     }
@@ -284,13 +284,10 @@ pub fn pane(page: Page) -> Node {
         }
     });
     follow(move || {
-        let marks = page.inspector.marks.get();
-        if let Some(canvas) = thread.canvas() {
-            canvas.mark(marks);
-        }
-    });
-    follow(move || {
-        if let (Some(place), Some(canvas)) = (page.inspector.wanted.get(), thread.canvas()) {
+        page.inspector.changed.track();
+        let Some(canvas) = thread.canvas() else { return };
+        canvas.mark(page.inspector.marks());
+        if let Some(place) = page.inspector.wanted() {
             canvas.show_place(place);
         }
     });

@@ -1,7 +1,7 @@
 //! The worker's part of the context inspector: questions of the page as options of the engine, and the vocabularies, which
 //! are fetched when they are first needed.
 
-use js_sys::{Array, Function, Reflect, Uint8Array};
+use js_sys::{Function, Promise, Reflect, Uint8Array};
 use threadkeep::KeepError;
 use threadkeep::protocol::{ContextOptions, Counting, ErrorReply, WhatIf};
 use threadkeep_core::Provider;
@@ -10,7 +10,6 @@ use threadkeep_core::context::{Budget, MessageRef, Policy, Preview};
 use threadkeep_core::tokens::Encoding;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Blob, DedicatedWorkerGlobalScope, Response};
 
 use super::Engine;
 use crate::wire::{Fitted, Payload, Question, Side};
@@ -55,14 +54,20 @@ pub async fn fit(engine: &Engine, question: Question) -> Result<Fitted, KeepErro
     let mut options = options(&question);
     let leaf = question.leaf.as_str();
     let what_if = WhatIf { survives: question.selected.map(|at| at as usize), more: Some(MORE), costs: false };
-    let reply = engine.fit(leaf, &options, what_if).await?;
-    options.build.policy = policy(!question.settings.stable);
-    let other = engine.fit(leaf, &options, WhatIf::default()).await?;
-    let mut sides = vec![Side::new(&reply), Side::new(&other)];
-    if question.settings.stable {
+    let mut sides = Vec::new();
+    let mut chosen = None;
+    // The chosen policy comes last: the engine then has its counts uppermost.
+    for stable in [!question.settings.stable, question.settings.stable] {
+        options.build.policy = policy(stable);
+        let reply = engine.fit(leaf, &options, what_if).await?;
+        sides.push(Side::new(&reply));
+        chosen = Some(reply);
+    }
+    if !question.settings.stable {
         sides.reverse();
     }
-    Ok(Fitted::new(question.leaf, &reply, sides))
+    let leaf = question.leaf.clone();
+    chosen.map(|reply| Fitted::new(leaf, &reply, sides)).ok_or(KeepError::MissingNode(question.leaf))
 }
 
 /// The payload as text.
@@ -88,27 +93,9 @@ pub async fn fetch(engine: &Engine, encoding: u32) -> Result<(), ErrorReply> {
     engine.load_vocabulary(encoding, &bytes).map_err(|error| error.reply())
 }
 
-/// The asset, unpacked.
+/// The asset, unpacked. The worker's loader does that: what only joins the browser's own parts is shorter there.
 async fn download(name: &str) -> Result<Vec<u8>, JsValue> {
-    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
-    let address = ["./vocabulary/", name, ".gz"].concat();
-    let response: Response = JsFuture::from(scope.fetch_with_str(&address)).await?.dyn_into()?;
-    if !response.ok() {
-        return Err(js_sys::Error::new(&["status ", &response.status().to_string()].concat()).into());
-    }
-    let blob: Blob = JsFuture::from(response.blob()?).await?.dyn_into()?;
-    let start = JsFuture::from(blob.slice_with_i32_and_i32(0, 2)?.array_buffer()).await?;
-    // Some servers say that it is packed, and then the browser has unpacked it already.
-    let packed = Uint8Array::new(&start).to_vec() == [0x1f, 0x8b];
-    let buffer = if packed {
-        // Not among the typed bindings that are stable.
-        let opener: Function = Reflect::get(&scope, &"DecompressionStream".into())?.dyn_into()?;
-        let opener = Reflect::construct(&opener, &Array::of1(&"gzip".into()))?;
-        let opened = blob.stream().pipe_through(opener.unchecked_ref());
-        let opened = Response::new_with_opt_readable_stream(Some(&opened))?;
-        JsFuture::from(opened.array_buffer()?).await?
-    } else {
-        JsFuture::from(blob.array_buffer()).await?
-    };
-    Ok(Uint8Array::new(&buffer).to_vec())
+    let loader: Function = Reflect::get(&js_sys::global(), &"vocabulary".into())?.dyn_into()?;
+    let promise: Promise = loader.call1(&JsValue::UNDEFINED, &name.into())?.dyn_into()?;
+    Ok(Uint8Array::new(&JsFuture::from(promise).await?).to_vec())
 }

@@ -11,7 +11,7 @@ use crate::inspect::{ENCODINGS, KINDS, Mark, PROVIDERS, STEPS, Settings, positio
 use crate::page::dom;
 use crate::page::engine::State;
 use crate::page::state::Page;
-use crate::page::view::{Slot, click, follow, live, markup, on, soon};
+use crate::page::view::{Slot, click, follow, markup, on, soon};
 
 /// The side panel.
 pub fn pane(page: Page) -> Node {
@@ -27,12 +27,11 @@ pub fn pane(page: Page) -> Node {
         let ready = matches!(page.engine.state.get(), State::Open { .. });
         page.leaf.track();
         page.tree.track();
-        this.selected.track();
         if ready {
             soon(move || this.ask());
         }
     });
-    let settings = this.settings.get_value();
+    let settings = this.with(|inner| inner.settings);
     let entered = move |event: Event| this.entered(&event);
     let pin = move || {
         if let Some(thread) = thread() {
@@ -44,7 +43,6 @@ pub fn pane(page: Page) -> Node {
             this.keep_pins(&thread, Vec::new());
         }
     };
-    let cut = move || this.wanted.set(this.marks.with_untracked(|marks| marks.as_ref()?.cut()));
     let toggled = move |event: Event| {
         let Some(button) = dom::closest(event.target(), "button") else { return };
         let on = button.get_attribute("aria-pressed").as_deref() == Some("true");
@@ -155,7 +153,7 @@ pub fn pane(page: Page) -> Node {
                     <p class="faint" data-f="survives" data-testid="survives"></p>
                     <p class="acts-line">
                         <button type="button" class="small" data-f="pin" data-testid="pin" aria-pressed="false" hidden onclick={}>Pin</button>
-                        <button type="button" class="small quiet" data-testid="unpin" hidden={} onclick={}>{}</button>
+                        <button type="button" class="small quiet" data-f="unpin" data-testid="unpin" hidden onclick={}></button>
                     </p>
                 </section>
                 <section>
@@ -173,7 +171,7 @@ pub fn pane(page: Page) -> Node {
         on(entered),
         bar("m"),
         STEPS.to_string(),
-        position(settings.tokens, this.whole.get_value()).to_string(),
+        position(settings.tokens, this.with(|inner| inner.whole)).to_string(),
         number(settings.tokens),
         kinds(),
         number(settings.messages),
@@ -186,12 +184,10 @@ pub fn pane(page: Page) -> Node {
         settings.compress,
         vec![side("newest", "n"), side("stable", "s")],
         legend(),
-        click(cut),
+        click(move || this.show_cut()),
         on(toggled),
         click(pin),
-        live(move || this.pins.with(Vec::is_empty)),
         click(unpin),
-        live(move || format!("Remove {}", crate::format::plural(this.pins.with(|pins| pins.len() as u64), "pin"))),
         on(opened),
         click(copy),
     )
@@ -263,8 +259,8 @@ impl Inspector {
         let (name, value) = (input.name(), input.value());
         let limit = read_limit(&value);
         let at = limit.unwrap_or_default() as u32;
-        let now = self.settings.get_value();
-        let whole = self.whole.get_value();
+        let now = self.with(|inner| inner.settings);
+        let whole = self.with(|inner| inner.whole);
         let other = |name: &str, value: String| {
             let found = dom::find(&["[data-testid=inspector] [name=", name, "]"].concat());
             if let Some(other) = found {

@@ -1,7 +1,6 @@
 //! What the inspector says of an answer: texts and widths put into the elements of its pane, by name and only where they
 //! differ. No signals: an answer comes with every step of the slider.
 
-use leptos::prelude::*;
 use threadkeep::protocol::ErrorReply;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlInputElement};
@@ -79,7 +78,7 @@ impl Inspector {
 
     /// Says to readers and tests whether an answer is on its way.
     pub(super) fn busy_now(self, busy: bool) {
-        self.busy.set_value(busy);
+        self.with(|inner| inner.busy = busy);
         if let Some(face) = Face::find() {
             let _ = face.0.set_attribute("aria-busy", if busy { "true" } else { "false" });
         }
@@ -143,7 +142,11 @@ impl Inspector {
     }
 
     fn draw_selected(self, face: &Face, fitted: &Fitted, marks: &Marks) {
-        let Some(selected) = self.selected.get_untracked() else {
+        let pins = self.with(|inner| inner.pins.clone());
+        let unpin =
+            if pins.is_empty() { String::new() } else { format!("Remove {}", plural(pins.len() as u64, "pin")) };
+        face.text("unpin", &unpin);
+        let Some(selected) = self.selected() else {
             face.text("selected", "None. Click a message, or step through them with j and k.");
             for name in ["why", "survives"] {
                 face.text(name, "");
@@ -159,7 +162,7 @@ impl Inspector {
             None => "No budget of tokens brings it in.".to_owned(),
         };
         face.text("survives", &survives);
-        let pinned = self.pins.with_untracked(|pins| pins.contains(&selected.node));
+        let pinned = pins.contains(&selected.node);
         if let Some(pin) = face.at("pin") {
             let _ = pin.set_attribute("aria-pressed", if pinned { "true" } else { "false" });
         }
@@ -170,7 +173,7 @@ impl Inspector {
     fn draw_slider(self, face: &Face, settings: &Settings, kept: u32) {
         let Ok(Some(slider)) = face.0.query_selector("[name=slider]") else { return };
         let slider: HtmlInputElement = slider.unchecked_into();
-        let at = position(settings.tokens, self.whole.get_value());
+        let at = position(settings.tokens, self.with(|inner| inner.whole));
         if slider.value().parse::<u32>().is_ok_and(|now| now.abs_diff(at) > 8) {
             slider.set_value(&at.to_string());
         }
