@@ -4,3 +4,5 @@
 pub mod durability;
 #[cfg(target_arch = "wasm32")]
 pub mod store_bench;
+#[cfg(target_arch = "wasm32")]
+pub mod token_bench;

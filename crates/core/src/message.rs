@@ -491,9 +491,8 @@ mod tests {
     }
 
     #[test]
-    fn integers_of_64_bits_and_every_double_come_back() {
-        let text =
-            r#"{"role":"user","content":"x","id":18446744073709551615,"neg":-9223372036854775808,"f":0.1,"t":5e-324}"#;
+    fn numbers_come_back_with_all_their_digits() {
+        let text = r#"{"role":"user","content":"x","id":18446744073709551615,"neg":-9223372036854775808,"f":0.1,"t":5e-324,"whole":1.0,"long":0.1000000000000000055511151231257827,"big":340282366920938463463374607431768211456}"#;
         let message: Message = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&message).unwrap(), text);
     }

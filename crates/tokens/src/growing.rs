@@ -3,7 +3,8 @@
 use crate::Bpe;
 
 /// The count of a text that comes in bits. It is the whole text's count at every step; only what follows the last place at
-/// which the text can safely be cut (usually the last word) is counted again.
+/// which the text can safely be cut (usually the last word) is counted again. That is little in any text that people or models
+/// write; only a text without any such place, a million times the same letter say, is counted from the start each time.
 ///
 /// ```
 /// use threadkeep_tokens::{Bpe, Encoding, Growing};

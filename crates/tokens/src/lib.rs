@@ -29,7 +29,7 @@ use encode::Scratch;
 use pieces::Cache;
 use vocabulary::Vocabulary;
 
-/// A vocabulary, ready to count. Loading takes some 30 ms and 15 MB: load once and share it.
+/// A vocabulary, ready to count. Loading takes some 50 ms and 13 MB (in wasm): load once and share it.
 ///
 /// ```
 /// use threadkeep_tokens::{Bpe, Encoding};

@@ -44,6 +44,22 @@ fn run(text: &[u8], mut at: usize, marks: impl Fn(u64) -> u64) -> usize {
     }
 }
 
+/// Where capitals and then small letters end, all ASCII, beginning at `at`.
+#[inline(always)]
+fn word(text: &[u8], at: usize) -> usize {
+    let capital = |window| within(window, b'A', b'Z');
+    let small = |window| within(window, b'a', b'z');
+    // Most words end within one window: at the first byte that is not small, from the first on that is no capital.
+    let window = window(text, at);
+    let others = !capital(window) & HIGH_BITS;
+    let from_first = !(others & others.wrapping_neg()).wrapping_sub(1);
+    let ends = !small(window) & HIGH_BITS & from_first;
+    if others != 0 && ends != 0 {
+        return at + (ends.trailing_zeros() / 8) as usize;
+    }
+    run(text, run(text, at, capital), small)
+}
+
 /// Where a contraction at `at` (`'s`, `'LL`) ends; `at` when there is none.
 #[inline(always)]
 fn contraction(text: &[u8], at: usize) -> usize {
@@ -77,8 +93,7 @@ pub(crate) fn next_o200k(classes: &Classes, text: &[u8], at: usize) -> usize {
         Begin::Space => return white_o200k(text, at).unwrap_or_else(|| unicode::next_o200k(classes, text, at)),
         Begin::Beyond => return unicode::next_o200k(classes, text, at),
     };
-    let capitals = run(text, start, |window| within(window, b'A', b'Z'));
-    let end = run(text, capitals, |window| within(window, b'a', b'z'));
+    let end = word(text, start);
     match text.get(end) {
         Some(0x80..) => unicode::next_o200k(classes, text, at),
         Some(b'\'') => contraction_after_mark(text, end),
@@ -220,10 +235,10 @@ fn white_cl100k(text: &[u8], at: usize) -> Option<usize> {
 
 /// The last place at which the text can be cut without a change to its pieces, whatever is appended; 0 where none is found.
 ///
-/// Two kinds of border are certain, in both patterns: before white space other than a newline that follows something else
+/// Three kinds of border are certain, in both patterns: before white space other than a newline that follows something else
 /// than white space (no piece holds white space behind another character, newlines aside, and none looks ahead past one);
-/// and between a letter or number and a character that is none, nor a mark, nor an apostrophe (which may begin a
-/// contraction).
+/// between a letter or number and a character that is none, nor a mark, nor an apostrophe (which may begin a
+/// contraction); and between a letter and a number, whichever comes first.
 pub(crate) fn last_cut(classes: &Classes, text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut later = None;
@@ -242,5 +257,7 @@ pub(crate) fn last_cut(classes: &Classes, text: &str) -> usize {
 fn is_border(before: u8, next: char, next_class: u8) -> bool {
     let white = next_class & SPACE != 0 && !matches!(next, '\n' | '\r');
     let plain = next_class & (LETTER | UPPER | LOWER | NUMBER | SPACE) == 0 && next != '\'';
-    (white && before & SPACE == 0) || (plain && before & (LETTER | NUMBER) != 0)
+    let other =
+        (before & LETTER != 0 && next_class & NUMBER != 0) || (before & NUMBER != 0 && next_class & LETTER != 0);
+    (white && before & SPACE == 0) || (plain && before & (LETTER | NUMBER) != 0) || other
 }

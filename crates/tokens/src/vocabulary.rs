@@ -26,14 +26,16 @@ pub enum LoadError {
 }
 
 /// No token.
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// The longest token of either encoding.
 const LONGEST: usize = 128;
 /// The longest token whose length has a bit of its own in `lengths_by_six`; the bit above stands for all longer ones.
 const COMMON: usize = 20;
 
-const PAIR_BITS: u32 = 19;
+const PAIR_BITS: u32 = 18;
+const FILTER_BITS: u32 = 21;
+const THREE_BITS: u32 = 16;
 const SIX_BITS: u32 = 17;
 
 /// A vocabulary's tables. A token is named by its rank.
@@ -53,8 +55,11 @@ pub(crate) struct Vocabulary {
     long: Table<u64, { 1 << 14 }>,
     /// Merges: the two ranks, plus one, above the rank that they merge to.
     pairs: Box<[u64; 1 << PAIR_BITS]>,
-    /// Bit `n`: there are tokens of `n` bytes that begin with these two; for 2 to 5 bytes.
-    lengths_by_two: Box<[u8; 0x1_0000]>,
+    /// A bit for the hash of each key in `pairs`. Most of what is asked for is not there, and this is small enough to say so
+    /// without a look into slow memory.
+    pair_filter: Box<[u64; 1 << (FILTER_BITS - 6)]>,
+    /// Bit `n`: there may be tokens of `n` bytes that begin with these three; for 3 to 5 bytes.
+    lengths_by_three: Box<[u8; 1 << THREE_BITS]>,
     /// Bit `n - 6`: there may be tokens of `n` bytes that begin with these six.
     lengths_by_six: Box<[u16; 1 << SIX_BITS]>,
     /// The lengths above [`COMMON`] that occur, longest first.
@@ -134,27 +139,29 @@ impl Vocabulary {
             medium: Table::new(),
             long: Table::new(),
             pairs: array(0),
-            lengths_by_two: array(0),
+            pair_filter: array(0),
+            lengths_by_three: array(0),
             lengths_by_six: array(0),
             rare_lengths: Vec::new(),
         }
     }
 
     /// Adds the token of the next rank; `None` when its halves are not there yet, or it gets too long.
+    #[inline(never)]
     fn merge(&mut self, left: u32, right: u32) -> Option<()> {
-        for half in [left, right] {
-            let range = self.range(half)?;
-            self.bytes.extend_from_within(range);
-        }
         let start = *self.starts.last()? as usize;
-        if self.bytes.len() - start > LONGEST {
+        let end = self.append(start, self.range(left)?);
+        let end = self.append(end, self.range(right)?);
+        if end - start > LONGEST {
             return None;
         }
         let token = u32::try_from(self.halves.len()).ok()?;
-        self.starts.push(u32::try_from(self.bytes.len()).ok()?);
+        self.starts.push(u32::try_from(end).ok()?);
         self.halves.push([left, right]);
         let key = pair_key(left, right);
-        let mut place = hash(key, PAIR_BITS) % self.pairs.len();
+        let spot = hash(key, FILTER_BITS);
+        self.pair_filter[spot / 64] |= 1 << (spot % 64);
+        let mut place = spot >> (FILTER_BITS - PAIR_BITS);
         while self.pairs[place] != 0 {
             place = (place + 1) % self.pairs.len();
         }
@@ -162,33 +169,57 @@ impl Vocabulary {
         Some(())
     }
 
-    /// Fills the tables that find tokens by their bytes.
-    fn index(&mut self) {
-        let mut rare = [false; LONGEST + 1];
-        for (token, pair) in (0_u32..).zip(self.starts.windows(2)) {
-            let (start, end) = (pair[0] as usize, pair[1] as usize);
-            let length = end - start;
-            let low = window(&self.bytes, start);
-            match length {
-                1 => self.one[(low & 0xFF) as usize] = token,
-                2 => self.two[(low & 0xFFFF) as usize] = token,
-                _ => {}
+    /// Copies bytes of earlier tokens to `end`, and returns the new end. Eight at a time, since most are fewer, and a call for
+    /// each copy costs more than what is written too much (the next token overwrites it).
+    #[inline]
+    fn append(&mut self, end: usize, from: std::ops::Range<usize>) -> usize {
+        for offset in (0..from.len()).step_by(8) {
+            let copied = window(&self.bytes, from.start + offset).to_le_bytes();
+            let to = end + offset;
+            if self.bytes.len() < to + 8 {
+                self.bytes.resize(2 * to + 8, 0);
             }
-            match length {
-                0..=7 => self.short.insert(short_key(low, length), token),
-                8..=15 => self.medium.insert(medium_key(&self.bytes, start, length), token),
-                _ => self.long.insert(long_key(&self.bytes[start..end]), token),
-            }
-            match length {
-                0..=1 => {}
-                2..=5 => self.lengths_by_two[(low & 0xFFFF) as usize] |= 1 << length,
-                _ => {
-                    self.lengths_by_six[hash(first(low, 6), SIX_BITS)] |= 1 << (length.min(COMMON + 1) - 6);
-                    rare[length] |= length > COMMON;
-                }
+            if let Some(place) = self.bytes.get_mut(to..to + 8) {
+                place.copy_from_slice(&copied);
             }
         }
+        end + from.len()
+    }
+
+    /// Fills the tables that find tokens by their bytes.
+    fn index(&mut self) {
+        self.bytes.truncate(self.starts.last().map_or(0, |end| *end as usize));
+        let mut rare = [false; LONGEST + 1];
+        for token in 0..self.halves.len() as u32 {
+            let length = self.index_one(token);
+            rare[length % rare.len()] |= length > COMMON;
+        }
         self.rare_lengths = (0..=LONGEST as u8).rev().filter(|length| rare[usize::from(*length)]).collect();
+    }
+
+    /// Puts one token into the tables; returns its length. (As [`Self::merge`], it is a function of its own so that a browser's
+    /// compiler can make it quick while the vocabulary is being loaded: it exchanges functions, not loops that run.)
+    #[inline(never)]
+    fn index_one(&mut self, token: u32) -> usize {
+        let Some(range) = self.range(token) else { return 0 };
+        let (start, length) = (range.start, range.len());
+        let low = window(&self.bytes, start);
+        match length {
+            1 => self.one[(low & 0xFF) as usize] = token,
+            2 => self.two[(low & 0xFFFF) as usize] = token,
+            _ => {}
+        }
+        match length {
+            0..=7 => self.short.insert(short_key(low, length), token),
+            8..=15 => self.medium.insert(medium_key(&self.bytes, start, length), token),
+            _ => self.long.insert(long_key(&self.bytes[range]), token),
+        }
+        match length {
+            0..=2 => {}
+            3..=5 => self.lengths_by_three[hash(first(low, 3), THREE_BITS)] |= 1 << length,
+            _ => self.lengths_by_six[hash(first(low, 6), SIX_BITS)] |= 1 << (length.min(COMMON + 1) - 6),
+        }
+        length
     }
 
     fn range(&self, token: u32) -> Option<std::ops::Range<usize>> {
@@ -260,21 +291,34 @@ impl Vocabulary {
                 lengths ^= 1 << bit;
             }
         }
-        if room >= 2 {
-            let mut lengths = u32::from(self.lengths_by_two[(low & 0xFFFF) as usize]);
+        if room >= 3 {
+            let mut lengths = u32::from(self.lengths_by_three[hash(first(low, 3), THREE_BITS)]);
             lengths &= (2 << room.min(5)) - 1;
-            while lengths > 0b111 {
-                let bit = lengths.ilog2();
-                if let Some(token) = self.short.get(short_key(low, bit as usize)) {
+            while lengths != 0 {
+                let length = lengths.ilog2();
+                if let Some(token) = self.short.get(short_key(low, length as usize)) {
                     return token;
                 }
-                lengths ^= 1 << bit;
+                lengths ^= 1 << length;
             }
-            if lengths != 0 {
-                return self.two[(low & 0xFFFF) as usize];
+        }
+        if room >= 2 {
+            let token = self.two[(low & 0xFFFF) as usize];
+            if token != NONE {
+                return token;
             }
         }
         self.one[(low & 0xFF) as usize]
+    }
+
+    /// The rank of the token that `text[at..end]` is, for 2 bytes or more; [`NONE`] above all others where it is none.
+    #[inline(always)]
+    pub(crate) fn rank(&self, text: &[u8], at: usize, end: usize) -> u32 {
+        let low = window(text, at);
+        match end - at {
+            2 => self.two[(low & 0xFFFF) as usize],
+            length => self.find_from(text, at, length, low).unwrap_or(NONE),
+        }
     }
 
     /// The longest token above [`COMMON`] bytes.
@@ -295,7 +339,11 @@ impl Vocabulary {
     #[inline(always)]
     fn merged(&self, left: u32, right: u32) -> Option<u32> {
         let key = pair_key(left, right);
-        let mut place = hash(key, PAIR_BITS) % self.pairs.len();
+        let spot = hash(key, FILTER_BITS) % (1 << FILTER_BITS);
+        if self.pair_filter[spot / 64] >> (spot % 64) & 1 == 0 {
+            return None;
+        }
+        let mut place = spot >> (FILTER_BITS - PAIR_BITS);
         loop {
             let entry = self.pairs[place];
             if entry >> 18 == key {

@@ -113,7 +113,8 @@ pub enum Policy {
     #[default]
     Newest,
     /// A suffix that is cut in large steps, so that consecutive requests begin alike and the provider's prompt cache
-    /// keeps hitting. It keeps between two thirds and all of what fits.
+    /// keeps hitting. What it cuts beyond [`Policy::Newest`] is never more than a third of the limit (and the user's
+    /// message that opened it).
     Stable,
 }
 

@@ -141,9 +141,13 @@ pub fn prepare(history: &[Item], options: &Options, counter: &dyn Counter) -> Pr
 
 /// Trims a list of messages: the same as [`build`] without a frame and without previews.
 pub fn trim_messages<'a>(messages: &'a [Message], options: &TrimOptions, counter: &dyn Counter) -> Context<'a> {
-    let items = items(messages);
+    trim(&items(messages), options, counter)
+}
+
+/// Like [`trim_messages`], for a history of which more may be known.
+pub fn trim<'a>(history: &[Item<'a>], options: &TrimOptions, counter: &dyn Counter) -> Context<'a> {
     let preparing = Preparing { provider: options.provider, preview: None, live: false, system: options.system };
-    let prepared = Prepared::new(&items, preparing, counter);
+    let prepared = Prepared::new(history, preparing, counter);
     let plan = Plan {
         budget: options.budget,
         policy: options.policy,
@@ -153,7 +157,7 @@ pub fn trim_messages<'a>(messages: &'a [Message], options: &TrimOptions, counter
         ..Plan::default()
     };
     let fit = prepared.fit(&plan);
-    prepared.context(&items, &fit, &Frame::default())
+    prepared.context(history, &fit, &Frame::default())
 }
 
 impl Options {

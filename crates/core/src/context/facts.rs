@@ -38,7 +38,7 @@ pub(super) struct Fact {
     /// The calls that it answers, as a range of [`Facts::refs`].
     pub answers: (u32, u32),
     /// As it is stored.
-    pub before: u32,
+    pub before: Cost,
     /// As a prompt shows it.
     pub cost: Cost,
     pub chars: u32,
@@ -172,7 +172,7 @@ impl Facts {
             self.made.push(message);
             self.made.len() as u32 - 1
         });
-        Fact { who, flags, calls, answers, before: before.total(), cost: after, chars, made, mark }
+        Fact { who, flags, calls, answers, before, cost: after, chars, made, mark }
     }
 
     /// The calls in a message that it does not answer itself, and the calls of other messages that it answers.

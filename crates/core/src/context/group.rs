@@ -10,10 +10,8 @@ use crate::tokens::{Cost, Counter, cost};
 use crate::{Content, Message, Part, Provider};
 
 use super::budget::Figures;
-use super::facts::{
-    EMPTY, Fact, Facts, HIDDEN, IN_PARTS, NO_ID, NONE, OLD_CALL, OLD_RESULT, PINNED as PINNED_FLAG, SERVER, SPEAKS,
-    THOUGHT, Who, answered, characters,
-};
+use super::facts::{Fact, Facts, IN_PARTS, NO_ID, NONE, PINNED as PINNED_FLAG, SPEAKS, Who, answered, characters};
+use super::pair::{Block, Pairing, Slot};
 use super::preview::with_content;
 use super::{Action, Item, System, rule};
 
@@ -82,210 +80,6 @@ pub(super) struct Groups {
     pub open: Option<u32>,
 }
 
-/// A call, and what answers it.
-struct Slot {
-    id: u32,
-    block: u32,
-    /// The message that answers it, or [`NONE`].
-    answer: u32,
-    /// Whether the model's own server runs it.
-    server: bool,
-    /// Whether its answer is in the place of another message: behind all results of its block, or in the next block.
-    elsewhere: bool,
-    /// Which of the answers in a message's parts it is, where it has to become a message of its own; else [`NONE`].
-    part: u32,
-    /// The slot before this with the same id, or [`NONE`].
-    older: u32,
-}
-
-/// A message that others may hang on.
-struct Block {
-    head: u32,
-    slots: (u32, u32),
-    /// Messages with answers in their parts, behind the results of this block.
-    tail: Vec<u32>,
-    /// Whether it is in one group with the block before.
-    joins: bool,
-}
-
-struct Pairing<'a> {
-    facts: &'a Facts,
-    blocks: Vec<Block>,
-    slots: Vec<Slot>,
-    /// The newest slot of each call id, or [`NONE`].
-    latest: Vec<u32>,
-    /// The newest block with calls, or [`NONE`].
-    calling: u32,
-    /// Reasoning that waits for what follows it.
-    held: Vec<u32>,
-    /// What is never in a prompt, and why.
-    out: Vec<(u32, Action, &'static str)>,
-    /// Results that get the id of the call that they belong to: message, block, place in it.
-    named: Vec<(u32, u32)>,
-    /// Whether instructions are wanted, and whether the frame has its own in place of the first.
-    system: bool,
-    replaces: bool,
-    /// Whether anything but instructions has come.
-    began: bool,
-    /// Messages in whose content results of no call are left out.
-    stripped: Vec<(u32, Vec<u32>)>,
-}
-
-impl Pairing<'_> {
-    fn drop(&mut self, index: u32, action: Action, why: &'static str) {
-        self.out.push((index, action, why));
-    }
-
-    /// The slot that a result of this call belongs to.
-    fn slot(&self, id: u32) -> Result<u32, &'static str> {
-        if id == NO_ID {
-            let block = self.blocks.get(self.calling as usize).ok_or(rule::ORPHAN_RESULT)?;
-            let free = (block.slots.0..block.slots.1).find(|slot| self.slots[*slot as usize].answer == NONE);
-            return free.ok_or(rule::ORPHAN_RESULT);
-        }
-        let mut slot = self.latest.get(id as usize).copied().unwrap_or(NONE);
-        let mut why = rule::ORPHAN_RESULT;
-        // The same id may have been used before; only a few uses back are worth a look.
-        for _ in 0..8 {
-            let Some(found) = self.slots.get(slot as usize) else { break };
-            if found.answer == NONE {
-                return Ok(slot);
-            }
-            why = rule::DUPLICATE_RESULT;
-            slot = found.older;
-        }
-        Err(why)
-    }
-
-    fn result(&mut self, index: u32, id: u32) {
-        match self.slot(id) {
-            Ok(slot) => {
-                self.slots[slot as usize].answer = index;
-                if id == NO_ID {
-                    self.named.push((index, slot));
-                }
-            }
-            Err(why) => self.drop(index, Action::Repaired, why),
-        }
-    }
-
-    /// Takes the answers in a message's parts. Gives the block that it belongs behind (for an assistant's message, the first
-    /// that it is in one group with).
-    fn part_answers(&mut self, index: u32, fact: &Fact) -> Option<u32> {
-        let mut found: Vec<(u32, Option<u32>)> = Vec::new();
-        for at in fact.answers.0..fact.answers.1 {
-            let id = self.facts.refs[at as usize];
-            let slot = if id == NO_ID { None } else { self.slot(id).ok() };
-            let slot = slot.filter(|slot| fact.who != Who::Assistant || self.only_assistants(*slot));
-            if let Some(slot) = slot {
-                self.slots[slot as usize].answer = index;
-            }
-            found.push((at - fact.answers.0, slot));
-        }
-        let blocks = || found.iter().filter_map(|(_, slot)| slot.map(|slot| self.slots[slot as usize].block));
-        let place = if fact.who == Who::Assistant { blocks().min() } else { blocks().max() };
-        let mut gone = Vec::new();
-        for (part, slot) in found {
-            let Some(slot) = slot.map(|slot| &mut self.slots[slot as usize]) else {
-                gone.push(part);
-                continue;
-            };
-            if fact.who == Who::Assistant || Some(slot.block) == place {
-                slot.elsewhere = true;
-            } else {
-                // One message answers calls of several: what belongs behind an earlier one becomes a message there.
-                slot.part = part;
-                gone.push(part);
-            }
-        }
-        if !gone.is_empty() && (place.is_some() || fact.is(SPEAKS)) {
-            self.stripped.push((index, gone));
-        }
-        place
-    }
-
-    /// Whether nobody but the model has spoken since the call.
-    fn only_assistants(&self, slot: u32) -> bool {
-        let since = &self.blocks[self.slots[slot as usize].block as usize..];
-        since.iter().all(|block| block.tail.is_empty() && self.facts.list[block.head as usize].who == Who::Assistant)
-    }
-
-    fn join(&mut self, first: u32, last: u32) {
-        for block in first + 1..=last {
-            self.blocks[block as usize].joins = true;
-        }
-    }
-
-    fn block(&mut self, index: u32, fact: &Fact) {
-        let held = std::mem::take(&mut self.held);
-        let follows = fact.who == Who::Assistant;
-        let mut joins = false;
-        for thought in held {
-            if follows {
-                self.blocks.push(Block { head: thought, slots: (0, 0), tail: Vec::new(), joins });
-                joins = true;
-            } else {
-                self.drop(thought, Action::Repaired, rule::REASONING_ALONE);
-            }
-        }
-        let block = self.blocks.len() as u32;
-        let first = self.slots.len() as u32;
-        for at in fact.calls.0..fact.calls.1 {
-            let (id, server) = (self.facts.refs[at as usize] & !SERVER, self.facts.refs[at as usize] & SERVER != 0);
-            let slot = self.slots.len() as u32;
-            let older = self.latest.get_mut(id as usize).map_or(NONE, |latest| std::mem::replace(latest, slot));
-            self.slots.push(Slot { id, block, answer: NONE, server, elsewhere: false, part: NONE, older });
-        }
-        let end = self.slots.len() as u32;
-        if first < end {
-            self.calling = block;
-        }
-        self.blocks.push(Block { head: index, slots: (first, end), tail: Vec::new(), joins });
-    }
-
-    fn message(&mut self, index: u32, fact: &Fact) {
-        if fact.is(HIDDEN) {
-            return self.drop(index, Action::Dropped, rule::NOT_IN_CONTEXT);
-        }
-        if fact.who == Who::System && !(self.system && (self.began || !self.replaces)) {
-            let why = if self.system { rule::REPLACED_BY_FRAME } else { rule::SYSTEM_EXCLUDED };
-            return self.drop(index, Action::Dropped, why);
-        }
-        self.began |= fact.who != Who::System;
-        if fact.is(EMPTY) {
-            return self.drop(index, Action::Repaired, rule::EMPTY_MESSAGE);
-        }
-        if fact.is(THOUGHT) {
-            return self.held.push(index);
-        }
-        if fact.is(OLD_RESULT) {
-            let last = self.blocks.last().map(|block| block.head);
-            let called = last.is_some_and(|head| self.facts.list[head as usize].is(OLD_CALL));
-            if !called {
-                return self.drop(index, Action::Repaired, rule::ORPHAN_RESULT);
-            }
-            self.block(index, fact);
-            return self.join(self.blocks.len() as u32 - 2, self.blocks.len() as u32 - 1);
-        }
-        if fact.who == Who::Tool {
-            return self.result(index, self.facts.refs[fact.answers.0 as usize]);
-        }
-        let answered = if fact.is(IN_PARTS) { self.part_answers(index, fact) } else { None };
-        match answered {
-            // The results in an assistant's message belong to calls of its server that a message before made.
-            Some(first) if fact.who == Who::Assistant => {
-                self.block(index, fact);
-                self.join(first, self.blocks.len() as u32 - 1);
-            }
-            Some(block) => self.blocks[block as usize].tail.push(index),
-            None if fact.is(IN_PARTS) && !fact.is(SPEAKS) => {
-                self.drop(index, Action::Repaired, rule::ORPHAN_RESULT);
-            }
-            None => self.block(index, fact),
-        }
-    }
-}
-
 /// What grouping needs beside the facts.
 pub(super) struct Grouping<'a, 'm> {
     pub facts: &'a Facts,
@@ -300,27 +94,7 @@ impl Grouping<'_, '_> {
     /// Cuts the history into groups.
     pub fn run(&self) -> Groups {
         let facts = &self.facts.list;
-        let mut pairing = Pairing {
-            facts: self.facts,
-            blocks: Vec::with_capacity(facts.len()),
-            slots: Vec::new(),
-            latest: vec![NONE; self.facts.ids()],
-            calling: NONE,
-            held: Vec::new(),
-            out: Vec::new(),
-            named: Vec::new(),
-            stripped: Vec::new(),
-            system: self.system != System::Excluded,
-            replaces: self.system == System::Replaced,
-            began: false,
-        };
-        for (index, fact) in facts.iter().enumerate() {
-            pairing.message(index as u32, fact);
-        }
-        for thought in std::mem::take(&mut pairing.held) {
-            pairing.drop(thought, Action::Repaired, rule::REASONING_ALONE);
-        }
-        pairing.out.sort_unstable_by_key(|(index, ..)| *index);
+        let pairing = Pairing::of(self.facts, self.system);
         let mut groups = Groups { of: vec![NONE; facts.len()], ..Groups::default() };
         self.emit(&pairing, &mut groups);
         self.mend(&pairing, &mut groups);
@@ -329,6 +103,7 @@ impl Grouping<'_, '_> {
         groups
     }
 
+    /// Puts blocks and what is left out in the order of the prompt.
     fn emit(&self, pairing: &Pairing, groups: &mut Groups) {
         let facts = &self.facts.list;
         let mut out = pairing.out.iter().peekable();
@@ -339,45 +114,12 @@ impl Grouping<'_, '_> {
                 }
                 let first = groups.entries.len() as u32;
                 let opens = facts[block.head as usize].who == Who::User;
-                groups.list.push(Group {
-                    first,
-                    end: first,
-                    system: self.system != System::Plain,
-                    pinned: false,
-                    user: false,
-                    opens,
-                    calls: false,
-                });
+                let system = self.system != System::Plain;
+                let (pinned, user, calls) = (false, false, false);
+                groups.list.push(Group { first, end: first, system, pinned, user, opens, calls });
             }
             self.real(block.head, groups);
-            let mut injected = Vec::new();
-            for slot in &pairing.slots[block.slots.0 as usize..block.slots.1 as usize] {
-                if slot.answer == NONE && slot.server && at + 1 == pairing.blocks.len() {
-                    // A turn that was paused here: the server goes on with it.
-                } else if slot.answer == NONE {
-                    injected.push((groups.entries.len(), slot));
-                } else if slot.part != NONE {
-                    self.extracted(block.head, slot, groups);
-                } else if !slot.elsewhere {
-                    self.real(slot.answer, groups);
-                }
-            }
-            if !injected.is_empty() {
-                let next = pairing.blocks[at + 1..].iter().find(|block| facts[block.head as usize].who != Who::System);
-                let why = match next.map(|block| facts[block.head as usize].who) {
-                    _ if !block.tail.is_empty() => rule::ABORTED_CALL,
-                    Some(Who::User) => rule::CANCELLED_CALL,
-                    None if self.live => rule::PENDING_CALL,
-                    _ => rule::ABORTED_CALL,
-                };
-                let before = block.tail.first().copied().or(pairing.blocks.get(at + 1).map(|block| block.head));
-                let before = before.unwrap_or(facts.len() as u32);
-                for (shift, (place, slot)) in injected.into_iter().enumerate() {
-                    let nth = slot.id;
-                    let entry = self.injection(block.head, nth, why, before, groups);
-                    groups.entries.insert(place + shift, entry);
-                }
-            }
+            self.results(at, pairing, groups);
             for index in &block.tail {
                 self.real(*index, groups);
             }
@@ -395,6 +137,39 @@ impl Grouping<'_, '_> {
         let mut newest = facts.iter().zip(&groups.of).rev();
         groups.newest_user = newest.find(|(fact, group)| speaks(fact) && **group != NONE).map(|(_, group)| *group);
         groups.open = last.filter(|at| self.is_open(&groups.list[*at], groups)).map(|at| at as u32);
+    }
+
+    /// Adds the results of a block's calls, in the order of the calls; for calls without one, a result that says so.
+    fn results(&self, at: usize, pairing: &Pairing, groups: &mut Groups) {
+        let block = &pairing.blocks[at];
+        let why = self.why_missing(at, pairing);
+        let next = block.tail.first().copied().or(pairing.blocks.get(at + 1).map(|block| block.head));
+        let next = next.unwrap_or(self.facts.list.len() as u32);
+        let is_last = at + 1 == pairing.blocks.len();
+        for slot in &pairing.slots[block.slots.0 as usize..block.slots.1 as usize] {
+            match slot.answer {
+                // A turn that was paused here: the server goes on with it.
+                NONE if slot.server && is_last => {}
+                NONE => {
+                    let entry = self.injection(block.head, slot.id, why, next, groups);
+                    groups.entries.push(entry);
+                }
+                _ if slot.part != NONE => self.extracted(block.head, slot, groups),
+                _ if slot.elsewhere => {}
+                answer => self.real(answer, groups),
+            }
+        }
+    }
+
+    /// Why calls of a block that have no result have none: by who speaks next.
+    fn why_missing(&self, at: usize, pairing: &Pairing) -> &'static str {
+        let who = |block: &Block| self.facts.list[block.head as usize].who;
+        match pairing.blocks[at + 1..].iter().map(who).find(|who| *who != Who::System) {
+            _ if !pairing.blocks[at].tail.is_empty() => rule::ABORTED_CALL,
+            Some(Who::User) => rule::CANCELLED_CALL,
+            None if self.live => rule::PENDING_CALL,
+            _ => rule::ABORTED_CALL,
+        }
     }
 
     /// Whether the model has not answered a tool group: it ends with a result.
@@ -422,7 +197,7 @@ impl Grouping<'_, '_> {
             group: at,
             made: if fact.made == NONE { Made::No } else { Made::Fact(fact.made) },
             injected: false,
-            before: fact.before,
+            before: fact.before.total(),
             cost: fact.cost,
             chars: fact.chars,
             mark: fact.mark,
@@ -552,7 +327,7 @@ fn left_out(index: u32, fact: &Fact, action: Action, why: &'static str) -> Entry
         group: NONE,
         made: Made::No,
         injected: false,
-        before: fact.before,
+        before: fact.before.total(),
         cost: Cost::default(),
         chars: 0,
         mark: Some((action, why)),

@@ -4,7 +4,7 @@
 //! bisection over prefix sums, [`Prepared::marks`] says what became of each message, and [`crate::context::Context`] puts
 //! the prompt together.
 
-use crate::tokens::Counter;
+use crate::tokens::{Cost, Counter};
 use crate::{Message, Provider};
 
 use super::budget::Figures;
@@ -160,6 +160,11 @@ impl Prepared {
     /// The group of a message, counted from the beginning; `None` for a message that no prompt can have.
     pub fn group(&self, index: usize) -> Option<usize> {
         self.groups.of.get(index).filter(|group| **group != NONE).map(|group| *group as usize)
+    }
+
+    /// What each message of the history costs as it is stored: what [`Item::cost`] can be the next time.
+    pub fn stored_costs(&self) -> impl Iterator<Item = Cost> + '_ {
+        self.facts.list.iter().map(|fact| fact.before)
     }
 
     /// What the whole history holds, as prompts show it.

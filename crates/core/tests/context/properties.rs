@@ -11,6 +11,11 @@ use threadkeep_core::{Content, Message, Provider, Role};
 use crate::common::{check_rendered, check_sums};
 use crate::transcripts::{Choices, transcript, unpaired};
 
+/// How many transcripts each property is tried on: `THREADKEEP_CASES`, or a few hundred.
+fn cases() -> u32 {
+    std::env::var("THREADKEEP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300)
+}
+
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..300)
 }
@@ -106,7 +111,7 @@ fn check_opening(history: &[Message], options: &Options, context: &Context) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_context_is_sound(bytes in bytes(), choices: [u8; 6]) {
@@ -156,8 +161,10 @@ proptest! {
         let options = options(&history, choices);
         let mut items = items(&history);
         let counted = build(&items, &options, &Estimate);
-        for item in &mut items {
-            item.cost = Some(cost(item.message, options.provider, &Estimate));
+        let prepared = Prepared::new(&items, options.preparing(), &Estimate);
+        for (item, known) in items.iter_mut().zip(prepared.stored_costs()) {
+            prop_assert_eq!(known, cost(item.message, options.provider, &Estimate));
+            item.cost = Some(known);
         }
         let known = build(&items, &options, &Estimate);
         prop_assert_eq!(counted.ledger, known.ledger);
@@ -247,5 +254,22 @@ proptest! {
         let twice = build(&items(&messages), &Options { budget: Budget::default(), ..options }, &Estimate);
         let found: Vec<Message> = twice.messages.iter().map(|message| message.clone().into_owned()).collect();
         prop_assert_eq!(found, messages);
+    }
+
+    #[test]
+    fn stable_keeps_two_thirds_of_what_fits(bytes in bytes(), share in 0u64..110) {
+        let history = transcript(&mut Choices::new(&bytes));
+        let prepared = Prepared::new(&items(&history), Preparing::default(), &Estimate);
+        let limit = prepared.figures().tokens * share / 100;
+        let plan = Plan { budget: Budget::tokens(limit), opens_with_user: true, ..Plan::default() };
+        let newest = prepared.fit(&plan);
+        let stable = prepared.fit(&Plan { policy: Policy::Stable, ..plan });
+        prop_assert_eq!(newest.over_budget, stable.over_budget);
+        let all: Vec<usize> = prepared.kept(&newest).collect();
+        prop_assert!(prepared.kept(&stable).all(|index| all.contains(&index)));
+        // The user's message that came along with what was cut goes with it.
+        let along = prepared.marks(&newest).filter(|mark| mark.rule == rule::OPENS_TURN);
+        let along: u64 = along.map(|mark| u64::from(mark.tokens_after)).sum();
+        prop_assert!(stable.figures.tokens + along + limit / 3 + 1 >= newest.figures.tokens, "{stable:?} {newest:?}");
     }
 }

@@ -284,7 +284,8 @@ mod tests {
             let text = serde_json::to_string(&event).unwrap();
             assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
         }
-        let info = threadkeep_core::Info { title: "a".into(), created_at: Some(-5), ..Default::default() };
+        let extra = serde_json::from_str(r#"{"score": [1.50, 2e-7]}"#).unwrap();
+        let info = threadkeep_core::Info { title: "a".into(), created_at: Some(-5), extra, ..Default::default() };
         let Node { origin, labels, messages, .. } =
             serde_json::from_str(r#"{"id":"n","messages":[{"role":"user","content":"a"}],"labels":{"a":"b"},"origin":{"number":3,"model":"m"}}"#)
                 .unwrap();

@@ -27,7 +27,7 @@ fn real_texts() {
     for path in paths {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         // A beginning of each, as it is and with its escapes undone, so that there is plain text too.
-        let end = (0..=text.len().min(60_000)).rev().find(|end| text.is_char_boundary(*end)).unwrap();
+        let end = (0..=text.len().min(20_000)).rev().find(|end| text.is_char_boundary(*end)).unwrap();
         let text = &text[..end];
         check(text);
         check(&text.replace("\\n", "\n").replace("\\\"", "\""));
