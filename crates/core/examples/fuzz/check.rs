@@ -83,7 +83,7 @@ pub fn check(case: &Case, bpe: &Bpe) -> Found {
         2 => grown(case, counter),
         3 => strict(case, counter),
         4 => compressed(case),
-        5 => twice(case, &context, counter),
+        5 if !case.damaged => twice(case, &context, counter),
         _ => Ok(()),
     }
 }
@@ -117,7 +117,9 @@ fn kept(case: &Case, context: &Context) -> Found {
         let stays = message.pinned
             || case.options.pins.contains(&at)
             || matches!(message.role, Role::System | Role::Developer) && !answers(message);
-        hold(!stays || line.action != Action::Dropped || !cut.contains(&line.rule), "must-stay", || format!("{line:?}"))?;
+        hold(!stays || line.action != Action::Dropped || !cut.contains(&line.rule), "must-stay", || {
+            format!("{line:?}")
+        })?;
         hold(message.include_in_context || line.tokens_after == 0, "hidden", || format!("{line:?}"))?;
     }
     Ok(())
@@ -224,7 +226,8 @@ pub fn hostile(random: &mut Random, options: &Value, messages: &[Message], bpe: 
     }
     validate_payload(&payload, provider);
     let _ = validate_json(&payload, provider.name());
-    let _ = validate_json(&json!({"messages": value, "contents": value, "input": value, "tools": value}), provider.name());
+    let _ =
+        validate_json(&json!({"messages": value, "contents": value, "input": value, "tools": value}), provider.name());
     let _ = compress_history(value.clone(), &Value::Null);
     tools_cost(std::slice::from_ref(&value), provider, &Estimate);
     let read = Calibration::from_json(&value).to_json();

@@ -49,7 +49,8 @@ fn smaller(mut case: Case, rule: &str, bpe: &Bpe) -> Case {
     while at < case.messages.len() {
         let mut less = case.clone();
         less.messages.remove(at);
-        less.options.pins = less.options.pins.iter().filter(|pin| **pin != at).map(|pin| pin - usize::from(*pin > at)).collect();
+        less.options.pins =
+            less.options.pins.iter().filter(|pin| **pin != at).map(|pin| pin - usize::from(*pin > at)).collect();
         if wrong(&less) {
             case = less;
             at = 0;
@@ -79,7 +80,14 @@ fn work(range: (u64, u64), seed: u64, thread: u64, threads: u64, shared: &Shared
             let place = |pin: &MessageRef| if let MessageRef::Index(place) = pin { Some(*place) } else { None };
             options.pins.extend(asked.pins.iter().filter_map(place));
             let rendering = make::rendering(&mut random, options.provider);
-            let case = Case { messages: messages.clone(), options, rendering, damaged, exact: random.once_in(16), way: random.next() };
+            let case = Case {
+                messages: messages.clone(),
+                options,
+                rendering,
+                damaged,
+                exact: random.once_in(16),
+                way: random.next(),
+            };
             if let Some((rule, _)) = trouble(|| check(&case, bpe)) {
                 let case = smaller(case, rule, bpe);
                 let (_, particulars) = trouble(|| check(&case, bpe)).unwrap_or((rule, String::new()));
@@ -162,6 +170,8 @@ fn main() -> std::process::ExitCode {
     });
     let (done, found) = (shared.done.into_inner(), shared.found.into_inner());
     let speed = done as f64 / shared.start.elapsed().as_secs_f64();
-    println!("context: {done} steps from {first}, seed {seed}, {speed:.0} steps/s on {threads} threads, {found} findings");
+    println!(
+        "context: {done} steps from {first}, seed {seed}, {speed:.0} steps/s on {threads} threads, {found} findings"
+    );
     if found == 0 { std::process::ExitCode::SUCCESS } else { std::process::ExitCode::FAILURE }
 }

@@ -129,7 +129,13 @@ fn dress(random: &mut Random, message: &mut Message) {
 }
 
 fn call(random: &mut Random) -> ToolCall {
-    let id = random.pick(&["call_0", "c:1", "", "toolu_01", "an id that is much too long for any provider to take it 0123456789"]);
+    let id = random.pick(&[
+        "call_0",
+        "c:1",
+        "",
+        "toolu_01",
+        "an id that is much too long for any provider to take it 0123456789",
+    ]);
     let name = random.pick(&["look", "browser.open", "", "東京"]);
     let arguments = random.pick(&["{}", "", "{\"a\": ", "[1]", "{\"a\":{\"b\":[1,null]}}", "text"]);
     match random.below(5) {
@@ -150,7 +156,9 @@ fn items(random: &mut Random, message: &mut Message) {
         1 => {
             let mut list = vec![json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"})];
             list.push(json!({"type": "text", "text": text}));
-            list.extend(calls.iter().map(|id| json!({"type": "tool_use", "id": id, "name": "look", "input": {"at": 1}})));
+            list.extend(
+                calls.iter().map(|id| json!({"type": "tool_use", "id": id, "name": "look", "input": {"at": 1}})),
+            );
             Value::Array(list)
         }
         2 => {
@@ -233,10 +241,42 @@ pub fn mutate(random: &mut Random, value: &mut Value) {
 
 fn field(random: &mut Random) -> String {
     const FIELDS: [&str; 36] = [
-        "role", "content", "type", "text", "tool_calls", "id", "function", "name", "arguments", "tool_call_id",
-        "tool_use", "tool_result", "tool_use_id", "call_id", "functionCall", "functionResponse", "parts", "args",
-        "reasoning", "summary", "input", "output", "source", "thinking", "signature", "kind", "pinned", "tags",
-        "include_in_context", "is_error", "program", "definitions", "anthropic", "openai-responses", "gemini", "",
+        "role",
+        "content",
+        "type",
+        "text",
+        "tool_calls",
+        "id",
+        "function",
+        "name",
+        "arguments",
+        "tool_call_id",
+        "tool_use",
+        "tool_result",
+        "tool_use_id",
+        "call_id",
+        "functionCall",
+        "functionResponse",
+        "parts",
+        "args",
+        "reasoning",
+        "summary",
+        "input",
+        "output",
+        "source",
+        "thinking",
+        "signature",
+        "kind",
+        "pinned",
+        "tags",
+        "include_in_context",
+        "is_error",
+        "program",
+        "definitions",
+        "anthropic",
+        "openai-responses",
+        "gemini",
+        "",
     ];
     random.pick(&FIELDS).to_owned()
 }
@@ -292,7 +332,8 @@ pub fn options(random: &mut Random, messages: usize) -> (Value, Vec<Message>) {
         options.insert("pins".into(), pins.collect());
     }
     if random.once_in(2) {
-        let preview = [json!(false), json!({"over": 0, "keep": 0}), json!({"over": 10, "keep": 4}), json!({"keep": 9000})];
+        let preview =
+            [json!(false), json!({"over": 0, "keep": 0}), json!({"over": 10, "keep": 4}), json!({"keep": 9000})];
         options.insert("toolPreview".into(), random.pick(&preview));
     }
     if random.once_in(3) {

@@ -93,8 +93,8 @@ impl<'a> Image<'a> {
             Self::Url { url, .. } => match provider {
                 Provider::Ollama => false,
                 // It wants the type beside the address.
-                Provider::Gemini => self.mime().is_some_and(|mime| kinds.contains(&mime)),
-                _ => !url.starts_with("gs://"),
+                Provider::Gemini => !url.is_empty() && self.mime().is_some_and(|mime| kinds.contains(&mime)),
+                _ => url.starts_with("https://") || url.starts_with("http://"),
             },
         }
     }
