@@ -100,9 +100,9 @@ export function content(value: unknown, argument: string): unknown {
 }
 
 /** A list of messages. What the chat form knows is checked here, so that the error can name the place. */
-export function messages(value: unknown, argument: string): readonly unknown[] {
+export function messages(value: unknown, argument: string, first = 0): readonly unknown[] {
   if (!Array.isArray(value)) throw badArgument(argument, `must be an array of messages, it is ${kindOf(value)}`);
-  for (let index = 0; index < value.length; index += 1) message(value[index], `${argument}[${index}]`);
+  for (let index = 0; index < value.length; index += 1) message(value[index], `${argument}[${first + index}]`);
   return value;
 }
 
@@ -131,6 +131,27 @@ export function toJson(params: Record<string, unknown>): string {
   }
   // `JSON.stringify` escapes lone surrogates and nothing else beyond U+001F, so this is a cheap first look.
   if (/\\ud[89a-f]/.test(json)) refuseSurrogates(params, "");
+  return json;
+}
+
+/** Options as JSON text. JSON would make `null` of a number that is none, which counts as left out: here it is an error. */
+export function optionsJson(value: unknown): string {
+  return json(value, "options", (_, item) => {
+    if (typeof item === "number" && !Number.isFinite(item)) throw new RangeError(`${item} is no number that JSON can carry`);
+    return item;
+  });
+}
+
+/** Something of the user's as JSON text. What JSON cannot carry is an error. */
+export function json(value: unknown, argument: string, replacer?: (name: string, item: unknown) => unknown): string {
+  let json: string;
+  try {
+    json = JSON.stringify(value, replacer);
+  } catch (error) {
+    throw badArgument(argument, `cannot be written as JSON: ${(error as Error).message}`, error);
+  }
+  if (json === undefined) throw badArgument(argument, `cannot be written as JSON, it is ${kindOf(value)}`);
+  if (/\\ud[89a-f]/.test(json)) refuseSurrogates(value, argument);
   return json;
 }
 

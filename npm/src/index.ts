@@ -3,12 +3,16 @@
 export { Threadkeep } from "./threadkeep.js";
 export { Export } from "./export.js";
 export { init, type InitSource } from "./runtime.js";
+export { compressHistory, countTokens, render, validate } from "./prompts.js";
+export { trimMessages } from "./trim.js";
+export { loadVocabulary, type VocabularyName } from "./vocabulary.js";
 export { readDepth, writeDepth, type DepthText } from "./depth.js";
 export { ThreadkeepError, type ErrorDetails, type ThreadkeepErrorCode } from "./errors.js";
 export { VERSION } from "./version.js";
 export type { ChangeListener } from "./events.js";
 export type { InboundMessage, OpenOptions, RecentOptions } from "./options.js";
 export type * from "./types/archive.js";
+export type * from "./types/context.js";
 export type * from "./types/events.js";
 export type * from "./types/message.js";
 export type * from "./types/node.js";

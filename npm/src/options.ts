@@ -4,6 +4,7 @@ import * as check from "./check.js";
 import { badArgument } from "./errors.js";
 import type { ContentInput } from "./types/message.js";
 import type { ImportFormat } from "./types/archive.js";
+import type { Encoding } from "./types/context.js";
 import type { StoreAdapter } from "./types/store.js";
 
 /** How to open. */
@@ -19,6 +20,11 @@ export interface OpenOptions {
    * which it is. A database that cannot be opened is an error, never quietly replaced by memory.
    */
   storage?: "indexeddb" | "memory" | StoreAdapter;
+  /**
+   * How tokens are counted where a call does not say: `o200k_base` (the default), `cl100k_base`, or `estimate` at four
+   * characters a token. A vocabulary is loaded when something is first counted by it.
+   */
+  encoding?: Encoding;
   /** How many bytes of transcripts stay in memory, about; 0 keeps none. */
   cacheBytes?: number;
 }
@@ -39,7 +45,7 @@ export interface InboundMessage {
   systemPrompt?: string;
 }
 
-/** Which of the newest messages to give. Zero means zero. */
+/** Which of the newest messages to give, tool calls with their results. Zero means zero. */
 export interface RecentOptions {
   /** At most this many messages; 50 when `maxTokens` is left out too. */
   maxMessages?: number;
@@ -54,7 +60,14 @@ export interface RecentOptions {
 
 const FORMATS: readonly ImportFormat[] = ["chatgpt", "claude-ai", "claude-code", "openai-messages", "threadkeep"];
 
-export const OPEN = { name: check.id, storage: storage, cacheBytes: bytes } as const;
+const ENCODINGS: readonly Encoding[] = ["o200k_base", "cl100k_base", "estimate"];
+
+export const OPEN = {
+  name: check.id,
+  storage: storage,
+  encoding: (value: unknown, argument: string) => check.oneOf(value, ENCODINGS, argument),
+  cacheBytes: bytes,
+} as const;
 export const INBOUND = {
   messageId: check.id,
   replyTo: check.id,

@@ -64,12 +64,33 @@ async function load(source: InitSource | Promise<InitSource> | undefined): Promi
 async function compile(source: InitSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source as BufferSource);
-  if (typeof source === "string" || source instanceof URL) return fetchModule(source);
   if (typeof Response === "function" && source instanceof Response) return compileResponse(source);
-  throw badArgument("source", "must be a URL, bytes, a Response or a WebAssembly.Module");
+  if (typeof source !== "string" && !(source instanceof URL))
+    throw badArgument("source", "must be a URL, bytes, a Response or a WebAssembly.Module");
+  const file = await read(source);
+  return file instanceof Uint8Array ? WebAssembly.compile(file) : compileResponse(file);
 }
 
-async function fetchModule(source: string | URL): Promise<WebAssembly.Module> {
+/** The bytes of something beside the module. @internal */
+export async function asset(source: InitSource): Promise<Uint8Array<ArrayBuffer>> {
+  if (source instanceof ArrayBuffer) return new Uint8Array(source);
+  if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer as ArrayBuffer, source.byteOffset, source.byteLength);
+  const isResponse = typeof Response === "function" && source instanceof Response;
+  if (!isResponse && typeof source !== "string" && !(source instanceof URL))
+    throw badArgument("source", "must be a URL, bytes or a Response");
+  try {
+    const file = isResponse ? source : await read(source as string | URL);
+    if (file instanceof Uint8Array) return file;
+    if (!file.ok) throw new Error(`${file.url} answers ${file.status} ${file.statusText}`.trimEnd());
+    return new Uint8Array(await file.arrayBuffer());
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ThreadkeepError("init-failed", `the vocabulary cannot be loaded: ${why}`, {}, error);
+  }
+}
+
+/** Reads a file under Node; asks for it elsewhere. */
+async function read(source: string | URL): Promise<Uint8Array<ArrayBuffer> | Response> {
   const url = typeof source === "string" ? absolute(source) : source;
   const node = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node;
   if (node !== undefined && url.protocol === "file:") {
@@ -78,9 +99,9 @@ async function fetchModule(source: string | URL): Promise<WebAssembly.Module> {
     const { readFile } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ fs)) as {
       readFile(path: URL): Promise<Uint8Array<ArrayBuffer>>;
     };
-    return WebAssembly.compile(await readFile(url));
+    return readFile(url);
   }
-  return compileResponse(await fetch(url));
+  return fetch(url);
 }
 
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
@@ -159,6 +180,8 @@ export function now<T>(call: (module: typeof wasm) => T): T {
   try {
     return call(wasm);
   } catch (error) {
+    // What is refused comes as JSON text; anything else is a trap.
+    if (typeof error === "string") throw fromWasm(error);
     throw breakDown(error);
   }
 }

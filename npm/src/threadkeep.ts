@@ -17,8 +17,10 @@ import {
   type RecentOptions,
 } from "./options.js";
 import { init, run } from "./runtime.js";
+import { need } from "./vocabulary.js";
 import { sources } from "./sources.js";
 import type { ExportOptions, ImportData, ImportOptions, ImportProgress, ImportReport } from "./types/archive.js";
+import type { Context, ContextOptions, Encoding, Provider } from "./types/context.js";
 import type { Message, MessageInput } from "./types/message.js";
 import type { HeadInfo, LintFinding, NodeInfo, Outline, Stats, TranscriptInfo, TreeNode } from "./types/node.js";
 import type { StoreAdapter } from "./types/store.js";
@@ -47,10 +49,12 @@ export class Threadkeep {
    */
   readonly beginning: "existing" | "created" | "wiped" | "unknown";
   readonly #events: Events;
+  readonly #encoding: Encoding;
   #engine: Engine | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(storage: "indexeddb" | "memory" | "adapter", engine: Engine, events: Events) {
+  private constructor(storage: "indexeddb" | "memory" | "adapter", engine: Engine, events: Events, encoding: Encoding) {
+    this.#encoding = encoding;
     this.storage = storage;
     this.beginning = engine.beginning as Threadkeep["beginning"];
     this.#engine = engine;
@@ -70,14 +74,14 @@ export class Threadkeep {
    * ```
    */
   static async open(options?: OpenOptions): Promise<Threadkeep> {
-    const { name = "threadkeep", storage, cacheBytes } = check.options(options, "options", OPEN) as OpenOptions;
+    const { name = "threadkeep", storage, cacheBytes, encoding = "o200k_base" } = check.options(options, "options", OPEN) as OpenOptions;
     const place = storage ?? (hasIndexedDb() ? "indexeddb" : "memory");
     const kind = typeof place === "string" ? place : "adapter";
     const adapter: StoreAdapter | undefined = typeof place === "string" ? undefined : place;
     await init();
     const engine = await run((wasm) => wasm.Engine.open(kind, name, adapter, cacheBytes) as Promise<Engine>);
     const shared = kind === "indexeddb" || (kind === "adapter" && options?.name !== undefined);
-    return new Threadkeep(kind, engine, new Events(shared ? name : undefined));
+    return new Threadkeep(kind, engine, new Events(shared ? name : undefined), encoding);
   }
 
   // Reply chains
@@ -279,6 +283,57 @@ export class Threadkeep {
    */
   async clear(contextId: string): Promise<number> {
     return this.#call("clear", { context: check.id(contextId, "contextId") });
+  }
+
+  // Prompts
+
+  /**
+   * The exact prompt of a chain for a budget, ready to be sent, with an account of every message. The same chain and options
+   * give the same prompt; nothing is stored. A chain is read and counted once: another budget, policy or pin reads no
+   * text, and a chain that grew is read from where it had ended.
+   *
+   * A prompt that is over its budget is no error: `overBudget` says so, and no model should be called.
+   *
+   * @param leafOrContextId a head's name, or the end of the chain: a node's id or an alias. A head comes first.
+   * @throws ThreadkeepError `missing-node`; `bad-request` for an option that is not known or not what it must be;
+   * `init-failed` when the vocabulary cannot be had; `missing-parent`, `cycle`, the storage's codes
+   *
+   * @example
+   * ```ts
+   * const { payload, overBudget } = await keep.context("main", {
+   *   provider: "anthropic",
+   *   model: "claude-sonnet-4-5",
+   *   budget: { maxContextTokens: 200_000, maxOutputTokens: 8_000 },
+   * });
+   * ```
+   */
+  async context<P extends Provider = "openai-chat">(leafOrContextId: string, options?: ContextOptions<P>): Promise<Context<P>> {
+    const at = check.id(leafOrContextId, "leafOrContextId");
+    const engine = this.#open();
+    const encoding = options?.encoding ?? this.#encoding;
+    const given: unknown = options ?? {};
+    // Written down before anything is waited for.
+    const how = check.optionsJson(check.isObject(given) ? { ...given, encoding } : given);
+    await need(encoding);
+    const answer = await run(() => engine.call("context", `{"at":${JSON.stringify(at)},"options":${how}}`) as Promise<string>);
+    return (JSON.parse(answer) as { data: Context<P> }).data;
+  }
+
+  /**
+   * The message with the full output of a tool, by the path that its preview in a prompt names; `null` for any other path.
+   *
+   * @param leafOrContextId as for {@link context}
+   * @param path `@state/logs/tool-results/<call id>.json`
+   * @throws ThreadkeepError `missing-node`
+   *
+   * @example
+   * ```ts
+   * const whole = await keep.toolResult("main", "@state/logs/tool-results/call_1.json");
+   * ```
+   */
+  async toolResult(leafOrContextId: string, path: string): Promise<Message | null> {
+    const params = { at: check.id(leafOrContextId, "leafOrContextId"), path: check.text(path, "path") };
+    return (await this.#call<Message[]>("toolResult", params))[0] ?? null;
   }
 
   // Transcripts

@@ -25,11 +25,11 @@ function checker(name, bin, ...options) {
 }
 
 test("the surface is what it says", async () => {
-  assert.deepEqual(Object.keys(await load()).sort(), ["Export", "Threadkeep", "ThreadkeepError", "VERSION", "init", "readDepth", "writeDepth"]);
+  assert.deepEqual(Object.keys(await load()).sort(), ["Export", "Threadkeep", "ThreadkeepError", "VERSION", "compressHistory", "countTokens", "init", "loadVocabulary", "readDepth", "render", "trimMessages", "validate", "writeDepth"]);
   const methods = Object.getOwnPropertyNames(everything.Threadkeep.prototype).filter((name) => name !== "constructor");
   const promised =
     "receive extend seal alias node children roots chain depth head setHead fork append getRecent getAll getRange getCount clear lint import export on stats close " +
-    "heads transcripts outline tree rename choose deleteBranch deleteTranscript deleteAll";
+    "context toolResult heads transcripts outline tree rename choose deleteBranch deleteTranscript deleteAll";
   assert.deepEqual(methods.sort(), promised.split(" ").sort());
 });
 
@@ -37,7 +37,7 @@ test("only what is needed is shipped", () => {
   const shipped = files(installed);
   assert.ok(shipped.includes("README.md"));
   for (const name of shipped)
-    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|dist\/[\w/]+\.(js|d\.ts)|wasm\/threadkeep(\.js|_bg\.wasm)|examples\/[\w-]+\.html)$/);
+    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|dist\/[\w/]+\.(js|d\.ts)|wasm\/threadkeep(\.js|_bg\.wasm)|examples\/[\w-]+\.html|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
   assert.ok(shipped.includes("LICENSE-MIT") && shipped.includes("LICENSE-APACHE"));
   assert.equal(manifest.dependencies, undefined);
   assert.equal(manifest.sideEffects, false);
@@ -63,7 +63,7 @@ test("publint finds nothing", () => {
 });
 
 test("are the types wrong? no", () => {
-  const { status, stdout, stderr } = checker("@arethetypeswrong/cli", "dist/index.js", tarball, "--profile", "esm-only", "--no-emoji", "--exclude-entrypoints", "./threadkeep.wasm");
+  const { status, stdout, stderr } = checker("@arethetypeswrong/cli", "dist/index.js", tarball, "--profile", "esm-only", "--no-emoji", "--exclude-entrypoints", "./threadkeep.wasm", "./o200k_base.gz", "./cl100k_base.gz");
   assert.equal(status, 0, stdout + stderr);
   assert.match(stdout, /node16 \(from ESM\).*OK \(ESM\)/);
   assert.match(stdout, /bundler.*OK/);

@@ -32,6 +32,18 @@ const CASES = [
   ["message store", open, `
     assert.deepEqual((await keep.getAll("main")).map((message) => message.content), ["one", "two", "three"]);
     assert.equal(await keep.getCount("what-if"), 0);`, ""],
+  ["prompts", `${open}
+    const history = [{ role: "user", content: "hi" }];
+    const send = async (payload) => payload.messages.length;`, `
+    assert.equal(overBudget, false);
+    assert.ok(tokens > 0);
+    assert.deepEqual([payload.system, payload.max_tokens, shown], ["Be brief.", 8000, [[1]]]);`, ""],
+  ["functions", `import { compressHistory, countTokens, render, trimMessages, validate } from "threadkeep";
+    import assert from "node:assert/strict";
+    const history = Array.from({ length: 9 }, (_, index) => ({ role: index % 2 ? "assistant" : "user", content: "message " + index }));`, `
+    assert.deepEqual(messages, history.slice(-4));
+    assert.ok(ok && errors.length === 0);
+    assert.equal(short[0].content, "; Defined: limit = integer, sample: 5");`, ""],
   ["archives", `${open}
     const line = JSON.stringify({ messages: [{ role: "user", content: "hi" }, { role: "assistant", content: "hello" }] });
     const file = new File([line, "\\n", "not JSON", "\\n"], "messages.jsonl");

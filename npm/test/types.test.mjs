@@ -59,6 +59,9 @@ test("mistakes are found by the compiler", () => {
     `(await keep.roots())[0].messages[0].tool_calls;`,
     `const code: ThreadkeepErrorCode = "no-such-code";`,
     `new Threadkeep();`,
+    `await keep.context("main", { polcy: "stable" });`,
+    `await keep.context("main", { provider: "mistral" });`,
+    `(await keep.context("main", { provider: "gemini" })).payload.messages.length.toFixed();`,
   ];
   const lines = mistakes.map((mistake) => `  { ${mistake} }`).join("\n");
   const code = `import { Threadkeep, type ThreadkeepErrorCode } from "threadkeep";\nexport async function f(keep: Threadkeep) {\n${lines}\n}\n`;

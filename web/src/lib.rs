@@ -5,6 +5,7 @@
 //! which order, how far apart, and run under native tests; only `page` and `worker` need a browser.
 
 pub mod format;
+pub mod inspect;
 pub mod items;
 pub mod list;
 pub mod markdown;

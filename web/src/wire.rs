@@ -4,6 +4,7 @@
 //! These are the engine's own requests and answers, cut down to what a page uses: the page must stay small, and each side
 //! carries a reader for everything that it could be told.
 
+mod context;
 mod pack;
 
 use serde_json::Value;
@@ -13,6 +14,7 @@ use threadkeep::protocol::{
 };
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
+pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
 use pack::{Pack, pack_enum, pack_struct};
 pub use pack::{from_bytes, to_bytes};
 
@@ -59,6 +61,12 @@ pub enum Ask {
     DeleteAll,
     /// Counts and sizes. → [`Reply::Stats`]
     Stats,
+    /// What a budget keeps of a chain. → [`Reply::Fitted`]
+    Fit(Box<Question>),
+    /// The provider's payload of a chain for a budget. → [`Reply::Payload`]
+    Payload(Box<Question>),
+    /// Fetch the vocabulary of this place in [`ENCODINGS`](crate::inspect::ENCODINGS). → [`Reply::Done`]
+    Vocabulary(u32),
 }
 
 /// What the engine answers.
@@ -80,6 +88,10 @@ pub enum Reply {
     Stats(Stats),
     /// What an import did.
     Imported(Box<ImportReport>),
+    /// What a budget keeps.
+    Fitted(Box<Fitted>),
+    /// A provider's payload.
+    Payload(Payload),
 }
 
 /// A thread as the list shows it.
@@ -288,6 +300,9 @@ pack_enum!(Ask {
     7 DeleteThread { 0: transcript },
     8 DeleteAll {},
     9 Stats {},
+    10 Fit { 0: question },
+    11 Payload { 0: question },
+    12 Vocabulary { 0: encoding },
 });
 
 pack_enum!(Reply {
@@ -299,6 +314,8 @@ pack_enum!(Reply {
     5 Tree { 0: nodes },
     6 Stats { 0: stats },
     7 Imported { 0: report },
+    8 Fitted { 0: fitted },
+    9 Payload { 0: payload },
 });
 
 pack_enum!(Change {

@@ -1,4 +1,4 @@
-//! The npm package: wasm and its bindings into `npm/wasm/`, then the package's own TypeScript build, then a tarball in
+//! The npm package: wasm and its bindings into `npm/wasm/`, the token vocabularies into `npm/vocabulary/`, then the package's own TypeScript build, then a tarball in
 //! `target/npm/` as a user would get it.
 
 use std::fs;
@@ -36,6 +36,11 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
     setup::packages(paths, &package)?;
     wasm::compile(paths, &tools, "threadkeep-wasm", "--lib")?;
     let out = wasm::finish(paths, &tools, &MODULE)?;
+
+    let vocabulary = package.join("vocabulary");
+    let scratch = Scratch::for_place(&vocabulary)?;
+    copy_all(&paths.root.join("crates/tokens/vocabulary"), scratch.path())?;
+    scratch.put()?;
 
     let folder = package.join("wasm");
     let scratch = Scratch::for_place(&folder)?;

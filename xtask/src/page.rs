@@ -1,7 +1,9 @@
 //! The page, built for release: one wasm module (for the page and for its worker), `index.html`, and all that lies in
-//! `web/public/` (minified), in `target/site/`. Any static server can carry that folder as it is.
+//! `web/public/` (minified), in `target/site/`, and beside them the token vocabularies, which a reader's browser fetches only
+//! when tokens are first counted. Any static server can carry that folder as it is.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 
@@ -10,6 +12,9 @@ use crate::html::without_trunk_links;
 use crate::paths::Paths;
 use crate::size::{PAGE, Sizes};
 use crate::wasm::{self, Module, Tools};
+
+/// The folder of what is loaded on demand.
+const ON_DEMAND: &str = "vocabulary";
 
 const MODULE: Module<'static> = Module { artefact: "app", out_name: "app", level: "-Oz", typescript: false };
 
@@ -29,12 +34,15 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     let site = scratch.path();
     copy_all(&app, site)?;
     copy_all(&paths.root.join("web").join("public"), site)?;
+    copy_all(&paths.root.join("crates/tokens/vocabulary"), &site.join(ON_DEMAND))?;
     tools.minify(site)?;
     let page = fs::read_to_string(paths.root.join("index.html"))?;
     fs::write(site.join("index.html"), without_trunk_links(&page))?;
 
-    let sizes = Sizes::of_folder("the page", tools.small().then_some(PAGE), site, |_| true)?;
+    let on_demand = |path: &Path| path.starts_with(site.join(ON_DEMAND));
+    let sizes = Sizes::of_folder("the page", tools.small().then_some(PAGE), site, |path| !on_demand(path))?;
+    let later = Sizes::of_folder("loaded on demand, not with the page", None, site, on_demand)?;
     scratch.put()?;
-    println!("{}", sizes.table());
+    println!("{}\n{}", sizes.table(), later.table());
     Ok(sizes)
 }

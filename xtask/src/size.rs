@@ -22,7 +22,7 @@ pub(crate) struct Budget {
 /// The whole release page.
 pub(crate) const PAGE: Budget = Budget { target: 500_000, limit: 500_000 };
 /// The wasm of the npm package.
-pub(crate) const NPM: Budget = Budget { target: 300_000, limit: 380_000 };
+pub(crate) const NPM: Budget = Budget { target: 300_000, limit: 398_000 };
 
 /// One measured file.
 #[derive(Debug, Clone)]

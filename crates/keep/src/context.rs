@@ -9,8 +9,8 @@ use std::rc::Rc;
 
 use threadkeep_core::context::compress::CompressOptions;
 use threadkeep_core::context::{
-    Budget, Fit, Frame, Item, Options, Plan, Prepared, Preparing, System, Warning, WarningKind, chain_items,
-    frame_figures, prepare, preview,
+    Budget, Fit, Frame, Item, MessageRef, Options, Plan, Prepared, Preparing, System, Warning, WarningKind,
+    chain_items, frame_figures, prepare, preview,
 };
 use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate};
 use threadkeep_core::transcript::Placed;
@@ -18,7 +18,7 @@ use threadkeep_core::{Message, MessageId, Role, Transcript, TranscriptId};
 use threadkeep_store::Store;
 
 use crate::log::Log;
-use crate::protocol::{ContextOptions, ContextReply, Counting, FitReply, MarkRun, Pin, Recent, WhatIf};
+use crate::protocol::{ContextOptions, ContextReply, Counting, FitReply, MarkRun, Recent, WhatIf};
 use crate::{Keep, KeepError};
 
 /// How many prepared chains are kept: two policies or providers side by side, each with the request before.
@@ -156,24 +156,27 @@ impl<'a> Chain<'a> {
     }
 
     /// The places of pins, and how many of them are at no message of the chain.
-    fn pins(&self, tree: &Transcript, pins: &[Pin]) -> (Vec<usize>, usize) {
+    fn pins(&self, tree: &Transcript, pins: &[MessageRef]) -> (Vec<usize>, usize) {
         let (mut places, mut lost) = (Vec::new(), 0);
         for pin in pins {
             let before = places.len();
-            match pin {
-                Pin::Place(place) if *place < self.items.len() => places.push(*place),
-                Pin::Place(_) => {}
-                Pin::Node(id, index) => {
-                    let id = tree.resolve(id);
-                    let mut start = 0;
-                    for placed in &self.placed {
-                        let end = start + placed.node.messages.len();
-                        if Some(&placed.node.id) == id {
-                            let all = start..end;
-                            places.extend(all.filter(|place| index.is_none_or(|index| start + index == *place)));
-                        }
-                        start = end;
+            let (id, index) = match pin {
+                MessageRef::Index(place) => {
+                    places.extend(Some(*place).filter(|place| *place < self.items.len()));
+                    (None, None)
+                }
+                MessageRef::Node(id) => (Some(id), None),
+                MessageRef::InNode(id, index) => (Some(id), Some(*index)),
+            };
+            let node = id.and_then(|id| MessageId::new(id.as_str()).ok()).and_then(|id| tree.get(&id));
+            if let Some(node) = node {
+                let mut start = 0;
+                for placed in &self.placed {
+                    let end = start + placed.node.messages.len();
+                    if placed.seq == node.seq {
+                        places.extend((start..end).filter(|place| index.is_none_or(|index| start + index == *place)));
                     }
+                    start = end;
                 }
             }
             lost += usize::from(places.len() == before);

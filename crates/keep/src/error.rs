@@ -42,6 +42,9 @@ pub enum KeepError {
     /// Tokens cannot be counted like this yet: load the vocabulary, or estimate.
     #[error("the vocabulary {} is not loaded", .0.name())]
     MissingVocabulary(Encoding),
+    /// An argument is wrong.
+    #[error("{} {}", .0.argument, .0.why)]
+    Argument(BadRequest),
     /// The request makes no sense; the message says which part and what it should be.
     #[error("{0}")]
     BadRequest(String),
@@ -65,7 +68,7 @@ impl KeepError {
             Self::Chain(ChainError::Cycle(_)) => "cycle",
             Self::Damaged { .. } => "damaged",
             Self::MissingVocabulary(_) => "vocabulary-missing",
-            Self::BadRequest(_) => "bad-request",
+            Self::Argument(_) | Self::BadRequest(_) => "bad-request",
         }
     }
 
@@ -91,6 +94,7 @@ impl KeepError {
                 }
             },
             Self::Damaged { transcript, what } => details(&[("transcript", transcript.as_str()), ("damage", what)]),
+            Self::Argument(wrong) => details(&[("argument", &wrong.argument)]),
             Self::MissingVocabulary(encoding) => details(&[("encoding", encoding.name())]),
             Self::Store(StoreError::Conflict { key } | StoreError::Corrupt { key, .. }) => details(&[("key", key)]),
             Self::Store(StoreError::NewerVersion { found, supported }) => {
@@ -126,7 +130,7 @@ impl From<ChainError> for KeepError {
 
 impl From<BadRequest> for KeepError {
     fn from(error: BadRequest) -> Self {
-        Self::BadRequest(format!("{} {}", error.argument, error.why).trim_start().to_owned())
+        if error.argument.is_empty() { Self::BadRequest(error.why) } else { Self::Argument(error) }
     }
 }
 

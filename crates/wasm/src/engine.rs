@@ -48,6 +48,7 @@ impl Engine {
     pub fn call(&self, method: String, params: String) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
+            crate::prompt::lend(&keep);
             let request = Request::read(&method, &params).map_err(bad_request)?;
             drop(params);
             let response = keep.handle(request).await.map_err(|error| keep_error(&error))?;

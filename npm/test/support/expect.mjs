@@ -2,7 +2,20 @@
 import assert from "node:assert/strict";
 import { load } from "./installed.mjs";
 
-export const { Threadkeep, ThreadkeepError, init, readDepth, writeDepth, VERSION } = await load();
+export const {
+  Threadkeep,
+  ThreadkeepError,
+  VERSION,
+  compressHistory,
+  countTokens,
+  init,
+  loadVocabulary,
+  readDepth,
+  render,
+  trimMessages,
+  validate,
+  writeDepth,
+} = await load();
 
 /** An open keep in memory. */
 export function memory(options = {}) {

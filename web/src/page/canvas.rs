@@ -5,11 +5,13 @@
 //! that are missing, and [`Action`]s for what is not this module's business.
 
 mod acts;
+mod marks;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use leptos::task::spawn_local;
 use threadkeep::protocol::ErrorReply;
@@ -20,6 +22,8 @@ use web_sys::{Element, HtmlElement, ResizeObserver};
 use super::article::{self, Opened, Parts};
 use super::dom::{Build as _, el, length, sign};
 use super::engine::Engine;
+use super::inspector::Selected;
+use crate::inspect::Marks;
 use crate::items::{self, Block, Item};
 use crate::window::Heights;
 use crate::wire::{Ask, Branch, Node, Reply};
@@ -39,6 +43,8 @@ pub enum Action {
     Delete(MessageId),
     /// Something was copied, or could not be.
     Copied(bool),
+    /// A message got the focus.
+    Selected(Selected),
     /// Rows could not be read.
     Failed(ErrorReply),
 }
@@ -76,6 +82,8 @@ struct State {
     outline: Branch,
     items: Vec<Item>,
     blocks: Vec<Block>,
+    /// Where the messages of each row begin in the chain.
+    places: Vec<u32>,
     heights: Heights,
     nodes: HashMap<MessageId, Rc<Node>>,
     /// What is in the document, from the top down.
@@ -105,6 +113,7 @@ pub struct Canvas {
     act: Rc<dyn Fn(Action)>,
     observer: Rc<RefCell<Option<ResizeObserver>>>,
     version: Rc<Cell<u64>>,
+    marks: Rc<RefCell<Option<Arc<Marks>>>>,
 }
 
 /// How many nodes are kept at hand, shown or not.
@@ -127,6 +136,7 @@ impl Canvas {
             act: Rc::new(act),
             observer: Rc::default(),
             version: Rc::default(),
+            marks: Rc::default(),
         };
         let weak = made.clone();
         let resized = Closure::<dyn Fn()>::new(move || weak.resized());
@@ -203,6 +213,7 @@ impl Canvas {
         let focus = if let Start::Fork(row) = start { Some(*row) } else { None };
         let (set, asking) = (-1.0, false);
         let mut state = State {
+            places: marks::places(&outline.rows),
             outline,
             items: Vec::new(),
             blocks: Vec::new(),
@@ -355,6 +366,7 @@ impl Canvas {
                     article::article(&Parts { at: *row, row: here, level: *level, fork, node, opened: &state.opened })
                 }
             };
+            self.mark_row(state, &made);
             let _ = element.append_child(&made);
         }
     }

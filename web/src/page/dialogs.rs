@@ -223,6 +223,8 @@ fn keys() -> Node {
             <div><dt><kbd>Alt+←</kbd> <kbd>Alt+→</kbd></dt><dd>The same, on a focused message</dd></div>
             <div><dt><kbd>Home</kbd> <kbd>End</kbd></dt><dd>First and last message</dd></div>
             <div><dt><kbd>m</kbd></dt><dd>Show or hide the map</dd></div>
+            <div><dt><kbd>c</kbd></dt><dd>Show or hide the context inspector</dd></div>
+            <div><dt><kbd>p</kbd></dt><dd>Pin the selected message in it, or unpin it</dd></div>
             <div><dt><kbd>?</kbd></dt><dd>This list</dd></div>
             <div><dt><kbd>Esc</kbd></dt><dd>Close a dialog</dd></div>
         </dl>"#

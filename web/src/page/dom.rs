@@ -180,6 +180,26 @@ pub fn remember(key: &str, value: &str) {
     }
 }
 
+/// Lets go of what is kept under `key`.
+pub fn forget(key: &str) {
+    if let Ok(Some(storage)) = window().local_storage() {
+        let _ = storage.remove_item(key);
+    }
+}
+
+/// Lets go of all that is kept under keys that begin so.
+pub fn forget_all(prefix: &str) {
+    let Ok(Some(storage)) = window().local_storage() else { return };
+    // From the last on, since those after a removed one move up.
+    for at in (0..storage.length().unwrap_or_default()).rev() {
+        if let Ok(Some(key)) = storage.key(at)
+            && key.starts_with(prefix)
+        {
+            let _ = storage.remove_item(&key);
+        }
+    }
+}
+
 /// Now, in milliseconds since 1970.
 pub fn now() -> i64 {
     js_sys::Date::now() as i64

@@ -1,4 +1,4 @@
-//! The page's thread: everything that is drawn. Its parts are functions that make a [view](view) over the signals of
+//! The page's thread: everything that is drawn. Its parts are functions that make a [view] over the signals of
 //! [`state`]; what they decide is decided by the plain modules beside this one; messages, which are many, are built by hand
 //! in [`canvas`].
 
@@ -8,6 +8,7 @@ mod dialogs;
 mod dom;
 mod engine;
 mod imports;
+mod inspector;
 mod map;
 mod nav;
 mod prose;
@@ -64,6 +65,11 @@ fn app(page: Page) -> Node {
             "/" => focus(".filter input"),
             "?" => page.dialog.set(Some(Dialog::Keys)),
             "m" => page.show_map(!page.map.get_untracked()),
+            "c" => page.show_inspector(!page.inspector.open.get_untracked()),
+            "p" if page.inspector.open.get_untracked() => match page.nav.now().transcript {
+                Some(thread) => page.inspector.pin(&thread),
+                None => return,
+            },
             _ => return,
         }
         event.prevent_default();
@@ -81,7 +87,7 @@ fn app(page: Page) -> Node {
         r##"
         <a class="skip" href="#messages" onclick={}>Skip to the messages</a>
         {}
-        <main class="panes" class:with-thread={} class:with-map={} class:blank={}>
+        <main class="panes" class:with-thread={} class:with-map={} class:with-inspector={} class:blank={}>
             <nav class="pane threads" aria-label="Threads">
                 <header class="brand">
                     <h1>
@@ -101,6 +107,7 @@ fn app(page: Page) -> Node {
         dialogs::engine_banner(page),
         live(has_thread),
         live(move || page.map.get() && has_thread()),
+        live(move || page.inspector.open.get() && has_thread()),
         live(move || page.threads.none()),
         on(home),
         imports::pick_buttons(page),

@@ -12,6 +12,7 @@ use web_sys::File;
 
 use super::dom;
 use super::engine::{Engine, State};
+use super::inspector::Inspector;
 use super::nav::Nav;
 use crate::list::Sort;
 use crate::route::Route;
@@ -229,6 +230,8 @@ pub struct Page {
     pub dialog: RwSignal<Option<Dialog>>,
     /// Whether the map is shown beside the thread.
     pub map: RwSignal<bool>,
+    /// The context inspector.
+    pub inspector: Inspector,
     /// Counts changes of the window's size.
     pub resized: RwSignal<usize>,
     /// Counts changes to the open thread's tree.
@@ -247,6 +250,8 @@ impl Page {
             Some(kept) => kept == "open",
             None => window().inner_width().ok().and_then(|width| width.as_f64()).is_some_and(|width| width >= 1500.0),
         };
+        let leaf = RwSignal::new(None);
+        let inspector = Inspector::new(engine, leaf);
         Self {
             engine,
             nav: Nav::start(),
@@ -258,10 +263,12 @@ impl Page {
                 failure: RwSignal::new(None),
             },
             dialog: RwSignal::new(None),
-            map: RwSignal::new(map),
+            // One of both has the place beside the thread.
+            map: RwSignal::new(map && !inspector.open.get_untracked()),
+            inspector,
             resized: RwSignal::new(0),
             tree: RwSignal::new(0),
-            leaf: RwSignal::new(None),
+            leaf,
         }
     }
 
@@ -269,6 +276,17 @@ impl Page {
     pub fn show_map(self, open: bool) {
         self.map.set(open);
         dom::remember(MAP, if open { "open" } else { "closed" });
+        if open {
+            self.inspector.show(false);
+        }
+    }
+
+    /// Shows or hides the context inspector, in the map's place.
+    pub fn show_inspector(self, open: bool) {
+        if open {
+            self.show_map(false);
+        }
+        self.inspector.show(open);
     }
 
     /// Imports files, and opens the thread if there is just one.

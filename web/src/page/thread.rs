@@ -15,7 +15,7 @@ use super::canvas::{Action, Canvas, Start};
 use super::engine::State;
 use super::state::{Dialog, Page};
 use super::view::{Spot, at_window, click, draw, follow, live, markup, on, soon};
-use super::{dom, map, welcome};
+use super::{dom, inspector, map, welcome};
 use crate::route::Route;
 use crate::wire::{Ask, Branch, Change, Reply, ThreadInfo};
 use crate::words::{self, Words};
@@ -157,12 +157,18 @@ impl Thread {
                 let _ = engine.ask(Ask::Choose(leaf)).await;
             });
         }
-        self.page.leaf.set(Some(open.leaf.clone()));
+        let leaf = open.leaf.clone();
         self.open.set(Some(open));
         self.shown.set(Shown::Thread);
         if let Some(canvas) = self.canvas() {
             canvas.show(outline, start);
+            let selected = self.page.inspector.selected;
+            let again = selected.with_untracked(|old| canvas.selected_again(old.as_ref()?));
+            if selected.with_untracked(|old| *old != again) {
+                selected.set(again);
+            }
         }
+        self.page.leaf.set(Some(leaf));
         // The address names the branch, so that a step back comes to the same one.
         self.page.nav.replace(route);
     }
@@ -176,6 +182,11 @@ impl Thread {
         // Where the open branch was cut, what is left of it stays open.
         let mut left = None;
         for event in events {
+            match event {
+                Change::Deleted { transcript, nodes } if nodes.is_empty() => inspector::forget_pins(transcript),
+                Change::Cleared => inspector::forget_all_pins(),
+                _ => {}
+            }
             match event {
                 Change::Changed { transcript, nodes } if Some(transcript) == here.as_ref() && !nodes.is_empty() => {
                     if let Some(canvas) = self.canvas() {
@@ -224,6 +235,7 @@ impl Thread {
             Action::Copied(false) => {
                 self.page.notices.say("Nothing was copied", "The browser does not let this page use the clipboard.");
             }
+            Action::Selected(selected) => self.page.inspector.selected.set(Some(selected)),
             Action::Failed(error) => self.page.notices.fail(&error),
         }
     }
@@ -271,6 +283,17 @@ pub fn pane(page: Page) -> Node {
             event.prevent_default();
         }
     });
+    follow(move || {
+        let marks = page.inspector.marks.get();
+        if let Some(canvas) = thread.canvas() {
+            canvas.mark(marks);
+        }
+    });
+    follow(move || {
+        if let (Some(place), Some(canvas)) = (page.inspector.wanted.get(), thread.canvas()) {
+            canvas.show_place(place);
+        }
+    });
     let is_thread = move || thread.shown.with(|shown| *shown == Shown::Thread);
     let scrolled = move || {
         if let Some(canvas) = thread.canvas() {
@@ -313,7 +336,7 @@ pub fn pane(page: Page) -> Node {
             ></div>
             {}
         </section>
-        {}"#,
+        {}{}"#,
         draw(is_thread, move |shown| shown.then(|| head::head(thread))),
         live(move || !is_thread()),
         scroller,
@@ -321,6 +344,7 @@ pub fn pane(page: Page) -> Node {
         on(clicked),
         draw(move || (thread.shown.get(), failed()), view),
         draw(move || page.map.get() && is_thread(), move |shown| shown.then(|| map::pane(page))),
+        draw(move || page.inspector.open.get() && is_thread(), move |shown| shown.then(|| inspector::pane(page)),),
     )
 }
 
@@ -336,6 +360,16 @@ impl Thread {
         let listener = toggled.as_ref().unchecked_ref();
         let _ = scroller.add_event_listener_with_callback_and_bool("toggle", listener, true);
         toggled.forget();
+        let focused = {
+            let canvas = canvas.clone();
+            Closure::<dyn Fn(Event)>::new(move |event: Event| {
+                let (canvas, target) = (canvas.clone(), event.target());
+                // Not at once: the canvas itself may be giving the focus.
+                soon(move || canvas.focused(target));
+            })
+        };
+        let _ = scroller.add_event_listener_with_callback("focusin", focused.as_ref().unchecked_ref());
+        focused.forget();
         self.canvas.set_value(Some(canvas));
     }
 }

@@ -6,6 +6,7 @@
 
 mod files;
 mod host;
+mod inspect;
 mod tabs;
 
 use std::cell::RefCell;
@@ -106,6 +107,9 @@ async fn serve(ticket: Ticket, work: Work) {
     let mut beside = None;
     let result = match (engine(), work) {
         (Err(error), _) => Err(error),
+        (Ok(engine), Work::Ask(Ask::Vocabulary(encoding))) => {
+            inspect::fetch(&engine, encoding).await.map(|()| Reply::Done)
+        }
         (Ok(engine), Work::Ask(ask)) => answer(&engine, ask).await.map_err(|error| error.reply()),
         (Ok(engine), Work::Import(list)) => {
             let report = import(&engine, ticket, &list).await.map_err(|error| error.reply());
@@ -135,6 +139,10 @@ async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
         Ask::DeleteThread(transcript) => Reply::Number(engine.delete_transcript(&transcript).await?),
         Ask::DeleteAll => engine.delete_all().await.map(|()| Reply::Done)?,
         Ask::Stats => Reply::Stats(engine.stats().await?),
+        Ask::Fit(question) => Reply::Fitted(Box::new(inspect::fit(engine, *question).await?)),
+        Ask::Payload(question) => Reply::Payload(inspect::payload(engine, &question).await?),
+        // Answered where it is heard: its failures are the network's.
+        Ask::Vocabulary(_) => Reply::Done,
     })
 }
 

@@ -103,11 +103,13 @@ fn check_opening(history: &[Message], options: &Options, context: &Context) {
         return;
     }
     let told = |message: &Message| !matches!(message.role, Role::System | Role::Developer);
-    let Some(first) = context.messages.iter().find(|message| told(message)) else { return };
-    let plain = |message: &&Message| speaks(message) && !matches!(message.content, Content::Parts(_));
-    let place = history.iter().position(|message| message == &**first);
-    let before = place.is_some_and(|place| history[..place].iter().any(|message| plain(&message)));
-    assert!(first.role == Role::User || !before, "begins with {:?}", first.to_json());
+    let Some(at) = context.messages.iter().position(|message| told(message)) else { return };
+    let first = &context.messages[at];
+    // There is no frame here, so the prompt's messages are the ledger's lines with tokens, in order.
+    let place = context.ledger.iter().filter(|line| line.tokens_after > 0).nth(at).unwrap().index;
+    let plain = |message: &Message| speaks(message) && !matches!(message.content, Content::Parts(_));
+    let before = history[..place].iter().any(plain);
+    assert!(first.role == Role::User || !before, "begins with {}\n{:?}", first.to_json(), context.ledger);
 }
 
 proptest! {

@@ -1,13 +1,13 @@
 //! Options of contexts, read from JSON, and what comes back, written as JSON. By hand, as all of the protocol is.
 
 use serde_json::{Map, Value};
-use threadkeep_core::context::compress::CompressOptions;
+use threadkeep_core::Message;
 use threadkeep_core::context::{
-    Action, Budget, Figures, Kinds, Limits, Line, Mode, Options, Policy, Preview, Prompt, Run, Warning,
+    Action, Figures, Kinds, Limits, Line, MessageRef, OptionError, Options, Prompt, TrimOptions, Warning, read_options,
+    read_trim_options,
 };
 use threadkeep_core::provider::{RenderOptions, ToolSchema};
 use threadkeep_core::tokens::Encoding;
-use threadkeep_core::{Message, MessageId, Provider};
 
 use super::BadRequest;
 
@@ -41,15 +41,6 @@ impl Counting {
     }
 }
 
-/// A message that is to stay, by where it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pin {
-    /// Its place in the chain, or in the list, from 0.
-    Place(usize),
-    /// The node that holds it, and its place there; without one, all messages of the node.
-    Node(MessageId, Option<usize>),
-}
-
 /// How a context is built. As JSON, an object with the names of [`ContextOptions::from_json`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ContextOptions {
@@ -60,7 +51,7 @@ pub struct ContextOptions {
     /// How tokens are counted.
     pub encoding: Counting,
     /// Messages that stay.
-    pub pins: Vec<Pin>,
+    pub pins: Vec<MessageRef>,
 }
 
 type Checked<T> = Result<T, BadRequest>;
@@ -112,27 +103,6 @@ impl Fields {
         }
     }
 
-    fn text(&mut self, name: &str) -> Checked<Option<String>> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => self.bad(name, "must be a string"),
-        }
-    }
-
-    /// A word, and what it stands for.
-    fn word<T>(&mut self, name: &str, known: &str, read: fn(&str) -> Option<T>) -> Checked<Option<T>> {
-        let Some(value) = self.take(name) else { return Ok(None) };
-        match value.as_str().and_then(read) {
-            Some(found) => Ok(Some(found)),
-            None => self.bad(name, &["must be one of ", known].concat()),
-        }
-    }
-
-    fn inner(&mut self, name: &str, place: &'static str) -> Checked<Option<Fields>> {
-        self.take(name).map(|value| Self::of(&value, place)).transpose()
-    }
-
     /// Options that are left are not known.
     pub(crate) fn end(&self, known: &str) -> Checked<()> {
         match self.map.keys().next() {
@@ -140,102 +110,11 @@ impl Fields {
             Some(name) => self.bad(name, &["is not known here; there are: ", known].concat()),
         }
     }
-
-    fn budget(&mut self) -> Checked<Budget> {
-        let Some(mut fields) = self.inner("budget", "options.budget")? else { return Ok(Budget::default()) };
-        let budget = Budget {
-            max_tokens: fields.count("maxTokens")?,
-            max_context_tokens: fields.count("maxContextTokens")?,
-            max_output_tokens: fields.count("maxOutputTokens")?,
-            safety_margin: fields.count("safetyMargin")?,
-            max_messages: fields.count("maxMessages")?,
-            max_chars: fields.count("maxChars")?,
-        };
-        fields.end("maxTokens, maxContextTokens, maxOutputTokens, safetyMargin, maxMessages, maxChars")?;
-        Ok(budget)
-    }
-
-    fn pins(&mut self) -> Checked<Vec<Pin>> {
-        let list = match self.take("pins") {
-            None => return Ok(Vec::new()),
-            Some(Value::Array(list)) => list,
-            Some(_) => return self.bad("pins", "must be a list"),
-        };
-        let place = |value: &Value| value.as_u64().and_then(|place| usize::try_from(place).ok());
-        let mut pins = Vec::with_capacity(list.len());
-        for value in &list {
-            let node = value.get("node").and_then(Value::as_str).and_then(|id| MessageId::new(id).ok());
-            let index = value.get("index").filter(|index| !index.is_null());
-            pins.push(match (place(value), node, index) {
-                (Some(place), ..) => Pin::Place(place),
-                (None, Some(node), None) => Pin::Node(node, None),
-                (None, Some(node), Some(index)) if place(index).is_some() => Pin::Node(node, place(index)),
-                _ => return self.bad("pins", "must hold places (whole numbers from 0 on) or { node, index? }"),
-            });
-        }
-        Ok(pins)
-    }
-
-    fn preview(&mut self) -> Checked<Option<Preview>> {
-        match self.take("toolPreview") {
-            None | Some(Value::Bool(true)) => Ok(Some(Preview::default())),
-            Some(Value::Bool(false)) => Ok(None),
-            Some(value) => {
-                let mut fields = Self::of(&value, "options.toolPreview")?;
-                let usual = Preview::default();
-                let small = |count: Option<u64>, usual| count.map_or(usual, |n| u32::try_from(n).unwrap_or(u32::MAX));
-                let preview = Preview {
-                    over: small(fields.count("over")?, usual.over),
-                    keep: small(fields.count("keep")?, usual.keep),
-                };
-                fields.end("over, keep")?;
-                Ok(Some(preview))
-            }
-        }
-    }
-
-    fn run(&mut self) -> Checked<Option<Run>> {
-        let Some(mut fields) = self.inner("run", "options.run")? else { return Ok(None) };
-        let Some(directive) = fields.text("directive")? else { return fields.bad("directive", "is missing") };
-        let run = Run { directive, node_brief: fields.text("nodeBrief")?, step: fields.text("step")? };
-        fields.end("directive, nodeBrief, step")?;
-        Ok(Some(run))
-    }
-
-    fn memory(&mut self) -> Checked<Vec<Message>> {
-        let list = match self.take("memory") {
-            None | Some(Value::Bool(false)) => return Ok(Vec::new()),
-            Some(Value::Array(list)) => list,
-            Some(_) => return self.bad("memory", "must be a list of messages, or false"),
-        };
-        let mut messages = Vec::with_capacity(list.len());
-        for value in list {
-            match Message::from_json(value) {
-                Ok(message) => messages.push(message),
-                Err(error) => return self.bad("memory", &["must hold messages: ", &error.to_string()].concat()),
-            }
-        }
-        Ok(messages)
-    }
-
-    fn tools(&mut self) -> Checked<Vec<Value>> {
-        match self.take("tools") {
-            None => Ok(Vec::new()),
-            Some(Value::Array(list)) => Ok(list),
-            Some(_) => self.bad("tools", "must be a list of tools"),
-        }
-    }
 }
 
-const PROVIDERS: &str = "openai-chat, openai-responses, anthropic, gemini, ollama";
-const KNOWN: &str = "provider, encoding, budget, policy, pins, model, mode, systemPrompt, persona, run, compressHistory, \
-    printlnHistoryLimit, errorWindow, toolPreview, memory, tools, live, render";
-
 impl ContextOptions {
-    /// Reads the options of `context()`: `{provider?, encoding?, budget?: {maxTokens?, maxContextTokens?, maxOutputTokens?,
-    /// safetyMargin?, maxMessages?, maxChars?}, policy?, pins?, model?, mode?, systemPrompt?, persona?, run?: {directive,
-    /// nodeBrief?, step?}, compressHistory?, printlnHistoryLimit?, errorWindow?, toolPreview?: {over?, keep?} | false, memory?,
-    /// tools?, live?, render?: {stream?, reasoning?, prefill?, sdk?}}`. `null` is left out; zero is zero.
+    /// Reads the options of `context()`: those of [`read_options`], and `render: {stream?, reasoning?, prefill?, sdk?}`. `null`
+    /// is left out; zero is zero. What a memory or checkpoint would have to answer is refused.
     ///
     /// ```
     /// use threadkeep::protocol::ContextOptions;
@@ -250,69 +129,62 @@ impl ContextOptions {
     /// # Errors
     /// [`BadRequest`] names the first option that is not known, or not what it must be.
     pub fn from_json(options: &Value) -> Result<Self, BadRequest> {
-        let mut fields = Fields::of(options, "options")?;
-        let mut read = Self::default();
-        let build = &mut read.build;
-        build.provider = fields.word("provider", PROVIDERS, Provider::from_name)?.unwrap_or_default();
-        build.budget = fields.budget()?;
-        build.policy = fields.word("policy", "newest, stable", Policy::from_name)?.unwrap_or_default();
-        build.preview = fields.preview()?;
-        build.live = fields.flag("live")?.unwrap_or_default();
-        build.frame.mode = fields.word("mode", "chat, agent, run", Mode::from_name)?;
-        build.frame.system_prompt = fields.text("systemPrompt")?;
-        build.frame.persona = fields.text("persona")?;
-        build.frame.run = fields.run()?;
-        build.frame.memory = fields.memory()?;
-        build.frame.tools = fields.tools()?;
-        let usual = CompressOptions::default();
-        let size = |count: Option<u64>, usual| count.map_or(usual, |n| usize::try_from(n).unwrap_or(usize::MAX));
-        let compress = CompressOptions {
-            println_history_limit: size(fields.count("printlnHistoryLimit")?, usual.println_history_limit),
-            error_window: size(fields.count("errorWindow")?, usual.error_window),
-        };
-        build.compress = fields.flag("compressHistory")?.unwrap_or_default().then_some(compress);
-        read.encoding =
-            fields.word("encoding", "o200k_base, cl100k_base, estimate", Counting::from_name)?.unwrap_or_default();
-        read.pins = fields.pins()?;
-        read.render.model = fields.text("model")?;
-        read.render.max_output_tokens = build.budget.max_output_tokens;
-        for (at, tool) in build.frame.tools.iter().enumerate() {
+        let mut core = options.clone();
+        let render = core.as_object_mut().and_then(|map| map.shift_remove("render")).unwrap_or_default();
+        let asked = read_options(&core).map_err(of_option)?;
+        if asked.memory.is_some_and(|memory| !memory.is_boolean()) {
+            return bad("options.memory", "must be false: there is no memory to ask yet");
+        }
+        if asked.epoch.is_some() {
+            return bad("options.epoch", "cannot be given: there are no checkpoints yet");
+        }
+        let mut read =
+            Self { build: asked.options, pins: asked.pins, encoding: counting(asked.encoding)?, ..Self::default() };
+        // They are resolved with the others, so that one that leads nowhere is said once.
+        read.build.pins.clear();
+        read.render.model = asked.model;
+        read.render.max_output_tokens = read.build.budget.max_output_tokens;
+        for (at, tool) in read.build.frame.tools.iter().enumerate() {
             match ToolSchema::from_json(tool, at) {
                 Ok(tool) => read.render.tools.push(tool),
                 Err(error) => return bad("options.tools", &["is wrong: ", &error.to_string()].concat()),
             }
         }
-        if let Some(mut render) = fields.inner("render", "options.render")? {
-            read.render.stream = render.flag("stream")?;
-            read.render.reasoning = render.flag("reasoning")?.unwrap_or(true);
-            read.render.prefill = render.flag("prefill")?.unwrap_or_default();
-            read.render.sdk = render.flag("sdk")?.unwrap_or_default();
-            render.end("stream, reasoning, prefill, sdk")?;
-        }
-        fields.end(KNOWN)?;
+        let mut fields = Fields::of(&render, "options.render")?;
+        read.render.stream = fields.flag("stream")?;
+        read.render.reasoning = fields.flag("reasoning")?.unwrap_or(true);
+        read.render.prefill = fields.flag("prefill")?.unwrap_or_default();
+        read.render.sdk = fields.flag("sdk")?.unwrap_or_default();
+        fields.end("stream, reasoning, prefill, sdk")?;
         Ok(read)
     }
+}
 
-    /// Reads the options of `trimMessages()`: `{provider?, encoding?, budget?, policy?, pins?}`, the pins places in the list.
-    ///
-    /// # Errors
-    /// [`BadRequest`] names the first option that is not known, or not what it must be.
-    pub fn for_trimming(options: &Value) -> Result<Self, BadRequest> {
-        let known = ["provider", "encoding", "budget", "policy", "pins"];
-        let other = options.as_object().and_then(|map| map.keys().find(|name| !known.contains(&name.as_str())));
-        if let Some(name) = other {
-            let why = ["is not known here; there are: ", &known.join(", ")].concat();
-            return bad(&["options.", name].concat(), &why);
-        }
-        let mut read = Self::from_json(options)?;
-        for pin in std::mem::take(&mut read.pins) {
-            match pin {
-                Pin::Place(place) => read.build.pins.push(place),
-                Pin::Node(..) => return bad("options.pins", "must hold places in the list"),
-            }
-        }
-        Ok(read)
+/// The options of `trimMessages()`, as [`read_trim_options`] reads them, and how it is to be counted.
+///
+/// # Errors
+/// [`BadRequest`] names the first option that is not known, or not what it must be.
+pub fn trim_options(options: &Value) -> Result<(TrimOptions, Counting), BadRequest> {
+    let (options, encoding) = read_trim_options(options).map_err(of_option)?;
+    Ok((options, counting(encoding)?))
+}
+
+fn counting(name: Option<String>) -> Checked<Counting> {
+    match name.map(|name| Counting::from_name(&name)) {
+        None => Ok(Counting::default()),
+        Some(Some(counting)) => Ok(counting),
+        Some(None) => bad("options.encoding", "must be o200k_base, cl100k_base or estimate"),
     }
+}
+
+fn of_option(error: OptionError) -> BadRequest {
+    let place = |name: &str| if name == "options" { name.to_owned() } else { ["options.", name].concat() };
+    let (argument, why) = match &error {
+        OptionError::Unknown(name) => (place(name), "is not known here".to_owned()),
+        OptionError::Value { option, expected } => (place(option), ["must be ", expected].concat()),
+        OptionError::Pin { .. } => (place("pins"), error.to_string()),
+    };
+    BadRequest { argument, why }
 }
 
 /// A context, as the outside sees it.
@@ -365,37 +237,6 @@ pub fn limits_json(limits: &Limits) -> Value {
     object([("tokens", limits.tokens.into()), ("messages", limits.messages.into()), ("chars", limits.chars.into())])
 }
 
-/// Tokens by what they are for, as JSON.
-pub fn kinds_json(kinds: &Kinds) -> Value {
-    object([
-        ("system", kinds.system.into()),
-        ("user", kinds.user.into()),
-        ("assistant", kinds.assistant.into()),
-        ("reasoning", kinds.reasoning.into()),
-        ("calls", kinds.calls.into()),
-        ("results", kinds.results.into()),
-        ("injected", kinds.injected.into()),
-        ("tools", kinds.tools.into()),
-    ])
-}
-
-/// A line of the ledger as JSON: `{node?, index, action, rule, tokensBefore, tokensAfter}`.
-pub fn line_json(line: &Line) -> Value {
-    let mut map = Map::with_capacity(6);
-    if let Some(node) = &line.node {
-        map.insert("node".to_owned(), node.as_str().into());
-    }
-    let fields: [(&str, Value); 5] = [
-        ("index", line.index.into()),
-        ("action", line.action.name().into()),
-        ("rule", line.rule.into()),
-        ("tokensBefore", line.tokens_before.into()),
-        ("tokensAfter", line.tokens_after.into()),
-    ];
-    map.extend(fields.map(|(name, value)| (name.to_owned(), value)));
-    Value::Object(map)
-}
-
 /// A warning as JSON: `{kind, rule, message, index, count}`.
 pub fn warning_json(warning: &Warning) -> Value {
     object([
@@ -413,12 +254,12 @@ impl ContextReply {
         object([
             ("messages", self.messages.iter().map(Message::to_json).collect()),
             ("payload", self.payload.clone()),
-            ("ledger", self.ledger.iter().map(line_json).collect()),
+            ("ledger", self.ledger.iter().map(Line::to_json).collect()),
             ("tokens", self.figures.tokens.into()),
             ("chars", self.figures.chars.into()),
             ("budget", limits_json(&self.limits)),
             ("overBudget", self.over_budget.into()),
-            ("kinds", kinds_json(&self.kinds)),
+            ("kinds", self.kinds.to_json()),
             ("warnings", self.warnings.iter().map(warning_json).collect()),
         ])
     }
@@ -518,7 +359,7 @@ impl FitReply {
             ),
             ("budget", limits_json(&self.limits)),
             ("overBudget", self.over_budget.into()),
-            ("kinds", kinds_json(&self.kinds)),
+            ("kinds", self.kinds.to_json()),
             ("frame", self.frame.into()),
             ("shared", self.shared.into()),
             ("smallestBudget", self.smallest_budget.into()),

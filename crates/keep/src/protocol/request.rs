@@ -9,7 +9,7 @@ use threadkeep_core::{Message, MessageId};
 use super::{Inbound, Recent, Request};
 
 /// Why a request cannot be carried out: the argument, and what is wrong with it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadRequest {
     /// The parameter; empty for the request as a whole.
     pub argument: String,

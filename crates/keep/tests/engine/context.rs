@@ -81,7 +81,7 @@ fn pins_are_places_or_nodes_and_those_elsewhere_are_said() {
     let keep = World::default().tab();
     run(async {
         let nodes = keep.append("chat", users(20)).await.unwrap();
-        let pinned = json!([2, {"node": nodes[5].id}, {"node": nodes[7].id, "index": 0}]);
+        let pinned = json!([2, nodes[5].id, {"node": nodes[7].id, "index": 0}]);
         let reply = keep.context("chat", &options(json!({"budget": {"maxTokens": 23}, "pins": pinned}))).await.unwrap();
         assert_eq!(texts(&reply.messages), ["m2", "m5", "m7", "m19"]);
         assert_eq!(reply.ledger[5].action, Action::Pinned);

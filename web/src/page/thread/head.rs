@@ -105,6 +105,17 @@ pub fn head(thread: Thread) -> Node {
                 </button>
                 <button
                     type="button"
+                    class="quiet"
+                    data-testid="inspector-toggle"
+                    title="Context: what a model would see"
+                    aria-pressed={}
+                    onclick={}
+                >
+                    <svg sign="gauge"/>
+                    <span class="wide-only">Context</span>
+                </button>
+                <button
+                    type="button"
                     class="icon"
                     title="Export this thread"
                     aria-label="Export this thread"
@@ -131,6 +142,8 @@ pub fn head(thread: Thread) -> Node {
         draw(move || (info(), rows()), |(info, rows)| Some(facts(info.as_ref()?, *rows))),
         live(move || page.map.get().to_string()),
         click(move || page.show_map(!page.map.get_untracked())),
+        live(move || page.inspector.open.get().to_string()),
+        click(move || page.show_inspector(!page.inspector.open.get_untracked())),
         click(move || page.export_soon(untrack(info))),
         click(move || page.dialog.set(untrack(info).map(Dialog::DeleteThread))),
         draw(damage, |damage| Some(damaged(damage.clone()?))),

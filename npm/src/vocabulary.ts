@@ -1,0 +1,69 @@
+// The token vocabularies: assets of their own, read when something is first counted by them and never before.
+
+import { badArgument } from "./errors.js";
+import { asset, init, now, type InitSource } from "./runtime.js";
+import type { Encoding } from "./types/context.js";
+
+/** The vocabularies that are assets of this package. */
+export type VocabularyName = Exclude<Encoding, "estimate">;
+
+// Written out, so that bundlers see each file.
+const PLACES: Readonly<Record<VocabularyName, () => URL>> = {
+  o200k_base: () => new URL("../vocabulary/o200k_base.gz", import.meta.url),
+  cl100k_base: () => new URL("../vocabulary/cl100k_base.gz", import.meta.url),
+};
+
+const loading = new Map<VocabularyName, Promise<void>>();
+const loaded = new Set<unknown>(["estimate"]);
+
+/**
+ * Loads a vocabulary. What counts does so by itself when it first needs one, so call this only to load it early, or to say
+ * where it lies. Calling it again does nothing more; after a failure it tries again.
+ *
+ * @param source where it comes from, if not from beside this package: an address, the bytes of the file (packed or not), or a
+ * response that brings them
+ * @throws ThreadkeepError `bad-request` (the bytes are not that vocabulary, say), `init-failed` when it cannot be had
+ *
+ * @example
+ * ```ts
+ * await loadVocabulary("o200k_base", "/assets/o200k_base.gz");
+ * ```
+ */
+export function loadVocabulary(encoding: VocabularyName, source?: InitSource | Promise<InitSource>): Promise<void> {
+  if (!Object.hasOwn(PLACES, encoding)) return Promise.reject(badArgument("encoding", 'must be "o200k_base" or "cl100k_base"'));
+  let promise = loading.get(encoding);
+  if (promise === undefined) {
+    promise = load(encoding, source).catch((error: unknown) => {
+      loading.delete(encoding);
+      throw error;
+    });
+    loading.set(encoding, promise);
+  }
+  return promise;
+}
+
+/** Whether nothing needs to be loaded to count like this. @internal */
+export function isLoaded(encoding: unknown): boolean {
+  return loaded.has(encoding);
+}
+
+/** Loads what is needed to count like this; what is no encoding is left to whoever refuses it. @internal */
+export async function need(encoding: unknown): Promise<void> {
+  await init();
+  if (!loaded.has(encoding) && typeof encoding === "string" && Object.hasOwn(PLACES, encoding))
+    await loadVocabulary(encoding as VocabularyName);
+}
+
+async function load(encoding: VocabularyName, source: InitSource | Promise<InitSource> | undefined): Promise<void> {
+  await init();
+  const bytes = await unpack(await asset((await source) ?? PLACES[encoding]()));
+  now((wasm) => wasm.loadVocabulary(encoding, bytes));
+  loaded.add(encoding);
+}
+
+/** Unpacks gzip; a server may have done so on the way, then there is nothing to do. */
+async function unpack(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}

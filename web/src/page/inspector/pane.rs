@@ -1,0 +1,295 @@
+//! The inspector's pane: its controls, made once. What it says of an answer is put in by [`super::show`], by the names in
+//! `data-f`: an answer comes with every step of the slider.
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use wasm_bindgen::JsCast;
+use web_sys::{Event, HtmlInputElement, Node};
+
+use super::Inspector;
+use crate::inspect::{ENCODINGS, KINDS, Mark, PROVIDERS, STEPS, Settings, position, read_limit, tokens};
+use crate::page::dom;
+use crate::page::engine::State;
+use crate::page::state::Page;
+use crate::page::view::{Slot, click, follow, live, markup, on, soon};
+
+/// The side panel.
+pub fn pane(page: Page) -> Node {
+    let this = page.inspector;
+    let thread = move || page.nav.now().transcript;
+    follow(move || {
+        if let Some(thread) = page.nav.route().transcript {
+            this.read_pins(&thread);
+        }
+    });
+    // Whatever changes what there is to ask.
+    follow(move || {
+        let ready = matches!(page.engine.state.get(), State::Open { .. });
+        page.leaf.track();
+        page.tree.track();
+        this.selected.track();
+        if ready {
+            soon(move || this.ask());
+        }
+    });
+    let settings = this.settings.get_value();
+    let entered = move |event: Event| this.entered(&event);
+    let pin = move || {
+        if let Some(thread) = thread() {
+            this.pin(&thread);
+        }
+    };
+    let unpin = move || {
+        if let Some(thread) = thread() {
+            this.keep_pins(&thread, Vec::new());
+        }
+    };
+    let cut = move || this.wanted.set(this.marks.with_untracked(|marks| marks.as_ref()?.cut()));
+    let toggled = move |event: Event| {
+        let Some(button) = dom::closest(event.target(), "button") else { return };
+        let on = button.get_attribute("aria-pressed").as_deref() == Some("true");
+        let _ = button.set_attribute("aria-pressed", if on { "false" } else { "true" });
+    };
+    let opened = move |event: Event| {
+        if dom::closest(event.target(), "[open]").is_some() {
+            this.refresh_payload();
+        }
+    };
+    let copy = move || {
+        spawn_local(async move {
+            match this.payload().await {
+                Ok(payload) if dom::copy(&payload.text).await => page.notices.say("Copied", "The payload, as JSON."),
+                Ok(_) => {
+                    page.notices.say("Nothing was copied", "The browser does not let this page use the clipboard.")
+                }
+                Err(error) => page.notices.fail(&error),
+            }
+        });
+    };
+    let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+    markup!(
+        r#"
+        <aside class="pane map inspector" aria-label="Context" data-testid="inspector" aria-busy="true">
+            <header class="map-head">
+                <h2>Context</h2>
+                <button type="button" class="icon" title="Close the context inspector" aria-label="Close the context inspector" onclick={}>
+                    <svg sign="close"/>
+                </button>
+            </header>
+            <div class="inspector-body" oninput={}>
+                <p class="note" role="status" data-f="note" data-testid="inspector-note" hidden></p>
+                <section class="gauge">
+                    <p class="gauge-line"><strong data-f="tokens" data-testid="tokens">–</strong> <span data-f="of"></span></p>
+                    <p class="faint" data-f="kept" data-testid="kept"></p>
+                    <div class="bar" aria-hidden="true">{}</div>
+                    <input
+                        type="range"
+                        name="slider"
+                        data-testid="budget"
+                        aria-label="Budget in tokens"
+                        min="0"
+                        max={}
+                        step="1"
+                        value={}
+                    />
+                    <div class="field">
+                        <label for="max-tokens">Budget, tokens</label>
+                        <input
+                            id="max-tokens"
+                            name="tokens"
+                            type="number"
+                            min="0"
+                            inputmode="numeric"
+                            placeholder="no limit"
+                            data-testid="max-tokens"
+                            value={}
+                        />
+                    </div>
+                    <p class="over" role="alert" data-f="over" data-testid="over" hidden></p>
+                </section>
+                <dl class="kinds" aria-label="Tokens by kind">{}</dl>
+                <section aria-label="Settings">
+                    <div class="field">
+                        <label for="max-messages">Limit, messages</label>
+                        <input id="max-messages" name="messages" type="number" min="0" inputmode="numeric" placeholder="none" data-testid="max-messages" value={}/>
+                    </div>
+                    <div class="field">
+                        <label for="max-chars">Limit, characters</label>
+                        <input id="max-chars" name="chars" type="number" min="0" inputmode="numeric" placeholder="none" data-testid="max-chars" value={}/>
+                    </div>
+                    <div class="field">
+                        <label for="provider">Provider</label>
+                        <select id="provider" name="provider" data-testid="provider">{}</select>
+                    </div>
+                    <div class="field">
+                        <label for="encoding">Counted by</label>
+                        <select id="encoding" name="encoding" data-testid="encoding">{}</select>
+                    </div>
+                    <div class="field">
+                        <label for="policy">Policy</label>
+                        <select id="policy" name="policy" data-testid="policy">
+                            <option value="0" selected={}>newest</option>
+                            <option value="1" selected={}>stable</option>
+                        </select>
+                    </div>
+                    <label class="check"><input type="checkbox" name="preview" data-testid="preview" checked={}/>Preview large tool results</label>
+                    <label class="check"><input type="checkbox" name="compress" data-testid="compress" checked={}/>Compress code turns</label>
+                </section>
+                <section>
+                    <h3>Both policies</h3>
+                    <div class="sides">{}</div>
+                </section>
+                <section>
+                    <h3>Messages</h3>
+                    <ul class="marks-legend" data-testid="marks">{}</ul>
+                    <p class="acts-line"><button type="button" class="small" data-f="cut" data-testid="cut" hidden onclick={}>Show where the kept part begins</button></p>
+                    <p class="faint" data-f="leaving" data-testid="leaving"></p>
+                    <p class="acts-line">
+                        <button type="button" class="small leaving-toggle" data-f="leaving-toggle" data-testid="leaving-toggle" aria-pressed="false" hidden onclick={}>Mark them</button>
+                    </p>
+                </section>
+                <section>
+                    <h3>Selected message</h3>
+                    <p class="chosen-words" dir="auto" data-f="selected" data-testid="selected"></p>
+                    <p class="faint" data-f="why"></p>
+                    <p class="faint" data-f="survives" data-testid="survives"></p>
+                    <p class="acts-line">
+                        <button type="button" class="small" data-f="pin" data-testid="pin" aria-pressed="false" hidden onclick={}>Pin</button>
+                        <button type="button" class="small quiet" data-testid="unpin" hidden={} onclick={}>{}</button>
+                    </p>
+                </section>
+                <section>
+                    <details class="payload" data-testid="payload" ontoggle={}>
+                        <summary>Payload for the provider</summary>
+                        <ul class="warnings" data-f="warnings"></ul>
+                        <pre tabindex="0" data-f="payload" data-testid="payload-text" aria-label="Payload">Reading…</pre>
+                        <p class="faint" data-f="payload-size"></p>
+                    </details>
+                    <p class="acts-line"><button type="button" class="small" data-testid="copy-payload" onclick={}><svg sign="copy"/>Copy the payload</button></p>
+                </section>
+            </div>
+        </aside>"#,
+        click(move || this.show(false)),
+        on(entered),
+        bar("m"),
+        STEPS.to_string(),
+        position(settings.tokens, this.whole.get_value()).to_string(),
+        number(settings.tokens),
+        kinds(),
+        number(settings.messages),
+        number(settings.chars),
+        choices(&PROVIDERS, settings.provider),
+        choices(&ENCODINGS, settings.encoding),
+        !settings.stable,
+        settings.stable,
+        settings.preview,
+        settings.compress,
+        vec![side("newest", "n"), side("stable", "s")],
+        legend(),
+        click(cut),
+        on(toggled),
+        click(pin),
+        live(move || this.pins.with(Vec::is_empty)),
+        click(unpin),
+        live(move || format!("Remove {}", crate::format::plural(this.pins.with(|pins| pins.len() as u64), "pin"))),
+        on(opened),
+        click(copy),
+    )
+}
+
+/// A segment for each kind, and one for what is free.
+fn bar(name: &str) -> Vec<Node> {
+    let names = KINDS.iter().map(|(kind, _)| *kind).chain(["free"]);
+    names.map(|kind| markup!("<i class={} data-f={}></i>", format!("kind-{kind}"), format!("{name}-{kind}"))).collect()
+}
+
+fn kinds() -> Vec<Node> {
+    let row = |(kind, words): (&'static str, &'static str)| {
+        markup!(
+            r#"<div data-f={} hidden><dt><i class={}></i>{}</dt><dd data-f={} data-testid={}></dd></div>"#,
+            format!("row-{kind}"),
+            format!("swatch kind-{kind}"),
+            words,
+            format!("kind-{kind}"),
+            format!("kind-{kind}"),
+        )
+    };
+    KINDS.into_iter().chain([("free", "Free")]).map(row).collect()
+}
+
+fn legend() -> Vec<Node> {
+    let row = |mark: Mark| {
+        markup!(
+            r#"<li data-f={} hidden><i class={}></i>{}<span data-f={} data-testid={}></span></li>"#,
+            format!("mark-row-{}", mark.name()),
+            format!("swatch mark-{}", mark.name()),
+            crate::format::capital(mark.name()),
+            format!("mark-{}", mark.name()),
+            format!("mark-{}", mark.name()),
+        )
+    };
+    Mark::ALL.into_iter().map(row).collect()
+}
+
+fn side(name: &'static str, short: &str) -> Node {
+    markup!(
+        r#"
+        <div class="side" data-testid={}>
+            <p class="side-head"><span class="side-name" data-f={}>{}</span> <span data-f={}></span></p>
+            <div class="bar" aria-hidden="true">{}</div>
+            <p class="faint" data-f={}></p>
+        </div>"#,
+        format!("side-{name}"),
+        format!("{short}-name"),
+        name,
+        format!("{short}-kept"),
+        bar(short),
+        format!("{short}-shared"),
+    )
+}
+
+fn choices(list: &[(&'static str, &'static str)], chosen: u32) -> Slot {
+    let one = |(at, (_, words)): (usize, &(&'static str, &'static str))| {
+        markup!("<option value={} selected={}>{}</option>", at.to_string(), at == chosen as usize, *words)
+    };
+    Slot::Nodes(list.iter().enumerate().map(one).collect())
+}
+
+impl Inspector {
+    /// Something was set: reads it, and keeps the slider and its number field true to each other.
+    fn entered(self, event: &Event) {
+        let Some(input) = event.target().map(|target| target.unchecked_into::<HtmlInputElement>()) else { return };
+        // A select has the same name and value.
+        let (name, value) = (input.name(), input.value());
+        let limit = read_limit(&value);
+        let at = limit.unwrap_or_default() as u32;
+        let now = self.settings.get_value();
+        let whole = self.whole.get_value();
+        let other = |name: &str, value: String| {
+            let found = dom::find(&["[data-testid=inspector] [name=", name, "]"].concat());
+            if let Some(other) = found {
+                other.unchecked_into::<HtmlInputElement>().set_value(&value);
+            }
+        };
+        let set = match name.as_str() {
+            "slider" => {
+                let tokens = tokens(at, whole);
+                other("tokens", tokens.map(|tokens| tokens.to_string()).unwrap_or_default());
+                Settings { tokens, ..now }
+            }
+            "tokens" => {
+                other("slider", position(limit, whole).to_string());
+                Settings { tokens: limit, ..now }
+            }
+            "messages" => Settings { messages: limit, ..now },
+            "chars" => Settings { chars: limit, ..now },
+            "provider" => Settings { provider: at, ..now },
+            "encoding" => Settings { encoding: at, ..now },
+            "policy" => Settings { stable: at == 1, ..now },
+            "preview" => Settings { preview: input.checked(), ..now },
+            "compress" => Settings { compress: input.checked(), ..now },
+            _ => return,
+        };
+        self.set(set);
+    }
+}

@@ -1,0 +1,195 @@
+//! The wire of the context inspector: a question about a chain and a budget, and an answer without texts, short enough for
+//! every step of a slider: what became of the messages comes as runs of equal ones.
+
+use threadkeep::protocol::FitReply;
+use threadkeep_core::MessageId;
+
+use super::pack::{Pack, pack_struct};
+use crate::inspect::{Mark, Settings};
+
+/// What the inspector asks about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The end of the chain.
+    pub leaf: MessageId,
+    /// What the reader has set.
+    pub settings: Settings,
+    /// Nodes whose messages stay.
+    pub pins: Vec<MessageId>,
+    /// The message (its place in the chain) whose smallest budget is asked for.
+    pub selected: Option<u32>,
+}
+
+/// Messages in a row to which the same was done by the same rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// How many.
+    pub count: u32,
+    /// The place in [`Mark::ALL`].
+    pub mark: u32,
+    /// The place in [`Fitted::rules`].
+    pub rule: u32,
+}
+
+/// Messages in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// The place of the first in the chain.
+    pub start: u32,
+    /// How many.
+    pub count: u32,
+}
+
+/// What one policy keeps.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Side {
+    /// Tokens by kind, in the order of [`KINDS`](crate::inspect::KINDS).
+    pub kinds: Vec<u64>,
+    /// Tokens of the prompt.
+    pub tokens: u64,
+    /// How many messages of the chain are in it.
+    pub kept: u32,
+    /// How many tokens at the beginning the request before had too.
+    pub shared: Option<u64>,
+    /// Whether what must stay is over the budget.
+    pub over: bool,
+}
+
+/// What a budget keeps of a chain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitted {
+    /// The end of the chain.
+    pub leaf: MessageId,
+    /// The rules that the runs name.
+    pub rules: Vec<String>,
+    /// What became of each message, in the order of the chain.
+    pub runs: Vec<Run>,
+    /// Messages of the prompt.
+    pub messages: u64,
+    /// Characters of the prompt.
+    pub chars: u64,
+    /// Tokens of the whole chain, with what stands around it.
+    pub whole: u64,
+    /// The policies `newest` and `stable`.
+    pub sides: Vec<Side>,
+    /// The smallest budget at which the selected message survives.
+    pub survives: Option<u64>,
+    /// What the next 1,000 tokens would push out.
+    pub leaving: Vec<Stretch>,
+}
+
+/// An empty one, for tests to fill.
+#[cfg(test)]
+impl Default for Fitted {
+    fn default() -> Self {
+        Self {
+            leaf: MessageId::mint_root([0; 24]),
+            rules: Vec::new(),
+            runs: Vec::new(),
+            messages: 0,
+            chars: 0,
+            whole: 0,
+            sides: Vec::new(),
+            survives: None,
+            leaving: Vec::new(),
+        }
+    }
+}
+
+/// A provider's payload.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Payload {
+    /// As JSON text, as it would be sent.
+    pub text: String,
+    /// What whoever sends it should know.
+    pub warnings: Vec<String>,
+}
+
+impl Side {
+    /// Of the engine's answer.
+    pub fn new(reply: &FitReply) -> Self {
+        let kinds = &reply.kinds;
+        let kept = reply.runs.iter().filter(|run| run.kept).map(|run| run.count).sum();
+        Self {
+            kinds: vec![
+                kinds.system,
+                kinds.user,
+                kinds.assistant,
+                kinds.reasoning,
+                kinds.calls,
+                kinds.results,
+                kinds.injected,
+                kinds.tools,
+            ],
+            tokens: reply.figures.tokens,
+            kept,
+            shared: reply.shared,
+            over: reply.over_budget,
+        }
+    }
+}
+
+impl Fitted {
+    /// Of the engine's answers: that of the chosen policy, and the sides of both.
+    pub fn new(leaf: MessageId, reply: &FitReply, sides: Vec<Side>) -> Self {
+        let mut rules: Vec<&str> = Vec::new();
+        let mut runs = Vec::with_capacity(reply.runs.len());
+        for run in &reply.runs {
+            let rule = rules.iter().position(|rule| *rule == run.rule).unwrap_or_else(|| {
+                rules.push(run.rule);
+                rules.len() - 1
+            });
+            let name = if run.kept { run.action.name() } else { "dropped" };
+            let mark = Mark::ALL.iter().position(|mark| mark.name() == name).unwrap_or_default();
+            runs.push(Run { count: run.count, mark: mark as u32, rule: rule as u32 });
+        }
+        let mut leaving: Vec<Stretch> = Vec::new();
+        for place in &reply.pushed_out {
+            let place = *place as u32;
+            match leaving.last_mut() {
+                Some(last) if last.start + last.count == place => last.count += 1,
+                _ => leaving.push(Stretch { start: place, count: 1 }),
+            }
+        }
+        Self {
+            leaf,
+            rules: rules.into_iter().map(str::to_owned).collect(),
+            runs,
+            messages: reply.figures.messages,
+            chars: reply.figures.chars,
+            whole: reply.whole.tokens.saturating_add(reply.frame),
+            sides,
+            survives: reply.smallest_budget,
+            leaving,
+        }
+    }
+}
+
+pack_struct!(Settings { provider, encoding, stable, preview, compress, tokens, messages, chars });
+pack_struct!(Question { leaf, settings, pins, selected });
+pack_struct!(Run { count, mark, rule });
+pack_struct!(Stretch { start, count });
+pack_struct!(Side { kinds, tokens, kept, shared, over });
+pack_struct!(Fitted { leaf, rules, runs, messages, chars, whole, sides, survives, leaving });
+pack_struct!(Payload { text, warnings });
+
+#[cfg(test)]
+mod tests {
+    use super::super::{from_bytes, to_bytes};
+    use super::*;
+
+    #[test]
+    fn an_answer_about_ten_thousand_messages_is_short() {
+        let run = |mark| Run { count: 5_000, mark, rule: mark };
+        let fitted = Fitted {
+            rules: vec!["newest".into(), "over-max-tokens".into()],
+            runs: vec![run(6), run(0)],
+            sides: vec![Side { kinds: vec![100_000; 8], ..Side::default() }; 2],
+            leaving: vec![Stretch { start: 5_000, count: 30 }],
+            ..Fitted::default()
+        };
+        let bytes = to_bytes(&fitted);
+        assert!(bytes.len() < 300, "{}", bytes.len());
+        assert_eq!(from_bytes(&bytes), Some(fitted));
+    }
+}
