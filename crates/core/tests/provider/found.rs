@@ -37,6 +37,28 @@ fn fuzz_an_image_at_no_http_address_is_sent_to_gemini_only() {
 }
 
 #[test]
+fn fuzz_own_items_that_lost_a_field_are_not_sent_back() {
+    let message = |name: &str, items: Value| {
+        let mut message = json!({"role": "assistant", "content": "said"});
+        message[name] = items;
+        json!([{"role": "user", "content": "hi"}, message, {"role": "user", "content": "and?"}])
+    };
+    // OpenAI's reasoning without a summary or an id, Gemini's text that is none.
+    let reasoning = |item: Value| {
+        rendered(message("openai-responses", json!([item])), Provider::OpenAiResponses, &RenderOptions::default())
+    };
+    for item in [json!({"type": "reasoning", "id": "rs_1"}), json!({"type": "reasoning", "summary": []})] {
+        let rendered = reasoning(item);
+        assert_eq!(rendered.notes.len(), 1);
+        assert!(!rendered.payload.to_string().contains("reasoning"), "{}", rendered.payload);
+    }
+    assert!(reasoning(json!({"type": "reasoning", "id": "rs_1", "summary": []})).notes.is_empty());
+    let parts = message("gemini", json!([{"text": false, "thoughtSignature": "c2ln"}]));
+    let payload = rendered(parts, Provider::Gemini, &RenderOptions::default()).payload;
+    assert_eq!(payload["contents"][1]["parts"], json!([{"text": "said"}]));
+}
+
+#[test]
 fn deterministic_formatting_and_stable_ordering() {
     for provider in Provider::ALL {
         let once = rendered(weather(), provider, &RenderOptions::default()).payload.to_string();
