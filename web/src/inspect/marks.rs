@@ -142,8 +142,9 @@ impl Marks {
             let part = |part: &(u32, Mark, u32)| [&part.0.to_string(), " ", part.1.name(), ": ", &rule(part)].concat();
             parts.iter().map(part).collect::<Vec<_>>().join("; ")
         };
-        let near = self.leaving.partition_point(|stretch| stretch.start + stretch.count <= places.start);
-        let leaving = self.leaving.get(near).is_some_and(|stretch| stretch.start < places.end);
+        // They are few, since what leaves is a stretch of the chain; in the order of the prompt, not of the chain.
+        let meets = |stretch: &Stretch| stretch.start < places.end && places.start < stretch.start + stretch.count;
+        let leaving = self.leaving.iter().any(meets);
         Some(Marked { mark, name, why, leaving })
     }
 }

@@ -1,4 +1,4 @@
-//! The page's thread: everything that is drawn. Its parts are functions that make a [view](view) over the signals of
+//! The page's thread: everything that is drawn. Its parts are functions that make a [view] over the signals of
 //! [`state`]; what they decide is decided by the plain modules beside this one; messages, which are many, are built by hand
 //! in [`canvas`].
 

@@ -99,7 +99,7 @@ impl Default for Fitted {
 /// A provider's payload.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Payload {
-    /// As JSON text.
+    /// As JSON text, as it would be sent.
     pub text: String,
     /// What whoever sends it should know.
     pub warnings: Vec<String>,
@@ -143,10 +143,9 @@ impl Fitted {
             let mark = Mark::ALL.iter().position(|mark| mark.name() == name).unwrap_or_default();
             runs.push(Run { count: run.count, mark: mark as u32, rule: rule as u32 });
         }
-        let mut places: Vec<u32> = reply.pushed_out.iter().map(|place| *place as u32).collect();
-        places.sort_unstable();
         let mut leaving: Vec<Stretch> = Vec::new();
-        for place in places {
+        for place in &reply.pushed_out {
+            let place = *place as u32;
             match leaving.last_mut() {
                 Some(last) if last.start + last.count == place => last.count += 1,
                 _ => leaving.push(Stretch { start: place, count: 1 }),

@@ -3,10 +3,10 @@
 
 use js_sys::{Array, Function, Reflect, Uint8Array};
 use threadkeep::KeepError;
-use threadkeep::protocol::{ContextOptions, Counting, ErrorReply, Pin, WhatIf};
+use threadkeep::protocol::{ContextOptions, Counting, ErrorReply, WhatIf};
 use threadkeep_core::Provider;
 use threadkeep_core::context::compress::CompressOptions;
-use threadkeep_core::context::{Budget, Policy, Preview};
+use threadkeep_core::context::{Budget, MessageRef, Policy, Preview};
 use threadkeep_core::tokens::Encoding;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -42,7 +42,7 @@ fn options(question: &Question) -> ContextOptions {
     build.preview = settings.preview.then(Preview::default);
     build.compress = settings.compress.then(CompressOptions::default);
     options.encoding = counting(settings.encoding);
-    options.pins = question.pins.iter().map(|pin| Pin::Node(pin.clone(), None)).collect();
+    options.pins = question.pins.iter().map(|pin| MessageRef::Node(pin.to_string())).collect();
     options
 }
 
@@ -68,9 +68,10 @@ pub async fn fit(engine: &Engine, question: Question) -> Result<Fitted, KeepErro
 /// The payload as text.
 pub async fn payload(engine: &Engine, question: &Question) -> Result<Payload, KeepError> {
     let reply = engine.context(question.leaf.as_str(), &options(question)).await?;
-    // Writing into memory does not fail.
-    let text = serde_json::to_string_pretty(&reply.payload).unwrap_or_default();
-    Ok(Payload { text, warnings: reply.warnings.into_iter().map(|warning| warning.message).collect() })
+    Ok(Payload {
+        text: reply.payload.to_string(),
+        warnings: reply.warnings.into_iter().map(|warning| warning.message).collect(),
+    })
 }
 
 /// Fetches a vocabulary and gives it to the engine.

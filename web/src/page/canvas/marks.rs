@@ -106,7 +106,8 @@ impl Canvas {
         };
         let row = self.state.borrow().as_ref().and_then(find);
         if let Some(row) = row {
-            self.jump(Anchor::Row(row, TOP), Some(row));
+            // What is above it is of interest too.
+            self.jump(Anchor::Row(row, 8.0 * TOP), Some(row));
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 use threadkeep::protocol::ErrorReply;
-use wasm_bindgen::JsCast;
+use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlInputElement};
 
 use super::Inspector;
@@ -185,16 +185,17 @@ impl Inspector {
             Ok(payload) => payload,
             Err(error) => return face.text("payload", &crate::words::words(&error).title),
         };
-        let mut end = payload.text.len().min(SHOWN);
-        while !payload.text.is_char_boundary(end) {
+        let text = indented(&payload.text);
+        let mut end = text.len().min(SHOWN);
+        while !text.is_char_boundary(end) {
             end -= 1;
         }
-        face.text("payload", &payload.text[..end]);
-        let size = count(payload.text.len() as u64);
-        let words = if end < payload.text.len() {
-            format!("The first {} of {size} bytes. Copying takes all.", count(end as u64))
+        face.text("payload", &text[..end]);
+        let size = crate::format::bytes(payload.text.len() as u64);
+        let words = if end < text.len() {
+            [&size, ", of which this is the beginning. Copying takes all."].concat()
         } else {
-            format!("{size} bytes")
+            size
         };
         face.text("payload-size", &words);
         if let Some(list) = face.at("warnings") {
@@ -204,6 +205,14 @@ impl Inspector {
             }
         }
     }
+}
+
+/// JSON as people read it. Only for the eye: what is copied is as the provider gets it.
+fn indented(json: &str) -> String {
+    let value = js_sys::JSON::parse(json);
+    let text =
+        value.and_then(|value| js_sys::JSON::stringify_with_replacer_and_space(&value, &JsValue::NULL, &2.into()));
+    text.map_or_else(|_| json.to_owned(), String::from)
 }
 
 /// What is over the budget, and by how much; nothing where all is well.
