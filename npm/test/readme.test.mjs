@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { inChild, installed } from "./support/installed.mjs";
+import { inChild, installed, source } from "./support/installed.mjs";
 
 const readme = readFileSync(join(installed, "README.md"), "utf8");
 const examples = new Map(
@@ -73,4 +73,13 @@ for (const [name, before, after, printed] of CASES) {
 test("every JavaScript block of the README is an example that is run", () => {
   assert.equal(readme.match(/```(js|ts|javascript|typescript)/g).length, CASES.length);
   assert.deepEqual([...examples.keys()], CASES.map(([name]) => name));
+});
+
+test("the JavaScript of the repository's README prints what its comments say", () => {
+  const blocks = [...readFileSync(join(source, "../README.md"), "utf8").matchAll(/```js\n(.+?)```/gs)];
+  assert.equal(blocks.length, 1);
+  const [[, code]] = blocks;
+  const promised = [...code.matchAll(/console\.log\(.*\); \/\/ (.+)/g)].map(([, words]) => `${words}\n`);
+  assert.equal(promised.length, 3);
+  assert.equal(inChild(code), promised.join(""));
 });

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use anyhow::{Context as _, Result, bail};
 use lexopt::prelude::*;
 
+use crate::fuzz::Fuzz;
 use crate::test::Part;
 
 /// What `cargo xtask help` prints.
@@ -16,6 +17,8 @@ cargo xtask pack                build the npm package into target/npm and check 
 cargo xtask vocabulary          make the token vocabularies in crates/tokens/vocabulary anew
 cargo xtask test [PART…]        run the checks: native, wasm, npm, e2e (all when none is named)
 cargo xtask bench [NAME…]       run the measurements (all when none is named)
+cargo xtask fuzz [context] [--steps N] [--seed S] [--first N]
+                                try contexts over made-up transcripts (default 1,000,000 steps, seed 1, from step 0)
 
 Tools that are not on PATH are kept in $THREADKEEP_CACHE, else $XDG_CACHE_HOME/threadkeep, else ~/.cache/threadkeep.
 CHROMIUM and CHROMEDRIVER name a browser and a driver of your own.";
@@ -34,6 +37,7 @@ pub(crate) enum Order {
     Vocabulary,
     Test(Vec<Part>),
     Bench(Vec<String>),
+    Fuzz(Fuzz),
 }
 
 /// Reads the arguments that follow `cargo xtask`.
@@ -44,10 +48,16 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut words: Vec<String> = Vec::new();
     let mut port = None;
+    let mut fuzz = Fuzz::default();
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Order::Help),
             Long("port") | Short('p') => port = Some(parser.value()?.parse::<u16>().context("--port wants a number")?),
+            Long(name @ ("steps" | "seed" | "first")) => {
+                let name = name.to_owned();
+                let number = parser.value()?.parse::<u64>().with_context(|| format!("--{name} wants a number"))?;
+                *fuzz.field(&name) = Some(number);
+            }
             Value(word) => words.push(word.string()?),
             other => return Err(other.unexpected().into()),
         }
@@ -58,8 +68,16 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
     if port.is_some() && command != "serve" {
         bail!("--port belongs to `serve`");
     }
+    if fuzz != Fuzz::default() && command != "fuzz" {
+        bail!("--steps, --seed and --first belong to `fuzz`");
+    }
+    if command == "fuzz"
+        && let Some(other) = rest.iter().find(|word| *word != "context")
+    {
+        bail!("there is nothing called `{other}` to fuzz: context is there");
+    }
     if let Some(extra) = rest.first()
-        && !matches!(command.as_str(), "test" | "bench")
+        && !matches!(command.as_str(), "test" | "bench" | "fuzz")
     {
         bail!("`{command}` takes no argument, and got `{extra}`");
     }
@@ -72,6 +90,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
         "vocabulary" => Order::Vocabulary,
         "test" => Order::Test(rest.iter().map(|word| Part::named(word)).collect::<Result<_>>()?),
         "bench" => Order::Bench(rest),
+        "fuzz" => Order::Fuzz(fuzz),
         other => bail!("there is no command `{other}`\n\n{USAGE}"),
     })
 }
@@ -95,13 +114,25 @@ mod tests {
         assert_eq!(parsed("test").unwrap(), Order::Test(vec![]));
         assert_eq!(parsed("test npm native").unwrap(), Order::Test(vec![Part::Npm, Part::Native]));
         assert_eq!(parsed("bench store").unwrap(), Order::Bench(vec!["store".to_owned()]));
+        assert_eq!(parsed("fuzz").unwrap(), Order::Fuzz(Fuzz::default()));
+        let fuzz = Fuzz { steps: Some(5), seed: Some(2), first: None };
+        assert_eq!(parsed("fuzz context --steps 5 --seed=2").unwrap(), Order::Fuzz(fuzz));
     }
 
     #[test]
     fn what_is_not_understood_is_refused() {
-        for line in
-            ["fly", "serve --port x", "serve --port 70000", "build --port 1", "setup now", "test all", "test --x"]
-        {
+        for line in [
+            "fly",
+            "serve --port x",
+            "serve --port 70000",
+            "build --port 1",
+            "setup now",
+            "test all",
+            "test --x",
+            "fuzz all",
+            "fuzz --steps x",
+            "test --seed 1",
+        ] {
             assert!(parsed(line).is_err(), "`{line}` was taken");
         }
     }

@@ -5,6 +5,7 @@
 mod bench;
 mod cli;
 mod folder;
+mod fuzz;
 mod html;
 mod imports;
 mod mime;
@@ -52,6 +53,7 @@ fn work() -> anyhow::Result<bool> {
         Order::Vocabulary => vocabulary::make(&paths)?,
         Order::Test(parts) => return test::run(&paths, &parts),
         Order::Bench(names) => return bench::run(&paths, &names),
+        Order::Fuzz(fuzz) => return fuzz::run(&paths, fuzz),
     }
     Ok(true)
 }

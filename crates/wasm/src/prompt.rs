@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use threadkeep::protocol::{BadRequest, Counting, trim_options};
 use threadkeep::{Keep, KeepError};
 use threadkeep_core::context::compress::{self, CompressError};
-use threadkeep_core::context::{Action, Frame, Item, Plan, Prepared, Preparing, opens_with_user};
+use threadkeep_core::context::{Item, Plan, Prepared, Preparing, opens_with_user};
 use threadkeep_core::provider::{ProviderError, render_json, validate_json};
 use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate, cost};
 use threadkeep_core::{Message, Provider};
@@ -191,41 +191,37 @@ impl Trimmer {
             ..Plan::default()
         };
         let fit = self.prepared.fit(&plan);
-        let items: Vec<Item> = self.messages.iter().map(Item::new).collect();
-        let context = self.prepared.context(&items, &fit, &Frame::default());
         let (mut rules, mut made): (Vec<&str>, Vec<Value>) = (Vec::new(), Vec::new());
-        let mut order = Vec::with_capacity(context.messages.len());
-        let mut ledger = Vec::with_capacity(context.ledger.len() * 5);
-        let mut shown = context.messages.iter();
-        for mark in self.prepared.marks(&fit) {
-            let rule = match rules.iter().position(|rule| *rule == mark.rule) {
+        let mut order = Vec::with_capacity(self.messages.len());
+        let mut ledger = Vec::with_capacity(self.messages.len() * 5);
+        for (mark, shown) in self.prepared.shown(&fit) {
+            let rule = match rules.iter().rposition(|rule| *rule == mark.rule) {
                 Some(rule) => rule,
                 None => {
                     rules.push(mark.rule);
                     rules.len() - 1
                 }
             };
-            let action = Action::ALL.iter().position(|action| *action == mark.action).unwrap_or_default();
-            ledger.extend([mark.index as u32, action as u32, rule as u32, mark.tokens_before, mark.tokens_after]);
-            if !mark.kept {
-                continue;
-            }
-            match shown.next() {
-                Some(std::borrow::Cow::Owned(message)) => {
+            // JavaScript has the same list of actions.
+            let action = mark.action as u32;
+            ledger.extend([mark.index as u32, action, rule as u32, mark.tokens_before, mark.tokens_after]);
+            match shown {
+                _ if !mark.kept => {}
+                Some(message) => {
                     order.push(-1 - made.len() as i32);
                     made.push(message.to_json());
                 }
-                _ => order.push(mark.index as i32),
+                None => order.push(mark.index as i32),
             }
         }
         let said = json!({
             "made": made,
             "rules": rules,
-            "tokens": context.figures.tokens,
-            "chars": context.figures.chars,
-            "budget": threadkeep::protocol::limits_json(&context.limits),
-            "overBudget": context.over_budget,
-            "kinds": context.kinds.to_json(),
+            "tokens": fit.figures.tokens,
+            "chars": fit.figures.chars,
+            "budget": threadkeep::protocol::limits_json(&fit.limits),
+            "overBudget": fit.over_budget,
+            "kinds": self.prepared.kinds(&fit).to_json(),
         });
         let order = Int32Array::from(order.as_slice());
         let ledger = Uint32Array::from(ledger.as_slice());

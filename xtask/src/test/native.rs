@@ -1,5 +1,7 @@
-//! The checks that need no browser: format, lints, tests with those in the documentation, and the documentation itself.
+//! The checks that need no browser: format, lints, tests with those in the documentation, a short run of the fuzz target,
+//! and the documentation itself.
 
+use crate::fuzz::Fuzz;
 use crate::packages::selected;
 use crate::paths::Paths;
 use crate::run::{cargo, listen, show};
@@ -22,6 +24,8 @@ pub(crate) fn run(paths: &Paths) -> Tally {
     tally
         .check("clippy", || show(command(&["clippy", "--all-targets"]).args(&packages).args(["--", "-D", "warnings"])));
     tally.tests("tests", || listen(command(&["test", "--no-fail-fast"]).args(&packages)));
+    let fuzz = Fuzz { steps: Some(20_000), ..Fuzz::default() };
+    tally.check("fuzz", || show(&mut fuzz.command(paths)));
     tally.check("documentation", || {
         show(command(&["doc", "--no-deps"]).args(&packages).env("RUSTDOCFLAGS", DOCUMENTATION))
     });

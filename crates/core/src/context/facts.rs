@@ -244,10 +244,15 @@ fn called(part: &Object) -> Option<&str> {
     if kind == "tool_use" || kind.ends_with("_tool_use") { text(part, "id").filter(|id| !id.is_empty()) } else { None }
 }
 
+/// Whether a content part is a result, with an id or without.
+fn is_result(kind: &str) -> bool {
+    kind.ends_with("tool_result")
+}
+
 /// The id of the call that a content part answers: Anthropic's `tool_result`, `web_search_tool_result` and their like.
 pub(super) fn answered(part: &Object) -> Option<&str> {
     let kind = text(part, "type")?;
-    if kind == "tool_result" || kind.ends_with("_tool_result") { text(part, "tool_use_id") } else { None }
+    if is_result(kind) { text(part, "tool_use_id") } else { None }
 }
 
 /// Gives calls without an id one, and leaves out calls whose id another call of the message has; `None` where all is well.
@@ -295,7 +300,7 @@ fn named_calls(message: &Message, index: usize) -> Option<Message> {
 /// Whether there is something in a message beside answers to calls.
 fn speaks(message: &Message) -> bool {
     match &message.content {
-        Content::Parts(parts) => parts.is_empty() || parts.iter().any(|part| answered(&part.0).is_none()),
+        Content::Parts(parts) => parts.is_empty() || parts.iter().any(|part| !is_result(part.kind())),
         _ => true,
     }
 }

@@ -24,18 +24,6 @@ pub enum Action {
 }
 
 impl Action {
-    /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 8] = [
-        Self::Kept,
-        Self::Pinned,
-        Self::Compressed,
-        Self::Previewed,
-        Self::Summarised,
-        Self::Dropped,
-        Self::Injected,
-        Self::Repaired,
-    ];
-
     /// Its name in ledgers: `kept`, `pinned`, `compressed`, `previewed`, `summarised`, `dropped`, `injected`, `repaired`.
     pub const fn name(self) -> &'static str {
         match self {

@@ -151,6 +151,12 @@ impl Prepared {
         self.facts.list.get(index).filter(|fact| fact.made == super::facts::NONE).map(|fact| fact.cost)
     }
 
+    /// What became of each message, in the order of the prompt, with the message that it shows instead of the history's own,
+    /// if it does.
+    pub fn shown<'a>(&'a self, fit: &'a Fit) -> impl Iterator<Item = (super::Mark, Option<&'a Message>)> + 'a {
+        self.entries(fit).map(|(entry, mark)| (mark, self.made(entry)))
+    }
+
     /// What each message of the history costs in a prompt that has it, in tokens; zero for what no prompt has.
     pub fn costs(&self) -> Vec<u32> {
         let mut costs = vec![0; self.len()];

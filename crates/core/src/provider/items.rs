@@ -53,7 +53,8 @@ pub(super) fn said(item: &Value, provider: Provider) -> Said<'_> {
         Provider::OpenAiResponses => match kind(item) {
             "message" => Said::Text,
             "function_call" | "custom_tool_call" => Said::Call(string(item, "call_id").unwrap_or_default()),
-            "reasoning" => Said::Reasoning,
+            // One that lost its id or its summary would be refused.
+            "reasoning" if filled(item, "id") && item.get("summary").is_some_and(Value::is_array) => Said::Reasoning,
             "compaction" => Said::Other,
             kind if kind.ends_with("_call") || kind.ends_with("_call_output") || kind.starts_with("mcp_") => {
                 Said::Other
@@ -66,6 +67,7 @@ pub(super) fn said(item: &Value, provider: Provider) -> Said<'_> {
             }
             let text = string(item, "text");
             match text {
+                None if item.get("text").is_some() => Said::Foreign,
                 _ if item.get("thought") == Some(&Value::Bool(true)) => Said::Reasoning,
                 Some("") => Said::Reasoning,
                 Some(_) => Said::Text,
@@ -140,6 +142,10 @@ fn words(item: &Value, provider: Provider) -> Vec<&str> {
     }
 }
 
+fn filled(item: &Value, name: &str) -> bool {
+    string(item, name).is_some_and(|text| !text.is_empty())
+}
+
 /// Adds texts without their white space, since a host may have joined them in any way.
 fn add_words(texts: Vec<&str>, words: &mut String) {
     for text in texts {
@@ -154,10 +160,9 @@ fn claude(message: &Message) -> Option<&Map<String, Value>> {
 
 /// Whether a thinking block has what Anthropic wants to see again.
 pub(super) fn is_signed(block: &Value) -> bool {
-    let filled = |name: &str| string(block, name).is_some_and(|text| !text.is_empty());
     match kind(block) {
-        "thinking" => filled("signature") && string(block, "thinking").is_some(),
-        "redacted_thinking" => filled("data"),
+        "thinking" => filled(block, "signature") && string(block, "thinking").is_some(),
+        "redacted_thinking" => filled(block, "data"),
         _ => false,
     }
 }

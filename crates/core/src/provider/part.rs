@@ -93,8 +93,8 @@ impl<'a> Image<'a> {
             Self::Url { url, .. } => match provider {
                 Provider::Ollama => false,
                 // It wants the type beside the address.
-                Provider::Gemini => self.mime().is_some_and(|mime| kinds.contains(&mime)),
-                _ => !url.starts_with("gs://"),
+                Provider::Gemini => !url.is_empty() && self.mime().is_some_and(|mime| kinds.contains(&mime)),
+                _ => url.starts_with("https://") || url.starts_with("http://"),
             },
         }
     }
@@ -199,8 +199,10 @@ fn own(part: &Map<String, Value>, provider: Provider) -> bool {
         Provider::OpenAiResponses => kind == "input_file",
         Provider::Anthropic => kind == "document" && part.get("source").is_some_and(Value::is_object),
         Provider::Gemini => {
-            let names = ["inlineData", "fileData"];
-            kind.is_empty() && part.len() == 1 && names.iter().any(|name| part.get(*name).is_some_and(Value::is_object))
+            let inner = |name: &str| part.get(name).and_then(Value::as_object).filter(|_| part.len() == 1);
+            let filled = |map, name| field(map, name).is_some_and(|text| !text.is_empty());
+            let data = |map| filled(map, "mimeType") && field(map, "data").is_some_and(is_base64);
+            inner("inlineData").is_some_and(data) || inner("fileData").is_some_and(|map| filled(map, "fileUri"))
         }
         Provider::Ollama => false,
     }

@@ -11,5 +11,6 @@ mod plain;
 mod properties;
 #[path = "../support/readers.rs"]
 mod readers;
+mod seeds;
 #[path = "../support/transcripts.rs"]
 mod transcripts;

@@ -4,6 +4,7 @@
 mod anthropic;
 mod data;
 mod failures;
+mod found;
 mod gemini;
 mod generate;
 mod mutations;

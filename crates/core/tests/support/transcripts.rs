@@ -240,13 +240,15 @@ pub fn unpaired<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Option<S
             answers.push(message.tool_call_id.clone().unwrap_or_default());
         }
         let assistant = message.role == Role::Assistant;
-        let mut calls: Vec<String> = message.tool_calls.iter().map(|call| call.id().to_owned()).collect();
+        // Only the model calls; what another role has in these fields is passed over by every provider's form.
+        let own = if assistant { message.tool_calls.as_slice() } else { &[] };
+        let mut calls: Vec<String> = own.iter().map(|call| call.id().to_owned()).collect();
         if message.role != Role::Tool {
             for part in parts {
                 let kind = part.kind();
-                if kind == "server_tool_use" {
+                if kind == "server_tool_use" && assistant {
                     server.push(field(part, "id"));
-                } else if kind == "tool_use" {
+                } else if kind == "tool_use" && assistant {
                     calls.push(field(part, "id"));
                 } else if kind == "tool_result" || kind.ends_with("_tool_result") {
                     let id = field(part, "tool_use_id");
@@ -257,7 +259,8 @@ pub fn unpaired<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Option<S
                 }
             }
         }
-        paused = !server.is_empty() && assistant;
+        // The server's code can wait for a tool of the client's: its result comes first, then the server goes on.
+        paused = !server.is_empty() && (assistant || paused && message.role == Role::Tool);
         if answers.is_empty() && !pending.is_empty() {
             return Some(format!("message {at} stands between calls {pending:?} and their results"));
         }

@@ -12,6 +12,7 @@ mod removal;
 mod reply_chains;
 mod store_surface;
 mod two_writers;
+mod unified_log;
 
 use std::cell::Cell;
 use std::rc::Rc;
