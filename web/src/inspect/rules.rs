@@ -29,8 +29,6 @@ pub fn words(rule: &str) -> String {
         "pending-call" => "a call that is still running",
         "empty-message" => "there is nothing in it",
         "reasoning-alone" => "reasoning that nothing followed",
-        "replaced-by-frame" => "the frame has its own instructions",
-        "system-excluded" => "instructions were not asked for",
         _ => return rule.replace('-', " "),
     };
     known.to_owned()
@@ -42,6 +40,7 @@ mod tests {
     use threadkeep_core::context::rule;
 
     #[test]
+    // Those of a frame of one's own are not among them: the inspector has none.
     fn every_rule_of_a_history_has_words() {
         let rules = [
             rule::LLM_ERROR,
@@ -68,8 +67,6 @@ mod tests {
             rule::OVER_MAX_MESSAGES,
             rule::OVER_MAX_CHARS,
             rule::STABLE_CUT,
-            rule::REPLACED_BY_FRAME,
-            rule::SYSTEM_EXCLUDED,
         ];
         for rule in rules {
             assert_ne!(words(rule), rule.replace('-', " "), "{rule}");

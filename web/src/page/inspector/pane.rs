@@ -1,5 +1,5 @@
 //! The inspector's pane: its controls, made once. What it says of an answer is put in by [`super::show`], by the names in
-//! `data-f`: an answer comes with every step of the slider.
+//! `data-testid`: an answer comes with every step of the slider.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -7,8 +7,9 @@ use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlInputElement, Node};
 
 use super::Inspector;
+use crate::format::capital;
 use crate::inspect::{ENCODINGS, KINDS, Mark, PROVIDERS, STEPS, Settings, position, read_limit, tokens};
-use crate::page::dom;
+use crate::page::dom::{self, Build as _, el};
 use crate::page::engine::State;
 use crate::page::state::Page;
 use crate::page::view::{Slot, click, follow, markup, on, soon};
@@ -75,10 +76,10 @@ pub fn pane(page: Page) -> Node {
                 </button>
             </header>
             <div class="inspector-body" oninput={}>
-                <p class="note" role="status" data-f="note" data-testid="inspector-note" hidden></p>
+                <p class="note" role="status" data-testid="note" hidden></p>
                 <section class="gauge">
-                    <p class="gauge-line"><strong data-f="tokens" data-testid="tokens">–</strong> <span data-f="of"></span></p>
-                    <p class="faint" data-f="kept" data-testid="kept"></p>
+                    <p class="gauge-line"><strong data-testid="tokens">–</strong> <span data-testid="of"></span></p>
+                    <p class="faint" data-testid="kept"></p>
                     <div class="bar" aria-hidden="true">{}</div>
                     <input
                         type="range"
@@ -103,7 +104,7 @@ pub fn pane(page: Page) -> Node {
                             value={}
                         />
                     </div>
-                    <p class="over" role="alert" data-f="over" data-testid="over" hidden></p>
+                    <p class="over" role="alert" data-testid="over" hidden></p>
                 </section>
                 <dl class="kinds" aria-label="Tokens by kind">{}</dl>
                 <section aria-label="Settings">
@@ -140,28 +141,28 @@ pub fn pane(page: Page) -> Node {
                 <section>
                     <h3>Messages</h3>
                     <ul class="marks-legend" data-testid="marks">{}</ul>
-                    <p class="acts-line"><button type="button" class="small" data-f="cut" data-testid="cut" hidden onclick={}>Show where the kept part begins</button></p>
-                    <p class="faint" data-f="leaving" data-testid="leaving"></p>
+                    <p class="acts-line"><button type="button" class="small" data-testid="cut" hidden onclick={}>Show where the kept part begins</button></p>
+                    <p class="faint" data-testid="leaving"></p>
                     <p class="acts-line">
-                        <button type="button" class="small leaving-toggle" data-f="leaving-toggle" data-testid="leaving-toggle" aria-pressed="false" hidden onclick={}>Mark them</button>
+                        <button type="button" class="small leaving-toggle" data-testid="leaving-toggle" aria-pressed="false" hidden onclick={}>Mark them</button>
                     </p>
                 </section>
                 <section>
                     <h3>Selected message</h3>
-                    <p class="chosen-words" dir="auto" data-f="selected" data-testid="selected"></p>
-                    <p class="faint" data-f="why"></p>
-                    <p class="faint" data-f="survives" data-testid="survives"></p>
+                    <p class="chosen-words" dir="auto" data-testid="selected"></p>
+                    <p class="faint" data-testid="why"></p>
+                    <p class="faint" data-testid="survives"></p>
                     <p class="acts-line">
-                        <button type="button" class="small" data-f="pin" data-testid="pin" aria-pressed="false" hidden onclick={}>Pin</button>
-                        <button type="button" class="small quiet" data-f="unpin" data-testid="unpin" hidden onclick={}></button>
+                        <button type="button" class="small" data-testid="pin" aria-pressed="false" hidden onclick={}>Pin</button>
+                        <button type="button" class="small quiet" data-testid="unpin" hidden onclick={}></button>
                     </p>
                 </section>
                 <section>
                     <details class="payload" data-testid="payload" ontoggle={}>
                         <summary>Payload for the provider</summary>
-                        <ul class="warnings" data-f="warnings"></ul>
-                        <pre tabindex="0" data-f="payload" data-testid="payload-text" aria-label="Payload">Reading…</pre>
-                        <p class="faint" data-f="payload-size"></p>
+                        <ul class="warnings" data-testid="warnings"></ul>
+                        <pre tabindex="0" data-testid="payload-text" aria-label="Payload">Reading…</pre>
+                        <p class="faint" data-testid="payload-size"></p>
                     </details>
                     <p class="acts-line"><button type="button" class="small" data-testid="copy-payload" onclick={}><svg sign="copy"/>Copy the payload</button></p>
                 </section>
@@ -195,45 +196,40 @@ pub fn pane(page: Page) -> Node {
 
 /// A segment for each kind, and one for what is free.
 fn bar(name: &str) -> Vec<Node> {
-    let names = KINDS.iter().map(|(kind, _)| *kind).chain(["free"]);
-    names.map(|kind| markup!("<i class={} data-f={}></i>", format!("kind-{kind}"), format!("{name}-{kind}"))).collect()
+    let segment = |kind: &str| named("i", &["kind-", kind].concat(), &[name, "-", kind].concat());
+    KINDS.iter().map(|(kind, _)| *kind).chain(["free"]).map(segment).collect()
 }
 
 fn kinds() -> Vec<Node> {
-    let row = |(kind, words): (&'static str, &'static str)| {
-        markup!(
-            r#"<div data-f={} hidden><dt><i class={}></i>{}</dt><dd data-f={} data-testid={}></dd></div>"#,
-            format!("row-{kind}"),
-            format!("swatch kind-{kind}"),
-            words,
-            format!("kind-{kind}"),
-            format!("kind-{kind}"),
-        )
-    };
-    KINDS.into_iter().chain([("free", "Free")]).map(row).collect()
+    let kinds = KINDS.iter().chain(&[("free", "Free")]);
+    kinds.map(|(kind, words)| figure("div", "dt", "dd", "kind-", kind, words)).collect()
 }
 
 fn legend() -> Vec<Node> {
-    let row = |mark: Mark| {
-        markup!(
-            r#"<li data-f={} hidden><i class={}></i>{}<span data-f={} data-testid={}></span></li>"#,
-            format!("mark-row-{}", mark.name()),
-            format!("swatch mark-{}", mark.name()),
-            crate::format::capital(mark.name()),
-            format!("mark-{}", mark.name()),
-            format!("mark-{}", mark.name()),
-        )
-    };
-    Mark::ALL.into_iter().map(row).collect()
+    let figure = |mark: Mark| figure("li", "span", "b", "mark-", mark.name(), &capital(mark.name()));
+    Mark::ALL.into_iter().map(figure).collect()
+}
+
+/// An element with a class and a name for [`super::show`].
+fn named(tag: &str, class: &str, name: &str) -> Node {
+    el(tag).class(class).attr("data-testid", name).into()
+}
+
+/// A swatch with its words, and a figure to come; hidden until there is one.
+fn figure(row: &str, term: &str, number: &str, prefix: &str, name: &str, words: &str) -> Node {
+    let swatch = el("i").class(&["swatch ", prefix, name].concat());
+    let term = el(term).child(swatch).child(dom::text(words));
+    let number = named(number, "", &[prefix, name].concat());
+    el(row).attr("data-testid", &["row-", name].concat()).attr("hidden", "").child(term).child(number).into()
 }
 
 fn side(name: &'static str, short: &str) -> Node {
     markup!(
         r#"
         <div class="side" data-testid={}>
-            <p class="side-head"><span class="side-name" data-f={}>{}</span> <span data-f={}></span></p>
+            <p class="side-head"><span class="side-name" data-testid={}>{}</span> <span data-testid={}></span></p>
             <div class="bar" aria-hidden="true">{}</div>
-            <p class="faint" data-f={}></p>
+            <p class="faint" data-testid={}></p>
         </div>"#,
         format!("side-{name}"),
         format!("{short}-name"),

@@ -23,7 +23,7 @@ impl Face {
     }
 
     fn at(&self, name: &str) -> Option<Element> {
-        self.0.query_selector(&["[data-f=", name, "]"].concat()).ok().flatten()
+        self.0.query_selector(&["[data-testid=", name, "]"].concat()).ok().flatten()
     }
 
     /// Puts a text in, and hides what has none.
@@ -126,7 +126,7 @@ impl Inspector {
             }
         }
         for (mark, number) in Mark::ALL.into_iter().zip(marks.counts()) {
-            face.row(&["mark-row-", mark.name()].concat(), number > 0);
+            face.row(&["row-", mark.name()].concat(), number > 0);
             face.text(&["mark-", mark.name()].concat(), &count(number.into()));
         }
         face.row("cut", marks.cut().is_some());
@@ -186,14 +186,14 @@ impl Inspector {
         let Some(face) = Face::find() else { return };
         let payload = match payload {
             Ok(payload) => payload,
-            Err(error) => return face.text("payload", &crate::words::words(&error).title),
+            Err(error) => return face.text("payload-text", &crate::words::words(&error).title),
         };
         let text = indented(&payload.text);
         let mut end = text.len().min(SHOWN);
         while !text.is_char_boundary(end) {
             end -= 1;
         }
-        face.text("payload", &text[..end]);
+        face.text("payload-text", &text[..end]);
         let size = crate::format::bytes(payload.text.len() as u64);
         let words = if end < text.len() {
             [&size, ", of which this is the beginning. Copying takes all."].concat()
