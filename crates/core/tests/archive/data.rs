@@ -8,17 +8,7 @@ use threadkeep_core::archive::{Code, own};
 use threadkeep_core::{Message, Role, Transcript};
 
 use crate::common::{Outcome, local, read, tree};
-
-/// The folder of real archives: `THREADKEEP_DATA`, or `shared/data` beside one of the folders above this crate.
-fn data() -> Option<PathBuf> {
-    let given = std::env::var_os("THREADKEEP_DATA").map(PathBuf::from);
-    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared/data"));
-    let found = given.into_iter().chain(above).find(|folder| folder.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: no folder of real archives (set THREADKEEP_DATA)");
-    }
-    found
-}
+use crate::folder::data;
 
 fn files(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<(String, Vec<u8>)> {
     let Some(data) = data() else { return Vec::new() };

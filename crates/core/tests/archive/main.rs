@@ -7,6 +7,8 @@ mod claude;
 mod common;
 mod data;
 mod detection;
+#[path = "../support/folder.rs"]
+mod folder;
 mod hostile;
 mod openai;
 mod own;

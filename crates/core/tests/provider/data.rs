@@ -6,16 +6,7 @@ use threadkeep_core::archive::{Input, Item};
 use threadkeep_core::provider::{RenderOptions, render, validate_payload};
 use threadkeep_core::{Message, Provider, Transcript};
 
-/// The folder of real archives: `THREADKEEP_DATA`, or `shared/data` beside one of the folders above this crate.
-fn data() -> Option<PathBuf> {
-    let given = std::env::var_os("THREADKEEP_DATA").map(PathBuf::from);
-    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared/data"));
-    let found = given.into_iter().chain(above).find(|folder| folder.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: no folder of real archives (set THREADKEEP_DATA)");
-    }
-    found
-}
+use crate::folder::data;
 
 fn files(folder: &Path, all: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

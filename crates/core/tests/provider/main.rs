@@ -4,6 +4,8 @@
 mod anthropic;
 mod data;
 mod failures;
+#[path = "../support/folder.rs"]
+mod folder;
 mod found;
 mod gemini;
 mod generate;

@@ -7,16 +7,10 @@ use threadkeep_core::archive::{Input, Item as Read};
 use threadkeep_core::context::chain_items;
 use threadkeep_core::{Content, Message, Part, Role, ToolCall, Transcript};
 
-/// The folder of real transcripts: `THREADKEEP_DATA`, or `shared/data` beside one of the folders above this crate.
-fn data() -> Option<PathBuf> {
-    let given = std::env::var_os("THREADKEEP_DATA").map(PathBuf::from);
-    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared/data"));
-    let found = given.into_iter().chain(above).find(|folder| folder.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: no folder of real transcripts (set THREADKEEP_DATA)");
-    }
-    found
-}
+use folder::data;
+
+#[path = "folder.rs"]
+mod folder;
 
 fn files(folder: &str, ends: &str) -> Vec<(String, Vec<u8>)> {
     let Some(entries) = data().and_then(|data| std::fs::read_dir(data.join(folder)).ok()) else { return Vec::new() };
