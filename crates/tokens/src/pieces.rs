@@ -11,8 +11,8 @@ use crate::queue::{Queue, ROOM};
 use crate::table::{Key, Table, array, hash_bytes, window};
 use crate::vocabulary::{Vocabulary, medium_key, short_key};
 
-const SHORT: usize = 1 << 13;
-const MEDIUM: usize = 1 << 12;
+const SHORT: usize = 1 << 14;
+const MEDIUM: usize = 1 << 14;
 const LONG: usize = 1 << 12;
 /// The longest piece that is remembered.
 const LONGEST: usize = 62;
