@@ -1,7 +1,7 @@
 // The token vocabularies: assets of their own, read when something is first counted by them and never before.
 
 import { badArgument } from "./errors.js";
-import { asset, init, now, type InitSource } from "./runtime.js";
+import { asset, inNode, init, now, type InitSource } from "./runtime.js";
 import type { Encoding } from "./types/context.js";
 
 /** The vocabularies that are assets of this package. */
@@ -82,10 +82,9 @@ async function read(
 /** More than a vocabulary takes, unpacked. */
 const ROOM = 2 ** 21;
 
-/** Unpacks gzip: by Node's own function, since its streams take several times longer to begin than the work takes. */
+/** Unpacks gzip: by Node's own function, since its streams take longer to begin than the work takes. */
 async function unpack(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-  const node = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node;
-  if (node === undefined) {
+  if (!inNode()) {
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   }

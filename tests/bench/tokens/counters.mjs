@@ -11,7 +11,7 @@ const ours = (encoding, root) => async () => {
   const packed = await readFile(join(root, "crates", "tokens", "vocabulary", `${encoding}.gz`));
   const unpacked = promisify(gunzip)(packed, { chunkSize: 2 ** 21 });
   const glue = await import(pathToFileURL(join(folder, "threadkeep_tests.js")));
-  const { memory } = await glue.default({ module_or_path: readFile(join(folder, "threadkeep_tests_bg.wasm")) });
+  const { memory } = glue.initSync({ module: await WebAssembly.compile(await readFile(join(folder, "threadkeep_tests_bg.wasm"))) });
   const counter = new glue.TokenBench(encoding, await unpacked);
   const encoder = new TextEncoder();
   let room = 0;
