@@ -48,14 +48,16 @@ impl Merges {
     #[inline(always)]
     pub(crate) fn merged(&self, left: u32, right: u32) -> Option<u32> {
         let key = key(left, right);
-        if self.may_have(key) { self.find(key) } else { None }
+        let spot = hash(key, FILTER_BITS) % (1 << FILTER_BITS);
+        if self.filter[spot / 64] >> (spot % 64) & 1 != 0 { self.find(key) } else { None }
     }
 
-    /// Whether there may be a merge of that [`key`]; mostly there is none then.
+    /// Whether there may be a merge of that [`key`]; often there is none then. It takes no decision, and it looks at the merges as
+    /// well as at the filter, so that the memory of many questions, and of [`Self::find`] after them, is waited for at once.
     #[inline(always)]
     pub(crate) fn may_have(&self, key: u64) -> bool {
         let spot = hash(key, FILTER_BITS) % (1 << FILTER_BITS);
-        self.filter[spot / 64] >> (spot % 64) & 1 != 0
+        (self.filter[spot / 64] >> (spot % 64) & 1 != 0) & (self.places[spot >> (FILTER_BITS - PLACE_BITS)] != 0)
     }
 
     /// The token that the two of a [`key`] merge to.
