@@ -78,10 +78,10 @@ async function compile(source: InitSource): Promise<WebAssembly.Module> {
 export async function asset(source: InitSource): Promise<Uint8Array<ArrayBuffer>> {
   if (source instanceof ArrayBuffer) return new Uint8Array(source);
   if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer as ArrayBuffer, source.byteOffset, source.byteLength);
-  const isResponse = !isAddress(source) && typeof Response === "function" && source instanceof Response;
-  if (!isResponse && !isAddress(source)) throw badArgument("source", "must be a URL, bytes or a Response");
+  if (!isAddress(source) && !(typeof Response === "function" && source instanceof Response))
+    throw badArgument("source", "must be a URL, bytes or a Response");
   try {
-    const file = isResponse ? source : await read(source);
+    const file = isAddress(source) ? await read(source) : (source as Response);
     if (file instanceof Uint8Array) return file;
     if (!file.ok) throw new Error(`${file.url} answers ${file.status} ${file.statusText}`.trimEnd());
     return new Uint8Array(await file.arrayBuffer());

@@ -27,15 +27,9 @@ pub(crate) struct Queue {
     number: usize,
     /// The pieces that still have something to merge.
     active: Box<[u16; ROOM]>,
-    questions: Box<[Question; 2 * ROOM]>,
-}
-
-/// What does this part make with the next?
-#[derive(Clone, Copy, Default)]
-struct Question {
-    key: u64,
-    piece: u16,
-    part: u8,
+    /// What do parts make with the next ones? The key of a merge each, and whose pair the answer is: the piece above the part.
+    keys: Box<[u64; 2 * ROOM]>,
+    owners: Box<[u32; 2 * ROOM]>,
 }
 
 fn pair(token: u32, part: usize) -> u32 {
@@ -45,12 +39,13 @@ fn pair(token: u32, part: usize) -> u32 {
 impl Queue {
     pub(crate) fn new() -> Self {
         Self {
-            tokens: array([ABSENT; PARTS]),
-            pairs: array([NONE; PARTS]),
+            tokens: array([0; PARTS]),
+            pairs: array([0; PARTS]),
             borders: array(0),
             number: 0,
             active: array(0),
-            questions: array(Question::default()),
+            keys: array(0),
+            owners: array(0),
         }
     }
 
@@ -77,10 +72,10 @@ impl Queue {
             let mut asked;
             (active, asked) = self.merge_lowest(active);
             asked = self.sift(merges, asked);
-            for question in &self.questions[..asked] {
-                if let Some(token) = merges.find(question.key) {
-                    let part = usize::from(question.part) % PARTS;
-                    self.pairs[usize::from(question.piece) % ROOM][part] = pair(token, part);
+            for (key, owner) in self.keys.iter().zip(self.owners.iter()).take(asked) {
+                if let Some(token) = merges.find(*key) {
+                    let (piece, part) = (*owner as usize / PARTS, *owner as usize % PARTS);
+                    self.pairs[piece % ROOM][part] = pair(token, part);
                 }
             }
         }
@@ -116,8 +111,9 @@ impl Queue {
             pairs[part] = NONE;
             pairs[before] = NONE;
             let keys = [merges::key(token, tokens[after]), merges::key(tokens[before], token)];
-            for (key, part) in keys.into_iter().zip([part as u8, before as u8]) {
-                self.questions[asked % (2 * ROOM)] = Question { key, piece, part };
+            for (key, part) in keys.into_iter().zip([part, before]) {
+                self.keys[asked % (2 * ROOM)] = key;
+                self.owners[asked % (2 * ROOM)] = u32::from(piece) * PARTS as u32 + part as u32;
                 asked += 1;
             }
         }
@@ -129,9 +125,9 @@ impl Queue {
     fn sift(&mut self, merges: &Merges, asked: usize) -> usize {
         let mut kept = 0;
         for place in 0..asked {
-            let question = self.questions[place % (2 * ROOM)];
-            self.questions[kept % (2 * ROOM)] = question;
-            kept += usize::from(merges.may_have(question.key));
+            let (key, owner) = (self.keys[place % (2 * ROOM)], self.owners[place % (2 * ROOM)]);
+            (self.keys[kept % (2 * ROOM)], self.owners[kept % (2 * ROOM)]) = (key, owner);
+            kept += usize::from(merges.may_have(key));
         }
         kept
     }

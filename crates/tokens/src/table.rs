@@ -46,6 +46,7 @@ pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
 }
 
 /// An array of `N` equal values on the heap.
+#[inline(never)]
 pub(crate) fn array<T: Copy, const N: usize>(value: T) -> Box<[T; N]> {
     match vec![value; N].into_boxed_slice().try_into() {
         Ok(array) => array,
