@@ -1,7 +1,7 @@
 // The token vocabularies: assets of their own, read when something is first counted by them and never before.
 
-import { badArgument } from "./errors.js";
-import { asset, init, now, type InitSource } from "./runtime.js";
+import { ThreadkeepError, badArgument } from "./errors.js";
+import { asset, need, now, type InitSource } from "./runtime.js";
 import type { Encoding } from "./types/context.js";
 
 /** The vocabularies that are assets of this package. */
@@ -48,17 +48,27 @@ export function isLoaded(encoding: unknown): boolean {
 }
 
 /** Loads what is needed to count like this; what is no encoding is left to whoever refuses it. @internal */
-export async function need(encoding: unknown): Promise<void> {
-  await init();
+export async function needEncoding(encoding: unknown): Promise<void> {
+  await need("prompts");
   if (!loaded.has(encoding) && typeof encoding === "string" && Object.hasOwn(PLACES, encoding))
     await loadVocabulary(encoding as VocabularyName);
 }
 
 async function load(encoding: VocabularyName, source: InitSource | Promise<InitSource> | undefined): Promise<void> {
-  await init();
-  const bytes = await unpack(await asset((await source) ?? PLACES[encoding]()));
+  await need("prompts");
+  const bytes = await read((await source) ?? PLACES[encoding]());
   now((wasm) => wasm.loadVocabulary(encoding, bytes));
   loaded.add(encoding);
+}
+
+async function read(source: InitSource): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await unpack(await asset(source));
+  } catch (error) {
+    if (error instanceof ThreadkeepError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ThreadkeepError("init-failed", `the vocabulary cannot be loaded: ${why}`, {}, error);
+  }
 }
 
 /** Unpacks gzip; a server may have done so on the way, then there is nothing to do. */
