@@ -152,7 +152,7 @@ pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<Pa
     let folder = paths.work().join(module.artefact);
     let out = folder.join("out");
     let how = format!(
-        "{} {} {} {} short imports, parts",
+        "{} {} {} {} short imports, parts 2",
         tools.bindgen.version,
         module.out_name,
         module.level,
@@ -169,7 +169,8 @@ pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<Pa
     let parts = split::cut(&bytes, &glue, &cut)?;
 
     let mut bind = Command::new(&tools.bindgen.cli);
-    bind.args(["--target", "web", "--out-name", module.out_name, "--out-dir"]).arg(&bound);
+    // The parts work with the table of functions, which is of no interest to the glue.
+    bind.args(["--keep-lld-exports", "--target", "web", "--out-name", module.out_name, "--out-dir"]).arg(&bound);
     if !module.typescript {
         bind.arg("--no-typescript");
     }
