@@ -1,6 +1,6 @@
 // Trimming a list of messages. The wasm side holds what was read and counted of the last few lists; a list that begins like
-// one of them sends only what is new. That it begins alike is seen by comparing with a copy that shares its strings, message
-// by message and field by field, so that a changed message is noticed wherever it was changed.
+// one of them sends only what is new. That it begins alike is seen by comparing every field of every message with a trace of
+// what was read, so that a changed message is noticed wherever it was changed.
 
 import type { Trimmer } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
@@ -14,10 +14,26 @@ const LISTS = 4;
 
 const ACTIONS: readonly Action[] = ["kept", "pinned", "compressed", "previewed", "summarised", "dropped", "injected", "repaired"];
 
-/** A list that was read: a copy of it, and its counts in wasm. */
+/**
+ * What was read of a list, in one flat array, names and values in the order in which they come: an object is {@link MAP}, its
+ * names each with what is under it, {@link END}; an array is {@link LIST}, its length, its values; what is no plain data is
+ * {@link OTHER}. The strings are the messages' own, so that comparing a list that did not change looks at no text.
+ */
+interface Trace {
+  flat: unknown[];
+  /** Where each message begins in it, and where the last one ends. */
+  starts: number[];
+}
+
+const MAP = Symbol("map");
+const LIST = Symbol("list");
+const END = Symbol("end");
+const OTHER = Symbol("other");
+
+/** A list that was read: its trace, and its counts in wasm. */
 interface Known {
   key: string;
-  copies: unknown[];
+  trace: Trace;
   trimmer: Trimmer;
 }
 
@@ -90,26 +106,30 @@ function read(messages: readonly MessageInput[], how: string, key: string): Trim
   let shared = 0;
   for (const candidate of known) {
     if (candidate.key !== key) continue;
-    const common = commonLength(candidate.copies, messages);
+    const common = commonLength(candidate.trace, messages);
     if (best === undefined || common >= shared) [best, shared] = [candidate, common];
   }
   // Where little is the same it is another conversation, and the old one may be asked for again.
-  if (best === undefined || shared * 2 < best.copies.length) {
+  if (best === undefined || shared * 2 < best.trace.starts.length - 1) {
     if (known.length >= LISTS) known.shift()?.trimmer.free();
-    best = { key, copies: [], trimmer: now((wasm) => new wasm.Trimmer(how)) };
+    best = { key, trace: { flat: [], starts: [0] }, trimmer: now((wasm) => new wasm.Trimmer(how)) };
     shared = 0;
   } else known.splice(known.indexOf(best), 1);
-  const { copies, trimmer } = best;
+  const { trace, trimmer } = best;
   try {
-    if (shared < copies.length) {
-      copies.length = shared;
+    if (shared < trace.starts.length - 1) {
+      trace.flat.length = trace.starts[shared] as number;
+      trace.starts.length = shared + 1;
       now(() => trimmer.truncate(shared));
     }
     if (shared < messages.length) {
       const fresh = messages.slice(shared);
       const json = check.json(check.messages(fresh, "messages", shared), "messages");
       now(() => trimmer.push(json));
-      for (const message of fresh) copies.push(copy(message));
+      for (const message of fresh) {
+        record(trace.flat, message);
+        trace.starts.push(trace.flat.length);
+      }
     }
   } catch (error) {
     trimmer.free();
@@ -119,29 +139,60 @@ function read(messages: readonly MessageInput[], how: string, key: string): Trim
   return trimmer;
 }
 
-function commonLength(copies: readonly unknown[], messages: readonly unknown[]): number {
-  const length = Math.min(copies.length, messages.length);
-  for (let index = 0; index < length; index += 1) if (!same(copies[index], messages[index])) return index;
+/** How many messages at the beginning are as they were read. */
+function commonLength(trace: Trace, messages: readonly unknown[]): number {
+  const length = Math.min(trace.starts.length - 1, messages.length);
+  let at = 0;
+  for (let index = 0; index < length; index += 1) {
+    at = follow(trace.flat, at, messages[index]);
+    if (at < 0) return index;
+  }
   return length;
 }
 
-/** Whether `value` is still what `kept` was copied from. Strings that are one are told by where they are. */
-function same(kept: unknown, value: unknown): boolean {
-  if (kept === value) return true;
-  if (typeof kept !== "object" || typeof value !== "object" || kept === null || value === null) return false;
-  if (Array.isArray(kept)) {
-    if (!Array.isArray(value) || kept.length !== value.length) return false;
-    for (let index = 0; index < kept.length; index += 1) if (!same(kept[index], value[index])) return false;
-    return true;
+/** Adds a value to a trace. */
+function record(flat: unknown[], value: unknown): void {
+  if (typeof value !== "object" || value === null) flat.push(value);
+  else if (Array.isArray(value)) {
+    flat.push(LIST, value.length);
+    for (let index = 0; index < value.length; index += 1) record(flat, value[index]);
+  } else if (isPlain(value)) {
+    flat.push(MAP);
+    for (const name in value) {
+      flat.push(name);
+      record(flat, value[name]);
+    }
+    flat.push(END);
+  } else flat.push(OTHER);
+}
+
+/**
+ * Where a trace goes on behind a value that it has at `at`, or -1 where the value is another. What is no plain data is always
+ * another. Engines read the fields of an object in their own order without looking for them, which makes this quick.
+ */
+function follow(flat: readonly unknown[], at: number, value: unknown): number {
+  if (typeof value !== "object" || value === null) return flat[at] === value ? at + 1 : -1;
+  if (Array.isArray(value)) {
+    if (flat[at] !== LIST || flat[at + 1] !== value.length) return -1;
+    let next = at + 2;
+    for (let index = 0; index < value.length && next >= 0; index += 1) next = follow(flat, next, value[index]);
+    return next;
   }
-  if (!isPlain(value)) return false;
-  let fields = 0;
-  for (const name in kept) {
-    if (!same((kept as Record<string, unknown>)[name], value[name])) return false;
-    fields += 1;
+  if (flat[at] !== MAP || !isPlain(value)) return -1;
+  let next = at + 1;
+  for (const name in value) {
+    if (flat[next] !== name) return -1;
+    const field = value[name];
+    // `Object.is` says so of one string without looking into it, where even `===` looks at what kind of value it is. What is
+    // there already is then in no cache: a transcript's texts are read by nobody else meanwhile.
+    if (Object.is(flat[next + 1], field)) next += 2;
+    else if (typeof field !== "object" || field === null) return -1;
+    else {
+      next = follow(flat, next + 1, field);
+      if (next < 0) return -1;
+    }
   }
-  for (const name in value) if (name !== undefined) fields -= 1;
-  return fields === 0;
+  return flat[next] === END ? next + 1 : -1;
 }
 
 function isPlain(value: object): value is Record<string, unknown> {
@@ -157,7 +208,10 @@ function copy(value: unknown): unknown {
     const json = JSON.stringify(value) as string | undefined;
     return json === undefined ? undefined : JSON.parse(json);
   }
-  const made: Record<string, unknown> = {};
-  for (const name in value) made[name] = copy(value[name]);
+  const made = { ...value };
+  for (const name in made) {
+    const field = made[name];
+    if (typeof field === "object" && field !== null) made[name] = copy(field);
+  }
   return made;
 }

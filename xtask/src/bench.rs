@@ -52,6 +52,7 @@ const BENCHES: &[Bench] = &[
         needs: &[Need::Module, Need::Browser],
         program: Program::Node("tests/bench/durability.mjs"),
     },
+    Bench { name: "stable", needs: &[], program: Program::Cargo { package: "threadkeep-core", example: "stable" } },
     Bench { name: "trim", needs: &[Need::Npm], program: Program::Node("tests/bench/trim.mjs") },
     Bench { name: "tokens", needs: &[Need::Module], program: Program::Node("tests/bench/tokens.mjs") },
     Bench { name: "page", needs: &[Need::Page, Need::Browser], program: Program::Node("tests/e2e/bench-page.mjs") },

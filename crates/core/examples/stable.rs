@@ -1,7 +1,10 @@
-//! What the stable policy gains: replays long agent transcripts under one budget and prints how many leading tokens stay
-//! the same between consecutive requests and how many are kept, for a plain sliding window and for both policies; once with
-//! a request for each turn of the user, once with one for each answer of the model. Only requests at which something has to
-//! go are counted. `cargo run --release -p threadkeep-core --example stable`; the transcripts are those of the data folder.
+//! What the stable policy gains: `cargo xtask bench stable` replays long transcripts under one budget and prints how many
+//! leading tokens stay the same between consecutive requests and how many are kept, against a plain sliding window. Once with
+//! a request for each turn (a user's message and all that follows), once with one for each answer of the model. Only requests
+//! at which something has to go are counted. The transcripts are those of the data folder; without it nothing is measured.
+//!
+//! A request can have no more unchanged tokens than the one before it kept. Where a window moves rarely by itself, as between
+//! an agent's calls, that leaves less than a factor of two to gain for any policy; the bound is printed beside the factor.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a measurement that cannot go on should stop
 
@@ -12,7 +15,9 @@ use threadkeep_core::context::{Budget, Item, Options, Plan, Policy, Prepared, it
 use threadkeep_core::tokens::{Cost, Estimate, cost};
 use threadkeep_core::{Message, Role};
 
-/// What came of a replay.
+const BUDGETS: [u64; 5] = [4_000, 8_000, 16_000, 32_000, 64_000];
+
+/// What came of a replay: sums over its requests.
 #[derive(Debug, Default, Clone, Copy)]
 struct Replay {
     requests: u64,
@@ -22,22 +27,27 @@ struct Replay {
 }
 
 impl Replay {
-    /// The next request, as the costs and places of its messages.
+    /// The next request, as the places and costs of its messages.
     fn request(&mut self, full: bool, last: &mut Vec<(usize, u32)>, next: Vec<(usize, u32)>) {
-        if !full {
-            *last = next;
-            return;
+        if full {
+            self.requests += 1;
+            self.kept += next.iter().map(|(_, cost)| u64::from(*cost)).sum::<u64>();
+            let same = last.iter().zip(&next).take_while(|(a, b)| a == b).map(|(_, (_, cost))| u64::from(*cost));
+            self.shared += same.sum::<u64>();
+            self.moves += u64::from(last.iter().zip(&next).any(|(a, b)| a != b));
         }
-        self.requests += 1;
-        self.kept += next.iter().map(|(_, cost)| u64::from(*cost)).sum::<u64>();
-        let same = last.iter().zip(&next).take_while(|(a, b)| a == b).map(|(_, (_, cost))| u64::from(*cost));
-        self.shared += same.sum::<u64>();
-        self.moves += u64::from(last.iter().zip(&next).any(|(a, b)| a != b));
         *last = next;
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.kept += other.kept;
+        self.shared += other.shared;
+        self.moves += other.moves;
     }
 }
 
-/// The newest messages that fit, as seed designs and libraries trim: no groups, nothing that stays.
+/// The newest messages that fit, as libraries trim: no groups, nothing that stays.
 fn sliding(costs: &[u32], limit: u64) -> Vec<(usize, u32)> {
     let mut sum = 0;
     let fits = |(_, cost): &(usize, &u32)| {
@@ -50,6 +60,7 @@ fn sliding(costs: &[u32], limit: u64) -> Vec<(usize, u32)> {
     kept
 }
 
+/// Behind which messages there is a request.
 fn ends(history: &[Message], by_turn: bool) -> Vec<usize> {
     let request = |end: &usize| {
         let next = history.get(*end).map(|message| &message.role);
@@ -57,27 +68,38 @@ fn ends(history: &[Message], by_turn: bool) -> Vec<usize> {
         if by_turn {
             *last == Role::User
         } else {
-            *last != Role::Assistant && next.is_none_or(|r| *r == Role::Assistant)
+            *last != Role::Assistant && next.is_none_or(|role| *role == Role::Assistant)
         }
     };
     (1..=history.len()).filter(request).collect()
 }
 
-fn main() {
-    let transcripts = readers::all();
-    for (title, by_turn) in [("a request a turn", true), ("a request an answer", false)] {
-        println!("# {title}");
-        measure(&transcripts, by_turn);
+/// Replays a transcript under one budget: a sliding window, the policy `newest`, the policy `stable`.
+fn replay(given: &[Item], costs: &[u32], ends: &[usize], budget: u64) -> [Replay; 3] {
+    let options = Options { preview: None, ..Options::default() };
+    let mut found = [Replay::default(); 3];
+    let mut last = [Vec::new(), Vec::new(), Vec::new()];
+    let mut prepared = Prepared::new(&[], options.preparing(), &Estimate);
+    for end in ends {
+        let full = costs[..*end].iter().map(|cost| u64::from(*cost)).sum::<u64>() > budget;
+        prepared.extend(&given[..*end], &Estimate);
+        found[0].request(full, &mut last[0], sliding(&costs[..*end], budget));
+        for (at, policy) in [(1, Policy::Newest), (2, Policy::Stable)] {
+            let fit = prepared.fit(&Plan { budget: Budget::tokens(budget), policy, ..Plan::default() });
+            assert!(!full || fit.over_budget || fit.figures.tokens <= budget);
+            let kept = prepared.marks(&fit).filter(|mark| mark.kept);
+            found[at].request(full, &mut last[at], kept.map(|mark| (mark.index, mark.tokens_after)).collect());
+        }
     }
+    found
 }
 
-fn measure(transcripts: &[(String, Vec<Message>)], by_turn: bool) {
-    let options = Options { preview: None, ..Options::default() };
+fn measure(transcripts: &[&(String, Vec<Message>)], by_turn: bool) -> [Replay; 3] {
     let mut sums = [Replay::default(); 3];
     for (name, history) in transcripts {
         let mut given = items(history);
         for item in &mut given {
-            item.cost = Some(cost(item.message, options.provider, &Estimate));
+            item.cost = Some(cost(item.message, Options::default().provider, &Estimate));
         }
         let costs: Vec<u32> = given.iter().map(|item| item.cost.map_or(0, Cost::total)).collect();
         let whole: u64 = costs.iter().map(|cost| u64::from(*cost)).sum();
@@ -85,45 +107,56 @@ fn measure(transcripts: &[(String, Vec<Message>)], by_turn: bool) {
         if whole < 16_000 || ends.len() < 10 {
             continue;
         }
-        for budget in [4_000, 8_000, 16_000, 32_000, 64_000].into_iter().filter(|budget| budget * 2 < whole) {
-            let mut found = [Replay::default(); 3];
-            let mut last = [Vec::new(), Vec::new(), Vec::new()];
-            let mut prepared = Prepared::new(&[], options.preparing(), &Estimate);
-            for end in &ends {
-                let full = costs[..*end].iter().map(|cost| u64::from(*cost)).sum::<u64>() > budget;
-                let grown: &[Item] = &given[..*end];
-                prepared.extend(grown, &Estimate);
-                found[0].request(full, &mut last[0], sliding(&costs[..*end], budget));
-                for (at, policy) in [(1, Policy::Newest), (2, Policy::Stable)] {
-                    let fit = prepared.fit(&Plan { budget: Budget::tokens(budget), policy, ..Plan::default() });
-                    let kept = prepared.marks(&fit).filter(|mark| mark.kept);
-                    found[at].request(full, &mut last[at], kept.map(|mark| (mark.index, mark.tokens_after)).collect());
-                }
-            }
-            let n = found[0].requests;
+        for budget in BUDGETS.into_iter().filter(|budget| budget * 2 < whole) {
+            let found = replay(&given, &costs, &ends, budget);
+            let n = found[0].requests.max(1);
             let each = |read: fn(&Replay) -> u64| found.map(|replay| read(&replay) / n);
             println!(
-                "{name:.34}: {whole} tokens, {n} requests at {budget}: shared {:?}, kept {:?}, cut moved {:?}",
-                each(|r| r.shared),
-                each(|r| r.kept),
-                found.map(|r| r.moves)
+                "{name:.34}: {whole} tokens, {n} requests at {budget}: unchanged {:?}, kept {:?}, cut moved {:?} times",
+                each(|replay| replay.shared),
+                each(|replay| replay.kept),
+                found.map(|replay| replay.moves)
             );
-            for (sum, one) in sums.iter_mut().zip(found) {
-                sum.requests += one.requests;
-                sum.kept += one.kept;
-                sum.shared += one.shared;
-                sum.moves += one.moves;
-            }
+            sums.iter_mut().zip(&found).for_each(|(sum, one)| sum.add(one));
         }
     }
-    if sums[0].requests == 0 {
+    sums
+}
+
+fn row(measure: &str, value: &str, target: &str, holds: Option<bool>) {
+    let verdict = holds.map_or("", |holds| if holds { "pass" } else { "missed" });
+    println!("BENCH\t{measure}\t{value}\t{target}\t{verdict}");
+}
+
+fn report(what: &str, [window, newest, stable]: &[Replay; 3], target: bool) {
+    if window.requests == 0 {
         return;
     }
-    for (at, name) in [(0, "sliding window"), (1, "newest")] {
-        println!(
-            "stable against {name}: shared x{:.2}, kept {:.1}%",
-            sums[2].shared as f64 / sums[at].shared as f64,
-            sums[2].kept as f64 * 100.0 / sums[at].kept as f64
-        );
+    let ratio = |a: u64, b: u64| a as f64 / b.max(1) as f64;
+    let (gain, kept) = (ratio(stable.shared, window.shared), ratio(stable.kept, window.kept));
+    let most = ratio(window.kept, window.shared);
+    let anew = |replay: &Replay| (replay.kept - replay.shared) / replay.requests;
+    let (at_least, no_less) = if target { ("≥ 2 ×", "≥ 80 %") } else { ("", "") };
+    println!("{what}: the three in order: {:?}", [window, newest, stable]);
+    let value = format!("{gain:.2} × a sliding window's (bound {most:.2})");
+    row(&format!("{what}: leading tokens unchanged"), &value, at_least, target.then_some(gain >= 2.0));
+    row(&format!("{what}: tokens kept"), &format!("{:.1} %", kept * 100.0), no_less, target.then_some(kept >= 0.8));
+    let value = format!("{}, a sliding window {}", anew(stable), anew(window));
+    row(&format!("{what}: tokens read anew a request"), &value, "", None);
+}
+
+fn main() {
+    let transcripts = readers::all();
+    // Chats are no agents: they are beside them to show that the policy was not made for one kind.
+    let (chats, agents): (Vec<_>, Vec<_>) = transcripts.iter().partition(|(name, _)| name.starts_with("beam "));
+    let mut found = Vec::new();
+    for (kind, transcripts, by_turn, target) in [
+        ("agents, a request a turn", &agents, true, true),
+        ("agents, a request an answer", &agents, false, false),
+        ("long chats, a request a turn", &chats, true, true),
+    ] {
+        println!("# {kind}: sliding window, newest, stable");
+        found.push((kind, measure(transcripts, by_turn), target));
     }
+    found.iter().for_each(|(kind, sums, target)| report(kind, sums, *target));
 }

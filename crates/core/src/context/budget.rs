@@ -113,8 +113,13 @@ pub enum Policy {
     #[default]
     Newest,
     /// A suffix that is cut in large steps, so that consecutive requests begin alike and the provider's prompt cache
-    /// keeps hitting. What it cuts beyond [`Policy::Newest`] is never more than a third of the limit (and the user's
-    /// message that opened it).
+    /// keeps hitting. It begins at the first point of a grid over the history at which it fits: a cut moves only when a
+    /// step's worth has been added, and knows nothing of earlier requests. Under a limit of tokens a step is the smaller of
+    /// `√(2 · 1000 · limit)` and a third of what the frame leaves of the limit, of which the first three binary digits
+    /// count; for messages the same with 4, for characters with 4000, in place of 1000 (about what a request adds).
+    ///
+    /// So what it cuts beyond [`Policy::Newest`] is never more than a third of the limit (and the user's message that
+    /// opened it), and half a step on average: a sixth of up to 18,000 tokens, a twelfth of 50,000, a sixteenth of 100,000.
     Stable,
 }
 

@@ -87,14 +87,18 @@ const UNITS: [Unit; 3] = [
 ];
 
 impl Unit {
-    /// The stable policy's step under a limit. A step drops half of itself on average, and every step's worth of growth
-    /// costs one whole prompt that is not as it was; for a growth of `g` a request the two together are least at the root of
-    /// `2 * g * limit`. At most a third of the room, so that at least two thirds stay; and a power of two, so that slightly
+    /// The stable policy's step under a limit, with `room` for the history: `2 * growth * limit`'s root, at most a third of
+    /// the room, of which the first three binary digits count.
+    ///
+    /// A step leaves half of itself unused on average, and every step's worth of growth costs one whole prompt that is not
+    /// as it was; for a growth of `g` a request the two together are least at the root of `2 * g * limit`. A third of the
+    /// room is the most, so that two thirds stay at least, and five sixths on average. Three digits, so that slightly
     /// different limits have the same steps. Never falls as the limit grows.
     fn step(&self, limit: u64, frame: &Figures) -> u64 {
         let room = limit.saturating_sub((self.of)(frame)) / 3;
-        let best = (2 * self.growth).saturating_mul(limit).isqrt();
-        room.min(best).checked_ilog2().map_or(1, |power| 1 << power)
+        let best = (2 * self.growth).saturating_mul(limit).isqrt().min(room).max(1);
+        let rest = best.ilog2().saturating_sub(2);
+        best >> rest << rest
     }
 }
 
