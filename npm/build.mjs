@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-for (const name of ["threadkeep.js", "threadkeep.d.ts", "threadkeep_bg.wasm"]) {
+for (const name of ["threadkeep.js", "threadkeep.d.ts", "threadkeep_bg.wasm", "parts.js"]) {
   if (!existsSync(join(here, "wasm", name))) {
     console.error(`npm/wasm/${name} is missing: \`cargo xtask pack\` builds it, and the package with it`);
     process.exit(1);

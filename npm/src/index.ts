@@ -2,7 +2,7 @@
 
 export { Threadkeep } from "./threadkeep.js";
 export { Export } from "./export.js";
-export { init, type InitSource } from "./runtime.js";
+export { init, type InitOptions, type InitSource, type PartFile } from "./runtime.js";
 export { compressHistory, countTokens, render, validate } from "./prompts.js";
 export { trimMessages } from "./trim.js";
 export { loadVocabulary, type VocabularyName } from "./vocabulary.js";

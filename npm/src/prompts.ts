@@ -1,9 +1,9 @@
-// Prompts without a store: counting, compressing, rendering, validating. They load the WebAssembly module, and a vocabulary
-// where they count by one, when they are first called.
+// Prompts without a store: counting, compressing, rendering, validating. They load the WebAssembly module with its part for
+// prompts, and a vocabulary where they count by one, when they are first called.
 
 import * as check from "./check.js";
 import { badArgument } from "./errors.js";
-import { init, now } from "./runtime.js";
+import { need, now } from "./runtime.js";
 import type {
   Compressed,
   CompressOptions,
@@ -16,7 +16,7 @@ import type {
   TraceTurn,
   Validation,
 } from "./types/context.js";
-import { need } from "./vocabulary.js";
+import { needEncoding } from "./vocabulary.js";
 
 const PROVIDERS: readonly Provider[] = ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"];
 const ENCODINGS: readonly Encoding[] = ["o200k_base", "cl100k_base", "estimate"];
@@ -42,11 +42,11 @@ export async function countTokens(input: string | Messages, encoding: Encoding =
   check.oneOf(provider, PROVIDERS, "provider");
   if (typeof input === "string") {
     check.text(input, "input");
-    await need(encoding);
+    await needEncoding(encoding);
     return now((wasm) => wasm.countText(input, encoding));
   }
   const json = check.json(check.messages(input, "messages"), "messages");
-  await need(encoding);
+  await needEncoding(encoding);
   return now((wasm) => wasm.countMessages(json, provider, encoding));
 }
 
@@ -65,7 +65,7 @@ export async function countTokens(input: string | Messages, encoding: Encoding =
 export async function compressHistory(turns: readonly (TraceTurn | Messages[number])[], options?: CompressOptions): Promise<Compressed> {
   if (!Array.isArray(turns)) throw badArgument("turns", "must be a list of code turns or messages");
   const [json, how] = [check.json(turns, "turns"), check.optionsJson(options ?? null)];
-  await init();
+  await need("prompts");
   return JSON.parse(now((wasm) => wasm.compressHistory(json, how))) as Compressed;
 }
 
@@ -84,7 +84,7 @@ export async function compressHistory(turns: readonly (TraceTurn | Messages[numb
 export async function render<P extends Provider>(messages: Messages, provider: P, options?: RenderOptions): Promise<Rendered<P>> {
   check.oneOf(provider, PROVIDERS, "provider");
   const [json, how] = [check.json(check.messages(messages, "messages"), "messages"), check.optionsJson(options ?? null)];
-  await init();
+  await need("prompts");
   return JSON.parse(now((wasm) => wasm.render(json, provider, how))) as Rendered<P>;
 }
 
@@ -104,6 +104,6 @@ export async function validate(input: readonly object[] | Payload | object, prov
   check.oneOf(provider, PROVIDERS, "provider");
   if (typeof input !== "object" || input === null) throw badArgument("input", "must be a list of messages or a payload");
   const json = check.json(input, "input");
-  await init();
+  await need("prompts");
   return JSON.parse(now((wasm) => wasm.validate(json, provider))) as Validation;
 }

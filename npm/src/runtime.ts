@@ -1,6 +1,7 @@
 // The one wasm instance: loading it, turning its task wheel, and what happens when it traps. Every way into wasm leads
 // through `run` or `now`, so that a trap becomes an error with words for everybody who waits, and for all later callers.
 
+import * as parts from "../wasm/parts.js";
 import initWasm, * as wasm from "../wasm/threadkeep.js";
 import { ThreadkeepError, badArgument, fromWasm } from "./errors.js";
 import { VERSION } from "./version.js";
@@ -10,6 +11,19 @@ import { VERSION } from "./version.js";
  * `WebAssembly.Module`, which is `object` here since Node's types do not know it).
  */
 export type InitSource = string | URL | Response | ArrayBuffer | Uint8Array | object;
+
+/** The files of the parts of the module that are loaded when they are first needed. */
+export type PartFile = "archives.wasm" | "prompts.wasm" | "archives-prompts.wasm";
+
+/** Options of {@link init}. */
+export interface InitOptions {
+  /**
+   * Where the parts of the module come from, if not from beside this package. `archives.wasm` is loaded by the first
+   * `import`, `prompts.wasm` by the first `context`, `getRecent`, `countTokens`, `trimMessages` and the like; either takes
+   * `archives-prompts.wasm` with it. `undefined` for a file: the place beside this package.
+   */
+  part?: (file: PartFile) => InitSource | Promise<InitSource> | undefined;
+}
 
 let loading: Promise<void> | undefined;
 let ready = false;
@@ -25,6 +39,7 @@ const waiting = new Set<(reason: ThreadkeepError) => void>();
  * the file.
  *
  * @param source where the module comes from, if not from there
+ * @param options where its parts come from, if not from there
  * @throws ThreadkeepError `bad-request`; `init-failed` when it cannot be had, is another version's, or is not WebAssembly
  *
  * @example
@@ -33,15 +48,16 @@ const waiting = new Set<(reason: ThreadkeepError) => void>();
  * console.log(readDepth("[depth:2] hello").depth); // 2
  * ```
  */
-export function init(source?: InitSource | Promise<InitSource>): Promise<void> {
-  loading ??= load(source).catch((error: unknown) => {
+export function init(source?: InitSource | Promise<InitSource>, options?: InitOptions): Promise<void> {
+  loading ??= load(source, options?.part).catch((error: unknown) => {
     loading = undefined;
     throw error;
   });
   return loading;
 }
 
-async function load(source: InitSource | Promise<InitSource> | undefined): Promise<void> {
+async function load(source: InitSource | Promise<InitSource> | undefined, part: InitOptions["part"]): Promise<void> {
+  if (part !== undefined && typeof part !== "function") throw badArgument("options.part", "must be a function");
   try {
     const module = await compile((await source) ?? new URL("../wasm/threadkeep_bg.wasm", import.meta.url));
     // Looked at before the bindings take it, since they keep the first instance that they get.
@@ -50,6 +66,7 @@ async function load(source: InitSource | Promise<InitSource> | undefined): Promi
     // The one asks for `Response`, which takes Node longer to make than all the rest here; the other is refused by browsers.
     if (inNode()) wasm.initSync({ module });
     else await initWasm({ module_or_path: module });
+    parts.readWith(async (file, url) => asset((await part?.(file as PartFile)) ?? url));
     const built = wasm.version();
     if (built !== VERSION) throw initFailed(`the module has version ${built}, this package is ${VERSION}`);
     wasm.start(
@@ -63,6 +80,33 @@ async function load(source: InitSource | Promise<InitSource> | undefined): Promi
   ready = true;
 }
 
+const present = new Map<"archives" | "prompts", Promise<void>>();
+
+/** Loads the module and a part of it, unless they are there. @internal */
+export function need(part: "archives" | "prompts"): Promise<void> {
+  let promise = present.get(part);
+  if (promise === undefined) {
+    promise = loadPart(part).catch((error: unknown) => {
+      present.delete(part);
+      throw error;
+    });
+    present.set(part, promise);
+  }
+  return promise;
+}
+
+async function loadPart(part: "archives" | "prompts"): Promise<void> {
+  await init();
+  try {
+    await parts[part]();
+  } catch (error) {
+    if (error instanceof ThreadkeepError) throw error;
+    throw initFailed(`its part ${part}: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
+  // Now that it is there, the functions that answer at once find it.
+  if (part === "prompts") await run((module) => module.loadPrompts() as Promise<void>);
+}
+
 async function compile(source: InitSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source as BufferSource);
@@ -74,21 +118,16 @@ async function compile(source: InitSource): Promise<WebAssembly.Module> {
   return file instanceof Uint8Array ? WebAssembly.compile(file) : compileResponse(file);
 }
 
-/** The bytes of something beside the module. @internal */
+/** The bytes of something beside the module. What fails to be read is thrown as it is. @internal */
 export async function asset(source: InitSource): Promise<Uint8Array<ArrayBuffer>> {
   if (source instanceof ArrayBuffer) return new Uint8Array(source);
   if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer as ArrayBuffer, source.byteOffset, source.byteLength);
   if (!isAddress(source) && !(typeof Response === "function" && source instanceof Response))
     throw badArgument("source", "must be a URL, bytes or a Response");
-  try {
-    const file = isAddress(source) ? await read(source) : (source as Response);
-    if (file instanceof Uint8Array) return file;
-    if (!file.ok) throw new Error(`${file.url} answers ${file.status} ${file.statusText}`.trimEnd());
-    return new Uint8Array(await file.arrayBuffer());
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ThreadkeepError("init-failed", `the vocabulary cannot be loaded: ${why}`, {}, error);
-  }
+  const file = isAddress(source) ? await read(source) : (source as Response);
+  if (file instanceof Uint8Array) return file;
+  if (!file.ok) throw new Error(`${file.url} answers ${file.status} ${file.statusText}`.trimEnd());
+  return new Uint8Array(await file.arrayBuffer());
 }
 
 function isAddress(source: InitSource): source is string | URL {

@@ -16,8 +16,8 @@ import {
   type OpenOptions,
   type RecentOptions,
 } from "./options.js";
-import { init, run } from "./runtime.js";
-import { need } from "./vocabulary.js";
+import { init, need, run } from "./runtime.js";
+import { needEncoding } from "./vocabulary.js";
 import { sources } from "./sources.js";
 import type { ExportOptions, ImportData, ImportOptions, ImportProgress, ImportReport } from "./types/archive.js";
 import type { Context, ContextOptions, Encoding, Provider } from "./types/context.js";
@@ -254,7 +254,7 @@ export class Threadkeep {
    */
   async getRecent(contextId: string, options?: RecentOptions): Promise<Message[]> {
     const params = { context: check.id(contextId, "contextId"), options: check.options(options, "options", RECENT) };
-    return this.#call("getRecent", params);
+    return this.#prompt("getRecent", params);
   }
 
   /** All messages at a head, oldest first; none where there is no such head. */
@@ -309,14 +309,13 @@ export class Threadkeep {
    */
   async context<P extends Provider = "openai-chat">(leafOrContextId: string, options?: ContextOptions<P>): Promise<Context<P>> {
     const at = check.id(leafOrContextId, "leafOrContextId");
-    const engine = this.#open();
+    this.#open();
     const encoding = options?.encoding ?? this.#encoding;
     const given: unknown = options ?? {};
     // Written down before anything is waited for.
     const how = check.optionsJson(check.isObject(given) ? { ...given, encoding } : given);
-    await need(encoding);
-    const answer = await run(() => engine.call("context", `{"at":${JSON.stringify(at)},"options":${how}}`) as Promise<string>);
-    return (JSON.parse(answer) as { data: Context<P> }).data;
+    await needEncoding(encoding);
+    return this.#answer("context", `{"at":${JSON.stringify(at)},"options":${how}}`);
   }
 
   /**
@@ -333,7 +332,7 @@ export class Threadkeep {
    */
   async toolResult(leafOrContextId: string, path: string): Promise<Message | null> {
     const params = { at: check.id(leafOrContextId, "leafOrContextId"), path: check.text(path, "path") };
-    return (await this.#call<Message[]>("toolResult", params))[0] ?? null;
+    return (await this.#prompt<Message[]>("toolResult", params))[0] ?? null;
   }
 
   // Transcripts
@@ -436,8 +435,8 @@ export class Threadkeep {
    */
   async import(data: ImportData, options?: ImportOptions): Promise<ImportReport> {
     const { format, onProgress } = check.options(options, "options", IMPORT) as ImportOptions;
-    const engine = this.#open();
-    const files = await sources(data);
+    this.#open();
+    const [files] = await Promise.all([sources(data), need("archives")]);
     const progress =
       onProgress === undefined
         ? undefined
@@ -448,6 +447,7 @@ export class Threadkeep {
               reportUncaught(error);
             }
           };
+    const engine = this.#open();
     const report = await run(() => engine.importArchives(files, format, progress) as Promise<string>);
     return JSON.parse(report) as ImportReport;
   }
@@ -519,10 +519,22 @@ export class Threadkeep {
     return this.#engine;
   }
 
+  /** A request that needs the part of the module for prompts. */
+  async #prompt<T>(method: string, params: Record<string, unknown>): Promise<T> {
+    this.#open();
+    const json = check.toJson(params);
+    await need("prompts");
+    return this.#answer(method, json);
+  }
+
   /** One request. It is written down at once, so that what the caller does to its objects later changes nothing. */
   async #call<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
+    return this.#answer(method, check.toJson(params));
+  }
+
+  async #answer<T>(method: string, json: string): Promise<T> {
+    // Not before: who waited may have been closed meanwhile.
     const engine = this.#open();
-    const json = check.toJson(params);
     const answer = await run(() => engine.call(method, json) as Promise<string>);
     return (JSON.parse(answer) as { data: T }).data;
   }

@@ -4,10 +4,10 @@
 
 import type { Trimmer } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
-import { init, now } from "./runtime.js";
+import { need, now } from "./runtime.js";
 import type { Action, LedgerLine, Trimmed, TrimOptions } from "./types/context.js";
 import type { Message, MessageInput } from "./types/message.js";
-import { isLoaded, need } from "./vocabulary.js";
+import { isLoaded, needEncoding } from "./vocabulary.js";
 
 /** How many lists are remembered. */
 const LISTS = 4;
@@ -63,8 +63,8 @@ export async function trimMessages<M extends MessageInput>(messages: readonly M[
   if (!isLoaded(encoding)) {
     // The caller may change the list while the vocabulary is on its way.
     list = messages.map(copy) as M[];
-    await need(encoding);
-  } else await init();
+    await needEncoding(encoding);
+  } else await need("prompts");
   return trim(list, how, JSON.stringify([options.provider, encoding, options.includeSystem]));
 }
 

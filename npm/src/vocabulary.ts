@@ -1,7 +1,7 @@
 // The token vocabularies: assets of their own, read when something is first counted by them and never before.
 
-import { badArgument } from "./errors.js";
-import { asset, inNode, init, now, type InitSource } from "./runtime.js";
+import { ThreadkeepError, badArgument } from "./errors.js";
+import { asset, inNode, need, now, type InitSource } from "./runtime.js";
 import type { Encoding } from "./types/context.js";
 
 /** The vocabularies that are assets of this package. */
@@ -48,14 +48,14 @@ export function isLoaded(encoding: unknown): boolean {
 }
 
 /** Loads what is needed to count like this; what is no encoding is left to whoever refuses it. @internal */
-export async function need(encoding: unknown): Promise<void> {
+export async function needEncoding(encoding: unknown): Promise<void> {
   const missing = !loaded.has(encoding) && typeof encoding === "string" && Object.hasOwn(PLACES, encoding);
-  await (missing ? loadVocabulary(encoding as VocabularyName) : init());
+  await (missing ? loadVocabulary(encoding as VocabularyName) : need("prompts"));
 }
 
 async function load(encoding: VocabularyName, source: InitSource | Promise<InitSource> | undefined): Promise<void> {
   // The vocabulary is read and unpacked while the module is compiled.
-  const module = init();
+  const module = need("prompts");
   const bytes = read(encoding, source);
   // If both fail, the module's error is the one to tell.
   bytes.catch(() => {});
@@ -69,13 +69,14 @@ async function read(
   encoding: VocabularyName,
   source: InitSource | Promise<InitSource> | undefined,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = await asset((await source) ?? PLACES[encoding]());
-  // A server may have unpacked it on the way, then there is nothing to do.
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   try {
-    return await unpack(bytes);
+    const bytes = await asset((await source) ?? PLACES[encoding]());
+    // A server may have unpacked it on the way, then there is nothing to do.
+    return bytes[0] === 0x1f && bytes[1] === 0x8b ? await unpack(bytes) : bytes;
   } catch (error) {
-    throw badArgument("source", "holds a vocabulary that cannot be unpacked", error);
+    if (error instanceof ThreadkeepError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ThreadkeepError("init-failed", `the vocabulary cannot be loaded: ${why}`, {}, error);
   }
 }
 

@@ -91,6 +91,57 @@ test("a module that cannot be had is an error, and the next try may succeed", ()
   assert.equal(printed, `${"true init-failed true\n".repeat(4)}bad-request source\nmemory\n`);
 });
 
+test("init says where the parts of the module come from", () => {
+  const printed = inChild(`
+    import { readFile } from "node:fs/promises";
+    import { fileURLToPath } from "node:url";
+    import { Threadkeep, init, validate } from "threadkeep";
+    const asked = [];
+    const bytes = (file) => readFile(fileURLToPath(import.meta.resolve("threadkeep/" + file)));
+    await init(undefined, { part: (file) => { asked.push(file); return file === "prompts.wasm" ? bytes(file) : undefined; } });
+    console.log(asked.length);
+    console.log((await validate([{ role: "user", content: "hi" }], "anthropic")).ok, asked.sort().join());
+    const keep = await Threadkeep.open();
+    console.log((await keep.import('{"messages":[{"role":"user","content":"hi"}]}')).messages, asked.sort().join());
+  `);
+  assert.equal(printed, "0\ntrue archives-prompts.wasm,prompts.wasm\n1 archives-prompts.wasm,archives.wasm,prompts.wasm\n");
+});
+
+test("a part that cannot be had, or is of another build, is an error with its reason, and the next try may work", () => {
+  const printed = inChild(`
+    import { readFile } from "node:fs/promises";
+    import { fileURLToPath } from "node:url";
+    import { Threadkeep, ThreadkeepError, init } from "threadkeep";
+    const own = await readFile(fileURLToPath(import.meta.resolve("threadkeep/prompts.wasm")));
+    const other = Uint8Array.from(own);
+    other[other.length - 1] ^= 1;
+    const sources = [new URL("file:///nowhere.wasm"), new Uint8Array(9), other, 7, undefined];
+    await init(undefined, { part: (file) => (file === "prompts.wasm" ? sources.shift() : undefined) });
+    const keep = await Threadkeep.open();
+    await keep.append("main", [{ role: "user", content: "hi" }]);
+    for (let times = 0; times < 5; times += 1) {
+      try { console.log((await keep.getRecent("main")).length); }
+      catch (error) { console.log(error instanceof ThreadkeepError, error.code, /part prompts: .*another build/.test(error.message)); }
+    }
+    await init(undefined, { part: "prompts.wasm" }).catch((error) => console.log(error.code));
+  `);
+  assert.equal(printed, "true init-failed false\ntrue init-failed false\ntrue init-failed true\ntrue bad-request false\n1\n");
+});
+
+test("a keep that is closed while a part is on its way says so, and nothing breaks", () => {
+  const printed = inChild(`
+    import { Threadkeep } from "threadkeep";
+    const keep = await Threadkeep.open();
+    await keep.append("main", [{ role: "user", content: "hi" }]);
+    const calls = [keep.getRecent("main"), keep.context("main", { encoding: "estimate" }), keep.import("{}")];
+    const ends = calls.map((call) => call.then(() => "answered", (error) => error.code));
+    await keep.close();
+    for (const end of ends) console.log(await end);
+    console.log(await (await Threadkeep.open()).getCount("main"));
+  `);
+  assert.equal(printed, "closed\nclosed\nclosed\n0\n");
+});
+
 test("when the module breaks, everybody who waits is told, and everybody who comes later", () => {
   // All memory that a module may have is taken from it, so that it must fail at the next allocation.
   const printed = inChild(`

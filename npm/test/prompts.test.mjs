@@ -177,7 +177,7 @@ test("tokens are counted by the vocabulary that is asked for", async () => {
   await rejects(loadVocabulary("gpt2"), "bad-request", /^encoding/);
 });
 
-test("a vocabulary is read when something is first counted by it, and not before", () => {
+test("a part of the module and a vocabulary are read when they are first needed, and not before", () => {
   const said = inChild(`
     import fs from "node:fs/promises";
     import { syncBuiltinESMExports } from "node:module";
@@ -188,19 +188,26 @@ test("a vocabulary is read when something is first counted by it, and not before
     const { Threadkeep, countTokens, render, trimMessages, validate } = await import("threadkeep");
     const keep = await Threadkeep.open();
     await keep.append("main", [{ role: "user", content: "hi" }]);
+    await keep.getAll("main");
+    const tell = () => console.log(read.sort().join());
+    tell();
     await keep.getRecent("main", { maxTokens: 10 });
     await keep.context("main", { encoding: "estimate" });
     await trimMessages([], { encoding: "estimate" });
     await render([], "ollama");
-    console.log(read.join());
+    tell();
     await Promise.all([keep.context("main"), countTokens("a"), countTokens("b")]);
-    console.log(read.join());
+    tell();
     await keep.context("main", { encoding: "cl100k_base" });
-    console.log(read.join());`);
+    tell();
+    await keep.import('{"messages":[{"role":"user","content":"from outside"}]}');
+    tell();`);
   assert.deepEqual(said.trim().split("\n"), [
     "threadkeep_bg.wasm",
-    "threadkeep_bg.wasm,o200k_base.gz",
-    "threadkeep_bg.wasm,o200k_base.gz,cl100k_base.gz",
+    "archives-prompts.wasm,prompts.wasm,threadkeep_bg.wasm",
+    "archives-prompts.wasm,o200k_base.gz,prompts.wasm,threadkeep_bg.wasm",
+    "archives-prompts.wasm,cl100k_base.gz,o200k_base.gz,prompts.wasm,threadkeep_bg.wasm",
+    "archives-prompts.wasm,archives.wasm,cl100k_base.gz,o200k_base.gz,prompts.wasm,threadkeep_bg.wasm",
   ]);
 });
 

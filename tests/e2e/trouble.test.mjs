@@ -150,3 +150,34 @@ test("what is imported after a kill that tore the browser's log is there after t
     profile.remove();
   }
 });
+
+test("a part of the page is loaded when it is first needed; where it cannot be, that is said, and the next try loads it", () => {
+  const asked = [];
+  const part = (url) => /\/(archives|prompts|archives-prompts)\.wasm$/.test(url);
+  let broken = "offline";
+  return site.visit(
+    async (tab, context) => {
+      assert.deepEqual(asked, [], "whoever only reads loads no part");
+      await context.route(
+        (url) => part(url.href),
+        async (route) => {
+          if (broken === "offline") return route.abort();
+          const answer = await route.fetch();
+          const bytes = await answer.body();
+          // As after an update of the page: the module is the old one, the part the new one's.
+          if (broken === "updated" && route.request().url().endsWith("/archives.wasm")) bytes[bytes.length - 1] ^= 1;
+          return route.fulfill({ response: answer, body: bytes });
+        },
+      );
+      for (broken of ["offline", "updated"]) {
+        const report = await tab.pick(EXPORT);
+        assert.match(report.failed ?? "", /part of the page could not be loaded/i, `${broken}: ${report.text}`);
+      }
+      broken = undefined;
+      const report = await tab.pick(EXPORT);
+      assert.equal(report.added, 4, report.text);
+      assert.ok(asked.some((url) => url.endsWith("/archives.wasm")) && !asked.some((url) => url.endsWith("/prompts.wasm")), asked.join());
+    },
+    { mayFail: true, prepare: (context) => context.on("request", (request) => part(request.url()) && asked.push(request.url())) },
+  );
+});

@@ -61,6 +61,13 @@ pub enum Ask {
     DeleteAll,
     /// Counts and sizes. → [`Reply::Stats`]
     Stats,
+    /// What the context inspector asks.
+    Inspect(Inspect),
+}
+
+/// What the context inspector asks. Answered by a part of the module that is loaded with the first of these.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Inspect {
     /// What a budget keeps of a chain. → [`Reply::Fitted`]
     Fit(Box<Question>),
     /// The provider's payload of a chain for a budget. → [`Reply::Payload`]
@@ -300,9 +307,13 @@ pack_enum!(Ask {
     7 DeleteThread { 0: transcript },
     8 DeleteAll {},
     9 Stats {},
-    10 Fit { 0: question },
-    11 Payload { 0: question },
-    12 Vocabulary { 0: encoding },
+    10 Inspect { 0: inspect },
+});
+
+pack_enum!(Inspect {
+    0 Fit { 0: question },
+    1 Payload { 0: question },
+    2 Vocabulary { 0: encoding },
 });
 
 pack_enum!(Reply {

@@ -82,6 +82,12 @@ pub fn words(error: &ErrorReply) -> Words {
             false,
             false,
         ),
+        "part-missing" => (
+            "A part of the page could not be loaded",
+            "Nothing was changed. Look whether you are online and try again; if the page was updated meanwhile, reload it.",
+            false,
+            false,
+        ),
         _ => ("That did not work", "", false, false),
     };
     let mut advice = advice.to_owned();

@@ -6,6 +6,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 /// The number of the section of imports.
 const IMPORTS: u8 = 2;
+/// The module of the imports that load parts: [`crate::split::SCRIPT`].
+const PARTS: &[u8] = b"./parts.js";
 /// The kind of an import that is a function, the only one that wasm-bindgen makes.
 const FUNCTION: u8 = 0;
 
@@ -32,14 +34,20 @@ fn section_of_imports(mut section: &[u8], glue: &mut String) -> Result<Vec<u8>> 
     let mut body = Vec::new();
     put_number(&mut body, count);
     for index in 0..count {
-        put(&mut body, piece(&mut section)?);
+        let from = piece(&mut section)?;
+        put(&mut body, from);
         let old = std::str::from_utf8(piece(&mut section)?)?;
-        let new = name(index);
-        // How the glue's table of imports has it: `        __wbg_log_0123456789abcdef: function(…`.
-        let (before, after) = (format!("\n        {old}: "), format!("\n        {new}: "));
-        ensure!(glue.matches(&before).count() == 1, "the glue does not have the import {old} once");
-        *glue = glue.replacen(&before, &after, 1);
-        put(&mut body, new.as_bytes());
+        if from == PARTS {
+            // What loads the parts has names of its own, which its script exports.
+            put(&mut body, old.as_bytes());
+        } else {
+            let new = name(index);
+            // How the glue's table of imports has it: `        __wbg_log_0123456789abcdef: function(…`.
+            let (before, after) = (format!("\n        {old}: "), format!("\n        {new}: "));
+            ensure!(glue.matches(&before).count() == 1, "the glue does not have the import {old} once");
+            *glue = glue.replacen(&before, &after, 1);
+            put(&mut body, new.as_bytes());
+        }
         let Some((&FUNCTION, after)) = section.split_first() else { bail!("the import {old} is no function") };
         section = after;
         body.push(FUNCTION);

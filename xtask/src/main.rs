@@ -17,6 +17,7 @@ mod run;
 mod serve;
 mod setup;
 mod size;
+mod split;
 mod table;
 mod test;
 mod vocabulary;
@@ -48,7 +49,7 @@ fn work() -> anyhow::Result<bool> {
         Order::Build => page::build(&paths)?.check()?,
         Order::Serve { port } => serve::run(&paths, port)?,
         Order::Pack => {
-            pack::build(&paths)?.sizes.check()?;
+            pack::build(&paths)?.sizes.iter().try_for_each(size::Sizes::check)?;
         }
         Order::Vocabulary => vocabulary::make(&paths)?,
         Order::Test(parts) => return test::run(&paths, &parts),

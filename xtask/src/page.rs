@@ -1,6 +1,6 @@
 //! The page, built for release: one wasm module (for the page and for its worker), `index.html`, and all that lies in
 //! `web/public/` (minified), in `target/site/`, and beside them the token vocabularies, which a reader's browser fetches only
-//! when tokens are first counted. Any static server can carry that folder as it is.
+//! when tokens are first counted. The parts of the module, too, are fetched when they are first needed. Any static server can carry that folder as it is.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::paths::Paths;
 use crate::size::{PAGE, Sizes};
 use crate::wasm::{self, Module, Tools};
 
-/// The folder of what is loaded on demand.
+/// The folder of the vocabularies, which are loaded on demand.
 const ON_DEMAND: &str = "vocabulary";
 
 const MODULE: Module<'static> = Module { artefact: "app", out_name: "app", level: "-Oz", typescript: false };
@@ -39,7 +39,8 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     let page = fs::read_to_string(paths.root.join("index.html"))?;
     fs::write(site.join("index.html"), without_trunk_links(&page))?;
 
-    let on_demand = |path: &Path| path.starts_with(site.join(ON_DEMAND));
+    let part = |path: &Path| path.extension().is_some_and(|ending| ending == "wasm") && !path.ends_with("app_bg.wasm");
+    let on_demand = |path: &Path| path.starts_with(site.join(ON_DEMAND)) || part(path);
     let sizes = Sizes::of_folder("the page", tools.small().then_some(PAGE), site, |path| !on_demand(path))?;
     let later = Sizes::of_folder("loaded on demand, not with the page", None, site, on_demand)?;
     scratch.put()?;

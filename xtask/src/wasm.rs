@@ -1,6 +1,6 @@
-//! From a package to shipped wasm: cargo build, wasm-bindgen, short names for the imports, wasm-opt. Out come `name.js` and
-//! `name_bg.wasm` (and the `.d.ts` files where they are asked for) in a folder of our own; where they go next is the caller's
-//! business.
+//! From a package to shipped wasm: cargo build, cutting off the parts that are loaded later, wasm-bindgen, short names for the
+//! imports, wasm-opt. Out come `name.js`, `name_bg.wasm`, the parts and `parts.js`, which loads them (and the `.d.ts` files
+//! where they are asked for), in a folder of our own; where they go next is the caller's business.
 //!
 //! Where the toolchain can, the standard library is compiled along, for size, and a panic is a trap: that is a tenth of what
 //! ships. Tests and lints keep to the ordinary standard library, where a panic says what went wrong.
@@ -16,6 +16,7 @@ use crate::imports;
 use crate::paths::Paths;
 use crate::run::{cargo, human, quiet, show};
 use crate::setup::{self, Bindgen, CARGO_SMALL, NodeTools, RUSTC_SMALL, UNSTABLE, WASM};
+use crate::split;
 
 /// What rustc may emit for wasm32-unknown-unknown, which wasm-opt must be told of.
 const FEATURES: &[&str] = &[
@@ -28,6 +29,10 @@ const FEATURES: &[&str] = &[
     "--enable-reference-types",
     "--enable-sign-ext",
 ];
+
+/// For rustc: the module is to be cut apart at the marks of `threadkeep-parts`, for which the linker must leave in it what
+/// refers to what.
+const SPLIT: &[&str] = &["--cfg", "split", "-Clink-args=--emit-relocs"];
 
 /// What an outcome was made from, kept beside it.
 const MADE_FROM: &str = "made-from.wasm";
@@ -129,7 +134,8 @@ fn flags(paths: &Paths, tools: &Tools) -> String {
         .into_iter()
         .filter_map(|(folder, name)| Some(format!("--remap-path-prefix={}={name}", folder?.display())));
     let small = if tools.small() { RUSTC_SMALL } else { &[] };
-    let all = renamed.chain(small.iter().map(|&flag| flag.to_owned()));
+    let small = small.iter().chain(SPLIT);
+    let all = renamed.chain(small.map(|&flag| flag.to_owned()));
     let quoted: Vec<String> = all.map(|flag| format!("{flag:?}")).collect();
     format!("target.{WASM}.rustflags=[{}]", quoted.join(", "))
 }
@@ -145,36 +151,58 @@ pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<Pa
     let bytes = fs::read(&compiled).with_context(|| format!("cargo made no {}", paths.short(&compiled)))?;
     let folder = paths.work().join(module.artefact);
     let out = folder.join("out");
-    let how =
-        format!("{} {} {} {} short imports", tools.bindgen.version, module.out_name, module.level, FEATURES.join(" "));
+    let how = format!(
+        "{} {} {} {} short imports, parts 2",
+        tools.bindgen.version,
+        module.out_name,
+        module.level,
+        FEATURES.join(" ")
+    );
     let same = |path: &Path, wanted: &[u8]| fs::read(path).is_ok_and(|found| found == wanted);
     if same(&folder.join(MADE_FROM), &bytes) && same(&folder.join(MADE_HOW), how.as_bytes()) {
         return Ok(out);
     }
     let scratch = Scratch::for_place(&folder)?;
-    let bound = scratch.path().join("out");
+    let (cut, bound) = (scratch.path().join("cut"), scratch.path().join("out"));
+    fs::create_dir_all(&cut)?;
+    let glue = format!("{}.js", module.out_name);
+    let parts = split::cut(&bytes, &glue, &cut)?;
+
     let mut bind = Command::new(&tools.bindgen.cli);
-    bind.args(["--target", "web", "--out-name", module.out_name, "--out-dir"]).arg(&bound);
+    // The parts work with the table of functions, which is of no interest to the glue.
+    bind.args(["--keep-lld-exports", "--target", "web", "--out-name", module.out_name, "--out-dir"]).arg(&bound);
     if !module.typescript {
         bind.arg("--no-typescript");
     }
-    quiet(bind.arg(&compiled))?;
+    quiet(bind.arg(cut.join(split::MAIN)))?;
 
     let wasm = bound.join(format!("{}_bg.wasm", module.out_name));
-    let glue = bound.join(format!("{}.js", module.out_name));
+    let glue = bound.join(glue);
     let (short, short_glue) = imports::shorten(&fs::read(&wasm)?, &fs::read_to_string(&glue)?)?;
     fs::write(&wasm, short)?;
     fs::write(&glue, short_glue)?;
-
-    let optimised = scratch.path().join("optimised.wasm");
-    let mut optimise = Command::new(&tools.node.wasm_opt);
-    optimise.arg(module.level).args(FEATURES).arg(&wasm).arg("-o").arg(&optimised);
-    quiet(&mut optimise)?;
-    fs::rename(&optimised, &wasm)?;
+    optimise(tools, module.level, &wasm, &wasm)?;
+    for part in &parts.files {
+        optimise(tools, module.level, &cut.join(part), &bound.join(part))?;
+        parts.stamp(&bound.join(part))?;
+    }
+    fs::copy(cut.join(split::SCRIPT), bound.join(split::SCRIPT))?;
+    if module.typescript {
+        fs::copy(cut.join(split::TYPES), bound.join(split::TYPES))?;
+    }
+    fs::remove_dir_all(cut)?;
 
     fs::write(scratch.path().join(MADE_FROM), bytes)?;
     fs::write(scratch.path().join(MADE_HOW), how)?;
     scratch.put()?;
     eprintln!("{}: bound and optimised in {}", module.out_name, human(start.elapsed()));
     Ok(out)
+}
+
+/// Makes `out` of `wasm`, which may be the same file.
+fn optimise(tools: &Tools, level: &str, wasm: &Path, out: &Path) -> Result<()> {
+    let mut optimise = Command::new(&tools.node.wasm_opt);
+    // The names of functions, which the cutting left in, are for debugging.
+    optimise.args([level, "--strip-debug"]).args(FEATURES).arg(wasm).arg("-o").arg(out);
+    quiet(&mut optimise).map(drop)
 }

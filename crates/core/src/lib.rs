@@ -6,12 +6,14 @@
 
 pub mod archive;
 pub mod code;
+pub mod compaction;
 pub mod context;
 pub mod depth;
 pub mod entry;
 pub mod id;
 pub mod json;
 pub mod lint;
+pub mod memory;
 pub mod message;
 pub mod node;
 pub mod provider;

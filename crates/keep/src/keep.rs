@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use crate::context::Shelf;
 use crate::log::Log;
-use crate::protocol::{ContextOptions, Event, Request, Response, WhatIf};
+use crate::protocol::{ContextOptions, Event, PromptRequest, Request, Response, WhatIf};
 use crate::{Host, KeepError, keys};
 
 /// How often a write that lost against another writer is tried again. Each loss means that somebody else progressed.
@@ -143,9 +143,6 @@ impl<S: Store> Keep<S> {
                 self.fork(&context, &new_context, at_index).await.map(Response::node)
             }
             Request::Append { context, messages } => self.append(&context, messages).await.map(Response::Nodes),
-            Request::GetRecent { context, options } => {
-                self.get_recent(&context, &options).await.map(Response::Messages)
-            }
             Request::GetAll { context } => self.get_range(&context, 0, u32::MAX).await.map(Response::Messages),
             Request::GetRange { context, start, end } => {
                 self.get_range(&context, start, end).await.map(Response::Messages)
@@ -164,18 +161,30 @@ impl<S: Store> Keep<S> {
             Request::DeleteBranch { node } => self.delete_branch(&node).await.map(Response::Number),
             Request::DeleteTranscript { transcript } => self.delete_transcript(&transcript).await.map(Response::Number),
             Request::DeleteAll => self.delete_all().await.map(|()| Response::Done),
-            Request::Context { at, options } => {
+            Request::Stats => self.stats().await.map(Response::Stats),
+        }
+    }
+
+    /// Answers one request for a prompt.
+    ///
+    /// # Errors
+    /// [`KeepError`].
+    pub async fn prompt(&self, request: PromptRequest) -> Result<Response, KeepError> {
+        match request {
+            PromptRequest::GetRecent { context, options } => {
+                self.get_recent(&context, &options).await.map(Response::Messages)
+            }
+            PromptRequest::Context { at, options } => {
                 let options = ContextOptions::from_json(&options)?;
                 Ok(Response::Context(self.context(&at, &options).await?.to_json()))
             }
-            Request::Fit { at, options, what_if } => {
+            PromptRequest::Fit { at, options, what_if } => {
                 let (options, what_if) = (ContextOptions::from_json(&options)?, WhatIf::from_json(&what_if)?);
                 Ok(Response::Fit(self.fit(&at, &options, what_if).await?.to_json()))
             }
-            Request::ToolResult { at, path } => {
+            PromptRequest::ToolResult { at, path } => {
                 Ok(Response::Messages(self.tool_result(&at, &path).await?.into_iter().collect()))
             }
-            Request::Stats => self.stats().await.map(Response::Stats),
         }
     }
 

@@ -4,14 +4,16 @@ use js_sys::{Function, Promise};
 use serde_json::json;
 use threadkeep::{Keep, Options};
 use threadkeep_core::{MessageId, archive::Format};
+use threadkeep_parts::part;
 use wasm_bindgen::prelude::*;
 
-use crate::error::{bad_request, json as to_json, keep_error, own_error};
-use crate::executor::promise;
+use crate::error::{bad_request, json as to_json, keep_error, own_error, part_missing};
+use crate::executor::{Answer, promise};
 use crate::host::Platform;
+use crate::prompt;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
-use threadkeep::protocol::Request;
+use threadkeep::protocol::{PromptRequest, Request};
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
 #[wasm_bindgen]
@@ -48,7 +50,9 @@ impl Engine {
     pub fn call(&self, method: String, params: String) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
-            crate::prompt::lend(&keep);
+            if PromptRequest::METHODS.contains(&method.as_str()) {
+                return prompt::load().await?.answer(keep, method, params).await;
+            }
             let request = Request::read(&method, &params).map_err(bad_request)?;
             drop(params);
             let response = keep.handle(request).await.map_err(|error| keep_error(&error))?;
@@ -67,18 +71,8 @@ impl Engine {
     ) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
-            let format = format.map(|format| read_format(&format)).transpose()?;
-            let sources = sources.into_iter().map(JsSource::new).collect();
-            let report = keep
-                .import(sources, format, |state| {
-                    if let (Some(progress), Ok(state)) = (&progress, to_json(state)) {
-                        // The TypeScript hands in a function that does not throw.
-                        let _ = progress.call1(&JsValue::UNDEFINED, &state);
-                    }
-                })
-                .await
-                .map_err(|error| keep_error(&error))?;
-            to_json(&report)
+            let importing = import(keep, sources, format, progress).await;
+            importing.map_err(|_| part_missing("archives"))?.await
         })
     }
 
@@ -115,6 +109,31 @@ impl Engine {
         promise(async move {
             keep.close().await.map_err(|error| keep_error(&error))?;
             Ok(JsValue::UNDEFINED)
+        })
+    }
+}
+
+part! {
+    /// Imports; what reads archives is loaded when it is first needed.
+    archives: fn import(
+        keep: Keep<AnyStore>,
+        sources: Vec<SourceObject>,
+        format: Option<String>,
+        progress: Option<Function>,
+    ) -> Answer {
+        Box::pin(async move {
+            let format = format.map(|format| read_format(&format)).transpose()?;
+            let sources = sources.into_iter().map(JsSource::new).collect();
+            let report = keep
+                .import(sources, format, |state| {
+                    if let (Some(progress), Ok(state)) = (&progress, to_json(state)) {
+                        // The TypeScript hands in a function that does not throw.
+                        let _ = progress.call1(&JsValue::UNDEFINED, &state);
+                    }
+                })
+                .await
+                .map_err(|error| keep_error(&error))?;
+            to_json(&report)
         })
     }
 }

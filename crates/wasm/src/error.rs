@@ -21,6 +21,12 @@ pub(crate) fn own_error(code: &str, message: impl Into<String>, details: Value) 
     text(&ErrorReply { code: code.to_owned(), message: message.into(), details })
 }
 
+/// A part of the module that cannot be loaded. The TypeScript loads it first and knows why it could not be; this is for those
+/// who use the bindings without it.
+pub(crate) fn part_missing(part: &str) -> JsValue {
+    own_error("init-failed", ["the part of the module for ", part, " cannot be loaded"].concat(), json!({}))
+}
+
 /// A request that is no request.
 pub(crate) fn bad_request(error: BadRequest) -> JsValue {
     let BadRequest { argument, why } = error;

@@ -17,6 +17,9 @@ use wasm_bindgen::prelude::*;
 
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 
+/// What a promise will settle with: a value, or the JSON text of an `ErrorReply`.
+pub(crate) type Answer = Pin<Box<dyn Future<Output = Result<JsValue, JsValue>>>>;
+
 #[derive(Default)]
 struct Executor {
     scheduler: RefCell<Option<Function>>,

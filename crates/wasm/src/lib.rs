@@ -18,7 +18,6 @@ mod host;
 #[cfg(target_arch = "wasm32")]
 mod prompt;
 mod pure;
-#[cfg(any(target_arch = "wasm32", test))]
 #[cfg(target_arch = "wasm32")]
 mod source;
 #[cfg(target_arch = "wasm32")]
@@ -29,7 +28,9 @@ pub use engine::Engine;
 #[cfg(target_arch = "wasm32")]
 pub use executor::run_tasks;
 #[cfg(target_arch = "wasm32")]
-pub use prompt::{Trimmer, compress_history, count_messages, count_text, load_vocabulary, render, validate};
+pub use prompt::{
+    Trimmer, compress_history, count_messages, count_text, load_prompts, load_vocabulary, render, validate,
+};
 pub use pure::{read_depth, version, write_depth};
 #[cfg(target_arch = "wasm32")]
 pub use source::SourceObject;

@@ -1,180 +1,127 @@
-//! Prompts without a store: counting, trimming, compressing, rendering, validating. Plain data as JSON text goes in and comes
-//! out; what fails is thrown as the JSON text of an `ErrorReply`.
+//! The functions for prompts that JavaScript calls. What they do lies in a part of the module of its own ([`part`]), which is
+//! loaded when a prompt is first asked for: most who keep conversations never build one. They reach it through [`Prompts`]
+//! alone, so that whoever cuts the module apart finds no other way in.
+//!
+//! Plain data as JSON text goes in and comes out; what fails is thrown as the JSON text of an `ErrorReply`.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+mod part;
 
-use js_sys::{Array, Int32Array, Uint32Array};
-use serde_json::{Value, json};
-use threadkeep::protocol::{BadRequest, Counting, trim_options};
-use threadkeep::{Keep, KeepError};
-use threadkeep_core::context::compress::{self, CompressError};
-use threadkeep_core::context::{Item, Plan, Prepared, Preparing, opens_with_user};
-use threadkeep_core::provider::{ProviderError, render_json, validate_json};
-use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate, cost};
-use threadkeep_core::{Message, Provider};
-use threadkeep_store::Store;
+use std::cell::Cell;
+
+use js_sys::{Array, Promise};
+use serde_json::json;
+use threadkeep::Keep;
+use threadkeep_parts::part;
 use wasm_bindgen::prelude::*;
 
-use crate::error::{bad_request, keep_error};
+use crate::error::{own_error, part_missing};
+use crate::executor::{Answer, promise};
+use crate::store::AnyStore;
+
+/// What the part brings. The exported functions of the same names say what each does.
+pub(crate) trait Prompts {
+    /// Answers a [`PromptRequest`] of a keep.
+    fn answer(&self, keep: Keep<AnyStore>, method: String, params: String) -> Answer;
+    fn load_vocabulary(&self, encoding: &str, asset: &[u8]) -> Result<(), JsValue>;
+    fn count_text(&self, text: &str, encoding: &str) -> Result<u32, JsValue>;
+    fn count_messages(&self, list: &str, to: &str, encoding: &str) -> Result<f64, JsValue>;
+    fn compress_history(&self, turns: &str, options: &str) -> Result<String, JsValue>;
+    fn render(&self, list: &str, provider: &str, options: &str) -> Result<String, JsValue>;
+    fn validate(&self, value: &str, provider: &str) -> Result<String, JsValue>;
+    fn trimmer(&self, options: &str) -> Result<Box<dyn Trim>, JsValue>;
+}
+
+pub(crate) trait Trim {
+    fn push(&mut self, list: &str) -> Result<(), JsValue>;
+    fn truncate(&mut self, length: usize);
+    fn fit(&self, options: &str) -> Result<Array, JsValue>;
+}
 
 thread_local! {
-    /// The vocabularies that were loaded, for all keeps and functions of this instance.
-    static VOCABULARIES: RefCell<Vec<Rc<Bpe>>> = const { RefCell::new(Vec::new()) };
+    static PART: Cell<Option<&'static dyn Prompts>> = const { Cell::new(None) };
 }
 
-fn bad(argument: &str, why: &str) -> JsValue {
-    bad_request(BadRequest { argument: argument.to_owned(), why: why.to_owned() })
-}
-
-fn counting(name: &str) -> Result<Counting, JsValue> {
-    Counting::from_name(name).ok_or_else(|| bad("encoding", "must be one of o200k_base, cl100k_base, estimate"))
-}
-
-fn provider(name: &str) -> Result<Provider, JsValue> {
-    Provider::from_name(name)
-        .ok_or_else(|| bad("provider", "must be one of openai-chat, openai-responses, anthropic, gemini, ollama"))
-}
-
-fn parse(argument: &str, text: &str) -> Result<Value, JsValue> {
-    serde_json::from_str(text).map_err(|error| bad(argument, &["cannot be read: ", &error.to_string()].concat()))
-}
-
-fn write(value: &Value) -> String {
-    value.to_string()
-}
-
-fn messages(text: &str, first: usize) -> Result<Vec<Message>, JsValue> {
-    let Value::Array(list) = parse("messages", text)? else { return Err(bad("messages", "must be a list")) };
-    let mut messages = Vec::with_capacity(list.len());
-    for (at, value) in list.into_iter().enumerate() {
-        match Message::from_json(value) {
-            Ok(message) => messages.push(message),
-            Err(error) => {
-                let place = ["messages[", &(first + at).to_string(), "]"].concat();
-                return Err(bad(&place, &["is no message: ", &error.to_string()].concat()));
-            }
-        }
-    }
-    Ok(messages)
-}
-
-fn counter(counting: Counting) -> Result<Rc<dyn Counter>, JsValue> {
-    let Counting::Exact(encoding) = counting else { return Ok(Rc::new(Estimate)) };
-    let found = VOCABULARIES.with_borrow(|all| all.iter().find(|bpe| bpe.encoding() == encoding).cloned());
-    match found {
-        Some(bpe) => Ok(bpe),
-        None => Err(keep_error(&KeepError::MissingVocabulary(encoding))),
+part! {
+    /// The way into the part.
+    prompts: fn enter() -> &'static dyn Prompts {
+        &part::Part
     }
 }
 
-/// Hands a keep what was loaded since it was last asked.
-pub(crate) fn lend<S: Store>(keep: &Keep<S>) {
-    VOCABULARIES.with_borrow(|all| {
-        for bpe in all.iter().filter(|bpe| !keep.has_vocabulary(bpe.encoding())) {
-            keep.add_vocabulary(Rc::clone(bpe));
-        }
-    });
+/// Loads the part, unless it is there.
+pub(crate) async fn load() -> Result<&'static dyn Prompts, JsValue> {
+    let prompts = enter().await.map_err(|_| part_missing("prompts"))?;
+    PART.set(Some(prompts));
+    Ok(prompts)
+}
+
+fn part() -> Result<&'static dyn Prompts, JsValue> {
+    PART.get().ok_or_else(|| own_error("not-initialised", "the part for prompts is not loaded yet", json!({})))
+}
+
+/// Loads what the functions for prompts need. → `undefined`
+#[wasm_bindgen(js_name = loadPrompts)]
+pub fn load_prompts() -> Promise {
+    promise(async { load().await.map(|_| JsValue::UNDEFINED) })
 }
 
 /// Loads a vocabulary: the asset `<encoding>.gz`, unpacked. Loading it again does nothing.
 #[wasm_bindgen(js_name = loadVocabulary)]
 pub fn load_vocabulary(encoding: &str, asset: &[u8]) -> Result<(), JsValue> {
-    let Some(encoding) = Encoding::from_name(encoding) else {
-        return Err(bad("encoding", "must be o200k_base or cl100k_base"));
-    };
-    if VOCABULARIES.with_borrow(|all| all.iter().any(|bpe| bpe.encoding() == encoding)) {
-        return Ok(());
-    }
-    let bpe = Bpe::load(encoding, asset).map_err(|error| bad("source", &error.to_string()))?;
-    VOCABULARIES.with_borrow_mut(|all| all.push(Rc::new(bpe)));
-    Ok(())
+    part()?.load_vocabulary(encoding, asset)
 }
 
 /// The tokens of a text.
 #[wasm_bindgen(js_name = countText)]
 pub fn count_text(text: &str, encoding: &str) -> Result<u32, JsValue> {
-    Ok(counter(counting(encoding)?)?.count(text))
+    part()?.count_text(text, encoding)
 }
 
 /// The tokens of messages as a provider is sent them.
 #[wasm_bindgen(js_name = countMessages)]
 pub fn count_messages(list: &str, to: &str, encoding: &str) -> Result<f64, JsValue> {
-    let (provider, counter) = (provider(to)?, counter(counting(encoding)?)?);
-    let each = |message: &Message| u64::from(cost(message, provider, counter.as_ref()).total());
-    // Below 2^53: it is a count of what lies in this memory.
-    Ok(messages(list, 0)?.iter().map(each).sum::<u64>() as f64)
+    part()?.count_messages(list, to, encoding)
 }
 
 /// Compresses a history of code turns.
 #[wasm_bindgen(js_name = compressHistory)]
 pub fn compress_history(turns: &str, options: &str) -> Result<String, JsValue> {
-    let compressed = compress::compress_history(parse("turns", turns)?, &parse("options", options)?);
-    compressed.map(|compressed| write(&compressed)).map_err(|error| match &error {
-        CompressError::Value { place, expected } => bad(place, &["must be ", expected].concat()),
-        CompressError::UnknownOption { name } => bad(&["options.", name].concat(), "is not known here"),
-    })
+    part()?.compress_history(turns, options)
 }
 
 /// Renders messages for a provider.
 #[wasm_bindgen]
 pub fn render(list: &str, provider: &str, options: &str) -> Result<String, JsValue> {
-    let rendered = render_json(&parse("messages", list)?, provider, &parse("options", options)?);
-    rendered.map(|rendered| write(&rendered)).map_err(|error| provider_error(&error))
+    part()?.render(list, provider, options)
 }
 
 /// Validates messages (a list) or a payload (an object).
 #[wasm_bindgen]
 pub fn validate(value: &str, provider: &str) -> Result<String, JsValue> {
-    let said = validate_json(&parse("payload", value)?, provider);
-    said.map(|said| write(&said)).map_err(|error| provider_error(&error))
-}
-
-fn provider_error(error: &ProviderError) -> JsValue {
-    let argument = match error {
-        ProviderError::UnknownOption(name) | ProviderError::Option { option: name, .. } => ["options.", name].concat(),
-        ProviderError::Message { index, .. } => ["messages[", &index.to_string(), "]"].concat(),
-        _ => error.argument().to_owned(),
-    };
-    crate::error::own_error("bad-request", error.to_string(), json!({ "argument": argument }))
+    part()?.validate(value, provider)
 }
 
 /// A list of messages, read and counted once, to be trimmed again and again. The messages stay with JavaScript: what goes
 /// back are their places.
 #[wasm_bindgen]
-pub struct Trimmer {
-    messages: Vec<Message>,
-    prepared: Prepared,
-    preparing: Preparing,
-    counter: Rc<dyn Counter>,
-}
+pub struct Trimmer(Box<dyn Trim>);
 
 #[wasm_bindgen]
 impl Trimmer {
     /// An empty list, for options of `trimMessages` of which provider, encoding and includeSystem hold for good.
     #[wasm_bindgen(constructor)]
     pub fn new(options: &str) -> Result<Self, JsValue> {
-        let (options, counting) = trim_options(&parse("options", options)?).map_err(bad_request)?;
-        let preparing = Preparing { provider: options.provider, system: options.system, preview: None, live: false };
-        let counter = counter(counting)?;
-        Ok(Self { messages: Vec::new(), prepared: Prepared::new(&[], preparing, counter.as_ref()), preparing, counter })
+        part()?.trimmer(options).map(Self)
     }
 
     /// Appends messages, as JSON text of a list.
     pub fn push(&mut self, list: &str) -> Result<(), JsValue> {
-        self.messages.append(&mut messages(list, self.messages.len())?);
-        let items: Vec<Item> = self.messages.iter().map(Item::new).collect();
-        self.prepared.extend(&items, self.counter.as_ref());
-        Ok(())
+        self.0.push(list)
     }
 
     /// Forgets all messages from the place `length` on; the counts of the others stay.
     pub fn truncate(&mut self, length: usize) {
-        let known: Vec<_> = (0..length).map(|index| self.prepared.known_cost(index)).collect();
-        self.messages.truncate(length);
-        let items: Vec<Item> =
-            self.messages.iter().zip(known).map(|(message, cost)| Item { cost, ..Item::new(message) }).collect();
-        self.prepared = Prepared::new(&items, self.preparing, self.counter.as_ref());
+        self.0.truncate(length)
     }
 
     /// Trims by the options of `trimMessages`. → a list of four:
@@ -182,49 +129,6 @@ impl Trimmer {
     /// the prompt: for each message its place in the list, or `-1 - n` for the message `made[n]`;
     /// the ledger, five numbers a line: place, action, rule (of `rules`), tokens before and after.
     pub fn fit(&self, options: &str) -> Result<Array, JsValue> {
-        let (options, _) = trim_options(&parse("options", options)?).map_err(bad_request)?;
-        let plan = Plan {
-            budget: options.budget,
-            policy: options.policy,
-            pins: &options.pins,
-            opens_with_user: opens_with_user(self.preparing.provider),
-            ..Plan::default()
-        };
-        let fit = self.prepared.fit(&plan);
-        let (mut rules, mut made): (Vec<&str>, Vec<Value>) = (Vec::new(), Vec::new());
-        let mut order = Vec::with_capacity(self.messages.len());
-        let mut ledger = Vec::with_capacity(self.messages.len() * 5);
-        for (mark, shown) in self.prepared.shown(&fit) {
-            let rule = match rules.iter().rposition(|rule| *rule == mark.rule) {
-                Some(rule) => rule,
-                None => {
-                    rules.push(mark.rule);
-                    rules.len() - 1
-                }
-            };
-            // JavaScript has the same list of actions.
-            let action = mark.action as u32;
-            ledger.extend([mark.index as u32, action, rule as u32, mark.tokens_before, mark.tokens_after]);
-            match shown {
-                _ if !mark.kept => {}
-                Some(message) => {
-                    order.push(-1 - made.len() as i32);
-                    made.push(message.to_json());
-                }
-                None => order.push(mark.index as i32),
-            }
-        }
-        let said = json!({
-            "made": made,
-            "rules": rules,
-            "tokens": fit.figures.tokens,
-            "chars": fit.figures.chars,
-            "budget": threadkeep::protocol::limits_json(&fit.limits),
-            "overBudget": fit.over_budget,
-            "kinds": self.prepared.kinds(&fit).to_json(),
-        });
-        let order = Int32Array::from(order.as_slice());
-        let ledger = Uint32Array::from(ledger.as_slice());
-        Ok(Array::of3(&JsValue::from(write(&said)), &order.into(), &ledger.into()))
+        self.0.fit(options)
     }
 }

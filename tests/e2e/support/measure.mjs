@@ -12,7 +12,8 @@ export async function watchMemory(context) {
         const original = WebAssembly[name];
         WebAssembly[name] = async (...all) => {
           const made = await original.apply(WebAssembly, all);
-          globalThis.wasmMemory = (made.instance ?? made).exports.memory;
+          // The parts that come later have no memory of their own.
+          globalThis.wasmMemory = (made.instance ?? made).exports.memory ?? globalThis.wasmMemory;
           return made;
         };
       }`;

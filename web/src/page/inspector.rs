@@ -16,7 +16,7 @@ use threadkeep_core::{MessageId, TranscriptId};
 use super::dom;
 use super::engine::Engine;
 use crate::inspect::{ENCODINGS, Marks, Settings, read_pins, write_pins};
-use crate::wire::{Ask, Fitted, Payload, Question, Reply};
+use crate::wire::{Ask, Fitted, Inspect, Payload, Question, Reply};
 
 pub use pane::pane;
 
@@ -203,7 +203,7 @@ impl Inspector {
     async fn step(self) {
         let Some(question) = self.question() else { return self.mark(None) };
         let settings = question.settings;
-        match self.engine.ask(Ask::Fit(Box::new(question))).await {
+        match self.engine.ask(Ask::Inspect(Inspect::Fit(Box::new(question)))).await {
             Ok(Reply::Fitted(fitted)) => self.take(&fitted, &settings),
             Ok(_) => {}
             Err(error) => {
@@ -232,7 +232,7 @@ impl Inspector {
     async fn load(self, encoding: u32) -> bool {
         let name = ENCODINGS.get(encoding as usize).map_or("", |(name, _)| name);
         self.say(&["Loading the vocabulary ", name, "…"].concat(), false);
-        match self.engine.ask(Ask::Vocabulary(encoding)).await {
+        match self.engine.ask(Ask::Inspect(Inspect::Vocabulary(encoding))).await {
             Ok(_) => {
                 self.say("", false);
                 true
@@ -255,7 +255,7 @@ impl Inspector {
     /// The payload for what is set now.
     async fn payload(self) -> Result<Payload, ErrorReply> {
         let Some(question) = self.question() else { return Ok(Payload::default()) };
-        match self.engine.ask(Ask::Payload(Box::new(question))).await? {
+        match self.engine.ask(Ask::Inspect(Inspect::Payload(Box::new(question)))).await? {
             Reply::Payload(payload) => Ok(payload),
             _ => Ok(Payload::default()),
         }

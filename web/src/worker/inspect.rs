@@ -14,7 +14,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
 use super::Engine;
-use crate::wire::{Fitted, Payload, Question};
+use crate::wire::{Fitted, Inspect, Payload, Question, Reply};
 
 /// How many tokens more the page asks about.
 const MORE: u64 = 1000;
@@ -57,8 +57,19 @@ fn policy(stable: bool) -> Policy {
     if stable { Policy::Stable } else { Policy::Newest }
 }
 
+/// Answers a question of the inspector.
+pub async fn answer(engine: &Engine, asked: Inspect) -> Result<Reply, ErrorReply> {
+    let answer = match asked {
+        Inspect::Fit(question) => fit(engine, *question).await.map(|fitted| Reply::Fitted(Box::new(fitted))),
+        Inspect::Payload(question) => payload(engine, &question).await.map(Reply::Payload),
+        // Its failures are the network's.
+        Inspect::Vocabulary(encoding) => return fetch(engine, encoding).await.map(|()| Reply::Done),
+    };
+    answer.map_err(|error| error.reply())
+}
+
 /// What a budget keeps, and what the other policy would.
-pub async fn fit(engine: &Engine, question: Question) -> Result<Fitted, KeepError> {
+async fn fit(engine: &Engine, question: Question) -> Result<Fitted, KeepError> {
     let what_if = WhatIf {
         survives: question.selected.map(|at| at as usize),
         more: Some(MORE),
@@ -79,7 +90,7 @@ pub async fn fit(engine: &Engine, question: Question) -> Result<Fitted, KeepErro
 }
 
 /// The payload as text.
-pub async fn payload(engine: &Engine, question: &Question) -> Result<Payload, KeepError> {
+async fn payload(engine: &Engine, question: &Question) -> Result<Payload, KeepError> {
     let reply = engine.context(question.leaf.as_str(), &options(question)).await?;
     Ok(Payload {
         text: reply.payload.to_string(),
@@ -88,7 +99,7 @@ pub async fn payload(engine: &Engine, question: &Question) -> Result<Payload, Ke
 }
 
 /// Fetches a vocabulary and gives it to the engine.
-pub async fn fetch(engine: &Engine, encoding: u32) -> Result<(), ErrorReply> {
+async fn fetch(engine: &Engine, encoding: u32) -> Result<(), ErrorReply> {
     let Counting::Exact(encoding) = counting(encoding) else { return Ok(()) };
     if engine.has_vocabulary(encoding) {
         return Ok(());

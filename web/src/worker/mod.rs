@@ -7,20 +7,21 @@
 mod files;
 mod host;
 mod inspect;
+mod parts;
 mod tabs;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use js_sys::{Array, Reflect, Uint8Array};
-use threadkeep::protocol::{ErrorReply, Event, ImportProgress, ImportReport};
+use js_sys::{Array, Uint8Array};
+use threadkeep::protocol::{ErrorReply, Event};
 use threadkeep::{Keep, KeepError, Options};
 use threadkeep_core::TranscriptId;
 use threadkeep_store::idb::IdbStore;
 use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
+use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
 use crate::wire::{self, Ask, FromWorker, Reply, Ticket, ToWorker};
 
@@ -107,14 +108,15 @@ async fn serve(ticket: Ticket, work: Work) {
     let mut beside = None;
     let result = match (engine(), work) {
         (Err(error), _) => Err(error),
-        (Ok(engine), Work::Ask(Ask::Vocabulary(encoding))) => {
-            inspect::fetch(&engine, encoding).await.map(|()| Reply::Done)
-        }
+        (Ok(engine), Work::Ask(Ask::Inspect(asked))) => match parts::inspect(engine, asked).await {
+            Ok(answer) => answer.await,
+            Err(_) => Err(part_missing()),
+        },
         (Ok(engine), Work::Ask(ask)) => answer(&engine, ask).await.map_err(|error| error.reply()),
-        (Ok(engine), Work::Import(list)) => {
-            let report = import(&engine, ticket, &list).await.map_err(|error| error.reply());
-            report.map(|report| Reply::Imported(Box::new(report)))
-        }
+        (Ok(engine), Work::Import(list)) => match parts::import(engine, ticket, list).await {
+            Ok(report) => report.await,
+            Err(_) => Err(part_missing()),
+        },
         (Ok(engine), Work::Export(transcript)) => files::export(&engine, transcript).await.map(|blob| {
             beside = Some(blob.into());
             Reply::Done
@@ -139,10 +141,8 @@ async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
         Ask::DeleteThread(transcript) => Reply::Number(engine.delete_transcript(&transcript).await?),
         Ask::DeleteAll => engine.delete_all().await.map(|()| Reply::Done)?,
         Ask::Stats => Reply::Stats(engine.stats().await?),
-        Ask::Fit(question) => Reply::Fitted(Box::new(inspect::fit(engine, *question).await?)),
-        Ask::Payload(question) => Reply::Payload(inspect::payload(engine, &question).await?),
-        // Answered where it is heard: its failures are the network's.
-        Ask::Vocabulary(_) => Reply::Done,
+        // Answered where it is heard, since it takes a part of the module.
+        Ask::Inspect(_) => Reply::Done,
     })
 }
 
@@ -174,24 +174,10 @@ fn engine() -> Result<Rc<Engine>, ErrorReply> {
     })
 }
 
-async fn import(engine: &Engine, ticket: Ticket, list: &JsValue) -> Result<ImportReport, KeepError> {
-    let list = Array::from(list);
-    let sources = list.iter().filter_map(|entry| {
-        let file = Reflect::get(&entry, &"file".into()).ok()?.dyn_into::<File>().ok()?;
-        let path = Reflect::get(&entry, &"path".into()).ok().and_then(|path| path.as_string());
-        Some(files::Slices::new(file, path.unwrap_or_default()))
-    });
-    let sources: Vec<_> = sources.collect();
-    let mut told = 0.0;
-    let tell = |progress: &ImportProgress| {
-        // A dozen times a second is as often as an eye can use.
-        let now = js_sys::Date::now();
-        if now - told >= 80.0 {
-            told = now;
-            say(&FromWorker::Progress { ticket, progress: progress.clone() }, None);
-        }
-    };
-    engine.import(sources, None, tell).await
+/// The failure to load a part of the module. The console has the reason.
+fn part_missing() -> ErrorReply {
+    let message = "a part of the page could not be loaded".to_owned();
+    ErrorReply { code: "part-missing".to_owned(), message, details: serde_json::Value::Null }
 }
 
 /// Sends one message to the page, with an object of the browser's beside it.

@@ -83,7 +83,7 @@ impl Shared {
                 Ok(())
             });
             let packed = packed?;
-            tally.check("size of the wasm", || packed.sizes.check());
+            tally.check("size of the wasm", || packed.sizes.iter().try_for_each(crate::size::Sizes::check));
             self.tarball = Some(packed.tarball);
         }
         self.tarball.clone()

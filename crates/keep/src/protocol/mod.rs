@@ -1,9 +1,11 @@
 //! What can be asked of the engine from outside its thread, and what it answers: plain data, the same for the page's
-//! worker and for the npm package. One enum of requests, one of responses, one place that matches on them
-//! (`Keep::handle`). As JSON a request is `{"method": "chain", "params": {"leaf": "…"}}`, a response
+//! worker and for the npm package. Requests of what is kept ([`Request`], answered by `Keep::handle`) and of prompts
+//! made from it ([`PromptRequest`], answered by `Keep::prompt`), and one enum of responses. They are two since a browser loads
+//! what makes prompts only when it is first asked for one. As JSON a request is `{"method": "chain", "params": {"leaf": "…"}}`, a response
 //! `{"type": "nodes", "data": […]}`, an error an [`ErrorReply`]. Unknown methods and unknown parameters are errors.
 
 mod context;
+mod prompt;
 mod read;
 mod request;
 
@@ -16,6 +18,7 @@ use threadkeep_core::{Message, MessageId, TranscriptId};
 pub use context::{
     ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, WhatIf, limits_json, trim_options, warning_json,
 };
+pub use prompt::{PromptRequest, Recent};
 pub use read::Read;
 pub use request::BadRequest;
 
@@ -41,23 +44,6 @@ pub struct Inbound {
     /// The system prompt of the transcript, should it begin one. It is stored at the root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-}
-
-/// Which of the newest messages to give. Zero means zero; a limit that is left out does not limit, except that
-/// `maxMessages` is 50 when both are left out.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Recent {
-    /// At most this many messages.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_messages: Option<u32>,
-    /// At most this many tokens, estimated at four characters a token and four more a message.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u32>,
-    /// `true`: the leading system messages come first, inside the limits. `false`: system messages are left out. Left out:
-    /// system messages are messages like others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub include_system: Option<bool>,
 }
 
 /// One request.
@@ -139,13 +125,6 @@ pub enum Request {
         /// The messages, in order.
         messages: Vec<Message>,
     },
-    /// The newest messages at a head, in order. → [`Response::Messages`]
-    GetRecent {
-        /// The head's name.
-        context: String,
-        /// The limits.
-        options: Recent,
-    },
     /// All messages at a head. → [`Response::Messages`]
     GetAll {
         /// The head's name.
@@ -224,29 +203,6 @@ pub enum Request {
     },
     /// Deletes everything, for good. → [`Response::Done`]
     DeleteAll,
-    /// The prompt of a chain for a budget. → [`Response::Context`]
-    Context {
-        /// A head's name, or the end of the chain: a node or an alias of it.
-        at: String,
-        /// As [`ContextOptions::from_json`] reads them.
-        options: Value,
-    },
-    /// What a budget keeps of a chain, without the prompt. → [`Response::Fit`]
-    Fit {
-        /// A head's name, or the end of the chain: a node or an alias of it.
-        at: String,
-        /// As [`ContextOptions::from_json`] reads them.
-        options: Value,
-        /// As [`WhatIf::from_json`] reads it; null for nothing.
-        what_if: Value,
-    },
-    /// The full output of a tool that a preview names. → [`Response::Messages`], one or none
-    ToolResult {
-        /// A head's name, or the end of the chain: a node or an alias of it.
-        at: String,
-        /// The path in the preview.
-        path: String,
-    },
     /// Counts and sizes. → [`Response::Stats`]
     Stats,
 }

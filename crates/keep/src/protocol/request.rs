@@ -3,10 +3,11 @@
 //!
 //! Unknown methods, unknown parameters and values of the wrong type are errors that name the place.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 use threadkeep_core::{Message, MessageId};
 
-use super::{Inbound, Recent, Request};
+use super::{Inbound, Request};
 
 /// Why a request cannot be carried out: the argument, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,9 +18,9 @@ pub struct BadRequest {
     pub why: String,
 }
 
-type Checked<T> = Result<T, BadRequest>;
+pub(super) type Checked<T> = Result<T, BadRequest>;
 
-fn bad<T>(argument: impl Into<String>, why: impl Into<String>) -> Checked<T> {
+pub(super) fn bad<T>(argument: impl Into<String>, why: impl Into<String>) -> Checked<T> {
     Err(BadRequest { argument: argument.into(), why: why.into() })
 }
 
@@ -35,7 +36,10 @@ impl Request {
     /// # Errors
     /// [`BadRequest`] for an unknown method, an unknown or missing parameter, or one of the wrong type.
     pub fn read(method: &str, params: &str) -> Result<Self, BadRequest> {
-        read(method, params)
+        let mut params = Params::read(params)?;
+        let request = params.request(method)?;
+        params.nothing_left()?;
+        Ok(request)
     }
 
     /// Writes the request as [`Request::read`] takes it.
@@ -43,30 +47,35 @@ impl Request {
     /// # Errors
     /// None that a request could cause: its values can all be written.
     pub fn write(&self) -> serde_json::Result<(String, String)> {
-        let mut written: Value = serde_json::from_str(&serde_json::to_string(self)?)?;
-        let params = written["params"].take();
-        let params = if params.is_null() { "{}".to_owned() } else { serde_json::to_string(&params)? };
-        Ok((written["method"].as_str().unwrap_or_default().to_owned(), params))
+        write(self)
     }
 }
 
-fn read(method: &str, params: &str) -> Checked<Request> {
-    let params = match serde_json::from_str(params) {
-        Ok(Value::Object(params)) => params,
-        Ok(_) => return bad("", "the parameters must be an object"),
-        // Deep nesting ends here too: beyond 128 levels the parser refuses.
-        Err(error) => return bad("", format!("the parameters cannot be read: {error}")),
-    };
-    let mut params = Params(params);
-    let request = params.request(method)?;
-    params.nothing_left()?;
-    Ok(request)
+/// The method and the JSON text of the parameters.
+pub(super) fn write(request: &impl Serialize) -> serde_json::Result<(String, String)> {
+    let mut written = serde_json::to_value(request)?;
+    let params = written["params"].take();
+    let params = if params.is_null() { "{}".to_owned() } else { serde_json::to_string(&params)? };
+    Ok((written["method"].as_str().unwrap_or_default().to_owned(), params))
 }
 
 /// Parameters that have not been taken yet.
-struct Params(Map<String, Value>);
+pub(super) struct Params(Map<String, Value>);
 
 impl Params {
+    pub(super) fn read(params: &str) -> Checked<Self> {
+        match serde_json::from_str(params) {
+            Ok(Value::Object(params)) => Ok(Self(params)),
+            Ok(_) => bad("", "the parameters must be an object"),
+            // Deep nesting ends here too: beyond 128 levels the parser refuses.
+            Err(error) => bad("", format!("the parameters cannot be read: {error}")),
+        }
+    }
+
+    pub(super) fn of(params: Map<String, Value>) -> Self {
+        Self(params)
+    }
+
     fn request(&mut self, method: &str) -> Checked<Request> {
         Ok(match method {
             "receive" => Request::Receive(self.inbound()?),
@@ -87,7 +96,6 @@ impl Params {
                 at_index: self.maybe_count("atIndex")?,
             },
             "append" => Request::Append { context: self.text("context")?, messages: self.messages()? },
-            "getRecent" => Request::GetRecent { context: self.text("context")?, options: self.recent()? },
             "getAll" => Request::GetAll { context: self.text("context")? },
             "getRange" => Request::GetRange {
                 context: self.text("context")?,
@@ -106,13 +114,6 @@ impl Params {
             "deleteBranch" => Request::DeleteBranch { node: self.id("node")? },
             "deleteTranscript" => Request::DeleteTranscript { transcript: self.id("transcript")? },
             "deleteAll" => Request::DeleteAll,
-            "context" => Request::Context { at: self.text("at")?, options: self.take("options").unwrap_or_default() },
-            "fit" => Request::Fit {
-                at: self.text("at")?,
-                options: self.take("options").unwrap_or_default(),
-                what_if: self.take("whatIf").unwrap_or_default(),
-            },
-            "toolResult" => Request::ToolResult { at: self.text("at")?, path: self.text("path")? },
             "stats" => Request::Stats,
             _ => return bad("method", format!("{method:?} is not known")),
         })
@@ -138,25 +139,6 @@ impl Params {
         })
     }
 
-    fn recent(&mut self) -> Checked<Recent> {
-        let mut options = match self.take("options") {
-            None => return Ok(Recent::default()),
-            Some(Value::Object(options)) => Self(options),
-            Some(_) => return bad("options", "must be an object"),
-        };
-        let recent = Recent {
-            max_messages: options.maybe_count("maxMessages")?,
-            max_tokens: options.maybe_count("maxTokens")?,
-            include_system: match options.take("includeSystem") {
-                None => None,
-                Some(Value::Bool(include)) => Some(include),
-                Some(_) => return bad("includeSystem", "must be true or false"),
-            },
-        };
-        options.nothing_left()?;
-        Ok(recent)
-    }
-
     fn messages(&mut self) -> Checked<Vec<Message>> {
         let Some(Value::Array(values)) = self.take("messages") else {
             return bad("messages", "must be an array of messages");
@@ -172,7 +154,7 @@ impl Params {
     }
 
     /// A parameter's value; `null` counts as left out.
-    fn take(&mut self, name: &str) -> Option<Value> {
+    pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         self.0.remove(name).filter(|value| !value.is_null())
     }
 
@@ -191,7 +173,7 @@ impl Params {
         }
     }
 
-    fn maybe_count(&mut self, name: &str) -> Checked<Option<u32>> {
+    pub(super) fn maybe_count(&mut self, name: &str) -> Checked<Option<u32>> {
         match self.take(name) {
             None => Ok(None),
             Some(value) => match value.as_u64().map(u32::try_from) {
@@ -201,7 +183,7 @@ impl Params {
         }
     }
 
-    fn text(&mut self, name: &str) -> Checked<String> {
+    pub(super) fn text(&mut self, name: &str) -> Checked<String> {
         self.maybe_text(name).and_then(|text| text.map_or_else(|| bad(name, "is missing"), Ok))
     }
 
@@ -213,7 +195,7 @@ impl Params {
         self.maybe_count(name).and_then(|count| count.map_or_else(|| bad(name, "is missing"), Ok))
     }
 
-    fn nothing_left(&self) -> Checked<()> {
+    pub(super) fn nothing_left(&self) -> Checked<()> {
         match self.0.keys().next() {
             None => Ok(()),
             Some(name) => bad(name.as_str(), "is not known here"),
@@ -243,8 +225,6 @@ mod tests {
         {"method": "fork", "params": {"context": "c", "newContext": "d", "atIndex": 4}}
         {"method": "fork", "params": {"context": "c", "newContext": "d"}}
         {"method": "append", "params": {"context": "c", "messages": []}}
-        {"method": "getRecent", "params": {"context": "c", "options": {"maxMessages": 0, "maxTokens": 9, "includeSystem": false}}}
-        {"method": "getRecent", "params": {"context": "c"}}
         {"method": "getAll", "params": {"context": "c"}}
         {"method": "getRange", "params": {"context": "c", "start": 0, "end": 4294967295}}
         {"method": "getCount", "params": {"context": "c"}}
@@ -260,10 +240,6 @@ mod tests {
         {"method": "choose", "params": {"leaf": "l"}}
         {"method": "deleteBranch", "params": {"node": "n"}}
         {"method": "deleteTranscript", "params": {"transcript": "t"}}
-        {"method": "context", "params": {"at": "c", "options": {"policy": "stable"}}}
-        {"method": "context", "params": {"at": "c"}}
-        {"method": "fit", "params": {"at": "c", "options": {"budget": {"maxTokens": 9}}, "whatIf": {"more": 4}}}
-        {"method": "toolResult", "params": {"at": "c", "path": "p"}}
         {"method": "deleteAll"}
         {"method": "stats"}"#;
 
@@ -292,19 +268,18 @@ mod tests {
             ("chain", r#"{"leaf": "a", "root": "b"}"#, "root"),
             ("getRange", r#"{"context": "c", "start": -1, "end": 2}"#, "start"),
             ("getRange", r#"{"context": "c", "start": 1, "end": 4294967296}"#, "end"),
-            ("getRecent", r#"{"context": "c", "options": {"max": 2}}"#, "max"),
             ("append", r#"{"context": "c", "messages": [{"role": "user"}, {"content": "b"}]}"#, "messages[1]"),
             ("append", r#"{"context": "c", "messages": {}}"#, "messages"),
             ("receive", r#"{"content": "a", "number": 1.5}"#, "number"),
             ("receive", r#"{"replyTo": "a"}"#, "content"),
         ] {
-            assert_eq!(read(method, params).unwrap_err().argument, argument, "{method} {params}");
+            assert_eq!(Request::read(method, params).unwrap_err().argument, argument, "{method} {params}");
         }
     }
 
     #[test]
     fn deep_nesting_is_refused() {
         let deep = format!(r#"{{"content": {}{}}}"#, "[".repeat(10_000), "]".repeat(10_000));
-        assert!(read("receive", &deep).unwrap_err().why.contains("recursion"));
+        assert!(Request::read("receive", &deep).unwrap_err().why.contains("recursion"));
     }
 }

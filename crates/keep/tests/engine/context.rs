@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use threadkeep::protocol::{ContextOptions, Inbound, Recent, Request, Response, WhatIf};
+use threadkeep::protocol::{ContextOptions, Inbound, PromptRequest, Recent, Response, WhatIf};
 use threadkeep_core::context::Action;
 use threadkeep_core::context::Policy;
 use threadkeep_core::tokens::Encoding;
@@ -155,8 +155,8 @@ fn what_does_not_exist_is_an_error() {
         assert_eq!(code(keep.context("nowhere", &options(json!({}))).await), "missing-node");
         assert_eq!(code(keep.fit("nowhere", &options(json!({})), WhatIf::default()).await), "missing-node");
         assert_eq!(code(keep.tool_result("nowhere", "x").await), "missing-node");
-        let wrong = Request::Context { at: "x".into(), options: json!({"polcy": "stable"}) };
-        assert_eq!(code(keep.handle(wrong).await), "bad-request");
+        let wrong = PromptRequest::Context { at: "x".into(), options: json!({"polcy": "stable"}) };
+        assert_eq!(code(keep.prompt(wrong).await), "bad-request");
     });
 }
 
@@ -271,13 +271,15 @@ fn requests_answer_as_plain_data() {
     let keep = World::default().tab();
     run(async {
         keep.append("chat", users(3)).await.unwrap();
-        let request =
-            Request::read("fit", r#"{"at": "chat", "options": {"encoding": "estimate"}, "whatIf": {"costs": true}}"#);
-        let Response::Fit(fit) = keep.handle(request.unwrap()).await.unwrap() else { panic!("a fit") };
+        let request = PromptRequest::read(
+            "fit",
+            r#"{"at": "chat", "options": {"encoding": "estimate"}, "whatIf": {"costs": true}}"#,
+        );
+        let Response::Fit(fit) = keep.prompt(request.unwrap()).await.unwrap() else { panic!("a fit") };
         assert_eq!(fit["runs"], json!([[2, "kept", "newest", true], [1, "kept", "newest-user", true]]));
         assert_eq!(fit["costs"], json!([5, 5, 5]));
-        let request = Request::read("context", r#"{"at": "chat", "options": {"encoding": "estimate"}}"#).unwrap();
-        let answer = keep.handle(request).await.unwrap();
+        let request = PromptRequest::read("context", r#"{"at": "chat", "options": {"encoding": "estimate"}}"#).unwrap();
+        let answer = keep.prompt(request).await.unwrap();
         let text = serde_json::to_string(&answer).unwrap();
         assert_eq!(serde_json::from_str::<Response>(&text).unwrap(), answer);
         let Response::Context(context) = answer else { panic!("a context") };

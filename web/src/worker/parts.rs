@@ -1,0 +1,55 @@
+//! The parts of the module that the worker loads when they are first needed: what reads archives, and what builds prompts.
+//! Most visits read what is kept and need neither.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use js_sys::{Array, Reflect};
+use threadkeep::KeepError;
+use threadkeep::protocol::{ErrorReply, ImportProgress, ImportReport};
+use threadkeep_parts::part;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::File;
+
+use super::{Engine, files, inspect, say};
+use crate::wire::{FromWorker, Inspect, Reply, Ticket};
+
+type Answer = Pin<Box<dyn Future<Output = Result<Reply, ErrorReply>>>>;
+
+part! {
+    /// Imports the files of a list of `{ file, path }`, and says meanwhile how far it is.
+    archives: pub fn import(engine: Rc<Engine>, ticket: Ticket, list: JsValue) -> Answer {
+        Box::pin(async move {
+            let report = read_archives(&engine, ticket, &list).await;
+            report.map(|report| Reply::Imported(Box::new(report))).map_err(|error| error.reply())
+        })
+    }
+}
+
+part! {
+    /// Answers the context inspector.
+    prompts: pub fn inspect(engine: Rc<Engine>, asked: Inspect) -> Answer {
+        Box::pin(async move { inspect::answer(&engine, asked).await })
+    }
+}
+
+async fn read_archives(engine: &Engine, ticket: Ticket, list: &JsValue) -> Result<ImportReport, KeepError> {
+    let list = Array::from(list);
+    let sources = list.iter().filter_map(|entry| {
+        let file = Reflect::get(&entry, &"file".into()).ok()?.dyn_into::<File>().ok()?;
+        let path = Reflect::get(&entry, &"path".into()).ok().and_then(|path| path.as_string());
+        Some(files::Slices::new(file, path.unwrap_or_default()))
+    });
+    let sources: Vec<_> = sources.collect();
+    let mut told = 0.0;
+    let tell = |progress: &ImportProgress| {
+        // A dozen times a second is as often as an eye can use.
+        let now = js_sys::Date::now();
+        if now - told >= 80.0 {
+            told = now;
+            say(&FromWorker::Progress { ticket, progress: progress.clone() }, None);
+        }
+    };
+    engine.import(sources, None, tell).await
+}
