@@ -5,9 +5,10 @@
 //! as the letters it is. Left to others: fetching and unpacking the vocabulary, and what a message costs around its text.
 //!
 //! How it works: text is cut into pieces as the vocabulary's split pattern says (`split`, by hand, eight ASCII letters
-//! at a time). Most pieces are a token; that is one look into a table by length (`vocabulary`). The others are encoded
-//! by taking the longest token that fits and going back where two neighbours could not stand side by side (`encode`).
-//! That method is due to the crate `bpe` of GitHub's rust-gems (MIT); it takes linear time, whatever the text.
+//! at a time). Most pieces are a token; that is one look into a table by length (`pieces`, `vocabulary`). Other short ones
+//! are merged as the encoding is defined (`queue`), longer ones encoded by taking the longest token that fits and going back
+//! where two neighbours could not stand side by side (`encode`). That method is due to the crate `bpe` of GitHub's rust-gems
+//! (MIT); it takes linear time, whatever the text.
 
 mod classes;
 mod encode;
@@ -31,7 +32,7 @@ use classes::Classes;
 use pieces::Pieces;
 use vocabulary::Vocabulary;
 
-/// A vocabulary, ready to count. Loading takes some 50 ms and 13 MB (in wasm): load once and share it.
+/// A vocabulary, ready to count. Loading takes some 25 ms and 13 MB (in wasm): load once and share it.
 ///
 /// ```
 /// use threadkeep_tokens::{Bpe, Encoding};

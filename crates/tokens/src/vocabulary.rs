@@ -219,7 +219,7 @@ impl Vocabulary {
         (self.bytes.get(self.range(token)?) == Some(bytes)).then_some(token)
     }
 
-    /// Whether two tokens merge, and to which; of many questions ask one [`Merges`].
+    /// All merges, made at the first call.
     pub(crate) fn merges(&self) -> &Merges {
         self.merges.get_or_init(|| Merges::new(&self.halves))
     }
