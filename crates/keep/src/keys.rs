@@ -7,6 +7,9 @@
 //! | `p/<transcript>/<generation>/z<folds>` | nothing; that it is there says how often pages were folded |
 //! | `i/<id>` | the transcript of a node or alias whose id does not name it |
 //! | `h/<context>` | the transcript in which a head points |
+//! | `e/<transcript>/<id>` | an episode; `e//<id>` for one of no transcript |
+//! | `f/<transcript>/<id>` | a fact; `f//<id>` for one of no transcript |
+//! | `s/…` | the index of the full-text search |
 //! | `m/imported` | when the last import ended, in milliseconds since 1970 |
 //!
 //! The generation is random for each making of a transcript, so that a writer who still holds a deleted and newly imported
@@ -18,7 +21,7 @@ use threadkeep_core::{MessageId, TranscriptId};
 use threadkeep_store::Scan;
 
 /// The prefixes of everything that the engine writes.
-pub const ALL: [&str; 5] = ["t/", "p/", "i/", "h/", "m/"];
+pub const ALL: [&str; 8] = ["t/", "p/", "i/", "h/", "e/", "f/", "s/", "m/"];
 
 /// Written strictly when an import ends, which makes the relaxed commits before it durable.
 pub const IMPORTED: &str = "m/imported";
@@ -79,6 +82,32 @@ pub fn head_name(key: &str) -> Option<String> {
     unescape(key.strip_prefix("h/")?)
 }
 
+/// One table of memory: a record for each episode or fact, by transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory(&'static str);
+
+/// The table of episodes.
+pub const EPISODES: Memory = Memory("e");
+/// The table of facts.
+pub const FACTS: Memory = Memory("f");
+
+impl Memory {
+    /// Where the record `id` lies.
+    pub fn of(self, transcript: Option<&TranscriptId>, id: &str) -> String {
+        format!("{}/{}/{}", self.0, transcript.map_or_else(String::new, |id| escape(id.as_str())), escape(id))
+    }
+
+    /// All records of the table.
+    pub fn all(self) -> Scan {
+        Scan::prefix(&[self.0, "/"].concat())
+    }
+
+    /// All records of one transcript.
+    pub fn within(self, transcript: &TranscriptId) -> Scan {
+        Scan::prefix(&format!("{}/{}/", self.0, escape(transcript.as_str())))
+    }
+}
+
 /// Letters, digits, `-`, `_` and `.` stay; every other byte becomes `%` and two hex digits.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -118,6 +147,15 @@ mod tests {
             let key = head(&name);
             prop_assert!(key.is_ascii());
             prop_assert_eq!(head_name(&key), Some(name));
+        }
+
+        #[test]
+        fn memories_lie_with_their_transcript(name in "[ -~]{1,20}", id in "[ -~]{1,20}") {
+            let transcript = MessageId::new(name).unwrap();
+            let (own, nobodys) = (EPISODES.of(Some(&transcript), &id), EPISODES.of(None, &id));
+            let within = |scan: Scan, key: &String| scan.start <= *key && *key < scan.end;
+            prop_assert!(within(EPISODES.within(&transcript), &own) && !within(EPISODES.within(&transcript), &nobodys));
+            prop_assert!(within(EPISODES.all(), &own) && within(EPISODES.all(), &nobodys) && !within(FACTS.all(), &own));
         }
 
         #[test]

@@ -64,8 +64,8 @@ impl<S: Store> Keep<S> {
             commit.deletes.extend(tree.nodes().filter_map(|placed| index_key(&placed.node.id, transcript)));
             commit.deletes.extend(tree.aliases().filter_map(|(id, _)| index_key(id, transcript)));
             commit.deletes.extend(tree.heads().keys().map(|context| keys::head(context)));
-            let Scan { start, end, .. } = keys::all_pages(transcript);
-            commit.delete_ranges.push((start, end));
+            let own = [keys::all_pages(transcript), keys::EPISODES.within(transcript), keys::FACTS.within(transcript)];
+            commit.delete_ranges.extend(own.into_iter().map(|scan| (scan.start, scan.end)));
             match self.inner.store.commit(commit).await {
                 Err(StoreError::Conflict { .. }) => continue,
                 done => done?,
