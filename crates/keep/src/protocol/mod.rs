@@ -16,7 +16,7 @@ use threadkeep_core::transcript::Info;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
 pub use context::{
-    ContextOptions, ContextReply, Counting, FitReply, MarkRun, WhatIf, limits_json, trim_options, warning_json,
+    ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, WhatIf, limits_json, trim_options, warning_json,
 };
 pub use prompt::{PromptRequest, Recent};
 pub use read::Read;
@@ -430,6 +430,8 @@ pub struct ImportReport {
     pub skipped: Vec<Skipped>,
     /// How many were left out or came in damaged in all.
     pub skipped_count: u32,
+    /// Whether it was ended before all was read. What was stored until then stays.
+    pub stopped: bool,
 }
 
 /// One thing that an import left out, or took with something missing.
