@@ -4,11 +4,11 @@
 //! newest user messages that fit (as some agents compact). The folder of data is needed; without it nothing is measured.
 //!
 //! **Reachable.** A question of BEAM names the messages that hold its answer. Such a message is reachable when it is in the
-//! prompt as it stands; or when what is quoted of it (the statements that name it as a source, together) holds what
-//! the answer takes from it: every number that is in the answer and in the message, and at least three fifths of the words
-//! that are in the answer and in the message, words of the question itself not counted (unless there are no others).
-//! Numbers and words of the answer are those of its reference texts and rubric; stop words are left out, a plural is its singular.
-//! A message of which the answer takes no word is reachable only as it stands.
+//! prompt as it stands; or when what is quoted of it (the statements that name it as a source, together) holds every word of
+//! it, or what the answer takes from it. That is the sentence of the answer (reference texts and rubric) that has most words in
+//! common with the message: every number that both have must be quoted, and at least three fifths of the words that both have,
+//! words of the question not counted (unless there are no others). Stop words are left out, a plural is its singular. A
+//! message of which the answer takes no word is reachable only in full.
 //!
 //! Files with an even number were looked at while this was made, those with an odd number were not.
 
@@ -138,14 +138,23 @@ fn reachable(prompt: &Prompt, found: &BTreeSet<usize>, history: &[Message], at: 
     let Some(quoted) = prompt.quoted.get(&at) else { return false };
     let asked = words(&question.text);
     let said = words(&history[at].text());
-    let shared: Vec<String> = words(&question.answer).into_iter().filter(|word| said.contains(word)).collect();
-    let mut needed: Vec<&String> = shared.iter().filter(|word| !asked.contains(*word)).collect();
-    if needed.is_empty() {
-        needed = shared.iter().collect();
+    let sentences = question.answer.split(['\n', ';', ')']).flat_map(|part| part.split(". "));
+    let mut needed = BTreeSet::new();
+    for sentence in sentences {
+        let shared: BTreeSet<String> = words(sentence).intersection(&said).cloned().collect();
+        let new: BTreeSet<String> = shared.difference(&asked).cloned().collect();
+        let shared = if new.is_empty() { shared } else { new };
+        let size = |words: &BTreeSet<String>| (!words.is_subset(&asked), words.len());
+        if size(&shared) > size(&needed) {
+            needed = shared;
+        }
     }
     let quoted = words(quoted);
-    let has = needed.iter().filter(|word| quoted.contains(**word)).count();
-    let numbers = needed.iter().filter(|word| is_number(word)).all(|word| quoted.contains(*word));
+    if said.is_subset(&quoted) {
+        return true;
+    }
+    let has = needed.iter().filter(|word| quoted.contains(*word)).count();
+    let numbers = needed.iter().filter(|word| is_number(word)).all(|word| quoted.contains(word));
     !needed.is_empty() && numbers && has * 5 >= needed.len() * 3
 }
 

@@ -3,10 +3,7 @@
 use serde_json::Value;
 use threadkeep_core::Message;
 
-use folder::data;
-
-#[path = "folder.rs"]
-mod folder;
+use super::readers::data;
 
 /// A chat and what is asked about it.
 pub struct Chat {

@@ -2,6 +2,7 @@
 
 use super::cues::{DECIDE, ERROR, FILLER, INSTRUCT, NAME, NUMBER, OPEN, PREFER, QUESTION, REQUEST, SELF};
 use super::lexicon::Entry;
+use super::split::split;
 use super::units::{From, Unit, Units};
 use super::words::{CAPITAL, CODE, DIGIT, PAIR};
 use crate::memory::{FactKind, Share};
@@ -14,9 +15,11 @@ const FACT_TAGS: usize = 4;
 const SENTENCES: usize = 6;
 const EPISODE: usize = 900;
 
-/// A fact, as the number of its unit.
+/// A fact: a sentence of a unit.
 pub(super) struct Found {
-    pub unit: usize,
+    /// Its unit, and a number that grows along the history.
+    pub place: (usize, usize),
+    pub text: String,
     pub kind: FactKind,
     pub confidence: Share,
     pub salience: Share,
@@ -24,38 +27,65 @@ pub(super) struct Found {
 
 /// The facts among all units, in their order: what users want, decided and must have, and who they are.
 pub(super) fn facts(units: &Units) -> Vec<Found> {
-    let mut all: Vec<Found> = Vec::new();
+    let mut all: Vec<Sentence> = Vec::new();
     for (at, unit) in units.list.iter().enumerate() {
-        let Some((kind, confidence, salience)) = fact(unit).filter(|_| unit.words.len() > 1) else { continue };
-        all.push(Found { unit: at, kind, confidence: Share::of(confidence), salience: Share::of(salience) });
-    }
-    all.sort_by_key(|fact| std::cmp::Reverse((fact.salience, fact.confidence, units.list[fact.unit].worth)));
-    let mut found: Vec<Found> = Vec::new();
-    for fact in all {
-        // Said again, it becomes no second one.
-        let known = found.iter().any(|other| units.list[other.unit].text == units.list[fact.unit].text);
-        if !known && found.len() < FACTS {
-            found.push(fact);
+        // Most units tell nothing of the kind; and what is to be looked at may be several sentences.
+        if !unit.code && matches!(unit.from, From::Piece(_)) && unit.tells & (INSTRUCT | PREFER | DECIDE | SELF) != 0 {
+            split(&unit.text, &mut |text, _| {
+                let (tells, count) = units.tell(text);
+                if let Some((kind, salience, confidence)) = fact(unit, tells).filter(|_| count > 2) {
+                    all.push(Sentence { place: (at, all.len()), text, kind, salience, confidence });
+                }
+            });
         }
     }
-    found.sort_by_key(|fact| fact.unit);
+    all.sort_by_key(|fact| std::cmp::Reverse((fact.salience, fact.confidence, units.list[fact.place.0].worth)));
+    let mut found: Vec<Found> = Vec::new();
+    for fact in all {
+        let text = one_line(fact.text);
+        // Said again, it becomes no second one.
+        if found.len() < FACTS && !found.iter().any(|other| other.text == text) {
+            let (confidence, salience) = (Share::of(fact.confidence), Share::of(fact.salience));
+            found.push(Found { place: fact.place, text, kind: fact.kind, confidence, salience });
+        }
+    }
+    found.sort_by_key(|fact| fact.place);
     found
 }
 
-fn fact(unit: &Unit) -> Option<(FactKind, u16, u16)> {
-    let tells = unit.tells;
-    if unit.code || !matches!(unit.from, From::Piece(_)) || tells & (QUESTION | FILLER) != 0 {
+struct Sentence<'t> {
+    place: (usize, usize),
+    text: &'t str,
+    kind: FactKind,
+    salience: u16,
+    confidence: u16,
+}
+
+fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// What kind of fact a sentence is, how much it matters and how sure it is.
+fn fact(unit: &Unit, tells: u16) -> Option<(FactKind, u16, u16)> {
+    if tells & (QUESTION | FILLER) != 0 {
         return None;
     }
     let plain = tells & REQUEST == 0;
     match unit.user {
-        true if tells & INSTRUCT != 0 && plain => Some((FactKind::Constraint, 850, 900)),
+        true if tells & INSTRUCT != 0 && plain => Some((FactKind::Constraint, 900, 850)),
         true if tells & PREFER != 0 && plain => Some((FactKind::Preference, 800, 800)),
         true if tells & DECIDE != 0 && tells & OPEN == 0 && plain => Some((FactKind::Decision, 750, 750)),
-        true if tells & SELF != 0 && tells & (NAME | NUMBER) != 0 && plain => Some((FactKind::Other, 650, 500)),
+        true if tells & SELF != 0 && tells & (NAME | NUMBER) != 0 && plain => Some((FactKind::Other, 500, 650)),
         // A model says "we will" of much that nobody decided.
         false if tells & DECIDE != 0 && tells & (NAME | NUMBER) != 0 && tells & (OPEN | ERROR | INSTRUCT) == 0 => {
-            Some((FactKind::Decision, 450, 350))
+            Some((FactKind::Decision, 350, 450))
         }
         _ => None,
     }
@@ -79,12 +109,7 @@ pub(super) fn episode(units: &Units, chosen: &[usize]) -> String {
             out.push(' ');
         }
         let text = &units.list[at].text;
-        for (number, word) in text.split_whitespace().enumerate() {
-            if number > 0 {
-                out.push(' ');
-            }
-            out.push_str(word);
-        }
+        out.push_str(&one_line(text));
         if text.ends_with(char::is_alphanumeric) {
             out.push('.');
         }

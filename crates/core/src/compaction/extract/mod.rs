@@ -57,6 +57,7 @@ pub fn extract(material: &Material, counter: &dyn Counter) -> Summary {
         choice.fill(carried_share(material), true);
     }
     choice.fill(material.budget, false);
+    choice.at_least_one(material.budget);
     let mut picks = choice.picks;
     picks.sort_unstable_by_key(|pick| pick.unit);
     let sources = |unit: usize| match units.list[unit].from {
@@ -68,11 +69,11 @@ pub fn extract(material: &Material, counter: &dyn Counter) -> Summary {
     let chosen: Vec<usize> = picks.iter().map(|pick| pick.unit).collect();
     let found = facts::facts(&units).into_iter().map(|found| FoundFact {
         kind: found.kind,
-        fact: units.list[found.unit].text.split_whitespace().collect::<Vec<_>>().join(" "),
-        tags: facts::fact_tags(&units, found.unit),
+        tags: facts::fact_tags(&units, found.place.0),
+        fact: found.text,
         confidence: found.confidence,
         salience: found.salience,
-        sources: sources(found.unit),
+        sources: sources(found.place.0),
     });
     Summary {
         statements,

@@ -78,13 +78,26 @@ impl<'u, 't> Choice<'u, 't> {
         }
     }
 
+    /// Where nothing tells anything, the first thing that was said and fits: a summary must not be empty.
+    pub fn at_least_one(&mut self, limit: u32) {
+        for unit in 0..self.units.list.len().min(TRIES as usize) {
+            let cost = self.counter.count(&self.units.list[unit].text).saturating_add(LINE);
+            if self.picks.is_empty() && cost <= limit {
+                self.used = cost;
+                self.take(unit);
+            }
+        }
+    }
+
     /// What a unit tells for its length, after all that is chosen.
     fn key(&self, unit: usize) -> u32 {
         let unit = &self.units.list[unit];
+        // A user who speaks of the same things again says something new about them.
+        let most = if unit.user { 2 } else { 5 };
         let mut sum = 0;
         for word in &self.units.words[unit.words.clone()] {
             let entry = &self.units.lexicon.entries[*word as usize];
-            sum += entry.weight * 4 / (1 + entry.said).min(5);
+            sum += entry.weight * 4 / (1 + entry.said).min(most);
         }
         let taken = if let From::Piece(at) = unit.from { self.taken[at as usize] } else { 0 };
         let slower = if unit.user { 24 } else { 8 };

@@ -20,7 +20,10 @@ pub(super) struct Line {
 /// How much of an argument and of a result is quoted, in bytes; how long a line may become.
 const ARGUMENT: usize = 72;
 const RESULT: usize = 150;
-const LINE: usize = 420;
+const LINE: usize = 340;
+/// How much of a call is quoted, its name and arguments, and how much where a line holds several.
+const CALL: usize = 260;
+const CALL_OF_MANY: usize = 120;
 
 struct Call {
     id: String,
@@ -124,11 +127,15 @@ fn line(group: Group) -> Line {
         if at > 0 {
             text.push_str("; ");
         }
-        if text.len() > LINE - 80 && at + 1 < count {
+        if text.len() > LINE && at + 1 < count {
             text.push_str(&format!("and {} more calls", count - at));
             break;
         }
-        text.push_str(&call.shown);
+        let shown = begin(&call.shown, if count > 1 { CALL_OF_MANY } else { CALL });
+        text.push_str(shown);
+        if shown.len() < call.shown.len() {
+            text.push_str("…)");
+        }
         text.push_str(" → ");
         match &call.answer {
             None => text.push_str("no result"),

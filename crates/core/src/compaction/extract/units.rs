@@ -55,7 +55,9 @@ pub(super) struct Units<'t> {
 }
 
 /// A statement longer than this is carried sentence by sentence.
-const CARRIED_WHOLE: usize = 400;
+const CARRIED_WHOLE: usize = 600;
+/// What a user says that is no longer than this, in bytes, is one unit: short sentences explain each other.
+const USER_WHOLE: usize = 240;
 /// How many units at the beginning and at the end of a user's message are the user's own words; what is between is pasted.
 const OWN_FIRST: usize = 24;
 const OWN_LAST: usize = 6;
@@ -120,7 +122,12 @@ impl<'t> Units<'t> {
         };
         let base = if message.pinned { base * 2 } else { base };
         let first = self.list.len();
-        split(text, &mut |part, shape| self.push(part, From::Piece(at as u32), base, shape, user));
+        let from = From::Piece(at as u32);
+        if user && text.len() <= USER_WHOLE && !text.contains("```") && !text.trim().is_empty() {
+            self.push(text.trim(), from, base, Shape::Sentence, true);
+        } else {
+            split(text, &mut |part, shape| self.push(part, from, base, shape, user));
+        }
         if let Kind::Error { reason, .. } = &message.kind {
             split(reason, &mut |part, shape| self.push(part, From::Piece(at as u32), 40, shape, false));
         }
@@ -146,6 +153,13 @@ impl<'t> Units<'t> {
         }
     }
 
+    /// What a text tells, and how many words it has.
+    pub fn tell(&self, text: &str) -> (u16, usize) {
+        let mut at_hand = Vec::new();
+        words(text, &mut |word| at_hand.push(word));
+        (self.cues.tell(&at_hand) | look(text, &at_hand), at_hand.len())
+    }
+
     fn push(&mut self, text: &'t str, from: From, base: u32, shape: Shape, user: bool) {
         self.at_hand.clear();
         words(text, &mut |word| self.at_hand.push(word));
@@ -162,7 +176,12 @@ impl<'t> Units<'t> {
             }
         }
         let code = shape == Shape::Code;
-        let worth = worth(base, tells, shape, user);
+        let mut worth = worth(base, tells, shape, user);
+        // What only announces what follows, and what has no words.
+        let bare = !text.contains(char::is_alphabetic);
+        if bare || (text.ends_with(':') && tells & (NUMBER | NAMES_CODE | DECIDE | ERROR) == 0) {
+            worth /= 3;
+        }
         let words = start..self.words.len();
         self.list.push(Unit { text: Cow::Borrowed(text), from, tells, worth, words, code, user });
     }
