@@ -184,6 +184,7 @@ impl Read for ImportReport {
             transcripts: fields.ids("transcripts")?,
             skipped: Read::read(fields.take("skipped"))?,
             skipped_count: fields.small("skippedCount")?,
+            stopped: fields.flag("stopped")?,
         })
     }
 }
