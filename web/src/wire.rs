@@ -281,7 +281,7 @@ pack_struct!(Fork { index, count, previous, next });
 pack_struct!(TreeNode { id, parent, role, hidden, words });
 pack_struct!(Stats { transcripts, nodes, messages, heads, cached_transcripts, cached_bytes, cache_limit });
 pack_struct!(ImportProgress { file, bytes, total_bytes, conversations, messages });
-pack_struct!(ImportReport { formats, added, updated, unchanged, messages, transcripts, skipped, skipped_count });
+pack_struct!(ImportReport { formats, added, updated, unchanged, messages, memories, transcripts, skipped, skipped_count });
 pack_struct!(Skipped { place, reason, code, salvaged });
 
 /// Its details stay behind: the page has its own words for each code.

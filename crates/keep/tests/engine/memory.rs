@@ -75,7 +75,7 @@ fn a_newer_fact_supersedes_what_it_contradicts_and_both_stay_with_their_sources(
         assert_eq!((facts[0].sources[0].node.as_str(), facts[1].sources[0].node.as_str()), ("a", "b"));
         assert_eq!(said(&keep).await, ["The deadline is Monday."]);
         let bundle = keep.retrieve(&MemoryFilter::default(), None, BundleLimits::default()).await.unwrap();
-        assert_eq!(bundle.facts, [newer.clone()]);
+        assert_eq!(bundle.facts, std::slice::from_ref(&newer));
         // What it superseded holds again when it is forgotten.
         assert!(keep.forget_memory(&newer.id).await.unwrap());
         assert!(!keep.forget_memory(&newer.id).await.unwrap());
@@ -323,7 +323,8 @@ fn two_tabs_remember_at_once_and_neither_loses_anything() {
         let id = facts[0].id.clone();
         let kind = FactEdit { kind: Some(FactKind::Decision), ..FactEdit::default() };
         let (pinned, edited) = both(one.pin(&id, true), two.edit_fact(&id, kind)).await;
-        (pinned.unwrap(), edited.unwrap());
+        pinned.unwrap();
+        edited.unwrap();
         let facts = all(&world.tab()).await;
         assert!(facts[0].pinned && facts[0].kind == FactKind::Decision);
     });
