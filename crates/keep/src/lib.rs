@@ -43,6 +43,7 @@ mod views;
 
 pub use error::KeepError;
 pub use host::{Host, Source};
+pub use import::Verdict;
 pub use keep::{Keep, Options};
 pub use memory::{MemoryFilter, NewFact};
 pub use threadkeep_core::archive::Format;

@@ -19,19 +19,29 @@
 //! assert_eq!(titles.len(), 1);
 //! ```
 
+mod blocks;
 mod chatgpt;
 mod claude;
 mod clean;
 mod digest;
 mod format;
+mod gemini;
+mod html;
 mod input;
+mod items;
+mod librechat;
+mod list;
 mod manifest;
+mod nested;
+mod oasst;
 mod openai;
+mod openwebui;
 pub mod own;
 mod plan;
 mod raw;
 mod reader;
 mod report;
+mod sharegpt;
 mod sniff;
 mod split;
 mod tree;

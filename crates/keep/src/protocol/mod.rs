@@ -432,6 +432,8 @@ pub struct ImportReport {
     pub skipped: Vec<Skipped>,
     /// How many were left out or came in damaged in all.
     pub skipped_count: u32,
+    /// Whether it was ended before all was read. What was stored until then stays.
+    pub stopped: bool,
 }
 
 /// One thing that an import left out, or took with something missing.

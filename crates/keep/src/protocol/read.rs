@@ -185,6 +185,7 @@ impl Read for ImportReport {
             transcripts: fields.ids("transcripts")?,
             skipped: Read::read(fields.take("skipped"))?,
             skipped_count: fields.small("skippedCount")?,
+            stopped: fields.flag("stopped")?,
         })
     }
 }
