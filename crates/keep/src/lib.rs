@@ -38,6 +38,7 @@ mod log;
 pub mod protocol;
 mod remove;
 mod route;
+mod search;
 mod views;
 
 pub use error::KeepError;

@@ -66,6 +66,7 @@ impl<S: Store> Keep<S> {
             commit.deletes.extend(tree.heads().keys().map(|context| keys::head(context)));
             let own = [keys::all_pages(transcript), keys::EPISODES.within(transcript), keys::FACTS.within(transcript)];
             commit.delete_ranges.extend(own.into_iter().map(|scan| (scan.start, scan.end)));
+            self.unindex(transcript, &mut commit).await?;
             match self.inner.store.commit(commit).await {
                 Err(StoreError::Conflict { .. }) => continue,
                 done => done?,
@@ -112,11 +113,12 @@ impl<S: Store> Keep<S> {
             let ids: Vec<MessageId> = doomed.iter().map(|placed| placed.node.id.clone()).collect();
             let messages = doomed.iter().map(|placed| placed.node.messages.len() as u64).sum();
             let parent = doomed.first().and_then(|placed| placed.node.parent.clone());
-            let (pruned, entries, extra) = self.plan_removal(&log, &ids, parent, context).await?;
+            let (pruned, entries, mut extra) = self.plan_removal(&log, &ids, parent, context).await?;
             if pruned.state() != log.state() {
                 // Somebody has appended between the two readings, perhaps to what is to go.
                 continue;
             }
+            self.unindex(transcript, &mut extra).await?;
             match pruned.append(&self.inner.store, entries, extra).await {
                 Err(KeepError::Store(StoreError::Conflict { .. })) => continue,
                 done => done?,

@@ -39,6 +39,9 @@ pub struct Found<'a> {
     pub score: f32,
 }
 
+/// The role of users, whose messages count more: see [`Tuning::user`].
+pub const USER: u8 = 1;
+
 /// The figures of the ranking. `examples/recall` measured them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tuning {
@@ -50,15 +53,15 @@ pub struct Tuning {
     pub short: u32,
     /// How much of the score of what it answers a short message gets.
     pub context: f32,
-    /// How much of the score of its answer any message gets.
+    /// How much of the score of its answer a message gets that was found itself: what was asked about is what was answered.
     pub answer: f32,
-    /// How often a message of the user counts.
+    /// By how much a message of the user counts more: people look for what they said, and assistants repeat it.
     pub user: f32,
 }
 
 impl Default for Tuning {
     fn default() -> Self {
-        Self { k1: 1.2, b: 0.75, short: 60, context: 0.4, answer: 0.0, user: 1.0 }
+        Self { k1: 1.2, b: 0.75, short: 60, context: 0.4, answer: 0.2, user: 1.5 }
     }
 }
 
@@ -130,27 +133,27 @@ impl Index {
         best.into_iter().map(found).collect()
     }
 
-    /// Short messages get a share of the score of what they answer, and the like.
-    fn lend(&self, scores: &mut Vec<f32>, tuning: &Tuning) {
-        let own = scores.clone();
+    /// Short messages get a share of the score of what they answer, those that were found one of their answer's.
+    fn lend(&self, scores: &mut [f32], tuning: &Tuning) {
+        let own = scores.to_vec();
         let mut number = 0;
         for segment in self.segments() {
             for doc in segment.docs() {
-                if tuning.user != 1.0 && doc.role == 1 {
-                    scores[number] *= tuning.user;
-                }
                 let before = self.before[number];
                 if before != NONE {
-                    if doc.words <= tuning.short && own[before as usize] > 0.0 {
-                        scores[number] += tuning.context * own[before as usize];
+                    let before = before as usize;
+                    if doc.words <= tuning.short {
+                        scores[number] += tuning.context * own[before];
                     }
-                    if own[number] > 0.0 && tuning.answer > 0.0 {
-                        scores[before as usize] += tuning.answer * own[number];
+                    if own[before] > 0.0 {
+                        scores[before] += tuning.answer * own[number];
                     }
                 }
                 number += 1;
             }
         }
+        let docs = self.segments().iter().flat_map(|segment| segment.docs());
+        docs.zip(scores).filter(|(doc, _)| doc.role == USER).for_each(|(_, score)| *score *= tuning.user);
     }
 
     /// Closes the documents that the filter leaves out.

@@ -19,7 +19,7 @@ mod snippet;
 mod words;
 
 pub use build::{Builder, NewDoc};
-pub use find::{Filter, Found, Tuning};
+pub use find::{Filter, Found, Tuning, USER};
 pub use index::Index;
 pub use language::Language;
 pub use merge::{Picked, merge};
