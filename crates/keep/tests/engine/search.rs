@@ -43,7 +43,7 @@ fn hits_say_where_they_are() {
         keep.extend(&id("q"), vec![Message::assistant(long("Your luggage is in Oslo."))]).await.unwrap();
         keep.receive(inbound("a", Some("q"), "Send it on, please.")).await.unwrap();
         keep.receive(inbound("b", Some("q"), "Keep it there.")).await.unwrap();
-        let reply = keep.search("luggages Oslo", &SearchOptions::default()).await.unwrap();
+        let reply = keep.search("luggages Oslo -lost", &SearchOptions::default()).await.unwrap();
         let best = &reply.hits[0];
         assert_eq!((best.node.as_str(), best.index, best.role.as_str()), ("q", 1, "assistant"));
         assert_eq!(best.leaf.as_str(), "b", "the newest branch that holds it");
