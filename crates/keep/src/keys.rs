@@ -13,6 +13,8 @@
 //! | `s/m/<state>` | nothing; one such mark, another after each change of the index |
 //! | `s/o/<segment>` | the transcripts of which a segment holds messages: the keys of their records, one a line |
 //! | `s/g/<segment>` | a segment of the index |
+//! | `m/memory` | nothing; that episodes or facts were ever written |
+//! | `m/memory/<random>` | nothing; its name changes whenever they are written |
 //! | `m/imported` | when the last import ended, in milliseconds since 1970 |
 //!
 //! The generation is random for each making of a transcript, so that a writer who still holds a deleted and newly imported
@@ -37,6 +39,24 @@ pub const INDEX_MARK: &str = "s/m/";
 pub const INDEX_OWNERS: &str = "s/o/";
 /// The prefix of segments of the index.
 pub const INDEX_SEGMENT: &str = "s/g/";
+
+/// There once episodes or facts were written: the condition of the first who writes them.
+pub const MEMORY: &str = "m/memory";
+
+/// The mark of the last change of episodes or facts.
+pub fn memory_mark(random: u64) -> String {
+    format!("{MEMORY}/{random:016x}")
+}
+
+/// The mark that is there, if any.
+pub fn memory_marks() -> Scan {
+    Scan::prefix("m/memory/")
+}
+
+/// Whether a condition on `key` says that somebody else has written episodes or facts.
+pub fn is_memory_mark(key: &str) -> bool {
+    key.starts_with(MEMORY)
+}
 
 pub fn record(transcript: &TranscriptId) -> String {
     format!("t/{}", escape(transcript.as_str()))

@@ -67,6 +67,8 @@ impl<S: Store> Keep<S> {
             let own = [keys::all_pages(transcript), keys::EPISODES.within(transcript), keys::FACTS.within(transcript)];
             commit.delete_ranges.extend(own.into_iter().map(|scan| (scan.start, scan.end)));
             self.unindex(transcript, &mut commit).await?;
+            let gone = tree.nodes().map(|placed| &placed.node.id).collect();
+            let forgotten = self.forget_sources(tree, &gone, true, &mut commit).await?;
             match self.inner.store.commit(commit).await {
                 Err(StoreError::Conflict { .. }) => continue,
                 done => done?,
@@ -74,6 +76,7 @@ impl<S: Store> Keep<S> {
             self.inner.contexts.borrow_mut().retain(|_, at| at != transcript);
             self.forget(transcript);
             self.emit(&Event::Deleted { transcript: transcript.clone(), nodes: Vec::new() });
+            forgotten.event().iter().for_each(|event| self.emit(event));
             return Ok(tree.nodes().map(|placed| placed.node.messages.len() as u64).sum());
         }
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
@@ -114,6 +117,7 @@ impl<S: Store> Keep<S> {
             let messages = doomed.iter().map(|placed| placed.node.messages.len() as u64).sum();
             let parent = doomed.first().and_then(|placed| placed.node.parent.clone());
             let (pruned, entries, mut extra) = self.plan_removal(&log, &ids, parent, context).await?;
+            let forgotten = self.forget_sources(&log.tree, &ids.iter().collect(), false, &mut extra).await?;
             if pruned.state() != log.state() {
                 // Somebody has appended between the two readings, perhaps to what is to go.
                 continue;
@@ -125,6 +129,7 @@ impl<S: Store> Keep<S> {
             };
             self.forget(transcript);
             self.emit(&Event::Deleted { transcript: transcript.clone(), nodes: ids });
+            forgotten.event().iter().for_each(|event| self.emit(event));
             return Ok(messages);
         }
         Err(StoreError::Transient("other writers were always first".to_owned()).into())

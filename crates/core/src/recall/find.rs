@@ -9,6 +9,9 @@ use super::index::{Index, NONE};
 use super::query::{Clause, ENDING, Query, STEM, Slot};
 use super::segment::{Doc, Entry, Segment};
 
+/// Says of a document, given its owner, whether it is looked at.
+pub type Picks<'a> = dyn Fn(&str, &Doc) -> bool + 'a;
+
 /// Which documents are looked at. What is left out does not limit.
 #[derive(Default, Clone, Copy)]
 pub struct Filter<'a> {
@@ -25,7 +28,7 @@ pub struct Filter<'a> {
     /// Only documents of owners for which this holds.
     pub owner: Option<&'a dyn Fn(&str) -> bool>,
     /// Only documents for which this holds.
-    pub doc: Option<&'a dyn Fn(&str, &Doc) -> bool>,
+    pub doc: Option<&'a Picks<'a>>,
 }
 
 /// A document that was found.

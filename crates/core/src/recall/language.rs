@@ -7,7 +7,7 @@ use waken_snowball::algorithms::{
 };
 
 use super::fold::fold;
-use super::words::words;
+use super::words::{border, words};
 
 /// How much of a text is looked at.
 const SAMPLE: usize = 1500;
@@ -56,7 +56,7 @@ impl Language {
 
     /// The language that `text` seems to be in; English where nothing tells.
     pub fn guess(text: &str) -> Self {
-        let sample = &text[..text.floor_char_boundary(SAMPLE)];
+        let sample = &text[..border(text, SAMPLE)];
         let mut seen = [0u32; SMALL.len()];
         let mut cyrillic = 0;
         let mut padded = String::new();

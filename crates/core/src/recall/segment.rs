@@ -215,7 +215,7 @@ impl Walk<'_> {
     /// The next term's entry; the term is in [`Walk::term`] then.
     pub fn next(&mut self) -> Option<Entry> {
         self.left = self.left.checked_sub(1)?;
-        let shared = if self.count % BLOCK == 0 { 0 } else { self.reader.small()? as usize };
+        let shared = if self.count.is_multiple_of(BLOCK) { 0 } else { self.reader.small()? as usize };
         self.count += 1;
         let len = self.reader.small()? as usize;
         self.term.truncate(shared);

@@ -2,7 +2,7 @@
 
 use super::language::Language;
 use super::query::Query;
-use super::words::words;
+use super::words::{border, words};
 
 /// A stretch of a text, and what in it was looked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -80,12 +80,12 @@ pub fn snippet(text: &str, query: &Query, length: usize) -> Snippet {
 /// The text from about `from` to about `to`, at borders of words, in one line.
 fn cut(text: &str, from: usize, to: usize, marks: &[(usize, usize, usize)]) -> Snippet {
     let space = |at: usize| text[at..].starts_with(char::is_whitespace);
-    let start = text.floor_char_boundary(from);
+    let start = border(text, from);
     // To the next word's beginning, if it is near.
     let near = text[start..].char_indices().take(24).find(|(_, c)| c.is_whitespace()).map(|(offset, _)| start + offset);
     let limit = marks.iter().map(|mark| mark.0).find(|mark| *mark >= start).unwrap_or(to);
     let start = if start == 0 || space(start) { start } else { near.filter(|near| *near < limit).unwrap_or(start) };
-    let end = text.ceil_char_boundary(to.max(start));
+    let end = border(text, to.max(start));
     let last = marks.iter().map(|mark| mark.1).filter(|mark| *mark <= end).max().unwrap_or(start);
     let near = text[..end].char_indices().rev().take(24).find(|(_, c)| c.is_whitespace()).map(|(at, _)| at);
     let end = if end == text.len() || space(end) {

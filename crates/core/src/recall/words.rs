@@ -217,6 +217,11 @@ impl Splitter<'_, '_> {
     }
 }
 
+/// The last border between characters that is not behind `at`.
+pub(super) fn border(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
+}
+
 /// Whether exactly three digits follow.
 fn thousands(bytes: &[u8]) -> bool {
     bytes.iter().take(4).take_while(|byte| byte.is_ascii_digit()).count() == 3

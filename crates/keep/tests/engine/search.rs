@@ -113,7 +113,7 @@ fn the_index_follows_and_outlives_its_engine() {
         assert_eq!(find(&other, "kestrel").await.len(), 3);
         for round in 0..5 {
             let many: Vec<String> = (0..70).map(|at| long(&format!("round {round} message {at} sparrow"))).collect();
-            keep.append("many", many.iter().map(Message::user_text).collect()).await.unwrap();
+            keep.append("many", many.into_iter().map(Message::user).collect()).await.unwrap();
             assert_eq!(find(&keep, &format!("\"round {round}\"")).await.len(), 70);
         }
         let before = keep.search("kestrel sparrow", &SearchOptions::default()).await.unwrap();
@@ -125,16 +125,6 @@ fn the_index_follows_and_outlives_its_engine() {
         let docs: usize = segments.iter().map(|(_, bytes)| Segment::read(bytes.clone()).unwrap().docs().len()).sum();
         assert!(docs >= 350 && docs as u64 <= before.progress.messages);
     });
-}
-
-trait UserText {
-    fn user_text(text: &String) -> Message;
-}
-
-impl UserText for Message {
-    fn user_text(text: &String) -> Message {
-        Message::user(text.as_str())
-    }
 }
 
 #[test]
