@@ -209,7 +209,7 @@ impl Change {
             Event::Changed { transcript, nodes } => Some(Self::Changed { transcript, nodes }),
             Event::Deleted { transcript, nodes } => Some(Self::Deleted { transcript, nodes }),
             Event::Cleared => Some(Self::Cleared),
-            Event::Head { .. } => None,
+            Event::Head { .. } | Event::Memory { .. } => None,
         }
     }
 }
@@ -289,6 +289,7 @@ pack_struct!(ImportReport {
     updated,
     unchanged,
     messages,
+    memories,
     transcripts,
     skipped,
     skipped_count,

@@ -63,6 +63,7 @@ impl<S: Store> Keep<S> {
         let mut progress =
             ImportProgress { total_bytes: sources.iter().map(Source::size).sum(), ..ImportProgress::default() };
         let mut report = ImportReport::default();
+        let mut memories = Vec::new();
         let mut sources: Vec<Option<R>> = sources.into_iter().map(Some).collect();
         'files: for at in archive::plan(&names) {
             let Some(mut source) = sources[at].take() else { continue };
@@ -83,6 +84,10 @@ impl<S: Store> Keep<S> {
                 input.supply(&bytes, &mut |item| items.push(item));
                 drop(bytes);
                 for item in items {
+                    if let Item::Memory(memory) = item {
+                        memories.push(*memory);
+                        continue;
+                    }
                     self.take_item(item, &mut report, &mut progress).await?;
                 }
                 progress.bytes = before + input.progress().0;
@@ -96,6 +101,9 @@ impl<S: Store> Keep<S> {
             if report.stopped {
                 break;
             }
+        }
+        if !memories.is_empty() {
+            report.memories = self.restore(memories).await?;
         }
         let stamp = (keys::IMPORTED.to_owned(), self.now().to_string().into_bytes());
         self.inner.store.commit(Commit { puts: vec![stamp], ..Commit::default() }).await?;
@@ -118,6 +126,8 @@ impl<S: Store> Keep<S> {
                 report.note(&skip, true);
                 return Ok(());
             }
+            // Kept for the end of the import.
+            Item::Memory(_) => return Ok(()),
         };
         progress.conversations += 1;
         let id = conversation.transcript.clone();

@@ -424,6 +424,8 @@ pub struct ImportReport {
     pub unchanged: u32,
     /// Messages that were stored.
     pub messages: u32,
+    /// Episodes and facts that were stored.
+    pub memories: u32,
     /// The transcripts that were added or updated, in the order of the archive; the first 1,000.
     pub transcripts: Vec<TranscriptId>,
     /// What was left out or came in damaged, each with its place and its reason; the first 1,000.
@@ -472,6 +474,13 @@ pub enum Event {
         context: String,
         /// Where it points now; `null` when it was removed.
         node: Option<MessageId>,
+    },
+    /// Episodes or facts were made, changed or deleted.
+    Memory {
+        /// The episodes.
+        episodes: Vec<String>,
+        /// The facts.
+        facts: Vec<String>,
     },
     /// Everything was deleted.
     Cleared,
