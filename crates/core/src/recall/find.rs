@@ -139,24 +139,25 @@ impl Index {
     /// Short messages get a share of the score of what they answer, those that were found one of their answer's.
     fn lend(&self, scores: &mut [f32], tuning: &Tuning) {
         let own = scores.to_vec();
-        let mut number = 0;
-        for segment in self.segments() {
-            for doc in segment.docs() {
-                let before = self.before[number];
-                if before != NONE {
-                    let before = before as usize;
-                    if doc.words <= tuning.short {
-                        scores[number] += tuning.context * own[before];
-                    }
-                    if own[before] > 0.0 {
-                        scores[before] += tuning.answer * own[number];
-                    }
-                }
-                number += 1;
-            }
+        // The best answer's, and one addition after the other, so that the order of documents makes no difference.
+        let mut answers = vec![0f32; own.len()];
+        for (number, before) in self.before.iter().enumerate().filter(|(_, before)| **before != NONE) {
+            let answer = &mut answers[*before as usize];
+            *answer = answer.max(own[number]);
         }
         let docs = self.segments().iter().flat_map(|segment| segment.docs());
-        docs.zip(scores).filter(|(doc, _)| doc.role == USER).for_each(|(_, score)| *score *= tuning.user);
+        for (number, (doc, score)) in docs.zip(scores).enumerate() {
+            let before = self.before[number];
+            if doc.words <= tuning.short && before != NONE {
+                *score += tuning.context * own[before as usize];
+            }
+            if own[number] > 0.0 {
+                *score += tuning.answer * answers[number];
+            }
+            if doc.role == USER {
+                *score *= tuning.user;
+            }
+        }
     }
 
     /// Closes the documents that the filter leaves out.
