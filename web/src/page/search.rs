@@ -185,7 +185,11 @@ impl Search {
     /// The kinds of archives that the threads come from; tracks.
     fn sources(self) -> Vec<String> {
         let mut sources: Vec<String> = self.page.threads.all.with(|all| {
-            all.iter().flat_map(|all| all.iter()).map(|info| info.source.clone()).filter(|one| !one.is_empty()).collect()
+            all.iter()
+                .flat_map(|all| all.iter())
+                .map(|info| info.source.clone())
+                .filter(|one| !one.is_empty())
+                .collect()
         });
         sources.sort_unstable();
         sources.dedup();
