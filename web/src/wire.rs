@@ -6,6 +6,7 @@
 
 mod context;
 mod found;
+mod memory;
 mod pack;
 
 use serde_json::Value;
@@ -13,10 +14,12 @@ use threadkeep::protocol::{
     ErrorReply, Event, Fork, ImportProgress, ImportReport, NodeInfo, Outline, Row, Skipped, Stats, TranscriptInfo,
     TreeNode,
 };
+use threadkeep_core::compaction::Checkpoint;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
 pub use found::{Find, Found, Hit, cut};
+pub use memory::{Card, Compacted, Memory, Recall, Said, nodes};
 use pack::{Pack, pack_enum, pack_struct};
 pub use pack::{from_bytes, to_bytes};
 
@@ -67,6 +70,8 @@ pub enum Ask {
     Inspect(Inspect),
     /// Find messages. → [`Reply::Found`]
     Find(Find),
+    /// About compaction and memory.
+    Recall(Box<Recall>),
 }
 
 /// What the context inspector asks. Answered by a part of the module that is loaded with the first of these.
@@ -105,6 +110,10 @@ pub enum Reply {
     Payload(Payload),
     /// What was found.
     Found(Box<Found>),
+    /// Episodes and facts.
+    Memories(Vec<Memory>),
+    /// What a compaction did, or would do.
+    Compacted(Box<Compacted>),
 }
 
 /// A thread as the list shows it.
@@ -179,11 +188,15 @@ pub struct Branch {
     pub rows: Vec<Row>,
     /// What is missing, where the chain is damaged.
     pub damage: Option<String>,
+    /// The compactions on it, the shallowest first.
+    pub cards: Vec<Card>,
 }
 
-impl From<Outline> for Branch {
-    fn from(outline: Outline) -> Self {
-        Self { thread: outline.transcript.into(), leaf: outline.leaf, rows: outline.rows, damage: outline.damage }
+impl Branch {
+    /// The branch with the compactions on it.
+    pub fn new(outline: Outline, checkpoints: Vec<Checkpoint>) -> Self {
+        let Outline { transcript, leaf, rows, damage } = outline;
+        Self { thread: transcript.into(), leaf, rows, damage, cards: checkpoints.into_iter().map(Into::into).collect() }
     }
 }
 
@@ -283,7 +296,7 @@ pub enum FromWorker {
 
 pack_struct!(ThreadInfo { id, title, source, updated_at, messages, branches, leaf });
 pack_struct!(Node { id, created_at, turn, sealed, from, model, agent, messages });
-pack_struct!(Branch { thread, leaf, rows, damage });
+pack_struct!(Branch { thread, leaf, rows, damage, cards });
 pack_struct!(Row { id, role, messages, chars, depth, hidden, fork });
 pack_struct!(Fork { index, count, previous, next });
 pack_struct!(TreeNode { id, parent, role, hidden, words });
@@ -328,6 +341,7 @@ pack_enum!(Ask {
     9 Stats {},
     10 Inspect { 0: inspect },
     11 Find { 0: find },
+    12 Recall { 0: asked },
 });
 
 pack_enum!(Inspect {
@@ -348,6 +362,8 @@ pack_enum!(Reply {
     8 Fitted { 0: fitted },
     9 Payload { 0: payload },
     10 Found { 0: found },
+    11 Memories { 0: memories },
+    12 Compacted { 0: done },
 });
 
 pack_enum!(Change {
@@ -458,7 +474,7 @@ mod tests {
             cached_bytes: 6,
             cache_limit: 7,
         };
-        let branch = Branch { thread: thread(), leaf: leaf.clone(), rows: vec![row], damage: Some("d".into()) };
+        let branch = Branch { thread: thread(), leaf: leaf.clone(), rows: vec![row], damage: Some("d".into()), cards: Vec::new() };
         let skipped = Skipped { place: "p".into(), reason: "r".into(), code: "c".into(), salvaged: true };
         let report =
             ImportReport { transcripts: vec![id.clone()], skipped: vec![skipped], added: 9, ..Default::default() };

@@ -5,6 +5,7 @@
 //! that are missing, and [`Action`]s for what is not this module's business.
 
 mod acts;
+mod cards;
 mod marks;
 
 use std::cell::{Cell, RefCell};
@@ -97,6 +98,8 @@ struct State {
     focus: Option<usize>,
     /// The row that somebody looked for, until it is on the screen.
     sought: Option<usize>,
+    /// The statement of a card whose sources light up.
+    lit: Option<cards::Lit>,
     asking: bool,
     /// Counts the branches shown, so that late answers for another one are dropped.
     version: u64,
@@ -230,6 +233,7 @@ impl Canvas {
             set,
             focus,
             sought,
+            lit: None,
             asking,
             version,
         };
@@ -379,6 +383,14 @@ impl Canvas {
             };
             self.mark_row(state, &made);
             let _ = element.append_child(&made);
+            match item {
+                Item::Row { row, .. } => {
+                    cards::dress(state, *row, &made);
+                    cards::append(state, *row..*row + 1, element);
+                }
+                Item::Hidden { rows, open: false, .. } => cards::append(state, rows.clone(), element),
+                Item::Hidden { .. } => {}
+            }
         }
     }
 

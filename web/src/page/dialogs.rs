@@ -6,6 +6,7 @@ use threadkeep_core::{MessageId, TranscriptId};
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlDialogElement, Node};
 
+use super::{compaction, memory};
 use super::engine::State;
 use super::state::{Dialog, Page};
 use super::storage::storage;
@@ -25,6 +26,8 @@ pub fn dialogs(page: Page) -> Slot {
                 ("Delete from here on?", delete_branch(page, transcript, node))
             }
             Dialog::DeleteAll => ("Delete everything?", delete_all(page)),
+            Dialog::Compact(leaf) => ("Compact this branch?", compaction::dialog(page, leaf)),
+            Dialog::Memory => ("Memory", memory::panel(page)),
             Dialog::Storage => ("Storage and privacy", storage(page)),
             Dialog::Keys => ("Keys", keys()),
             Dialog::Help => ("How to get an export", how_to()),

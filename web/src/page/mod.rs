@@ -4,12 +4,14 @@
 
 mod article;
 mod canvas;
+mod compaction;
 mod dialogs;
 mod dom;
 mod engine;
 mod imports;
 mod inspector;
 mod map;
+mod memory;
 mod nav;
 mod prose;
 mod search;

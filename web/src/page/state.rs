@@ -205,6 +205,10 @@ pub enum Dialog {
     },
     /// Delete everything?
     DeleteAll,
+    /// Compact the branch that ends here?
+    Compact(MessageId),
+    /// What is remembered.
+    Memory,
     /// Storage and privacy.
     Storage,
     /// Keys.

@@ -160,6 +160,11 @@ impl Thread {
         let leaf = open.leaf.clone();
         self.open.set(Some(open));
         self.shown.set(Shown::Thread);
+        if let Start::At(id) = start
+            && !outline.rows.iter().any(|row| row.id == *id)
+        {
+            self.find(open.info.id.clone(), id.clone());
+        }
         if let Some(canvas) = self.canvas() {
             canvas.show(outline, start);
             let old = self.page.inspector.selected();
@@ -171,6 +176,25 @@ impl Thread {
         self.page.leaf.set(Some(leaf));
         // The address names the branch, so that a step back comes to the same one.
         self.page.nav.replace(route);
+    }
+
+    /// Opens the newest branch that holds a message, where the chosen one does not.
+    fn find(self, transcript: TranscriptId, id: MessageId) {
+        let number = self.asked.get_value();
+        spawn_local(async move {
+            let Ok(Reply::Tree(nodes)) = self.page.engine.ask(Ask::Tree(transcript.clone())).await else { return };
+            let mut below = vec![false; nodes.len()];
+            for (at, one) in nodes.iter().enumerate() {
+                let up = one.parent.map(|up| up as usize).filter(|up| *up < at);
+                below[at] = one.id == id || up.is_some_and(|up| below[up]);
+            }
+            // The last node of all that follow it has none below it.
+            if let Some(leaf) = below.iter().rposition(|below| *below)
+                && self.asked.get_value() == number
+            {
+                self.read(transcript, Some(nodes[leaf].id.clone()), Start::At(id));
+            }
+        });
     }
 
     /// Something changed, here or in another tab.

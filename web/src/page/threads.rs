@@ -292,6 +292,9 @@ pub fn foot(page: Page) -> Node {
             <svg sign="disk"/>
             <span>{}</span>
         </button>
+        <button type="button" class="icon" data-testid="memory" title="Memory: episodes and facts" aria-label="Memory" onclick={}>
+            <svg sign="memory"/>
+        </button>
         <button
             type="button"
             class="icon"
@@ -309,6 +312,7 @@ pub fn foot(page: Page) -> Node {
         {}"#,
         click(move || page.dialog.set(Some(Dialog::Storage))),
         live(words),
+        click(move || page.dialog.set(Some(Dialog::Memory))),
         live(move || page.threads.none()),
         click(move || page.export_soon(None)),
         click(move || page.dialog.set(Some(Dialog::Keys))),

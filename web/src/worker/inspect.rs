@@ -99,7 +99,7 @@ async fn payload(engine: &Engine, question: &Question) -> Result<Payload, KeepEr
 }
 
 /// Fetches a vocabulary and gives it to the engine.
-async fn fetch(engine: &Engine, encoding: u32) -> Result<(), ErrorReply> {
+pub async fn fetch(engine: &Engine, encoding: u32) -> Result<(), ErrorReply> {
     let Counting::Exact(encoding) = counting(encoding) else { return Ok(()) };
     if engine.has_vocabulary(encoding) {
         return Ok(());

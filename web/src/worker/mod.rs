@@ -9,6 +9,7 @@ mod find;
 mod host;
 mod inspect;
 mod parts;
+mod recall;
 mod tabs;
 
 use std::cell::{Cell, RefCell};
@@ -24,7 +25,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
-use crate::wire::{self, Ask, FromWorker, Reply, Ticket, ToWorker};
+use crate::wire::{self, Ask, Branch, FromWorker, Reply, Ticket, ToWorker};
 
 /// The name of the database.
 const DATABASE: &str = "threadkeep";
@@ -120,6 +121,10 @@ async fn serve(ticket: Ticket, work: Work) {
             Ok(answer) => answer.await,
             Err(_) => Err(part_missing()),
         },
+        (Ok(engine), Work::Ask(Ask::Recall(asked))) => match parts::recall(engine, *asked).await {
+            Ok(answer) => answer.await,
+            Err(_) => Err(part_missing()),
+        },
         (Ok(engine), Work::Ask(ask)) => answer(&engine, ask).await.map_err(|error| error.reply()),
         (Ok(engine), Work::Import(list)) => match parts::import(engine, ticket, list).await {
             Ok(report) => report.await,
@@ -137,7 +142,10 @@ async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
     Ok(match ask {
         Ask::Threads => Reply::Threads(engine.transcripts().await?.into_iter().map(Into::into).collect()),
         Ask::Branch { transcript, leaf } => {
-            Reply::Branch(Box::new(engine.outline(&transcript, leaf.as_ref()).await?.into()))
+            let outline = engine.outline(&transcript, leaf.as_ref()).await?;
+            // A damaged branch is shown as far as it can be, without them.
+            let checkpoints = engine.checkpoints(outline.leaf.as_str()).await.unwrap_or_default();
+            Reply::Branch(Box::new(Branch::new(outline, checkpoints)))
         }
         Ask::Rows { leaf, start, end } => {
             Reply::Nodes(engine.rows(&leaf, start, end).await?.into_iter().map(Into::into).collect())
@@ -150,7 +158,7 @@ async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
         Ask::DeleteAll => engine.delete_all().await.map(|()| Reply::Done)?,
         Ask::Stats => Reply::Stats(engine.stats().await?),
         // Answered where they are heard, since they take a part of the module.
-        Ask::Inspect(_) | Ask::Find(_) => Reply::Done,
+        Ask::Inspect(_) | Ask::Find(_) | Ask::Recall(_) => Reply::Done,
     })
 }
 

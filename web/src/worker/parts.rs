@@ -13,8 +13,8 @@ use threadkeep_parts::part;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::File;
 
-use super::{Engine, STOP, files, find, inspect, say};
-use crate::wire::{Find, FromWorker, Inspect, Reply, Ticket};
+use super::{Engine, STOP, files, find, inspect, recall, say};
+use crate::wire::{Find, FromWorker, Inspect, Recall, Reply, Ticket};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Reply, ErrorReply>>>>;
 
@@ -39,6 +39,13 @@ part! {
     /// Answers the search.
     search: pub fn find(engine: Rc<Engine>, asked: Find) -> Answer {
         Box::pin(async move { find::answer(&engine, asked).await })
+    }
+}
+
+part! {
+    /// Compacts, and answers about what is remembered.
+    prompts: pub fn recall(engine: Rc<Engine>, asked: Recall) -> Answer {
+        Box::pin(async move { recall::answer(&engine, asked).await })
     }
 }
 

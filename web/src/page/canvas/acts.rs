@@ -96,6 +96,12 @@ impl Canvas {
                     (self.act)(Action::Delete(node.id.clone()));
                 }
             }
+            "statement" => {
+                if let (Some(card), Some(place)) = (number("data-card-at"), number("data-place")) {
+                    self.light((card, place));
+                }
+            }
+            "originals" => self.originals(),
             "previous" | "next" => {
                 if let Some(of) = number("data-of") {
                     self.turn_at(of, action == "next");

@@ -117,6 +117,16 @@ pub fn head(thread: Thread) -> Node {
                 <button
                     type="button"
                     class="icon"
+                    title="Compact this branch…"
+                    aria-label="Compact this branch…"
+                    data-testid="compact"
+                    onclick={}
+                >
+                    <svg sign="fold"/>
+                </button>
+                <button
+                    type="button"
+                    class="icon"
                     title="Export this thread"
                     aria-label="Export this thread"
                     data-testid="export-thread"
@@ -144,6 +154,7 @@ pub fn head(thread: Thread) -> Node {
         click(move || page.show_map(!page.map.get_untracked())),
         live(move || page.inspector.open.get().to_string()),
         click(move || page.show_inspector(!page.inspector.open.get_untracked())),
+        click(move || page.dialog.set(page.leaf.get_untracked().map(Dialog::Compact))),
         click(move || page.export_soon(untrack(info))),
         click(move || page.dialog.set(untrack(info).map(Dialog::DeleteThread))),
         draw(damage, |damage| Some(damaged(damage.clone()?))),

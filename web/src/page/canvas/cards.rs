@@ -1,0 +1,125 @@
+//! Compaction cards: what stands in prompts for the messages above, at the place of the last of them. The messages stay where
+//! they are, set back; a chosen statement lights up those that it came from.
+
+use threadkeep_core::MessageId;
+use web_sys::{Element, Node};
+
+use super::{Anchor, Canvas, State, TOP};
+use crate::format;
+use crate::page::dom;
+use crate::page::view::markup;
+use crate::wire::Card;
+
+/// A chosen statement: the card's place among the cards, and its own among its statements.
+pub type Lit = (usize, usize);
+
+/// Appends the cards of those rows.
+pub fn append(state: &State, rows: std::ops::Range<usize>, into: &Element) {
+    for (at, card) in state.outline.cards.iter().enumerate() {
+        if state.outline.rows[rows.clone()].iter().any(|row| row.id == card.anchor) {
+            let _ = into.append_child(&view(card, at, state.lit));
+        }
+    }
+}
+
+/// How many rows are covered by the last card.
+pub fn covered(state: &State) -> usize {
+    let Some(last) = state.outline.cards.last() else { return 0 };
+    state.outline.rows.iter().position(|row| row.id == last.anchor).map_or(0, |at| at + 1)
+}
+
+/// The nodes that a chosen statement came from.
+fn sources(state: &State) -> &[MessageId] {
+    let said = state.lit.and_then(|(card, statement)| state.outline.cards.get(card)?.statements.get(statement));
+    said.map_or(&[], |said| &said.sources)
+}
+
+/// Shows on a message whether it is covered, and whether it lights up.
+pub fn dress(state: &State, row: usize, element: &Element) {
+    let set = |class, on| {
+        let _ = element.class_list().toggle_with_force(class, on);
+    };
+    set("covered", row < covered(state));
+    set("lit", state.outline.rows.get(row).is_some_and(|row| sources(state).contains(&row.id)));
+}
+
+fn view(card: &Card, at: usize, lit: Option<Lit>) -> Node {
+    let statement = |(place, said): (usize, &crate::wire::Said)| {
+        markup!(
+            r#"
+            <li>
+                <button type="button" class="statement" dir="auto" data-do="statement" data-card-at={} data-place={} data-testid="statement" title="Show where it comes from" aria-pressed={}>{}</button>
+            </li>"#,
+            at.to_string(),
+            place.to_string(),
+            (lit == Some((at, place))).to_string(),
+            said.text.clone(),
+        )
+    };
+    markup!(
+        r#"
+        <section class="compaction" aria-label="Compaction" data-testid="compaction" data-checkpoint={}>
+            <header>
+                <svg sign="fold"/>
+                <h3>Compacted</h3>
+                <p class="thread-facts"><span>{}</span><span data-testid="compaction-tokens">{}</span>{}</p>
+                <button type="button" class="quiet small" data-do="originals" data-testid="originals">Show the originals</button>
+            </header>
+            <ol class="statements">{}</ol>
+        </section>"#,
+        card.id.clone(),
+        format!("first {}", format::plural(card.messages.into(), "message")),
+        format!("{} → {} tokens", format::count(card.before), format::count(card.after)),
+        dom::time(card.created_at),
+        card.statements.iter().enumerate().map(statement).collect::<Vec<Node>>(),
+    )
+}
+
+impl Canvas {
+    /// Lights up what a statement came from, or lets it go dark again. Goes there where nothing of it is on the screen.
+    pub(super) fn light(&self, chosen: Lit) {
+        let mut away = None;
+        if let Some(state) = self.state.borrow_mut().as_mut() {
+            state.lit = if state.lit == Some(chosen) { None } else { Some(chosen) };
+            let edge = self.scroller.get_bounding_client_rect();
+            let seen = |row: usize| {
+                self.row_element(row).is_some_and(|element| {
+                    let rect = element.get_bounding_client_rect();
+                    rect.bottom() > edge.top() + 40.0 && rect.top() < edge.bottom() - 40.0
+                })
+            };
+            let lit = sources(state);
+            let rows: Vec<usize> =
+                (0..state.outline.rows.len()).filter(|row| lit.contains(&state.outline.rows[*row].id)).collect();
+            if !rows.iter().any(|row| seen(*row)) {
+                away = rows.first().copied();
+            }
+            self.dress_all(state);
+        }
+        if let Some(row) = away {
+            self.jump(Anchor::Row(row, TOP), None);
+        }
+    }
+
+    fn dress_all(&self, state: &State) {
+        let Ok(all) = self.window.query_selector_all("[data-row], [data-do=statement]") else { return };
+        for at in 0..all.length() {
+            let Some(element) = all.get(at).and_then(|node| wasm_bindgen::JsCast::dyn_into::<Element>(node).ok()) else { continue };
+            let number = |name: &str| element.get_attribute(name).and_then(|text| text.parse::<usize>().ok());
+            if let Some(row) = number("data-row") {
+                dress(state, row, &element);
+            } else if let (Some(card), Some(place)) = (number("data-card-at"), number("data-place")) {
+                let pressed = state.lit == Some((card, place));
+                let _ = element.set_attribute("aria-pressed", if pressed { "true" } else { "false" });
+            }
+        }
+    }
+
+    /// Shows the first of the messages that cards cover.
+    pub(super) fn originals(&self) {
+        let first = self.state.borrow().as_ref().and_then(|state| state.outline.rows.iter().position(|row| !row.hidden));
+        if let Some(row) = first {
+            self.jump(Anchor::Row(row, TOP), Some(row));
+        }
+    }
+}
