@@ -3,8 +3,8 @@
 //! a request for each turn (a user's message and all that follows), once with one for each answer of the model. Only requests
 //! at which something has to go are counted. The transcripts are those of the data folder; without it nothing is measured.
 //!
-//! A request can have no more unchanged tokens than the one before it kept. Where a window moves rarely by itself, as between
-//! an agent's calls, that leaves less than a factor of two to gain for any policy; the bound is printed beside the factor.
+//! A request can have no more unchanged tokens than the budget. Where a window moves rarely by itself, as between an agent's
+//! calls, that leaves less than a factor of two to gain for any policy; the bound is printed beside the factor.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a measurement that cannot go on should stop
 
@@ -21,6 +21,8 @@ const BUDGETS: [u64; 5] = [4_000, 8_000, 16_000, 32_000, 64_000];
 #[derive(Debug, Default, Clone, Copy)]
 struct Replay {
     requests: u64,
+    /// The budgets.
+    room: u64,
     kept: u64,
     shared: u64,
     moves: u64,
@@ -28,9 +30,10 @@ struct Replay {
 
 impl Replay {
     /// The next request, as the places and costs of its messages.
-    fn request(&mut self, full: bool, last: &mut Vec<(usize, u32)>, next: Vec<(usize, u32)>) {
-        if full {
+    fn request(&mut self, room: Option<u64>, last: &mut Vec<(usize, u32)>, next: Vec<(usize, u32)>) {
+        if let Some(room) = room {
             self.requests += 1;
+            self.room += room;
             self.kept += next.iter().map(|(_, cost)| u64::from(*cost)).sum::<u64>();
             let same = last.iter().zip(&next).take_while(|(a, b)| a == b).map(|(_, (_, cost))| u64::from(*cost));
             self.shared += same.sum::<u64>();
@@ -41,6 +44,7 @@ impl Replay {
 
     fn add(&mut self, other: &Self) {
         self.requests += other.requests;
+        self.room += other.room;
         self.kept += other.kept;
         self.shared += other.shared;
         self.moves += other.moves;
@@ -83,12 +87,16 @@ fn replay(given: &[Item], costs: &[u32], ends: &[usize], budget: u64) -> [Replay
     for end in ends {
         let full = costs[..*end].iter().map(|cost| u64::from(*cost)).sum::<u64>() > budget;
         prepared.extend(&given[..*end], &Estimate);
-        found[0].request(full, &mut last[0], sliding(&costs[..*end], budget));
+        found[0].request(full.then_some(budget), &mut last[0], sliding(&costs[..*end], budget));
         for (at, policy) in [(1, Policy::Newest), (2, Policy::Stable)] {
             let fit = prepared.fit(&Plan { budget: Budget::tokens(budget), policy, ..Plan::default() });
             assert!(!full || fit.over_budget || fit.figures.tokens <= budget);
             let kept = prepared.marks(&fit).filter(|mark| mark.kept);
-            found[at].request(full, &mut last[at], kept.map(|mark| (mark.index, mark.tokens_after)).collect());
+            found[at].request(
+                full.then_some(budget),
+                &mut last[at],
+                kept.map(|mark| (mark.index, mark.tokens_after)).collect(),
+            );
         }
     }
     found
@@ -134,7 +142,7 @@ fn report(what: &str, [window, newest, stable]: &[Replay; 3], target: bool) {
     }
     let ratio = |a: u64, b: u64| a as f64 / b.max(1) as f64;
     let (gain, kept) = (ratio(stable.shared, window.shared), ratio(stable.kept, window.kept));
-    let most = ratio(window.kept, window.shared);
+    let most = ratio(window.room, window.shared);
     let anew = |replay: &Replay| (replay.kept - replay.shared) / replay.requests;
     let (at_least, no_less) = if target { ("≥ 2 ×", "≥ 80 %") } else { ("", "") };
     println!("{what}: the three in order: {:?}", [window, newest, stable]);
@@ -157,6 +165,9 @@ fn main() {
     ] {
         println!("# {kind}: sliding window, newest, stable");
         found.push((kind, measure(transcripts, by_turn), target));
+    }
+    if found.iter().all(|(_, [window, ..], _)| window.requests == 0) {
+        row("long transcripts", "none at hand: set THREADKEEP_DATA", "", None);
     }
     found.iter().for_each(|(kind, sums, target)| report(kind, sums, *target));
 }

@@ -56,6 +56,11 @@ impl Object {
         self.0.into_iter().next()
     }
 
+    /// The fields that are left, but for those of these names.
+    pub fn rest(self, but: &[&str]) -> Map<String, Value> {
+        self.0.into_iter().filter(|(name, _)| !but.contains(&name.as_str())).collect()
+    }
+
     /// Takes a string, if it is there.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use threadkeep_core::compaction::{Checkpoint, Requests, overlay};
 use threadkeep_core::context::compress::CompressOptions;
 use threadkeep_core::context::{
-    Budget, Fit, Frame, Item, MessageRef, Options, Plan, Prepared, Preparing, Replacement, System, Warning,
+    Budget, Fit, Frame, Item, MessageRef, Options, Plan, Policy, Prepared, Preparing, Replacement, System, Warning,
     WarningKind, chain_items, frame_figures, prepare_with, preview,
 };
 use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate};
@@ -19,7 +19,7 @@ use threadkeep_core::{Message, MessageId, Role, Transcript, TranscriptId};
 use threadkeep_store::Store;
 
 use crate::log::Log;
-use crate::protocol::{BadRequest, ContextOptions, ContextReply, Counting, FitReply, MarkRun, Recent, WhatIf};
+use crate::protocol::{BadRequest, ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, Recent, WhatIf};
 use crate::{Keep, KeepError};
 
 /// How many prepared chains are kept: two policies or providers side by side, each with the request before.
@@ -82,36 +82,33 @@ impl Shelf {
         let fits = |ready: &Ready| {
             same(ready) && ready.preparing == preparing && ready.compress == options.compress && ready.laid == *laid
         };
-        let exact = self.ready.iter().rposition(|ready| fits(ready) && ready.nodes == nodes);
-        let prepared = if let Some(at) = exact {
-            self.ready.remove(at).prepared
+        if let Some(at) = self.ready.iter().rposition(|ready| fits(ready) && ready.nodes == nodes) {
+            self.ready[at..].rotate_left(1);
+            return Rc::clone(&self.ready[self.ready.len() - 1].prepared);
+        }
+        let begins = |ready: &Ready| fits(ready) && common(&ready.nodes, nodes) == ready.prepared.len();
+        // Compression looks at the whole chain, so that growth can change its beginning.
+        let longest = if options.compress.is_none() {
+            (0..self.ready.len()).filter(|at| begins(&self.ready[*at])).max_by_key(|at| self.ready[*at].prepared.len())
         } else {
-            let begins = |ready: &Ready| fits(ready) && common(&ready.nodes, nodes) == ready.prepared.len();
-            // Compression looks at the whole chain, so that growth can change its beginning.
-            let longest = if options.compress.is_none() {
-                (0..self.ready.len())
-                    .filter(|at| begins(&self.ready[*at]))
-                    .max_by_key(|at| self.ready[*at].prepared.len())
-            } else {
-                None
-            };
-            match longest {
-                Some(at) => {
-                    let mut prepared = self.ready.remove(at).prepared;
-                    Rc::make_mut(&mut prepared).extend(items, counter);
-                    prepared
-                }
-                None => {
-                    // Another branch, or other options: what was counted there is not counted again.
-                    let near =
-                        self.ready.iter().filter(|ready| same(ready) && ready.preparing.provider == preparing.provider);
-                    if let Some(near) = near.max_by_key(|ready| common(&ready.nodes, nodes)) {
-                        for (index, item) in items.iter_mut().enumerate().take(common(&near.nodes, nodes)) {
-                            item.cost = near.prepared.known_cost(index);
-                        }
+            None
+        };
+        let prepared = match longest {
+            Some(at) => {
+                let mut prepared = self.ready.remove(at).prepared;
+                Rc::make_mut(&mut prepared).extend(items, counter);
+                prepared
+            }
+            None => {
+                // Another branch, or other options: what was counted there is not counted again.
+                let near =
+                    self.ready.iter().filter(|ready| same(ready) && ready.preparing.provider == preparing.provider);
+                if let Some(near) = near.max_by_key(|ready| common(&ready.nodes, nodes)) {
+                    for (index, item) in items.iter_mut().enumerate().take(common(&near.nodes, nodes)) {
+                        item.cost = near.prepared.known_cost(index);
                     }
-                    Rc::new(prepare_with(items, summary.cloned(), options, counter))
                 }
+                Rc::new(prepare_with(items, summary.cloned(), options, counter))
             }
         };
         if self.ready.len() >= SHELF {
@@ -203,10 +200,10 @@ impl<'a> Chain<'a> {
         shelf.prepared(log, &self.nodes, &mut self.items, over, options, encoding, counter)
     }
 
-    /// The chain up to the place `end`.
-    fn before(&self, end: usize) -> (Vec<(u64, u32)>, Vec<Item<'a>>) {
+    /// The nodes of the chain up to the place `end`.
+    fn nodes_before(&self, end: usize) -> Vec<(u64, u32)> {
         let mut left = end as u32;
-        let mut nodes = Vec::new();
+        let mut nodes = Vec::with_capacity(self.nodes.len());
         for (seq, count) in &self.nodes {
             nodes.push((*seq, left.min(*count)));
             left -= left.min(*count);
@@ -214,7 +211,7 @@ impl<'a> Chain<'a> {
                 break;
             }
         }
-        (nodes, self.items[..end].to_vec())
+        nodes
     }
 
     /// The places of pins, and how many of them are at no message of the chain.
@@ -317,7 +314,7 @@ impl<S: Store> Keep<S> {
     }
 
     /// What a budget keeps of a chain, without putting the prompt together: for a slider that is being dragged. The options
-    /// are those of [`Keep::context`].
+    /// are those of [`Keep::context`]. The chain is walked once, however much is asked.
     ///
     /// # Errors
     /// As [`Keep::context`].
@@ -328,30 +325,40 @@ impl<S: Store> Keep<S> {
             let mut chain = Chain::new(&log.tree, &leaf)?;
             let build = options.with_pins(chain.pins(&log.tree, &options.pins).0);
             chain.lay(&log.tree, options.epoch.as_deref(), &build.pins)?;
-            let over = (&chain.laid, chain.summary.as_ref());
+            let (laid, summary) = (chain.laid.clone(), chain.summary.take());
+            let over = (&laid, summary.as_ref());
             let shelf = &mut *self.inner.shelf.borrow_mut();
             let frame = Frame::new(&build.frame, build.provider, counter.as_ref());
-            let mut decide = |nodes: &[(u64, u32)], items: &mut [Item]| {
+            let mut ready = |nodes: &[(u64, u32)], items: &mut [Item]| {
                 let prepared = shelf.prepared(log, nodes, items, over, &build, options.encoding, counter.as_ref());
-                let around = frame_figures(&frame, items, &build, &options.render, counter.as_ref());
-                let fit = prepared.fit(&Plan { frame: around, ..build.plan(&frame) });
-                (prepared, fit, around)
+                (prepared, frame_figures(&frame, items, &build, &options.render, counter.as_ref()))
             };
             // What led to the model's last answer comes first, so that the chain itself ends up on top of the shelf.
             let answered = chain.items.iter().rposition(|item| item.message.role == Role::Assistant);
-            let before = answered.filter(|end| *end > chain.laid.end).map(|end| {
-                let (nodes, mut items) = chain.before(end);
-                decide(&nodes, &mut items)
+            let before = answered.filter(|end| *end > laid.end).map(|end| {
+                let nodes = chain.nodes_before(end);
+                ready(&nodes, &mut chain.items[..end])
             });
-            let (prepared, fit, around) = decide(&chain.nodes, &mut chain.items);
-            let plan = Plan { frame: around, ..build.plan(&frame) };
+            let (prepared, around) = ready(&chain.nodes, &mut chain.items);
             let figures = frame.figures();
-            let mut kinds = prepared.kinds(&fit);
-            frame.add_kinds(&mut kinds);
-            kinds.injected += around.minus(figures).tokens;
-            let shared = before.map(|(before, then, _)| {
-                figures.tokens - u64::from(frame.reply()) + prepared.shared(&fit, &before, &then)
+            let decide = |policy: Policy| {
+                let plan = Plan { frame: around, policy, ..build.plan(&frame) };
+                let fit = prepared.fit(&plan);
+                let mut kinds = prepared.kinds(&fit);
+                frame.add_kinds(&mut kinds);
+                kinds.injected += around.minus(figures).tokens;
+                let shared = before.as_ref().map(|(before, around)| {
+                    let then = before.fit(&Plan { frame: *around, ..plan.clone() });
+                    figures.tokens - u64::from(frame.reply()) + prepared.shared(&fit, before, &then)
+                });
+                (plan, fit, kinds, shared)
+            };
+            let instead = what_if.policy.map(|policy| {
+                let (_, fit, kinds, shared) = decide(policy);
+                let kept = prepared.kept(&fit).count();
+                Instead { policy, figures: fit.figures, kept, over_budget: fit.over_budget, kinds, shared }
             });
+            let (plan, fit, kinds, shared) = decide(build.policy);
             Ok(FitReply {
                 runs: runs(&prepared, &fit),
                 length: prepared.len(),
@@ -365,7 +372,8 @@ impl<S: Store> Keep<S> {
                 smallest_budget: what_if.survives.and_then(|index| prepared.smallest_budget(&plan, index)),
                 pushed_out: what_if.more.map(|tokens| prepared.pushed_out(&plan, tokens)).unwrap_or_default(),
                 costs: if what_if.costs { prepared.costs() } else { Vec::new() },
-                checkpoint: Some(chain.laid.checkpoint.clone()).filter(|id| !id.is_empty()),
+                instead,
+                checkpoint: Some(laid.checkpoint.clone()).filter(|id| !id.is_empty()),
             })
         });
         reply.await

@@ -3,6 +3,7 @@
 
 use threadkeep::protocol::FitReply;
 use threadkeep_core::MessageId;
+use threadkeep_core::context::{Kinds, Policy};
 
 use super::pack::{Pack, pack_struct};
 use crate::inspect::{Mark, Settings};
@@ -106,32 +107,24 @@ pub struct Payload {
 }
 
 impl Side {
-    /// Of the engine's answer.
-    pub fn new(reply: &FitReply) -> Self {
-        let kinds = &reply.kinds;
-        let kept = reply.runs.iter().filter(|run| run.kept).map(|run| run.count).sum();
-        Self {
-            kinds: vec![
-                kinds.system,
-                kinds.user,
-                kinds.assistant,
-                kinds.reasoning,
-                kinds.calls,
-                kinds.results,
-                kinds.injected,
-                kinds.tools,
-            ],
-            tokens: reply.figures.tokens,
-            kept,
-            shared: reply.shared,
-            over: reply.over_budget,
-        }
+    fn new(kinds: &Kinds, tokens: u64, kept: u32, shared: Option<u64>, over: bool) -> Self {
+        let kinds = vec![
+            kinds.system,
+            kinds.user,
+            kinds.assistant,
+            kinds.reasoning,
+            kinds.calls,
+            kinds.results,
+            kinds.injected,
+            kinds.tools,
+        ];
+        Self { kinds, tokens, kept, shared, over }
     }
 }
 
 impl Fitted {
-    /// Of the engine's answers: that of the chosen policy, and the sides of both.
-    pub fn new(leaf: MessageId, reply: &FitReply, sides: Vec<Side>) -> Self {
+    /// Of the engine's answer about the chosen policy and the other one.
+    pub fn new(leaf: MessageId, reply: &FitReply) -> Self {
         let mut rules: Vec<&str> = Vec::new();
         let mut runs = Vec::with_capacity(reply.runs.len());
         for run in &reply.runs {
@@ -150,6 +143,13 @@ impl Fitted {
                 Some(last) if last.start + last.count == place => last.count += 1,
                 _ => leaving.push(Stretch { start: place, count: 1 }),
             }
+        }
+        let kept = reply.runs.iter().filter(|run| run.kept).map(|run| run.count).sum();
+        let mut sides = vec![Side::new(&reply.kinds, reply.figures.tokens, kept, reply.shared, reply.over_budget)];
+        if let Some(other) = &reply.instead {
+            let kept = other.kept as u32;
+            let side = Side::new(&other.kinds, other.figures.tokens, kept, other.shared, other.over_budget);
+            sides.insert(usize::from(other.policy == Policy::Stable), side);
         }
         Self {
             leaf,

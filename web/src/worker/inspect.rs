@@ -1,6 +1,8 @@
 //! The worker's part of the context inspector: questions of the page as options of the engine, and the vocabularies, which
 //! are fetched when they are first needed.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use js_sys::{Function, Promise, Reflect, Uint8Array};
 use threadkeep::KeepError;
 use threadkeep::protocol::{ContextOptions, Counting, ErrorReply, WhatIf};
@@ -12,10 +14,16 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
 use super::Engine;
-use crate::wire::{Fitted, Inspect, Payload, Question, Reply, Side};
+use crate::wire::{Fitted, Inspect, Payload, Question, Reply};
 
 /// How many tokens more the page asks about.
 const MORE: u64 = 1000;
+
+/// From how many messages on a step of the slider takes long enough to be noticed.
+const LONG: usize = 1000;
+
+/// Whether a long chain was decided upon a few times.
+static WARM: AtomicBool = AtomicBool::new(false);
 
 /// The way to count at this place of [`ENCODINGS`](crate::inspect::ENCODINGS).
 fn counting(at: u32) -> Counting {
@@ -62,23 +70,23 @@ pub async fn answer(engine: &Engine, asked: Inspect) -> Result<Reply, ErrorReply
 
 /// What a budget keeps, and what the other policy would.
 async fn fit(engine: &Engine, question: Question) -> Result<Fitted, KeepError> {
+    let what_if = WhatIf {
+        survives: question.selected.map(|at| at as usize),
+        more: Some(MORE),
+        costs: false,
+        policy: Some(policy(!question.settings.stable)),
+    };
     let mut options = options(&question);
-    let leaf = question.leaf.as_str();
-    let what_if = WhatIf { survives: question.selected.map(|at| at as usize), more: Some(MORE), costs: false };
-    let mut sides = Vec::new();
-    let mut chosen = None;
-    // The chosen policy comes last: the engine then has its counts uppermost.
-    for stable in [!question.settings.stable, question.settings.stable] {
-        options.build.policy = policy(stable);
-        let reply = engine.fit(leaf, &options, what_if).await?;
-        sides.push(Side::new(&reply));
-        chosen = Some(reply);
+    let reply = engine.fit(question.leaf.as_str(), &options, what_if).await?;
+    if reply.length > LONG && !WARM.swap(true, Relaxed) {
+        // What has run a few times the browser compiles anew, to something several times as quick. It does so now, while
+        // the pane opens, rather than in the first steps of the slider.
+        options.build.budget.max_tokens = Some(reply.whole.tokens / 2);
+        for _ in 0..3 {
+            engine.fit(question.leaf.as_str(), &options, what_if).await?;
+        }
     }
-    if !question.settings.stable {
-        sides.reverse();
-    }
-    let leaf = question.leaf.clone();
-    chosen.map(|reply| Fitted::new(leaf, &reply, sides)).ok_or(KeepError::MissingNode(question.leaf))
+    Ok(Fitted::new(question.leaf, &reply))
 }
 
 /// The payload as text.

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 use threadkeep_core::Message;
 use threadkeep_core::context::{
-    Action, Figures, Kinds, Limits, Line, MessageRef, OptionError, Options, Prompt, TrimOptions, Warning, read_options,
-    read_trim_options,
+    Action, Figures, Kinds, Limits, Line, MessageRef, OptionError, Options, Policy, Prompt, TrimOptions, Warning,
+    read_options, read_trim_options,
 };
 use threadkeep_core::provider::{RenderOptions, ToolSchema};
 use threadkeep_core::tokens::Encoding;
@@ -316,9 +316,28 @@ pub struct FitReply {
     pub costs: Vec<u32>,
     /// The checkpoint that stands in for the old part.
     pub checkpoint: Option<String>,
+    /// For [`WhatIf::policy`]: what that policy would keep.
+    pub instead: Option<Instead>,
 }
 
-/// Questions beside a fit. As JSON `{survives?, more?, costs?}`.
+/// What another policy would keep of a chain, under the same budget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instead {
+    /// Which.
+    pub policy: Policy,
+    /// What its prompt would hold.
+    pub figures: Figures,
+    /// How many messages of the chain would be in it.
+    pub kept: usize,
+    /// Whether what must stay is over the limits.
+    pub over_budget: bool,
+    /// The tokens, by what they are for.
+    pub kinds: Kinds,
+    /// As [`FitReply::shared`].
+    pub shared: Option<u64>,
+}
+
+/// Questions beside a fit. As JSON `{survives?, more?, costs?, policy?}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WhatIf {
     /// At which budget does the message of this place stay?
@@ -327,6 +346,8 @@ pub struct WhatIf {
     pub more: Option<u64>,
     /// What does each message cost?
     pub costs: bool,
+    /// What would this policy keep?
+    pub policy: Option<Policy>,
 }
 
 impl WhatIf {
@@ -340,16 +361,23 @@ impl WhatIf {
             survives: fields.count("survives")?.and_then(|place| usize::try_from(place).ok()),
             more: fields.count("more")?,
             costs: fields.flag("costs")?.unwrap_or_default(),
+            policy: match fields.take("policy") {
+                None | Some(Value::Null) => None,
+                Some(name) => match name.as_str().and_then(Policy::from_name) {
+                    None => return fields.bad("policy", "must be newest or stable"),
+                    policy => policy,
+                },
+            },
         };
-        fields.end("survives, more, costs")?;
+        fields.end("survives, more, costs, policy")?;
         Ok(read)
     }
 }
 
 impl FitReply {
     /// It as JSON: `{runs: [[count, action, rule, kept], …], length, tokens, messages, chars, whole: {tokens, messages,
-    /// chars}, budget, overBudget, kinds, frame, shared, smallestBudget, pushedOut, costs,
-    /// checkpoint}`.
+    /// chars}, budget, overBudget, kinds, frame, shared, smallestBudget, pushedOut, costs, instead: {policy, tokens,
+    /// messages, chars, kept, overBudget, kinds, shared}, checkpoint}`.
     pub fn to_json(&self) -> Value {
         let run = |run: &MarkRun| {
             Value::Array(vec![run.count.into(), run.action.name().into(), run.rule.into(), run.kept.into()])
@@ -377,6 +405,22 @@ impl FitReply {
             ("pushedOut", self.pushed_out.iter().copied().collect()),
             ("costs", self.costs.iter().copied().collect()),
             ("checkpoint", self.checkpoint.clone().into()),
+            ("instead", self.instead.as_ref().map_or(Value::Null, Instead::to_json)),
+        ])
+    }
+}
+
+impl Instead {
+    fn to_json(&self) -> Value {
+        object([
+            ("policy", self.policy.name().into()),
+            ("tokens", self.figures.tokens.into()),
+            ("messages", self.figures.messages.into()),
+            ("chars", self.figures.chars.into()),
+            ("kept", self.kept.into()),
+            ("overBudget", self.over_budget.into()),
+            ("kinds", self.kinds.to_json()),
+            ("shared", self.shared.into()),
         ])
     }
 }

@@ -16,7 +16,7 @@ use threadkeep_core::transcript::Info;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
 pub use context::{
-    ContextOptions, ContextReply, Counting, FitReply, MarkRun, WhatIf, limits_json, trim_options, warning_json,
+    ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, WhatIf, limits_json, trim_options, warning_json,
 };
 pub use prompt::{PromptRequest, Recent};
 pub use read::Read;

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use threadkeep::protocol::{ContextOptions, Inbound, PromptRequest, Recent, Response, WhatIf};
 use threadkeep_core::context::Action;
+use threadkeep_core::context::Policy;
 use threadkeep_core::tokens::Encoding;
 use threadkeep_core::{Message, MessageId};
 
@@ -178,8 +179,18 @@ fn a_slider_step_says_what_a_context_would_hold() {
                     json!({"policy": policy, "provider": "anthropic", "budget": {"maxTokens": max}, "systemPrompt": "Be kind"}),
                 );
                 let reply = keep.context("chat", &asked).await.unwrap();
-                let ask = WhatIf { survives: Some(20), more: Some(50), costs: true };
+                let other = Policy::from_name(if policy == "newest" { "stable" } else { "newest" });
+                let ask = WhatIf { survives: Some(20), more: Some(50), costs: true, policy: other };
                 let fit = keep.fit("chat", &asked, ask).await.unwrap();
+                // What the other policy would keep is what it does keep.
+                let mut other = asked.clone();
+                other.build.policy = ask.policy.unwrap();
+                let other = keep.fit("chat", &other, WhatIf::default()).await.unwrap();
+                let instead = fit.instead.as_ref().unwrap();
+                assert_eq!((instead.figures, instead.kinds), (other.figures, other.kinds));
+                assert_eq!((instead.over_budget, instead.shared), (other.over_budget, other.shared));
+                let kept = other.runs.iter().filter(|run| run.kept).map(|run| run.count as usize).sum::<usize>();
+                assert_eq!((instead.kept, Some(instead.policy)), (kept, ask.policy));
                 assert_eq!((fit.figures, fit.over_budget, fit.kinds), (reply.figures, reply.over_budget, reply.kinds));
                 assert_eq!(fit.runs.iter().map(|run| run.count as usize).sum::<usize>(), fit.length);
                 let kept: u32 = fit.runs.iter().filter(|run| run.kept).map(|run| run.count).sum();
