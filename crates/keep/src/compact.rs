@@ -342,9 +342,11 @@ impl<S: Store> Keep<S> {
             }
             made.episodes.push((chunk.clone(), summary));
         }
+        let mut fresh = made.statements.len() - fresh..made.statements.len();
         for level in (0..=TOP_LEVEL).filter(|_| levels) {
-            let places = outgrown(&made.statements, level, fresh, job.budget, counter);
+            let places = outgrown(&made.statements, level, &fresh, job.budget, counter);
             if places.is_empty() {
+                fresh = 0..0;
                 continue;
             }
             options.go_on()?;
@@ -356,7 +358,7 @@ impl<S: Store> Keep<S> {
             check(&summary.statements)?;
             made.spent.add(tokens(&carried, counter), &summary, counter);
             made.warnings.extend(warnings);
-            merge(&mut made.statements, &places, summary.statements, counter);
+            fresh = merge(&mut made.statements, &places, summary.statements, counter).unwrap_or(0..0);
         }
         if job.strategy != Strategy::SlidingWindow {
             check(&made.statements)?;

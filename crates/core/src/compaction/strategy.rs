@@ -1,5 +1,7 @@
 //! Strategies: what becomes of the old part, and whether what a summariser made of it may stand in for it.
 
+use std::ops::Range;
+
 use serde::Serialize;
 
 use crate::tokens::Counter;
@@ -53,30 +55,36 @@ pub fn tokens(statements: &[Statement], counter: &dyn Counter) -> u64 {
     statements.iter().map(|statement| u64::from(counter.count(&statement.text)) + 2).sum()
 }
 
-/// The statements of `level` that are to be summarised now, by their places: all that are older than the newest `fresh` of
-/// level 0, when the level has outgrown its share. Fewer than two are not worth it.
-pub fn outgrown(statements: &[Statement], level: u8, fresh: usize, budget: u32, counter: &dyn Counter) -> Vec<usize> {
-    let old = statements.len().saturating_sub(fresh);
+/// The statements of `level` that are to be summarised now, by their places: all but the `fresh` ones, which this compaction made,
+/// when the level has outgrown its share. Fewer than two are not worth it.
+pub fn outgrown(
+    statements: &[Statement],
+    level: u8,
+    fresh: &Range<usize>,
+    budget: u32,
+    counter: &dyn Counter,
+) -> Vec<usize> {
     let of_level = |at: &usize| statements[*at].level.min(TOP_LEVEL) == level;
-    let all: u64 = (0..statements.len()).filter(of_level).map(|at| tokens(&statements[at..=at], counter)).sum();
-    let places: Vec<usize> = (0..old).filter(of_level).collect();
+    let mut places: Vec<usize> = (0..statements.len()).filter(of_level).collect();
+    let all: u64 = places.iter().map(|at| tokens(&statements[*at..=*at], counter)).sum();
+    places.retain(|at| !fresh.contains(at));
     if all > u64::from(share(budget, level)) && places.len() > 1 { places } else { Vec::new() }
 }
 
 /// Puts what was made of the statements at `places` in their stead, a level higher. Statements without sources get all of those
-/// that they stand for. `false`, and nothing is changed, where that would not be shorter.
+/// that they stand for. Gives the places at which they stand; `None`, and nothing is changed, where that would not be shorter.
 pub fn merge(
     statements: &mut Vec<Statement>,
     places: &[usize],
     mut made: Vec<Statement>,
     counter: &dyn Counter,
-) -> bool {
-    let Some(first) = places.first() else { return false };
+) -> Option<Range<usize>> {
+    let first = *places.first()?;
     let old: Vec<&Statement> = places.iter().map(|at| &statements[*at]).collect();
     let before: u64 = old.iter().map(|old| tokens(std::slice::from_ref(*old), counter)).sum();
     made.retain(|statement| !statement.text.trim().is_empty());
     if made.is_empty() || tokens(&made, counter) >= before {
-        return false;
+        return None;
     }
     let level = old.iter().map(|old| old.level).max().unwrap_or_default().saturating_add(1).min(TOP_LEVEL);
     let mut sources: Vec<_> = old.iter().flat_map(|old| old.sources.iter().cloned()).collect();
@@ -88,14 +96,13 @@ pub fn merge(
             statement.sources.clone_from(&sources);
         }
     }
-    let at = *first;
-    let mut place = 0;
+    let (end, mut place) = (first + made.len(), 0);
     statements.retain(|_| {
         place += 1;
         !places.contains(&(place - 1))
     });
-    statements.splice(at..at, made);
-    true
+    statements.splice(first..first, made);
+    Some(first..end)
 }
 
 /// Why a summary may not stand in for what it was made of. The history stays as it was.
