@@ -52,6 +52,9 @@ pub enum KeepError {
     /// The call was cancelled.
     #[error("cancelled")]
     Cancelled,
+    /// There is no episode or fact of that id.
+    #[error("no episode or fact {0}")]
+    MissingMemory(String),
     /// An argument is wrong.
     #[error("{} {}", .0.argument, .0.why)]
     Argument(BadRequest),
@@ -81,6 +84,7 @@ impl KeepError {
             Self::Refused(_) => "summary-refused",
             Self::Summariser(_) => "summariser-failed",
             Self::Cancelled => "cancelled",
+            Self::MissingMemory(_) => "missing-memory",
             Self::Argument(_) | Self::BadRequest(_) => "bad-request",
         }
     }
@@ -107,6 +111,7 @@ impl KeepError {
                 }
             },
             Self::Damaged { transcript, what } => details(&[("transcript", transcript.as_str()), ("damage", what)]),
+            Self::MissingMemory(id) => details(&[("id", id)]),
             Self::Argument(wrong) => details(&[("argument", &wrong.argument)]),
             Self::MissingVocabulary(encoding) => details(&[("encoding", encoding.name())]),
             Self::Store(StoreError::Conflict { key } | StoreError::Corrupt { key, .. }) => details(&[("key", key)]),

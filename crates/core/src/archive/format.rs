@@ -47,16 +47,16 @@ const FORMATS: [(Format, &str, &str, bool); 16] = [
     (Format::OpenAiMessages, "openai-messages", "OpenAI chat messages", true),
     (Format::Threadkeep, "threadkeep", "a Threadkeep archive", true),
     (Format::Codex, "codex", "a Codex rollout", false),
-    (Format::GeminiActivity, "gemini-takeout", "a Gemini activity log from Google Takeout", false),
-    (Format::AiStudio, "ai-studio", "a Google AI Studio prompt", false),
-    (Format::GeminiCli, "gemini-cli", "a Gemini CLI session", false),
-    (Format::LibreChat, "librechat", "a LibreChat export", false),
-    (Format::OpenWebUi, "open-webui", "an Open WebUI export", false),
+    (Format::GeminiActivity, "gemini-takeout", "a Gemini activity log from Google Takeout", true),
+    (Format::AiStudio, "ai-studio", "a Google AI Studio prompt", true),
+    (Format::GeminiCli, "gemini-cli", "a Gemini CLI session", true),
+    (Format::LibreChat, "librechat", "a LibreChat export", true),
+    (Format::OpenWebUi, "open-webui", "an Open WebUI export", true),
     (Format::SillyTavern, "sillytavern", "a SillyTavern chat", false),
     (Format::Pi, "pi", "a pi session", false),
-    (Format::ShareGpt, "sharegpt", "ShareGPT data", false),
-    (Format::Oasst, "oasst", "Open Assistant message trees", false),
-    (Format::ChatbotUi, "chatbot-ui", "a Chatbot UI export", false),
+    (Format::ShareGpt, "sharegpt", "ShareGPT data", true),
+    (Format::Oasst, "oasst", "Open Assistant message trees", true),
+    (Format::ChatbotUi, "chatbot-ui", "a Chatbot UI export", true),
 ];
 
 impl Format {
@@ -134,6 +134,9 @@ pub(super) fn detect(fields: &Fields) -> Kind {
     if all(&["timestamp", "type", "payload"]) || has("record_type") {
         return Kind::Of(Format::Codex);
     }
+    if all(&["sessionId", "projectHash"]) {
+        return Kind::Of(Format::GeminiCli);
+    }
     if is_claude_code(fields) {
         return Kind::Of(Format::ClaudeCode);
     }
@@ -150,12 +153,16 @@ pub(super) fn detect(fields: &Fields) -> Kind {
         return Kind::Of(Format::LibreChat);
     }
     if all(&["header", "time"]) && (has("title") || has("products")) {
+        if !super::gemini::activity::is_gemini(fields) {
+            return Kind::Other("the activity log of another Google product");
+        }
         return Kind::Of(Format::GeminiActivity);
     }
     if all(&["history", "folders"]) && has("version") {
         return Kind::Of(Format::ChatbotUi);
     }
-    if fields.object("chat").is_some_and(|chat| chat.has("history") || chat.has("messages")) {
+    let holds_chat = |chat: Fields| chat.has("history") || chat.has("messages");
+    if fields.object("chat").is_some_and(holds_chat) || fields.object("history").is_some_and(|h| h.has("messages")) {
         return Kind::Of(Format::OpenWebUi);
     }
     if has("user_name") && has("character_name") || all(&["is_user", "mes"]) {

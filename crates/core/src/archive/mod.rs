@@ -19,19 +19,29 @@
 //! assert_eq!(titles.len(), 1);
 //! ```
 
+mod blocks;
 mod chatgpt;
 mod claude;
 mod clean;
 mod digest;
 mod format;
+mod gemini;
+mod html;
 mod input;
+mod items;
+mod librechat;
+mod list;
 mod manifest;
+mod nested;
+mod oasst;
 mod openai;
+mod openwebui;
 pub mod own;
 mod plan;
 mod raw;
 mod reader;
 mod report;
+mod sharegpt;
 mod sniff;
 mod split;
 mod tree;
@@ -45,6 +55,7 @@ pub use reader::Reader;
 
 use serde_json::{Map, Value};
 
+use crate::memory::Memory;
 use crate::{Entry, TranscriptId};
 
 /// What a reader hands out.
@@ -52,6 +63,8 @@ use crate::{Entry, TranscriptId};
 pub enum Item {
     /// A conversation that can be stored.
     Conversation(Conversation),
+    /// An episode or a fact, as it was.
+    Memory(Box<Memory>),
     /// Something that was left out.
     Skipped(Skip),
     /// Something that came in, but not quite as it was: mended, or with a piece missing.

@@ -7,7 +7,10 @@ use super::format::{Kind, detect};
 use super::raw::Fields;
 use super::report::{Counts, Report, short};
 use super::split::{Broken, Piece, Splitter, Spot};
-use super::{Code, Format, Item, chatgpt, claude, clean, manifest, openai, own, sniff, unreadable};
+use super::{
+    Code, Format, Item, chatgpt, claude, clean, gemini, librechat, list, manifest, oasst, openai, openwebui, own,
+};
+use super::{sharegpt, sniff, unreadable};
 
 /// The largest value that is held, in bytes: a longer one is left out.
 const CAP: usize = 256 << 20;
@@ -124,9 +127,12 @@ struct Body {
     spoken: bool,
     /// A bare list of messages that is still coming.
     messages: Option<(openai::Messages, u64)>,
-    known: openai::Known,
+    known: list::Known,
     own: own::Reading,
     claude_code: claude::code::Lines,
+    gemini_cli: gemini::cli::Lines,
+    /// The format whose lines make one conversation: whatever follows belongs to it.
+    lines: Option<Format>,
 }
 
 impl Body {
@@ -141,9 +147,11 @@ impl Body {
             closed: false,
             spoken: false,
             messages: None,
-            known: openai::Known::default(),
+            known: list::Known::default(),
             own: own::Reading::default(),
             claude_code: claude::code::Lines::default(),
+            gemini_cli: gemini::cli::Lines::default(),
+            lines: None,
         }
     }
 
@@ -209,6 +217,10 @@ impl Body {
             self.own.line(&fields, bytes, place, report);
             return Ok(());
         }
+        if let Some(format) = self.lines {
+            self.conversation(format, &fields, bytes, place, report);
+            return Ok(());
+        }
         let kind = match detect(&fields) {
             Kind::Unknown => {
                 self.hint.or(self.format.filter(|format| *format == Format::ClaudeCode)).map_or(Kind::Unknown, Kind::Of)
@@ -251,6 +263,24 @@ impl Body {
             Format::OpenAiMessages => openai::read(fields, place, digest, &mut self.known, report),
             Format::Threadkeep => {
                 self.own.line(fields, bytes, place, report);
+                None
+            }
+            Format::ShareGpt => sharegpt::read(fields, place, digest, &mut self.known, report),
+            Format::Oasst => oasst::read(fields, place, digest, report),
+            Format::LibreChat => librechat::read(fields, place, digest, report),
+            Format::OpenWebUi => openwebui::read(fields, place, digest, report),
+            Format::GeminiActivity => gemini::activity::read(fields, place, digest, report),
+            Format::AiStudio => gemini::studio::read(fields, place, digest, &mut self.known, report),
+            Format::GeminiCli if fields.has("messages") && self.lines.is_none() => {
+                gemini::cli::read(fields, place, digest, report)
+            }
+            Format::GeminiCli => {
+                self.lines = Some(format);
+                self.gemini_cli.line(fields, bytes, place, report);
+                None
+            }
+            Format::ChatbotUi => {
+                sharegpt::chatbot_ui(fields, place, &mut self.known, report);
                 None
             }
             other => {
@@ -343,6 +373,7 @@ impl Body {
             body.end_messages(report);
             body.own.finish(report);
             body.claude_code.finish(report);
+            body.gemini_cli.finish(report);
         });
     }
 

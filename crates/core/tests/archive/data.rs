@@ -210,13 +210,190 @@ fn every_file_of_openai_messages() {
 
 #[test]
 fn every_other_file_is_named_or_refused_in_one_remark() {
-    let folders =
-        ["codex-rollouts", "gemini-cli-sessions", "oasst-trees", "pi-sessions", "sharegpt", "beam", "bfcl-memory"];
+    let folders = ["codex-rollouts", "pi-sessions", "beam", "bfcl-memory"];
     for folder in folders {
         for (name, bytes) in files(folder, |name| name.contains(".json")) {
             let outcome = read(&name, &bytes);
             assert_eq!(outcome.conversations.len(), 0, "{name}");
             assert_eq!(outcome.skipped.len(), 1, "{name}: {}", outcome.remarks());
         }
+    }
+}
+
+/// Where the children of a raw message lie, the tree's nodes and its forks are these.
+fn nested(value: &Value, children: &str, parent: &str, id: &str, found: &mut Vec<(String, String)>) {
+    let own = value[id].as_str().unwrap();
+    found.push((own.to_owned(), parent.to_owned()));
+    for child in value[children].as_array().into_iter().flatten() {
+        nested(child, children, own, id, found);
+    }
+}
+
+/// A tree holds just these nodes under these parents, as many forks, and the words of each.
+fn check_links(name: &str, tree: &Transcript, expected: &[(String, String)]) {
+    let is = |placed: &&threadkeep_core::transcript::Placed| placed.node.parent.is_some();
+    let found: HashSet<(String, String)> = tree
+        .nodes()
+        .filter(is)
+        .map(|p| (local(&p.node.id).to_owned(), local(p.node.parent.as_ref().unwrap()).to_owned()))
+        .collect();
+    assert_eq!(found, expected.iter().cloned().collect(), "{name}");
+    assert_eq!(forks_of(tree), forks(expected.iter().map(|(_, parent)| parent.clone())), "{name}");
+}
+
+fn said_by(tree: &Transcript, id: &str) -> String {
+    let node = tree.nodes().find(|placed| local(&placed.node.id) == id).unwrap();
+    node.node.messages.iter().map(|message| message.text().into_owned()).collect()
+}
+
+#[test]
+fn every_librechat_file() {
+    for (name, bytes) in files("chatgpt-librechat-openwebui", |name| name.starts_with("librechat")) {
+        let outcome = read(&name, &bytes);
+        check_all(&name, &bytes, &outcome);
+        assert_eq!(outcome.remarks(), "", "{name}");
+        let raw: Value = serde_json::from_slice(&bytes).unwrap();
+        let tree = tree(&outcome.conversations[0]);
+        let mut links = Vec::new();
+        for message in raw["messages"].as_array().unwrap() {
+            let parent =
+                message["parentMessageId"].as_str().filter(|up| !up.starts_with("00000000-")).unwrap_or("ROOT");
+            nested(message, "children", parent, "messageId", &mut links);
+        }
+        check_links(&name, &tree, &links);
+        let mut open: Vec<&Value> = raw["messages"].as_array().unwrap().iter().collect();
+        while let Some(message) = open.pop() {
+            assert_eq!(
+                said_by(&tree, message["messageId"].as_str().unwrap()),
+                message["text"].as_str().unwrap(),
+                "{name}"
+            );
+            open.extend(message["children"].as_array().into_iter().flatten());
+        }
+    }
+}
+
+#[test]
+fn every_open_webui_and_chatbot_ui_file() {
+    for (name, bytes) in files("chatgpt-librechat-openwebui", |name| name.starts_with("openwebui")) {
+        let outcome = read(&name, &bytes);
+        check_all(&name, &bytes, &outcome);
+        assert_eq!(outcome.remarks(), "", "{name}");
+        let raw: Vec<Value> = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(outcome.conversations.len(), raw.len());
+        for (raw, conversation) in raw.iter().zip(&outcome.conversations) {
+            let (tree, history) = (tree(conversation), &raw["chat"]["history"]);
+            let message =
+                |m: &Value| (m["id"].as_str().unwrap().to_owned(), m["parentId"].as_str().unwrap_or("ROOT").to_owned());
+            let links: Vec<_> = history["messages"].as_object().unwrap().values().map(message).collect();
+            check_links(&name, &tree, &links);
+            assert_eq!(local(&tree.info().leaf.unwrap()), history["currentId"].as_str().unwrap());
+        }
+    }
+    for (name, bytes) in files("chatgpt-librechat-openwebui", |name| name.starts_with("chatbotui")) {
+        let outcome = read(&name, &bytes);
+        check_all(&name, &bytes, &outcome);
+        let raw: Value = serde_json::from_slice(&bytes).unwrap();
+        for (raw, conversation) in raw["history"].as_array().unwrap().iter().zip(&outcome.conversations) {
+            let tree = tree(conversation);
+            let said: Vec<String> = tree.nodes().skip(1).map(|p| p.node.messages[0].text().into_owned()).collect();
+            let given: Vec<&str> =
+                raw["messages"].as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap()).collect();
+            assert_eq!(said, given, "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_oasst_tree_and_sharegpt_conversation() {
+    for (name, bytes) in files("oasst-trees", |name| name.ends_with("_tree.jsonl")) {
+        let outcome = read(&name, &bytes);
+        check_all(&name, &bytes, &outcome);
+        let lines = serde_json::Deserializer::from_slice(&bytes).into_iter::<Value>().map(Result::unwrap);
+        let (mut nodes, mut branching) = (0, 0);
+        for (raw, conversation) in lines.zip(&outcome.conversations) {
+            let mut links = Vec::new();
+            nested(&raw["prompt"], "replies", "ROOT", "message_id", &mut links);
+            let tree = tree(conversation);
+            check_links(&name, &tree, &links);
+            nodes += links.len();
+            branching += forks_of(&tree);
+            // Down the best ranks.
+            let mut at = &raw["prompt"];
+            let rank = |reply: &&Value| reply["rank"].as_i64().unwrap_or(i64::MAX);
+            while let Some(next) = at["replies"].as_array().unwrap().iter().min_by_key(rank) {
+                at = next;
+            }
+            assert_eq!(local(&tree.info().leaf.unwrap()), at["message_id"].as_str().unwrap());
+            assert_eq!(said_by(&tree, at["message_id"].as_str().unwrap()), at["text"].as_str().unwrap());
+        }
+        println!("{name}: {nodes} nodes, {branching} forks");
+    }
+    for (name, bytes) in files("sharegpt", |name| name.ends_with(".json")) {
+        let outcome = read(&name, &bytes);
+        check_all(&name, &bytes, &outcome);
+        assert_eq!(outcome.remarks(), "", "{name}");
+        let raw: Vec<Value> = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(outcome.conversations.len(), raw.len());
+        for (raw, conversation) in raw.iter().zip(&outcome.conversations) {
+            let tree = tree(conversation);
+            let said: Vec<String> = tree.nodes().skip(1).map(|p| p.node.messages[0].text().into_owned()).collect();
+            let given: Vec<&str> =
+                raw["conversations"].as_array().unwrap().iter().map(|t| t["value"].as_str().unwrap()).collect();
+            assert_eq!(said, given, "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_gemini_file() {
+    for (name, bytes) in files("gemini-cli-sessions", |name| name.ends_with(".json")) {
+        let outcome = read(&name, &bytes);
+        check_all(&name, &bytes, &outcome);
+        assert_eq!(outcome.remarks(), "", "{name}");
+        let raw: Value = serde_json::from_slice(&bytes).unwrap();
+        let messages = raw["messages"].as_array().unwrap();
+        let tree = tree(&outcome.conversations[0]);
+        assert_eq!(tree.nodes().len(), messages.len() + 1, "{name}");
+        assert_eq!(forks_of(&tree), 0);
+        let said: Vec<&Message> = tree.nodes().flat_map(|p| &p.node.messages).collect();
+        let calls: Vec<&str> = said.iter().flat_map(|m| &m.tool_calls).map(|call| call.id()).collect();
+        let given = messages.iter().flat_map(|m| m["toolCalls"].as_array().into_iter().flatten());
+        assert_eq!(calls, given.map(|call| call["id"].as_str().unwrap()).collect::<Vec<_>>(), "{name}");
+        let answers: Vec<&str> = said.iter().filter_map(|m| m.tool_call_id.as_deref()).collect();
+        assert_eq!(answers, calls, "{name}");
+        for message in messages {
+            let id = message["id"].as_str().unwrap();
+            let text = message["content"].as_str().unwrap();
+            assert!(said_by(&tree, id).contains(text), "{name}: {id}");
+        }
+    }
+    for (name, bytes) in files("polylogue-fixtures", |name| name.starts_with("gemini")) {
+        let outcome = read(&name, &bytes);
+        check_all(&name, &bytes, &outcome);
+        assert_eq!(outcome.remarks(), "", "{name}");
+        let raw: Value = serde_json::from_slice(&bytes).unwrap();
+        let chunks = raw["chunkedPrompt"]["chunks"].as_array().unwrap();
+        let tree = tree(&outcome.conversations[0]);
+        let thoughts = chunks.iter().filter(|chunk| chunk["isThought"] == true).count();
+        assert_eq!(tree.nodes().len(), chunks.len() - thoughts + 1, "{name}");
+        let branches: HashSet<&str> = chunks.iter().filter_map(|c| c["branchParent"]["id"].as_str()).collect();
+        assert_eq!(forks_of(&tree), branches.len(), "{name}");
+        let everything: String = tree
+            .nodes()
+            .flat_map(|p| &p.node.messages)
+            .map(|m| m.text().into_owned() + m.reasoning.as_deref().unwrap_or(""))
+            .collect();
+        assert!(chunks.iter().filter_map(|c| c["text"].as_str()).all(|text| everything.contains(text)), "{name}");
+    }
+    for (name, bytes) in files("chatgpt-claude-gemini-shapes", |name| name.starts_with("gemini")) {
+        let outcome = read(&name, &bytes);
+        check_all(&name, &bytes, &outcome);
+        let raw: Vec<Value> = serde_json::from_slice(&bytes).unwrap();
+        let prompts = raw
+            .iter()
+            .filter(|row| row["safeHtmlItem"].is_array() || row["title"].as_str().unwrap().starts_with("Prompted "));
+        assert_eq!(outcome.conversations.len(), prompts.count(), "{name}");
+        assert_eq!(outcome.skipped.len(), raw.len() - outcome.conversations.len(), "{name}");
     }
 }

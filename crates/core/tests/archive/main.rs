@@ -9,8 +9,10 @@ mod data;
 mod detection;
 #[path = "../support/folder.rs"]
 mod folder;
+mod gemini;
 mod hostile;
 mod openai;
 mod own;
 mod pieces;
+mod trees;
 mod zip;

@@ -5,8 +5,22 @@ use threadkeep_core::archive::Reader;
 
 use crate::common::{Outcome, fixture, tree};
 
-const FIXTURES: [&str; 5] =
-    ["chatgpt.json", "claude-ai.json", "claude-design.json", "claude-code.jsonl", "openai.jsonl"];
+const FIXTURES: [&str; 14] = [
+    "chatgpt.json",
+    "claude-ai.json",
+    "claude-design.json",
+    "claude-code.jsonl",
+    "openai.jsonl",
+    "librechat.json",
+    "open-webui.json",
+    "sharegpt.json",
+    "oasst.jsonl",
+    "chatbot-ui.json",
+    "gemini-takeout.json",
+    "ai-studio.json",
+    "gemini-cli.json",
+    "gemini-cli.jsonl",
+];
 
 /// What is put into a fixture to damage it.
 const EDITS: [&[u8]; 16] = [
@@ -40,7 +54,7 @@ fn byte_by_byte() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
     #[test]
     fn any_cuts_of_any_mutation(
         which in 0..FIXTURES.len(),

@@ -123,7 +123,7 @@ fn attachments(message: &mut Map<String, Value>, blocks: &mut Blocks) {
 }
 
 /// Adds one attached file, whose text is in the field `text`.
-pub(super) fn attachment(file: Value, text: &str, blocks: &mut Blocks) {
+pub(in super::super) fn attachment(file: Value, text: &str, blocks: &mut Blocks) {
     let Value::Object(mut file) = file else { return };
     let content = match file.shift_remove(text) {
         Some(Value::String(content)) if !content.is_empty() => Some(content),

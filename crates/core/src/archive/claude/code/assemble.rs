@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::super::super::Format;
+use super::super::super::blocks::Blocks;
 use super::super::super::digest::Digest;
 use super::super::super::raw::text_of;
 use super::super::super::report::Report;
 use super::super::super::tree::{Draft, Tree};
-use super::super::Blocks;
 use super::{Line, LineKind, Lines, Session};
 use crate::{Kind, Message, MessageId, Role};
 
