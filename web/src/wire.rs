@@ -474,7 +474,13 @@ mod tests {
             cached_bytes: 6,
             cache_limit: 7,
         };
-        let branch = Branch { thread: thread(), leaf: leaf.clone(), rows: vec![row], damage: Some("d".into()), cards: Vec::new() };
+        let branch = Branch {
+            thread: thread(),
+            leaf: leaf.clone(),
+            rows: vec![row],
+            damage: Some("d".into()),
+            cards: Vec::new(),
+        };
         let skipped = Skipped { place: "p".into(), reason: "r".into(), code: "c".into(), salvaged: true };
         let report =
             ImportReport { transcripts: vec![id.clone()], skipped: vec![skipped], added: 9, ..Default::default() };

@@ -83,11 +83,8 @@ fn compacted(page: Page, leaf: MessageId, done: Compacted) {
     let Some(card) = done.card else {
         return page.notices.say("Nothing was compacted", "Another tab was faster, or nothing was left to do.");
     };
-    let words = format!(
-        "{} → {} tokens. Every message is still there.",
-        format::count(done.before),
-        format::count(done.after)
-    );
+    let words =
+        format!("{} → {} tokens. Every message is still there.", format::count(done.before), format::count(done.after));
     page.notices.say("Compacted", &words);
     page.nav.go(Route { transcript: page.nav.now().transcript, leaf: Some(leaf), at: Some(card.anchor) });
 }

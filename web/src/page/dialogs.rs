@@ -6,12 +6,12 @@ use threadkeep_core::{MessageId, TranscriptId};
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlDialogElement, Node};
 
-use super::{compaction, memory};
 use super::engine::State;
 use super::state::{Dialog, Page};
 use super::storage::storage;
 use super::view::{Slot, Spot, click, draw, live, markup, on, soon};
 use super::welcome::how_to;
+use super::{compaction, memory};
 use crate::route::Route;
 use crate::wire::{Ask, Reply, ThreadInfo};
 use crate::words::words;

@@ -169,7 +169,8 @@ impl Panel {
         };
         let (id, episode) = (one.id.clone(), one.episode);
         let save = move || {
-            let tags = entered(tags).split(',').map(|tag| tag.trim().to_owned()).filter(|tag| !tag.is_empty()).collect();
+            let tags =
+                entered(tags).split(',').map(|tag| tag.trim().to_owned()).filter(|tag| !tag.is_empty()).collect();
             self.act(Recall::Edit { id: id.clone(), episode, text: entered(text).trim().to_owned(), tags });
         };
         let key = move |event: Event| {
@@ -257,7 +258,9 @@ pub fn panel(page: Page) -> Node {
             panel.records(episodes),
         )
     };
-    let note = |note: &Option<&'static str>| Some(markup!(r#"<p class="faint" role="status" data-testid="memory-note">{}</p>"#, (*note)?));
+    let note = |note: &Option<&'static str>| {
+        Some(markup!(r#"<p class="faint" role="status" data-testid="memory-note">{}</p>"#, (*note)?))
+    };
     markup!(
         r#"
         <div class="memory-panel" data-testid="memory-panel">

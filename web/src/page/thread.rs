@@ -163,7 +163,7 @@ impl Thread {
         if let Start::At(id) = start
             && !outline.rows.iter().any(|row| row.id == *id)
         {
-            self.find(open.info.id.clone(), id.clone());
+            self.find(outline.thread.id.clone(), id.clone());
         }
         if let Some(canvas) = self.canvas() {
             canvas.show(outline, start);

@@ -112,8 +112,12 @@ pub struct Compacted {
 
 /// The nodes of sources, each once.
 pub fn nodes(sources: Vec<Source>) -> Vec<MessageId> {
-    let mut nodes: Vec<MessageId> = sources.into_iter().map(|source| source.node).collect();
-    nodes.dedup();
+    let mut nodes: Vec<MessageId> = Vec::new();
+    for source in sources {
+        if !nodes.contains(&source.node) {
+            nodes.push(source.node);
+        }
+    }
     nodes
 }
 

@@ -104,7 +104,10 @@ impl Canvas {
     fn dress_all(&self, state: &State) {
         let Ok(all) = self.window.query_selector_all("[data-row], [data-do=statement]") else { return };
         for at in 0..all.length() {
-            let Some(element) = all.get(at).and_then(|node| wasm_bindgen::JsCast::dyn_into::<Element>(node).ok()) else { continue };
+            let Some(element) = all.get(at).and_then(|node| wasm_bindgen::JsCast::dyn_into::<Element>(node).ok())
+            else {
+                continue;
+            };
             let number = |name: &str| element.get_attribute(name).and_then(|text| text.parse::<usize>().ok());
             if let Some(row) = number("data-row") {
                 dress(state, row, &element);
@@ -117,7 +120,8 @@ impl Canvas {
 
     /// Shows the first of the messages that cards cover.
     pub(super) fn originals(&self) {
-        let first = self.state.borrow().as_ref().and_then(|state| state.outline.rows.iter().position(|row| !row.hidden));
+        let first =
+            self.state.borrow().as_ref().and_then(|state| state.outline.rows.iter().position(|row| !row.hidden));
         if let Some(row) = first {
             self.jump(Anchor::Row(row, TOP), Some(row));
         }
