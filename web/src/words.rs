@@ -88,6 +88,19 @@ pub fn words(error: &ErrorReply) -> Words {
             false,
             false,
         ),
+        "vocabulary-unreachable" => (
+            "The token vocabulary could not be fetched",
+            "Nothing was changed. Tokens are counted with a file that comes with this page: look whether you are online, then try again.",
+            false,
+            false,
+        ),
+        "summary-refused" => (
+            "There is nothing to gain",
+            "A summary would take as many tokens as what it stands in for. The thread stays as it is.",
+            false,
+            false,
+        ),
+        "missing-memory" => ("That record is gone", "It was deleted, perhaps in another tab.", false, false),
         _ => ("That did not work", "", false, false),
     };
     let mut advice = advice.to_owned();

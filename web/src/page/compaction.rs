@@ -104,7 +104,9 @@ fn preview(done: &Compacted, card: &Card) -> Node {
         </dl>
         {}
         <h3>The summary</h3>
-        <ol class="statements" tabindex="0" role="region" aria-label="The summary" data-testid="compact-statements">{}</ol>"#,
+        <div class="summary-box" tabindex="0" role="region" aria-label="The summary" data-testid="compact-statements">
+            <ol class="statements">{}</ol>
+        </div>"#,
         format::plural(card.messages.into(), "message"),
         format::count(done.before),
         format::count(done.after),

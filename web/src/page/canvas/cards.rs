@@ -97,7 +97,7 @@ impl Canvas {
             self.dress_all(state);
         }
         if let Some(row) = away {
-            self.jump(Anchor::Row(row, TOP), None);
+            self.jump(Anchor::Row(row, TOP), Some(row));
         }
     }
 
