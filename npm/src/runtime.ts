@@ -80,10 +80,12 @@ async function load(source: InitSource | Promise<InitSource> | undefined, part: 
   ready = true;
 }
 
-const present = new Map<"archives" | "prompts", Promise<void>>();
+type Part = "archives" | "prompts" | "search";
+
+const present = new Map<Part, Promise<void>>();
 
 /** Loads the module and a part of it, unless they are there. @internal */
-export function need(part: "archives" | "prompts"): Promise<void> {
+export function need(part: Part): Promise<void> {
   let promise = present.get(part);
   if (promise === undefined) {
     promise = loadPart(part).catch((error: unknown) => {
@@ -95,7 +97,7 @@ export function need(part: "archives" | "prompts"): Promise<void> {
   return promise;
 }
 
-async function loadPart(part: "archives" | "prompts"): Promise<void> {
+async function loadPart(part: Part): Promise<void> {
   await init();
   try {
     await parts[part]();
