@@ -13,14 +13,21 @@ import { VERSION } from "./version.js";
 export type InitSource = string | URL | Response | ArrayBuffer | Uint8Array | object;
 
 /** The files of the parts of the module that are loaded when they are first needed. */
-export type PartFile = "archives.wasm" | "prompts.wasm" | "archives-prompts.wasm";
+export type PartFile =
+  | "archives.wasm"
+  | "prompts.wasm"
+  | "search.wasm"
+  | "archives-prompts.wasm"
+  | "archives-search.wasm"
+  | "prompts-search.wasm"
+  | "archives-prompts-search.wasm";
 
 /** Options of {@link init}. */
 export interface InitOptions {
   /**
    * Where the parts of the module come from, if not from beside this package. `archives.wasm` is loaded by the first
-   * `import`, `prompts.wasm` by the first `context`, `getRecent`, `countTokens`, `trimMessages` and the like; either takes
-   * `archives-prompts.wasm` with it. `undefined` for a file: the place beside this package.
+   * `import`, `prompts.wasm` by the first `context`, `getRecent`, `countTokens`, `trimMessages` and the like, `search.wasm` by the
+   * first `search`; what two of them share is named after both. `undefined` for a file: the place beside this package.
    */
   part?: (file: PartFile) => InitSource | Promise<InitSource> | undefined;
 }
