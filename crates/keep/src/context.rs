@@ -351,7 +351,7 @@ impl<S: Store> Keep<S> {
     }
 
     /// Reads a transcript that was just found, without asking the store again.
-    async fn glance<T>(
+    pub(crate) async fn glance<T>(
         &self,
         transcript: &TranscriptId,
         look: impl FnOnce(&Log) -> Result<T, KeepError>,
@@ -362,7 +362,7 @@ impl<S: Store> Keep<S> {
     }
 
     /// The transcript and the node that a head's name, a node's id or an alias stands for; a head comes first.
-    async fn place(&self, at: &str) -> Result<(TranscriptId, MessageId), KeepError> {
+    pub(crate) async fn place(&self, at: &str) -> Result<(TranscriptId, MessageId), KeepError> {
         let head = self.at_head(at, |tree, node| Ok((tree.id().clone(), node.clone())));
         if let Some(found) = head.await? {
             return Ok(found);
