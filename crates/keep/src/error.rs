@@ -1,6 +1,7 @@
 //! Everything that a call can answer instead of a result, with the stable code that JavaScript sees.
 
 use serde_json::{Map, Value};
+use threadkeep_core::compaction::Refused;
 use threadkeep_core::tokens::Encoding;
 use threadkeep_core::{ChainError, IdError, MessageError, MessageId, TranscriptError};
 use threadkeep_store::StoreError;
@@ -45,6 +46,15 @@ pub enum KeepError {
     /// There is no episode or fact of that id.
     #[error("no episode or fact {0}")]
     MissingMemory(String),
+    /// What a summariser made may not stand in for the history, which stays as it was.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The summariser failed, in its own words.
+    #[error("the summariser failed: {0}")]
+    Summariser(String),
+    /// The call was cancelled.
+    #[error("cancelled")]
+    Cancelled,
     /// An argument is wrong.
     #[error("{} {}", .0.argument, .0.why)]
     Argument(BadRequest),
@@ -72,6 +82,9 @@ impl KeepError {
             Self::Damaged { .. } => "damaged",
             Self::MissingVocabulary(_) => "vocabulary-missing",
             Self::MissingMemory(_) => "missing-memory",
+            Self::Refused(_) => "summary-refused",
+            Self::Summariser(_) => "summariser-failed",
+            Self::Cancelled => "cancelled",
             Self::Argument(_) | Self::BadRequest(_) => "bad-request",
         }
     }
@@ -106,7 +119,8 @@ impl KeepError {
                 let versions = [("found", found), ("supported", supported)];
                 Value::Object(versions.into_iter().map(|(name, &version)| (name.to_owned(), version.into())).collect())
             }
-            Self::Store(_) | Self::BadRequest(_) => details(&[]),
+            Self::Refused(refused) => details(&[("reason", refused.name())]),
+            Self::Store(_) | Self::BadRequest(_) | Self::Summariser(_) | Self::Cancelled => details(&[]),
         };
         ErrorReply { code: self.code().to_owned(), message: self.to_string(), details }
     }

@@ -26,6 +26,7 @@
 //! # }).unwrap();
 //! ```
 
+pub mod compact;
 mod context;
 mod error;
 mod export;

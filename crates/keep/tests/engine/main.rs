@@ -4,6 +4,7 @@
 
 mod archives;
 mod branches;
+mod compaction;
 mod context;
 mod damage;
 mod memory;
