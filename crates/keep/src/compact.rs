@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use threadkeep_core::compaction::checkpoint::summary_message;
+use threadkeep_core::compaction::extract::extract;
 use threadkeep_core::compaction::strategy::{TOP_LEVEL, check, merge, outgrown, share, tokens};
 use threadkeep_core::compaction::summary::{FoundFact, Material, Piece, Statement, Summary};
 use threadkeep_core::compaction::window::TAIL_TURNS;
@@ -18,17 +19,21 @@ use threadkeep_core::compaction::{
     Checkpoint, Chosen, Covers, Policy, PolicyOptions, Reason, Refused, Requests, Strategy, Window, window,
 };
 use threadkeep_core::context::MessageRef;
-use threadkeep_core::memory::{Episode, Fact, Source};
+use threadkeep_core::memory::{Episode, Fact, Remembered, Source};
 use threadkeep_core::tokens::{Counter, cost};
 use threadkeep_core::transcript::Epoch;
 use threadkeep_core::{Entry, Message, MessageId, Provider, TranscriptId};
-use threadkeep_store::Store;
+use threadkeep_store::{Commit, Store, StoreError};
 
 use crate::context::Chain;
 use crate::keep::Write;
-use crate::log::{Log, to_json};
+use crate::log::Log;
+use crate::memory::{Memories, MemoryChange};
 use crate::protocol::Counting;
-use crate::{Keep, KeepError, keys};
+use crate::{Keep, KeepError};
+
+/// How often a commit that lost against another writer is tried again.
+const TRIES: u32 = 100;
 
 /// What a summariser answers, once it does.
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Answered, String>> + 'a>>;
@@ -55,6 +60,21 @@ pub trait Summariser {
 
     /// Summarises. An error is in words; nothing is stored then.
     fn summarise<'a>(&'a self, material: &'a Material<'a>, counter: &'a dyn Counter) -> Answer<'a>;
+}
+
+/// Our own summariser, which needs no model: it ranks what was said and quotes it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Extractive;
+
+impl Summariser for Extractive {
+    fn name(&self) -> &str {
+        "extractive"
+    }
+
+    fn summarise<'a>(&'a self, material: &'a Material<'a>, counter: &'a dyn Counter) -> Answer<'a> {
+        let summary = extract(material, counter);
+        Box::pin(std::future::ready(Ok(Answered { summary, warnings: Vec::new() })))
+    }
 }
 
 /// How a chain is compacted.
@@ -221,11 +241,13 @@ impl<S: Store> Keep<S> {
             return Err(Refused::NotSmaller { before: job.before, after }.into());
         }
         let by = if job.strategy == Strategy::SlidingWindow { job.strategy.name() } else { summariser.name() };
-        let mut done = self.records(&transcript, &job, made, by, after).await?;
+        let (mut done, found) = self.records(&transcript, &job, made, by, after);
         done.summary_messages = message.into_iter().collect();
         options.go_on()?;
-        if !options.preview {
-            if !self.store_checkpoint(&transcript, &job, &done).await? {
+        if options.preview {
+            self.merge_facts(&transcript, &self.memories().await?, &found, &mut done);
+        } else {
+            if !self.store_checkpoint(&transcript, &job, &found, &mut done).await? {
                 done = Compacted { warnings: done.warnings, ..Compacted::default() };
             }
             self.settle_request(at, &content);
@@ -366,15 +388,15 @@ impl<S: Store> Keep<S> {
         Ok(made)
     }
 
-    /// The records that a compaction stores.
-    async fn records(
+    /// The records that a compaction stores, and the facts that are to be merged into what is remembered.
+    fn records(
         &self,
         transcript: &TranscriptId,
         job: &Job,
         made: Made,
         by: &str,
         after: u64,
-    ) -> Result<Compacted, KeepError> {
+    ) -> (Compacted, Vec<FoundFact>) {
         let now = self.now();
         let (mut episodes, mut found) = (Vec::new(), Vec::new());
         for (chunk, summary) in made.episodes {
@@ -397,14 +419,13 @@ impl<S: Store> Keep<S> {
                 pinned: false,
             });
         }
-        let (facts, ids) = self.facts_of(transcript, found, now);
         let checkpoint = Checkpoint {
             id: self.minted("cp_"),
             anchor: job.window.anchor.clone(),
             covers: job.covers.clone(),
             statements: made.statements,
             episodes: episodes.iter().map(|episode| episode.id.clone()).collect(),
-            facts: ids,
+            facts: Vec::new(),
             strategy: job.strategy,
             summariser: by.to_owned(),
             policy: job.chosen.clone(),
@@ -413,7 +434,7 @@ impl<S: Store> Keep<S> {
             created_at: now,
             previous: job.previous.clone(),
         };
-        Ok(Compacted {
+        let done = Compacted {
             checkpoint: Some(checkpoint),
             summary_messages: Vec::new(),
             compacted_range: 0..job.window.end,
@@ -421,31 +442,19 @@ impl<S: Store> Keep<S> {
             tokens_after: job.history - job.before + after,
             cost: made.spent,
             episodes,
-            facts,
+            facts: Vec::new(),
             warnings: made.warnings,
-        })
+        };
+        (done, found)
     }
 
-    /// The records of found facts, and the ids of those that hold them.
-    fn facts_of(&self, transcript: &TranscriptId, found: Vec<FoundFact>, now: i64) -> (Vec<Fact>, Vec<String>) {
-        let mut facts = Vec::with_capacity(found.len());
-        for FoundFact { kind, fact, tags, confidence, salience, sources } in found {
-            facts.push(Fact {
-                id: self.minted("sem_"),
-                created_at: now,
-                transcript: Some(transcript.clone()),
-                kind,
-                fact,
-                tags,
-                confidence,
-                salience,
-                sources,
-                pinned: false,
-                superseded_by: None,
-            });
+    /// Merges the found facts into what is remembered.
+    fn merge_facts(&self, transcript: &TranscriptId, known: &Memories, found: &[FoundFact], done: &mut Compacted) {
+        let Remembered { changed, ids } = self.merged(known, found.to_vec(), Some(transcript));
+        done.facts = changed;
+        if let Some(checkpoint) = &mut done.checkpoint {
+            checkpoint.facts = ids.into_iter().flatten().collect();
         }
-        let ids = facts.iter().map(|fact| fact.id.clone()).collect();
-        (facts, ids)
     }
 
     /// Stores the checkpoint with what comes with it. `false`, and nothing is stored, where its anchor is gone, or another writer
@@ -454,33 +463,44 @@ impl<S: Store> Keep<S> {
         &self,
         transcript: &TranscriptId,
         job: &Job,
-        done: &Compacted,
+        found: &[FoundFact],
+        done: &mut Compacted,
     ) -> Result<bool, KeepError> {
-        let Some(checkpoint) = &done.checkpoint else { return Ok(false) };
-        let mut puts = Vec::new();
-        for episode in &done.episodes {
-            puts.push((keys::EPISODES.of(Some(transcript), &episode.id), to_json(episode)?));
-        }
-        for fact in &done.facts {
-            puts.push((keys::FACTS.of(fact.transcript.as_ref(), &fact.id), to_json(fact)?));
-        }
         let _writing = self.writing().await;
-        let written = self.write(transcript, |log: &Log| {
-            let mut since = log.tree.checkpoints().filter(|(seq, _)| *seq >= job.seen);
-            let overtaken = since.any(|(_, other)| other.anchor == checkpoint.anchor);
-            let gone = log.generation != job.generation || log.tree.get(&checkpoint.anchor).is_none();
-            if overtaken || gone {
-                return Ok(Write::new(Vec::new(), false));
+        for _ in 0..TRIES {
+            let known = self.memories().await?;
+            self.merge_facts(transcript, &known, found, done);
+            let Some(checkpoint) = &done.checkpoint else { return Ok(false) };
+            let (episodes, facts) = (done.episodes.clone(), done.facts.clone());
+            let change = MemoryChange { episodes, facts, ..MemoryChange::default() };
+            let mut extra = Commit::default();
+            known.commit(&change, self.random(), &mut extra)?;
+            // Asked again, somebody else has written; perhaps to what is remembered, which is read again then.
+            let mut asked = false;
+            let written = self.write(transcript, |log: &Log| {
+                let mut since = log.tree.checkpoints().filter(|(seq, _)| *seq >= job.seen);
+                let overtaken = since.any(|(_, other)| other.anchor == checkpoint.anchor);
+                let gone = log.generation != job.generation || log.tree.get(&checkpoint.anchor).is_none();
+                if overtaken || gone || std::mem::replace(&mut asked, true) {
+                    return Ok(Write::new(Vec::new(), Some(!overtaken && !gone)));
+                }
+                let mut write = Write::new(vec![Entry::Checkpoint(Box::new(checkpoint.clone()))], None);
+                write.extra = extra.clone();
+                Ok(write)
+            });
+            match written.await? {
+                Some(None) => {
+                    self.changed(transcript, vec![checkpoint.anchor.clone()]);
+                    if let Some(event) = change.event() {
+                        self.emit(&event);
+                    }
+                    return Ok(true);
+                }
+                Some(Some(true)) => {}
+                Some(Some(false)) | None => return Ok(false),
             }
-            let mut write = Write::new(vec![Entry::Checkpoint(Box::new(checkpoint.clone()))], true);
-            write.extra.puts.clone_from(&puts);
-            Ok(write)
-        });
-        let stored = written.await?.unwrap_or_default();
-        if stored {
-            self.changed(transcript, vec![checkpoint.anchor.clone()]);
         }
-        Ok(stored)
+        Err(StoreError::Transient("other writers were always first".to_owned()).into())
     }
 
     fn minted(&self, kind: &str) -> String {

@@ -72,8 +72,7 @@ impl Shelf {
         items: &mut [Item],
         (laid, summary): (&Laid, Option<&Replacement>),
         options: &Options,
-        encoding: Counting,
-        counter: &dyn Counter,
+        (encoding, counter): (Counting, &dyn Counter),
     ) -> Rc<Prepared> {
         let preparing = options.preparing();
         let same = |ready: &Ready| {
@@ -197,7 +196,7 @@ impl<'a> Chain<'a> {
         counter: &dyn Counter,
     ) -> Rc<Prepared> {
         let over = (&self.laid, self.summary.as_ref());
-        shelf.prepared(log, &self.nodes, &mut self.items, over, options, encoding, counter)
+        shelf.prepared(log, &self.nodes, &mut self.items, over, options, (encoding, counter))
     }
 
     /// The nodes of the chain up to the place `end`.
@@ -330,7 +329,7 @@ impl<S: Store> Keep<S> {
             let shelf = &mut *self.inner.shelf.borrow_mut();
             let frame = Frame::new(&build.frame, build.provider, counter.as_ref());
             let mut ready = |nodes: &[(u64, u32)], items: &mut [Item]| {
-                let prepared = shelf.prepared(log, nodes, items, over, &build, options.encoding, counter.as_ref());
+                let prepared = shelf.prepared(log, nodes, items, over, &build, (options.encoding, counter.as_ref()));
                 (prepared, frame_figures(&frame, items, &build, &options.render, counter.as_ref()))
             };
             // What led to the model's last answer comes first, so that the chain itself ends up on top of the shelf.

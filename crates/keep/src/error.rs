@@ -43,9 +43,6 @@ pub enum KeepError {
     /// Tokens cannot be counted like this yet: load the vocabulary, or estimate.
     #[error("the vocabulary {} is not loaded", .0.name())]
     MissingVocabulary(Encoding),
-    /// There is no episode or fact of that id.
-    #[error("no episode or fact {0}")]
-    MissingMemory(String),
     /// What a summariser made may not stand in for the history, which stays as it was.
     #[error(transparent)]
     Refused(#[from] Refused),
@@ -55,6 +52,9 @@ pub enum KeepError {
     /// The call was cancelled.
     #[error("cancelled")]
     Cancelled,
+    /// There is no episode or fact of that id.
+    #[error("no episode or fact {0}")]
+    MissingMemory(String),
     /// An argument is wrong.
     #[error("{} {}", .0.argument, .0.why)]
     Argument(BadRequest),
@@ -81,10 +81,10 @@ impl KeepError {
             Self::Chain(ChainError::Cycle(_)) => "cycle",
             Self::Damaged { .. } => "damaged",
             Self::MissingVocabulary(_) => "vocabulary-missing",
-            Self::MissingMemory(_) => "missing-memory",
             Self::Refused(_) => "summary-refused",
             Self::Summariser(_) => "summariser-failed",
             Self::Cancelled => "cancelled",
+            Self::MissingMemory(_) => "missing-memory",
             Self::Argument(_) | Self::BadRequest(_) => "bad-request",
         }
     }

@@ -1,8 +1,8 @@
 //! Compaction: what stands in for the old part of a chain when it outgrows its budget. The originals stay where they are.
 //!
-//! [`policy`] says when, [`window`] which part, [`summary`] is what a summariser is given and what it gives back, [`extract`]
-//! the summariser that needs no model, [`strategy`] what becomes of that, [`checkpoint`] how it is kept, and [`overlay`] how a
-//! prompt is made with it. Asking a summariser and storing are the engine's.
+//! [`policy`] says when, [`window`] which part, [`summary`] is what a summariser is given and what it gives back, [`extract`] is the one
+//! that needs no model, [`strategy`] says what becomes of that, [`checkpoint`] how it is kept, and [`overlay`] how a prompt is made
+//! with it. Asking a summariser and storing are the engine's.
 
 pub mod checkpoint;
 pub mod extract;
