@@ -41,6 +41,7 @@ mod memory;
 pub mod protocol;
 mod remove;
 mod route;
+mod search;
 mod views;
 
 pub use error::KeepError;

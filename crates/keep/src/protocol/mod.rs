@@ -9,6 +9,7 @@ mod memory;
 mod prompt;
 mod read;
 mod request;
+mod search;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -23,6 +24,7 @@ pub use memory::{MemoryRequest, bundle_json, interaction_json};
 pub use prompt::{PromptRequest, Recent};
 pub use read::Read;
 pub use request::BadRequest;
+pub use search::{Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};
 
 /// An inbound message, to be routed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
