@@ -29,7 +29,7 @@ test("the surface is what it says", async () => {
   const methods = Object.getOwnPropertyNames(everything.Threadkeep.prototype).filter((name) => name !== "constructor");
   const promised =
     "receive extend seal alias node children roots chain depth head setHead fork append getRecent getAll getRange getCount clear lint import export on stats close " +
-    "context toolResult heads transcripts outline tree rename choose deleteBranch deleteTranscript deleteAll";
+    "context toolResult heads transcripts outline tree rename choose deleteBranch deleteTranscript deleteAll search indexProgress";
   assert.deepEqual(methods.sort(), promised.split(" ").sort());
 });
 

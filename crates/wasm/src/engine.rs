@@ -16,7 +16,7 @@ use crate::prompt;
 use crate::search;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
-use threadkeep::protocol::{PromptRequest, Request, SearchRequest};
+use threadkeep::protocol::{MemoryRequest, PromptRequest, Request, SearchRequest};
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
 #[wasm_bindgen]
@@ -53,7 +53,7 @@ impl Engine {
     pub fn call(&self, method: String, params: String) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
-            if PromptRequest::METHODS.contains(&method.as_str()) {
+            if PromptRequest::METHODS.contains(&method.as_str()) || MemoryRequest::METHODS.contains(&method.as_str()) {
                 return prompt::load().await?.answer(keep, method, params).await;
             }
             if SearchRequest::METHODS.contains(&method.as_str()) {
