@@ -23,6 +23,7 @@ mod blocks;
 mod chatgpt;
 mod claude;
 mod clean;
+mod codex;
 mod digest;
 mod format;
 mod gemini;
@@ -37,11 +38,13 @@ mod oasst;
 mod openai;
 mod openwebui;
 pub mod own;
+mod pi;
 mod plan;
 mod raw;
 mod reader;
 mod report;
 mod sharegpt;
+mod sillytavern;
 mod sniff;
 mod split;
 mod tree;
@@ -114,8 +117,6 @@ codes! {
     NotAConversation = "not-a-conversation",
     /// Nothing that is known.
     UnknownFormat = "unknown-format",
-    /// A known format that cannot be imported yet.
-    NotYet = "not-yet",
     /// Written by a newer release.
     NewerVersion = "newer-version",
     /// Not valid JSON.

@@ -6,7 +6,7 @@ use serde_json::Value;
 pub(super) fn millis(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => epoch(number.as_str()),
-        Value::String(text) => rfc3339(text.trim()).or_else(|| epoch(text.trim())),
+        Value::String(text) => rfc3339(text.trim()).or_else(|| epoch(text.trim())).or_else(|| written(text.trim())),
         _ => None,
     }
 }
@@ -107,6 +107,33 @@ fn rfc3339(text: &str) -> Option<i64> {
     Some((minutes * 60 + second) * 1000 + millis)
 }
 
+/// Times as SillyTavern writes them: `June 19, 2023 2:20pm`, and `2024-7-4 @14h 05m 30s 120ms`. They are taken as UTC, since
+/// they do not name their zone.
+fn written(text: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let numbers: Vec<i64> = text
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|digits| !digits.is_empty() && digits.len() < 5)
+        .filter_map(|digits| digits.parse().ok())
+        .collect();
+    let parts: [i64; 7] = if text.contains('@') {
+        match numbers.as_slice() {
+            [year, month, day, hour, minute, second, millis] => [*year, *month, *day, *hour, *minute, *second, *millis],
+            [year, month, day, hour, minute, second] => [*year, *month, *day, *hour, *minute, *second, 0],
+            _ => return None,
+        }
+    } else {
+        let name = text.get(..3)?.to_ascii_lowercase();
+        let month = MONTHS.iter().position(|month| *month == name)? as i64 + 1;
+        let [day, year, hour, minute] = numbers.as_slice() else { return None };
+        let afternoon = text.to_ascii_lowercase().ends_with("pm");
+        [*year, month, *day, hour % 12 + if afternoon { 12 } else { 0 }, *minute, 0, 0]
+    };
+    let [year, month, day, hour, minute, second, millis] = parts;
+    let whole = rfc3339(&format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"))?;
+    Some(whole + millis.min(999))
+}
+
 /// Days from 1970-01-01 to a date of the Gregorian calendar, counted in years that begin in March, so that the leap day is
 /// the last.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
@@ -154,6 +181,12 @@ mod tests {
             (json!("2024-12-01T10:00:00.Z"), None),
             (json!("2024-12-01T10:00:00+0200"), None),
             (json!("2024-12-01"), None),
+            (json!("June 19, 2023 2:20pm"), Some(1687184400000)),
+            (json!("December 1, 2024 12:00am"), Some(1733011200000)),
+            (json!("2024-12-1 @10h 0m 0s 7ms"), Some(1733047200007)),
+            (json!("June 19"), None),
+            (json!("2024-13-1 @10h 0m 0s 7ms"), None),
+            (json!("日本語"), None),
             (json!("２０24-12-01T10:00:00Z"), None),
         ] {
             assert_eq!(millis(&value), expected, "{value}");

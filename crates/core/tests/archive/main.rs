@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a test that cannot go on should stop
 
+mod agents;
 mod chatgpt;
 mod claude;
 mod common;
