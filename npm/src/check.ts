@@ -54,6 +54,12 @@ export function callback<F>(value: F, argument: string): F {
   return value;
 }
 
+/** An `AbortSignal`, of this realm or another. */
+export function signal(value: unknown, argument: string): unknown {
+  if (!isObject(value) || typeof value["aborted"] !== "boolean") throw badArgument(argument, `must be an AbortSignal, it is ${kindOf(value)}`);
+  return value;
+}
+
 /** One of a few words. */
 export function oneOf<T extends string>(value: unknown, words: readonly T[], argument: string): T {
   const found = words.find((word) => word === value);

@@ -4,7 +4,8 @@
  * The stable codes, by what you can do about them.
  *
  * Your call: `bad-request` (an argument or option is wrong; `details.argument` names it), `missing-node`,
- * `missing-transcript`, `missing-head`, `vocabulary-missing`, `head-taken`, `id-taken`, `sealed`, `second-root`, `not-initialised`, `closed`.
+ * `missing-transcript`, `missing-head`, `vocabulary-missing`, `head-taken`, `id-taken`, `sealed`, `second-root`, `not-initialised`, `closed`,
+ * `cancelled` (as you asked).
  * The data: `missing-parent`, `cycle`, `damaged`, `corrupt`, `bad-import`.
  * The storage: `conflict` (somebody else wrote at the same time, again and again), `blocked`, `quota`, `unavailable`,
  * `storage-gone`, `newer-version`, `transient` (trying again may help), `bad-adapter` (a store of yours breaks its
@@ -23,6 +24,7 @@ export type ThreadkeepErrorCode =
   | "second-root"
   | "not-initialised"
   | "closed"
+  | "cancelled"
   | "missing-parent"
   | "cycle"
   | "damaged"

@@ -80,6 +80,7 @@ export const RECENT = { maxMessages: check.count, maxTokens: check.count, includ
 export const IMPORT = {
   format: (value: unknown, argument: string) => check.oneOf(value, FORMATS, argument),
   onProgress: check.callback,
+  signal: check.signal,
 } as const;
 export const EXPORT = {
   format: (value: unknown, argument: string) => check.oneOf(value, ["threadkeep"], argument),

@@ -63,7 +63,9 @@ async function load(source: InitSource | Promise<InitSource> | undefined, part: 
     // Looked at before the bindings take it, since they keep the first instance that they get.
     if (!WebAssembly.Module.exports(module).some(({ name }) => name === "runTasks"))
       throw initFailed("this is another WebAssembly module");
-    await initWasm({ module_or_path: module });
+    // The one asks for `Response`, which takes Node longer to make than all the rest here; the other is refused by browsers.
+    if (inNode()) wasm.initSync({ module });
+    else await initWasm({ module_or_path: module });
     parts.readWith(async (file, url) => asset((await part?.(file as PartFile)) ?? url));
     const built = wasm.version();
     if (built !== VERSION) throw initFailed(`the module has version ${built}, this package is ${VERSION}`);
@@ -108,9 +110,10 @@ async function loadPart(part: "archives" | "prompts"): Promise<void> {
 async function compile(source: InitSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source as BufferSource);
-  if (typeof Response === "function" && source instanceof Response) return compileResponse(source);
-  if (typeof source !== "string" && !(source instanceof URL))
+  if (!isAddress(source)) {
+    if (typeof Response === "function" && source instanceof Response) return compileResponse(source);
     throw badArgument("source", "must be a URL, bytes, a Response or a WebAssembly.Module");
+  }
   const file = await read(source);
   return file instanceof Uint8Array ? WebAssembly.compile(file) : compileResponse(file);
 }
@@ -119,20 +122,27 @@ async function compile(source: InitSource): Promise<WebAssembly.Module> {
 export async function asset(source: InitSource): Promise<Uint8Array<ArrayBuffer>> {
   if (source instanceof ArrayBuffer) return new Uint8Array(source);
   if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer as ArrayBuffer, source.byteOffset, source.byteLength);
-  const isResponse = typeof Response === "function" && source instanceof Response;
-  if (!isResponse && typeof source !== "string" && !(source instanceof URL))
+  if (!isAddress(source) && !(typeof Response === "function" && source instanceof Response))
     throw badArgument("source", "must be a URL, bytes or a Response");
-  const file = isResponse ? source : await read(source as string | URL);
+  const file = isAddress(source) ? await read(source) : (source as Response);
   if (file instanceof Uint8Array) return file;
   if (!file.ok) throw new Error(`${file.url} answers ${file.status} ${file.statusText}`.trimEnd());
   return new Uint8Array(await file.arrayBuffer());
 }
 
+function isAddress(source: InitSource): source is string | URL {
+  return typeof source === "string" || source instanceof URL;
+}
+
+/** Whether Node's own modules are there. @internal */
+export function inNode(): boolean {
+  return (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
+}
+
 /** Reads a file under Node; asks for it elsewhere. */
 async function read(source: string | URL): Promise<Uint8Array<ArrayBuffer> | Response> {
   const url = typeof source === "string" ? absolute(source) : source;
-  const node = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node;
-  if (node !== undefined && url.protocol === "file:") {
+  if (inNode() && url.protocol === "file:") {
     // The name stands in a variable and the comments are there so that bundlers for the browser leave the line alone.
     const fs = "node:fs/promises";
     const { readFile } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ fs)) as {

@@ -3,7 +3,7 @@
 
 import type { Engine } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
-import { ThreadkeepError, badArgument, reportUncaught } from "./errors.js";
+import { ThreadkeepError, badArgument, reportUncaught, type ErrorDetails } from "./errors.js";
 import { Events, type ChangeListener } from "./events.js";
 import { Export } from "./export.js";
 import {
@@ -425,7 +425,7 @@ export class Threadkeep {
    * Whole trees come across, with their branches. Importing the same again adds nothing. What cannot be taken is in the
    * report, and the rest goes on.
    *
-   * @throws ThreadkeepError `bad-request`, `bad-import`; the storage's codes
+   * @throws ThreadkeepError `bad-request`, `bad-import`; `cancelled` by its signal; the storage's codes
    *
    * @example
    * ```ts
@@ -434,22 +434,23 @@ export class Threadkeep {
    * ```
    */
   async import(data: ImportData, options?: ImportOptions): Promise<ImportReport> {
-    const { format, onProgress } = check.options(options, "options", IMPORT) as ImportOptions;
+    const { format, onProgress, signal } = check.options(options, "options", IMPORT) as ImportOptions;
     this.#open();
     const [files] = await Promise.all([sources(data), need("archives")]);
-    const progress =
-      onProgress === undefined
-        ? undefined
-        : (json: string): void => {
-            try {
-              onProgress(JSON.parse(json) as ImportProgress);
-            } catch (error) {
-              reportUncaught(error);
-            }
-          };
+    const progress = (json: string): boolean => {
+      try {
+        onProgress?.(JSON.parse(json) as ImportProgress);
+      } catch (error) {
+        reportUncaught(error);
+      }
+      return signal?.aborted === true;
+    };
     const engine = this.#open();
-    const report = await run(() => engine.importArchives(files, format, progress) as Promise<string>);
-    return JSON.parse(report) as ImportReport;
+    if (signal?.aborted === true) throw cancelled({});
+    const listener = onProgress === undefined && signal === undefined ? undefined : progress;
+    const report = JSON.parse(await run(() => engine.importArchives(files, format, listener) as Promise<string>)) as ImportReport;
+    if (report.stopped) throw cancelled({ report });
+    return report;
   }
 
   /**
@@ -538,6 +539,10 @@ export class Threadkeep {
     const answer = await run(() => engine.call(method, json) as Promise<string>);
     return (JSON.parse(answer) as { data: T }).data;
   }
+}
+
+function cancelled(details: ErrorDetails): ThreadkeepError {
+  return new ThreadkeepError("cancelled", "the import was cancelled; what was stored until then stays", details);
 }
 
 function hasIndexedDb(): boolean {

@@ -1,7 +1,7 @@
 // The token vocabularies: assets of their own, read when something is first counted by them and never before.
 
 import { ThreadkeepError, badArgument } from "./errors.js";
-import { asset, need, now, type InitSource } from "./runtime.js";
+import { asset, inNode, need, now, type InitSource } from "./runtime.js";
 import type { Encoding } from "./types/context.js";
 
 /** The vocabularies that are assets of this package. */
@@ -49,21 +49,30 @@ export function isLoaded(encoding: unknown): boolean {
 
 /** Loads what is needed to count like this; what is no encoding is left to whoever refuses it. @internal */
 export async function needEncoding(encoding: unknown): Promise<void> {
-  await need("prompts");
-  if (!loaded.has(encoding) && typeof encoding === "string" && Object.hasOwn(PLACES, encoding))
-    await loadVocabulary(encoding as VocabularyName);
+  const missing = !loaded.has(encoding) && typeof encoding === "string" && Object.hasOwn(PLACES, encoding);
+  await (missing ? loadVocabulary(encoding as VocabularyName) : need("prompts"));
 }
 
 async function load(encoding: VocabularyName, source: InitSource | Promise<InitSource> | undefined): Promise<void> {
-  await need("prompts");
-  const bytes = await read((await source) ?? PLACES[encoding]());
-  now((wasm) => wasm.loadVocabulary(encoding, bytes));
+  // The vocabulary is read and unpacked while the module is compiled.
+  const module = need("prompts");
+  const bytes = read(encoding, source);
+  // If both fail, the module's error is the one to tell.
+  bytes.catch(() => {});
+  await module;
+  const unpacked = await bytes;
+  now((wasm) => wasm.loadVocabulary(encoding, unpacked));
   loaded.add(encoding);
 }
 
-async function read(source: InitSource): Promise<Uint8Array<ArrayBuffer>> {
+async function read(
+  encoding: VocabularyName,
+  source: InitSource | Promise<InitSource> | undefined,
+): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    return await unpack(await asset(source));
+    const bytes = await asset((await source) ?? PLACES[encoding]());
+    // A server may have unpacked it on the way, then there is nothing to do.
+    return bytes[0] === 0x1f && bytes[1] === 0x8b ? await unpack(bytes) : bytes;
   } catch (error) {
     if (error instanceof ThreadkeepError) throw error;
     const why = error instanceof Error ? error.message : String(error);
@@ -71,9 +80,21 @@ async function read(source: InitSource): Promise<Uint8Array<ArrayBuffer>> {
   }
 }
 
-/** Unpacks gzip; a server may have done so on the way, then there is nothing to do. */
+/** More than a vocabulary takes, unpacked. */
+const ROOM = 2 ** 21;
+
+/** Unpacks gzip: by Node's own function, since its streams take longer to begin than the work takes. */
 async function unpack(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  if (!inNode()) {
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  }
+  // As in `runtime`, so that bundlers for the browser leave the line alone.
+  const zlib = "node:zlib";
+  const { gunzip } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ zlib)) as {
+    gunzip(bytes: Uint8Array, options: object, done: (error: Error | null, bytes: Uint8Array<ArrayBuffer>) => void): void;
+  };
+  return new Promise((resolve, reject) => {
+    gunzip(bytes, { chunkSize: ROOM, maxOutputLength: ROOM }, (error, unpacked) => (error ? reject(error) : resolve(unpacked)));
+  });
 }

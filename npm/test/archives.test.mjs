@@ -127,6 +127,28 @@ test("only pieces of a blob are read, and a blob that fails is in the report", a
   await keep.close();
 });
 
+test("an import ends when its signal is aborted; what came in stays, and the next one goes on", async () => {
+  const line = `${JSON.stringify({ messages: [user("x".repeat(1_000)), assistant("y")] })}\n`;
+  const text = Array.from({ length: 3_000 }, (_, index) => line.replace("xxx", `${index}`)).join("");
+  const keep = await memory();
+  const stop = new AbortController();
+  const importing = keep.import(text, { signal: stop.signal, onProgress: ({ conversations }) => conversations > 0 && stop.abort() });
+  const report = await importing.then(
+    () => assert.fail("it was cancelled"),
+    (error) => {
+      assert.deepEqual([error.name, error.code], ["ThreadkeepError", "cancelled"]);
+      return error.details.report;
+    },
+  );
+  assert.ok(report.added > 0 && report.added < 3_000 && report.stopped, JSON.stringify({ ...report, transcripts: [] }));
+  assert.equal((await keep.stats()).transcripts, report.added);
+  await rejects(keep.import(text, { signal: AbortSignal.abort() }), "cancelled", /cancelled/);
+  await rejects(keep.import(text, { signal: {} }), "bad-request", /^options\.signal/);
+  const rest = await keep.import(text);
+  assert.deepEqual([rest.added, rest.unchanged, rest.stopped], [3_000 - report.added, report.added, false]);
+  await keep.close();
+});
+
 test("what is no archive is said and changes nothing", async () => {
   const keep = await memory();
   for (const data of ["", "hello", "{}", "[]", "{\"mapping\": 3}", new Uint8Array([0, 255, 254]), "[".repeat(10_000), "PK\u0003\u0004 not really"]) {

@@ -151,6 +151,27 @@ test("what is imported after a kill that tore the browser's log is there after t
   }
 });
 
+test("an import can be stopped; what came in stays whole, and the same files go on from there", () =>
+  site.visit(async (tab) => {
+    const file = join(files.folder, "stopped.json");
+    const { conversations } = archive(file, { megabytes: 30, conversations: 300, big: 1 });
+    // Pressed as soon as there is something to lose.
+    const stopping = tab.page.waitForFunction(() => {
+      const button = document.querySelector("[data-testid=stop-import]");
+      const some = /[1-9]\d* conversation/.test(document.querySelector("[data-testid=import-progress]")?.innerText ?? "");
+      if (button !== null && some) button.click();
+      return button !== null && some;
+    });
+    const [stopped] = await Promise.all([tab.pick(file), stopping]);
+    assert.match(stopped.text, /stopped/i);
+    assert.ok(stopped.added > 0 && stopped.added < conversations, stopped.text);
+    await tab.page.reload();
+    await tab.ready();
+    assert.equal(Number((await tab.get("tally").innerText()).replace(/\D/g, "")), stopped.added);
+    const rest = await tab.pick(file, { timeout: 120_000 });
+    assert.deepEqual([rest.added, rest.unchanged], [conversations - stopped.added, stopped.added], rest.text);
+  }));
+
 test("a part of the page is loaded when it is first needed; where it cannot be, that is said, and the next try loads it", () => {
   const asked = [];
   const part = (url) => /\/(archives|prompts|archives-prompts)\.wasm$/.test(url);

@@ -209,7 +209,7 @@ impl Change {
             Event::Changed { transcript, nodes } => Some(Self::Changed { transcript, nodes }),
             Event::Deleted { transcript, nodes } => Some(Self::Deleted { transcript, nodes }),
             Event::Cleared => Some(Self::Cleared),
-            Event::Head { .. } => None,
+            Event::Head { .. } | Event::Memory { .. } => None,
         }
     }
 }
@@ -234,6 +234,8 @@ pub enum ToWorker {
         /// The ticket of the answer and of the progress.
         ticket: Ticket,
     },
+    /// End the import that runs; it answers with what was done.
+    StopImport,
     /// Make a file of one transcript, or of all.
     Export {
         /// The ticket of the answer.
@@ -281,7 +283,18 @@ pack_struct!(Fork { index, count, previous, next });
 pack_struct!(TreeNode { id, parent, role, hidden, words });
 pack_struct!(Stats { transcripts, nodes, messages, heads, cached_transcripts, cached_bytes, cache_limit });
 pack_struct!(ImportProgress { file, bytes, total_bytes, conversations, messages });
-pack_struct!(ImportReport { formats, added, updated, unchanged, messages, transcripts, skipped, skipped_count });
+pack_struct!(ImportReport {
+    formats,
+    added,
+    updated,
+    unchanged,
+    messages,
+    memories,
+    transcripts,
+    skipped,
+    skipped_count,
+    stopped
+});
 pack_struct!(Skipped { place, reason, code, salvaged });
 
 /// Its details stay behind: the page has its own words for each code.
@@ -340,6 +353,7 @@ pack_enum!(ToWorker {
     1 Ask { ticket: ticket, ask: ask },
     2 Import { ticket: ticket },
     3 Export { ticket: ticket, transcript: transcript },
+    4 StopImport {},
 });
 
 pack_enum!(FromWorker {
@@ -396,6 +410,7 @@ mod tests {
         said.extend([
             ToWorker::Open { memory: false },
             ToWorker::Import { ticket: 8 },
+            ToWorker::StopImport,
             ToWorker::Export { ticket: 9, transcript: Some(id) },
         ]);
         same(said);

@@ -42,6 +42,9 @@ pub enum KeepError {
     /// Tokens cannot be counted like this yet: load the vocabulary, or estimate.
     #[error("the vocabulary {} is not loaded", .0.name())]
     MissingVocabulary(Encoding),
+    /// There is no episode or fact of that id.
+    #[error("no episode or fact {0}")]
+    MissingMemory(String),
     /// An argument is wrong.
     #[error("{} {}", .0.argument, .0.why)]
     Argument(BadRequest),
@@ -68,6 +71,7 @@ impl KeepError {
             Self::Chain(ChainError::Cycle(_)) => "cycle",
             Self::Damaged { .. } => "damaged",
             Self::MissingVocabulary(_) => "vocabulary-missing",
+            Self::MissingMemory(_) => "missing-memory",
             Self::Argument(_) | Self::BadRequest(_) => "bad-request",
         }
     }
@@ -94,6 +98,7 @@ impl KeepError {
                 }
             },
             Self::Damaged { transcript, what } => details(&[("transcript", transcript.as_str()), ("damage", what)]),
+            Self::MissingMemory(id) => details(&[("id", id)]),
             Self::Argument(wrong) => details(&[("argument", &wrong.argument)]),
             Self::MissingVocabulary(encoding) => details(&[("encoding", encoding.name())]),
             Self::Store(StoreError::Conflict { key } | StoreError::Corrupt { key, .. }) => details(&[("key", key)]),

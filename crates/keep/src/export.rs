@@ -5,13 +5,15 @@ use threadkeep_core::{Entry, TranscriptId};
 use threadkeep_store::{Scan, Store, StoreError};
 
 use crate::log::{from_json, record};
+use crate::memory::archive_lines;
 use crate::{Keep, KeepError, keys};
 
 /// How many pages are read at a time.
 const PAGES: usize = 20;
 
 impl<S: Store> Keep<S> {
-    /// Writes one transcript, or all of them in the order of their ids, as pieces of a `.threadkeep.jsonl` file. Importing
+    /// Writes one transcript, or all of them in the order of their ids, as pieces of a `.threadkeep.jsonl` file, with what is remembered of
+    /// them, and, of all, with what belongs to none. Importing
     /// it into an empty store restores everything, and exporting that gives the same bytes.
     ///
     /// # Errors
@@ -22,14 +24,20 @@ impl<S: Store> Keep<S> {
         mut sink: impl FnMut(String),
     ) -> Result<(), KeepError> {
         sink(own::write_header());
+        let store = &self.inner.store;
         if let Some(id) = transcript {
-            return self.export_one(id, &mut sink).await;
+            self.export_one(id, &mut sink).await?;
+            let episodes = store.scan(&keys::EPISODES.within(id)).await?;
+            sink(archive_lines(&episodes, &store.scan(&keys::FACTS.within(id)).await?)?);
+            return Ok(());
         }
         for (key, _) in self.inner.store.scan(&keys::records()).await? {
             if let Some(id) = keys::record_id(&key) {
                 self.export_one(&id, &mut sink).await?;
             }
         }
+        let episodes = store.scan(&keys::EPISODES.all()).await?;
+        sink(archive_lines(&episodes, &store.scan(&keys::FACTS.all()).await?)?);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 //! export of a conversation adds what is new in it. Nothing fails as a whole but the store.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use threadkeep_core::archive::{self, Conversation, Format, Input, Item, Skip};
@@ -25,24 +26,46 @@ enum Outcome {
     Unchanged,
 }
 
+/// What a listener of an import's progress answers: nothing, to let it go on, or a [`ControlFlow`], which can end it.
+pub trait Verdict {
+    /// Whether the import is to end here.
+    fn ends(self) -> bool;
+}
+
+impl Verdict for () {
+    fn ends(self) -> bool {
+        false
+    }
+}
+
+impl Verdict for ControlFlow<()> {
+    fn ends(self) -> bool {
+        self.is_break()
+    }
+}
+
 impl<S: Store> Keep<S> {
     /// Imports files: each read range by range, its format told by its content (or by `format`), one conversation in memory
     /// at a time. Every conversation is stored in one commit. When the report comes, everything in it is durable.
     ///
+    /// `on_progress` hears of it several times a second and may end it: what was stored until then stays, each conversation
+    /// whole, and the same import goes on from there another time.
+    ///
     /// # Errors
     /// The store's only: what cannot be read is in the report. What was stored before the store failed stays.
-    pub async fn import<R: Source>(
+    pub async fn import<R: Source, V: Verdict>(
         &self,
         sources: Vec<R>,
         format: Option<Format>,
-        mut on_progress: impl FnMut(&ImportProgress),
+        mut on_progress: impl FnMut(&ImportProgress) -> V,
     ) -> Result<ImportReport, KeepError> {
         let names: Arc<[String]> = sources.iter().map(|source| source.name().to_owned()).collect();
         let mut progress =
             ImportProgress { total_bytes: sources.iter().map(Source::size).sum(), ..ImportProgress::default() };
         let mut report = ImportReport::default();
+        let mut memories = Vec::new();
         let mut sources: Vec<Option<R>> = sources.into_iter().map(Some).collect();
-        for at in archive::plan(&names) {
+        'files: for at in archive::plan(&names) {
             let Some(mut source) = sources[at].take() else { continue };
             progress.file = source.name().to_owned();
             let before = progress.bytes;
@@ -61,13 +84,26 @@ impl<S: Store> Keep<S> {
                 input.supply(&bytes, &mut |item| items.push(item));
                 drop(bytes);
                 for item in items {
+                    if let Item::Memory(memory) = item {
+                        memories.push(*memory);
+                        continue;
+                    }
                     self.take_item(item, &mut report, &mut progress).await?;
                 }
                 progress.bytes = before + input.progress().0;
-                on_progress(&progress);
+                report.stopped = on_progress(&progress).ends();
+                if report.stopped {
+                    break 'files;
+                }
             }
             progress.bytes = before + source.size();
-            on_progress(&progress);
+            report.stopped = on_progress(&progress).ends();
+            if report.stopped {
+                break;
+            }
+        }
+        if !memories.is_empty() {
+            report.memories = self.restore(memories).await?;
         }
         let stamp = (keys::IMPORTED.to_owned(), self.now().to_string().into_bytes());
         self.inner.store.commit(Commit { puts: vec![stamp], ..Commit::default() }).await?;
@@ -90,6 +126,8 @@ impl<S: Store> Keep<S> {
                 report.note(&skip, true);
                 return Ok(());
             }
+            // Kept for the end of the import.
+            Item::Memory(_) => return Ok(()),
         };
         progress.conversations += 1;
         let id = conversation.transcript.clone();

@@ -393,7 +393,9 @@ impl<S: Store> Keep<S> {
                     self.settle(id, &slot, held);
                     return Ok(Some(()));
                 }
-                Err(KeepError::Store(StoreError::Conflict { key })) if keys::index_id(&key).is_none() => {
+                Err(KeepError::Store(StoreError::Conflict { key }))
+                    if keys::index_id(&key).is_none() && !keys::is_memory_mark(&key) =>
+                {
                     slot.rivals.set(WARY);
                     *held = Log::load(&self.inner.store, id).await?;
                 }

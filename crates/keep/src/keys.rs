@@ -10,6 +10,8 @@
 //! | `e/<transcript>/<id>` | an episode; `e//<id>` for one of no transcript |
 //! | `f/<transcript>/<id>` | a fact; `f//<id>` for one of no transcript |
 //! | `s/…` | the index of the full-text search |
+//! | `m/memory` | nothing; that episodes or facts were ever written |
+//! | `m/memory/<random>` | nothing; its name changes whenever they are written |
 //! | `m/imported` | when the last import ended, in milliseconds since 1970 |
 //!
 //! The generation is random for each making of a transcript, so that a writer who still holds a deleted and newly imported
@@ -25,6 +27,24 @@ pub const ALL: [&str; 8] = ["t/", "p/", "i/", "h/", "e/", "f/", "s/", "m/"];
 
 /// Written strictly when an import ends, which makes the relaxed commits before it durable.
 pub const IMPORTED: &str = "m/imported";
+
+/// There once episodes or facts were written: the condition of the first who writes them.
+pub const MEMORY: &str = "m/memory";
+
+/// The mark of the last change of episodes or facts.
+pub fn memory_mark(random: u64) -> String {
+    format!("{MEMORY}/{random:016x}")
+}
+
+/// The mark that is there, if any.
+pub fn memory_marks() -> Scan {
+    Scan::prefix("m/memory/")
+}
+
+/// Whether a condition on `key` says that somebody else has written episodes or facts.
+pub fn is_memory_mark(key: &str) -> bool {
+    key.starts_with(MEMORY)
+}
 
 pub fn record(transcript: &TranscriptId) -> String {
     format!("t/{}", escape(transcript.as_str()))

@@ -35,6 +35,7 @@ mod import;
 mod keep;
 mod keys;
 mod log;
+mod memory;
 pub mod protocol;
 mod remove;
 mod route;
@@ -42,7 +43,9 @@ mod views;
 
 pub use error::KeepError;
 pub use host::{Host, Source};
+pub use import::Verdict;
 pub use keep::{Keep, Options};
+pub use memory::{MemoryFilter, NewFact};
 pub use threadkeep_core::archive::Format;
 
 /// The README's Rust example, run as a test.

@@ -66,6 +66,8 @@ impl<S: Store> Keep<S> {
             commit.deletes.extend(tree.heads().keys().map(|context| keys::head(context)));
             let own = [keys::all_pages(transcript), keys::EPISODES.within(transcript), keys::FACTS.within(transcript)];
             commit.delete_ranges.extend(own.into_iter().map(|scan| (scan.start, scan.end)));
+            let gone = tree.nodes().map(|placed| &placed.node.id).collect();
+            let forgotten = self.forget_sources(tree, &gone, true, &mut commit).await?;
             match self.inner.store.commit(commit).await {
                 Err(StoreError::Conflict { .. }) => continue,
                 done => done?,
@@ -73,6 +75,7 @@ impl<S: Store> Keep<S> {
             self.inner.contexts.borrow_mut().retain(|_, at| at != transcript);
             self.forget(transcript);
             self.emit(&Event::Deleted { transcript: transcript.clone(), nodes: Vec::new() });
+            forgotten.event().iter().for_each(|event| self.emit(event));
             return Ok(tree.nodes().map(|placed| placed.node.messages.len() as u64).sum());
         }
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
@@ -112,7 +115,8 @@ impl<S: Store> Keep<S> {
             let ids: Vec<MessageId> = doomed.iter().map(|placed| placed.node.id.clone()).collect();
             let messages = doomed.iter().map(|placed| placed.node.messages.len() as u64).sum();
             let parent = doomed.first().and_then(|placed| placed.node.parent.clone());
-            let (pruned, entries, extra) = self.plan_removal(&log, &ids, parent, context).await?;
+            let (pruned, entries, mut extra) = self.plan_removal(&log, &ids, parent, context).await?;
+            let forgotten = self.forget_sources(&log.tree, &ids.iter().collect(), false, &mut extra).await?;
             if pruned.state() != log.state() {
                 // Somebody has appended between the two readings, perhaps to what is to go.
                 continue;
@@ -123,6 +127,7 @@ impl<S: Store> Keep<S> {
             };
             self.forget(transcript);
             self.emit(&Event::Deleted { transcript: transcript.clone(), nodes: ids });
+            forgotten.event().iter().for_each(|event| self.emit(event));
             return Ok(messages);
         }
         Err(StoreError::Transient("other writers were always first".to_owned()).into())

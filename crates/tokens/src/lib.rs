@@ -5,15 +5,19 @@
 //! as the letters it is. Left to others: fetching and unpacking the vocabulary, and what a message costs around its text.
 //!
 //! How it works: text is cut into pieces as the vocabulary's split pattern says (`split`, by hand, eight ASCII letters
-//! at a time). Most pieces are a token; that is one look into a table by length (`vocabulary`). The others are encoded
-//! by taking the longest token that fits and going back where two neighbours could not stand side by side (`encode`).
-//! That method is due to the crate `bpe` of GitHub's rust-gems (MIT); it takes linear time, whatever the text.
+//! at a time). Most pieces are a token; that is one look into a table by length (`pieces`, `vocabulary`). Other short ones
+//! are merged as the encoding is defined (`queue`), longer ones encoded by taking the longest token that fits and going back
+//! where two neighbours could not stand side by side (`encode`). That method is due to the crate `bpe` of GitHub's rust-gems
+//! (MIT); it takes linear time, whatever the text.
 
 mod classes;
 mod encode;
 mod encoding;
 mod growing;
+mod lengths;
+mod merges;
 mod pieces;
+mod queue;
 mod split;
 mod table;
 mod vocabulary;
@@ -25,11 +29,10 @@ pub use growing::Growing;
 pub use vocabulary::{LoadError, checksum};
 
 use classes::Classes;
-use encode::Scratch;
-use pieces::Cache;
+use pieces::Pieces;
 use vocabulary::Vocabulary;
 
-/// A vocabulary, ready to count. Loading takes some 50 ms and 13 MB (in wasm): load once and share it.
+/// A vocabulary, ready to count. Loading takes some 25 ms and 13 MB (in wasm): load once and share it.
 ///
 /// ```
 /// use threadkeep_tokens::{Bpe, Encoding};
@@ -43,19 +46,7 @@ pub struct Bpe {
     classes: Classes,
     vocabulary: Vocabulary,
     /// What was learned from earlier texts. A second thread that counts at the same time does without.
-    memory: Mutex<Memory>,
-}
-
-/// What counting remembers and reuses; never part of a result.
-struct Memory {
-    cache: Cache,
-    scratch: Scratch,
-}
-
-impl Memory {
-    fn new() -> Self {
-        Self { cache: Cache::new(), scratch: Scratch::new() }
-    }
+    memory: Mutex<Pieces>,
 }
 
 impl Bpe {
@@ -65,7 +56,7 @@ impl Bpe {
     /// [`LoadError`] when the bytes are not exactly those of that encoding's asset.
     pub fn load(encoding: Encoding, asset: &[u8]) -> Result<Self, LoadError> {
         let (vocabulary, classes) = vocabulary::read(encoding, asset)?;
-        Ok(Self { encoding, classes, vocabulary, memory: Mutex::new(Memory::new()) })
+        Ok(Self { encoding, classes, vocabulary, memory: Mutex::new(Pieces::new()) })
     }
 
     /// The vocabulary that is part of the binary, with the feature `vocabulary`.
@@ -98,21 +89,10 @@ impl Bpe {
     /// As [`Bpe::count`], for UTF-8 that the caller vouches for. Bytes that are no UTF-8 give some count.
     pub fn count_bytes(&self, text: &[u8]) -> u32 {
         let count = self.with_memory(|memory| match self.encoding {
-            Encoding::O200k => self.sum(text, memory, split::next_o200k),
-            Encoding::Cl100k => self.sum(text, memory, split::next_cl100k),
+            Encoding::O200k => memory.count(&self.vocabulary, text, |at| split::next_o200k(&self.classes, text, at)),
+            Encoding::Cl100k => memory.count(&self.vocabulary, text, |at| split::next_cl100k(&self.classes, text, at)),
         });
         u32::try_from(count).unwrap_or(u32::MAX)
-    }
-
-    #[inline]
-    fn sum(&self, text: &[u8], memory: &mut Memory, next: impl Fn(&Classes, &[u8], usize) -> usize) -> usize {
-        let (mut at, mut count) = (0, 0);
-        while at < text.len() {
-            let end = next(&self.classes, text, at);
-            count += pieces::count(&self.vocabulary, &mut memory.cache, &mut memory.scratch, text, at, end);
-            at = end;
-        }
-        count
     }
 
     /// The ranks of the tokens that `text` takes as plain text.
@@ -128,7 +108,7 @@ impl Bpe {
                 let end = next(&self.classes, text, at);
                 match self.vocabulary.find(text, at, end) {
                     Some(token) => ranks.push(token),
-                    None => ranks.extend_from_slice(memory.scratch.encode(&self.vocabulary, text, at, end)),
+                    None => ranks.extend_from_slice(memory.scratch().encode(&self.vocabulary, text, at, end)),
                 }
                 at = end;
             }
@@ -142,14 +122,14 @@ impl Bpe {
         split::last_cut(&self.classes, text)
     }
 
-    fn with_memory<T>(&self, work: impl FnOnce(&mut Memory) -> T) -> T {
+    fn with_memory<T>(&self, work: impl FnOnce(&mut Pieces) -> T) -> T {
         match self.memory.try_lock() {
             Ok(mut memory) => work(&mut memory),
-            Err(TryLockError::WouldBlock) => work(&mut Memory::new()),
+            Err(TryLockError::WouldBlock) => work(&mut Pieces::new()),
             // A panic while it was held cannot have happened in our code; the memory is made anew.
             Err(TryLockError::Poisoned(poisoned)) => {
                 let mut memory = PoisonError::into_inner(poisoned);
-                *memory = Memory::new();
+                *memory = Pieces::new();
                 work(&mut memory)
             }
         }

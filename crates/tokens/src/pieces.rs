@@ -1,125 +1,254 @@
-//! How many tokens one piece of text takes: what was found out before about the same piece, which for most is in a small
-//! table that stays in the processor's own cache; else one, when the vocabulary has the piece; else what encoding it gives.
+//! How many tokens the pieces of a text take. They are looked up a block at a time, in rounds: what was found out before about
+//! the same piece, which for most is in a small table that stays in the processor's own cache; then one, where the vocabulary
+//! has the piece; then what encoding it gives.
+//!
+//! Rounds are quicker than one piece after the other, since the first two take no decision: a piece that is still unknown is
+//! written to the front of the block, and one that is known is overwritten. So the processor never guesses wrong, and waits
+//! for the slow memory of many pieces at a time, which is most of what counting a new text takes.
 
 use crate::encode::Scratch;
-use crate::table::{array, hash, hash_bytes, hash_two, window};
-use crate::vocabulary::{NONE, Vocabulary, medium_key, short_key};
+use crate::queue::{Queue, ROOM};
+use crate::table::{Key, Table, array, hash_bytes, window};
+use crate::vocabulary::{Vocabulary, medium_key, short_key};
 
-const SHORT: usize = 1 << 13;
-const MEDIUM: usize = 1 << 12;
+const SHORT: usize = 1 << 14;
+const MEDIUM: usize = 1 << 14;
 const LONG: usize = 1 << 12;
 /// The longest piece that is remembered.
 const LONGEST: usize = 62;
-/// Where a count of at most 15 is kept in the top byte of a key, whose lower half holds the length.
+/// How many pieces are looked up together.
+const BLOCK: usize = ROOM;
+
+/// What was learned of pieces that were met, and room to work in.
+pub(crate) struct Pieces {
+    /// Up to 7 bytes.
+    short: Known<u64, SHORT>,
+    /// Up to 15 bytes.
+    medium: Known<[u64; 2], MEDIUM>,
+    /// Up to [`LONGEST`] bytes: length, count, the bytes.
+    long: Box<[[u8; LONGEST + 2]; LONG]>,
+    /// Where the pieces of a block begin and end that have more than 7 bytes.
+    longer: Box<[[usize; 2]; BLOCK]>,
+    queue: Queue,
+    scratch: Scratch,
+}
+
+impl Pieces {
+    pub(crate) fn new() -> Self {
+        let long = array([0; LONGEST + 2]);
+        Self {
+            short: Known::new(),
+            medium: Known::new(),
+            long,
+            longer: array([0; 2]),
+            queue: Queue::new(),
+            scratch: Scratch::new(),
+        }
+    }
+
+    pub(crate) fn scratch(&mut self) -> &mut Scratch {
+        &mut self.scratch
+    }
+
+    /// The count of a text that is cut where `next` says: from the beginning of a piece to its end, which is behind it.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, vocabulary: &Vocabulary, text: &[u8], next: impl Fn(usize) -> usize) -> usize {
+        let (mut at, mut count) = (0, 0);
+        while at < text.len() {
+            let mut longer = 0;
+            for _ in 0..BLOCK {
+                let end = next(at);
+                let length = end - at;
+                let is_short = length <= 7;
+                self.short.push(short_key(window(text, at), length % 8), is_short);
+                self.longer[longer] = [at, end];
+                longer += usize::from(!is_short);
+                at = end;
+                if at >= text.len() {
+                    break;
+                }
+            }
+            count += self.count_longer(vocabulary, text, longer);
+            count += self.count_block(vocabulary);
+        }
+        count
+    }
+
+    /// The count of the first pieces in `longer`.
+    #[inline(never)]
+    fn count_longer(&mut self, vocabulary: &Vocabulary, text: &[u8], number: usize) -> usize {
+        let mut count = 0;
+        for place in 0..number {
+            let [at, end] = self.longer[place % BLOCK];
+            if end - at <= 15 {
+                self.medium.push(medium_key(text, at, end - at), true);
+            } else {
+                count += self.count_long(vocabulary, text, at, end);
+            }
+        }
+        count
+    }
+
+    /// The count of the pieces of a block that have up to 15 bytes.
+    #[inline(never)]
+    fn count_block(&mut self, vocabulary: &Vocabulary) -> usize {
+        let (short, short_strangers) = self.short.count(&vocabulary.short, vocabulary, &mut self.queue);
+        let (medium, medium_strangers) = self.medium.count(&vocabulary.medium, vocabulary, &mut self.queue);
+        if short_strangers + medium_strangers == 0 {
+            return short + medium;
+        }
+        let mut counts = self.queue.encode(vocabulary.merges());
+        let strangers =
+            self.short.learn(short_strangers, &mut counts) + self.medium.learn(medium_strangers, &mut counts);
+        short + medium + strangers
+    }
+
+    #[inline(never)]
+    fn count_long(&mut self, vocabulary: &Vocabulary, text: &[u8], at: usize, end: usize) -> usize {
+        let piece = text.get(at..end).unwrap_or_default();
+        if vocabulary.find_long(piece).is_some() {
+            return 1;
+        }
+        if piece.len() > LONGEST {
+            return self.scratch.encode(vocabulary, text, at, end).len();
+        }
+        let entry = &mut self.long[(hash_bytes(piece) >> (64 - LONG.trailing_zeros())) as usize % LONG];
+        let [length, count, known @ ..] = entry;
+        if usize::from(*length) != piece.len() || !known.starts_with(piece) {
+            // Both are at most 62.
+            *length = piece.len() as u8;
+            *count = self.scratch.encode(vocabulary, text, at, end).len() as u8;
+            known[..piece.len()].copy_from_slice(piece);
+        }
+        usize::from(*count)
+    }
+}
+
+/// A piece of up to 15 bytes as the key of a vocabulary's table, which leaves room for a count.
+trait Piece: Key {
+    /// With a count of 15 at most, for a piece without one.
+    fn with_count(self, count: usize) -> Self;
+    /// The piece without its count, and that count.
+    fn split_count(self) -> (Self, usize);
+    /// The piece's bytes, in front, and its length.
+    fn bytes(self) -> (u128, usize);
+}
+
+/// Where a count is kept: in the top byte, whose lower half holds the length.
 const COUNT: u32 = 60;
+const LENGTH: u32 = 56;
 const KEY: u64 = (1 << COUNT) - 1;
 
-/// Counts of pieces that were met. A newer piece takes an older one's place.
-pub(crate) struct Cache {
-    /// Up to 7 bytes: the key of the vocabulary's table with the count in it.
-    short: Box<[u64; SHORT]>,
-    /// Up to 15 bytes, likewise.
-    medium: Box<[[u64; 2]; MEDIUM]>,
-    /// Up to 62 bytes: length, count, the bytes.
-    long: Box<[[u8; LONGEST + 2]; LONG]>,
-}
+impl Piece for u64 {
+    #[inline(always)]
+    fn with_count(self, count: usize) -> Self {
+        self | (count as u64) << COUNT
+    }
 
-impl Cache {
-    pub(crate) fn new() -> Self {
-        Self { short: array(0), medium: array([0; 2]), long: array([0; LONGEST + 2]) }
+    #[inline(always)]
+    fn split_count(self) -> (Self, usize) {
+        (self & KEY, (self >> COUNT) as usize)
+    }
+
+    fn bytes(self) -> (u128, usize) {
+        (u128::from(self), (self >> LENGTH) as usize)
     }
 }
 
-/// The count of the piece `text[at..end]`, which must not be empty.
-#[inline(always)]
-pub(crate) fn count(
-    vocabulary: &Vocabulary,
-    cache: &mut Cache,
-    scratch: &mut Scratch,
-    text: &[u8],
-    at: usize,
-    end: usize,
-) -> usize {
-    match end - at {
-        length @ 0..=7 => {
-            let key = short_key(window(text, at), length);
-            let entry = &mut cache.short[hash(key, SHORT.trailing_zeros()) % SHORT];
-            if *entry & KEY != key {
-                let count = if vocabulary.has_short(key) { 1 } else { merge(vocabulary, text, at, end) };
-                *entry = key | (count as u64) << COUNT;
+impl Piece for [u64; 2] {
+    #[inline(always)]
+    fn with_count(self, count: usize) -> Self {
+        [self[0], self[1].with_count(count)]
+    }
+
+    #[inline(always)]
+    fn split_count(self) -> (Self, usize) {
+        let (high, count) = self[1].split_count();
+        ([self[0], high], count)
+    }
+
+    fn bytes(self) -> (u128, usize) {
+        (u128::from(self[0]) | u128::from(self[1]) << 64, (self[1] >> LENGTH) as usize)
+    }
+}
+
+/// Counts of the pieces that were met, for one kind of key, and those pieces of a block that wait for theirs.
+struct Known<K, const N: usize> {
+    /// Keys with their counts in them. A newer piece takes an older one's place.
+    entries: Box<[K; N]>,
+    waiting: Box<[K; BLOCK]>,
+    number: usize,
+}
+
+impl<K: Piece, const N: usize> Known<K, N> {
+    fn new() -> Self {
+        Self { entries: array(K::EMPTY), waiting: array(K::EMPTY), number: 0 }
+    }
+
+    /// Adds a piece to those that wait, if it `belongs` there.
+    #[inline(always)]
+    fn push(&mut self, key: K, belongs: bool) {
+        self.waiting[self.number % BLOCK] = key;
+        self.number += usize::from(belongs);
+    }
+
+    /// The sum of what waits and is known or a token; what is neither goes on to the queue. Returns how much that is, too.
+    #[inline(never)]
+    fn count<const TOKENS: usize>(
+        &mut self,
+        tokens: &Table<K, TOKENS>,
+        vocabulary: &Vocabulary,
+        queue: &mut Queue,
+    ) -> (usize, usize) {
+        let (mut sum, mut unknown) = (0, 0);
+        for place in 0..self.number {
+            let key = self.waiting[place % BLOCK];
+            let (known, count) = self.entries[Self::place(key)].split_count();
+            let is_known = known == key;
+            sum += if is_known { count } else { 0 };
+            self.waiting[unknown % BLOCK] = key;
+            unknown += usize::from(!is_known);
+        }
+        self.number = 0;
+        let mut others = 0;
+        for place in 0..unknown {
+            let key = self.waiting[place % BLOCK];
+            let is_token = tokens.has_at_hand(key);
+            let entry = &mut self.entries[Self::place(key)];
+            *entry = if is_token { key.with_count(1) } else { *entry };
+            sum += usize::from(is_token);
+            self.waiting[others % BLOCK] = key;
+            others += usize::from(!is_token);
+        }
+        let mut strangers = 0;
+        for place in 0..others {
+            let key = self.waiting[place % BLOCK];
+            if tokens.get(key).is_some() {
+                self.entries[Self::place(key)] = key.with_count(1);
+                sum += 1;
+            } else {
+                let (bytes, length) = key.bytes();
+                queue.push(vocabulary, bytes, length);
+                self.waiting[strangers % BLOCK] = key;
+                strangers += 1;
             }
-            (*entry >> COUNT) as usize
         }
-        length @ 8..=15 => {
-            let key = medium_key(text, at, length);
-            let entry = &mut cache.medium[hash_two(key, MEDIUM.trailing_zeros()) % MEDIUM];
-            if entry[0] != key[0] || entry[1] & KEY != key[1] {
-                let count = if vocabulary.has_medium(key) { 1 } else { merge(vocabulary, text, at, end) };
-                *entry = [key[0], key[1] | (count as u64) << COUNT];
-            }
-            (entry[1] >> COUNT) as usize
-        }
-        _ => count_long(vocabulary, cache, scratch, text, at, end),
+        (sum, strangers)
     }
-}
 
-/// How many tokens a piece of 2 to 15 bytes takes, by merging as the encoding is defined: the pair of neighbours of the
-/// lowest rank first. For so few bytes that is quicker than the linear way, since it looks into small tables only.
-#[inline(never)]
-fn merge(vocabulary: &Vocabulary, text: &[u8], at: usize, end: usize) -> usize {
-    let length = (end - at) % 16;
-    // A bit for each place at which a part begins, and one for the end of the last.
-    let mut borders: u32 = (2 << length) - 1;
-    let next = |borders: u32, part: usize| part + 1 + (borders >> (part + 1)).trailing_zeros() as usize;
-    let rank = |from: usize, to: usize| vocabulary.rank(text, at + from, at + to);
-    // By the place of a part the rank of what it makes with the next one.
-    let mut ranks: [u32; 16] = std::array::from_fn(|part| if part + 2 <= length { rank(part, part + 2) } else { NONE });
-    loop {
-        let (mut best, mut lowest) = (0, NONE);
-        for (part, rank) in ranks.iter().enumerate().take(length) {
-            if *rank < lowest {
-                (best, lowest) = (part, *rank);
-            }
+    /// Takes the counts of the first pieces that wait; returns their sum.
+    fn learn(&mut self, number: usize, counts: &mut dyn Iterator<Item = usize>) -> usize {
+        let mut sum = 0;
+        for (place, count) in (0..number).zip(counts) {
+            let key = self.waiting[place % BLOCK];
+            self.entries[Self::place(key)] = key.with_count(count);
+            sum += count;
         }
-        if lowest == NONE {
-            return borders.count_ones() as usize - 1;
-        }
-        let gone = next(borders, best);
-        borders &= !(1 << gone);
-        ranks[gone % 16] = NONE;
-        let end = next(borders, best);
-        ranks[best] = if end < length { rank(best, next(borders, end)) } else { NONE };
-        let before = borders & ((1 << best) - 1);
-        if before != 0 {
-            let before = before.ilog2() as usize;
-            ranks[before % 16] = rank(before, end);
-        }
+        sum
     }
-}
 
-#[inline(never)]
-fn count_long(
-    vocabulary: &Vocabulary,
-    cache: &mut Cache,
-    scratch: &mut Scratch,
-    text: &[u8],
-    at: usize,
-    end: usize,
-) -> usize {
-    let piece = text.get(at..end).unwrap_or_default();
-    if vocabulary.find_long(piece).is_some() {
-        return 1;
+    #[inline(always)]
+    fn place(key: K) -> usize {
+        key.hash(N.trailing_zeros()) % N
     }
-    if piece.len() > LONGEST {
-        return scratch.encode(vocabulary, text, at, end).len();
-    }
-    let entry = &mut cache.long[(hash_bytes(piece) >> (64 - LONG.trailing_zeros())) as usize % LONG];
-    let [length, count, known @ ..] = entry;
-    if usize::from(*length) != piece.len() || !known.starts_with(piece) {
-        // Both are at most 62.
-        *length = piece.len() as u8;
-        *count = scratch.encode(vocabulary, text, at, end).len() as u8;
-        known[..piece.len()].copy_from_slice(piece);
-    }
-    usize::from(*count)
 }

@@ -5,9 +5,13 @@
 //! high bytes, and the same for the right ranks (planes pack better than records); then the tables of
 //! [`Classes`]. It is made by `cargo xtask vocabulary`.
 
+use std::sync::OnceLock;
+
 use crate::Encoding;
 use crate::classes::Classes;
-use crate::table::{Table, array, first, hash, hash_bytes, window};
+use crate::lengths::{LONGEST, Lengths};
+use crate::merges::Merges;
+use crate::table::{Table, array, first, hash_bytes, window};
 
 /// Why a vocabulary was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -28,16 +32,6 @@ pub enum LoadError {
 /// No token.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The longest token of either encoding.
-const LONGEST: usize = 128;
-/// The longest token whose length has a bit of its own in `lengths_by_six`; the bit above stands for all longer ones.
-const COMMON: usize = 20;
-
-const PAIR_BITS: u32 = 18;
-const FILTER_BITS: u32 = 21;
-const THREE_BITS: u32 = 16;
-const SIX_BITS: u32 = 17;
-
 /// A vocabulary's tables. A token is named by its rank.
 pub(crate) struct Vocabulary {
     /// The bytes of all tokens, one behind the other, and where each begins; one entry more for the end.
@@ -48,28 +42,19 @@ pub(crate) struct Vocabulary {
     one: Box<[u32; 256]>,
     two: Box<[u32; 0x1_0000]>,
     /// Up to 7 bytes: the bytes with the length in the top byte.
-    short: Table<u64, { 1 << 18 }>,
+    pub(crate) short: Table<u64, { 1 << 18 }>,
     /// Up to 15 bytes, likewise.
-    medium: Table<[u64; 2], { 1 << 17 }>,
+    pub(crate) medium: Table<[u64; 2], { 1 << 17 }>,
     /// Longer ones by the hash of their bytes.
     long: Table<u64, { 1 << 14 }>,
-    /// Merges: the two ranks, plus one, above the rank that they merge to.
-    pairs: Box<[u64; 1 << PAIR_BITS]>,
-    /// A bit for the hash of each key in `pairs`. Most of what is asked for is not there, and this is small enough to say so
-    /// without a look into slow memory.
-    pair_filter: Box<[u64; 1 << (FILTER_BITS - 6)]>,
-    /// Bit `n`: there may be tokens of `n` bytes that begin with these three; for 3 to 5 bytes.
-    lengths_by_three: Box<[u8; 1 << THREE_BITS]>,
-    /// Bit `n - 6`: there may be tokens of `n` bytes that begin with these six.
-    lengths_by_six: Box<[u16; 1 << SIX_BITS]>,
-    /// The lengths above [`COMMON`] that occur, longest first.
-    rare_lengths: Vec<u8>,
+    merges: OnceLock<Merges>,
+    lengths: OnceLock<Lengths>,
 }
 
 /// The key of up to 7 bytes.
 #[inline(always)]
 pub(crate) fn short_key(low: u64, length: usize) -> u64 {
-    first(low, length) | (length as u64) << 56
+    low & ((1 << (8 * length)) - 1) | (length as u64) << 56
 }
 
 /// The key of 8 to 15 bytes at `at`.
@@ -83,10 +68,6 @@ pub(crate) fn medium_key(text: &[u8], at: usize, length: usize) -> [u64; 2] {
 #[inline]
 fn long_key(bytes: &[u8]) -> u64 {
     hash_bytes(bytes) | 1
-}
-
-fn pair_key(left: u32, right: u32) -> u64 {
-    (u64::from(left) << 18 | u64::from(right)) + 1
 }
 
 /// Reads an asset.
@@ -138,11 +119,8 @@ impl Vocabulary {
             short: Table::new(),
             medium: Table::new(),
             long: Table::new(),
-            pairs: array(0),
-            pair_filter: array(0),
-            lengths_by_three: array(0),
-            lengths_by_six: array(0),
-            rare_lengths: Vec::new(),
+            merges: OnceLock::new(),
+            lengths: OnceLock::new(),
         }
     }
 
@@ -155,17 +133,8 @@ impl Vocabulary {
         if end - start > LONGEST {
             return None;
         }
-        let token = u32::try_from(self.halves.len()).ok()?;
         self.starts.push(u32::try_from(end).ok()?);
         self.halves.push([left, right]);
-        let key = pair_key(left, right);
-        let spot = hash(key, FILTER_BITS);
-        self.pair_filter[spot / 64] |= 1 << (spot % 64);
-        let mut place = spot >> (FILTER_BITS - PAIR_BITS);
-        while self.pairs[place] != 0 {
-            place = (place + 1) % self.pairs.len();
-        }
-        self.pairs[place] = key << 18 | u64::from(token);
         Some(())
     }
 
@@ -189,19 +158,16 @@ impl Vocabulary {
     /// Fills the tables that find tokens by their bytes.
     fn index(&mut self) {
         self.bytes.truncate(self.starts.last().map_or(0, |end| *end as usize));
-        let mut rare = [false; LONGEST + 1];
         for token in 0..self.halves.len() as u32 {
-            let length = self.index_one(token);
-            rare[length % rare.len()] |= length > COMMON;
+            self.index_one(token);
         }
-        self.rare_lengths = (0..=LONGEST as u8).rev().filter(|length| rare[usize::from(*length)]).collect();
     }
 
-    /// Puts one token into the tables; returns its length. (As [`Self::merge`], it is a function of its own so that a browser's
+    /// Puts one token into the tables. (As [`Self::merge`], it is a function of its own so that a browser's
     /// compiler can make it quick while the vocabulary is being loaded: it exchanges functions, not loops that run.)
     #[inline(never)]
-    fn index_one(&mut self, token: u32) -> usize {
-        let Some(range) = self.range(token) else { return 0 };
+    fn index_one(&mut self, token: u32) {
+        let Some(range) = self.range(token) else { return };
         let (start, length) = (range.start, range.len());
         let low = window(&self.bytes, start);
         match length {
@@ -214,12 +180,6 @@ impl Vocabulary {
             8..=15 => self.medium.insert(medium_key(&self.bytes, start, length), token),
             _ => self.long.insert(long_key(&self.bytes[range]), token),
         }
-        match length {
-            0..=2 => {}
-            3..=5 => self.lengths_by_three[hash(first(low, 3), THREE_BITS)] |= 1 << length,
-            _ => self.lengths_by_six[hash(first(low, 6), SIX_BITS)] |= 1 << (length.min(COMMON + 1) - 6),
-        }
-        length
     }
 
     fn range(&self, token: u32) -> Option<std::ops::Range<usize>> {
@@ -250,18 +210,6 @@ impl Vocabulary {
         }
     }
 
-    /// Whether up to 7 bytes are a token, by [`short_key`].
-    #[inline(always)]
-    pub(crate) fn has_short(&self, key: u64) -> bool {
-        self.short.has(key)
-    }
-
-    /// Whether 8 to 15 bytes are a token, by [`medium_key`].
-    #[inline(always)]
-    pub(crate) fn has_medium(&self, key: [u64; 2]) -> bool {
-        self.medium.has(key)
-    }
-
     /// The token of 16 bytes or more that these are.
     pub(crate) fn find_long(&self, bytes: &[u8]) -> Option<u32> {
         if bytes.len() > LONGEST {
@@ -271,60 +219,61 @@ impl Vocabulary {
         (self.bytes.get(self.range(token)?) == Some(bytes)).then_some(token)
     }
 
+    /// All merges, made at the first call.
+    pub(crate) fn merges(&self) -> &Merges {
+        self.merges.get_or_init(|| Merges::new(&self.halves))
+    }
+
+    fn lengths(&self) -> &Lengths {
+        let token = |range: &[u32]| (window(&self.bytes, range[0] as usize), (range[1] - range[0]) as usize);
+        self.lengths.get_or_init(|| Lengths::new(self.starts.windows(2).map(token)))
+    }
+
+    /// The token of one byte.
+    #[inline(always)]
+    pub(crate) fn one(&self, byte: u8) -> u32 {
+        self.one[usize::from(byte)]
+    }
+
+    /// The token of the first two bytes of a window, or [`NONE`].
+    #[inline(always)]
+    pub(crate) fn two(&self, window: u64) -> u32 {
+        self.two[(window & 0xFFFF) as usize]
+    }
+
     /// The longest token that `text[at..end]` begins with; the range must not be empty.
     #[inline]
     pub(crate) fn longest(&self, text: &[u8], at: usize, end: usize) -> u32 {
-        let (low, room) = (window(text, at), end - at);
-        if room >= 6 {
-            let mut lengths = u32::from(self.lengths_by_six[hash(first(low, 6), SIX_BITS)]);
-            if lengths >> (COMMON + 1 - 6) != 0
-                && let Some(token) = self.longest_rare(text, at, room)
-            {
+        let (low, room, lengths) = (window(text, at), end - at, self.lengths());
+        let (mut many, rare) = lengths.many(low, room);
+        if rare && let Some(token) = self.longest_rare(text, at, room) {
+            return token;
+        }
+        while many != 0 {
+            let bit = many.ilog2();
+            if let Some(token) = self.find_from(text, at, bit as usize + 6, low) {
                 return token;
             }
-            lengths &= if room < COMMON { (2 << (room - 6)) - 1 } else { (2 << (COMMON - 6)) - 1 };
-            while lengths != 0 {
-                let bit = lengths.ilog2();
-                if let Some(token) = self.find_from(text, at, bit as usize + 6, low) {
-                    return token;
-                }
-                lengths ^= 1 << bit;
-            }
+            many ^= 1 << bit;
         }
-        if room >= 3 {
-            let mut lengths = u32::from(self.lengths_by_three[hash(first(low, 3), THREE_BITS)]);
-            lengths &= (2 << room.min(5)) - 1;
-            while lengths != 0 {
-                let length = lengths.ilog2();
-                if let Some(token) = self.short.get(short_key(low, length as usize)) {
-                    return token;
-                }
-                lengths ^= 1 << length;
-            }
-        }
-        if room >= 2 {
-            let token = self.two[(low & 0xFFFF) as usize];
-            if token != NONE {
+        let mut few = lengths.few(low, room);
+        while few != 0 {
+            let length = few.ilog2();
+            if let Some(token) = self.short.get(short_key(low, length as usize)) {
                 return token;
             }
+            few ^= 1 << length;
         }
-        self.one[(low & 0xFF) as usize]
-    }
-
-    /// The rank of the token that `text[at..end]` is, for 2 bytes or more; [`NONE`] above all others where it is none.
-    #[inline(always)]
-    pub(crate) fn rank(&self, text: &[u8], at: usize, end: usize) -> u32 {
-        let low = window(text, at);
-        match end - at {
-            2 => self.two[(low & 0xFFFF) as usize],
-            length => self.find_from(text, at, length, low).unwrap_or(NONE),
+        match self.two(low) {
+            token if room >= 2 && token != NONE => token,
+            _ => self.one((low & 0xFF) as u8),
         }
     }
 
-    /// The longest token above [`COMMON`] bytes.
+    /// The longest token of a rare length.
     #[inline(never)]
     fn longest_rare(&self, text: &[u8], at: usize, room: usize) -> Option<u32> {
-        let lengths = self.rare_lengths.iter().map(|length| usize::from(*length)).filter(|length| *length <= room);
+        let lengths = self.lengths().rare().filter(|length| *length <= room);
         lengths.filter_map(|length| self.find_long(text.get(at..at + length)?)).next()
     }
 
@@ -335,34 +284,14 @@ impl Vocabulary {
         (range.len() > 1).then(|| self.longest(&self.bytes, range.start, range.end - 1))
     }
 
-    /// The token that two merge to.
-    #[inline(always)]
-    fn merged(&self, left: u32, right: u32) -> Option<u32> {
-        let key = pair_key(left, right);
-        let spot = hash(key, FILTER_BITS) % (1 << FILTER_BITS);
-        if self.pair_filter[spot / 64] >> (spot % 64) & 1 == 0 {
-            return None;
-        }
-        let mut place = spot >> (FILTER_BITS - PAIR_BITS);
-        loop {
-            let entry = self.pairs[place];
-            if entry >> 18 == key {
-                return Some((entry & 0x3_FFFF) as u32);
-            }
-            if entry == 0 {
-                return None;
-            }
-            place = (place + 1) % self.pairs.len();
-        }
-    }
-
     /// Whether byte pair encoding can leave `left` and `right` side by side: undoes their merges, latest first, and looks
     /// at each step for a merge across the border that would have come before.
     pub(crate) fn can_adjoin(&self, mut left: u32, mut right: u32) -> bool {
         // Merges of this rank and above come too late to matter.
         let mut limit = NONE;
+        let merges = self.merges();
         loop {
-            if self.merged(left, right).is_some_and(|token| token < limit) {
+            if merges.merged(left, right).is_some_and(|token| token < limit) {
                 return false;
             }
             // The later of the two merges is undone; of equal ones the right, since merging goes from left to right. A

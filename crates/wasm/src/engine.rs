@@ -1,5 +1,7 @@
 //! The one class: a handle on an open [`Keep`]. Every method returns a promise at once; calls may overlap.
 
+use std::ops::ControlFlow;
+
 use js_sys::{Function, Promise};
 use serde_json::json;
 use threadkeep::{Keep, Options};
@@ -61,7 +63,7 @@ impl Engine {
     }
 
     /// Imports archives, of the format named or of the one that is found. `progress` is called with the JSON text of an
-    /// `ImportProgress`. → JSON text of the `ImportReport`
+    /// `ImportProgress`, and ends the import by answering `true`. → JSON text of the `ImportReport`
     #[wasm_bindgen(js_name = importArchives)]
     pub fn import_archives(
         &self,
@@ -126,9 +128,11 @@ part! {
             let sources = sources.into_iter().map(JsSource::new).collect();
             let report = keep
                 .import(sources, format, |state| {
-                    if let (Some(progress), Ok(state)) = (&progress, to_json(state)) {
-                        // The TypeScript hands in a function that does not throw.
-                        let _ = progress.call1(&JsValue::UNDEFINED, &state);
+                    let (Some(progress), Ok(state)) = (&progress, to_json(state)) else { return ControlFlow::Continue(()) };
+                    // The TypeScript hands in a function that does not throw.
+                    match progress.call1(&JsValue::UNDEFINED, &state) {
+                        Ok(answer) if answer.is_truthy() => ControlFlow::Break(()),
+                        _ => ControlFlow::Continue(()),
                     }
                 })
                 .await

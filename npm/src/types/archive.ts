@@ -57,6 +57,11 @@ export interface ImportOptions {
   format?: ImportFormat;
   /** Called while the import runs. What it throws is reported as an uncaught error and does not stop the import. */
   onProgress?: (progress: ImportProgress) => void;
+  /**
+   * Ends the import when it is aborted: it rejects with `cancelled`, and `details.report` says what was done. What was stored
+   * until then stays, each conversation whole; importing the same again goes on from there.
+   */
+  signal?: AbortSignal;
 }
 
 /** One thing that an import left out, or took with something missing. */
@@ -89,6 +94,8 @@ export interface ImportReport {
   skipped: Skipped[];
   /** How many were left out or came in damaged in all. */
   skippedCount: number;
+  /** Whether it was ended before all was read. Only in `details.report` of the error `cancelled` can it be true. */
+  stopped: boolean;
 }
 
 /** What to export, and how. */

@@ -235,6 +235,12 @@ impl Engine {
         }
     }
 
+    /// Ends the import that runs. Its report comes all the same.
+    pub fn stop_import(self) {
+        // Where the engine is gone, so is the import.
+        drop(self.say(&ToWorker::StopImport, None));
+    }
+
     /// Makes a file of one transcript, or of all.
     ///
     /// # Errors

@@ -240,6 +240,7 @@ fn progress(page: Page) -> Node {
             <header>
                 <h2>Importing…</h2>
                 <span class="tally">{}</span>
+                <button type="button" class="quiet" data-testid="stop-import" onclick={}>Stop</button>
             </header>
             <progress max="100" value={} aria-label="How much has been read"></progress>
             <p class="import-file" dir="auto">{}</p>
@@ -249,6 +250,7 @@ fn progress(page: Page) -> Node {
             </p>
         </section>"#,
         of(|now| format!("{} %", format::percent(now.bytes, now.total_bytes))),
+        click(move || page.engine.stop_import()),
         of(|now| format::percent(now.bytes, now.total_bytes).to_string()),
         of(|now| format::line(&now.file, 80)),
         of(|now| {
@@ -265,14 +267,16 @@ fn progress(page: Page) -> Node {
 fn done(page: Page, report: &ImportReport) -> Node {
     let nothing = report.added == 0 && report.updated == 0 && report.unchanged == 0;
     let title = match (nothing, report.added + report.updated) {
+        _ if report.stopped => "Import stopped",
         (true, _) => "Nothing was imported",
         (false, 0) => "Everything was here already",
         _ => "Imported",
     };
     let formats: Vec<&str> = report.formats.iter().map(|name| format::source(name)).collect();
     let formats = if formats.is_empty() { String::new() } else { format!("From {}. ", formats.join(", ")) };
-    let stored = format!("{formats}{} stored.", format::plural(report.messages.into(), "message"));
-    let advice = (nothing && report.skipped_count == 0).then(|| {
+    let further = if report.stopped { " Import the same files again to go on from here." } else { "" };
+    let stored = format!("{formats}{} stored.{further}", format::plural(report.messages.into(), "message"));
+    let advice = (nothing && report.skipped_count == 0 && !report.stopped).then(|| {
         markup!(
             r#"
             <p>

@@ -10,7 +10,7 @@ mod inspect;
 mod parts;
 mod tabs;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use js_sys::{Array, Uint8Array};
@@ -68,6 +68,8 @@ impl Store for Place {
 type Engine = Keep<Place>;
 
 thread_local! {
+    /// Whether the import that runs is to end.
+    static STOP: Cell<bool> = const { Cell::new(false) };
     static ENGINE: RefCell<Option<Rc<Engine>>> = const { RefCell::new(None) };
 }
 
@@ -93,6 +95,7 @@ fn hear(data: &JsValue) {
         ToWorker::Open { memory } => spawn_local(open(memory)),
         ToWorker::Ask { ticket, ask } => spawn_local(serve(ticket, Work::Ask(ask))),
         ToWorker::Import { ticket } => spawn_local(serve(ticket, Work::Import(parts.get(1)))),
+        ToWorker::StopImport => STOP.set(true),
         ToWorker::Export { ticket, transcript } => spawn_local(serve(ticket, Work::Export(transcript))),
     }
 }

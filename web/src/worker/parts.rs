@@ -2,6 +2,7 @@
 //! Most visits read what is kept and need neither.
 
 use std::future::Future;
+use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::rc::Rc;
 
@@ -12,7 +13,7 @@ use threadkeep_parts::part;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::File;
 
-use super::{Engine, files, inspect, say};
+use super::{Engine, STOP, files, inspect, say};
 use crate::wire::{FromWorker, Inspect, Reply, Ticket};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Reply, ErrorReply>>>>;
@@ -42,6 +43,7 @@ async fn read_archives(engine: &Engine, ticket: Ticket, list: &JsValue) -> Resul
         Some(files::Slices::new(file, path.unwrap_or_default()))
     });
     let sources: Vec<_> = sources.collect();
+    STOP.set(false);
     let mut told = 0.0;
     let tell = |progress: &ImportProgress| {
         // A dozen times a second is as often as an eye can use.
@@ -50,6 +52,7 @@ async fn read_archives(engine: &Engine, ticket: Ticket, list: &JsValue) -> Resul
             told = now;
             say(&FromWorker::Progress { ticket, progress: progress.clone() }, None);
         }
+        if STOP.get() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     engine.import(sources, None, tell).await
 }

@@ -58,6 +58,7 @@ pub use reader::Reader;
 
 use serde_json::{Map, Value};
 
+use crate::memory::Memory;
 use crate::{Entry, TranscriptId};
 
 /// What a reader hands out.
@@ -65,6 +66,8 @@ use crate::{Entry, TranscriptId};
 pub enum Item {
     /// A conversation that can be stored.
     Conversation(Conversation),
+    /// An episode or a fact, as it was.
+    Memory(Box<Memory>),
     /// Something that was left out.
     Skipped(Skip),
     /// Something that came in, but not quite as it was: mended, or with a piece missing.

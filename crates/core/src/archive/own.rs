@@ -8,6 +8,7 @@
 //! {"seq":0,"node":{"id":"t1","messages":[{"role":"system","content":"be brief"}],"sealed":true}}
 //! {"end":"t1","entries":1}
 //! ```
+//! Behind the transcripts stands what is remembered: lines of the kinds `{"episode":{…}}` and `{"fact":{…}}`.
 //! Deleted entries are not written; their numbers stay unused.
 
 use std::collections::HashMap;
@@ -19,6 +20,8 @@ use super::digest::Digest;
 use super::raw::Fields;
 use super::report::{Report, short};
 use super::{Code, Conversation};
+use crate::json::Wrong;
+use crate::memory::{Episode, Fact, Memory};
 use crate::{Entry, MessageId, TranscriptId};
 
 /// The version that is written, and the newest that is read.
@@ -61,6 +64,15 @@ pub fn write_transcript<'a>(
         let piece = std::mem::take(&mut writer.piece);
         (!piece.is_empty()).then_some(piece)
     })
+}
+
+/// The line of an episode or a fact.
+pub fn write_memory(memory: &Memory) -> String {
+    let (kind, record) = match memory {
+        Memory::Episode(episode) => ("episode", json(episode)),
+        Memory::Fact(fact) => ("fact", json(fact)),
+    };
+    ["{\"", kind, "\":", &record, "}\n"].concat()
 }
 
 const PIECE: usize = 1 << 20;
@@ -109,6 +121,13 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
+/// The kinds of lines that are remembered, and how they are read.
+type ReadMemory = fn(Value) -> Result<Memory, Wrong>;
+const MEMORIES: [(&str, ReadMemory); 2] = [
+    ("episode", |value| Episode::read(value).map(Memory::Episode)),
+    ("fact", |value| Fact::read(value).map(Memory::Fact)),
+];
+
 /// Reads our format line by line.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
@@ -137,6 +156,16 @@ impl Reading {
         }
         if fields.has("transcript") {
             return self.begin(fields, bytes, place, report);
+        }
+        for (kind, read) in MEMORIES {
+            if fields.has(kind) {
+                self.finish(report);
+                match read(fields.value(kind).unwrap_or_default()) {
+                    Ok(memory) => report.memory(memory),
+                    Err(wrong) => report.skip(place, Code::BadShape, wrong.to_string()),
+                }
+                return;
+            }
         }
         let Some(open) = &mut self.open else {
             report.skip(place, Code::BadShape, "the line belongs to no transcript");

@@ -1,6 +1,8 @@
 //! What a reader says while it reads: items go straight on, remarks are counted, so that a file with a million bad entries
 //! gives a report that one can read.
 
+use crate::memory::Memory;
+
 use super::{Code, Conversation, Item, Skip};
 
 /// How many remarks of one kind are handed out for one file before the others are only counted.
@@ -21,6 +23,11 @@ impl Report<'_> {
     /// Hands out a conversation.
     pub fn conversation(&mut self, conversation: Conversation) {
         (self.sink)(Item::Conversation(conversation));
+    }
+
+    /// Hands out an episode or a fact.
+    pub fn memory(&mut self, memory: Memory) {
+        (self.sink)(Item::Memory(Box::new(memory)));
     }
 
     /// Something is left out. `place` is within the file; `""` is the file itself.

@@ -112,7 +112,7 @@ fn repeat(fact: &mut Fact, found: FoundFact) -> bool {
     let news = if longer {
         // The words of a fact are those of its first source.
         fact.fact = found.fact;
-        let own = std::mem::replace(&mut fact.sources, Vec::new());
+        let own = std::mem::take(&mut fact.sources);
         let mut sources = Vec::new();
         add_new(&mut sources, found.sources);
         let had = sources.iter().all(|source| own.contains(source));

@@ -18,7 +18,7 @@ mod words;
 pub use bundle::{BundleLimits, MemoryBundle, bundle};
 pub use change::{EpisodeEdit, FactEdit, Left, episode_without, fact_without, still_said};
 pub use merge::{Remembered, contradicts, is_same, remember};
-pub use record::{Episode, Fact, FactKind, Source};
+pub use record::{Episode, Fact, FactKind, Memory, Source};
 pub use share::Share;
 pub use snapshot::{build_snapshot, bundle_messages, snapshot};
 pub use turns::{

@@ -86,6 +86,15 @@ pub struct Fact {
     pub superseded_by: Option<String>,
 }
 
+/// One record of either kind.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Memory {
+    /// An episode.
+    Episode(Episode),
+    /// A fact.
+    Fact(Fact),
+}
+
 impl FactKind {
     /// All kinds.
     pub const ALL: [Self; 4] = [Self::Preference, Self::Decision, Self::Constraint, Self::Other];

@@ -10,6 +10,7 @@ use threadkeep_core::{Content, Entry, Message, MessageId, Transcript};
 #[derive(Debug, Default, PartialEq)]
 pub struct Outcome {
     pub conversations: Vec<Conversation>,
+    pub memories: Vec<threadkeep_core::memory::Memory>,
     pub skipped: Vec<Skip>,
     pub warnings: Vec<Skip>,
 }
@@ -18,6 +19,7 @@ impl Outcome {
     pub fn take(&mut self, item: Item) {
         match item {
             Item::Conversation(conversation) => self.conversations.push(conversation),
+            Item::Memory(memory) => self.memories.push(*memory),
             Item::Skipped(skip) => self.skipped.push(skip),
             Item::Warning(skip) => self.warnings.push(skip),
         }

@@ -7,7 +7,7 @@ use threadkeep_core::archive::{Input, Item as Read};
 use threadkeep_core::context::chain_items;
 use threadkeep_core::{Content, Message, Part, Role, ToolCall, Transcript};
 
-use folder::data;
+pub use folder::data;
 
 #[path = "folder.rs"]
 mod folder;

@@ -424,12 +424,16 @@ pub struct ImportReport {
     pub unchanged: u32,
     /// Messages that were stored.
     pub messages: u32,
+    /// Episodes and facts that were stored.
+    pub memories: u32,
     /// The transcripts that were added or updated, in the order of the archive; the first 1,000.
     pub transcripts: Vec<TranscriptId>,
     /// What was left out or came in damaged, each with its place and its reason; the first 1,000.
     pub skipped: Vec<Skipped>,
     /// How many were left out or came in damaged in all.
     pub skipped_count: u32,
+    /// Whether it was ended before all was read. What was stored until then stays.
+    pub stopped: bool,
 }
 
 /// One thing that an import left out, or took with something missing.
@@ -470,6 +474,13 @@ pub enum Event {
         context: String,
         /// Where it points now; `null` when it was removed.
         node: Option<MessageId>,
+    },
+    /// Episodes or facts were made, changed or deleted.
+    Memory {
+        /// The episodes.
+        episodes: Vec<String>,
+        /// The facts.
+        facts: Vec<String>,
     },
     /// Everything was deleted.
     Cleared,

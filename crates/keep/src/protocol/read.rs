@@ -181,9 +181,11 @@ impl Read for ImportReport {
             updated: fields.small("updated")?,
             unchanged: fields.small("unchanged")?,
             messages: fields.small("messages")?,
+            memories: fields.maybe_small("memories")?.unwrap_or_default(),
             transcripts: fields.ids("transcripts")?,
             skipped: Read::read(fields.take("skipped"))?,
             skipped_count: fields.small("skippedCount")?,
+            stopped: fields.flag("stopped")?,
         })
     }
 }
@@ -242,10 +244,16 @@ impl Read for Event {
             "changed" => Self::Changed { transcript: fields.id("transcript")?, nodes: fields.ids("nodes")? },
             "deleted" => Self::Deleted { transcript: fields.id("transcript")?, nodes: fields.ids("nodes")? },
             "head" => Self::Head { context: fields.text("context")?, node: fields.maybe_id("node")? },
+            "memory" => Self::Memory { episodes: texts(&mut fields, "episodes")?, facts: texts(&mut fields, "facts")? },
             "cleared" => Self::Cleared,
             _ => return Err(wrong("type", "that of an event")),
         })
     }
+}
+
+fn texts(fields: &mut Object, name: &str) -> Result<Vec<String>, Wrong> {
+    let list = fields.list(name)?.into_iter();
+    list.map(|value| value.as_str().map(str::to_owned).ok_or_else(|| wrong(name, "a list of strings"))).collect()
 }
 
 read_by_hand!(NodeInfo, <NodeInfo as Read>::read);
@@ -279,6 +287,7 @@ mod tests {
             Event::Head { context: "h".into(), node: None },
             Event::Head { context: "h".into(), node: Some(id.clone()) },
             Event::Cleared,
+            Event::Memory { episodes: vec!["e".into()], facts: vec![] },
         ];
         for event in events {
             let text = serde_json::to_string(&event).unwrap();
@@ -338,6 +347,7 @@ mod tests {
             Response::Import(Box::new(ImportReport {
                 formats: vec!["chatgpt".into()],
                 added: 1,
+                memories: 2,
                 transcripts: vec![id],
                 skipped: vec![Skipped { place: "p".into(), reason: "r".into(), code: "c".into(), salvaged: true }],
                 skipped_count: 9,

@@ -1,5 +1,7 @@
 //! Export and import of our own format through the whole engine.
 
+use std::ops::ControlFlow;
+
 use threadkeep::Keep;
 use threadkeep_core::{Message, ToolCall};
 use threadkeep_store::MemoryStore;
@@ -69,6 +71,27 @@ fn a_second_import_adds_nothing_and_a_newer_export_adds_what_is_new() {
         let back = import(&first).await;
         assert_eq!((back.updated, back.unchanged), (0, 2), "{back:?}");
         assert_eq!(new.chain(&id("out")).await.unwrap(), old.chain(&id("out")).await.unwrap());
+    });
+}
+
+#[test]
+fn an_import_that_is_ended_keeps_whole_conversations_and_goes_on_another_time() {
+    let line =
+        |at: usize| format!("{{\"messages\":[{{\"role\":\"user\",\"content\":\"{at} {}\"}}]}}\n", "x".repeat(1000));
+    let file: String = (0..2000).map(line).collect();
+    let keep = World::default().tab();
+    run(async {
+        let mut said = 0;
+        let until = |progress: &threadkeep::protocol::ImportProgress| {
+            said += 1;
+            if progress.conversations > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let files = || vec![("big.jsonl".to_owned(), file.clone())];
+        let ended = keep.import(files(), None, until).await.unwrap();
+        assert!(ended.stopped && (1..2000).contains(&ended.added), "{} of 2000", ended.added);
+        assert_eq!(keep.transcripts().await.unwrap().len(), ended.added as usize);
+        let rest = keep.import(files(), None, |_| {}).await.unwrap();
+        assert_eq!((rest.added, rest.unchanged, rest.stopped), (2000 - ended.added, ended.added, false));
     });
 }
 

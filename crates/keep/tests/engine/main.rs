@@ -6,6 +6,7 @@ mod archives;
 mod branches;
 mod context;
 mod damage;
+mod memory;
 mod model;
 mod real;
 mod removal;

@@ -1,0 +1,543 @@
+//! What is remembered, kept: episodes and facts are stored, merged, edited, pinned and deleted here, and retrieved for prompts. What to
+//! remember, and how records are compared and ranked, is `threadkeep_core::memory`'s.
+//!
+//! **Two writers.** Records change, unlike the log. So every commit that writes them moves a mark (one key of a random
+//! name) and is conditional on the mark that its writer has read: of two writers with the same picture one gets a conflict,
+//! reads again and goes again. Whoever writes records in a commit of its own uses [`Memories::commit`] for that.
+//!
+//! **Deletion.** With messages goes what was remembered of them, in the same commit: see `threadkeep_core::memory`'s
+//! deletion rule. A record of a deleted transcript that other transcripts' messages carry too belongs to none from then on. A
+//! fact that was superseded by one that goes holds again.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+use threadkeep_core::compaction::summary::FoundFact;
+use threadkeep_core::json::Wrong;
+use threadkeep_core::memory::{
+    BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, Left, Memory, MemoryBundle, Remembered, Share,
+    Source, bundle, episode_without, fact_without, remember,
+};
+use threadkeep_core::{Message, MessageId, Transcript, TranscriptId};
+use threadkeep_store::{Commit, Record, Store, StoreError};
+
+use crate::log::{from_json, to_json};
+use crate::protocol::{BadRequest, Event};
+use crate::{Keep, KeepError, keys};
+
+/// How often a change that lost against another writer is tried again.
+const TRIES: u32 = 1000;
+
+/// Which records to give. The default gives all that hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryFilter {
+    /// Only those of this transcript.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<TranscriptId>,
+    /// Only those that came from this node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<MessageId>,
+    /// Only those with this tag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// Facts that a newer one has superseded, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub superseded: bool,
+}
+
+/// A fact that its user, or a program, tells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewFact {
+    /// What holds, as one sentence.
+    pub fact: String,
+    /// What kind of thing it says.
+    pub kind: FactKind,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// How sure it is.
+    pub confidence: Share,
+    /// How much it matters.
+    pub salience: Share,
+    /// The transcript that it belongs to, if any.
+    pub transcript: Option<TranscriptId>,
+    /// The messages that it came from, if any.
+    pub sources: Vec<Source>,
+    /// Whether it is to be in every bundle.
+    pub pinned: bool,
+}
+
+impl NewFact {
+    /// A certain fact of middling weight that belongs to no transcript.
+    pub fn new(fact: impl Into<String>) -> Self {
+        Self {
+            fact: fact.into(),
+            kind: FactKind::Other,
+            tags: Vec::new(),
+            confidence: Share::of(1000),
+            salience: Share::of(500),
+            transcript: None,
+            sources: Vec::new(),
+            pinned: false,
+        }
+    }
+}
+
+/// All records as the store has them, with the mark that was there before they were read.
+#[derive(Debug, Default)]
+pub(crate) struct Memories {
+    mark: Option<String>,
+    /// All episodes, in the order of their keys.
+    pub episodes: Vec<Episode>,
+    /// All facts, in the order of their keys.
+    pub facts: Vec<Fact>,
+}
+
+/// What becomes of records.
+#[derive(Debug, Default)]
+pub(crate) struct MemoryChange {
+    /// Episodes to store, new or changed.
+    pub episodes: Vec<Episode>,
+    /// Facts to store, new or changed.
+    pub facts: Vec<Fact>,
+    /// Episodes to delete.
+    pub gone_episodes: Vec<Episode>,
+    /// Facts to delete.
+    pub gone_facts: Vec<Fact>,
+}
+
+impl MemoryChange {
+    fn is_empty(&self) -> bool {
+        self.episodes.is_empty() && self.facts.is_empty() && self.gone_episodes.is_empty() && self.gone_facts.is_empty()
+    }
+
+    /// The event that tells of it; `None` where nothing changes.
+    pub(crate) fn event(&self) -> Option<Event> {
+        if self.is_empty() {
+            return None;
+        }
+        let episodes = self.episodes.iter().chain(&self.gone_episodes).map(|episode| episode.id.clone()).collect();
+        let facts = self.facts.iter().chain(&self.gone_facts).map(|fact| fact.id.clone()).collect();
+        Some(Event::Memory { episodes, facts })
+    }
+}
+
+impl Memories {
+    /// Adds a change to a commit, on the condition that nobody has written records since these were read. `mark` is
+    /// random. The commit then fails with a conflict on a key for which [`keys::is_memory_mark`] holds.
+    pub(crate) fn commit(&self, change: &MemoryChange, mark: u64, commit: &mut Commit) -> Result<(), KeepError> {
+        if change.is_empty() {
+            return Ok(());
+        }
+        match &self.mark {
+            Some(mark) => {
+                commit.present.push(mark.clone());
+                commit.deletes.push(mark.clone());
+            }
+            None => {
+                commit.absent.push(keys::MEMORY.to_owned());
+                commit.puts.push((keys::MEMORY.to_owned(), Vec::new()));
+            }
+        }
+        commit.puts.push((keys::memory_mark(mark), Vec::new()));
+        let of_episode = |episode: &Episode| keys::EPISODES.of(episode.transcript.as_ref(), &episode.id);
+        let of_fact = |fact: &Fact| keys::FACTS.of(fact.transcript.as_ref(), &fact.id);
+        commit.deletes.extend(change.gone_episodes.iter().map(of_episode));
+        commit.deletes.extend(change.gone_facts.iter().map(of_fact));
+        for episode in &change.episodes {
+            commit.puts.push((of_episode(episode), to_json(episode)?));
+        }
+        for fact in &change.facts {
+            commit.puts.push((of_fact(fact), to_json(fact)?));
+        }
+        Ok(())
+    }
+
+    fn episode(&self, id: &str) -> Result<&Episode, KeepError> {
+        let found = self.episodes.iter().find(|episode| episode.id == id);
+        found.ok_or_else(|| KeepError::MissingMemory(id.to_owned()))
+    }
+
+    fn fact(&self, id: &str) -> Result<&Fact, KeepError> {
+        self.facts.iter().find(|fact| fact.id == id).ok_or_else(|| KeepError::MissingMemory(id.to_owned()))
+    }
+
+    /// Facts that hold again once those for which `gone` holds are gone.
+    fn revived(&self, gone: &dyn Fn(&str) -> bool) -> Vec<Fact> {
+        let marked = self.facts.iter().filter(|fact| fact.superseded_by.as_deref().is_some_and(gone));
+        let holds = |fact: &Fact| Fact { superseded_by: None, ..fact.clone() };
+        marked.filter(|fact| !gone(&fact.id)).map(holds).collect()
+    }
+}
+
+impl<S: Store> Keep<S> {
+    /// What happened, oldest first.
+    ///
+    /// # Errors
+    /// `corrupt`; the store's.
+    pub async fn episodes(&self, filter: &MemoryFilter) -> Result<Vec<Episode>, KeepError> {
+        let mut episodes = self.memories().await?.episodes;
+        episodes.retain(|it| filter.admits(it.transcript.as_ref(), &it.sources, &it.tags));
+        episodes.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        Ok(episodes)
+    }
+
+    /// What holds, oldest first.
+    ///
+    /// # Errors
+    /// `corrupt`; the store's.
+    pub async fn facts(&self, filter: &MemoryFilter) -> Result<Vec<Fact>, KeepError> {
+        let mut facts = self.memories().await?.facts;
+        facts.retain(|it| {
+            (filter.superseded || it.superseded_by.is_none())
+                && filter.admits(it.transcript.as_ref(), &it.sources, &it.tags)
+        });
+        facts.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        Ok(facts)
+    }
+
+    /// The best of what is remembered for a prompt, by [`threadkeep_core::memory::bundle`]'s formula.
+    ///
+    /// # Errors
+    /// `corrupt`; the store's.
+    pub async fn retrieve(
+        &self,
+        filter: &MemoryFilter,
+        query: Option<&str>,
+        limits: BundleLimits,
+    ) -> Result<MemoryBundle, KeepError> {
+        let (episodes, facts) = (self.episodes(filter).await?, self.facts(filter).await?);
+        Ok(bundle(&episodes, &facts, query, limits, self.now()))
+    }
+
+    /// Remembers a fact: a new one, or more sources and confidence for one that says the same. What it contradicts is superseded. Gives
+    /// the fact as it is now.
+    ///
+    /// # Errors
+    /// `bad-request` for one without words; the store's.
+    pub async fn remember(&self, new: NewFact) -> Result<Fact, KeepError> {
+        let (pinned, transcript) = (new.pinned, new.transcript);
+        let found = FoundFact {
+            kind: new.kind,
+            fact: new.fact,
+            tags: new.tags,
+            confidence: new.confidence,
+            salience: new.salience,
+            sources: new.sources,
+        };
+        let mut answer = None;
+        let mut plan = |known: &Memories| {
+            let done = self.merged(known, vec![found.clone()], transcript.as_ref());
+            let id = done.ids.into_iter().next().flatten();
+            let why = || BadRequest { argument: "fact".to_owned(), why: "says nothing".to_owned() };
+            let id = id.ok_or_else(why)?;
+            let mut facts = done.changed;
+            let at = facts.iter().position(|fact| fact.id == id).unwrap_or(facts.len());
+            if at == facts.len() {
+                facts.push(known.fact(&id)?.clone());
+            }
+            let changed = pinned && !facts[at].pinned;
+            facts[at].pinned |= pinned;
+            answer = Some(facts[at].clone());
+            if known.facts.contains(&facts[at]) && !changed {
+                facts.remove(at);
+            }
+            Ok(MemoryChange { facts, ..MemoryChange::default() })
+        };
+        self.change(&mut plan).await?;
+        // The plan has answered, or `change` has failed.
+        answer.ok_or_else(|| KeepError::MissingMemory(String::new()))
+    }
+
+    /// Merges found facts into `known`, with ids of this engine's making.
+    pub(crate) fn merged(
+        &self,
+        known: &Memories,
+        found: Vec<FoundFact>,
+        transcript: Option<&TranscriptId>,
+    ) -> Remembered {
+        let mut next_id = || format!("sem_{:016x}", self.random());
+        remember(&known.facts, found, transcript, self.now(), &mut next_id)
+    }
+
+    /// Changes a fact as its user says. Gives the fact as it is now.
+    ///
+    /// # Errors
+    /// `missing-memory`; `bad-request` for an empty text; the store's.
+    pub async fn edit_fact(&self, id: &str, edit: FactEdit) -> Result<Fact, KeepError> {
+        not_empty("fact", edit.fact.as_deref())?;
+        let mut answer = Vec::new();
+        let mut plan = |known: &Memories| {
+            let mut fact = known.fact(id)?.clone();
+            edit.clone().apply(&mut fact);
+            answer = vec![fact.clone()];
+            Ok(MemoryChange { facts: vec![fact], ..MemoryChange::default() })
+        };
+        self.change(&mut plan).await?;
+        answer.pop().ok_or_else(|| KeepError::MissingMemory(id.to_owned()))
+    }
+
+    /// Changes an episode as its user says. Gives the episode as it is now.
+    ///
+    /// # Errors
+    /// `missing-memory`; `bad-request` for an empty text; the store's.
+    pub async fn edit_episode(&self, id: &str, edit: EpisodeEdit) -> Result<Episode, KeepError> {
+        not_empty("summary", edit.summary.as_deref())?;
+        let mut answer = Vec::new();
+        let mut plan = |known: &Memories| {
+            let mut episode = known.episode(id)?.clone();
+            edit.clone().apply(&mut episode);
+            answer = vec![episode.clone()];
+            Ok(MemoryChange { episodes: vec![episode], ..MemoryChange::default() })
+        };
+        self.change(&mut plan).await?;
+        answer.pop().ok_or_else(|| KeepError::MissingMemory(id.to_owned()))
+    }
+
+    /// Pins an episode or a fact, or lets go of it: what is pinned comes first in every bundle.
+    ///
+    /// # Errors
+    /// `missing-memory`; the store's.
+    pub async fn pin(&self, id: &str, pinned: bool) -> Result<(), KeepError> {
+        let mut plan = |known: &Memories| {
+            let mut change = MemoryChange::default();
+            match known.episode(id) {
+                Ok(episode) => change.episodes.push(Episode { pinned, ..episode.clone() }),
+                Err(_) => change.facts.push(Fact { pinned, ..known.fact(id)?.clone() }),
+            }
+            Ok(change)
+        };
+        self.change(&mut plan).await
+    }
+
+    /// Deletes an episode or a fact, for good. A fact that it superseded holds again. Whether it was there.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn forget_memory(&self, id: &str) -> Result<bool, KeepError> {
+        let mut found = false;
+        let mut plan = |known: &Memories| {
+            let mut change = MemoryChange::default();
+            change.gone_episodes.extend(known.episode(id).ok().cloned());
+            change.gone_facts.extend(known.fact(id).ok().cloned());
+            change.facts.extend(known.revived(&|gone| gone == id));
+            found = !change.is_empty();
+            Ok(change)
+        };
+        self.change(&mut plan).await?;
+        Ok(found)
+    }
+
+    /// Stores records as they are, where there is none of their id yet: what an archive brings. Gives how many were new.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn restore(&self, memories: Vec<Memory>) -> Result<u32, KeepError> {
+        let mut new = 0;
+        let mut plan = |known: &Memories| {
+            let episodes = known.episodes.iter().map(|episode| episode.id.as_str());
+            let mut ids: HashSet<&str> = episodes.chain(known.facts.iter().map(|fact| fact.id.as_str())).collect();
+            let mut change = MemoryChange::default();
+            for memory in &memories {
+                match memory {
+                    Memory::Episode(episode) if ids.insert(&episode.id) => change.episodes.push(episode.clone()),
+                    Memory::Fact(fact) if ids.insert(&fact.id) => change.facts.push(fact.clone()),
+                    _ => {}
+                }
+            }
+            new = (change.episodes.len() + change.facts.len()) as u32;
+            Ok(change)
+        };
+        self.change(&mut plan).await?;
+        Ok(new)
+    }
+
+    /// Commits what `plan` makes of the records; when another writer was first, reads them again and asks `plan` again.
+    pub(crate) async fn change(
+        &self,
+        plan: &mut dyn FnMut(&Memories) -> Result<MemoryChange, KeepError>,
+    ) -> Result<(), KeepError> {
+        let _writing = self.writing().await;
+        for _ in 0..TRIES {
+            let known = self.memories().await?;
+            let change = plan(&known)?;
+            let Some(event) = change.event() else { return Ok(()) };
+            let mut commit = Commit::default();
+            known.commit(&change, self.random(), &mut commit)?;
+            match self.inner.store.commit(commit).await {
+                Err(StoreError::Conflict { .. }) => continue,
+                done => done?,
+            }
+            self.emit(&event);
+            return Ok(());
+        }
+        Err(StoreError::Transient("other writers were always first".to_owned()).into())
+    }
+
+    /// All records, with the mark for changing them.
+    ///
+    /// # Errors
+    /// `corrupt`; the store's.
+    pub(crate) async fn memories(&self) -> Result<Memories, KeepError> {
+        let (known, corrupt) = self.readable_memories().await?;
+        match corrupt {
+            Some((key, why)) => Err(StoreError::Corrupt { key, why: why.to_string() }.into()),
+            None => Ok(known),
+        }
+    }
+
+    /// The records that can be read, and the first that cannot.
+    async fn readable_memories(&self) -> Result<(Memories, Option<(String, Wrong)>), KeepError> {
+        // The mark is read first: what is written after that moves it.
+        let marks = self.inner.store.scan(&keys::memory_marks()).await?;
+        let mut known = Memories { mark: marks.into_iter().next().map(|(key, _)| key), ..Memories::default() };
+        let mut corrupt = None;
+        for (key, bytes) in self.inner.store.scan(&keys::EPISODES.all()).await? {
+            match value(&bytes).and_then(Episode::read) {
+                Ok(episode) => known.episodes.push(episode),
+                Err(wrong) => drop(corrupt.get_or_insert((key, wrong))),
+            }
+        }
+        for (key, bytes) in self.inner.store.scan(&keys::FACTS.all()).await? {
+            match value(&bytes).and_then(Fact::read) {
+                Ok(fact) => known.facts.push(fact),
+                Err(wrong) => drop(corrupt.get_or_insert((key, wrong))),
+            }
+        }
+        Ok((known, corrupt))
+    }
+
+    /// Adds to `commit` what the deletion of the nodes `gone` of `tree` means for what is remembered; of all of `tree` where
+    /// `whole`. Gives the change, to be told of after the commit.
+    pub(crate) async fn forget_sources(
+        &self,
+        tree: &Transcript,
+        gone: &HashSet<&MessageId>,
+        whole: bool,
+        commit: &mut Commit,
+    ) -> Result<MemoryChange, KeepError> {
+        // What cannot be read must not keep its user from deleting.
+        let known = self.readable_memories().await?.0;
+        let is_gone =
+            |source: &Source| gone.contains(&source.node) || (whole && source.node.home().as_ref() == Some(tree.id()));
+        let mut change = MemoryChange::default();
+        for episode in &known.episodes {
+            let mut left = episode.clone();
+            let texts = self.texts_of(&episode.sources, &is_gone, tree).await?;
+            let kept = episode_without(&mut left, &is_gone, &|source| said(&texts, source));
+            let homeless = whole && episode.transcript.as_ref() == Some(tree.id());
+            match kept {
+                Left::None => change.gone_episodes.push(episode.clone()),
+                Left::All if !homeless => {}
+                _ if homeless && left.sources.is_empty() => change.gone_episodes.push(episode.clone()),
+                _ if homeless => {
+                    change.gone_episodes.push(episode.clone());
+                    change.episodes.push(Episode { transcript: None, turns: Vec::new(), ..left });
+                }
+                _ => change.episodes.push(left),
+            }
+        }
+        for fact in &known.facts {
+            let mut left = fact.clone();
+            let texts = self.texts_of(&fact.sources, &is_gone, tree).await?;
+            let kept = fact_without(&mut left, &is_gone, &|source| said(&texts, source));
+            let homeless = whole && fact.transcript.as_ref() == Some(tree.id());
+            match kept {
+                Left::None => change.gone_facts.push(fact.clone()),
+                Left::All if !homeless => {}
+                _ if homeless && left.sources.is_empty() => change.gone_facts.push(fact.clone()),
+                _ if homeless => {
+                    change.gone_facts.push(fact.clone());
+                    change.facts.push(Fact { transcript: None, ..left });
+                }
+                _ => change.facts.push(left),
+            }
+        }
+        let stays = |fact: &Fact| change.facts.iter().any(|left| left.id == fact.id);
+        let lost: Vec<String> = change.gone_facts.iter().filter(|fact| !stays(fact)).map(|it| it.id.clone()).collect();
+        let is_lost = |id: &str| lost.iter().any(|lost| lost == id);
+        for fact in known.revived(&is_lost) {
+            match change.facts.iter_mut().find(|left| left.id == fact.id) {
+                Some(left) => left.superseded_by = None,
+                None => change.facts.push(fact),
+            }
+        }
+        known.commit(&change, self.random(), commit)?;
+        Ok(change)
+    }
+
+    /// The texts of those of `sources` that stay, where some go.
+    async fn texts_of(
+        &self,
+        sources: &[Source],
+        is_gone: &dyn Fn(&Source) -> bool,
+        tree: &Transcript,
+    ) -> Result<Vec<(Source, String)>, KeepError> {
+        let mut texts = Vec::new();
+        if !sources.iter().any(is_gone) {
+            return Ok(texts);
+        }
+        for source in sources.iter().filter(|source| !is_gone(source)) {
+            let read = |tree: &Transcript| {
+                let node = tree.get(tree.resolve(&source.node)?)?;
+                node.node.messages.get(source.index as usize).map(everything_said)
+            };
+            let text = match read(tree) {
+                Some(text) => Some(text),
+                None => self.locate(&source.node, |log, _| Ok(read(&log.tree))).await?.and_then(|(_, text)| text),
+            };
+            texts.extend(text.map(|text| (source.clone(), text)));
+        }
+        Ok(texts)
+    }
+}
+
+impl MemoryFilter {
+    fn admits(&self, transcript: Option<&TranscriptId>, sources: &[Source], tags: &[String]) -> bool {
+        self.transcript.as_ref().is_none_or(|wanted| transcript == Some(wanted))
+            && self.source.as_ref().is_none_or(|wanted| sources.iter().any(|source| source.node == *wanted))
+            && self.tag.as_ref().is_none_or(|wanted| tags.contains(wanted))
+    }
+}
+
+/// A message's text with what its calls say.
+fn everything_said(message: &Message) -> String {
+    let mut text = message.text().into_owned();
+    for call in &message.tool_calls {
+        text.push_str(&[" ", call.name(), " ", call.arguments()].concat());
+    }
+    text
+}
+
+fn said(texts: &[(Source, String)], source: &Source) -> Option<String> {
+    texts.iter().find(|(known, _)| known == source).map(|(_, text)| text.clone())
+}
+
+fn not_empty(argument: &str, text: Option<&str>) -> Result<(), KeepError> {
+    match text {
+        Some(text) if text.trim().is_empty() => {
+            Err(BadRequest { argument: argument.to_owned(), why: "must not be empty".to_owned() }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn value(bytes: &[u8]) -> Result<serde_json::Value, Wrong> {
+    from_json(bytes).map_err(|error: serde_json::Error| threadkeep_core::json::wrong("record", &error.to_string()))
+}
+
+/// The lines of an archive for stored records.
+pub(crate) fn archive_lines(episodes: &[Record], facts: &[Record]) -> Result<String, KeepError> {
+    let mut text = String::new();
+    for (key, bytes) in episodes {
+        let corrupt = |why: Wrong| StoreError::Corrupt { key: key.clone(), why: why.to_string() };
+        let episode = value(bytes).and_then(Episode::read).map_err(corrupt)?;
+        text.push_str(&threadkeep_core::archive::own::write_memory(&Memory::Episode(episode)));
+    }
+    for (key, bytes) in facts {
+        let corrupt = |why: Wrong| StoreError::Corrupt { key: key.clone(), why: why.to_string() };
+        let fact = value(bytes).and_then(Fact::read).map_err(corrupt)?;
+        text.push_str(&threadkeep_core::archive::own::write_memory(&Memory::Fact(fact)));
+    }
+    Ok(text)
+}
