@@ -309,7 +309,8 @@ impl Lines {
 
     /// Takes back the last turns: what follows hangs from what was before them.
     fn take_back(&mut self, turns: u64) {
-        for _ in 0..turns {
+        // A branch has no more turns than nodes, whatever the line says.
+        for _ in 0..turns.min(self.chain.len() as u64) {
             while let Some(at) = self.chain.pop() {
                 let made = &self.drafts[at].made;
                 let asks = made.messages.first().is_some_and(|message| message.role == Role::User);

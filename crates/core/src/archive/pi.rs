@@ -123,19 +123,27 @@ impl Lines {
         self.extra = map;
     }
 
-    /// The nearest node at or above an entry.
-    fn node(&self, entry: Option<String>) -> Option<String> {
-        let (mut at, mut steps) = (entry, 0);
-        while let Some(id) = &at {
-            match self.between.get(id) {
-                // A circle of entries that are no nodes leads nowhere.
-                Some(up) if steps <= self.between.len() => at = up.clone(),
-                Some(_) => return None,
-                None => return at,
+    /// The nearest node at or above an entry. What leads there is remembered for the next who asks; a circle of entries that
+    /// are no nodes leads nowhere.
+    fn node(&mut self, entry: Option<String>) -> Option<String> {
+        let (mut at, mut way) = (entry, Vec::new());
+        let found = loop {
+            let id = at?;
+            match self.between.get_mut(&id) {
+                Some(up) => {
+                    at = up.take();
+                    way.push(id);
+                    if at.is_none() {
+                        break None;
+                    }
+                }
+                None => break Some(id),
             }
-            steps += 1;
+        };
+        for id in way {
+            self.between.insert(id, found.clone());
         }
-        None
+        found
     }
 
     /// The file ends: hands out what its lines make.
@@ -147,16 +155,12 @@ impl Lines {
             report.skip("", Code::Empty, "a session without messages");
             return;
         }
-        // Chains of entries between nodes are short; each is followed once, and what it led to kept for the next.
         for at in 0..lines.drafts.len() {
             let parent = lines.drafts[at].parent.take();
-            let up = lines.node(parent.clone());
-            if let Some(parent) = parent.filter(|parent| lines.between.contains_key(parent)) {
-                lines.between.insert(parent, up.clone());
-            }
-            lines.drafts[at].parent = up;
+            lines.drafts[at].parent = lines.node(parent);
         }
-        let leaf = lines.node(lines.entries.last().cloned());
+        let last = lines.entries.last().cloned();
+        let leaf = lines.node(last);
         let id = lines.id.take().unwrap_or_else(|| format!("{:016x}", sum.0));
         let mut tree = Tree::new(Format::Pi.name(), &id);
         lines.cover(&tree.transcript);

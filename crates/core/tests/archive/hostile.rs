@@ -346,7 +346,7 @@ fn long_sessions_take_no_longer_than_their_size() {
     let head = json!({"type": "session", "id": "p", "version": 3});
     // Entries that are no nodes, each after the next one; compactions that all keep the same entry.
     let between = |at: usize| json!({"type": "label", "id": format!("l{at}"), "parentId": format!("l{}", at + 1)});
-    let below = |at: usize| json!({"type": "message", "id": format!("m{at}"), "parentId": "l0", "message": {"role": "user", "content": "x"}});
+    let below = |at: usize| json!({"type": "message", "id": format!("m{at}"), "parentId": format!("l{at}"), "message": {"role": "user", "content": "x"}});
     let compaction =
         |at: usize| json!({"type": "compaction", "id": format!("c{at}"), "summary": "s", "firstKeptEntryId": "m0"});
     let all = std::iter::once(head)

@@ -16,4 +16,5 @@ mod openai;
 mod own;
 mod pieces;
 mod trees;
+mod write;
 mod zip;
