@@ -17,6 +17,7 @@ pub mod memory;
 pub mod message;
 pub mod node;
 pub mod provider;
+pub mod recall;
 pub mod tokens;
 pub mod transcript;
 

@@ -14,6 +14,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use crate::context::Shelf;
 use crate::log::Log;
 use crate::protocol::{ContextOptions, Event, PromptRequest, Request, Response, WhatIf};
+use crate::search::Search;
 use crate::{Host, KeepError, keys};
 
 /// How often a write that lost against another writer is tried again. Each loss means that somebody else progressed.
@@ -64,6 +65,7 @@ pub(crate) struct Inner<S> {
     pub(crate) contexts: RefCell<HashMap<String, TranscriptId>>,
     listeners: RefCell<Vec<(u64, Listener)>>,
     pub(crate) shelf: RefCell<Shelf>,
+    pub(crate) search: Search,
 }
 
 /// A transcript's place in the cache.
@@ -93,6 +95,7 @@ impl<S: Store> Keep<S> {
                 contexts: RefCell::default(),
                 listeners: RefCell::default(),
                 shelf: RefCell::default(),
+                search: Search::default(),
             }),
         })
     }
@@ -209,6 +212,7 @@ impl<S: Store> Keep<S> {
     }
 
     pub(crate) fn emit(&self, event: &Event) {
+        self.inner.search.stale.set(true);
         let listeners: Vec<Listener> = self.inner.listeners.borrow().iter().map(|(_, call)| Rc::clone(call)).collect();
         for listener in listeners {
             listener(event);

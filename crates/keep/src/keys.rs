@@ -9,7 +9,10 @@
 //! | `h/<context>` | the transcript in which a head points |
 //! | `e/<transcript>/<id>` | an episode; `e//<id>` for one of no transcript |
 //! | `f/<transcript>/<id>` | a fact; `f//<id>` for one of no transcript |
-//! | `s/…` | the index of the full-text search |
+//! | `s/0` | nothing; that there is an index of the full-text search |
+//! | `s/m/<state>` | nothing; one such mark, another after each change of the index |
+//! | `s/o/<segment>` | the transcripts of which a segment holds messages: the keys of their records, one a line |
+//! | `s/g/<segment>` | a segment of the index |
 //! | `m/memory` | nothing; that episodes or facts were ever written |
 //! | `m/memory/<random>` | nothing; its name changes whenever they are written |
 //! | `m/imported` | when the last import ended, in milliseconds since 1970 |
@@ -27,6 +30,15 @@ pub const ALL: [&str; 8] = ["t/", "p/", "i/", "h/", "e/", "f/", "s/", "m/"];
 
 /// Written strictly when an import ends, which makes the relaxed commits before it durable.
 pub const IMPORTED: &str = "m/imported";
+
+/// That there is a search index.
+pub const INDEX_MADE: &str = "s/0";
+/// The prefix of the mark of the index's state.
+pub const INDEX_MARK: &str = "s/m/";
+/// The prefix of lists of whose messages are in a segment of the index.
+pub const INDEX_OWNERS: &str = "s/o/";
+/// The prefix of segments of the index.
+pub const INDEX_SEGMENT: &str = "s/g/";
 
 /// There once episodes or facts were written: the condition of the first who writes them.
 pub const MEMORY: &str = "m/memory";

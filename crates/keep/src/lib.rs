@@ -39,6 +39,7 @@ mod memory;
 pub mod protocol;
 mod remove;
 mod route;
+mod search;
 mod views;
 
 pub use error::KeepError;

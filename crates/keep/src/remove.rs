@@ -66,6 +66,7 @@ impl<S: Store> Keep<S> {
             commit.deletes.extend(tree.heads().keys().map(|context| keys::head(context)));
             let own = [keys::all_pages(transcript), keys::EPISODES.within(transcript), keys::FACTS.within(transcript)];
             commit.delete_ranges.extend(own.into_iter().map(|scan| (scan.start, scan.end)));
+            self.unindex(transcript, &mut commit).await?;
             let gone = tree.nodes().map(|placed| &placed.node.id).collect();
             let forgotten = self.forget_sources(tree, &gone, true, &mut commit).await?;
             match self.inner.store.commit(commit).await {
@@ -121,6 +122,7 @@ impl<S: Store> Keep<S> {
                 // Somebody has appended between the two readings, perhaps to what is to go.
                 continue;
             }
+            self.unindex(transcript, &mut extra).await?;
             match pruned.append(&self.inner.store, entries, extra).await {
                 Err(KeepError::Store(StoreError::Conflict { .. })) => continue,
                 done => done?,

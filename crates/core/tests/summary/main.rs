@@ -6,6 +6,7 @@ mod carried;
 mod common;
 mod data;
 mod keeps;
+mod model;
 mod properties;
 #[path = "../support/readers.rs"]
 mod readers;

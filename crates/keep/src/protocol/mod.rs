@@ -8,6 +8,7 @@ mod context;
 mod prompt;
 mod read;
 mod request;
+mod search;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -21,6 +22,7 @@ pub use context::{
 pub use prompt::{PromptRequest, Recent};
 pub use read::Read;
 pub use request::BadRequest;
+pub use search::{Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};
 
 /// An inbound message, to be routed.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -158,7 +158,7 @@ impl Params {
         self.0.remove(name).filter(|value| !value.is_null())
     }
 
-    fn maybe_text(&mut self, name: &str) -> Checked<Option<String>> {
+    pub(super) fn maybe_text(&mut self, name: &str) -> Checked<Option<String>> {
         match self.take(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -166,7 +166,7 @@ impl Params {
         }
     }
 
-    fn maybe_id(&mut self, name: &str) -> Checked<Option<MessageId>> {
+    pub(super) fn maybe_id(&mut self, name: &str) -> Checked<Option<MessageId>> {
         match self.maybe_text(name)?.map(MessageId::new).transpose() {
             Ok(id) => Ok(id),
             Err(error) => bad(name, format!("is no id: {error}")),

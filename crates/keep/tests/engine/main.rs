@@ -11,6 +11,7 @@ mod model;
 mod real;
 mod removal;
 mod reply_chains;
+mod search;
 mod store_surface;
 mod two_writers;
 mod unified_log;

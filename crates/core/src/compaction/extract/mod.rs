@@ -10,6 +10,7 @@
 mod cues;
 mod facts;
 mod lexicon;
+mod places;
 mod select;
 mod split;
 mod tools;
@@ -22,6 +23,7 @@ use super::summary::{FoundFact, Material, Statement, Summary};
 use crate::memory::Source;
 use crate::tokens::Counter;
 
+pub(super) use places::Places;
 use select::{Choice, Pick};
 use units::{From, Units};
 
@@ -82,6 +84,11 @@ pub fn extract(material: &Material, counter: &dyn Counter) -> Summary {
         salience: facts::salience(&units, &chosen),
         facts: found.collect(),
     }
+}
+
+/// Calls `each` with the sentences of a text.
+pub(super) fn sentences(text: &str, each: &mut dyn FnMut(&str)) {
+    split::split(text, &mut |sentence, _| each(sentence));
 }
 
 fn source(material: &Material, at: u32) -> Source {

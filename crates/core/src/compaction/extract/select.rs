@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use super::cues::NOT;
 use super::lexicon::NONE;
 use super::units::{From, Units};
-use super::words::DIGIT;
+use super::words::{DIGIT, hash};
 use crate::tokens::Counter;
 
 /// A chosen unit.
@@ -35,13 +35,24 @@ pub(super) struct Choice<'u, 't> {
     /// How many tokens the chosen take.
     pub used: u32,
     votes: Vec<(u32, u32)>,
+    /// A hash of the text of each chosen unit.
+    texts: Vec<u32>,
 }
 
 impl<'u, 't> Choice<'u, 't> {
     /// Nothing yet, of units of so many messages.
     pub fn new(units: &'u mut Units<'t>, messages: usize, counter: &'u dyn Counter) -> Self {
         let done = vec![false; units.list.len()];
-        Self { units, counter, picks: Vec::new(), taken: vec![0; messages], done, used: 0, votes: Vec::new() }
+        Self {
+            units,
+            counter,
+            picks: Vec::new(),
+            taken: vec![0; messages],
+            done,
+            used: 0,
+            votes: Vec::new(),
+            texts: Vec::new(),
+        }
     }
 
     /// Chooses up to so many tokens in all; only what is carried, or of everything.
@@ -109,6 +120,12 @@ impl<'u, 't> Choice<'u, 't> {
     /// The chosen statement that says what this unit says, if there is one.
     fn same(&mut self, unit: usize) -> Option<usize> {
         let this = &self.units.list[unit];
+        let text = hash(&this.text);
+        let same_text =
+            |pick: &usize| self.texts[*pick] == text && self.units.list[self.picks[*pick].unit].text == this.text;
+        if let Some(pick) = (0..self.texts.len()).find(same_text) {
+            return Some(pick);
+        }
         self.votes.clear();
         let mut numbers = true;
         let mut whole = 0;
@@ -126,9 +143,6 @@ impl<'u, 't> Choice<'u, 't> {
         }
         let (pick, sum) = self.votes.iter().copied().max_by_key(|(pick, sum)| (*sum, *pick))?;
         let other = &self.units.list[self.picks.get(pick as usize)?.unit];
-        if other.text == this.text {
-            return Some(pick as usize);
-        }
         // A number that nobody else has is news, and so is a "not".
         let alike = numbers && this.tells & NOT == other.tells & NOT && this.code == other.code;
         (alike && sum * 10 >= whole * 9).then_some(pick as usize)
@@ -145,6 +159,7 @@ impl<'u, 't> Choice<'u, 't> {
         if let From::Piece(at) = this.from {
             self.taken[at as usize] += 1;
         }
+        self.texts.push(hash(&this.text));
         self.picks.push(Pick { unit, also: Vec::new() });
     }
 }

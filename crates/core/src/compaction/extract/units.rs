@@ -123,7 +123,9 @@ impl<'t> Units<'t> {
         let base = if message.pinned { base * 2 } else { base };
         let first = self.list.len();
         let from = From::Piece(at as u32);
-        if user && text.len() <= USER_WHOLE && !text.contains("```") && !text.trim().is_empty() {
+        // Where there is little room, a sentence at a time.
+        let short = text.len() <= USER_WHOLE.min(material.budget as usize / 5);
+        if user && short && !text.contains("```") && !text.trim().is_empty() {
             self.push(text.trim(), from, base, Shape::Sentence, true);
         } else {
             split(text, &mut |part, shape| self.push(part, from, base, shape, user));

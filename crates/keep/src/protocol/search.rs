@@ -1,0 +1,278 @@
+//! What can be asked of the search, and what it answers.
+
+use serde_json::{Map, Number, Value};
+use threadkeep_core::recall::Snippet;
+use threadkeep_core::{Message, MessageId, TranscriptId};
+
+use super::BadRequest;
+use super::request::{Checked, Params, bad};
+
+/// How many hits a search gives without a limit.
+const HITS: usize = 10;
+/// The most that a search gives.
+const MOST: u32 = 1000;
+
+/// Which messages are looked at. What is left out does not limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchOptions {
+    /// How many hits at most; 10 by default, 1000 at most. Zero gives none.
+    pub limit: usize,
+    /// Only in this transcript.
+    pub transcript: Option<TranscriptId>,
+    /// Only on the branch that ends at this node or alias.
+    pub branch: Option<MessageId>,
+    /// Only what these roles say; none for all.
+    pub roles: Vec<String>,
+    /// Only in transcripts from this kind of archive, such as `chatgpt`.
+    pub source: Option<String>,
+    /// From this time on, in milliseconds since 1970; to the second.
+    pub since: Option<i64>,
+    /// Before this time, in milliseconds since 1970; to the second.
+    pub until: Option<i64>,
+    /// Only calls of the tool of this name, and their results.
+    pub tool: Option<String>,
+    /// Whether all that is not indexed yet is indexed first; else one batch of it is.
+    pub wait: bool,
+}
+
+impl Default for SearchOptions {
+    fn default() -> Self {
+        Self {
+            limit: HITS,
+            transcript: None,
+            branch: None,
+            roles: Vec::new(),
+            source: None,
+            since: None,
+            until: None,
+            tool: None,
+            wait: true,
+        }
+    }
+}
+
+/// One request about search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SearchRequest {
+    /// Find messages. → [`SearchReply::to_json`]
+    Search {
+        /// Words, `"phrases"`, `begin*`, `-without`.
+        query: String,
+        /// Where.
+        options: SearchOptions,
+    },
+    /// How far is the index? → [`IndexProgress::to_json`]
+    IndexProgress,
+}
+
+impl SearchRequest {
+    /// The methods that are read here.
+    pub const METHODS: [&str; 2] = ["search", "indexProgress"];
+
+    /// Reads a request: the method's name, and the JSON text of its parameters.
+    ///
+    /// ```
+    /// use threadkeep::protocol::SearchRequest;
+    /// assert!(SearchRequest::read("search", r#"{"query": "luggage", "options": {"role": "user"}}"#).is_ok());
+    /// assert_eq!(SearchRequest::read("search", "{}").unwrap_err().argument, "query");
+    /// ```
+    ///
+    /// # Errors
+    /// [`BadRequest`] for an unknown method, an unknown or missing parameter, or one of the wrong type.
+    pub fn read(method: &str, params: &str) -> Result<Self, BadRequest> {
+        let mut params = Params::read(params)?;
+        let request = match method {
+            "search" => Self::Search { query: params.text("query")?, options: options(&mut params)? },
+            "indexProgress" => Self::IndexProgress,
+            _ => return bad("method", format!("{method:?} is not known")),
+        };
+        params.nothing_left()?;
+        Ok(request)
+    }
+}
+
+fn options(params: &mut Params) -> Checked<SearchOptions> {
+    let mut options = match params.take("options") {
+        None => return Ok(SearchOptions::default()),
+        Some(Value::Object(options)) => Params::of(options),
+        Some(_) => return bad("options", "must be an object"),
+    };
+    let limit = options.maybe_count("limit")?;
+    if limit.is_some_and(|limit| limit > MOST) {
+        return bad("limit", "must be 1000 at most");
+    }
+    let read = SearchOptions {
+        limit: limit.map_or(HITS, |limit| limit as usize),
+        transcript: options.maybe_id("transcript")?,
+        branch: options.maybe_id("branch")?,
+        roles: match options.take("role") {
+            None => Vec::new(),
+            Some(Value::String(role)) => vec![role],
+            Some(Value::Array(roles)) => {
+                let roles: Option<Vec<String>> = roles.iter().map(|role| role.as_str().map(str::to_owned)).collect();
+                roles.map_or_else(|| bad("role", "must be a role or a list of roles"), Ok)?
+            }
+            Some(_) => return bad("role", "must be a role or a list of roles"),
+        },
+        source: options.maybe_text("source")?,
+        since: time(&mut options, "since")?,
+        until: time(&mut options, "until")?,
+        tool: options.maybe_text("tool")?,
+        wait: match options.take("wait") {
+            None => true,
+            Some(Value::Bool(wait)) => wait,
+            Some(_) => return bad("wait", "must be true or false"),
+        },
+    };
+    options.nothing_left()?;
+    Ok(read)
+}
+
+fn time(options: &mut Params, name: &str) -> Checked<Option<i64>> {
+    match options.take(name) {
+        None => Ok(None),
+        Some(value) => match value.as_i64() {
+            Some(time) => Ok(Some(time)),
+            None => bad(name, "must be a whole number of milliseconds since 1970"),
+        },
+    }
+}
+
+/// A message that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// Its transcript.
+    pub transcript: TranscriptId,
+    /// Its node.
+    pub node: MessageId,
+    /// Its place in the node, from 0.
+    pub index: u32,
+    /// The end of a branch that holds it, the newest one.
+    pub leaf: MessageId,
+    /// Who speaks.
+    pub role: String,
+    /// When its node was made, in milliseconds since 1970, where that is known.
+    pub created_at: Option<i64>,
+    /// How well it fits; above zero, comparable within one search.
+    pub score: f32,
+    /// The stretch that shows why.
+    pub snippet: Snippet,
+    /// The message.
+    pub message: Message,
+}
+
+/// How far the index is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IndexProgress {
+    /// How many messages are indexed.
+    pub indexed: u64,
+    /// How many there are.
+    pub messages: u64,
+    /// How many bytes the index takes.
+    pub bytes: u64,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SearchReply {
+    /// The hits, best first.
+    pub hits: Vec<Hit>,
+    /// How much of all messages was looked at.
+    pub progress: IndexProgress,
+}
+
+fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    Value::Object(Map::from_iter(fields.map(|(name, value)| (name.to_owned(), value))))
+}
+
+impl Hit {
+    /// It as JSON: `{transcript, node, index, leaf, role, createdAt, message, score, snippet, highlights: [[from, to], …]}`, the
+    /// highlights in UTF-16 units of the snippet, as JavaScript counts.
+    pub fn to_json(&self) -> Value {
+        let text = &self.snippet.text;
+        let place = |at: usize| Value::from(text.get(..at).unwrap_or_default().encode_utf16().count());
+        let highlights = self.snippet.highlights.iter().map(|(from, to)| Value::Array(vec![place(*from), place(*to)]));
+        // Thousandths, so that no code for printing floats is needed.
+        let score = (self.score * 1000.0) as u64;
+        let score = Number::from_string_unchecked(format!("{}.{:03}", score / 1000, score % 1000));
+        object([
+            ("transcript", self.transcript.as_str().into()),
+            ("node", self.node.as_str().into()),
+            ("index", self.index.into()),
+            ("leaf", self.leaf.as_str().into()),
+            ("role", self.role.as_str().into()),
+            ("createdAt", self.created_at.into()),
+            ("message", self.message.to_json()),
+            ("score", Value::Number(score)),
+            ("snippet", text.as_str().into()),
+            ("highlights", highlights.collect()),
+        ])
+    }
+}
+
+impl IndexProgress {
+    /// It as JSON: `{indexed, messages, bytes}`.
+    pub fn to_json(&self) -> Value {
+        object([("indexed", self.indexed.into()), ("messages", self.messages.into()), ("bytes", self.bytes.into())])
+    }
+}
+
+impl SearchReply {
+    /// It as JSON: `{hits, progress}`.
+    pub fn to_json(&self) -> Value {
+        object([("hits", self.hits.iter().map(Hit::to_json).collect()), ("progress", self.progress.to_json())])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let all = r#"{"query": "q", "options": {"limit": 3, "transcript": "t", "branch": "b", "role": ["user", "tool"],
+            "source": "chatgpt", "since": 1, "until": 2, "tool": "grep", "wait": false}}"#;
+        let SearchRequest::Search { query, options } = SearchRequest::read("search", all).unwrap() else {
+            unreachable!()
+        };
+        assert_eq!((query.as_str(), options.limit, options.wait), ("q", 3, false));
+        assert_eq!(options.roles, ["user", "tool"]);
+        assert_eq!((options.since, options.until), (Some(1), Some(2)));
+        assert_eq!(SearchRequest::read("indexProgress", "{}").unwrap(), SearchRequest::IndexProgress);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (params, argument) in [
+            ("{}", "query"),
+            (r#"{"query": 3}"#, "query"),
+            (r#"{"query": "a", "limit": 3}"#, "limit"),
+            (r#"{"query": "a", "options": {"limit": 1001}}"#, "limit"),
+            (r#"{"query": "a", "options": {"role": 3}}"#, "role"),
+            (r#"{"query": "a", "options": {"since": "x"}}"#, "since"),
+            (r#"{"query": "a", "options": {"depth": 3}}"#, "depth"),
+        ] {
+            assert_eq!(SearchRequest::read("search", params).unwrap_err().argument, argument, "{params}");
+        }
+    }
+
+    #[test]
+    fn scores_and_highlights_are_as_javascript_counts() {
+        let id = MessageId::new("m").unwrap();
+        let snippet = Snippet { text: "…😀 fox".into(), highlights: vec![(8, 11)] };
+        let message = Message::user("fox");
+        let hit = Hit {
+            transcript: id.clone(),
+            node: id.clone(),
+            index: 0,
+            leaf: id,
+            role: "user".into(),
+            created_at: None,
+            score: 2.5,
+            snippet,
+            message,
+        };
+        let json = hit.to_json().to_string();
+        assert!(json.contains(r#""score":2.500"#) && json.contains(r#""highlights":[[4,7]]"#), "{json}");
+    }
+}

@@ -1,0 +1,304 @@
+//! Search: what is found, that the index follows every change, and that nothing deleted stays in it.
+
+use proptest::prelude::*;
+use threadkeep::protocol::{SearchOptions, SearchReply};
+use threadkeep::{Keep, KeepError};
+use threadkeep_core::recall::Segment;
+use threadkeep_core::{Message, MessageId, ToolCall};
+use threadkeep_store::{Commit, MemoryStore, Scan, Store};
+
+use super::{World, code, id, inbound, run};
+
+type Engine = Keep<MemoryStore>;
+
+async fn find(keep: &Engine, query: &str) -> Vec<String> {
+    let reply = keep.search(query, &SearchOptions { limit: 100, ..SearchOptions::default() }).await.unwrap();
+    reply.hits.iter().map(|hit| hit.message.text().into_owned()).collect()
+}
+
+fn said(texts: &[&str]) -> Vec<Message> {
+    let role = |at| if at % 2 == 0 { Message::user } else { Message::assistant };
+    texts.iter().enumerate().map(|(at, text)| role(at)((*text).to_owned())).collect()
+}
+
+/// Long enough that neighbours lend it nothing.
+fn long(words: &str) -> String {
+    format!("{words} {}", "and further words follow here ".repeat(20))
+}
+
+/// Everything in the store that belongs to the index, as text.
+fn index_bytes(world: &World) -> Vec<Vec<u8>> {
+    run(world.store.scan(&Scan::prefix("s/"))).unwrap().into_iter().map(|(_, value)| value).collect()
+}
+
+fn in_index(world: &World, word: &str) -> bool {
+    index_bytes(world).iter().any(|bytes| bytes.windows(word.len()).any(|window| window == word.as_bytes()))
+}
+
+#[test]
+fn hits_say_where_they_are() {
+    let keep = World::default().tab();
+    run(async {
+        keep.receive(inbound("q", None, "Where is the lost luggage?")).await.unwrap();
+        keep.extend(&id("q"), vec![Message::assistant(long("Your luggage is in Oslo."))]).await.unwrap();
+        keep.receive(inbound("a", Some("q"), "Send it on, please.")).await.unwrap();
+        keep.receive(inbound("b", Some("q"), "Keep it there.")).await.unwrap();
+        let reply = keep.search("luggages Oslo -lost", &SearchOptions::default()).await.unwrap();
+        let best = &reply.hits[0];
+        assert_eq!((best.node.as_str(), best.index, best.role.as_str()), ("q", 1, "assistant"));
+        assert_eq!(best.leaf.as_str(), "b", "the newest branch that holds it");
+        let marked: Vec<&str> =
+            best.snippet.highlights.iter().map(|(from, to)| &best.snippet.text[*from..*to]).collect();
+        assert_eq!(marked, ["luggage", "Oslo"]);
+        assert_eq!(reply.progress.indexed, reply.progress.messages);
+        let json = reply.to_json();
+        assert_eq!(json["hits"][0]["message"]["role"], "assistant");
+    });
+}
+
+#[test]
+fn filters_narrow_the_search() {
+    let keep = World::default().tab();
+    run(async {
+        keep.receive(inbound("q", None, "find the amber file")).await.unwrap();
+        let call = Message {
+            tool_calls: vec![ToolCall::function("c1", "grep", r#"{"word": "amber"}"#)],
+            ..Message::assistant("")
+        };
+        keep.extend(&id("q"), vec![call, Message::tool("c1", "amber.txt: amber light")]).await.unwrap();
+        keep.receive(inbound("a", Some("q"), "amber one")).await.unwrap();
+        keep.receive(inbound("b", Some("q"), "amber two")).await.unwrap();
+        keep.append("other", vec![Message::user("amber elsewhere")]).await.unwrap();
+        let found = async |options: SearchOptions| {
+            let hits = keep.search("amber", &options).await.unwrap().hits;
+            let mut found: Vec<String> =
+                hits.iter().map(|hit| format!("{}{}", hit.node.as_str().get(..1).unwrap(), hit.index)).collect();
+            found.retain(|place| place.starts_with(['q', 'a', 'b']));
+            found.sort();
+            (found.join(" "), hits.len())
+        };
+        let all = SearchOptions::default();
+        assert_eq!(found(all.clone()).await.1, 6);
+        assert_eq!(found(SearchOptions { tool: Some("grep".into()), ..all.clone() }).await.0, "q1 q2");
+        assert_eq!(found(SearchOptions { roles: vec!["tool".into()], ..all.clone() }).await.0, "q2");
+        assert_eq!(found(SearchOptions { branch: Some(id("a")), ..all.clone() }).await, ("a0 q0 q1 q2".into(), 4));
+        let transcript = keep.node(&id("q")).await.unwrap().unwrap().transcript;
+        assert_eq!(found(SearchOptions { transcript: Some(transcript), ..all.clone() }).await.1, 5);
+        assert_eq!(found(SearchOptions { since: Some(i64::MAX), ..all.clone() }).await.1, 0);
+        assert_eq!(found(SearchOptions { source: Some("chatgpt".into()), ..all.clone() }).await.1, 0);
+        assert_eq!(found(SearchOptions { source: Some(String::new()), ..all.clone() }).await.1, 6);
+        assert_eq!(found(SearchOptions { limit: 2, ..all.clone() }).await.1, 2);
+        assert_eq!(found(SearchOptions { limit: 0, ..all.clone() }).await.1, 0);
+        let lost = keep.search("amber", &SearchOptions { branch: Some(id("zz")), ..all }).await;
+        assert_eq!(code(lost), "missing-node");
+    });
+}
+
+#[test]
+fn the_index_follows_and_outlives_its_engine() {
+    let world = World::default();
+    let (keep, other) = (world.tab(), world.tab());
+    run(async {
+        keep.append("main", said(&["the first kestrel", &long("a heron")])).await.unwrap();
+        assert_eq!(find(&keep, "kestrel").await, ["the first kestrel"]);
+        // Growth of a node that is indexed already.
+        keep.receive(inbound("q", None, "a question about owls")).await.unwrap();
+        assert_eq!(find(&keep, "owl").await.len(), 1);
+        keep.extend(&id("q"), vec![Message::assistant(long("owls are nocturnal"))]).await.unwrap();
+        assert_eq!(find(&keep, "owl").await.len(), 2);
+        // Another tab's append, both ways.
+        other.append("main", said(&["the second kestrel"])).await.unwrap();
+        assert_eq!(find(&keep, "kestrel").await.len(), 2);
+        keep.append("main", said(&["the third kestrel"])).await.unwrap();
+        assert_eq!(find(&other, "kestrel").await.len(), 3);
+        for round in 0..5 {
+            let many: Vec<String> = (0..70).map(|at| long(&format!("round {round} message {at} sparrow"))).collect();
+            keep.append("many", many.into_iter().map(Message::user).collect()).await.unwrap();
+            assert_eq!(find(&keep, &format!("\"round {round}\"")).await.len(), 70);
+        }
+        let before = keep.search("kestrel sparrow", &SearchOptions::default()).await.unwrap();
+        let segments = world.store.scan(&Scan::prefix("s/g/")).await.unwrap();
+        assert!((1..=4).contains(&segments.len()), "{}", segments.len());
+        let reopened = world.tab();
+        assert_eq!(reopened.search("kestrel sparrow", &SearchOptions::default()).await.unwrap(), before);
+        // Nothing was indexed twice, and a third engine finds all of it written.
+        let docs: usize = segments.iter().map(|(_, bytes)| Segment::read(bytes.clone()).unwrap().docs().len()).sum();
+        assert!(docs >= 350 && docs as u64 <= before.progress.messages);
+    });
+}
+
+#[test]
+fn what_is_deleted_leaves_the_index_in_the_same_commit() {
+    let world = World::default();
+    let (keep, other) = (world.tab(), world.tab());
+    run(async {
+        let many: Vec<Message> = (0..80).map(|at| Message::user(format!("stays {at}"))).collect();
+        keep.append("stays", many).await.unwrap();
+        keep.receive(inbound("q", None, "the branch root")).await.unwrap();
+        keep.receive(inbound("a", Some("q"), "zyxsecret one")).await.unwrap();
+        keep.receive(inbound("b", Some("q"), "harmless two")).await.unwrap();
+        assert_eq!(find(&keep, "zyxsecret").await.len(), 1);
+        assert_eq!(find(&other, "zyxsecret").await.len(), 1);
+        assert!(in_index(&world, "zyxsecret"));
+        keep.delete_branch(&id("a")).await.unwrap();
+        assert!(!in_index(&world, "zyxsecret"));
+        for tab in [&keep, &other, &world.tab()] {
+            assert_eq!(find(tab, "zyxsecret").await.len(), 0);
+            assert_eq!(find(tab, "harmless").await.len(), 1);
+            assert_eq!(find(tab, "stays").await.len(), 80);
+        }
+        let transcript = keep.node(&id("q")).await.unwrap().unwrap().transcript;
+        keep.delete_transcript(&transcript).await.unwrap();
+        assert!(!in_index(&world, "harmless") && !in_index(&world, transcript.as_str()));
+        assert_eq!(find(&other, "harmless").await.len(), 0);
+        keep.clear("stays").await.unwrap();
+        assert!(!in_index(&world, "stay"));
+        assert_eq!(find(&other, "stays").await.len(), 0);
+        keep.append("stays", said(&["stays again"])).await.unwrap();
+        assert_eq!(find(&other, "stays").await.len(), 1);
+        keep.delete_all().await.unwrap();
+        assert!(index_bytes(&world).is_empty());
+        assert_eq!(find(&other, "stays").await.len(), 0);
+    });
+}
+
+#[test]
+fn a_damaged_index_is_made_anew() {
+    let world = World::default();
+    run(async {
+        let many: Vec<Message> = (0..80).map(|at| Message::user(format!("finch {at}"))).collect();
+        world.tab().append("main", many).await.unwrap();
+        assert_eq!(find(&world.tab(), "finch").await.len(), 80);
+        let (key, mut bytes) = world.store.scan(&Scan::prefix("s/g/")).await.unwrap().pop().unwrap();
+        bytes.truncate(bytes.len() / 2);
+        world.store.commit(Commit { puts: vec![(key, bytes)], ..Commit::default() }).await.unwrap();
+        assert_eq!(find(&world.tab(), "finch").await.len(), 80);
+        // One that vanished too.
+        let (key, _) = world.store.scan(&Scan::prefix("s/g/")).await.unwrap().pop().unwrap();
+        world.store.commit(Commit { deletes: vec![key], ..Commit::default() }).await.unwrap();
+        assert_eq!(find(&world.tab(), "finch").await.len(), 80);
+    });
+}
+
+#[test]
+fn without_waiting_one_batch_is_indexed() {
+    let world = World::default();
+    let keep = world.tab();
+    run(async {
+        let many: Vec<Message> = (0..5000).map(|at| Message::user(format!("starling {at}"))).collect();
+        keep.append("main", many).await.unwrap();
+        assert_eq!(keep.index_progress().await.unwrap().indexed, 0);
+        let options = SearchOptions { wait: false, ..SearchOptions::default() };
+        let progress = |reply: SearchReply| reply.progress.indexed;
+        let first = progress(keep.search("starling", &options).await.unwrap());
+        assert!(first > 0 && first < 5000, "{first}");
+        assert!(
+            progress(world.tab().search("starling", &options).await.unwrap()) > first,
+            "the next engine goes on from there"
+        );
+        assert_eq!(progress(keep.search("starling", &SearchOptions::default()).await.unwrap()), 5000);
+        assert_eq!(keep.index_progress().await.unwrap().indexed, 5000);
+    });
+}
+
+#[test]
+fn a_keep_that_is_never_searched_has_no_index() {
+    let world = World::default();
+    run(async {
+        let keep = world.tab();
+        keep.append("main", said(&["a", "b"])).await.unwrap();
+        keep.receive(inbound("q", None, "x")).await.unwrap();
+        keep.delete_branch(&id("q")).await.unwrap();
+    });
+    assert!(index_bytes(&world).is_empty());
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Append(usize, usize, u8),
+    Delete(usize, u8),
+    DeleteBranch(usize, usize, u8),
+    Search(usize),
+    Reopen(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0usize..2, 0usize..3, 1u8..90).prop_map(|(tab, context, count)| Step::Append(tab, context, count)),
+        1 => (0usize..2, 0u8..3).prop_map(|(tab, which)| Step::Delete(tab, which)),
+        1 => (0usize..2, 0usize..3, any::<u8>()).prop_map(|(tab, context, at)| Step::DeleteBranch(tab, context, at)),
+        3 => (0usize..2).prop_map(Step::Search),
+        1 => (0usize..2).prop_map(Step::Reopen),
+    ]
+}
+
+async fn carry_out(world: &World, tabs: &mut [Engine; 2], step: &Step, count: &mut usize) -> Result<(), KeepError> {
+    match step {
+        Step::Append(tab, context, many) => {
+            let messages = (0..*many).map(|_| {
+                *count += 1;
+                Message::user(format!("bird number{count}"))
+            });
+            let messages: Vec<Message> = messages.collect();
+            tabs[*tab].append(&format!("c{context}"), messages).await?;
+        }
+        Step::Delete(tab, which) => {
+            let transcripts = tabs[*tab].transcripts().await?;
+            if let Some(info) = transcripts.get(*which as usize) {
+                tabs[*tab].delete_transcript(&info.id).await?;
+            }
+        }
+        Step::DeleteBranch(tab, context, at) => {
+            if let Some(head) = tabs[*tab].head(&format!("c{context}")).await? {
+                let chain = tabs[*tab].chain(&head.id).await?;
+                let node = chain[*at as usize % chain.len()].id.clone();
+                tabs[*tab].delete_branch(&node).await?;
+            }
+        }
+        Step::Search(tab) => check(&tabs[*tab]).await?,
+        Step::Reopen(tab) => tabs[*tab] = world.tab(),
+    }
+    Ok(())
+}
+
+/// Exactly the messages that there are are found.
+async fn check(keep: &Engine) -> Result<(), KeepError> {
+    let mut there: Vec<(MessageId, u32)> = Vec::new();
+    for transcript in keep.transcripts().await? {
+        for node in keep.tree(&transcript.id).await? {
+            let node = keep.node(&node.id).await?.unwrap();
+            there.extend((0..node.messages.len()).map(|index| (node.id.clone(), index as u32)));
+        }
+    }
+    let reply = keep.search("bird", &SearchOptions { limit: usize::MAX, ..SearchOptions::default() }).await?;
+    let mut found: Vec<(MessageId, u32)> = reply.hits.iter().map(|hit| (hit.node.clone(), hit.index)).collect();
+    found.sort();
+    there.sort();
+    assert_eq!(found, there);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn whatever_happens_search_finds_what_is_there(steps in prop::collection::vec(step(), 1..16)) {
+        let world = World::default();
+        let mut tabs = [world.tab(), world.tab()];
+        run(async {
+            let mut count = 0;
+            for step in &steps {
+                carry_out(&world, &mut tabs, step, &mut count).await.unwrap();
+            }
+            for tab in &tabs {
+                check(tab).await.unwrap();
+            }
+            let fresh = world.tab();
+            check(&fresh).await.unwrap();
+            assert_eq!(
+                fresh.search("number3 bird", &SearchOptions::default()).await.unwrap().hits,
+                tabs[0].search("number3 bird", &SearchOptions::default()).await.unwrap().hits
+            );
+        });
+    }
+}
