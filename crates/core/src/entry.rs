@@ -4,6 +4,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::compaction::Checkpoint;
 use crate::json::{Object, Wrong, wrong};
 use crate::node::read_messages;
 use crate::{Message, MessageId, Node};
@@ -44,6 +45,8 @@ pub enum Entry {
     },
     /// What is said about the transcript as a whole changed.
     Info(InfoPatch),
+    /// The old part of every chain through a node was compacted.
+    Checkpoint(Box<Checkpoint>),
     /// The user deleted nodes: their entries, further up, are [`Entry::Gone`] now. Whoever holds the tree in memory must
     /// read the log anew.
     #[serde(rename_all = "camelCase")]
@@ -90,6 +93,9 @@ impl Entry {
         }
         let kinds = "an entry of a kind that this release knows";
         let Some((kind, value)) = Object::of(value, "entry")?.first() else { return Err(wrong("entry", kinds)) };
+        if kind == "checkpoint" {
+            return Ok(Self::Checkpoint(Box::new(Checkpoint::read(value)?)));
+        }
         let mut fields = Object::of(value, &kind)?;
         Ok(match kind.as_str() {
             "node" => Self::Node(Box::new(Node::read(fields)?)),

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::compaction::Checkpoint;
 use crate::entry::{Entry, InfoPatch};
 use crate::json::{Object, Wrong};
 use crate::{Message, MessageId, Node, Role, TranscriptId};
@@ -157,6 +158,19 @@ pub struct Placed {
     children: Vec<u32>,
 }
 
+/// The stretch of a chain in which the same checkpoint was used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Epoch<'a> {
+    /// The checkpoint; `None` before the first.
+    pub checkpoint: Option<&'a Checkpoint>,
+    /// The place of the first message that its prompts have raw, pinned ones and instructions apart.
+    pub start: usize,
+    /// The place behind the last message that was there when the next checkpoint was made; the chain's end for the last epoch.
+    pub end: usize,
+    /// The node that was the chain's end then.
+    pub leaf: MessageId,
+}
+
 /// What a run of entries will have added, while it is checked.
 #[derive(Default)]
 struct Coming<'a> {
@@ -191,6 +205,8 @@ pub struct Transcript {
     aliases: HashMap<MessageId, MessageId>,
     heads: HashMap<String, MessageId>,
     patch: InfoPatch,
+    /// With the sequence numbers of their entries.
+    checkpoints: Vec<(u64, Checkpoint)>,
     damage: Vec<String>,
     next_seq: u64,
     next_turn: u32,
@@ -223,6 +239,7 @@ impl Transcript {
             aliases: HashMap::new(),
             heads: HashMap::new(),
             patch: InfoPatch::default(),
+            checkpoints: Vec::new(),
             damage: Vec::new(),
             next_seq: 0,
             next_turn: 1,
@@ -315,7 +332,10 @@ impl Transcript {
                 }
             }
             Entry::Head { node: Some(node), .. } if !known(coming, node) => return Err(missing(node)),
-            Entry::Head { .. } | Entry::Info(_) | Entry::Removed { .. } | Entry::Gone => {}
+            Entry::Checkpoint(checkpoint) if !known(coming, &checkpoint.anchor) => {
+                return Err(missing(&checkpoint.anchor));
+            }
+            Entry::Checkpoint(_) | Entry::Head { .. } | Entry::Info(_) | Entry::Removed { .. } | Entry::Gone => {}
         }
         Ok(())
     }
@@ -371,6 +391,10 @@ impl Transcript {
             }
             Entry::Head { context, node: None } => {
                 self.heads.remove(&context);
+            }
+            Entry::Checkpoint(checkpoint) => {
+                self.bytes += checkpoint.bytes();
+                self.checkpoints.push((self.next_seq, *checkpoint));
             }
             Entry::Info(patch) => self.describe(patch),
             Entry::Removed { next_turn } => self.next_turn = self.next_turn.max(next_turn),
@@ -464,6 +488,59 @@ impl Transcript {
     /// The heads in this tree, in no order, and where they point.
     pub fn heads(&self) -> &HashMap<String, MessageId> {
         &self.heads
+    }
+
+    /// All checkpoints, oldest first, with the sequence numbers of their entries.
+    pub fn checkpoints(&self) -> impl DoubleEndedIterator<Item = (u64, &Checkpoint)> {
+        self.checkpoints.iter().map(|(seq, checkpoint)| (*seq, checkpoint))
+    }
+
+    /// The checkpoints whose anchors are on a chain of this tree, with the places of the anchors in it and the sequence numbers of
+    /// their entries: the shallowest anchor first, and for the same anchor the oldest.
+    pub fn checkpoints_on(&self, chain: &[&Placed]) -> Vec<(usize, u64, &Checkpoint)> {
+        let mut found = Vec::new();
+        for (seq, checkpoint) in self.checkpoints() {
+            let Some(anchor) = self.get(&checkpoint.anchor) else { continue };
+            // A node's number grows from the root to the leaf.
+            if let Ok(place) = chain.binary_search_by_key(&anchor.seq, |placed| placed.seq) {
+                found.push((place, seq, checkpoint));
+            }
+        }
+        found.sort_by_key(|(place, seq, _)| (*place, *seq));
+        found
+    }
+
+    /// The checkpoint that a chain uses: the deepest whose anchor is on it; the newest, where several have that anchor.
+    pub fn checkpoint_of(&self, chain: &[&Placed]) -> Option<&Checkpoint> {
+        self.checkpoints_on(chain).pop().map(|(_, _, checkpoint)| checkpoint)
+    }
+
+    /// The epochs of a chain: the stretch before its first checkpoint was made, and one for each checkpoint that it came to use.
+    ///
+    /// # Errors
+    /// Those of [`Transcript::chain`].
+    pub fn epochs(&self, leaf: &MessageId) -> Result<Vec<Epoch<'_>>, ChainError> {
+        let chain = self.chain(leaf)?;
+        let messages = |end: usize| chain[..end].iter().map(|placed| placed.node.messages.len()).sum::<usize>();
+        let mut made = self.checkpoints_on(&chain);
+        // In the order in which they were made; one that was made for a shallower anchor than one before it was never used.
+        made.sort_by_key(|(_, seq, _)| *seq);
+        let mut epochs = vec![Epoch { checkpoint: None, start: 0, end: messages(chain.len()), leaf: leaf.clone() }];
+        let mut deepest = None;
+        for (place, seq, checkpoint) in made {
+            if deepest.is_some_and(|deepest| place < deepest) {
+                continue;
+            }
+            deepest = Some(place);
+            let before = chain.partition_point(|placed| placed.seq < seq);
+            if let (Some(last), Some(end)) = (epochs.last_mut(), before.checked_sub(1)) {
+                last.end = messages(before);
+                last.leaf = chain[end].node.id.clone();
+            }
+            let (start, end) = (messages(place + 1), messages(chain.len()));
+            epochs.push(Epoch { checkpoint: Some(checkpoint), start, end, leaf: leaf.clone() });
+        }
+        Ok(epochs)
     }
 
     /// The node and everything below it, parents first; empty where there is no such node.

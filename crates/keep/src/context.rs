@@ -7,10 +7,11 @@
 
 use std::rc::Rc;
 
+use threadkeep_core::compaction::{Checkpoint, Requests, overlay};
 use threadkeep_core::context::compress::CompressOptions;
 use threadkeep_core::context::{
-    Budget, Fit, Frame, Item, MessageRef, Options, Plan, Policy, Prepared, Preparing, System, Warning, WarningKind,
-    chain_items, frame_figures, prepare, preview,
+    Budget, Fit, Frame, Item, MessageRef, Options, Plan, Policy, Prepared, Preparing, Replacement, System, Warning,
+    WarningKind, chain_items, frame_figures, prepare_with, preview,
 };
 use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate};
 use threadkeep_core::transcript::Placed;
@@ -18,7 +19,7 @@ use threadkeep_core::{Message, MessageId, Role, Transcript, TranscriptId};
 use threadkeep_store::Store;
 
 use crate::log::Log;
-use crate::protocol::{ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, Recent, WhatIf};
+use crate::protocol::{BadRequest, ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, Recent, WhatIf};
 use crate::{Keep, KeepError};
 
 /// How many prepared chains are kept: two policies or providers side by side, each with the request before.
@@ -30,6 +31,7 @@ struct Ready {
     generation: String,
     /// The sequence numbers of the chain's nodes, which are never used twice, and how many messages each had.
     nodes: Vec<(u64, u32)>,
+    laid: Laid,
     preparing: Preparing,
     compress: Option<CompressOptions>,
     encoding: Counting,
@@ -41,6 +43,19 @@ struct Ready {
 pub(crate) struct Shelf {
     vocabularies: Vec<Rc<Bpe>>,
     ready: Vec<Ready>,
+    /// Which compactions are asked for, by head or node.
+    pub(crate) requests: Vec<(String, Requests)>,
+}
+
+/// Which checkpoint was laid over a chain.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Laid {
+    /// Its id; empty for none.
+    pub(crate) checkpoint: String,
+    /// The place behind what it covers.
+    pub(crate) end: usize,
+    /// Which of that stays raw.
+    stays: Vec<bool>,
 }
 
 impl Shelf {
@@ -55,15 +70,17 @@ impl Shelf {
         log: &Log,
         nodes: &[(u64, u32)],
         items: &mut [Item],
+        (laid, summary): (&Laid, Option<&Replacement>),
         options: &Options,
-        encoding: Counting,
-        counter: &dyn Counter,
+        (encoding, counter): (Counting, &dyn Counter),
     ) -> Rc<Prepared> {
         let preparing = options.preparing();
         let same = |ready: &Ready| {
             ready.transcript == *log.tree.id() && ready.generation == log.generation && ready.encoding == encoding
         };
-        let fits = |ready: &Ready| same(ready) && ready.preparing == preparing && ready.compress == options.compress;
+        let fits = |ready: &Ready| {
+            same(ready) && ready.preparing == preparing && ready.compress == options.compress && ready.laid == *laid
+        };
         if let Some(at) = self.ready.iter().rposition(|ready| fits(ready) && ready.nodes == nodes) {
             self.ready[at..].rotate_left(1);
             return Rc::clone(&self.ready[self.ready.len() - 1].prepared);
@@ -90,7 +107,7 @@ impl Shelf {
                         item.cost = near.prepared.known_cost(index);
                     }
                 }
-                Rc::new(prepare(items, options, counter))
+                Rc::new(prepare_with(items, summary.cloned(), options, counter))
             }
         };
         if self.ready.len() >= SHELF {
@@ -100,6 +117,7 @@ impl Shelf {
             transcript: log.tree.id().clone(),
             generation: log.generation.clone(),
             nodes: nodes.to_vec(),
+            laid: laid.clone(),
             preparing,
             compress: options.compress,
             encoding,
@@ -125,17 +143,60 @@ fn common(a: &[(u64, u32)], b: &[(u64, u32)]) -> usize {
 }
 
 /// A chain with what is to be done to it.
-struct Chain<'a> {
-    placed: Vec<&'a Placed>,
-    items: Vec<Item<'a>>,
+pub(crate) struct Chain<'a> {
+    pub(crate) placed: Vec<&'a Placed>,
+    pub(crate) items: Vec<Item<'a>>,
     nodes: Vec<(u64, u32)>,
+    pub(crate) laid: Laid,
+    summary: Option<Replacement>,
 }
 
 impl<'a> Chain<'a> {
-    fn new(tree: &'a Transcript, leaf: &MessageId) -> Result<Self, KeepError> {
+    pub(crate) fn new(tree: &'a Transcript, leaf: &MessageId) -> Result<Self, KeepError> {
         let placed = tree.chain(leaf)?;
         let nodes = placed.iter().map(|placed| (placed.seq, placed.node.messages.len() as u32)).collect();
-        Ok(Self { items: chain_items(tree, leaf)?, placed, nodes })
+        Ok(Self { items: chain_items(tree, leaf)?, placed, nodes, laid: Laid::default(), summary: None })
+    }
+
+    /// Lays the checkpoint of an epoch over the chain: that of the id, none for `original`, and the one that the chain uses where
+    /// nothing is said. Gives it.
+    pub(crate) fn lay(
+        &mut self,
+        tree: &'a Transcript,
+        epoch: Option<&str>,
+        pins: &[usize],
+    ) -> Result<Option<&'a Checkpoint>, KeepError> {
+        let mut all = tree.checkpoints_on(&self.placed);
+        match epoch {
+            Some("original") => return Ok(None),
+            Some(id) => {
+                all.retain(|(_, _, checkpoint)| checkpoint.id == id);
+                if all.is_empty() {
+                    let why = "names no checkpoint of this chain; there is also original".to_owned();
+                    return Err(BadRequest { argument: "options.epoch".to_owned(), why }.into());
+                }
+            }
+            None => {}
+        }
+        let Some((place, _, checkpoint)) = all.pop() else { return Ok(None) };
+        let end = self.nodes[..=place].iter().map(|(_, count)| *count as usize).sum();
+        let stays = overlay::stays(&self.items, end, pins);
+        self.summary = overlay::lay(&mut self.items, end, checkpoint, &stays);
+        self.laid = Laid { checkpoint: checkpoint.id.clone(), end, stays };
+        Ok(Some(checkpoint))
+    }
+
+    /// What the chain was prepared to, from the shelf as far as it goes.
+    pub(crate) fn prepared(
+        &mut self,
+        shelf: &mut Shelf,
+        log: &Log,
+        options: &Options,
+        encoding: Counting,
+        counter: &dyn Counter,
+    ) -> Rc<Prepared> {
+        let over = (&self.laid, self.summary.as_ref());
+        shelf.prepared(log, &self.nodes, &mut self.items, over, options, (encoding, counter))
     }
 
     /// The nodes of the chain up to the place `end`.
@@ -153,7 +214,7 @@ impl<'a> Chain<'a> {
     }
 
     /// The places of pins, and how many of them are at no message of the chain.
-    fn pins(&self, tree: &Transcript, pins: &[MessageRef]) -> (Vec<usize>, usize) {
+    pub(crate) fn pins(&self, tree: &Transcript, pins: &[MessageRef]) -> (Vec<usize>, usize) {
         let (mut places, mut lost) = (Vec::new(), 0);
         for pin in pins {
             let before = places.len();
@@ -207,7 +268,7 @@ impl<S: Store> Keep<S> {
         self.inner.shelf.borrow().vocabularies.iter().any(|bpe| bpe.encoding() == encoding)
     }
 
-    fn counter(&self, counting: Counting) -> Result<Rc<dyn Counter>, KeepError> {
+    pub(crate) fn counter(&self, counting: Counting) -> Result<Rc<dyn Counter>, KeepError> {
         let Counting::Exact(encoding) = counting else { return Ok(Rc::new(Estimate)) };
         let shelf = self.inner.shelf.borrow();
         match shelf.vocabularies.iter().find(|bpe| bpe.encoding() == encoding) {
@@ -231,9 +292,9 @@ impl<S: Store> Keep<S> {
             let mut chain = Chain::new(&log.tree, &leaf)?;
             let (pins, lost) = chain.pins(&log.tree, &options.pins);
             let build = options.with_pins(pins);
+            chain.lay(&log.tree, options.epoch.as_deref(), &build.pins)?;
             let shelf = &mut *self.inner.shelf.borrow_mut();
-            let prepared =
-                shelf.prepared(log, &chain.nodes, &mut chain.items, &build, options.encoding, counter.as_ref());
+            let prepared = chain.prepared(shelf, log, &build, options.encoding, counter.as_ref());
             let mut prompt = prepared.prompt(&chain.items, &build, &options.render, counter.as_ref());
             if lost > 0 {
                 prompt.warnings.push(Warning {
@@ -244,7 +305,9 @@ impl<S: Store> Keep<S> {
                     count: lost,
                 });
             }
-            Ok(ContextReply::from(prompt))
+            let mut reply = ContextReply::from(prompt);
+            reply.checkpoint = Some(chain.laid.checkpoint).filter(|id| !id.is_empty());
+            Ok(reply)
         });
         reply.await
     }
@@ -260,15 +323,18 @@ impl<S: Store> Keep<S> {
         let reply = self.glance(&transcript, |log| {
             let mut chain = Chain::new(&log.tree, &leaf)?;
             let build = options.with_pins(chain.pins(&log.tree, &options.pins).0);
+            chain.lay(&log.tree, options.epoch.as_deref(), &build.pins)?;
+            let (laid, summary) = (chain.laid.clone(), chain.summary.take());
+            let over = (&laid, summary.as_ref());
             let shelf = &mut *self.inner.shelf.borrow_mut();
             let frame = Frame::new(&build.frame, build.provider, counter.as_ref());
             let mut ready = |nodes: &[(u64, u32)], items: &mut [Item]| {
-                let prepared = shelf.prepared(log, nodes, items, &build, options.encoding, counter.as_ref());
+                let prepared = shelf.prepared(log, nodes, items, over, &build, (options.encoding, counter.as_ref()));
                 (prepared, frame_figures(&frame, items, &build, &options.render, counter.as_ref()))
             };
             // What led to the model's last answer comes first, so that the chain itself ends up on top of the shelf.
             let answered = chain.items.iter().rposition(|item| item.message.role == Role::Assistant);
-            let before = answered.filter(|end| *end > 0).map(|end| {
+            let before = answered.filter(|end| *end > laid.end).map(|end| {
                 let nodes = chain.nodes_before(end);
                 ready(&nodes, &mut chain.items[..end])
             });
@@ -306,6 +372,7 @@ impl<S: Store> Keep<S> {
                 pushed_out: what_if.more.map(|tokens| prepared.pushed_out(&plan, tokens)).unwrap_or_default(),
                 costs: if what_if.costs { prepared.costs() } else { Vec::new() },
                 instead,
+                checkpoint: Some(laid.checkpoint.clone()).filter(|id| !id.is_empty()),
             })
         });
         reply.await
@@ -341,7 +408,7 @@ impl<S: Store> Keep<S> {
         let found = self.glance(&transcript, |log| {
             let mut chain = Chain::new(&log.tree, &leaf)?;
             let shelf = &mut *self.inner.shelf.borrow_mut();
-            let prepared = shelf.prepared(log, &chain.nodes, &mut chain.items, &build, Counting::Estimate, &Estimate);
+            let prepared = chain.prepared(shelf, log, &build, Counting::Estimate, &Estimate);
             let fit = prepared.fit(&Plan { budget: recent.budget(), strict: true, ..Plan::default() });
             let mut places: Vec<usize> = prepared.kept(&fit).collect();
             places.sort_unstable();
@@ -351,7 +418,7 @@ impl<S: Store> Keep<S> {
     }
 
     /// Reads a transcript that was just found, without asking the store again.
-    async fn glance<T>(
+    pub(crate) async fn glance<T>(
         &self,
         transcript: &TranscriptId,
         look: impl FnOnce(&Log) -> Result<T, KeepError>,
@@ -362,7 +429,7 @@ impl<S: Store> Keep<S> {
     }
 
     /// The transcript and the node that a head's name, a node's id or an alias stands for; a head comes first.
-    async fn place(&self, at: &str) -> Result<(TranscriptId, MessageId), KeepError> {
+    pub(crate) async fn place(&self, at: &str) -> Result<(TranscriptId, MessageId), KeepError> {
         let head = self.at_head(at, |tree, node| Ok((tree.id().clone(), node.clone())));
         if let Some(found) = head.await? {
             return Ok(found);

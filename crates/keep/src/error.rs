@@ -1,6 +1,7 @@
 //! Everything that a call can answer instead of a result, with the stable code that JavaScript sees.
 
 use serde_json::{Map, Value};
+use threadkeep_core::compaction::Refused;
 use threadkeep_core::tokens::Encoding;
 use threadkeep_core::{ChainError, IdError, MessageError, MessageId, TranscriptError};
 use threadkeep_store::StoreError;
@@ -42,6 +43,15 @@ pub enum KeepError {
     /// Tokens cannot be counted like this yet: load the vocabulary, or estimate.
     #[error("the vocabulary {} is not loaded", .0.name())]
     MissingVocabulary(Encoding),
+    /// What a summariser made may not stand in for the history, which stays as it was.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The summariser failed, in its own words.
+    #[error("the summariser failed: {0}")]
+    Summariser(String),
+    /// The call was cancelled.
+    #[error("cancelled")]
+    Cancelled,
     /// There is no episode or fact of that id.
     #[error("no episode or fact {0}")]
     MissingMemory(String),
@@ -71,6 +81,9 @@ impl KeepError {
             Self::Chain(ChainError::Cycle(_)) => "cycle",
             Self::Damaged { .. } => "damaged",
             Self::MissingVocabulary(_) => "vocabulary-missing",
+            Self::Refused(_) => "summary-refused",
+            Self::Summariser(_) => "summariser-failed",
+            Self::Cancelled => "cancelled",
             Self::MissingMemory(_) => "missing-memory",
             Self::Argument(_) | Self::BadRequest(_) => "bad-request",
         }
@@ -106,7 +119,8 @@ impl KeepError {
                 let versions = [("found", found), ("supported", supported)];
                 Value::Object(versions.into_iter().map(|(name, &version)| (name.to_owned(), version.into())).collect())
             }
-            Self::Store(_) | Self::BadRequest(_) => details(&[]),
+            Self::Refused(refused) => details(&[("reason", refused.name())]),
+            Self::Store(_) | Self::BadRequest(_) | Self::Summariser(_) | Self::Cancelled => details(&[]),
         };
         ErrorReply { code: self.code().to_owned(), message: self.to_string(), details }
     }

@@ -308,6 +308,10 @@ fn difference(tree: &Transcript, incoming: &Transcript) -> Vec<Entry> {
             Some(_) => {}
         }
     }
+    let known = |id: &str| tree.checkpoints().any(|(_, checkpoint)| checkpoint.id == id);
+    for (_, checkpoint) in incoming.checkpoints().filter(|(_, checkpoint)| !known(&checkpoint.id)) {
+        fresh.push(Entry::Checkpoint(Box::new(checkpoint.clone())));
+    }
     let mut aliases: Vec<_> = incoming.aliases().filter(|(id, _)| tree.resolve(id).is_none()).collect();
     aliases.sort();
     fresh.extend(aliases.into_iter().map(|(id, node)| Entry::Alias { id: id.clone(), node: node.clone() }));

@@ -26,6 +26,7 @@
 //! # }).unwrap();
 //! ```
 
+pub mod compact;
 mod context;
 mod error;
 mod export;
@@ -33,6 +34,7 @@ mod heads;
 mod host;
 mod import;
 mod keep;
+pub mod kernel;
 mod keys;
 mod log;
 mod memory;

@@ -211,6 +211,8 @@ fn without(entry: Entry, gone: &HashSet<&MessageId>) -> Option<Entry> {
             Some(Entry::Gone)
         }
         Entry::Head { node: Some(node), .. } if gone.contains(&node) => Some(Entry::Gone),
+        // What it covers lies above its anchor, so that nothing of it can go without the anchor.
+        Entry::Checkpoint(checkpoint) if gone.contains(&checkpoint.anchor) => Some(Entry::Gone),
         Entry::Info(mut patch) if patch.leaf.as_ref().is_some_and(|leaf| gone.contains(leaf)) => {
             patch.leaf = None;
             Some(Entry::Info(patch))

@@ -319,7 +319,10 @@ impl Known {
                 self.aliases.insert(id.clone(), node.clone());
             }
             Entry::Head { node: Some(node), .. } if !self.has(node) => return Err(format!("node {node} is not there")),
-            Entry::Head { .. } | Entry::Info(_) | Entry::Removed { .. } | Entry::Gone => {}
+            Entry::Checkpoint(checkpoint) if !self.has(&checkpoint.anchor) => {
+                return Err(format!("node {} is not there", checkpoint.anchor));
+            }
+            Entry::Checkpoint(_) | Entry::Head { .. } | Entry::Info(_) | Entry::Removed { .. } | Entry::Gone => {}
         }
         Ok(())
     }

@@ -127,15 +127,27 @@ pub fn build<'a>(history: &[Item<'a>], options: &Options, counter: &dyn Counter)
 
 /// Prepares a history as the options ask, for any number of budgets, policies and pins.
 pub fn prepare(history: &[Item], options: &Options, counter: &dyn Counter) -> Prepared {
-    let mut replaced = Vec::new();
+    prepare_with(history, None, options, counter)
+}
+
+/// Like [`prepare`], for a history over which a checkpoint was [laid](crate::compaction::overlay::lay).
+pub fn prepare_with(
+    history: &[Item],
+    summary: Option<Replacement>,
+    options: &Options,
+    counter: &dyn Counter,
+) -> Prepared {
+    let mut replaced: Vec<Replacement> = summary.into_iter().collect();
     if let Some(compress) = &options.compress {
         let messages: Vec<&Message> = history.iter().map(|item| item.message).collect();
         for (index, verdict) in decide(&messages, compress).into_iter().enumerate() {
-            if let (Some(message), Some(rule)) = (verdict.replacement, verdict.rule) {
-                replaced.push(Replacement { index, message, rule });
+            let free = history[index].out.is_none() && replaced.first().is_none_or(|summary| summary.index != index);
+            if let (Some(message), Some(rule), true) = (verdict.replacement, verdict.rule, free) {
+                replaced.push(Replacement { index, message, action: Action::Compressed, rule });
             }
         }
     }
+    replaced.sort_by_key(|other| other.index);
     Prepared::with_replaced(history, &replaced, options.preparing(), counter)
 }
 

@@ -127,9 +127,16 @@ impl Facts {
         counter: &dyn Counter,
     ) -> Fact {
         let stored = item.message;
+        let summary = replaced.is_some_and(|other| other.action == Action::Summarised);
+        if item.out.is_some() && stored.include_in_context {
+            let before = item.cost.unwrap_or_else(|| cost(stored, reading.provider, counter));
+            let none = (self.refs.len() as u32, self.refs.len() as u32);
+            let (who, chars, made, mark) = (Who::Other, 0, NONE, item.out);
+            return Fact { who, flags: HIDDEN, calls: none, answers: none, before, cost: before, chars, made, mark };
+        }
         let mut made = replaced.map(|other| other.message.clone());
-        let mut mark = replaced.map(|other| (Action::Compressed, other.rule));
-        if let Some(shown) = failure::shown(stored) {
+        let mut mark = replaced.map(|other| (other.action, other.rule));
+        if let Some(shown) = failure::shown(stored).filter(|_| !summary) {
             made = Some(shown);
             mark = Some((Action::Kept, rule::LLM_ERROR));
         }
@@ -140,6 +147,7 @@ impl Facts {
         let (calls, answers) = self.calls_and_answers(made.as_ref().unwrap_or(stored));
         if let Some(options) = reading.preview
             && !stored.pinned
+            && !summary
             && !self.refs[answers.0 as usize..].iter().any(|id| self.read_back.contains(id))
             && let Some(short) = preview(stored, options)
         {
@@ -160,7 +168,7 @@ impl Facts {
         let nothing = who == Who::Assistant && calls.0 == calls.1 && says_nothing(message);
         let thought = nothing && thinks(message);
         let flags = flag(!stored.include_in_context, HIDDEN)
-            | flag(stored.pinned, PINNED)
+            | flag(stored.pinned || summary, PINNED)
             | flag(nothing && !thought, EMPTY)
             | flag(thought, THOUGHT)
             | flag(who != Who::Tool && !matches!(message.kind, Kind::Summary { .. }) && speaks(message), SPEAKS)

@@ -5,6 +5,8 @@ use crate::{Message, MessageId, Transcript};
 
 use crate::tokens::Cost;
 
+use super::Action;
+
 /// One message of a history on its way into a prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct Item<'a> {
@@ -16,12 +18,14 @@ pub struct Item<'a> {
     pub turn: u32,
     /// What it costs, where that was counted before (by the same counter, for the same provider).
     pub cost: Option<Cost>,
+    /// Why prompts leave it out, where that was decided before: a checkpoint covers it.
+    pub out: Option<(Action, &'static str)>,
 }
 
 impl<'a> Item<'a> {
     /// A message of which nothing else is known.
     pub fn new(message: &'a Message) -> Self {
-        Self { message, node: None, turn: 0, cost: None }
+        Self { message, node: None, turn: 0, cost: None, out: None }
     }
 }
 
@@ -45,7 +49,7 @@ pub fn chain_items<'a>(transcript: &'a Transcript, leaf: &MessageId) -> Result<V
                 turn = next;
                 next += 1;
             }
-            items.push(Item { message, node: Some(&placed.node.id), turn, cost: None });
+            items.push(Item { message, node: Some(&placed.node.id), turn, cost: None, out: None });
         }
     }
     Ok(items)

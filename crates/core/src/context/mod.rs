@@ -37,7 +37,7 @@ pub mod rule;
 mod what_if;
 
 pub use budget::{Budget, Figures, Limits, Policy};
-pub use build::{Context, Options, TrimOptions, build, opens_with_user, prepare, trim, trim_messages};
+pub use build::{Context, Options, TrimOptions, build, opens_with_user, prepare, prepare_with, trim, trim_messages};
 pub use fit::{Fit, Plan};
 pub use frame::{Frame, FrameOptions, Mode, Run, banner};
 pub use item::{Item, chain_items, items};

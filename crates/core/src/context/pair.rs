@@ -195,7 +195,8 @@ impl<'a> Pairing<'a> {
 
     fn message(&mut self, index: u32, fact: &Fact) {
         if fact.is(HIDDEN) {
-            return self.drop(index, Action::Dropped, rule::NOT_IN_CONTEXT);
+            let (action, why) = covered(fact).unwrap_or((Action::Dropped, rule::NOT_IN_CONTEXT));
+            return self.drop(index, action, why);
         }
         match self.system {
             _ if fact.who != Who::System => {}
@@ -236,4 +237,9 @@ impl<'a> Pairing<'a> {
             None => self.block(index, fact),
         }
     }
+}
+
+/// What covers a message that a checkpoint does.
+fn covered(fact: &Fact) -> Option<(Action, &'static str)> {
+    fact.mark.filter(|(_, why)| matches!(*why, rule::CHECKPOINT | rule::SLIDING_WINDOW))
 }

@@ -47,6 +47,8 @@ pub struct Replacement {
     pub index: usize,
     /// What stands there.
     pub message: Message,
+    /// What that is: [`Action::Compressed`], or [`Action::Summarised`] for the summary of a checkpoint, which always stays.
+    pub action: Action,
     /// The rule by which it does.
     pub rule: &'static str,
 }
@@ -235,7 +237,7 @@ impl Prepared {
         for entry in self.groups.entries.iter().filter(|entry| fit.keeps(entry.group)) {
             let who = self.facts.list.get(entry.index as usize).map(|fact| fact.who);
             let text = match who {
-                _ if entry.injected => &mut kinds.injected,
+                _ if entry.injected || matches!(entry.mark, Some((Action::Summarised, _))) => &mut kinds.injected,
                 Some(Who::System) => &mut kinds.system,
                 Some(Who::Assistant) => &mut kinds.assistant,
                 Some(Who::Tool) => &mut kinds.results,

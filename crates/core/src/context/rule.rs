@@ -28,6 +28,11 @@ pub const EMPTY_MESSAGE: &str = "empty-message";
 /// Reasoning that nothing followed.
 pub const REASONING_ALONE: &str = "reasoning-alone";
 
+/// Covered by the checkpoint whose summary stands in for it, or in whose place the summary stands.
+pub const CHECKPOINT: &str = "checkpoint";
+/// Covered by a checkpoint that has no summary.
+pub const SLIDING_WINDOW: &str = "sliding-window";
+
 /// Instructions, always kept.
 pub const SYSTEM: &str = "system";
 /// Pinned, always kept.

@@ -52,6 +52,8 @@ pub struct ContextOptions {
     pub encoding: Counting,
     /// Messages that stay.
     pub pins: Vec<MessageRef>,
+    /// Whose prompt it is: a checkpoint's id, or `original` for the one without; `None` for the checkpoint that the chain uses.
+    pub epoch: Option<String>,
 }
 
 type Checked<T> = Result<T, BadRequest>;
@@ -114,7 +116,7 @@ impl Fields {
 
 impl ContextOptions {
     /// Reads the options of `context()`: those of [`read_options`], and `render: {stream?, reasoning?, prefill?, sdk?}`. `null`
-    /// is left out; zero is zero. What a memory or checkpoint would have to answer is refused.
+    /// is left out; zero is zero. What a memory would have to answer is refused.
     ///
     /// ```
     /// use threadkeep::protocol::ContextOptions;
@@ -135,11 +137,13 @@ impl ContextOptions {
         if asked.memory.is_some_and(|memory| !memory.is_boolean()) {
             return bad("options.memory", "must be false: there is no memory to ask yet");
         }
-        if asked.epoch.is_some() {
-            return bad("options.epoch", "cannot be given: there are no checkpoints yet");
-        }
-        let mut read =
-            Self { build: asked.options, pins: asked.pins, encoding: counting(asked.encoding)?, ..Self::default() };
+        let mut read = Self {
+            epoch: asked.epoch,
+            build: asked.options,
+            pins: asked.pins,
+            encoding: counting(asked.encoding)?,
+            ..Self::default()
+        };
         // They are resolved with the others, so that one that leads nowhere is said once.
         read.build.pins.clear();
         read.render.model = asked.model;
@@ -206,6 +210,8 @@ pub struct ContextReply {
     pub kinds: Kinds,
     /// What the caller should know.
     pub warnings: Vec<Warning>,
+    /// The checkpoint that stands in for the old part; the lines with the rule `checkpoint` are about it.
+    pub checkpoint: Option<String>,
 }
 
 impl From<Prompt<'_>> for ContextReply {
@@ -220,6 +226,7 @@ impl From<Prompt<'_>> for ContextReply {
             over_budget: context.over_budget,
             kinds: context.kinds,
             warnings,
+            checkpoint: None,
         }
     }
 }
@@ -249,7 +256,7 @@ pub fn warning_json(warning: &Warning) -> Value {
 }
 
 impl ContextReply {
-    /// It as JSON: `{messages, payload, ledger, tokens, chars, budget, overBudget, kinds, warnings}`.
+    /// It as JSON: `{messages, payload, ledger, tokens, chars, budget, overBudget, kinds, warnings, checkpoint}`.
     pub fn to_json(&self) -> Value {
         object([
             ("messages", self.messages.iter().map(Message::to_json).collect()),
@@ -261,6 +268,7 @@ impl ContextReply {
             ("overBudget", self.over_budget.into()),
             ("kinds", self.kinds.to_json()),
             ("warnings", self.warnings.iter().map(warning_json).collect()),
+            ("checkpoint", self.checkpoint.clone().into()),
         ])
     }
 }
@@ -306,6 +314,8 @@ pub struct FitReply {
     pub pushed_out: Vec<usize>,
     /// For [`WhatIf::costs`]: what each message costs in a prompt that has it.
     pub costs: Vec<u32>,
+    /// The checkpoint that stands in for the old part.
+    pub checkpoint: Option<String>,
     /// For [`WhatIf::policy`]: what that policy would keep.
     pub instead: Option<Instead>,
 }
@@ -366,8 +376,8 @@ impl WhatIf {
 
 impl FitReply {
     /// It as JSON: `{runs: [[count, action, rule, kept], …], length, tokens, messages, chars, whole: {tokens, messages,
-    /// chars}, budget, overBudget, kinds, frame, shared, smallestBudget, pushedOut, costs, instead: {policy, tokens, messages, chars, kept, overBudget, kinds,
-    /// shared}}`.
+    /// chars}, budget, overBudget, kinds, frame, shared, smallestBudget, pushedOut, costs, instead: {policy, tokens,
+    /// messages, chars, kept, overBudget, kinds, shared}, checkpoint}`.
     pub fn to_json(&self) -> Value {
         let run = |run: &MarkRun| {
             Value::Array(vec![run.count.into(), run.action.name().into(), run.rule.into(), run.kept.into()])
@@ -394,6 +404,7 @@ impl FitReply {
             ("smallestBudget", self.smallest_budget.into()),
             ("pushedOut", self.pushed_out.iter().copied().collect()),
             ("costs", self.costs.iter().copied().collect()),
+            ("checkpoint", self.checkpoint.clone().into()),
             ("instead", self.instead.as_ref().map_or(Value::Null, Instead::to_json)),
         ])
     }

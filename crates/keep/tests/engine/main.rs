@@ -4,8 +4,10 @@
 
 mod archives;
 mod branches;
+mod compaction;
 mod context;
 mod damage;
+mod kernel;
 mod memory;
 mod model;
 mod real;

@@ -1,0 +1,90 @@
+//! The overlay: a checkpoint laid over a chain. The messages that it covers leave the prompt, its summary comes in, and what
+//! must stay raw does: instructions, what is pinned, and calls whose results lie behind the anchor on this chain.
+
+use crate::context::{Action, Item, Replacement, rule};
+use crate::{Content, Message, Role};
+
+use super::checkpoint::Checkpoint;
+
+/// The ids of the calls that a message makes, and of those that it answers.
+fn calls_and_answers(message: &Message) -> (Vec<&str>, Vec<&str>) {
+    let mut calls: Vec<&str> = message.tool_calls.iter().map(crate::ToolCall::id).collect();
+    let mut answers: Vec<&str> = Vec::new();
+    if message.role == Role::Tool {
+        answers.extend(message.tool_call_id.as_deref());
+    } else if let Content::Parts(parts) = &message.content {
+        for part in parts {
+            let text = |field: &str| part.0.get(field).and_then(serde_json::Value::as_str);
+            if part.kind().ends_with("tool_use") {
+                calls.extend(text("id"));
+            } else if part.kind().ends_with("tool_result") {
+                answers.extend(text("tool_use_id"));
+            }
+        }
+    }
+    calls.retain(|id| !id.is_empty());
+    answers.retain(|id| !id.is_empty());
+    (calls, answers)
+}
+
+/// Which of the messages before `end` stay raw although they are covered: instructions, what is marked as pinned or is among
+/// `pins` (places), and calls that are answered behind `end`; a call always with its results and these with their call.
+pub fn stays(items: &[Item], end: usize, pins: &[usize]) -> Vec<bool> {
+    let end = end.min(items.len());
+    let mut stays: Vec<bool> =
+        items[..end].iter().enumerate().map(|(at, item)| item.message.pinned || pins.contains(&at)).collect();
+    let mut needed: Vec<&str> = Vec::new();
+    let mut called: Vec<&str> = Vec::new();
+    for item in &items[end..] {
+        let (calls, answers) = calls_and_answers(item.message);
+        called.extend(calls);
+        needed.extend(answers);
+    }
+    if !called.is_empty() {
+        called.sort_unstable();
+        needed.retain(|id| called.binary_search(id).is_err());
+    }
+    for (_, item) in stays.iter().zip(items).filter(|(stays, _)| **stays) {
+        let (calls, answers) = calls_and_answers(item.message);
+        needed.extend(calls);
+        needed.extend(answers);
+    }
+    while !needed.is_empty() {
+        needed.sort_unstable();
+        needed.dedup();
+        let mut more: Vec<&str> = Vec::new();
+        for (stays, item) in stays.iter_mut().zip(items).filter(|(stays, _)| !**stays) {
+            let (calls, answers) = calls_and_answers(item.message);
+            if calls.iter().chain(&answers).any(|id| needed.binary_search(id).is_ok()) {
+                *stays = true;
+                more.extend(calls);
+                more.extend(answers);
+            }
+        }
+        needed = more;
+    }
+    for (stays, item) in stays.iter_mut().zip(items) {
+        *stays |= matches!(item.message.role, Role::System | Role::Developer);
+    }
+    stays
+}
+
+/// Lays a checkpoint over the items of a chain on which its anchor is: `end` is the place behind the anchor's last message.
+/// Gives the message that comes in, in the place of the first that leaves; the ledger has one line for both.
+pub fn lay<'a>(items: &mut [Item<'a>], end: usize, checkpoint: &Checkpoint, stays: &[bool]) -> Option<Replacement> {
+    let message = checkpoint.message();
+    let out = match message {
+        Some(_) => (Action::Summarised, rule::CHECKPOINT),
+        None => (Action::Dropped, rule::SLIDING_WINDOW),
+    };
+    let mut place = None;
+    for (at, item) in items.iter_mut().enumerate().take(end) {
+        if item.message.include_in_context && !stays.get(at).copied().unwrap_or_default() {
+            place = place.or(Some(at));
+            item.out = Some(out);
+        }
+    }
+    let (index, message) = (place?, message?);
+    items[index].out = None;
+    Some(Replacement { index, message, action: Action::Summarised, rule: rule::CHECKPOINT })
+}

@@ -1,0 +1,88 @@
+//! When a history is compacted: the figures of seed 2, §10, §14 and §15.6, and seed 3's threshold.
+
+use threadkeep_core::compaction::policy::{MODELS, model_limits};
+use threadkeep_core::compaction::{Policy, PolicyOptions, Reason, Requests, Strategy};
+use threadkeep_core::memory::Share;
+
+fn policy(context: u64, output: u64, margin: u64) -> Policy {
+    let call = PolicyOptions {
+        max_context_tokens: Some(context),
+        max_output_tokens: Some(output),
+        safety_margin: Some(margin),
+        ..PolicyOptions::default()
+    };
+    Policy::resolve(&call, &PolicyOptions::default(), None)
+}
+
+#[test]
+fn seed_2_s10_input_budget_is_context_less_output_less_margin() {
+    assert_eq!(policy(200_000, 8_000, 2_000).input_budget(), 190_000);
+    assert_eq!(policy(1_000, 8_000, 2_000).input_budget(), 0);
+}
+
+#[test]
+fn seed_2_s10_missing_model_metadata_means_200000() {
+    let policy = Policy::resolve(&PolicyOptions::default(), &PolicyOptions::default(), Some("nobody-knows-it"));
+    assert_eq!((policy.max_context_tokens, policy.compaction_ratio), (200_000, Share::of(800)));
+}
+
+#[test]
+fn seed_2_s14_trigger_is_on_reported_prompt_tokens() {
+    let policy = policy(1_100, 50, 50);
+    assert_eq!(policy.reason(Some(800), 9), None);
+    assert_eq!(policy.reason(Some(801), 9), Some(Reason::EarlyRatio));
+    assert_eq!(policy.reason(Some(1_000), 9), Some(Reason::EarlyRatio));
+    assert_eq!(policy.reason(Some(1_001), 9), Some(Reason::OverBudget));
+    assert_eq!(policy.reason(None, 9), None);
+}
+
+#[test]
+fn seed_2_s15_6_precedence_is_call_then_keep_then_model_then_default() {
+    let call = PolicyOptions { safety_margin: Some(1), ..PolicyOptions::default() };
+    let keep =
+        PolicyOptions { safety_margin: Some(2), compaction_ratio: Some(Share::of(500)), ..PolicyOptions::default() };
+    let policy = Policy::resolve(&call, &keep, Some("gpt-4o-2024-11-20"));
+    assert_eq!(policy.safety_margin, 1);
+    assert_eq!(policy.compaction_ratio, Share::of(500));
+    assert_eq!((policy.max_context_tokens, policy.max_output_tokens), (128_000, 16_384));
+}
+
+#[test]
+fn the_longest_beginning_of_a_models_name_counts() {
+    assert_eq!(model_limits("gpt-4.1-mini"), Some((1_047_576, 32_768)));
+    assert_eq!(model_limits("gpt-4"), Some((8_192, 4_096)));
+    assert_eq!(model_limits("openai/gpt-5.1"), Some((400_000, 128_000)));
+    assert_eq!(model_limits("claude-opus-4-1-20250805"), Some((200_000, 32_000)));
+    assert!(MODELS.is_sorted_by_key(|(begin, ..)| begin));
+    assert!(MODELS.iter().all(|(_, context, output)| output < context));
+}
+
+#[test]
+fn seed_3_compaction_threshold_counts_messages() {
+    let call = PolicyOptions { compaction_threshold: Some(100), ..PolicyOptions::default() };
+    let policy = Policy::resolve(&call, &PolicyOptions::default(), None);
+    assert_eq!(policy.reason(None, 100), None);
+    assert_eq!(policy.reason(None, 101), Some(Reason::Messages));
+}
+
+#[test]
+fn seed_2_s18_a_request_waits_and_never_fires_twice_on_the_same_content() {
+    let mut requests = Requests::default();
+    assert!(requests.request(Reason::EarlyRatio, "a"));
+    assert!(requests.request(Reason::OverBudget, "b"));
+    assert_eq!(requests.pending(), Some(Reason::EarlyRatio));
+    requests.settle("b");
+    assert!(!requests.request(Reason::OverBudget, "b"));
+    // By hand it can be asked for all the same.
+    assert!(requests.request(Reason::Manual, "b"));
+    requests.settle("b");
+    assert!(requests.request(Reason::OverBudget, "c"));
+}
+
+#[test]
+fn seed_3_strategies_have_their_names() {
+    for (strategy, name) in Strategy::ALL.into_iter().zip(["sliding-window", "summarize", "hierarchical"]) {
+        assert_eq!((strategy.name(), Strategy::from_name(name)), (name, Some(strategy)));
+        assert_eq!(serde_json::to_value(strategy).unwrap(), name);
+    }
+}
