@@ -58,7 +58,24 @@ export interface RecentOptions {
   includeSystem?: boolean;
 }
 
-const FORMATS: readonly ImportFormat[] = ["chatgpt", "claude-ai", "claude-code", "openai-messages", "threadkeep"];
+const FORMATS: readonly ImportFormat[] = [
+  "ai-studio",
+  "chatbot-ui",
+  "chatgpt",
+  "claude-ai",
+  "claude-code",
+  "codex",
+  "gemini-cli",
+  "gemini-takeout",
+  "librechat",
+  "oasst",
+  "open-webui",
+  "openai-messages",
+  "pi",
+  "sharegpt",
+  "sillytavern",
+  "threadkeep",
+];
 
 const ENCODINGS: readonly Encoding[] = ["o200k_base", "cl100k_base", "estimate"];
 

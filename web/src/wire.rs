@@ -5,6 +5,7 @@
 //! carries a reader for everything that it could be told.
 
 mod context;
+mod found;
 mod pack;
 
 use serde_json::Value;
@@ -15,6 +16,7 @@ use threadkeep::protocol::{
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
+pub use found::{Find, Found, Hit, cut};
 use pack::{Pack, pack_enum, pack_struct};
 pub use pack::{from_bytes, to_bytes};
 
@@ -63,6 +65,8 @@ pub enum Ask {
     Stats,
     /// What the context inspector asks.
     Inspect(Inspect),
+    /// Find messages. → [`Reply::Found`]
+    Find(Find),
 }
 
 /// What the context inspector asks. Answered by a part of the module that is loaded with the first of these.
@@ -99,6 +103,8 @@ pub enum Reply {
     Fitted(Box<Fitted>),
     /// A provider's payload.
     Payload(Payload),
+    /// What was found.
+    Found(Box<Found>),
 }
 
 /// A thread as the list shows it.
@@ -321,6 +327,7 @@ pack_enum!(Ask {
     8 DeleteAll {},
     9 Stats {},
     10 Inspect { 0: inspect },
+    11 Find { 0: find },
 });
 
 pack_enum!(Inspect {
@@ -340,6 +347,7 @@ pack_enum!(Reply {
     7 Imported { 0: report },
     8 Fitted { 0: fitted },
     9 Payload { 0: payload },
+    10 Found { 0: found },
 });
 
 pack_enum!(Change {

@@ -34,6 +34,7 @@ mod heads;
 mod host;
 mod import;
 mod keep;
+pub mod kernel;
 mod keys;
 mod log;
 mod memory;

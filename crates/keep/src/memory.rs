@@ -16,7 +16,7 @@ use threadkeep_core::compaction::summary::FoundFact;
 use threadkeep_core::json::Wrong;
 use threadkeep_core::memory::{
     BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, Left, Memory, MemoryBundle, Remembered, Share,
-    Source, bundle, episode_without, fact_without, remember,
+    Source, ToolInteraction, bundle, episode_without, fact_without, remember, steps, tool_interactions,
 };
 use threadkeep_core::{Message, MessageId, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Record, Store, StoreError};
@@ -208,6 +208,20 @@ impl<S: Store> Keep<S> {
     ) -> Result<MemoryBundle, KeepError> {
         let (episodes, facts) = (self.episodes(filter).await?, self.facts(filter).await?);
         Ok(bundle(&episodes, &facts, query, limits, self.now()))
+    }
+
+    /// The tool calls of the chain that ends at `at` (a head's name, or a node or an alias of it), with their results; those
+    /// of one turn where it is given.
+    ///
+    /// # Errors
+    /// `missing-node`; those of a chain; the store's.
+    pub async fn tool_interactions(&self, at: &str, turn: Option<u32>) -> Result<Vec<ToolInteraction>, KeepError> {
+        let (transcript, leaf) = self.place(at).await?;
+        let found = self.glance(&transcript, |log| {
+            let chain = log.tree.chain(&leaf)?;
+            Ok(tool_interactions(&steps(chain.iter().map(|placed| &placed.node)), turn))
+        });
+        found.await
     }
 
     /// Remembers a fact: a new one, or more sources and confidence for one that says the same. What it contradicts is superseded. Gives

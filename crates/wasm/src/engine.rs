@@ -15,7 +15,7 @@ use crate::host::Platform;
 use crate::prompt;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
-use threadkeep::protocol::{PromptRequest, Request};
+use threadkeep::protocol::{MemoryRequest, PromptRequest, Request};
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
 #[wasm_bindgen]
@@ -52,7 +52,7 @@ impl Engine {
     pub fn call(&self, method: String, params: String) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
-            if PromptRequest::METHODS.contains(&method.as_str()) {
+            if PromptRequest::METHODS.contains(&method.as_str()) || MemoryRequest::METHODS.contains(&method.as_str()) {
                 return prompt::load().await?.answer(keep, method, params).await;
             }
             let request = Request::read(&method, &params).map_err(bad_request)?;

@@ -95,6 +95,8 @@ struct State {
     /// The scroll position that was set last, so that its own event is not taken for the reader's.
     set: f64,
     focus: Option<usize>,
+    /// The row that somebody looked for, until it is on the screen.
+    sought: Option<usize>,
     asking: bool,
     /// Counts the branches shown, so that late answers for another one are dropped.
     version: u64,
@@ -205,12 +207,14 @@ impl Canvas {
             }
             self.drop_blocks(old.built);
         }
+        let mut sought = None;
         if let Start::At(id) = start
             && let Some(row) = outline.rows.iter().position(|row| row.id == *id)
         {
             anchor = Anchor::Row(row, TOP);
+            sought = Some(row);
         }
-        let focus = if let Start::Fork(row) = start { Some(*row) } else { None };
+        let focus = if let Start::Fork(row) = start { Some(*row) } else { sought };
         let (set, asking) = (-1.0, false);
         let mut state = State {
             places: marks::places(&outline.rows),
@@ -225,6 +229,7 @@ impl Canvas {
             anchor,
             set,
             focus,
+            sought,
             asking,
             version,
         };
@@ -284,6 +289,12 @@ impl Canvas {
         {
             state.focus = None;
             focus(&element);
+        }
+        if let Some(row) = state.sought
+            && let Some(element) = self.row_element(row)
+        {
+            state.sought = None;
+            let _ = element.class_list().add_1("sought");
         }
         drop(held);
         self.fetch();
@@ -540,6 +551,9 @@ impl Canvas {
     pub fn reveal(&self, id: &MessageId, with_focus: bool) -> bool {
         let find = |state: &State| state.outline.rows.iter().position(|row| row.id == *id);
         let Some(row) = self.state.borrow().as_ref().and_then(find) else { return false };
+        if let Some(state) = self.state.borrow_mut().as_mut() {
+            state.sought = Some(row);
+        }
         self.jump(Anchor::Row(row, TOP), with_focus.then_some(row));
         true
     }

@@ -12,6 +12,7 @@ mod inspector;
 mod map;
 mod nav;
 mod prose;
+mod search;
 mod signs;
 mod state;
 mod storage;

@@ -1,9 +1,11 @@
-//! The list of threads: filter, order, and a list box in which only the rows on the screen are built.
+//! The list of threads: filter, order, and a list box in which only the rows on the screen are built. Below the threads stand
+//! the messages that have what is filtered for.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
-use web_sys::{Event, KeyboardEvent, MouseEvent, Node};
+use web_sys::{Event, HtmlInputElement, KeyboardEvent, MouseEvent, Node};
 
+use super::search::Search;
 use super::state::{Dialog, Page};
 use super::view::{Spot, click, draw, follow, live, markup, on, rows, soon};
 use super::{dom, theme};
@@ -26,6 +28,7 @@ pub fn pane(page: Page) -> Node {
     // What is on the screen: from which pixel on, and how many.
     let seen = RwSignal::new((0, 900));
     let active = RwSignal::new(0_usize);
+    let search = Search::start(page);
     let measure = move || {
         if let Some(scroller) = scroller.get() {
             seen.set((scroller.scroll_top(), scroller.client_height()));
@@ -41,9 +44,13 @@ pub fn pane(page: Page) -> Node {
         let (scroll, height) = seen.get();
         window::fixed(count(), ROW as f64, scroll.into(), height.into(), 6)
     };
-    // What the thread pane shows is the active row, however it was opened.
+    // What the thread pane shows is the active row, however it was opened; but for a hit, which stays so itself.
     follow(move || {
         let route = page.nav.route();
+        let hit = active.get_untracked().checked_sub(untrack(count));
+        if hit.and_then(|hit| search.thread(hit)).is_some_and(|thread| Some(thread) == route.transcript) {
+            return;
+        }
         let found = order.with(|order| {
             let order = order.as_ref()?;
             threads.all.with(|all| {
@@ -56,6 +63,10 @@ pub fn pane(page: Page) -> Node {
         }
     });
     let open = move |at: usize| {
+        if let Some(hit) = at.checked_sub(untrack(count)) {
+            active.set(at);
+            return search.open(hit);
+        }
         let id = order.with_untracked(|order| {
             let place = *order.as_ref()?.get(at)?;
             threads.all.with_untracked(|all| Some(all.as_ref()?.get(place)?.id.clone()))
@@ -67,7 +78,8 @@ pub fn pane(page: Page) -> Node {
     };
     let keys = move |event: Event| {
         let event: KeyboardEvent = event.unchecked_into();
-        let last = order.with_untracked(|order| order.as_ref().map_or(0, Vec::len)).saturating_sub(1);
+        let threads_here = untrack(count);
+        let last = (threads_here + untrack(|| search.count())).saturating_sub(1);
         let now = active.get_untracked().min(last);
         let page_rows = (seen.get_untracked().1 as usize / ROW).max(1);
         let in_filter = dom::closest(event.target(), "input").is_some();
@@ -78,6 +90,14 @@ pub fn pane(page: Page) -> Node {
             "PageUp" => now.saturating_sub(page_rows),
             "Home" if !in_filter => 0,
             "End" if !in_filter => last,
+            "Escape" if threads.query.with_untracked(|query| !query.is_empty()) => {
+                event.prevent_default();
+                if let Some(field) = dom::find(".filter input") {
+                    field.unchecked_into::<HtmlInputElement>().set_value("");
+                }
+                active.set(0);
+                return threads.query.set(String::new());
+            }
             "Enter" => {
                 event.prevent_default();
                 return open(now);
@@ -86,8 +106,14 @@ pub fn pane(page: Page) -> Node {
         };
         event.prevent_default();
         active.set(to);
-        if let Some(scroller) = scroller.get() {
-            dom::reveal(&scroller, to * ROW, ROW);
+        let Some(scroller) = scroller.get() else { return };
+        match to.checked_sub(threads_here) {
+            None => dom::reveal(&scroller, to * ROW, ROW),
+            Some(hit) => {
+                if let Some(hit) = dom::find(&format!("#hit-{hit}")) {
+                    dom::reveal(&scroller, hit.offset_top() as usize, hit.offset_height() as usize);
+                }
+            }
         }
     };
     let each = rows(move |row| {
@@ -121,16 +147,16 @@ pub fn pane(page: Page) -> Node {
     };
     let sort = threads.sort.get_untracked();
     let option = |one: Sort| markup!("<option value={} selected={}>{}</option>", one.key(), one == sort, one.label());
-    let no_match = move || count() == 0 && !threads.query.with(String::is_empty) && !threads.none();
+    let no_match = move || count() == 0 && search.in_vain() && !threads.query.with(String::is_empty) && !threads.none();
     markup!(
         r#"
         <div class="filters">
             <label class="filter">
                 <svg sign="search"/>
-                <span class="for-readers">Filter threads</span>
+                <span class="for-readers">Search threads and messages</span>
                 <input
                     type="search"
-                    placeholder="Filter threads"
+                    placeholder="Search threads and messages"
                     data-testid="filter"
                     autocomplete="off"
                     spellcheck="false"
@@ -147,6 +173,7 @@ pub fn pane(page: Page) -> Node {
                     <svg sign="down"/>
                 </label>
             </div>
+            {}
         </div>
         <div
             class="thread-list"
@@ -161,20 +188,28 @@ pub fn pane(page: Page) -> Node {
             onkeydown={}
         >
             <div class="thread-rows" style:height={}>{}</div>
-            {}
+            {}{}
         </div>"#,
         on(filtered),
         on(keys),
         live(status),
         on(move |event| threads.order(Sort::of(&dom::entered(&event)))),
         Sort::ALL.map(option).to_vec(),
-        live(move || (count() > 0).then(|| format!("thread-{}", active.get()))),
+        search.bar(),
+        live(move || {
+            let (at, count) = (active.get(), count());
+            match at.checked_sub(count) {
+                None => Some(format!("thread-{at}")),
+                Some(hit) => (hit < search.count()).then(|| format!("hit-{hit}")),
+            }
+        }),
         scroller,
         click(measure),
         on(keys),
         live(move || format!("{}px", count() * ROW)),
         each,
-        draw(no_match, |shown| shown.then(|| markup!(r#"<p class="no-match">No thread matches.</p>"#))),
+        search.hits(move || active.get().checked_sub(count()), open),
+        draw(no_match, |shown| shown.then(|| markup!(r#"<p class="no-match">Nothing matches.</p>"#))),
     )
 }
 

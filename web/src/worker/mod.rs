@@ -5,6 +5,7 @@
 //! engine's business.
 
 mod files;
+mod find;
 mod host;
 mod inspect;
 mod parts;
@@ -115,6 +116,10 @@ async fn serve(ticket: Ticket, work: Work) {
             Ok(answer) => answer.await,
             Err(_) => Err(part_missing()),
         },
+        (Ok(engine), Work::Ask(Ask::Find(asked))) => match parts::find(engine, asked).await {
+            Ok(answer) => answer.await,
+            Err(_) => Err(part_missing()),
+        },
         (Ok(engine), Work::Ask(ask)) => answer(&engine, ask).await.map_err(|error| error.reply()),
         (Ok(engine), Work::Import(list)) => match parts::import(engine, ticket, list).await {
             Ok(report) => report.await,
@@ -144,8 +149,8 @@ async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
         Ask::DeleteThread(transcript) => Reply::Number(engine.delete_transcript(&transcript).await?),
         Ask::DeleteAll => engine.delete_all().await.map(|()| Reply::Done)?,
         Ask::Stats => Reply::Stats(engine.stats().await?),
-        // Answered where it is heard, since it takes a part of the module.
-        Ask::Inspect(_) => Reply::Done,
+        // Answered where they are heard, since they take a part of the module.
+        Ask::Inspect(_) | Ask::Find(_) => Reply::Done,
     })
 }
 

@@ -1,5 +1,5 @@
-//! The parts of the module that the worker loads when they are first needed: what reads archives, and what builds prompts.
-//! Most visits read what is kept and need neither.
+//! The parts of the module that the worker loads when they are first needed: what reads archives, what builds prompts, and what
+//! searches. Most visits read what is kept and need none of them.
 
 use std::future::Future;
 use std::ops::ControlFlow;
@@ -13,8 +13,8 @@ use threadkeep_parts::part;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::File;
 
-use super::{Engine, STOP, files, inspect, say};
-use crate::wire::{FromWorker, Inspect, Reply, Ticket};
+use super::{Engine, STOP, files, find, inspect, say};
+use crate::wire::{Find, FromWorker, Inspect, Reply, Ticket};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Reply, ErrorReply>>>>;
 
@@ -32,6 +32,13 @@ part! {
     /// Answers the context inspector.
     prompts: pub fn inspect(engine: Rc<Engine>, asked: Inspect) -> Answer {
         Box::pin(async move { inspect::answer(&engine, asked).await })
+    }
+}
+
+part! {
+    /// Answers the search.
+    search: pub fn find(engine: Rc<Engine>, asked: Find) -> Answer {
+        Box::pin(async move { find::answer(&engine, asked).await })
     }
 }
 

@@ -5,6 +5,7 @@
 //! `{"type": "nodes", "data": […]}`, an error an [`ErrorReply`]. Unknown methods and unknown parameters are errors.
 
 mod context;
+mod memory;
 mod prompt;
 mod read;
 mod request;
@@ -19,6 +20,7 @@ use threadkeep_core::{Message, MessageId, TranscriptId};
 pub use context::{
     ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, WhatIf, limits_json, trim_options, warning_json,
 };
+pub use memory::{MemoryRequest, bundle_json, interaction_json};
 pub use prompt::{PromptRequest, Recent};
 pub use read::Read;
 pub use request::BadRequest;
@@ -239,6 +241,8 @@ pub enum Response {
     Context(Value),
     /// A decision, as [`FitReply::to_json`] writes it.
     Fit(Value),
+    /// What is remembered, as [`MemoryRequest`] says.
+    Memory(Value),
     /// Counts and sizes.
     Stats(Stats),
     /// What an import did.

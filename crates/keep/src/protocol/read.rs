@@ -230,6 +230,7 @@ impl Read for Response {
             "lint" => Self::Lint(Read::read(data)?),
             "context" => Self::Context(data),
             "fit" => Self::Fit(data),
+            "memory" => Self::Memory(data),
             "stats" => Self::Stats(Read::read(data)?),
             "import" => Self::Import(Box::new(Read::read(data)?)),
             _ => return Err(wrong("type", "that of an answer")),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use js_sys::{Array, Int32Array, Uint32Array};
 use serde_json::{Value, json};
-use threadkeep::protocol::{BadRequest, Counting, PromptRequest, trim_options};
+use threadkeep::protocol::{BadRequest, Counting, MemoryRequest, PromptRequest, trim_options};
 use threadkeep::{Keep, KeepError};
 use threadkeep_core::context::compress::{self, CompressError};
 use threadkeep_core::context::{Item, Plan, Prepared, Preparing, opens_with_user};
@@ -76,10 +76,15 @@ impl Prompts for Part {
     fn answer(&self, keep: Keep<AnyStore>, method: String, params: String) -> Answer {
         Box::pin(async move {
             lend(&keep);
-            let request = PromptRequest::read(&method, &params).map_err(bad_request)?;
-            drop(params);
-            let response = keep.prompt(request).await.map_err(|error| keep_error(&error))?;
-            to_json(&response)
+            let response = if MemoryRequest::METHODS.contains(&method.as_str()) {
+                let request = MemoryRequest::read(&method, &params).map_err(bad_request)?;
+                keep.remembering(request).await
+            } else {
+                let request = PromptRequest::read(&method, &params).map_err(bad_request)?;
+                drop(params);
+                keep.prompt(request).await
+            };
+            to_json(&response.map_err(|error| keep_error(&error))?)
         })
     }
 

@@ -1,0 +1,421 @@
+//! The memory kernel of an agent: its operations under the names that readers of such systems know, over [`Keep`].
+//!
+//! Goes in: what happens to an agent (user input, tool calls and results, answers, usage). Comes out: request packages for a
+//! model, traces, tool interactions, bundles. The agent is a head, its working context the chain there with its newest
+//! checkpoint; nothing is kept here but the settings, so that a kernel can be made anew at any time. Calling the model
+//! is its user's: [`Kernel::before_invoke`] and [`Kernel::after_invoke`] stand around that.
+//!
+//! | name there | here |
+//! |---|---|
+//! | `startTurn`, `ingestUserMessage`, `ingestToolIntent`, `ingestToolResult`, `ingestAssistantResponse` | the same in snake case; a trace's source event follows from its kind |
+//! | `requestCompaction`, `clearCompactionRequest`, `compaction_required` | the same; kept by [`Keep`] for the head |
+//! | `getRawTail`, `getTracesForTurns`, `getToolInteractions` | the same, read from the chain with all its originals |
+//! | `getWorkingContextMessages`, `resetWorkingContextSnapshot` | the same; a reset goes on from the given messages in a branch of its own |
+//! | `selectCompactionWindow`, `compact` | the same; compaction prunes nothing, it adds a checkpoint |
+//! | `retrieve`, `prepareRequest`, `renderPayload` | the same |
+//! | `beforeInvoke`, `afterInvoke` of an extension | [`Extension`] |
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use serde_json::Value;
+use threadkeep_core::compaction::{Policy, Reason};
+use threadkeep_core::memory::jsonl::{RawTrace, traces};
+use threadkeep_core::memory::{
+    BundleLimits, MemoryBundle, RAW_TAIL_TURNS, Step, ToolInteraction, bundle_messages, steps, turn_number,
+};
+use threadkeep_core::message::ToolCall;
+use threadkeep_core::node::turn_name;
+use threadkeep_core::provider::render;
+use threadkeep_core::{Content, Message, Role};
+use threadkeep_store::Store;
+
+use crate::compact::{CompactOptions, Compacted, Summariser};
+use crate::protocol::{BadRequest, ContextOptions};
+use crate::{Keep, KeepError, MemoryFilter};
+
+/// What stands before and behind each call of a model.
+pub trait Extension {
+    /// Before the call: the messages and the payload that will be sent.
+    fn before_invoke(&self, _messages: &[Message], _payload: &Value) {}
+
+    /// After the call: what was sent, what came back, and what the provider counted.
+    fn after_invoke(&self, _messages: &[Message], _response: &Message, _usage: Option<&Usage>) {}
+}
+
+/// What a provider counted for one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// The tokens of the prompt.
+    pub prompt_tokens: u64,
+    /// The tokens of the answer.
+    pub completion_tokens: u64,
+}
+
+/// How a kernel works.
+#[derive(Debug, Clone)]
+pub struct KernelOptions {
+    /// Budget, provider, counting and frame of the prompts.
+    pub context: ContextOptions,
+    /// When to compact.
+    pub policy: Policy,
+    /// How to compact. Its `tail_turns` are also those of [`Kernel::select_compaction_window`].
+    pub compact: CompactOptions,
+    /// How much is retrieved for a prompt once there is a checkpoint.
+    pub limits: BundleLimits,
+}
+
+/// A request, ready to be sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestPackage {
+    /// The messages, in the generic form.
+    pub messages: Vec<Message>,
+    /// The same for the provider.
+    pub payload: Value,
+    /// The turn that it belongs to; none before the first.
+    pub turn_id: Option<String>,
+    /// Whether the history was compacted on the way.
+    pub did_compact: bool,
+    /// Whether it is over its budget; then do not send it.
+    pub over_budget: bool,
+}
+
+/// An agent's memory. See the module.
+pub struct Kernel<S> {
+    keep: Keep<S>,
+    agent: String,
+    options: KernelOptions,
+    summariser: Rc<dyn Summariser>,
+    extensions: RefCell<Vec<Rc<dyn Extension>>>,
+}
+
+impl<S: Store> Kernel<S> {
+    /// The memory of the agent whose head is called `agent`; it need not be there yet.
+    pub fn new(
+        keep: Keep<S>,
+        agent: impl Into<String>,
+        options: KernelOptions,
+        summariser: Rc<dyn Summariser>,
+    ) -> Self {
+        Self { keep, agent: agent.into(), options, summariser, extensions: RefCell::default() }
+    }
+
+    /// Adds an extension; those that were added first are called first.
+    pub fn add_extension(&self, extension: Rc<dyn Extension>) {
+        self.extensions.borrow_mut().push(extension);
+    }
+
+    /// The name that the next turn gets: that of the user message that is ingested next, if nobody else is first.
+    ///
+    /// # Errors
+    /// `damaged`; the store's.
+    pub async fn start_turn(&self) -> Result<String, KeepError> {
+        let next = self.keep.at_head(&self.agent, |tree, _| Ok(tree.next_turn())).await?;
+        Ok(turn_name(next.unwrap_or(1)))
+    }
+
+    /// Stores a user's input, which opens a turn. Gives the turn's name.
+    ///
+    /// # Errors
+    /// `bad-request` for a message of another role; the store's.
+    pub async fn ingest_user_message(&self, message: Message) -> Result<String, KeepError> {
+        if message.role != Role::User {
+            return Err(bad("message", "must be a user message"));
+        }
+        self.ingest(message).await
+    }
+
+    /// Stores that the model calls tools: one message with all `calls` of one response. Calls that the chain has already are
+    /// left out, so that an answer that was ingested with its calls may be told of again. Gives the turn's name.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn ingest_tool_intent(&self, mut calls: Vec<ToolCall>) -> Result<String, KeepError> {
+        let known = self.keep.tool_interactions_at(&self.agent, None).await?;
+        calls.retain(|call| known.iter().all(|known| known.tool_call_id != call.id()));
+        if calls.is_empty() {
+            return self.current_turn().await.map(Option::unwrap_or_default);
+        }
+        let mut message = Message::assistant(Content::Null);
+        message.tool_calls = calls;
+        self.ingest(message).await
+    }
+
+    /// Stores what a tool gave back, or why it failed. It belongs to the turn of its call, even if it comes late.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn ingest_tool_result(
+        &self,
+        tool_call_id: &str,
+        tool_name: &str,
+        result: Result<Value, String>,
+    ) -> Result<String, KeepError> {
+        let (said, is_error) = match result {
+            Ok(Value::String(text)) => (text, false),
+            Ok(value) => (value.to_string(), false),
+            Err(error) => (error, true),
+        };
+        let name = Some(tool_name.to_owned()).filter(|name| !name.is_empty());
+        self.ingest(Message { is_error, name, ..Message::tool(tool_call_id, said) }).await?;
+        let all = self.get_tool_interactions(None).await?;
+        let own = all.iter().rev().find(|it| it.tool_call_id == tool_call_id);
+        Ok(own.map_or_else(String::new, |it| turn_name(it.turn)))
+    }
+
+    /// Stores a model's answer, with its calls if it has some. Gives the turn's name.
+    ///
+    /// # Errors
+    /// `bad-request` for a message of another role; the store's.
+    pub async fn ingest_assistant_response(&self, response: Message) -> Result<String, KeepError> {
+        if response.role != Role::Assistant {
+            return Err(bad("response", "must be an assistant message"));
+        }
+        self.ingest(response).await
+    }
+
+    async fn ingest(&self, message: Message) -> Result<String, KeepError> {
+        let nodes = self.keep.append(&self.agent, vec![message]).await?;
+        Ok(nodes.into_iter().next_back().and_then(|node| node.turn).unwrap_or_default())
+    }
+
+    /// The turn at the end of the chain; none before the first.
+    ///
+    /// # Errors
+    /// `damaged`; the store's.
+    pub async fn current_turn(&self) -> Result<Option<String>, KeepError> {
+        Ok(self.keep.head(&self.agent).await?.and_then(|node| node.turn))
+    }
+
+    /// Asks for a compaction before the next request.
+    pub fn request_compaction(&self) {
+        self.keep.request_compaction(&self.agent);
+    }
+
+    /// Takes that back.
+    ///
+    /// # Errors
+    /// As [`Keep::clear_compaction_request`].
+    pub async fn clear_compaction_request(&self) -> Result<(), KeepError> {
+        self.keep.clear_compaction_request(&self.agent).await
+    }
+
+    /// Why a compaction is pending; none where none is.
+    pub fn compaction_required(&self) -> Option<Reason> {
+        self.keep.compaction_required(&self.agent)
+    }
+
+    /// The traces of the last `tail_turns` turns, oldest first, without those of the turn `exclude` (the current one).
+    ///
+    /// # Errors
+    /// `bad-request` for what is no turn's name; the store's.
+    pub async fn get_raw_tail(&self, tail_turns: usize, exclude: Option<&str>) -> Result<Vec<RawTrace>, KeepError> {
+        let exclude = exclude.map(number).transpose()?;
+        self.traces_of(&|steps| {
+            let mut turns = turns(steps);
+            turns.retain(|turn| Some(*turn) != exclude);
+            turns.split_off(turns.len().saturating_sub(tail_turns))
+        })
+        .await
+    }
+
+    /// The traces of these turns, in order. Compacted turns have theirs still.
+    ///
+    /// # Errors
+    /// `bad-request` for what is no turn's name; the store's.
+    pub async fn get_traces_for_turns(&self, turn_ids: &[String]) -> Result<Vec<RawTrace>, KeepError> {
+        let wanted = turn_ids.iter().map(|name| number(name)).collect::<Result<Vec<u32>, _>>()?;
+        self.traces_of(&|_| wanted.clone()).await
+    }
+
+    async fn traces_of(&self, choose: &dyn Fn(&[Step]) -> Vec<u32>) -> Result<Vec<RawTrace>, KeepError> {
+        let found = self.keep.at_head(&self.agent, |tree, node| {
+            let chain = tree.chain(node)?;
+            let steps = steps(chain.iter().map(|placed| &placed.node));
+            let wanted: Vec<String> = choose(&steps).into_iter().map(turn_name).collect();
+            let mut traces = traces(&steps);
+            traces.retain(|trace| wanted.contains(&trace.turn_id));
+            Ok(traces)
+        });
+        Ok(found.await?.unwrap_or_default())
+    }
+
+    /// What the model would be sent now, in the generic form.
+    ///
+    /// # Errors
+    /// As [`Keep::context`]. An agent without a head has no messages.
+    pub async fn get_working_context_messages(&self) -> Result<Vec<Message>, KeepError> {
+        if self.keep.head(&self.agent).await?.is_none() {
+            return Ok(Vec::new());
+        }
+        Ok(self.keep.context(&self.agent, &self.options.context).await?.messages)
+    }
+
+    /// Goes on from these messages instead of the history: a branch of its own, beside which the history stays.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn reset_working_context_snapshot(&self, messages: Vec<Message>) -> Result<(), KeepError> {
+        let root = self.keep.at_head(&self.agent, |tree, _| Ok(tree.root().map(|root| root.node.id.clone()))).await?;
+        if let Some(root) = root.flatten() {
+            self.keep.set_head(&self.agent, &root).await?;
+        }
+        self.keep.append(&self.agent, messages).await.map(drop)
+    }
+
+    /// The agent's tool calls with their results; those of one turn where it is given.
+    ///
+    /// # Errors
+    /// `bad-request` for what is no turn's name; the store's.
+    pub async fn get_tool_interactions(&self, turn_id: Option<&str>) -> Result<Vec<ToolInteraction>, KeepError> {
+        self.keep.tool_interactions_at(&self.agent, turn_id.map(number).transpose()?).await
+    }
+
+    /// The turns that a compaction would cover now: whole turns, oldest first, without those of the raw tail, the live
+    /// turn (the newest, until it is answered), and what a checkpoint covers already.
+    ///
+    /// # Errors
+    /// As [`Keep::checkpoints`].
+    pub async fn select_compaction_window(&self) -> Result<Vec<String>, KeepError> {
+        if self.keep.head(&self.agent).await?.is_none() {
+            return Ok(Vec::new());
+        }
+        let covered = self.keep.checkpoints(&self.agent).await?.last().map_or(0, |last| last.covers.last_turn);
+        let all = self.keep.at_head(&self.agent, |tree, node| {
+            let chain = tree.chain(node)?;
+            let steps = steps(chain.iter().map(|placed| &placed.node));
+            let last = steps.iter().rev().map(|step| step.message).find(|message| message.include_in_context);
+            let answers = |last: &Message| last.role == Role::Assistant && last.tool_calls.is_empty();
+            Ok((turns(&steps), last.is_some_and(answers)))
+        });
+        let (mut all, answered) = all.await?.unwrap_or_default();
+        let tail = self.options.compact.tail_turns.map_or(RAW_TAIL_TURNS, |turns| turns as usize);
+        let kept = (tail + usize::from(!answered)).max(1);
+        all.truncate(all.len().saturating_sub(kept));
+        all.retain(|turn| *turn > covered);
+        Ok(all.into_iter().map(turn_name).collect())
+    }
+
+    /// Compacts now.
+    ///
+    /// # Errors
+    /// As [`Keep::compact`].
+    pub async fn compact(&self) -> Result<Compacted, KeepError> {
+        self.keep.compact(&self.agent, &self.options.compact, &*self.summariser).await
+    }
+
+    /// The best of what is remembered for the input, if there is one.
+    ///
+    /// # Errors
+    /// `corrupt`; the store's.
+    pub async fn retrieve(
+        &self,
+        max_episodic: usize,
+        max_semantic: usize,
+        input: Option<&str>,
+    ) -> Result<MemoryBundle, KeepError> {
+        let limits = BundleLimits { episodes: max_episodic, facts: max_semantic };
+        self.keep.retrieve(&MemoryFilter::default(), input, limits).await
+    }
+
+    /// Prepares the next request: compacts if that was asked for, then stores the input, then renders. `system_prompt` stands
+    /// in the place of the instructions with which the history begins.
+    ///
+    /// # Errors
+    /// Those of the steps. An input that was stored stays stored.
+    pub async fn prepare_request(
+        &self,
+        input: Option<Message>,
+        system_prompt: Option<&str>,
+    ) -> Result<RequestPackage, KeepError> {
+        let mut did_compact = false;
+        if self.compaction_required().is_some() && self.keep.head(&self.agent).await?.is_some() {
+            did_compact = self.compact().await?.checkpoint.is_some();
+        }
+        let query = input.as_ref().map(|message| message.text().into_owned());
+        if let Some(message) = input {
+            self.ingest(message).await?;
+        }
+        let mut options = self.options.context.clone();
+        if system_prompt.is_some() {
+            options.build.frame.system_prompt = system_prompt.map(str::to_owned);
+        }
+        if !self.keep.checkpoints(&self.agent).await?.is_empty() {
+            let limits = self.options.limits;
+            let bundle = self.retrieve(limits.episodes, limits.facts, query.as_deref()).await?;
+            let counter = self.keep.counter(options.encoding)?;
+            options.build.frame.memory.extend(bundle_messages(&bundle, None, counter.as_ref()));
+        }
+        let reply = self.keep.context(&self.agent, &options).await?;
+        Ok(RequestPackage {
+            messages: reply.messages,
+            payload: reply.payload,
+            turn_id: self.current_turn().await?,
+            did_compact,
+            over_budget: reply.over_budget,
+        })
+    }
+
+    /// The payload of messages for the provider.
+    pub fn render_payload(&self, messages: &[Message]) -> Value {
+        let messages: Vec<&Message> = messages.iter().collect();
+        render(&messages, self.options.context.build.provider, &self.options.context.render).payload
+    }
+
+    /// Calls the extensions before a model is called with `package`.
+    pub fn before_invoke(&self, package: &RequestPackage) {
+        for extension in self.listening() {
+            extension.before_invoke(&package.messages, &package.payload);
+        }
+    }
+
+    /// After the model has answered: stores the answer, asks for a compaction where the usage says so, calls the extensions. Gives why a
+    /// compaction is pending.
+    ///
+    /// # Errors
+    /// `bad-request` for a message of another role; the store's.
+    pub async fn after_invoke(
+        &self,
+        package: &RequestPackage,
+        response: Message,
+        usage: Option<&Usage>,
+    ) -> Result<Option<Reason>, KeepError> {
+        self.ingest_assistant_response(response.clone()).await?;
+        let tokens = usage.map(|usage| usage.prompt_tokens);
+        let reason = self.keep.after_response(&self.agent, tokens, &self.options.policy).await?;
+        for extension in self.listening() {
+            extension.after_invoke(&package.messages, &response, usage);
+        }
+        Ok(reason)
+    }
+
+    fn listening(&self) -> Vec<Rc<dyn Extension>> {
+        self.extensions.borrow().clone()
+    }
+}
+
+impl<S: Store> Keep<S> {
+    /// The tool calls at a head; none where there is no such head.
+    async fn tool_interactions_at(&self, context: &str, turn: Option<u32>) -> Result<Vec<ToolInteraction>, KeepError> {
+        match self.head(context).await? {
+            None => Ok(Vec::new()),
+            Some(_) => self.tool_interactions(context, turn).await,
+        }
+    }
+}
+
+/// The turns of a chain, each once, ascending.
+fn turns(steps: &[Step]) -> Vec<u32> {
+    let mut turns: Vec<u32> = steps.iter().map(|step| step.turn).filter(|turn| *turn > 0).collect();
+    turns.sort_unstable();
+    turns.dedup();
+    turns
+}
+
+fn number(name: &str) -> Result<u32, KeepError> {
+    turn_number(name).ok_or_else(|| bad("turnId", "must be a turn's name such as turn_0001"))
+}
+
+fn bad(argument: &str, why: &str) -> KeepError {
+    BadRequest { argument: argument.to_owned(), why: why.to_owned() }.into()
+}

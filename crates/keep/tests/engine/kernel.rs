@@ -1,0 +1,265 @@
+//! The memory kernel: seed 2's operations over an engine, one test a section.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+use threadkeep::compact::{Answer, Answered, CompactOptions, Summariser, policy};
+use threadkeep::kernel::{Extension, Kernel, KernelOptions, Usage};
+use threadkeep::protocol::{ContextOptions, Counting};
+use threadkeep_core::Message;
+use threadkeep_core::compaction::PolicyOptions;
+use threadkeep_core::compaction::extract::extract;
+use threadkeep_core::compaction::summary::Material;
+use threadkeep_core::memory::{BundleLimits, Share, ToolStatus};
+use threadkeep_core::message::ToolCall;
+use threadkeep_core::tokens::Counter;
+use threadkeep_store::MemoryStore;
+
+use crate::{World, code, run};
+
+/// The summariser that needs no model.
+struct Extractive;
+
+impl Summariser for Extractive {
+    fn name(&self) -> &str {
+        "extractive"
+    }
+
+    fn summarise<'a>(&'a self, material: &'a Material<'a>, counter: &'a dyn Counter) -> Answer<'a> {
+        let summary = extract(material, counter);
+        Box::pin(std::future::ready(Ok(Answered { summary, warnings: Vec::new() })))
+    }
+}
+
+fn kernel(world: &World) -> Kernel<MemoryStore> {
+    let limits = PolicyOptions {
+        max_context_tokens: Some(1000),
+        max_output_tokens: Some(100),
+        safety_margin: Some(100),
+        compaction_ratio: Some(Share::of(800)),
+        compaction_threshold: None,
+    };
+    let options = KernelOptions {
+        context: ContextOptions { encoding: Counting::Estimate, ..ContextOptions::default() },
+        policy: policy(&limits, &PolicyOptions::default(), None),
+        compact: CompactOptions { encoding: Counting::Estimate, ..CompactOptions::default() },
+        limits: BundleLimits::default(),
+    };
+    Kernel::new(world.tab(), "agent", options, Rc::new(Extractive))
+}
+
+fn call(id: &str) -> ToolCall {
+    ToolCall::function(id, "list_directory", r#"{"path":"src"}"#)
+}
+
+fn texts(messages: &[Message]) -> String {
+    messages.iter().map(|message| message.text().into_owned()).collect::<Vec<_>>().join("\n")
+}
+
+/// So many turns of some length.
+async fn talk(kernel: &Kernel<MemoryStore>, turns: std::ops::Range<u32>) {
+    for turn in turns {
+        let text = format!(
+            "Question {turn}: we decided to deploy service number {turn} on port {}. The tests must pass before that. \
+             Please check the file src/part_{turn}.rs and tell me what you think of its structure and its names.",
+            8000 + turn
+        );
+        kernel.ingest_user_message(Message::user(text)).await.unwrap();
+        let text = format!("I looked at src/part_{turn}.rs; it is well structured. Service {turn} can be deployed.");
+        kernel.ingest_assistant_response(Message::assistant(text)).await.unwrap();
+    }
+}
+
+#[test]
+fn section_5_and_18_what_is_ingested_is_stored_and_appended_to_the_working_context() {
+    let world = World::default();
+    let kernel = kernel(&world);
+    run(async {
+        assert_eq!(kernel.get_working_context_messages().await.unwrap(), []);
+        assert_eq!(kernel.start_turn().await.unwrap(), "turn_0001");
+        assert_eq!(kernel.ingest_user_message(Message::user("List src.")).await.unwrap(), "turn_0001");
+        assert_eq!(kernel.ingest_tool_intent(vec![call("c1"), call("c2")]).await.unwrap(), "turn_0001");
+        assert_eq!(kernel.ingest_tool_intent(vec![call("c1")]).await.unwrap(), "turn_0001");
+        assert_eq!(kernel.start_turn().await.unwrap(), "turn_0002");
+        let result = kernel.ingest_tool_result("c1", "list_directory", Ok(json!(["app.ts"]))).await.unwrap();
+        assert_eq!(result, "turn_0001");
+        kernel.ingest_tool_result("c2", "list_directory", Err("no such folder".into())).await.unwrap();
+        kernel.ingest_assistant_response(Message::assistant("One file.")).await.unwrap();
+        let roles: Vec<_> = kernel.get_working_context_messages().await.unwrap();
+        let roles: Vec<_> = roles.iter().map(|message| message.role.as_str().to_owned()).collect();
+        assert_eq!(roles, ["user", "assistant", "tool", "tool", "assistant"]);
+        assert_eq!(code(kernel.ingest_user_message(Message::assistant("x")).await), "bad-request");
+        assert_eq!(code(kernel.ingest_assistant_response(Message::user("x")).await), "bad-request");
+        // Another process goes on where this one was.
+        let again = self::kernel(&world);
+        assert_eq!(again.start_turn().await.unwrap(), "turn_0002");
+        let all = again.get_tool_interactions(Some("turn_0001")).await.unwrap();
+        assert_eq!(all.iter().map(|it| it.status).collect::<Vec<_>>(), [ToolStatus::Success, ToolStatus::Error]);
+        assert_eq!(code(again.get_tool_interactions(Some("1")).await), "bad-request");
+    });
+}
+
+#[test]
+fn section_20_a_late_tool_result_keeps_the_turn_of_its_call() {
+    let kernel = kernel(&World::default());
+    run(async {
+        kernel.ingest_user_message(Message::user("Begin.")).await.unwrap();
+        kernel.ingest_tool_intent(vec![call("c1")]).await.unwrap();
+        assert_eq!(kernel.ingest_user_message(Message::user("And this?")).await.unwrap(), "turn_0002");
+        let late = kernel.ingest_tool_result("c1", "list_directory", Ok("app.ts".into())).await.unwrap();
+        assert_eq!(late, "turn_0001");
+        let traces = kernel.get_traces_for_turns(&["turn_0001".to_owned()]).await.unwrap();
+        let kinds: Vec<_> = traces.iter().map(|trace| trace.trace_type.name()).collect();
+        assert_eq!(kinds, ["user", "tool_call", "tool_result"]);
+    });
+}
+
+#[test]
+fn section_18_raw_tail_is_the_last_turns_without_the_current_one() {
+    let kernel = kernel(&World::default());
+    run(async {
+        assert_eq!(kernel.get_raw_tail(4, None).await.unwrap(), []);
+        talk(&kernel, 1..7).await;
+        let turns = |traces: Vec<threadkeep_core::memory::jsonl::RawTrace>| {
+            let mut turns: Vec<String> = traces.into_iter().map(|trace| trace.turn_id).collect();
+            turns.dedup();
+            turns
+        };
+        let tail = turns(kernel.get_raw_tail(4, Some("turn_0006")).await.unwrap());
+        assert_eq!(tail, ["turn_0002", "turn_0003", "turn_0004", "turn_0005"]);
+        assert_eq!(turns(kernel.get_raw_tail(1, None).await.unwrap()), ["turn_0006"]);
+        assert_eq!(kernel.get_raw_tail(0, None).await.unwrap(), []);
+    });
+}
+
+#[test]
+fn section_10_the_window_is_whole_turns_beyond_the_tail_and_never_the_live_one() {
+    let kernel = kernel(&World::default());
+    run(async {
+        assert_eq!(kernel.select_compaction_window().await.unwrap(), Vec::<String>::new());
+        talk(&kernel, 1..5).await;
+        assert_eq!(kernel.select_compaction_window().await.unwrap(), Vec::<String>::new());
+        // A turn that is not answered yet stays beside the four.
+        kernel.ingest_user_message(Message::user("Live?")).await.unwrap();
+        assert_eq!(kernel.select_compaction_window().await.unwrap(), Vec::<String>::new());
+        kernel.ingest_assistant_response(Message::assistant("No more.")).await.unwrap();
+        assert_eq!(kernel.select_compaction_window().await.unwrap(), ["turn_0001"]);
+        talk(&kernel, 6..9).await;
+        kernel.ingest_user_message(Message::user("Live?")).await.unwrap();
+        let window = kernel.select_compaction_window().await.unwrap();
+        assert_eq!(window, ["turn_0001", "turn_0002", "turn_0003", "turn_0004"]);
+        // It is what a compaction covers.
+        let done = kernel.compact().await.unwrap();
+        let covers = done.checkpoint.unwrap().covers;
+        assert_eq!((covers.first_turn, covers.last_turn), (1, 4));
+        assert_eq!(kernel.select_compaction_window().await.unwrap(), Vec::<String>::new());
+        // The originals are there still.
+        assert_eq!(kernel.get_traces_for_turns(&window).await.unwrap().len(), 8);
+    });
+}
+
+#[test]
+fn section_14_a_compaction_is_asked_for_after_a_response_and_runs_before_the_next_request() {
+    let kernel = kernel(&World::default());
+    run(async {
+        talk(&kernel, 1..8).await;
+        let package = kernel.prepare_request(Some(Message::user("And now?")), Some("Be brief.")).await.unwrap();
+        assert!(!package.did_compact && package.turn_id.as_deref() == Some("turn_0008"));
+        assert_eq!(package.messages[0], Message::system("Be brief."));
+        // 0.8 of (1000 - 100 - 100) is 640: at that, nothing yet.
+        let usage = Usage { prompt_tokens: 640, completion_tokens: 9 };
+        let reason = kernel.after_invoke(&package, Message::assistant("Fine."), Some(&usage)).await.unwrap();
+        assert_eq!((reason, kernel.compaction_required()), (None, None));
+        let package = kernel.prepare_request(Some(Message::user("Go on.")), None).await.unwrap();
+        let usage = Usage { prompt_tokens: 641, completion_tokens: 9 };
+        kernel.after_invoke(&package, Message::assistant("Done."), Some(&usage)).await.unwrap();
+        assert!(kernel.compaction_required().is_some());
+        let before = package.messages.len();
+        let package = kernel.prepare_request(Some(Message::user("Which port has service 2?")), None).await.unwrap();
+        assert!(package.did_compact && package.messages.len() < before);
+        assert_eq!(kernel.compaction_required(), None);
+        // The new input is last, the raw tail before it, what is remembered at the front.
+        assert_eq!(package.messages.last().unwrap().text(), "Which port has service 2?");
+        let said = texts(&package.messages);
+        assert!(said.contains("[MEMORY:"), "{said}");
+        assert!(said.contains("Question 7:") && !package.over_budget);
+    });
+}
+
+#[test]
+fn section_18_a_request_for_compaction_can_be_made_by_hand_and_taken_back() {
+    let kernel = kernel(&World::default());
+    run(async {
+        talk(&kernel, 1..8).await;
+        kernel.request_compaction();
+        assert!(kernel.compaction_required().is_some());
+        kernel.clear_compaction_request().await.unwrap();
+        assert_eq!(kernel.compaction_required(), None);
+        assert!(!kernel.prepare_request(None, None).await.unwrap().did_compact);
+        talk(&kernel, 8..9).await;
+        kernel.request_compaction();
+        assert!(kernel.prepare_request(None, None).await.unwrap().did_compact);
+    });
+}
+
+#[test]
+fn section_5_reset_goes_on_from_the_snapshot_and_the_history_stays() {
+    let world = World::default();
+    let kernel = kernel(&world);
+    run(async {
+        talk(&kernel, 1..3).await;
+        let old = world.tab().head("agent").await.unwrap().unwrap().id;
+        kernel
+            .reset_working_context_snapshot(vec![Message::system("Be brief."), Message::user("So far: two.")])
+            .await
+            .unwrap();
+        let messages = kernel.get_working_context_messages().await.unwrap();
+        assert_eq!(texts(&messages), "Be brief.\nSo far: two.");
+        kernel.ingest_assistant_response(Message::assistant("Understood.")).await.unwrap();
+        assert_eq!(kernel.get_working_context_messages().await.unwrap().len(), 3);
+        assert_eq!(world.tab().chain(&old).await.unwrap().len(), 5);
+    });
+}
+
+#[test]
+fn section_18_retrieve_gives_at_most_so_many() {
+    let world = World::default();
+    let kernel = kernel(&world);
+    run(async {
+        let keep = world.tab();
+        for fact in ["Use pnpm", "Use vitest", "Be brief"] {
+            keep.remember(threadkeep::NewFact::new(fact)).await.unwrap();
+        }
+        let bundle = kernel.retrieve(3, 2, Some("which vitest?")).await.unwrap();
+        assert_eq!((bundle.facts.len(), bundle.facts[0].fact.as_str()), (2, "Use vitest"));
+        assert!(kernel.retrieve(0, 0, None).await.unwrap().is_empty());
+    });
+}
+
+#[test]
+fn section_15_extensions_see_messages_payload_and_usage() {
+    #[derive(Default)]
+    struct Tracker(RefCell<Vec<String>>);
+    impl Extension for Tracker {
+        fn before_invoke(&self, messages: &[Message], payload: &Value) {
+            let sent = payload["messages"].as_array().unwrap().len();
+            self.0.borrow_mut().push(format!("before {} {sent}", messages.len()));
+        }
+        fn after_invoke(&self, messages: &[Message], response: &Message, usage: Option<&Usage>) {
+            let tokens = usage.map_or(0, |usage| usage.prompt_tokens);
+            self.0.borrow_mut().push(format!("after {} {} {tokens}", messages.len(), response.text()));
+        }
+    }
+    let kernel = kernel(&World::default());
+    let tracker = Rc::new(Tracker::default());
+    kernel.add_extension(Rc::clone(&tracker) as Rc<dyn Extension>);
+    run(async {
+        let package = kernel.prepare_request(Some(Message::user("hi")), None).await.unwrap();
+        kernel.before_invoke(&package);
+        let usage = Usage { prompt_tokens: 7, completion_tokens: 1 };
+        kernel.after_invoke(&package, Message::assistant("hello"), Some(&usage)).await.unwrap();
+        assert_eq!(*tracker.0.borrow(), ["before 1 1", "after 1 hello 7"]);
+        assert_eq!(kernel.render_payload(&package.messages), package.payload);
+    });
+}

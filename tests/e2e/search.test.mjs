@@ -1,0 +1,143 @@
+// The search inside messages: typed into the filter, answered below the threads, opened on the branch that holds the hit.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { oneFile, small, Tree } from "./support/chatgpt.mjs";
+import { openSite } from "./support/site.mjs";
+
+const EXPORT = { name: "conversations.json", data: oneFile(small()) };
+
+let site;
+
+before(async () => {
+  site = await openSite();
+});
+after(() => site?.close());
+
+/** Waits until the search has looked everywhere; gives what it says. */
+async function searched(tab) {
+  await tab.page.waitForFunction(() => /found|No message|failed/.test(document.querySelector("[data-testid=search-state]")?.textContent ?? ""));
+  return tab.get("search-state").innerText();
+}
+
+/** Looks for words; gives the hits as they are shown. */
+async function look(tab, words) {
+  await tab.get("filter").fill("");
+  await tab.get("search-state").waitFor({ state: "detached" });
+  await tab.get("filter").fill(words);
+  await searched(tab);
+  return hits(tab);
+}
+
+function hits(tab) {
+  return tab.get("hit").evaluateAll((all) =>
+    all.map((hit) => ({
+      title: hit.querySelector(".thread-title").textContent,
+      text: hit.querySelector(".hit-text").textContent,
+      marked: [...hit.querySelectorAll("mark")].map((mark) => mark.textContent),
+      role: hit.querySelector(".thread-facts span").textContent,
+    })),
+  );
+}
+
+test("words of messages are found, marked, and open the branch that holds them", () =>
+  site.visit(async (tab) => {
+    await tab.pick(EXPORT);
+    await tab.closeReport();
+    const [hit] = await look(tab, "smells sour");
+    assert.deepEqual([hit.title, hit.role], ["Sourdough for beginners", "You"]);
+    assert.deepEqual(hit.marked, ["smells", "sour"]);
+    assert.equal(await tab.get("thread-row").count(), 0, "no title has these words");
+    // The export chose another branch than the one that holds the hit.
+    await tab.get("hit").first().click();
+    const message = tab.message("What if it smells sour?");
+    await message.waitFor();
+    assert.deepEqual((await tab.texts()).slice(-2), ["What if it smells sour?", "Good, it should."]);
+    assert.deepEqual(await tab.get("fork-label").allInnerTexts(), ["2/2", "3/3"]);
+    assert.match(await message.getAttribute("class"), /\bsought\b/, "it is marked for a moment");
+    assert.ok(await message.evaluate((element) => element === document.activeElement), "it has the focus");
+    assert.equal(await tab.get("hit").first().getAttribute("aria-selected"), "true");
+    assert.match(tab.page.url(), /\?at=/);
+  }));
+
+test("titles come first, messages below them, and the keys go through both", () =>
+  site.visit(async (tab) => {
+    await tab.pick(EXPORT);
+    await tab.closeReport();
+    await tab.page.locator("body").click({ position: { x: 1200, y: 800 } });
+    await tab.page.keyboard.press("/");
+    await tab.page.keyboard.type("sour");
+    await searched(tab);
+    assert.deepEqual((await tab.list()).map(({ title }) => title), ["Sourdough for beginners"]);
+    const found = await hits(tab);
+    assert.ok(found.length >= 1, "messages have the word too");
+    const active = () => tab.get("thread-list").getAttribute("aria-activedescendant");
+    assert.equal(await active(), "thread-0");
+    await tab.page.keyboard.press("ArrowDown");
+    assert.equal(await active(), "hit-0");
+    await tab.page.keyboard.press("ArrowUp");
+    assert.equal(await active(), "thread-0");
+    await tab.page.keyboard.press("ArrowDown");
+    await tab.page.keyboard.press("Enter");
+    await tab.message(found[0].text.replaceAll("…", "")).waitFor();
+    await tab.get("filter").focus();
+    await tab.page.keyboard.press("Escape");
+    assert.equal(await tab.get("filter").inputValue(), "");
+    assert.equal(await tab.get("hit").count(), 0);
+    assert.equal((await tab.list()).length, 4);
+  }));
+
+test("chips limit who said it, and what is not there is said", () =>
+  site.visit(async (tab) => {
+    await tab.pick(EXPORT);
+    await tab.closeReport();
+    const all = await look(tab, "rye");
+    assert.deepEqual([...new Set(all.map(({ role }) => role))].sort(), ["Assistant", "You"]);
+    await tab.get("only-user").click();
+    await tab.page.waitForFunction((before) => document.querySelectorAll("[data-testid=hit]").length < before, all.length);
+    assert.deepEqual([...new Set((await hits(tab)).map(({ role }) => role))], ["You"]);
+    await tab.get("only-user").click();
+    await tab.page.waitForFunction((before) => document.querySelectorAll("[data-testid=hit]").length === before, all.length);
+    assert.deepEqual(await look(tab, "zeppelin"), []);
+    assert.match(await tab.get("search-state").innerText(), /No message has these words/);
+    assert.match(await tab.page.locator(".no-match").innerText(), /Nothing matches/);
+    await tab.get("filter").fill("z");
+    assert.equal(await tab.get("search-state").count(), 0, "one letter is not searched for");
+  }));
+
+test("what is imported, deleted, or written before a reload is found as it is then", () =>
+  site.visit(async (tab) => {
+    await tab.pick(EXPORT);
+    await tab.closeReport();
+    assert.equal((await look(tab, "zeppelin")).length, 0);
+    const tree = new Tree("beef0000-0002-4000-8000-000000000002", "Airships");
+    tree.say(tree.say(tree.start, "user", "Who built the first zeppelin?"), "assistant", "Count Zeppelin, in 1900.");
+    await tab.pick({ name: "conversations.json", data: oneFile([tree.json]) });
+    await tab.closeReport();
+    await tab.get("hit").first().waitFor();
+    await searched(tab);
+    assert.equal((await hits(tab)).length, 2, "what came in is found without another key");
+    await tab.page.reload();
+    await tab.ready();
+    assert.equal((await look(tab, "zeppelin")).length, 2);
+    await tab.get("hit").first().click();
+    await tab.get("delete-thread").click();
+    await tab.get("confirm").click();
+    await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=hit]").length === 0);
+  }));
+
+for (const colorScheme of ["light", "dark"])
+  test(`the search passes the accessibility rules in ${colorScheme}`, () =>
+    site.visit(
+      async (tab) => {
+        await tab.pick(EXPORT);
+        await tab.closeReport();
+        await look(tab, "rye");
+        const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+        await tab.page.evaluate(source);
+        const { violations } = await tab.page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+        assert.deepEqual(violations.map(({ id, help, nodes }) => [id, help, nodes[0].html]), []);
+      },
+      { colorScheme },
+    ));

@@ -1,0 +1,93 @@
+//! What the page asks of the search, and what it shows of the answer.
+
+use threadkeep_core::{MessageId, TranscriptId};
+
+use super::pack::{Pack, pack_struct};
+
+/// What is looked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Find {
+    /// Words, `"phrases"`, `begin*`, `-without`.
+    pub query: String,
+    /// Who must have said it; empty for everybody.
+    pub role: String,
+    /// The kind of archive that it must come from; empty for all.
+    pub source: String,
+}
+
+/// A message that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// Its thread.
+    pub transcript: TranscriptId,
+    /// The end of a branch that holds it.
+    pub leaf: MessageId,
+    /// Its node.
+    pub node: MessageId,
+    /// Who says it.
+    pub role: String,
+    /// When, in milliseconds since 1970, where that is known.
+    pub created_at: Option<i64>,
+    /// The stretch that shows why it was found: what was looked for is every second text, from the second on.
+    pub snippet: Vec<String>,
+}
+
+/// What was found so far.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Found {
+    /// The hits, best first.
+    pub hits: Vec<Hit>,
+    /// How many messages were looked at.
+    pub indexed: u64,
+    /// How many there are. As long as more are to be looked at, asking again goes on with them.
+    pub messages: u64,
+}
+
+/// Cuts a text at the ends of its highlights (ranges of bytes, ascending, apart), so that every second piece is one.
+pub fn cut(text: &str, highlights: &[(usize, usize)]) -> Vec<String> {
+    let (mut pieces, mut at) = (Vec::new(), 0);
+    for (from, to) in highlights {
+        // What does not fit the text is not marked.
+        if let (Some(before), Some(marked)) = (text.get(at..*from), text.get(*from..*to)) {
+            pieces.extend([before.to_owned(), marked.to_owned()]);
+            at = *to;
+        }
+    }
+    pieces.extend(text.get(at..).map(str::to_owned));
+    pieces
+}
+
+pack_struct!(Find { query, role, source });
+pack_struct!(Hit { transcript, leaf, node, role, created_at, snippet });
+pack_struct!(Found { hits, indexed, messages });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{from_bytes, to_bytes};
+
+    #[test]
+    fn highlights_are_every_second_piece() {
+        assert_eq!(cut("…the über fox", &[(3, 6), (7, 12)]), ["…", "the", " ", "über", " fox"]);
+        assert_eq!(cut("fox", &[(0, 3)]), ["", "fox", ""]);
+        assert_eq!(cut("fox", &[]), ["fox"]);
+        assert_eq!(cut("ü", &[(0, 1), (5, 9)]), ["ü"], "no range of this text");
+    }
+
+    #[test]
+    fn what_was_found_is_heard() {
+        let id = MessageId::new("m").unwrap();
+        let hit = Hit {
+            transcript: id.clone(),
+            leaf: id.clone(),
+            node: id,
+            role: "user".into(),
+            created_at: Some(-3),
+            snippet: cut("a fox", &[(2, 5)]),
+        };
+        let found = Found { hits: vec![hit], indexed: 7, messages: 1 << 40 };
+        assert_eq!(from_bytes(&to_bytes(&found)), Some(found));
+        let find = Find { query: "fox".into(), role: "tool".into(), source: String::new() };
+        assert_eq!(from_bytes(&to_bytes(&find)), Some(find));
+    }
+}

@@ -1,0 +1,33 @@
+//! The worker's part of the search: the page's question as the engine's, and of its answer what the page shows.
+
+use threadkeep::protocol::{ErrorReply, SearchOptions};
+
+use super::Engine;
+use crate::wire::{Find, Found, Hit, Reply, cut};
+
+/// How many hits the page lists.
+const HITS: usize = 40;
+
+/// Finds messages in what is indexed, and in one batch more.
+pub async fn answer(engine: &Engine, asked: Find) -> Result<Reply, ErrorReply> {
+    let Find { query, role, source } = asked;
+    let options = SearchOptions {
+        limit: HITS,
+        roles: Some(role).filter(|role| !role.is_empty()).into_iter().collect(),
+        source: Some(source).filter(|source| !source.is_empty()),
+        // The page asks again for the rest, and says meanwhile how far it is.
+        wait: false,
+        ..SearchOptions::default()
+    };
+    let reply = engine.search(&query, &options).await.map_err(|error| error.reply())?;
+    let hits = reply.hits.into_iter().map(|hit| Hit {
+        snippet: cut(&hit.snippet.text, &hit.snippet.highlights),
+        transcript: hit.transcript,
+        leaf: hit.leaf,
+        node: hit.node,
+        role: hit.role,
+        created_at: hit.created_at,
+    });
+    let found = Found { hits: hits.collect(), indexed: reply.progress.indexed, messages: reply.progress.messages };
+    Ok(Reply::Found(Box::new(found)))
+}
