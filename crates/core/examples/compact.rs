@@ -10,6 +10,8 @@
 //! words of the question not counted (unless there are no others). Stop words are left out, a plural is its singular. A
 //! message of which the answer takes no word is reachable only in full.
 //!
+//! Then the same once more with the ten messages that `recall` finds for the question put beside each of the three prompts.
+//!
 //! Files with an even number were looked at while this was made, those with an odd number were not.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a measurement that cannot go on should stop
@@ -26,11 +28,15 @@ use std::time::Instant;
 use beam::{Chat, Question};
 use threadkeep_core::compaction::extract::extract;
 use threadkeep_core::compaction::summary::{Material, Piece, Summary};
+use threadkeep_core::recall::{Builder, Filter, Index, NewDoc, Query, USER};
 use threadkeep_core::tokens::{Bpe, Counter, Encoding, cost};
 use threadkeep_core::{Message, MessageId, Provider, Role};
 
 /// How many of the newest turns stay as they are, if they take no more than half of the room.
 const TAIL: usize = 4;
+
+/// How many messages a search for the question adds to each prompt.
+const RETRIEVED: usize = 10;
 
 /// A prompt: messages that are in it as they stand, and what is quoted of others.
 struct Prompt {
@@ -131,8 +137,8 @@ fn is_number(word: &str) -> bool {
 }
 
 /// Whether what a question needs of a message can be reached.
-fn reachable(prompt: &Prompt, found: &BTreeSet<usize>, history: &[Message], at: usize, question: &Question) -> bool {
-    if prompt.whole.contains(&at) || found.contains(&at) {
+fn reachable(prompt: &Prompt, history: &[Message], at: usize, question: &Question) -> bool {
+    if prompt.whole.contains(&at) {
         return true;
     }
     let Some(quoted) = prompt.quoted.get(&at) else { return false };
@@ -162,6 +168,8 @@ fn reachable(prompt: &Prompt, found: &BTreeSet<usize>, history: &[Message], at: 
 struct Tally {
     evidence: usize,
     reached: [usize; 3],
+    /// The same with what a search for the question finds beside the prompt.
+    found: [usize; 3],
     questions: usize,
     answered: [usize; 3],
 }
@@ -172,6 +180,7 @@ impl Tally {
         self.questions += other.questions;
         for at in 0..3 {
             self.reached[at] += other.reached[at];
+            self.found[at] += other.found[at];
             self.answered[at] += other.answered[at];
         }
     }
@@ -179,6 +188,17 @@ impl Tally {
 
 fn percent(part: usize, whole: usize) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
+}
+
+/// The search over a history, the same for all three rules: over all messages, as they stand.
+fn index(history: &[Message]) -> Index {
+    let mut builder = Builder::default();
+    for (seq, message) in (0u64..).zip(history) {
+        let role = if message.role == Role::User { USER } else { USER + 1 };
+        let (before, text) = (seq.checked_sub(1).map(|seq| (seq, 0)), message.text());
+        builder.add(&NewDoc { owner: "t", seq, index: 0, role, kind: 0, time: 0, before, text: &text, names: &[] });
+    }
+    Index::of(vec![builder.finish()])
 }
 
 fn measure(chat: &Chat, share: u64, counter: &dyn Counter) -> Tally {
@@ -192,15 +212,18 @@ fn measure(chat: &Chat, share: u64, counter: &dyn Counter) -> Tally {
         newest(&chat.messages, &costs, target, true, counter),
     ];
     assert!(prompts.iter().all(|prompt| prompt.tokens <= target), "a prompt is larger than its target");
+    let index = index(&chat.messages);
     let mut tally = Tally::default();
     for question in chat.questions.iter().filter(|question| !question.evidence.is_empty()) {
-        let found = BTreeSet::new();
+        let found = index.find(&Query::parse(&question.text), &Filter::default(), RETRIEVED);
+        let found: BTreeSet<usize> = found.iter().map(|found| found.doc.seq as usize).collect();
         let mut all = [true; 3];
         for at in &question.evidence {
             tally.evidence += 1;
             for (rule, prompt) in prompts.iter().enumerate() {
-                let reached = reachable(prompt, &found, &chat.messages, *at, question);
+                let reached = reachable(prompt, &chat.messages, *at, question);
                 tally.reached[rule] += usize::from(reached);
+                tally.found[rule] += usize::from(reached || found.contains(at));
                 all[rule] &= reached;
             }
         }
@@ -231,8 +254,10 @@ fn report(what: &str, tally: &Tally) {
         let [ours, window, users] = counts.map(|count| percent(count, all));
         format!("{ours:.1} % of {all}, window {window:.1} %, user messages {users:.1} %")
     };
-    let ahead = tally.reached[0] > tally.reached[1].max(tally.reached[2]);
-    row(&format!("{what}: evidence reachable"), &figures(tally.reached, tally.evidence), "ahead of both", Some(ahead));
+    let holds = |counts: [usize; 3]| Some(counts[0] > counts[1].max(counts[2]));
+    let (goal, evidence) = ("ahead of both", tally.evidence);
+    row(&format!("{what}: evidence reachable"), &figures(tally.reached, evidence), goal, holds(tally.reached));
+    row(&format!("{what}: with a search for {RETRIEVED}"), &figures(tally.found, evidence), goal, holds(tally.found));
     row(&format!("{what}: questions with all of it"), &figures(tally.answered, tally.questions), "", None);
 }
 
