@@ -78,7 +78,7 @@ pub fn words(error: &ErrorReply) -> Words {
         "closed" => ("The store is closed", "Reload the page to open it again.", true, false),
         "bad-import" => (
             "These files could not be read",
-            "Threadkeep reads exports of ChatGPT and Claude, Claude Code's JSONL, OpenAI messages as JSONL, and its own export.",
+            "Threadkeep reads exports of ChatGPT, Claude, Gemini, LibreChat and Open WebUI, sessions of Claude Code, Codex, Gemini CLI and pi, chat data as JSON, and its own export.",
             false,
             false,
         ),

@@ -1,10 +1,11 @@
-//! Export: the logs as they are, in our own JSON Lines format, piece by piece.
+//! Export, piece by piece: the logs as they are, in our own JSON Lines format, or conversations in a format of others.
 
 use threadkeep_core::archive::own;
+use threadkeep_core::archive::write::{Target, Writer};
 use threadkeep_core::{Entry, TranscriptId};
 use threadkeep_store::{Scan, Store, StoreError};
 
-use crate::log::{from_json, record};
+use crate::log::{Log, from_json, record};
 use crate::memory::archive_lines;
 use crate::{Keep, KeepError, keys};
 
@@ -38,6 +39,38 @@ impl<S: Store> Keep<S> {
         }
         let episodes = store.scan(&keys::EPISODES.all()).await?;
         sink(archive_lines(&episodes, &store.scan(&keys::FACTS.all()).await?)?);
+        Ok(())
+    }
+
+    /// Writes one transcript, or all of them in the order of their ids, in a format of others: the chosen branch of each, or
+    /// all its branches. That does not restore everything: keep an [`export`](Self::export) for that.
+    ///
+    /// # Errors
+    /// `missing-transcript`; the store's.
+    pub async fn export_as(
+        &self,
+        transcript: Option<&TranscriptId>,
+        target: Target,
+        branches: bool,
+        mut sink: impl FnMut(String),
+    ) -> Result<(), KeepError> {
+        let mut writer = Writer::new(target, branches);
+        let ids = match transcript {
+            Some(id) => vec![id.clone()],
+            None => {
+                let records = self.inner.store.scan(&keys::records()).await?;
+                records.iter().filter_map(|(key, _)| keys::record_id(key)).collect()
+            }
+        };
+        for id in ids {
+            match Log::load(&self.inner.store, &id).await? {
+                Some(log) => writer.transcript(&log.tree, &mut sink),
+                None if transcript.is_some() => return Err(KeepError::MissingTranscript(id)),
+                // Deleted in this moment.
+                None => {}
+            }
+        }
+        writer.finish(&mut sink);
         Ok(())
     }
 

@@ -1,7 +1,23 @@
 // Archives: what can be imported, and what an import reports.
 
 /** A format that can be imported. Without one it is found from the content. */
-export type ImportFormat = "chatgpt" | "claude-ai" | "claude-code" | "openai-messages" | "threadkeep";
+export type ImportFormat =
+  | "ai-studio"
+  | "chatbot-ui"
+  | "chatgpt"
+  | "claude-ai"
+  | "claude-code"
+  | "codex"
+  | "gemini-cli"
+  | "gemini-takeout"
+  | "librechat"
+  | "oasst"
+  | "open-webui"
+  | "openai-messages"
+  | "pi"
+  | "sharegpt"
+  | "sillytavern"
+  | "threadkeep";
 
 /** A `Blob` or `File`, or anything of the same shape. */
 export interface BlobLike {

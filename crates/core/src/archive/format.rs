@@ -39,28 +39,28 @@ pub enum Format {
     ChatbotUi,
 }
 
-/// Every format with its stable name, what people call it, and whether it can be imported.
-const FORMATS: [(Format, &str, &str, bool); 16] = [
-    (Format::ChatGpt, "chatgpt", "a ChatGPT export", true),
-    (Format::ClaudeAi, "claude-ai", "a Claude.ai export", true),
-    (Format::ClaudeCode, "claude-code", "a Claude Code session", true),
-    (Format::OpenAiMessages, "openai-messages", "OpenAI chat messages", true),
-    (Format::Threadkeep, "threadkeep", "a Threadkeep archive", true),
-    (Format::Codex, "codex", "a Codex rollout", false),
-    (Format::GeminiActivity, "gemini-takeout", "a Gemini activity log from Google Takeout", true),
-    (Format::AiStudio, "ai-studio", "a Google AI Studio prompt", true),
-    (Format::GeminiCli, "gemini-cli", "a Gemini CLI session", true),
-    (Format::LibreChat, "librechat", "a LibreChat export", true),
-    (Format::OpenWebUi, "open-webui", "an Open WebUI export", true),
-    (Format::SillyTavern, "sillytavern", "a SillyTavern chat", false),
-    (Format::Pi, "pi", "a pi session", false),
-    (Format::ShareGpt, "sharegpt", "ShareGPT data", true),
-    (Format::Oasst, "oasst", "Open Assistant message trees", true),
-    (Format::ChatbotUi, "chatbot-ui", "a Chatbot UI export", true),
+/// Every format with its stable name and what people call it.
+const FORMATS: [(Format, &str, &str); 16] = [
+    (Format::ChatGpt, "chatgpt", "a ChatGPT export"),
+    (Format::ClaudeAi, "claude-ai", "a Claude.ai export"),
+    (Format::ClaudeCode, "claude-code", "a Claude Code session"),
+    (Format::OpenAiMessages, "openai-messages", "OpenAI chat messages"),
+    (Format::Threadkeep, "threadkeep", "a Threadkeep archive"),
+    (Format::Codex, "codex", "a Codex rollout"),
+    (Format::GeminiActivity, "gemini-takeout", "a Gemini activity log from Google Takeout"),
+    (Format::AiStudio, "ai-studio", "a Google AI Studio prompt"),
+    (Format::GeminiCli, "gemini-cli", "a Gemini CLI session"),
+    (Format::LibreChat, "librechat", "a LibreChat export"),
+    (Format::OpenWebUi, "open-webui", "an Open WebUI export"),
+    (Format::SillyTavern, "sillytavern", "a SillyTavern chat"),
+    (Format::Pi, "pi", "a pi session"),
+    (Format::ShareGpt, "sharegpt", "ShareGPT data"),
+    (Format::Oasst, "oasst", "Open Assistant message trees"),
+    (Format::ChatbotUi, "chatbot-ui", "a Chatbot UI export"),
 ];
 
 impl Format {
-    fn row(self) -> &'static (Format, &'static str, &'static str, bool) {
+    fn row(self) -> &'static (Format, &'static str, &'static str) {
         // Every variant has its row: `formats_have_rows` proves it.
         FORMATS.iter().find(|row| row.0 == self).unwrap_or(&FORMATS[0])
     }
@@ -75,11 +75,6 @@ impl Format {
         self.row().2
     }
 
-    /// Whether this release imports it; the others are recognised, and named in the report.
-    pub fn is_importable(self) -> bool {
-        self.row().3
-    }
-
     /// The format of a stable name.
     ///
     /// ```
@@ -91,7 +86,7 @@ impl Format {
         FORMATS.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
-    /// All formats, importable ones first.
+    /// All formats.
     pub fn all() -> impl Iterator<Item = Self> {
         FORMATS.iter().map(|row| row.0)
     }
@@ -131,7 +126,7 @@ pub(super) fn detect(fields: &Fields) -> Kind {
     if has("chat_messages") || (all(&["uuid", "messages"]) && !has("chats")) {
         return Kind::Of(Format::ClaudeAi);
     }
-    if all(&["timestamp", "type", "payload"]) || has("record_type") {
+    if is_codex(fields) {
         return Kind::Of(Format::Codex);
     }
     if all(&["sessionId", "projectHash"]) {
@@ -140,7 +135,9 @@ pub(super) fn detect(fields: &Fields) -> Kind {
     if is_claude_code(fields) {
         return Kind::Of(Format::ClaudeCode);
     }
-    if fields.string("type").as_deref() == Some("session") && (has("cwd") || has("version")) {
+    if fields.string("type").as_deref() == Some("session")
+        && ["cwd", "version", "timestamp"].iter().any(|name| has(name))
+    {
         return Kind::Of(Format::Pi);
     }
     if all(&["sessionId", "messages"]) {
@@ -197,6 +194,13 @@ pub(super) fn messages_field(fields: &Fields) -> Option<&'static str> {
         empty || fields.first_of(name).is_some_and(|message| message.has("role"))
     };
     ["messages", "traj", "history", "trajectory", "conversation"].iter().find(holds).copied()
+}
+
+fn is_codex(fields: &Fields) -> bool {
+    let all = |names: &[&str]| names.iter().all(|name| fields.has(name));
+    // The older form begins with a line about the session that has no type.
+    let older = all(&["id", "timestamp", "instructions"]) && !fields.has("type") && !fields.has("messages");
+    all(&["type", "payload"]) || fields.has("record_type") || older
 }
 
 fn is_claude_code(fields: &Fields) -> bool {

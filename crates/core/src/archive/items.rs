@@ -6,6 +6,28 @@ use serde_json::{Map, Value};
 use super::blocks::Blocks;
 use super::raw::{json_text, says_nothing, text_of};
 
+/// Where an item belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// To what the model says.
+    Model,
+    /// To what tools answer.
+    Tool,
+    /// To no side: it is no item that says something.
+    None,
+}
+
+/// The side of an item of this type, other than `message`.
+pub(super) fn side(kind: &str) -> Side {
+    match kind {
+        "reasoning" | "tool_call" => Side::Model,
+        "tool_result" => Side::Tool,
+        _ if kind.ends_with("_output") => Side::Tool,
+        _ if kind.ends_with("_call") || kind.contains("code_interpreter") => Side::Model,
+        _ => Side::None,
+    }
+}
+
 /// Adds an item to what was said so far.
 pub(super) fn add(mut item: Map<String, Value>, blocks: &mut Blocks) {
     let kind = text_of(&item, "type").unwrap_or_default().to_owned();
@@ -29,7 +51,14 @@ pub(super) fn add(mut item: Map<String, Value>, blocks: &mut Blocks) {
                 id => id,
             };
             let input = ["arguments", "input", "action"].iter().map(|name| take(name)).find(|input| !input.is_null());
-            blocks.tool_call(id, name, input.unwrap_or_else(|| "{}".into()));
+            // What else there is stays beside the call.
+            if let Some(own) = item.shift_remove("id").filter(|own| *own != id) {
+                item.insert("item_id".to_owned(), own);
+            }
+            let fields = [("type", "tool_use".into()), ("id", id), ("name", name)];
+            item.extend(fields.map(|(name, value)| (name.to_owned(), value)));
+            item.insert("input".to_owned(), input.unwrap_or_else(|| "{}".into()));
+            blocks.block(Value::Object(item));
         }
         "tool_result" => {
             let failed = item.get("result").and_then(|result| result.get("exitCode")).is_some_and(|code| *code != 0);
@@ -50,7 +79,8 @@ pub(super) fn add(mut item: Map<String, Value>, blocks: &mut Blocks) {
                 Value::Object(map) if map.contains_key("type") => (Value::Array(vec![Value::Object(map)]), false),
                 other => (other, false),
             };
-            blocks.tool_result(take("call_id"), Value::Null, parts(output), failed);
+            let (id, name) = (take("call_id"), take("name"));
+            blocks.tool_result(id, name, parts(output), failed);
         }
         // What the provider ran itself: searches, images.
         _ => {

@@ -6,7 +6,7 @@
 //! leaving out what is there already are the engine's.
 //!
 //! One conversation is held at a time. [`Input`] takes a file as it is, zip or text; [`Reader`] takes text that is pushed.
-//! [`own`] is our own format, which is also written. [`plan`] puts the files of a folder in order.
+//! [`own`] is our own format, which is also written; [`write`] writes some of the others. [`plan`] puts the files of a folder in order.
 //!
 //! ```
 //! use threadkeep_core::archive::{Item, Reader};
@@ -23,6 +23,7 @@ mod blocks;
 mod chatgpt;
 mod claude;
 mod clean;
+mod codex;
 mod digest;
 mod format;
 mod gemini;
@@ -37,15 +38,18 @@ mod oasst;
 mod openai;
 mod openwebui;
 pub mod own;
+mod pi;
 mod plan;
 mod raw;
 mod reader;
 mod report;
 mod sharegpt;
+mod sillytavern;
 mod sniff;
 mod split;
 mod tree;
 mod when;
+pub mod write;
 pub mod zip;
 
 pub use format::Format;
@@ -117,8 +121,6 @@ codes! {
     NotAConversation = "not-a-conversation",
     /// Nothing that is known.
     UnknownFormat = "unknown-format",
-    /// A known format that cannot be imported yet.
-    NotYet = "not-yet",
     /// Written by a newer release.
     NewerVersion = "newer-version",
     /// Not valid JSON.

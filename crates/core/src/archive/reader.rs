@@ -8,9 +8,9 @@ use super::raw::Fields;
 use super::report::{Counts, Report, short};
 use super::split::{Broken, Piece, Splitter, Spot};
 use super::{
-    Code, Format, Item, chatgpt, claude, clean, gemini, librechat, list, manifest, oasst, openai, openwebui, own,
+    Code, Format, Item, chatgpt, claude, clean, codex, gemini, librechat, list, manifest, oasst, openai, openwebui, own,
 };
-use super::{sharegpt, sniff, unreadable};
+use super::{pi, sharegpt, sillytavern, sniff, unreadable};
 
 /// The largest value that is held, in bytes: a longer one is left out.
 const CAP: usize = 256 << 20;
@@ -130,7 +130,10 @@ struct Body {
     known: list::Known,
     own: own::Reading,
     claude_code: claude::code::Lines,
+    codex: codex::Lines,
     gemini_cli: gemini::cli::Lines,
+    pi: pi::Lines,
+    sillytavern: sillytavern::Lines,
     /// The format whose lines make one conversation: whatever follows belongs to it.
     lines: Option<Format>,
 }
@@ -150,7 +153,10 @@ impl Body {
             known: list::Known::default(),
             own: own::Reading::default(),
             claude_code: claude::code::Lines::default(),
+            codex: codex::Lines::default(),
             gemini_cli: gemini::cli::Lines::default(),
+            pi: pi::Lines::default(),
+            sillytavern: sillytavern::Lines::default(),
             lines: None,
         }
     }
@@ -283,10 +289,19 @@ impl Body {
                 sharegpt::chatbot_ui(fields, place, &mut self.known, report);
                 None
             }
-            other => {
-                let reason = format!("this looks like {}, which cannot be imported yet", other.title());
-                report.skip("", Code::NotYet, reason);
-                self.closed = true;
+            Format::Codex => {
+                self.lines = Some(format);
+                self.codex.line(fields, bytes, place, report);
+                None
+            }
+            Format::Pi => {
+                self.lines = Some(format);
+                self.pi.line(fields, bytes, place, report);
+                None
+            }
+            Format::SillyTavern => {
+                self.lines = Some(format);
+                self.sillytavern.line(fields, bytes, place, report);
                 None
             }
         };
@@ -333,7 +348,7 @@ impl Body {
             None if self.messages.is_some() => report.skip(place, Code::BadShape, "this is no chat message"),
             None => {
                 if !std::mem::replace(&mut self.mentioned, true) {
-                    let known: Vec<&str> = Format::all().filter(|f| f.is_importable()).map(Format::title).collect();
+                    let known: Vec<&str> = Format::all().map(Format::title).collect();
                     let reason = format!("this is nothing that can be imported; expected: {}", known.join(", "));
                     report.skip("", Code::UnknownFormat, reason);
                 }
@@ -373,7 +388,10 @@ impl Body {
             body.end_messages(report);
             body.own.finish(report);
             body.claude_code.finish(report);
+            body.codex.finish(report);
             body.gemini_cli.finish(report);
+            body.pi.finish(report);
+            body.sillytavern.finish(report);
         });
     }
 

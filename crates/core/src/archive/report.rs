@@ -79,3 +79,28 @@ pub(super) fn short(text: &str) -> String {
     }
     line
 }
+
+/// Lines that say nothing, counted by their kinds.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut(Vec<(String, u64)>);
+
+impl LeftOut {
+    /// Counts one of this kind.
+    pub fn count(&mut self, kind: &str) {
+        let known = self.0.iter().position(|(known, _)| known == kind);
+        match known.or((self.0.len() >= 100).then_some(0)) {
+            Some(at) => self.0[at].1 += 1,
+            // One for each kind of line, of which no program writes many.
+            None => self.0.push((kind.to_owned(), 1)),
+        }
+    }
+
+    /// Says what was left out; `why` ends the sentence.
+    pub fn report(&self, why: &str, report: &mut Report) {
+        for (kind, count) in &self.0 {
+            let of =
+                if kind.is_empty() { "without a type".to_owned() } else { format!("of the type `{}`", short(kind)) };
+            report.skip("", Code::NotAConversation, format!("lines {of} ({count}), {why}"));
+        }
+    }
+}

@@ -6,7 +6,7 @@ use serde_json::Value;
 pub(super) fn millis(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => epoch(number.as_str()),
-        Value::String(text) => rfc3339(text.trim()).or_else(|| epoch(text.trim())),
+        Value::String(text) => rfc3339(text.trim()).or_else(|| epoch(text.trim())).or_else(|| written(text.trim())),
         _ => None,
     }
 }
@@ -107,6 +107,49 @@ fn rfc3339(text: &str) -> Option<i64> {
     Some((minutes * 60 + second) * 1000 + millis)
 }
 
+/// Times as SillyTavern writes them: `June 19, 2023 2:20pm`, and `2024-7-4 @14h 05m 30s 120ms`. They are taken as UTC, since
+/// they do not name their zone.
+fn written(text: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let numbers: Vec<i64> = text
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|digits| !digits.is_empty() && digits.len() < 5)
+        .filter_map(|digits| digits.parse().ok())
+        .collect();
+    let parts: [i64; 7] = if text.contains('@') {
+        match numbers.as_slice() {
+            [year, month, day, hour, minute, second, millis] => [*year, *month, *day, *hour, *minute, *second, *millis],
+            [year, month, day, hour, minute, second] => [*year, *month, *day, *hour, *minute, *second, 0],
+            _ => return None,
+        }
+    } else {
+        let name = text.get(..3)?.to_ascii_lowercase();
+        let month = MONTHS.iter().position(|month| *month == name)? as i64 + 1;
+        let [day, year, hour, minute] = numbers.as_slice() else { return None };
+        let afternoon = text.to_ascii_lowercase().ends_with("pm");
+        [*year, month, *day, hour % 12 + if afternoon { 12 } else { 0 }, *minute, 0, 0]
+    };
+    let [year, month, day, hour, minute, second, millis] = parts;
+    let whole = rfc3339(&format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"))?;
+    Some(whole + millis.min(999))
+}
+
+/// A time to read, to the minute: `2026-05-01 08:00 UTC`.
+pub(super) fn readable(millis: i64) -> String {
+    let minutes = millis.div_euclid(60_000);
+    let (days, minute) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
+    // Years that begin in March, in cycles of 400.
+    let since = days + 719_468;
+    let (cycle, day) = (since.div_euclid(146_097), since.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let date = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = year + cycle * 400 + next;
+    format!("{year:04}-{month:02}-{date:02} {:02}:{:02} UTC", minute / 60, minute % 60)
+}
+
 /// Days from 1970-01-01 to a date of the Gregorian calendar, counted in years that begin in March, so that the leap day is
 /// the last.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
@@ -154,6 +197,12 @@ mod tests {
             (json!("2024-12-01T10:00:00.Z"), None),
             (json!("2024-12-01T10:00:00+0200"), None),
             (json!("2024-12-01"), None),
+            (json!("June 19, 2023 2:20pm"), Some(1687184400000)),
+            (json!("December 1, 2024 12:00am"), Some(1733011200000)),
+            (json!("2024-12-1 @10h 0m 0s 7ms"), Some(1733047200007)),
+            (json!("June 19"), None),
+            (json!("2024-13-1 @10h 0m 0s 7ms"), None),
+            (json!("日本語"), None),
             (json!("２０24-12-01T10:00:00Z"), None),
         ] {
             assert_eq!(millis(&value), expected, "{value}");
@@ -176,6 +225,10 @@ mod tests {
             let text = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.25-03:30");
             let expected = OffsetDateTime::parse(&text, &Rfc3339).unwrap().unix_timestamp() * 1000 + 250;
             assert_eq!(rfc3339(&text), Some(expected), "{text}");
+            let utc = OffsetDateTime::from_unix_timestamp(expected.div_euclid(1000)).unwrap();
+            let (year, month, day) = (utc.year(), u8::from(utc.month()), utc.day());
+            let shown = format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", utc.hour(), utc.minute());
+            assert_eq!(readable(expected), shown);
             date += Duration::days(7);
         }
     }

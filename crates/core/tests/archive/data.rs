@@ -210,7 +210,7 @@ fn every_file_of_openai_messages() {
 
 #[test]
 fn every_other_file_is_named_or_refused_in_one_remark() {
-    let folders = ["codex-rollouts", "pi-sessions", "beam", "bfcl-memory"];
+    let folders = ["beam", "bfcl-memory"];
     for folder in folders {
         for (name, bytes) in files(folder, |name| name.contains(".json")) {
             let outcome = read(&name, &bytes);
@@ -395,5 +395,66 @@ fn every_gemini_file() {
             .filter(|row| row["safeHtmlItem"].is_array() || row["title"].as_str().unwrap().starts_with("Prompted "));
         assert_eq!(outcome.conversations.len(), prompts.count(), "{name}");
         assert_eq!(outcome.skipped.len(), raw.len() - outcome.conversations.len(), "{name}");
+    }
+}
+
+/// The lines of a file as values.
+fn lines(bytes: &[u8]) -> Vec<Value> {
+    serde_json::Deserializer::from_slice(bytes).into_iter::<Value>().map(Result::unwrap).collect()
+}
+
+#[test]
+fn every_codex_file() {
+    let all = files("codex-rollouts", |name| name.ends_with(".jsonl"));
+    for (name, bytes) in all.into_iter().chain(files("polylogue-fixtures", |name| name.starts_with("codex"))) {
+        let outcome = read(&name, &bytes);
+        check_all(&name, &bytes, &outcome);
+        assert!(outcome.skipped.iter().all(|skip| skip.code == Code::NotAConversation), "{name}");
+        let lines = lines(&bytes);
+        let tree = tree(&outcome.conversations[0]);
+        assert_eq!(tree.id().as_str(), format!("codex/{}", lines[0]["payload"]["id"].as_str().unwrap()));
+        let said: Vec<&Message> = tree.nodes().flat_map(|p| &p.node.messages).collect();
+        let items: Vec<&Value> = lines.iter().filter(|l| l["type"] == "response_item").map(|l| &l["payload"]).collect();
+        let of = |end: &str| items.iter().filter(|i| i["type"].as_str().unwrap().ends_with(end)).count();
+        // What providers ran themselves has no result of its own: it is part of what was said.
+        let hosted = items.iter().filter(|i| i["type"] == "web_search_call" || i["type"] == "image_generation_call");
+        let calls = said.iter().map(|m| m.tool_calls.len()).sum::<usize>();
+        assert_eq!(calls, of("_call") - hosted.count(), "{name}");
+        assert_eq!(said.iter().filter(|m| m.role == Role::Tool).count(), of("_output") + of("_result"), "{name}");
+        let users = items.iter().filter(|i| i["role"] == "user" || i["type"] == "agent_message").count();
+        let compactions = lines.iter().filter(|l| l["type"] == "compacted").count();
+        assert_eq!(said.iter().filter(|m| m.role == Role::User).count(), users + compactions, "{name}");
+        let everything: String = said.iter().map(|m| m.text().into_owned() + "\n").collect();
+        for item in items.iter().filter(|item| item["type"] == "message") {
+            let texts = item["content"].as_array().into_iter().flatten().filter_map(|part| part["text"].as_str());
+            texts.for_each(|text| assert!(everything.contains(text), "{name}: {text}"));
+        }
+        assert_eq!(forks_of(&tree), 0, "{name}");
+    }
+}
+
+#[test]
+fn every_pi_file() {
+    for (name, bytes) in files("pi-sessions", |name| name.ends_with(".jsonl")) {
+        let outcome = read(&name, &bytes);
+        check_all(&name, &bytes, &outcome);
+        assert!(outcome.skipped.iter().all(|skip| skip.code == Code::NotAConversation), "{name}");
+        let lines = lines(&bytes);
+        let messages: Vec<&Value> =
+            lines.iter().filter(|line| line["type"] == "message").map(|line| &line["message"]).collect();
+        let tree = tree(&outcome.conversations[0]);
+        assert_eq!(tree.nodes().len(), messages.len() + 1, "{name}");
+        assert_eq!(forks_of(&tree), 0, "{name}");
+        for (raw, placed) in messages.iter().zip(tree.nodes().skip(1)) {
+            let said = &placed.node.messages[0];
+            let parts = raw["content"].as_array().unwrap();
+            let of = |kind: &'static str| parts.iter().filter(move |part| part["type"] == kind);
+            let texts: Vec<&str> = of("text").map(|part| part["text"].as_str().unwrap()).collect();
+            assert_eq!(said.text(), texts.join("\n"), "{name}");
+            let calls: Vec<&str> = of("toolCall").map(|part| part["id"].as_str().unwrap()).collect();
+            assert_eq!(said.tool_calls.iter().map(|call| call.id()).collect::<Vec<_>>(), calls, "{name}");
+            assert_eq!(said.tool_call_id.as_deref(), raw["toolCallId"].as_str(), "{name}");
+            assert_eq!(said.extra.get("pi").map_or(&Value::Null, |pi| &pi["usage"]), &raw["usage"], "{name}");
+        }
     }
 }

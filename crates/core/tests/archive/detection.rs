@@ -2,7 +2,7 @@
 
 use threadkeep_core::archive::{Code, Format, Input, Item};
 
-use crate::common::{fixture, read};
+use crate::common::{fixture, read, tree};
 
 #[track_caller]
 fn check(name: &str, text: &str, code: Code, words: &str) {
@@ -25,14 +25,32 @@ fn names_do_not_matter() {
 }
 
 #[test]
-fn formats_that_later_releases_bring_are_named() {
-    let not_yet = |text: &str, words: &str| check("f", text, Code::NotYet, words);
-    not_yet(r#"{"timestamp":"t","type":"session_meta","payload":{}}"#, "Codex");
-    not_yet(
-        "{\"user_name\":\"A\",\"character_name\":\"B\"}\n{\"name\":\"A\",\"is_user\":true,\"mes\":\"x\"}\n",
-        "SillyTavern",
-    );
-    not_yet("{\"type\":\"session\",\"id\":\"i\",\"cwd\":\"/\"}\n{\"type\":\"message\",\"id\":\"2\"}\n", "pi session");
+fn every_format_is_told_by_its_content() {
+    for (name, source) in [
+        ("codex.jsonl", "codex"),
+        ("codex-old.jsonl", "codex"),
+        ("gemini-takeout.json", "gemini-takeout"),
+        ("ai-studio.json", "ai-studio"),
+        ("gemini-cli.json", "gemini-cli"),
+        ("gemini-cli.jsonl", "gemini-cli"),
+        ("librechat.json", "librechat"),
+        ("open-webui.json", "open-webui"),
+        ("sillytavern.jsonl", "sillytavern"),
+        ("pi.jsonl", "pi"),
+        ("pi-old.jsonl", "pi"),
+        ("sharegpt.json", "sharegpt"),
+        ("oasst.jsonl", "oasst"),
+        ("chatbot-ui.json", "chatbot-ui"),
+    ] {
+        for file in ["f", "f.txt", name] {
+            let outcome = read(file, &fixture(name));
+            assert!(!outcome.conversations.is_empty(), "{name} as {file}: {}", outcome.remarks());
+            for conversation in &outcome.conversations {
+                assert_eq!(tree(conversation).info().source, source, "{name} as {file}");
+            }
+        }
+        assert!(Format::from_name(source).is_some());
+    }
 }
 
 #[test]

@@ -43,6 +43,22 @@ fn wrong_types_anywhere_cost_only_what_they_touch() {
         r#"{"uuid":"x","messages":[5,{"role":"user","content":[1,{"type":"tool_call"}]},{"content":{"contentBlocks":5,"attachments":[5]}}]}"#,
         r#"{"type":"user","uuid":"u","parentUuid":5,"sessionId":[],"message":5,"timestamp":{}}"#,
         r#"{"type":"assistant","uuid":"u","parentUuid":"u","message":{"id":5,"content":[{"type":"tool_use","id":[],"input":5}]}}"#,
+        r#"{"conversationId":"c","messages":[5,{"messageId":5,"parentMessageId":[],"text":7,"content":[5,{"type":"text"},{"type":"think","think":{}},{"type":"tool_call","tool_call":{"id":5,"args":[],"output":{}}},{"type":"tool_call"}],"files":[5,{}],"model":5,"createdAt":{}},{"children":[[],{"children":5}]}]}"#,
+        r#"{"conversationId":5,"messages":{}}"#,
+        r#"{"id":5,"title":[],"chat":{"params":5,"history":{"currentId":[],"messages":{"a":5,"b":{"role":7,"parentId":5,"childrenIds":[5],"content":{"x":1},"output":[5,{"type":"function_call"},{"type":"function_call_output","output":{"content":5}},{"type":"reasoning","summary":5,"content":[5]}],"files":[5],"error":5}}}}}"#,
+        r#"{"id":"x","chat":{"history":5}}"#,
+        r#"{"id":"x","chat":{"history":{"messages":{"a":{"role":"assistant","content":"<details type=\"tool_calls\" name=\"x\" arguments=\"&quot;\"><summary></details><details type=\"x"}}}}}"#,
+        r#"{"id":[],"conversations":[{"from":5,"value":5},5,{"from":"function_call","value":"{\"name\":5}"},{"value":null}]}"#,
+        r#"{"message_tree_id":"t","prompt":{"text":5,"role":5,"message_id":[],"rank":"x","replies":[5,{"rank":1e99,"replies":{}}]}}"#,
+        r#"{"message_tree_id":"t","prompt":5}"#,
+        r#"{"version":4,"folders":[],"history":[5,{"messages":5},{"id":{},"messages":[5,{"role":5}],"model":5,"prompt":5}]}"#,
+        r#"{"header":"Gemini","products":5,"title":5,"time":5,"safeHtmlItem":[5,{"html":5}],"attachedFiles":5}"#,
+        r#"{"chunkedPrompt":{"chunks":[5,{"isThought":true,"role":"model","parts":5},{"id":5,"role":5,"text":5,"executableCode":5,"codeExecutionResult":[5],"inlineFile":5,"branchParent":5},{"role":"model","parts":[5,{"functionCall":5},{"functionResponse":{"response":5}}]}]},"systemInstruction":{"text":5},"runSettings":5}"#,
+        r#"{"sessionId":5,"messages":[5,{"id":5,"type":5,"content":5,"thoughts":[5],"toolCalls":[5,{"id":5,"result":[5,{"functionResponse":{}}],"status":5}]}]}"#,
+        "{\"sessionId\":\"s\",\"projectHash\":5}\n{\"$rewindTo\":\"x\"}\n{\"$set\":{\"sessionId\":5}}\n{\"type\":5}\n{}\n",
+        "{\"type\":\"session_meta\",\"payload\":{\"id\":5,\"instructions\":[]}}\n{\"type\":\"response_item\",\"payload\":5}\n{\"type\":\"response_item\",\"payload\":{\"type\":\"function_call\",\"call_id\":5,\"arguments\":5}}\n{\"type\":\"compacted\",\"payload\":{\"message\":5}}\n{\"type\":\"event_msg\",\"payload\":{\"type\":\"thread_rolled_back\",\"num_turns\":18446744073709551615}}\n{\"type\":\"response_item\",\"payload\":{\"type\":\"x_output\",\"output\":{\"type\":5}}}\n",
+        "{\"type\":\"session\",\"version\":3}\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":\"b\",\"message\":5}\n{\"type\":\"x\",\"id\":\"b\",\"parentId\":\"c\"}\n{\"type\":\"x\",\"id\":\"c\",\"parentId\":\"b\"}\n{\"type\":\"compaction\",\"summary\":5,\"firstKeptEntryIndex\":1e99,\"firstKeptEntryId\":\"b\"}\n{\"type\":\"message\",\"message\":{\"role\":5,\"content\":[5,{\"type\":\"toolCall\"},{\"type\":\"thinking\",\"thinkingSignature\":5}]}}\n",
+        "{\"user_name\":5,\"character_name\":5,\"chat_metadata\":5}\n{\"is_user\":5,\"mes\":5,\"swipe_id\":1e99,\"swipes\":[5,{}],\"swipe_info\":[5],\"extra\":5}\n{\"mes\":null,\"swipes\":{}}\n{\"x\":1}\n",
         r#"{"messages":[5,{"role":5},{"role":"user","content":{"x":1},"name":5,"tool_calls":[1]}]}"#,
     ] {
         let outcome = read("c.jsonl", bad.as_bytes());
@@ -276,4 +292,82 @@ fn files_that_are_made_to_take_long_do_not() {
     assert_eq!(outcome.only().nodes().len(), 3);
     let sessions: String = (1..MANY).rev().map(|at| line(at, at - 1, "user", at, &json!("x"))).collect();
     assert_eq!(read("c.jsonl", sessions.as_bytes()).only().nodes().len(), MANY);
+}
+
+#[test]
+fn circles_repeated_ids_and_missing_parents_in_other_formats() {
+    let pi = "{\"type\":\"session\",\"version\":3,\"id\":\"p\"}\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":\"b\",\"message\":{\"role\":\"user\",\"content\":\"a\"}}\n{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":\"user\",\"content\":\"b\"}}\n{\"type\":\"message\",\"id\":\"c\",\"parentId\":\"gone\",\"message\":{\"role\":\"user\",\"content\":\"c\"}}\n{\"type\":\"message\",\"id\":\"c\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"d\"}}\n";
+    let outcome = read("p.jsonl", pi.as_bytes());
+    assert_eq!(
+        outcome.codes(),
+        (vec![Code::Cycle; 2], vec![Code::DuplicateId, Code::MissingParent]),
+        "{}",
+        outcome.remarks()
+    );
+    assert_eq!(outcome.only().nodes().len(), 3);
+    let chat = json!({"conversationId": "c", "messages": [
+        {"messageId": "a", "parentMessageId": "b", "isCreatedByUser": true, "text": "a"},
+        {"messageId": "b", "parentMessageId": "a", "isCreatedByUser": true, "text": "b"},
+        {"messageId": "c", "parentMessageId": "gone", "isCreatedByUser": true, "text": "c"},
+        {"messageId": "c", "parentMessageId": null, "isCreatedByUser": true, "text": "d"}]});
+    let outcome = read("c.json", chat.to_string().as_bytes());
+    assert_eq!(
+        outcome.codes(),
+        (vec![Code::Cycle; 2], vec![Code::DuplicateId, Code::MissingParent]),
+        "{}",
+        outcome.remarks()
+    );
+    let message = |id: &str, parent: &str| json!({"id": id, "parentId": parent, "role": "user", "content": id});
+    let history = json!({"currentId": "nowhere", "messages": {"a": message("a", "b"), "b": message("b", "a"), "c": message("c", "gone")}});
+    let outcome = read("w.json", json!([{"id": "w", "chat": {"history": history}}]).to_string().as_bytes());
+    assert_eq!(
+        outcome.codes(),
+        (vec![Code::Cycle; 2], vec![Code::MissingParent, Code::MissingLeaf]),
+        "{}",
+        outcome.remarks()
+    );
+}
+
+#[test]
+fn long_sessions_take_no_longer_than_their_size() {
+    const MANY: usize = 10_000;
+    let codex: String = (0..MANY)
+        .map(|at| {
+            let item = match at % 3 {
+                0 => json!({"type": "tool_call", "name": format!("n{at}")}),
+                1 => json!({"type": "message", "role": "user", "content": "x"}),
+                _ => json!({"type": "reasoning", "summary": []}),
+            };
+            format!("{}\n", json!({"type": "response_item", "payload": item}))
+                + &format!("{}\n", json!({"type": "compacted", "payload": {"message": "s"}}))
+        })
+        .collect();
+    assert!(read("c.jsonl", codex.as_bytes()).only().nodes().len() > MANY);
+    let head = json!({"type": "session", "id": "p", "version": 3});
+    // Entries that are no nodes, each after the next one; compactions that all keep the same entry.
+    let between = |at: usize| json!({"type": "label", "id": format!("l{at}"), "parentId": format!("l{}", at + 1)});
+    let below = |at: usize| json!({"type": "message", "id": format!("m{at}"), "parentId": format!("l{at}"), "message": {"role": "user", "content": "x"}});
+    let compaction =
+        |at: usize| json!({"type": "compaction", "id": format!("c{at}"), "summary": "s", "firstKeptEntryId": "m0"});
+    let all = std::iter::once(head)
+        .chain((0..MANY).map(between))
+        .chain((0..MANY).map(below))
+        .chain((0..MANY).map(compaction));
+    let pi: String = all.map(|line| format!("{line}\n")).collect();
+    assert_eq!(read("p.jsonl", pi.as_bytes()).only().nodes().len(), 2 * MANY + 1);
+    let silly: String = (0..MANY)
+        .map(|at| format!("{}\n", json!({"is_user": at % 2 == 0, "mes": at.to_string(), "swipes": ["a", "b"]})))
+        .collect();
+    assert_eq!(read("s.jsonl", silly.as_bytes()).only().nodes().len(), 2 * MANY + 1);
+    let line = |at: usize| {
+        format!(
+            "{}\n{}\n",
+            json!({"id": format!("m{at}"), "type": "user", "content": "x"}),
+            json!({"$rewindTo": format!("m{}", at / 2)})
+        )
+    };
+    let gemini: String = std::iter::once("{\"sessionId\":\"g\",\"projectHash\":\"h\"}\n".to_owned())
+        .chain((0..MANY).map(line))
+        .collect();
+    assert_eq!(read("g.jsonl", gemini.as_bytes()).only().nodes().len(), MANY + 1);
 }

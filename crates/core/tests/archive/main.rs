@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a test that cannot go on should stop
 
+mod agents;
 mod chatgpt;
 mod claude;
 mod common;
@@ -15,4 +16,5 @@ mod openai;
 mod own;
 mod pieces;
 mod trees;
+mod write;
 mod zip;

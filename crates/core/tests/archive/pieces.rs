@@ -5,7 +5,7 @@ use threadkeep_core::archive::Reader;
 
 use crate::common::{Outcome, fixture, tree};
 
-const FIXTURES: [&str; 14] = [
+const FIXTURES: [&str; 19] = [
     "chatgpt.json",
     "claude-ai.json",
     "claude-design.json",
@@ -20,6 +20,11 @@ const FIXTURES: [&str; 14] = [
     "ai-studio.json",
     "gemini-cli.json",
     "gemini-cli.jsonl",
+    "codex.jsonl",
+    "codex-old.jsonl",
+    "pi.jsonl",
+    "pi-old.jsonl",
+    "sillytavern.jsonl",
 ];
 
 /// What is put into a fixture to damage it.

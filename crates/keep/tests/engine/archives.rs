@@ -132,3 +132,28 @@ fn a_message_that_says_something_else_under_the_same_id_is_told_and_not_taken() 
         assert_eq!(crate::texts(&keep.chain(&id("chatgpt/c/1")).await.unwrap()[1].messages), ["first"]);
     });
 }
+
+#[test]
+fn export_in_formats_of_others() {
+    use threadkeep_core::archive::write::Target;
+    run(async {
+        let keep = World::default().tab();
+        let file = br#"{"message_tree_id":"t","prompt":{"message_id":"t","text":"How?","role":"prompter","replies":[{"message_id":"a","text":"So.","role":"assistant","rank":0,"replies":[]},{"message_id":"b","text":"Or so.","role":"assistant","rank":1,"replies":[]}]}}"#;
+        keep.import(vec![("t.jsonl".to_owned(), file.to_vec())], None, |_| {}).await.unwrap();
+        let id = threadkeep_core::MessageId::new("oasst/t").unwrap();
+        let mut text = String::new();
+        keep.export_as(Some(&id), Target::OpenAiMessages, true, |piece| text.push_str(&piece)).await.unwrap();
+        assert_eq!(text.lines().count(), 2);
+        assert!(text.lines().next().unwrap().contains("Or so."), "the chosen branch comes last: {text}");
+        // Read back, both branches are one thread, and its chosen branch is the one that was.
+        let other = World::default().tab();
+        let report = other.import(vec![("t.jsonl".to_owned(), text.into_bytes())], None, |_| {}).await.unwrap();
+        assert_eq!((report.added, report.updated, report.skipped_count), (1, 1, 0), "{report:?}");
+        let mut text = String::new();
+        other.export_as(None, Target::ShareGpt, false, |piece| text.push_str(&piece)).await.unwrap();
+        assert!(text.contains(r#"{"from":"gpt","value":"So."}"#) && !text.contains("Or so."), "{text}");
+        let none = threadkeep_core::MessageId::new("gone").unwrap();
+        let error = keep.export_as(Some(&none), Target::Markdown, false, |_| {}).await.unwrap_err();
+        assert_eq!(error.code(), "missing-transcript");
+    });
+}

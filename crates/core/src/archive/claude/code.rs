@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::super::digest::Digest;
 use super::super::raw::{Fields, says_nothing, text_of};
-use super::super::report::Report;
+use super::super::report::{LeftOut, Report};
 use super::super::{Code, clean, unreadable, when};
 
 /// What a line is.
@@ -78,7 +78,7 @@ pub(in super::super) struct Lines {
     by_session: HashMap<String, usize>,
     /// Titles, each for the branch that ends in this line.
     summaries: Vec<(String, String)>,
-    left_out: Vec<(String, u64)>,
+    left_out: LeftOut,
     copies: u64,
     sum: Option<Digest>,
 }
@@ -109,11 +109,11 @@ impl Lines {
             _ => {}
         }
         let Some(uuid) = fields.string("uuid").filter(|uuid| !uuid.is_empty()) else {
-            self.leave_out(&kind);
+            self.left_out.count(&kind);
             return;
         };
         if kind == "progress" {
-            self.leave_out(&kind);
+            self.left_out.count(&kind);
         }
         let at = self.session(&session);
         let line = self.read(fields, &kind, uuid, at, place, report);
@@ -125,15 +125,6 @@ impl Lines {
                 self.by_uuid.insert(line.uuid.clone(), self.lines.len());
                 self.lines.push(line);
             }
-        }
-    }
-
-    fn leave_out(&mut self, kind: &str) {
-        let known = self.left_out.iter().position(|(known, _)| known == kind);
-        match known.or((self.left_out.len() >= 100).then_some(0)) {
-            Some(at) => self.left_out[at].1 += 1,
-            // One for each kind of line, of which no program writes many.
-            None => self.left_out.push((kind.to_owned(), 1)),
         }
     }
 
@@ -247,11 +238,7 @@ impl Lines {
     pub fn finish(&mut self, report: &mut Report) {
         let lines = std::mem::take(self);
         let Some(sum) = lines.sum else { return };
-        for (kind, count) in &lines.left_out {
-            let of = if kind.is_empty() { "without a type".to_owned() } else { format!("of the type `{kind}`") };
-            let reason = format!("lines {of} ({count}), which show what the program did and say nothing");
-            report.skip("", Code::NotAConversation, reason);
-        }
+        lines.left_out.report("which show what the program did and say nothing", report);
         if lines.copies > 0 {
             let reason =
                 format!("copies of tool results (`toolUseResult`, {}): the results themselves are in", lines.copies);
