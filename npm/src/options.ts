@@ -58,6 +58,28 @@ export interface RecentOptions {
   includeSystem?: boolean;
 }
 
+/** Which messages a search looks at. What is left out does not limit. */
+export interface SearchOptions {
+  /** At most this many hits, 1000 at most; 10 without it, 0 gives none. */
+  limit?: number;
+  /** Only in this transcript. */
+  transcript?: string;
+  /** Only on the branch that ends at this node or alias. */
+  branch?: string;
+  /** Only what this role says, or one of these. */
+  role?: string | readonly string[];
+  /** Only in transcripts from this kind of archive, such as `chatgpt`. */
+  source?: string;
+  /** From this time on: a date, or milliseconds since 1970; to the second. */
+  since?: number | Date;
+  /** Before this time: a date, or milliseconds since 1970; to the second. */
+  until?: number | Date;
+  /** Only calls of the tool of this name, and their results. */
+  tool?: string;
+  /** `false`: what is not indexed yet is not waited for; one batch of it is indexed. See {@link Threadkeep.indexProgress}. */
+  wait?: boolean;
+}
+
 const FORMATS: readonly ImportFormat[] = [
   "ai-studio",
   "chatbot-ui",
@@ -94,6 +116,17 @@ export const INBOUND = {
   systemPrompt: check.text,
 } as const;
 export const RECENT = { maxMessages: check.count, maxTokens: check.count, includeSystem: check.flag } as const;
+export const SEARCH = {
+  limit: (value: unknown, argument: string) => check.count(value, argument, 1000),
+  transcript: check.id,
+  branch: check.id,
+  role: roles,
+  source: check.text,
+  since: time,
+  until: time,
+  tool: check.text,
+  wait: check.flag,
+} as const;
 export const IMPORT = {
   format: (value: unknown, argument: string) => check.oneOf(value, FORMATS, argument),
   onProgress: check.callback,
@@ -103,6 +136,18 @@ export const EXPORT = {
   format: (value: unknown, argument: string) => check.oneOf(value, ["threadkeep"], argument),
   transcript: check.id,
 } as const;
+
+function roles(value: unknown, argument: string): unknown {
+  if (!Array.isArray(value)) return check.text(value, argument);
+  return value.map((role, index) => check.text(role, `${argument}[${index}]`));
+}
+
+function time(value: unknown, argument: string): number {
+  const given = value instanceof Date ? value.getTime() : value;
+  if (typeof given !== "number" || !Number.isSafeInteger(given))
+    throw badArgument(argument, "must be a date or a whole number of milliseconds since 1970");
+  return given;
+}
 
 function bytes(value: unknown, argument: string): number {
   return check.count(value, argument, Number.MAX_SAFE_INTEGER);

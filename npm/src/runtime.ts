@@ -13,14 +13,21 @@ import { VERSION } from "./version.js";
 export type InitSource = string | URL | Response | ArrayBuffer | Uint8Array | object;
 
 /** The files of the parts of the module that are loaded when they are first needed. */
-export type PartFile = "archives.wasm" | "prompts.wasm" | "archives-prompts.wasm";
+export type PartFile =
+  | "archives.wasm"
+  | "prompts.wasm"
+  | "search.wasm"
+  | "archives-prompts.wasm"
+  | "archives-search.wasm"
+  | "prompts-search.wasm"
+  | "archives-prompts-search.wasm";
 
 /** Options of {@link init}. */
 export interface InitOptions {
   /**
    * Where the parts of the module come from, if not from beside this package. `archives.wasm` is loaded by the first
-   * `import`, `prompts.wasm` by the first `context`, `getRecent`, `countTokens`, `trimMessages` and the like; either takes
-   * `archives-prompts.wasm` with it. `undefined` for a file: the place beside this package.
+   * `import`, `prompts.wasm` by the first `context`, `getRecent`, `countTokens`, `trimMessages` and the like, `search.wasm` by the
+   * first `search`; what two of them share is named after both. `undefined` for a file: the place beside this package.
    */
   part?: (file: PartFile) => InitSource | Promise<InitSource> | undefined;
 }
@@ -80,10 +87,12 @@ async function load(source: InitSource | Promise<InitSource> | undefined, part: 
   ready = true;
 }
 
-const present = new Map<"archives" | "prompts", Promise<void>>();
+type Part = "archives" | "prompts" | "search";
+
+const present = new Map<Part, Promise<void>>();
 
 /** Loads the module and a part of it, unless they are there. @internal */
-export function need(part: "archives" | "prompts"): Promise<void> {
+export function need(part: Part): Promise<void> {
   let promise = present.get(part);
   if (promise === undefined) {
     promise = loadPart(part).catch((error: unknown) => {
@@ -95,7 +104,7 @@ export function need(part: "archives" | "prompts"): Promise<void> {
   return promise;
 }
 
-async function loadPart(part: "archives" | "prompts"): Promise<void> {
+async function loadPart(part: Part): Promise<void> {
   await init();
   try {
     await parts[part]();

@@ -12,9 +12,11 @@ import {
   INBOUND,
   OPEN,
   RECENT,
+  SEARCH,
   type InboundMessage,
   type OpenOptions,
   type RecentOptions,
+  type SearchOptions,
 } from "./options.js";
 import { init, need, run } from "./runtime.js";
 import { needEncoding } from "./vocabulary.js";
@@ -23,6 +25,7 @@ import type { ExportOptions, ImportData, ImportOptions, ImportProgress, ImportRe
 import type { Context, ContextOptions, Encoding, Provider } from "./types/context.js";
 import type { Message, MessageInput } from "./types/message.js";
 import type { HeadInfo, LintFinding, NodeInfo, Outline, Stats, TranscriptInfo, TreeNode } from "./types/node.js";
+import type { IndexProgress, SearchHit } from "./types/search.js";
 import type { StoreAdapter } from "./types/store.js";
 
 /**
@@ -418,6 +421,30 @@ export class Threadkeep {
     return this.#call("lint", leafId === undefined ? {} : { leaf: check.id(leafId, "leafId") });
   }
 
+  // Search
+
+  /**
+   * Finds messages in all transcripts and branches, the best first: words in any of their forms and in several languages,
+   * `"phrases"`, `begin*`, `-without`. Short messages are found by what they answer, too. What is not indexed yet (after
+   * an import, say) is indexed first; the index stays in the storage.
+   *
+   * @throws ThreadkeepError `bad-request`; `missing-node` for a branch that is not there; the storage's codes
+   *
+   * @example
+   * ```ts
+   * for (const { snippet, leaf } of await keep.search('"lost luggage" oslo', { role: "user" })) console.log(snippet, leaf);
+   * ```
+   */
+  async search(query: string, options?: SearchOptions): Promise<SearchHit[]> {
+    const params = { query: check.text(query, "query"), options: check.options(options, "options", SEARCH) };
+    return (await this.#search<{ hits: SearchHit[] }>("search", params)).hits;
+  }
+
+  /** How far the search index is. Indexes nothing. */
+  async indexProgress(): Promise<IndexProgress> {
+    return this.#search("indexProgress", {});
+  }
+
   // Archives
 
   /**
@@ -525,6 +552,14 @@ export class Threadkeep {
     this.#open();
     const json = check.toJson(params);
     await need("prompts");
+    return this.#answer(method, json);
+  }
+
+  /** A request that needs the part of the module for search. */
+  async #search<T>(method: string, params: Record<string, unknown>): Promise<T> {
+    this.#open();
+    const json = check.toJson(params);
+    await need("search");
     return this.#answer(method, json);
   }
 

@@ -29,7 +29,7 @@ test("the surface is what it says", async () => {
   const methods = Object.getOwnPropertyNames(everything.Threadkeep.prototype).filter((name) => name !== "constructor");
   const promised =
     "receive extend seal alias node children roots chain depth head setHead fork append getRecent getAll getRange getCount clear lint import export on stats close " +
-    "context toolResult heads transcripts outline tree rename choose deleteBranch deleteTranscript deleteAll";
+    "context toolResult heads transcripts outline tree rename choose deleteBranch deleteTranscript deleteAll search indexProgress";
   assert.deepEqual(methods.sort(), promised.split(" ").sort());
 });
 
@@ -37,7 +37,7 @@ test("only what is needed is shipped", () => {
   const shipped = files(installed);
   assert.ok(shipped.includes("README.md"));
   for (const name of shipped)
-    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|dist\/[\w/]+\.(js|d\.ts)|wasm\/(threadkeep\.js|parts\.js|threadkeep_bg\.wasm|(archives|prompts|archives-prompts)\.wasm)|examples\/[\w-]+\.html|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
+    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|dist\/[\w/]+\.(js|d\.ts)|wasm\/(threadkeep\.js|parts\.js|threadkeep_bg\.wasm|(archives|prompts|search|archives-prompts|archives-search|prompts-search|archives-prompts-search)\.wasm)|examples\/[\w-]+\.html|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
   assert.ok(shipped.includes("LICENSE-MIT") && shipped.includes("LICENSE-APACHE"));
   assert.equal(manifest.dependencies, undefined);
   assert.equal(manifest.sideEffects, false);
@@ -49,7 +49,7 @@ test("only what is needed is shipped", () => {
 test("bundlers can see the wasm, and nothing of Node in a static import", () => {
   const sources = files(installed).filter((name) => name.endsWith(".js"));
   const texts = sources.map((name) => readFileSync(join(installed, name), "utf8"));
-  for (const wasm of ["../wasm/threadkeep_bg.wasm", "./archives.wasm", "./prompts.wasm", "./archives-prompts.wasm"])
+  for (const wasm of ["../wasm/threadkeep_bg.wasm", "./archives.wasm", "./prompts.wasm", "./search.wasm", "./archives-prompts.wasm", "./archives-search.wasm", "./prompts-search.wasm", "./archives-prompts-search.wasm"])
     assert.ok(texts.some((text) => text.replaceAll(", ", ",").includes(`new URL("${wasm}",import.meta.url)`)), wasm);
   for (const text of texts) {
     assert.doesNotMatch(text, /^\s*(import|export)[^;]*from\s*["']node:/m);
@@ -64,7 +64,7 @@ test("publint finds nothing", () => {
 });
 
 test("are the types wrong? no", () => {
-  const { status, stdout, stderr } = checker("@arethetypeswrong/cli", "dist/index.js", tarball, "--profile", "esm-only", "--no-emoji", "--exclude-entrypoints", "./threadkeep.wasm", "./archives.wasm", "./prompts.wasm", "./archives-prompts.wasm", "./o200k_base.gz", "./cl100k_base.gz");
+  const { status, stdout, stderr } = checker("@arethetypeswrong/cli", "dist/index.js", tarball, "--profile", "esm-only", "--no-emoji", "--exclude-entrypoints", "./threadkeep.wasm", "./archives.wasm", "./prompts.wasm", "./search.wasm", "./archives-prompts.wasm", "./archives-search.wasm", "./prompts-search.wasm", "./archives-prompts-search.wasm", "./o200k_base.gz", "./cl100k_base.gz");
   assert.equal(status, 0, stdout + stderr);
   assert.match(stdout, /node16 \(from ESM\).*OK \(ESM\)/);
   assert.match(stdout, /bundler.*OK/);

@@ -44,6 +44,9 @@ const CASES = [
     assert.deepEqual(messages, history.slice(-4));
     assert.ok(ok && errors.length === 0);
     assert.equal(short[0].content, "; Defined: limit = integer, sample: 5");`, ""],
+  ["search", open, `
+    assert.deepEqual(shown.map(([snippet]) => snippet), ["My luggage was lost in Oslo."]);
+    assert.deepEqual(shown[0][1].map(([from, to]) => shown[0][0].slice(from, to)), ["luggage", "lost", "Oslo"]);`, ""],
   ["archives", `${open}
     const line = JSON.stringify({ messages: [{ role: "user", content: "hi" }, { role: "assistant", content: "hello" }] });
     const file = new File([line, "\\n", "not JSON", "\\n"], "messages.jsonl");

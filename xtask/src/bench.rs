@@ -54,6 +54,7 @@ const BENCHES: &[Bench] = &[
     },
     Bench { name: "stable", needs: &[], program: Program::Cargo { package: "threadkeep-core", example: "stable" } },
     Bench { name: "compact", needs: &[], program: Program::Cargo { package: "threadkeep-core", example: "compact" } },
+    Bench { name: "recall", needs: &[], program: Program::Cargo { package: "threadkeep-core", example: "recall" } },
     Bench { name: "trim", needs: &[Need::Npm], program: Program::Node("tests/bench/trim.mjs") },
     Bench { name: "tokens", needs: &[Need::Module], program: Program::Node("tests/bench/tokens.mjs") },
     Bench { name: "page", needs: &[Need::Page, Need::Browser], program: Program::Node("tests/e2e/bench-page.mjs") },

@@ -13,9 +13,10 @@ use crate::error::{bad_request, json as to_json, keep_error, own_error, part_mis
 use crate::executor::{Answer, promise};
 use crate::host::Platform;
 use crate::prompt;
+use crate::search;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
-use threadkeep::protocol::{MemoryRequest, PromptRequest, Request};
+use threadkeep::protocol::{MemoryRequest, PromptRequest, Request, SearchRequest};
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
 #[wasm_bindgen]
@@ -54,6 +55,9 @@ impl Engine {
         promise(async move {
             if PromptRequest::METHODS.contains(&method.as_str()) || MemoryRequest::METHODS.contains(&method.as_str()) {
                 return prompt::load().await?.answer(keep, method, params).await;
+            }
+            if SearchRequest::METHODS.contains(&method.as_str()) {
+                return search::answer(keep, method, params).await.map_err(|_| part_missing("search"))?.await;
             }
             let request = Request::read(&method, &params).map_err(bad_request)?;
             drop(params);

@@ -19,6 +19,8 @@ mod host;
 mod prompt;
 mod pure;
 #[cfg(target_arch = "wasm32")]
+mod search;
+#[cfg(target_arch = "wasm32")]
 mod source;
 #[cfg(target_arch = "wasm32")]
 mod store;

@@ -1,0 +1,21 @@
+//! Search lies in a part of the module of its own, which is loaded with the first search.
+
+use serde_json::{Map, Value};
+use threadkeep::Keep;
+use threadkeep::protocol::SearchRequest;
+use threadkeep_parts::part;
+
+use crate::error::{bad_request, json, keep_error};
+use crate::executor::Answer;
+use crate::store::AnyStore;
+
+part! {
+    /// Answers a [`SearchRequest`].
+    search: pub(crate) fn answer(keep: Keep<AnyStore>, method: String, params: String) -> Answer {
+        Box::pin(async move {
+            let request = SearchRequest::read(&method, &params).map_err(bad_request)?;
+            let data = keep.find_messages(request).await.map_err(|error| keep_error(&error))?;
+            json(&Value::Object(Map::from_iter([("type".to_owned(), method.into()), ("data".to_owned(), data)])))
+        })
+    }
+}
