@@ -17,6 +17,7 @@ export type ThreadkeepErrorCode =
   | "missing-node"
   | "missing-transcript"
   | "missing-head"
+  | "missing-memory"
   | "vocabulary-missing"
   | "head-taken"
   | "id-taken"

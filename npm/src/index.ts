@@ -14,6 +14,7 @@ export type { InboundMessage, OpenOptions, RecentOptions, SearchOptions } from "
 export type * from "./types/archive.js";
 export type * from "./types/context.js";
 export type * from "./types/events.js";
+export type * from "./types/memory.js";
 export type * from "./types/message.js";
 export type * from "./types/node.js";
 export type * from "./types/search.js";

@@ -1,8 +1,21 @@
 // The class that users hold. Each method checks its arguments, sends one request to the engine and hands on the answer;
 // what a request means is decided there.
 
+import type {
+  Episode,
+  EpisodeEdit,
+  Fact,
+  FactEdit,
+  FactFilter,
+  MemoryBundle,
+  MemoryFilter,
+  NewFact,
+  RetrieveOptions,
+  ToolInteraction,
+} from "./types/memory.js";
 import type { Engine } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
+import * as memory from "./memory.js";
 import { ThreadkeepError, badArgument, reportUncaught, type ErrorDetails } from "./errors.js";
 import { Events, type ChangeListener } from "./events.js";
 import { Export } from "./export.js";
@@ -494,6 +507,82 @@ export class Threadkeep {
       const { transcript } = check.options(options, "options", EXPORT) as ExportOptions;
       const engine = this.#open();
       await run(() => engine.exportArchive(transcript, sink) as Promise<void>);
+    });
+  }
+
+  // Memory
+
+  /** What happened, oldest first. */
+  async episodes(filter?: MemoryFilter): Promise<Episode[]> {
+    return this.#call("episodes", check.options(filter, "filter", memory.EPISODES));
+  }
+
+  /** What holds, oldest first; with `superseded: true` also what held until a newer fact contradicted it. */
+  async facts(filter?: FactFilter): Promise<Fact[]> {
+    return this.#call("facts", check.options(filter, "filter", memory.FACTS));
+  }
+
+  /**
+   * Remembers a fact. One that says the same gains sources and confidence instead; one that it contradicts stays,
+   * marked as superseded. Gives the fact as it is now.
+   *
+   * @throws ThreadkeepError `bad-request`
+   *
+   * @example
+   * ```ts
+   * await keep.remember({ fact: "The user prefers short answers.", kind: "preference" });
+   * ```
+   */
+  async remember(fact: NewFact): Promise<Fact> {
+    return this.#call("remember", check.options(fact, "fact", memory.NEW_FACT));
+  }
+
+  /**
+   * Changes a fact. Gives it as it is now.
+   *
+   * @throws ThreadkeepError `missing-memory`, `bad-request`
+   */
+  async editFact(id: string, edit: FactEdit): Promise<Fact> {
+    return this.#call("editFact", { id: check.text(id, "id"), ...check.options(edit, "edit", memory.FACT_EDIT) });
+  }
+
+  /**
+   * Changes an episode. Gives it as it is now.
+   *
+   * @throws ThreadkeepError `missing-memory`, `bad-request`
+   */
+  async editEpisode(id: string, edit: EpisodeEdit): Promise<Episode> {
+    return this.#call("editEpisode", { id: check.text(id, "id"), ...check.options(edit, "edit", memory.EPISODE_EDIT) });
+  }
+
+  /**
+   * Pins an episode or a fact, so that it comes first in every bundle, or (`false`) lets go of it.
+   *
+   * @throws ThreadkeepError `missing-memory`
+   */
+  async pin(id: string, pinned = true): Promise<void> {
+    await this.#call("pin", { id: check.text(id, "id"), pinned: check.flag(pinned, "pinned") });
+  }
+
+  /** Deletes an episode or a fact, for good. Whether it was there. */
+  async forget(id: string): Promise<boolean> {
+    return this.#call("forget", { id: check.text(id, "id") });
+  }
+
+  /** The best of what is remembered, by relevance to `query`, weight and age: what goes into a prompt. */
+  async retrieve(options?: RetrieveOptions): Promise<MemoryBundle> {
+    return this.#call("retrieve", check.options(options, "options", memory.RETRIEVE));
+  }
+
+  /**
+   * The tool calls of a chain with their results. `at` is a head's name, or the end of the chain.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async toolInteractions(at: string, options?: { turn?: number }): Promise<ToolInteraction[]> {
+    return this.#call("toolInteractions", {
+      at: check.id(at, "at"),
+      ...check.options(options, "options", { turn: check.count }),
     });
   }
 

@@ -145,7 +145,7 @@ test("every wrong option is named", async () => {
     ["options.toolPreview.at", { toolPreview: { at: 1 } }],
     ["options.run.directions", { run: { directions: "x" } }],
     ["options.render.steam", { render: { steam: true } }],
-    ["options.memory", { memory: { episodes: 2 } }],
+    ["options.memory.episode", { memory: { episode: 2 } }],
     ["options.epoch", { epoch: "x" }],
     ["options.tools", { tools: [{ description: "nameless" }] }],
   ];

@@ -30,7 +30,7 @@ use crate::keep::Write;
 use crate::log::Log;
 use crate::memory::{Memories, MemoryChange};
 use crate::protocol::Counting;
-use crate::{Keep, KeepError};
+use crate::{Keep, KeepError, keys};
 
 /// How often a commit that lost against another writer is tried again.
 const TRIES: u32 = 100;
@@ -488,7 +488,11 @@ impl<S: Store> Keep<S> {
                 write.extra = extra.clone();
                 Ok(write)
             });
-            match written.await? {
+            let written = match written.await {
+                Err(KeepError::Store(StoreError::Conflict { key })) if keys::is_memory_mark(&key) => continue,
+                written => written?,
+            };
+            match written {
                 Some(None) => {
                     self.changed(transcript, vec![checkpoint.anchor.clone()]);
                     if let Some(event) = change.event() {

@@ -13,12 +13,14 @@ use threadkeep_core::context::{
     Budget, Fit, Frame, Item, MessageRef, Options, Plan, Policy, Prepared, Preparing, Replacement, System, Warning,
     WarningKind, chain_items, frame_figures, prepare_with, preview,
 };
+use threadkeep_core::memory::bundle_messages;
 use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate};
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Message, MessageId, Role, Transcript, TranscriptId};
 use threadkeep_store::Store;
 
 use crate::log::Log;
+use crate::memory::MemoryFilter;
 use crate::protocol::{BadRequest, ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, Recent, WhatIf};
 use crate::{Keep, KeepError};
 
@@ -287,11 +289,13 @@ impl<S: Store> Keep<S> {
     /// `missing-node` where there is neither such a head nor such a node; `vocabulary-missing`; those of a chain; the store's.
     pub async fn context(&self, at: &str, options: &ContextOptions) -> Result<ContextReply, KeepError> {
         let counter = self.counter(options.encoding)?;
+        let memory = self.remembered_for(options, counter.as_ref()).await?;
         let (transcript, leaf) = self.place(at).await?;
         let reply = self.glance(&transcript, |log| {
             let mut chain = Chain::new(&log.tree, &leaf)?;
             let (pins, lost) = chain.pins(&log.tree, &options.pins);
-            let build = options.with_pins(pins);
+            let mut build = options.with_pins(pins);
+            build.frame.memory.extend(memory);
             chain.lay(&log.tree, options.epoch.as_deref(), &build.pins)?;
             let shelf = &mut *self.inner.shelf.borrow_mut();
             let prepared = chain.prepared(shelf, log, &build, options.encoding, counter.as_ref());
@@ -319,10 +323,12 @@ impl<S: Store> Keep<S> {
     /// As [`Keep::context`].
     pub async fn fit(&self, at: &str, options: &ContextOptions, what_if: WhatIf) -> Result<FitReply, KeepError> {
         let counter = self.counter(options.encoding)?;
+        let memory = self.remembered_for(options, counter.as_ref()).await?;
         let (transcript, leaf) = self.place(at).await?;
         let reply = self.glance(&transcript, |log| {
             let mut chain = Chain::new(&log.tree, &leaf)?;
-            let build = options.with_pins(chain.pins(&log.tree, &options.pins).0);
+            let mut build = options.with_pins(chain.pins(&log.tree, &options.pins).0);
+            build.frame.memory.extend(memory);
             chain.lay(&log.tree, options.epoch.as_deref(), &build.pins)?;
             let (laid, summary) = (chain.laid.clone(), chain.summary.take());
             let over = (&laid, summary.as_ref());
@@ -415,6 +421,13 @@ impl<S: Store> Keep<S> {
             Ok(places.into_iter().map(|place| chain.items[place].message.clone()).collect())
         });
         found.await
+    }
+
+    /// The messages for the frame with what of the memory is wanted.
+    async fn remembered_for(&self, options: &ContextOptions, counter: &dyn Counter) -> Result<Vec<Message>, KeepError> {
+        let Some(wanted) = &options.memory else { return Ok(Vec::new()) };
+        let bundle = self.retrieve(&MemoryFilter::default(), wanted.query.as_deref(), wanted.limits).await?;
+        Ok(bundle_messages(&bundle, None, counter))
     }
 
     /// Reads a transcript that was just found, without asking the store again.

@@ -36,7 +36,7 @@ const SEGMENT_DOCS: usize = 8192;
 const SEGMENT_BYTES: usize = 4 << 20;
 /// With so many transcripts or fewer, every search looks at all their counts; with more, what other tabs have written is
 /// noticed after [`LOOK_AGAIN`] milliseconds.
-const FEW: usize = 200;
+const FEW: usize = 20;
 const LOOK_AGAIN: i64 = 5000;
 /// How often a change of the index that lost against another writer is tried again.
 const TRIES: u32 = 100;

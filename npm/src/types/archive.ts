@@ -104,6 +104,8 @@ export interface ImportReport {
   unchanged: number;
   /** Messages that were stored. */
   messages: number;
+  /** Episodes and facts that were stored. */
+  memories: number;
   /** The transcripts that were added or updated, in the order of the archive; the first 1,000. */
   transcripts: string[];
   /** What was left out or came in damaged; the first 1,000. */

@@ -14,5 +14,7 @@ export type ChangeEvent =
   | (Heard & { type: "deleted"; transcript: string; nodes: string[] })
   /** A head was made, moved or removed (`node` is `null` then). */
   | (Heard & { type: "head"; context: string; node: string | null })
+  /** Episodes or facts were made, changed or deleted. */
+  | (Heard & { type: "memory"; episodes: string[]; facts: string[] })
   /** Everything was deleted. */
   | (Heard & { type: "cleared" });

@@ -280,8 +280,8 @@ fn done(page: Page, report: &ImportReport) -> Node {
         markup!(
             r#"
             <p>
-                No conversation was found in these files. Threadkeep reads exports of ChatGPT and Claude, Claude Code's JSONL,
-                OpenAI messages as JSONL, and its own export.
+                No conversation was found in these files. Threadkeep reads exports of ChatGPT, Claude, Gemini, LibreChat
+                and Open WebUI, sessions of Claude Code, Codex, Gemini CLI and pi, chat data as JSON, and its own export.
             </p>
             <p class="import-acts">
                 <button type="button" class="quiet" onclick={}>How to get an export</button>

@@ -1,6 +1,7 @@
 //! Documents become a segment.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use super::language::Language;
 use super::segment::{Doc, Owner, Segment, Writer};
@@ -29,6 +30,30 @@ pub struct NewDoc<'a> {
     pub names: &'a [&'a str],
 }
 
+type Words = HashMap<String, u32, BuildHasherDefault<Fnv>>;
+
+/// The hash FNV-1a: words are short, and whoever writes texts to slow his own index down may.
+#[derive(Clone, Copy)]
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Fnv {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// Gathers documents for a [`Segment`].
 ///
 /// ```
@@ -46,8 +71,8 @@ pub struct Builder {
     docs: Vec<Doc>,
     languages: u32,
     /// The number of the term that a word becomes in a language, so that each word is stemmed once.
-    words: HashMap<String, u32>,
-    terms: HashMap<String, u32>,
+    words: Words,
+    terms: Words,
     /// Term, document, position, in order of documents.
     hits: Vec<(u32, u32, u32)>,
     bytes: usize,
@@ -157,7 +182,7 @@ pub(super) fn segment(writer: Writer<'_>) -> Segment {
     Segment::read(writer.finish()).unwrap_or_default()
 }
 
-fn term_number(terms: &mut HashMap<String, u32>, text: String) -> u32 {
+fn term_number(terms: &mut Words, text: String) -> u32 {
     let next = terms.len() as u32;
     *terms.entry(text).or_insert(next)
 }

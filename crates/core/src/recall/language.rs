@@ -10,7 +10,9 @@ use super::fold::fold;
 use super::words::{border, words};
 
 /// How much of a text is looked at.
-const SAMPLE: usize = 1500;
+const SAMPLE: usize = 800;
+/// No small word is longer, in bytes.
+const LONGEST: usize = 5;
 
 /// A language whose words are stemmed. Texts in others are indexed too, mostly as their words stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -28,16 +30,122 @@ pub enum Language {
     Russian,
 }
 
-/// Small words by which a language shows, between spaces.
-const SMALL: [(Language, &str); 8] = [
-    (Language::English, " the and is of to that it for you with are this was have not "),
-    (Language::German, " der die und das ist nicht ein eine ich sie mit für den dem auf wie zu von "),
-    (Language::French, " le les des est et une un dans que pour pas qui je vous avec sur du la de ce "),
-    (Language::Spanish, " el los las que es una por con para del en como pero mi la de no se "),
-    (Language::Italian, " il che di una per non sono con del della è gli come ma la un mi "),
-    (Language::Portuguese, " o os não uma para com que por do da em você mas um de no "),
-    (Language::Dutch, " de het een en van niet dat ik je met voor op zijn is te "),
-    (Language::Swedish, " och att det är en som på för inte jag med av ett den "),
+/// Small words by which languages show, in order, each with a bit for each language that has it: English the lowest, the others
+/// in the order of [`Language::ALL`].
+const SMALL: [(&str, u8); 113] = [
+    ("and", 1),
+    ("are", 1),
+    ("att", 128),
+    ("auf", 2),
+    ("av", 128),
+    ("avec", 4),
+    ("ce", 4),
+    ("che", 16),
+    ("com", 32),
+    ("come", 16),
+    ("como", 8),
+    ("con", 24),
+    ("da", 32),
+    ("dans", 4),
+    ("das", 2),
+    ("dat", 64),
+    ("de", 108),
+    ("del", 24),
+    ("della", 16),
+    ("dem", 2),
+    ("den", 130),
+    ("der", 2),
+    ("des", 4),
+    ("det", 128),
+    ("di", 16),
+    ("die", 2),
+    ("do", 32),
+    ("du", 4),
+    ("een", 64),
+    ("ein", 2),
+    ("eine", 2),
+    ("el", 8),
+    ("em", 32),
+    ("en", 200),
+    ("es", 8),
+    ("est", 4),
+    ("et", 4),
+    ("ett", 128),
+    ("for", 1),
+    ("för", 128),
+    ("für", 2),
+    ("gli", 16),
+    ("have", 1),
+    ("het", 64),
+    ("ich", 2),
+    ("ik", 64),
+    ("il", 16),
+    ("inte", 128),
+    ("is", 65),
+    ("ist", 2),
+    ("it", 1),
+    ("jag", 128),
+    ("je", 68),
+    ("la", 28),
+    ("las", 8),
+    ("le", 4),
+    ("les", 4),
+    ("los", 8),
+    ("ma", 16),
+    ("mas", 32),
+    ("med", 128),
+    ("met", 64),
+    ("mi", 24),
+    ("mit", 2),
+    ("nicht", 2),
+    ("niet", 64),
+    ("no", 40),
+    ("non", 16),
+    ("not", 1),
+    ("não", 32),
+    ("o", 32),
+    ("och", 128),
+    ("of", 1),
+    ("op", 64),
+    ("os", 32),
+    ("para", 40),
+    ("pas", 4),
+    ("per", 16),
+    ("pero", 8),
+    ("por", 40),
+    ("pour", 4),
+    ("på", 128),
+    ("que", 44),
+    ("qui", 4),
+    ("se", 8),
+    ("sie", 2),
+    ("som", 128),
+    ("sono", 16),
+    ("sur", 4),
+    ("te", 64),
+    ("that", 1),
+    ("the", 1),
+    ("this", 1),
+    ("to", 1),
+    ("um", 32),
+    ("uma", 32),
+    ("un", 20),
+    ("una", 24),
+    ("und", 2),
+    ("une", 4),
+    ("van", 64),
+    ("você", 32),
+    ("von", 2),
+    ("voor", 64),
+    ("vous", 4),
+    ("was", 1),
+    ("wie", 2),
+    ("with", 1),
+    ("you", 1),
+    ("zijn", 64),
+    ("zu", 2),
+    ("är", 128),
+    ("è", 16),
 ];
 
 impl Language {
@@ -57,24 +165,21 @@ impl Language {
     /// The language that `text` seems to be in; English where nothing tells.
     pub fn guess(text: &str) -> Self {
         let sample = &text[..border(text, SAMPLE)];
-        let mut seen = [0u32; SMALL.len()];
+        let mut seen = [0u32; 8];
         let mut cyrillic = 0;
-        let mut padded = String::new();
         words(sample, &mut |word| {
             if word.text.starts_with(|c| ('а'..='я').contains(&c)) {
                 cyrillic += 1;
-            } else if word.text.len() <= 8 && !word.pair {
-                padded.clear();
-                padded.push(' ');
-                padded.push_str(word.text);
-                padded.push(' ');
-                for ((_, list), count) in SMALL.iter().zip(&mut seen) {
-                    *count += u32::from(list.contains(padded.as_str()));
+            } else if word.text.len() <= LONGEST
+                && let Ok(at) = SMALL.binary_search_by(|(small, _)| (*small).cmp(word.text))
+            {
+                for (language, count) in seen.iter_mut().enumerate() {
+                    *count += u32::from(SMALL[at].1 >> language & 1);
                 }
             }
         });
         let mut best = (Self::English, seen[0]);
-        for ((language, _), count) in SMALL.iter().zip(seen) {
+        for (language, count) in Self::ALL.iter().zip(seen) {
             if count > best.1 {
                 best = (*language, count);
             }

@@ -56,8 +56,8 @@ fn gemini_cli_sessions() {
         r#"
         ROOT < -
         a < ROOT turn 1 | user How many sheep are in the pen?
-        b < a | assistant (**Where**//The pen file.) I will look. read_file#r1({"path":"pen.txt"}) shell#r2({"command":"baa"}) | tool 7 sheep ^r1 | tool no such command ^r2 ERROR
-        c < b [hidden] | system* Request cancelled.
+        b+2 < a | assistant (**Where**//The pen file.) I will look. read_file#r1({"path":"pen.txt"}) shell#r2({"command":"baa"}) | tool 7 sheep ^r1 | tool no such command ^r2 ERROR
+        c < b+2 [hidden] | system* Request cancelled.
         d < c | assistant Seven.
         leaf d of "Count the sheep"
         "#,
@@ -79,4 +79,20 @@ fn gemini_cli_lines_are_replaced_and_taken_back() {
         leaf d of "Shearing"
         "#,
     );
+}
+
+#[test]
+fn a_gemini_cli_session_that_grows_gains_its_calls() {
+    let whole = String::from_utf8(fixture("gemini-cli.json")).unwrap();
+    let mut early: serde_json::Value = serde_json::from_str(&whole).unwrap();
+    early["messages"][1].as_object_mut().unwrap().remove("toolCalls");
+    let (early, late) = (read("s.json", early.to_string().as_bytes()).only(), read("s.json", whole.as_bytes()).only());
+    for placed in early.nodes() {
+        assert!(late.get(&placed.node.id).is_none_or(|later| later.node.messages == placed.node.messages));
+    }
+    // In lines, where the later one takes the place of the first.
+    let lines = "{\"sessionId\":\"g\",\"projectHash\":\"h\"}\n{\"id\":\"a\",\"type\":\"gemini\",\"content\":\"x\"}\n{\"id\":\"b\",\"type\":\"user\",\"content\":\"y\"}\n{\"id\":\"a\",\"type\":\"gemini\",\"content\":\"x\",\"toolCalls\":[{\"id\":\"k\",\"name\":\"n\",\"args\":{}}]}\n";
+    let outcome = read("s.jsonl", lines.as_bytes());
+    assert_eq!(outcome.remarks(), "");
+    check(&outcome.only(), "ROOT < -\n a+1 < ROOT | assistant x n#k({})\n b < a+1 turn 1 | user y\n leaf b of \"y\"");
 }

@@ -6,6 +6,7 @@ use threadkeep_core::context::{
     Action, Figures, Kinds, Limits, Line, MessageRef, OptionError, Options, Policy, Prompt, TrimOptions, Warning,
     read_options, read_trim_options,
 };
+use threadkeep_core::memory::BundleLimits;
 use threadkeep_core::provider::{RenderOptions, ToolSchema};
 use threadkeep_core::tokens::Encoding;
 
@@ -54,6 +55,34 @@ pub struct ContextOptions {
     pub pins: Vec<MessageRef>,
     /// Whose prompt it is: a checkpoint's id, or `original` for the one without; `None` for the checkpoint that the chain uses.
     pub epoch: Option<String>,
+    /// What of the memory comes along; `None` for nothing.
+    pub memory: Option<Wanted>,
+}
+
+/// What of the memory a prompt has. As JSON `{episodes?, facts?, query?}`; 3 and 20 without.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Wanted {
+    /// How many episodes and facts at most.
+    pub limits: BundleLimits,
+    /// What they are to be about.
+    pub query: Option<String>,
+}
+
+impl Wanted {
+    fn from_json(value: &Value) -> Checked<Self> {
+        let mut fields = Fields::of(value, "options.memory")?;
+        let mut limits = BundleLimits::default();
+        let most = |count: Option<u64>, other: usize| count.map_or(other, |count| count as usize);
+        limits.episodes = most(fields.count("episodes")?, limits.episodes);
+        limits.facts = most(fields.count("facts")?, limits.facts);
+        let query = match fields.take("query") {
+            None => None,
+            Some(Value::String(query)) => Some(query),
+            Some(_) => return fields.bad("query", "must be a string"),
+        };
+        fields.end("episodes, facts, query")?;
+        Ok(Self { limits, query })
+    }
 }
 
 type Checked<T> = Result<T, BadRequest>;
@@ -116,7 +145,7 @@ impl Fields {
 
 impl ContextOptions {
     /// Reads the options of `context()`: those of [`read_options`], and `render: {stream?, reasoning?, prefill?, sdk?}`. `null`
-    /// is left out; zero is zero. What a memory would have to answer is refused.
+    /// is left out; zero is zero.
     ///
     /// ```
     /// use threadkeep::protocol::ContextOptions;
@@ -134,10 +163,12 @@ impl ContextOptions {
         let mut core = options.clone();
         let render = core.as_object_mut().and_then(|map| map.shift_remove("render")).unwrap_or_default();
         let asked = read_options(&core).map_err(of_option)?;
-        if asked.memory.is_some_and(|memory| !memory.is_boolean()) {
-            return bad("options.memory", "must be false: there is no memory to ask yet");
-        }
+        let memory = match &asked.memory {
+            Some(memory) if memory.is_object() => Some(Wanted::from_json(memory)?),
+            _ => None,
+        };
         let mut read = Self {
+            memory,
             epoch: asked.epoch,
             build: asked.options,
             pins: asked.pins,

@@ -18,7 +18,8 @@ use threadkeep_core::transcript::Info;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
 pub use context::{
-    ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, WhatIf, limits_json, trim_options, warning_json,
+    ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, Wanted, WhatIf, limits_json, trim_options,
+    warning_json,
 };
 pub use memory::{MemoryRequest, bundle_json, interaction_json};
 pub use prompt::{PromptRequest, Recent};

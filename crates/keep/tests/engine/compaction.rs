@@ -733,3 +733,42 @@ fn ids_are_strings_of_their_kinds() {
         assert!(done.episodes[0].sources.iter().all(|source| chain.contains(&source.node)));
     });
 }
+
+#[test]
+fn what_was_found_comes_back_with_the_memory_option() {
+    let keep = World::default().tab();
+    run(async {
+        let mut messages = turns(0..8);
+        messages[0] = Message::user("we decide tabs, which is long enough to be worth the words of a summary");
+        keep.append("chat", messages).await.unwrap();
+        compacted(&keep, "chat").await;
+        let with = json!({"memory": {"episodes": 0, "query": "tabs"}});
+        let reply = keep.context("chat", &options(with.clone())).await.unwrap();
+        let line = reply.ledger.iter().find(|line| line.rule == "memory").unwrap();
+        assert!(line.tokens_after > 0);
+        assert!(
+            reply.messages[0].text().contains("[MEMORY:SEMANTIC]")
+                && reply.messages[0].text().contains("we decide tabs")
+        );
+        assert_eq!(keep.fit("chat", &options(with), Default::default()).await.unwrap().figures, reply.figures);
+        let none = keep.context("chat", &options(json!({"memory": {"episodes": 0, "facts": 0}}))).await.unwrap();
+        assert!(none.ledger.iter().all(|line| line.rule != "memory"));
+    });
+}
+
+/// The built-in summariser, end to end.
+#[test]
+fn the_built_in_summariser_makes_a_checkpoint() {
+    let keep = World::default().tab();
+    run(async {
+        keep.append("chat", turns(0..30)).await.unwrap();
+        for strategy in [Strategy::Summarize, Strategy::Hierarchical] {
+            let how = CompactOptions { strategy: Some(strategy), ..estimated() };
+            let done = keep.compact("chat", &how, &threadkeep::compact::Extractive).await.unwrap();
+            assert_eq!(done.checkpoint.unwrap().summariser, "extractive");
+            assert!(done.tokens_after < done.tokens_before);
+            prompts(&keep, "chat").await;
+            keep.append("chat", turns(30..60)).await.unwrap();
+        }
+    });
+}

@@ -53,7 +53,11 @@ impl Session {
     }
 
     fn message(&mut self, mut map: Map<String, Value>, at: usize) {
-        let local = text_of(&map, "id").map_or_else(|| format!("m{at}"), str::to_owned);
+        let id = text_of(&map, "id").map_or_else(|| format!("m{at}"), str::to_owned);
+        // A session that was saved before the calls were made has the message without them: with them it is another node, so
+        // that reading the later file adds them.
+        let calls = map.get("toolCalls").and_then(Value::as_array).map_or(0, Vec::len);
+        let local = if calls == 0 { id } else { format!("{id}+{calls}") };
         let parent = self.tip.clone();
         let mut draft = Draft { local: local.clone(), parent, ..Draft::default() };
         draft.made.created_at = map.get("timestamp").and_then(when::millis);
@@ -217,16 +221,25 @@ impl Lines {
         }
         self.given += 1;
         let (tip, next) = (self.session.tip.clone(), self.session.drafts.len());
+        let id = text_of(&map, "id").map(str::to_owned);
         self.session.message(map, self.given);
-        let id = self.session.drafts[next].local.clone();
+        let id = id.unwrap_or_else(|| self.session.drafts[next].local.clone());
         let at = *self.by_id.entry(id).or_insert(next);
         // Written again when it was complete: the later one counts.
         if at < next
             && let Some(mut draft) = self.session.drafts.pop()
         {
-            draft.parent = self.session.drafts[at].parent.take();
+            let first = std::mem::take(&mut self.session.drafts[at]);
+            let (old, new) = (Some(first.local), Some(draft.local.clone()));
+            draft.parent = first.parent;
             self.session.drafts[at] = draft;
-            self.session.tip = tip;
+            self.session.tip = if tip == old { new.clone() } else { tip };
+            if old != new {
+                self.session.drafts[at..]
+                    .iter_mut()
+                    .filter(|below| below.parent == old)
+                    .for_each(|b| b.parent.clone_from(&new));
+            }
         }
     }
 

@@ -1,0 +1,19 @@
+// The arguments of what is asked of memory: names and types; ranges and words are checked by the engine.
+import * as check from "./check.js";
+
+const any = (value: unknown): unknown => value;
+
+const FILTER = { transcript: check.id, source: check.id, tag: check.text };
+
+/** Options of `episodes()`. */
+export const EPISODES = FILTER;
+/** Options of `facts()`. */
+export const FACTS = { ...FILTER, superseded: check.flag };
+/** Options of `retrieve()`. */
+export const RETRIEVE = { ...FILTER, query: check.text, episodes: check.count, facts: check.count };
+/** Fields of an edited fact. */
+export const FACT_EDIT = { fact: check.text, kind: check.text, tags: any, confidence: any, salience: any };
+/** Fields of a new fact. */
+export const NEW_FACT = { ...FACT_EDIT, transcript: check.id, sources: any, pinned: check.flag };
+/** Fields of an edited episode. */
+export const EPISODE_EDIT = { summary: check.text, tags: any, salience: any };

@@ -1,0 +1,59 @@
+// Episodes and facts: remembered, merged, edited, pinned, forgotten, retrieved.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { memory, rejects, user } from "./support/expect.mjs";
+
+test("a fact is remembered once, and a newer one supersedes what it contradicts", async () => {
+  const keep = await memory();
+  const heard = [];
+  keep.on("change", (event) => heard.push(event.type));
+  const first = await keep.remember({ fact: "The deadline is Friday.", kind: "decision", confidence: 0.8, tags: ["plan"] });
+  const again = await keep.remember({ fact: "the DEADLINE is friday" });
+  assert.equal(again.id, first.id);
+  assert.deepEqual([first.kind, first.confidence, first.salience, first.tags], ["decision", 0.8, 0.5, ["plan"]]);
+  const newer = await keep.remember({ fact: "The deadline is Monday." });
+  assert.deepEqual((await keep.facts()).map((fact) => fact.id), [newer.id]);
+  const all = await keep.facts({ superseded: true });
+  assert.equal(all[0].supersededBy, newer.id);
+  assert.ok(heard.includes("memory"));
+  await keep.close();
+});
+
+test("what is remembered can be edited, pinned, retrieved and forgotten", async () => {
+  const keep = await memory();
+  const pnpm = await keep.remember({ fact: "Use pnpm." });
+  await keep.remember({ fact: "The office has cats." });
+  assert.equal((await keep.editFact(pnpm.id, { fact: "Use npm.", salience: 0.25 })).fact, "Use npm.");
+  const bundle = await keep.retrieve({ query: "how many cats?", facts: 1 });
+  assert.deepEqual(bundle.facts.map((fact) => fact.fact), ["The office has cats."]);
+  await keep.pin(pnpm.id);
+  assert.equal((await keep.retrieve({ query: "how many cats?", facts: 1 })).facts[0].fact, "Use npm.");
+  assert.equal(await keep.forget(pnpm.id), true);
+  assert.equal(await keep.forget(pnpm.id), false);
+  assert.deepEqual(await keep.episodes(), []);
+  await keep.close();
+});
+
+test("what is wrong is named", async () => {
+  const keep = await memory();
+  await rejects(keep.remember({ fact: "  " }), "bad-request");
+  await rejects(keep.remember({ fact: "f", confidence: 2 }), "bad-request");
+  await rejects(keep.remember({ fact: "f", mood: "good" }), "bad-request");
+  await rejects(keep.editFact("sem_x", { fact: "f" }), "missing-memory");
+  await rejects(keep.pin("ep_x"), "missing-memory");
+  await keep.close();
+});
+
+test("tool calls are paired with their results", async () => {
+  const keep = await memory();
+  const call = { id: "c1", type: "function", function: { name: "list", arguments: '{"path":"src"}' } };
+  await keep.append("main", [
+    user("go"),
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: "c1", content: "app.ts" },
+  ]);
+  const expected = { toolCallId: "c1", turnId: "turn_0001", toolName: "list", arguments: { path: "src" } };
+  assert.deepEqual(await keep.toolInteractions("main"), [{ ...expected, result: "app.ts", error: null, status: "SUCCESS" }]);
+  assert.deepEqual(await keep.toolInteractions("main", { turn: 2 }), []);
+  await keep.close();
+});
