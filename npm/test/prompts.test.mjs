@@ -202,12 +202,14 @@ test("a part of the module and a vocabulary are read when they are first needed,
     tell();
     await keep.import('{"messages":[{"role":"user","content":"from outside"}]}');
     tell();`);
-  assert.deepEqual(said.trim().split("\n"), [
+  // What several parts share is in files that are named for all of them.
+  const own = (line) => line.split(",").filter((file) => !/^\w+-[\w-]+\.wasm$/.test(file)).join();
+  assert.deepEqual(said.trim().split("\n").map(own), [
     "threadkeep_bg.wasm",
-    "archives-prompts.wasm,prompts.wasm,threadkeep_bg.wasm",
-    "archives-prompts.wasm,o200k_base.gz,prompts.wasm,threadkeep_bg.wasm",
-    "archives-prompts.wasm,cl100k_base.gz,o200k_base.gz,prompts.wasm,threadkeep_bg.wasm",
-    "archives-prompts.wasm,archives.wasm,cl100k_base.gz,o200k_base.gz,prompts.wasm,threadkeep_bg.wasm",
+    "prompts.wasm,threadkeep_bg.wasm",
+    "o200k_base.gz,prompts.wasm,threadkeep_bg.wasm",
+    "cl100k_base.gz,o200k_base.gz,prompts.wasm,threadkeep_bg.wasm",
+    "archives.wasm,cl100k_base.gz,o200k_base.gz,prompts.wasm,threadkeep_bg.wasm",
   ]);
 });
 
