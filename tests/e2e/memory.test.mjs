@@ -156,7 +156,8 @@ test("episodes and facts are read with their sources, edited, pinned and deleted
     assert.equal(texts.length, facts - 1);
     await edited.getByTestId("memory-source").first().click();
     await tab.get("dialog").waitFor({ state: "detached" });
-    await tab.page.locator("[data-testid=message].sought").waitFor();
+    // The anchor, to which the reload came back, was marked before.
+    await tab.page.waitForFunction(() => document.activeElement?.matches("[data-testid=message].sought"));
   }));
 
 test("one writes a fact down, and sees what came from one thread alone", () =>
