@@ -20,7 +20,9 @@ pub async fn answer(engine: &Engine, asked: Find) -> Result<Reply, ErrorReply> {
         ..SearchOptions::default()
     };
     let reply = engine.search(&query, &options).await.map_err(|error| error.reply())?;
-    let hits = reply.hits.into_iter().map(|hit| Hit {
+    // What was found only for what it answers helps a model; a reader looks for the words.
+    let said = reply.hits.into_iter().filter(|hit| !hit.snippet.highlights.is_empty());
+    let hits = said.map(|hit| Hit {
         snippet: cut(&hit.snippet.text, &hit.snippet.highlights),
         transcript: hit.transcript,
         leaf: hit.leaf,
