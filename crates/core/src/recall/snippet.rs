@@ -18,7 +18,7 @@ pub struct Snippet {
 /// ```
 /// use threadkeep_core::recall::{Query, snippet};
 /// let found = snippet("First pack. Then board the train.", &Query::parse("boarding trains"), 20);
-/// assert_eq!(found.text, "…Then board the train.");
+/// assert_eq!(found.text, "…board the train.");
 /// let marked: Vec<&str> = found.highlights.iter().map(|(from, to)| &found.text[*from..*to]).collect();
 /// assert_eq!(marked, ["board", "train"]);
 /// ```

@@ -155,3 +155,12 @@ fn a_megabyte_of_anything_is_summarised() {
         assert!(!summary.statements.is_empty());
     }
 }
+
+#[test]
+fn a_carried_statement_without_words_is_left_out() {
+    for text in ["", " \n"] {
+        let carried = [statement(text, "old", 0)];
+        let summary = extract(&Material { carried: &carried, pieces: Vec::new(), budget: 100 }, &Estimate);
+        assert_eq!(summary.statements, []);
+    }
+}

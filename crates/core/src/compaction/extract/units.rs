@@ -163,6 +163,10 @@ impl<'t> Units<'t> {
     }
 
     fn push(&mut self, text: &'t str, from: From, base: u32, shape: Shape, user: bool) {
+        // A checkpoint from elsewhere may carry anything.
+        if text.trim().is_empty() {
+            return;
+        }
         self.at_hand.clear();
         words(text, &mut |word| self.at_hand.push(word));
         let tells = self.cues.tell(&self.at_hand) | look(text, &self.at_hand);
