@@ -6,7 +6,7 @@
 //! leaving out what is there already are the engine's.
 //!
 //! One conversation is held at a time. [`Input`] takes a file as it is, zip or text; [`Reader`] takes text that is pushed.
-//! [`own`] is our own format, which is also written; [`write`] writes some of the others. [`plan`] puts the files of a folder in order.
+//! [`own`] is our own format, which is also written; [`mod@write`] writes some of the others. [`plan`] puts the files of a folder in order.
 //!
 //! ```
 //! use threadkeep_core::archive::{Item, Reader};

@@ -1,6 +1,6 @@
 //! Compaction: what stands in for the old part of a chain when it outgrows its budget. The originals stay where they are.
 //!
-//! [`policy`] says when, [`window`] which part, [`summary`] is what a summariser is given and what it gives back, [`extract`] is the one
+//! [`policy`] says when, [`mod@window`] which part, [`summary`] is what a summariser is given and what it gives back, [`extract`] is the one
 //! that needs no model, [`model`] what a model is asked and how its answer is read, [`strategy`] says what becomes of that,
 //! [`checkpoint`] how it is kept, and [`overlay`] how a prompt is made with it. Asking a summariser and storing are the engine's.
 
