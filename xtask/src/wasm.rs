@@ -152,7 +152,7 @@ pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<Pa
     let folder = paths.work().join(module.artefact);
     let out = folder.join("out");
     let how = format!(
-        "{} {} {} {} short imports, parts 2",
+        "{} {} {} {} short imports, parts 3",
         tools.bindgen.version,
         module.out_name,
         module.level,
