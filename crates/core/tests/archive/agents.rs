@@ -33,7 +33,7 @@ fn codex_items_compactions_and_turns_that_were_taken_back() {
     assert_eq!(node("i15").messages[0].kind, Kind::Summary { from: Some(id("i1")), to: Some(id("i14")) });
     assert_eq!(node("i5").origin.model.as_deref(), Some("gpt-5.5"));
     assert_eq!(node("i7").messages[0].name.as_deref(), Some("apply_patch"));
-    assert_eq!(node("i16").messages[0].name.as_deref(), Some("/root/painter"));
+    assert_eq!(node("i16").messages[0].name.as_deref(), Some("/lead/painter"));
     assert_eq!(extra(&boat, "i5", "openai-responses")[0]["encrypted_content"], "gAAA");
     assert_eq!(extra(&boat, "i5", "codex")["usage"]["input_tokens"], 7);
     assert_eq!(extra(&boat, "i8", "codex")["phase"], "final_answer");
