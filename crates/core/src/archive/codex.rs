@@ -87,16 +87,7 @@ impl Lines {
             return self.left_out.count("state");
         }
         // Older rollouts: the items themselves, after a line about the session.
-        let mut map = Map::new();
-        for (name, raw) in &fields.0 {
-            match clean::value(raw.get()) {
-                Ok(value) => drop(map.insert(name.clone().into_owned(), value)),
-                Err(error) => {
-                    let (code, reason) = unreadable(&error);
-                    report.warn(place, code, format!("its field `{name}` {reason} and is left out"));
-                }
-            }
-        }
+        let map = super::whole(fields, place, report);
         let kind = if kind.is_empty() && fields.has("id") { "session_meta" } else { "response_item" };
         self.payload(kind, map, time);
     }

@@ -181,6 +181,21 @@ impl std::fmt::Display for Skip {
     }
 }
 
+/// All fields of a line, as they came. What cannot be read is reported and left out.
+fn whole(fields: &raw::Fields, place: &str, report: &mut report::Report) -> Map<String, Value> {
+    let mut map = Map::new();
+    for (name, raw) in &fields.0 {
+        match clean::value(raw.get()) {
+            Ok(value) => drop(map.insert(name.clone().into_owned(), value)),
+            Err(error) => {
+                let (code, reason) = unreadable(&error);
+                report.warn(place, code, format!("its field `{}` {reason} and is left out", report::short(name)));
+            }
+        }
+    }
+    map
+}
+
 /// The fields of a conversation that have no place of their own, as they came. What says nothing is left out, and so is
 /// what would make a list of conversations heavy; that is reported.
 fn extra(fields: &raw::Fields, placed: &[&str], place: &str, report: &mut report::Report) -> Map<String, Value> {

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use super::blocks::{Blocks, beside};
 use super::digest::Digest;
 use super::raw::{Fields, says_nothing, text_of};
-use super::report::{LeftOut, Report, short};
+use super::report::{LeftOut, Report};
 use super::tree::{Draft, Tree};
-use super::{Code, Format, clean, unreadable, when};
+use super::{Code, Format, when};
 use crate::{Kind, Message, MessageId, Role};
 
 /// The lines of a file so far.
@@ -36,16 +36,7 @@ impl Lines {
     /// Takes a line.
     pub fn line(&mut self, fields: &Fields, bytes: &[u8], place: &str, report: &mut Report) {
         self.sum = Some(self.sum.unwrap_or_else(Digest::new).with(bytes));
-        let mut map = Map::new();
-        for (name, raw) in &fields.0 {
-            match clean::value(raw.get()) {
-                Ok(value) => drop(map.insert(name.clone().into_owned(), value)),
-                Err(error) => {
-                    let (code, reason) = unreadable(&error);
-                    report.warn(place, code, format!("its field `{}` {reason} and is left out", short(name)));
-                }
-            }
-        }
+        let mut map = super::whole(fields, place, report);
         let kind = text_of(&map, "type").unwrap_or_default().to_owned();
         if kind == "session" {
             return self.session(map);

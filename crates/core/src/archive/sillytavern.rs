@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 use super::blocks::beside;
 use super::digest::Digest;
 use super::raw::{Fields, says_nothing, text_of};
-use super::report::{Report, short};
+use super::report::Report;
 use super::tree::{Draft, Tree};
-use super::{Code, Format, clean, unreadable, when};
+use super::{Code, Format, when};
 use crate::{Message, Role};
 
 /// The lines of a file so far.
@@ -28,16 +28,7 @@ impl Lines {
     /// Takes a line.
     pub fn line(&mut self, fields: &Fields, bytes: &[u8], place: &str, report: &mut Report) {
         self.sum = Some(self.sum.unwrap_or_else(Digest::new).with(bytes));
-        let mut map = Map::new();
-        for (name, raw) in &fields.0 {
-            match clean::value(raw.get()) {
-                Ok(value) => drop(map.insert(name.clone().into_owned(), value)),
-                Err(error) => {
-                    let (code, reason) = unreadable(&error);
-                    report.warn(place, code, format!("its field `{}` {reason} and is left out", short(name)));
-                }
-            }
-        }
+        let map = super::whole(fields, place, report);
         if map.contains_key("mes") {
             self.message(map);
         } else if self.given == 0 && self.header.is_empty() {
