@@ -18,6 +18,8 @@ pub(crate) const MAIN: &str = "main.wasm";
 pub(crate) const SCRIPT: &str = "parts.js";
 /// What the script exports, for TypeScript.
 pub(crate) const TYPES: &str = "parts.d.ts";
+/// The part of the script that is the same for every module; what is made with another must be made anew.
+pub(crate) const LOADER: &str = include_str!("split/parts.js");
 /// The custom section that names the build.
 const BUILD: &str = "threadkeep-build";
 
@@ -94,7 +96,7 @@ fn script(glue: &str, build: &str, needs: &BTreeMap<&str, Vec<&str>>) -> String 
     let mut script = format!(
         "// Loads the parts of the module that come later, when they are first needed. Made by cargo xtask.\nimport {{ initSync }} from \"./{glue}\";\nconst BUILD = \"{build}\", SECTION = \"{BUILD}\";\n"
     );
-    script.push_str(include_str!("split/parts.js"));
+    script.push_str(LOADER);
     for (at, file) in files.iter().enumerate() {
         // Written out, so that bundlers see each file.
         script.push_str(&format!(

@@ -152,11 +152,12 @@ pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<Pa
     let folder = paths.work().join(module.artefact);
     let out = folder.join("out");
     let how = format!(
-        "{} {} {} {} short imports, parts 3",
+        "{} {} {} {} short imports\n{}",
         tools.bindgen.version,
         module.out_name,
         module.level,
-        FEATURES.join(" ")
+        FEATURES.join(" "),
+        split::LOADER
     );
     let same = |path: &Path, wanted: &[u8]| fs::read(path).is_ok_and(|found| found == wanted);
     if same(&folder.join(MADE_FROM), &bytes) && same(&folder.join(MADE_HOW), how.as_bytes()) {
