@@ -8,7 +8,6 @@ mod folder;
 mod fuzz;
 mod html;
 mod imports;
-mod mime;
 mod pack;
 mod packages;
 mod page;

@@ -1,16 +1,16 @@
 //! A small static server for the built page, on loopback only, with the headers that the page is meant to have.
 //! It is for development: no compression, no TLS, one page.
 
-use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::thread;
 
 use anyhow::{Context as _, Result, anyhow};
-use tiny_http::{Header, Method, Request, Response, Server};
+use axum::Router;
+use axum::http::{HeaderValue, header};
+use tower_http::services::ServeDir;
+use tower_http::set_header::SetResponseHeaderLayer;
 
-use crate::mime;
 use crate::page;
 use crate::paths::Paths;
 
@@ -20,8 +20,6 @@ const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
                       form-action 'none'; frame-ancestors 'none'";
 /// How many ports above the wanted one are tried.
 const TRIES: u16 = 50;
-/// Requests answered at a time.
-const THREADS: usize = 4;
 
 /// Builds the page and serves it until the process is ended.
 ///
@@ -71,86 +69,30 @@ fn free_port(wanted: u16) -> Result<TcpListener> {
 }
 
 fn serve(listener: TcpListener, site: &Path) -> Result<()> {
-    let server = Server::from_listener(listener, None).map_err(|error| anyhow!("cannot listen: {error}"))?;
-    let server = Arc::new(server);
-    let workers: Vec<_> = (0..THREADS)
-        .map(|_| {
-            let (server, site) = (Arc::clone(&server), site.to_owned());
-            thread::spawn(move || {
-                for request in server.incoming_requests() {
-                    // A browser that goes away amid an answer is its own business.
-                    answer(request, &site).ok();
-                }
-            })
-        })
-        .collect();
-    for worker in workers {
-        worker.join().map_err(|_| anyhow!("the server's thread panicked"))?;
+    let mut app = Router::new().fallback_service(ServeDir::new(site));
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ] {
+        app = app.layer(SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value)));
     }
-    Ok(())
-}
-
-fn answer(request: Request, site: &Path) -> std::io::Result<()> {
-    if !matches!(request.method(), Method::Get | Method::Head) {
-        return request.respond(Response::from_string("only GET and HEAD").with_status_code(405));
-    }
-    let opened = place(site, request.url()).and_then(|path| File::open(&path).ok().map(|file| (path, file)));
-    let Some((path, file)) = opened else {
-        return request.respond(Response::from_string("not found").with_status_code(404));
-    };
-    let mut response = Response::from_file(file);
-    let headers = [
-        ("Content-Type", mime::of(&path)),
-        ("Cache-Control", "no-cache"),
-        ("Content-Security-Policy", POLICY),
-        ("X-Content-Type-Options", "nosniff"),
-        ("Referrer-Policy", "no-referrer"),
-    ];
-    for (name, value) in headers {
-        if let Ok(header) = Header::from_bytes(name, value) {
-            response.add_header(header);
-        }
-    }
-    request.respond(response)
-}
-
-/// The file that a request's target names. `None` when it is none of ours.
-fn place(site: &Path, target: &str) -> Option<PathBuf> {
-    let path = target.split(['?', '#']).next()?;
-    let name = decoded(path)?;
-    let name = Path::new(name.trim_start_matches('/'));
-    if !name.components().all(|part| matches!(part, Component::Normal(_))) {
-        return None;
-    }
-    let mut file = site.join(name);
-    if file.is_dir() {
-        file.push("index.html");
-    }
-    file.is_file().then_some(file)
-}
-
-/// `text` with its percent signs resolved. `None` when that gives no UTF-8, or a byte that no file name of ours has.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-        let (high, low) = (digit(rest.next())?, digit(rest.next())?);
-        bytes.push(u8::try_from(high * 16 + low).ok()?);
-    }
-    let text = String::from_utf8(bytes).ok()?;
-    (!text.contains(['\0', '\\', ':'])).then_some(text)
+    listener.set_nonblocking(true)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    runtime.block_on(async {
+        axum::serve(tokio::net::TcpListener::from_std(listener)?, app).await?;
+        Ok(())
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::io::{Read as _, Write as _};
-    use std::net::TcpStream;
+    use std::net::{SocketAddr, TcpStream};
+    use std::path::PathBuf;
+    use std::time::Duration;
 
     use super::*;
     use crate::folder::TestFolder;
@@ -166,27 +108,6 @@ mod tests {
     }
 
     #[test]
-    fn only_files_of_the_site_are_found() {
-        let (_folder, site) = site("place");
-        assert_eq!(place(&site, "/"), Some(site.join("index.html")));
-        assert_eq!(place(&site, "/?thread=1#x"), Some(site.join("index.html")));
-        assert_eq!(place(&site, "/a%20b.wasm?v=2"), Some(site.join("a b.wasm")));
-        for target in [
-            "/../secret.txt",
-            "/%2e%2e/secret.txt",
-            "/sub/../../secret.txt",
-            "//../secret.txt",
-            "/%zz",
-            "/%ff",
-            "/sub",
-            "/none",
-            "/..",
-        ] {
-            assert_eq!(place(&site, target), None, "{target}");
-        }
-    }
-
-    #[test]
     fn a_taken_port_gives_the_next_free_one() {
         let first = free_port(0).unwrap();
         let wanted = first.local_addr().unwrap().port();
@@ -197,33 +118,78 @@ mod tests {
         assert!(second > wanted && second <= wanted + TRIES, "{wanted} then {second}");
     }
 
-    #[test]
-    fn an_answer_has_the_headers_that_the_page_needs() {
-        let (_folder, site) = site("answer");
+    fn start(site: PathBuf) -> SocketAddr {
         let listener = free_port(0).unwrap();
         let address = listener.local_addr().unwrap();
         thread::spawn(move || serve(listener, &site));
-        let ask = |request: &str| {
-            let mut stream = TcpStream::connect(address).unwrap();
-            stream.write_all(request.as_bytes()).unwrap();
-            let mut text = String::new();
-            stream.read_to_string(&mut text).unwrap();
-            text
-        };
-        let answer = ask("GET /a%20b.wasm HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        address
+    }
+
+    fn ask(address: SocketAddr, method: &str, target: &str) -> String {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn only_files_of_the_site_are_found() {
+        let (_folder, site) = site("place");
+        let address = start(site);
+        assert!(ask(address, "GET", "/?thread=1").ends_with("\r\n\r\n<p>page"));
+        assert!(ask(address, "GET", "/a%20b.wasm?v=2").ends_with("\r\n\r\nwasm"));
+        for target in [
+            "/../secret.txt",
+            "/%2e%2e/secret.txt",
+            "/sub/../../secret.txt",
+            "//../secret.txt",
+            "/%ff",
+            "/sub/",
+            "/none",
+            "/..",
+        ] {
+            let answer = ask(address, "GET", target);
+            assert!(answer.starts_with("HTTP/1.1 4"), "{target}: {answer}");
+            assert!(!answer.ends_with("secret"), "{target}: {answer}");
+        }
+    }
+
+    #[test]
+    fn an_answer_has_the_headers_that_the_page_needs() {
+        let (_folder, site) = site("answer");
+        let address = start(site);
+        let answer = ask(address, "GET", "/a%20b.wasm");
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         for header in [
-            "Content-Type: application/wasm",
-            "Cache-Control: no-cache",
-            "Content-Security-Policy: default-src 'none';",
+            "content-type: application/wasm",
+            "cache-control: no-cache",
+            "content-security-policy: default-src 'none';",
         ] {
             assert!(answer.contains(header), "{header} is missing in {answer}");
         }
-        assert!(answer.ends_with("\r\n\r\nwasm"), "{answer}");
-        assert!(ask("GET /no HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 404"));
-        assert!(
-            ask("POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
-                .starts_with("HTTP/1.1 405")
-        );
+        assert!(ask(address, "GET", "/no").starts_with("HTTP/1.1 404"));
+        assert!(ask(address, "POST", "/").starts_with("HTTP/1.1 405"));
+    }
+
+    /// A first import asks for several files at once, over connections that stay open.
+    #[test]
+    fn connections_that_stay_open_keep_none_waiting() {
+        let (_folder, site) = site("kept-open");
+        let address = start(site);
+        let mut open = Vec::new();
+        for _ in 0..20 {
+            let mut fresh: Vec<TcpStream> = (0..6).map(|_| TcpStream::connect(address).unwrap()).collect();
+            for stream in &mut fresh {
+                stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+                stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+            }
+            for stream in &mut fresh {
+                let mut start = [0; 15];
+                stream.read_exact(&mut start).unwrap();
+                assert_eq!(&start, b"HTTP/1.1 200 OK");
+            }
+            open.append(&mut fresh);
+        }
     }
 }

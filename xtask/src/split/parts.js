@@ -1,19 +1,5 @@
-// A request that nobody answers for so long, in milliseconds, is asked once more.
-const PATIENCE = 8000;
-const ask = async (url) => {
-  const given = new AbortController();
-  const timer = setTimeout(() => given.abort(), PATIENCE);
-  try {
-    return await fetch(url, { signal: given.signal });
-  } catch (error) {
-    if (!given.signal.aborted) throw error;
-    return fetch(url);
-  } finally {
-    clearTimeout(timer);
-  }
-};
 let read = async (file, url) => {
-  const answer = await ask(url);
+  const answer = await fetch(url);
   if (!answer.ok) throw new Error(`${url} answers ${answer.status} ${answer.statusText}`.trimEnd());
   return answer.arrayBuffer();
 };
