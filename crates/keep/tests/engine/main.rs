@@ -13,8 +13,10 @@ mod model;
 mod real;
 mod removal;
 mod reply_chains;
+mod rules;
 mod search;
 mod store_surface;
+mod summarisers;
 mod two_writers;
 mod unified_log;
 
