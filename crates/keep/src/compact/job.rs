@@ -114,7 +114,6 @@ impl<S: Store> Keep<S> {
         });
         job.await
     }
-
 }
 
 impl Held {
@@ -126,4 +125,3 @@ impl Held {
         Source { node: self.node.clone(), index: self.index }
     }
 }
-

@@ -143,7 +143,10 @@ impl Summariser for ModelSummariser {
 }
 
 /// What comes first: the reply, or the end of the time.
-async fn in_time(mut reply: Reply<'_>, limit: Option<Pin<Box<dyn Future<Output = ()> + '_>>>) -> Result<Message, String> {
+async fn in_time(
+    mut reply: Reply<'_>,
+    limit: Option<Pin<Box<dyn Future<Output = ()> + '_>>>,
+) -> Result<Message, String> {
     let Some(mut limit) = limit else { return reply.await };
     std::future::poll_fn(|context| match reply.as_mut().poll(context) {
         Poll::Pending => limit.as_mut().poll(context).map(|()| Err("the model took too long".to_owned())),

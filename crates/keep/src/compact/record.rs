@@ -48,7 +48,8 @@ impl<S: Store> Keep<S> {
                 pinned: false,
             });
         }
-        let by = if job.strategy == Strategy::SlidingWindow { job.strategy.name().to_owned() } else { made.by.join(", ") };
+        let by =
+            if job.strategy == Strategy::SlidingWindow { job.strategy.name().to_owned() } else { made.by.join(", ") };
         let checkpoint = Checkpoint {
             id: self.minted("cp_"),
             anchor: job.window.anchor.clone(),
@@ -79,7 +80,13 @@ impl<S: Store> Keep<S> {
     }
 
     /// Merges the found facts into what is remembered.
-    pub(super) fn merge_facts(&self, transcript: &TranscriptId, known: &Memories, found: &[FoundFact], done: &mut Compacted) {
+    pub(super) fn merge_facts(
+        &self,
+        transcript: &TranscriptId,
+        known: &Memories,
+        found: &[FoundFact],
+        done: &mut Compacted,
+    ) {
         let Remembered { changed, ids } = self.merged(known, found.to_vec(), Some(transcript));
         done.facts = changed;
         if let Some(checkpoint) = &mut done.checkpoint {
@@ -143,5 +150,4 @@ impl<S: Store> Keep<S> {
     fn minted(&self, kind: &str) -> String {
         format!("{kind}{:016x}", self.random())
     }
-
 }

@@ -91,11 +91,7 @@ impl<S: Store> Keep<S> {
         let (transcript, leaf) = self.place(at).await?;
         let mut is_head = false;
         self.peek(&transcript, &mut |log| is_head = log.tree.heads().contains_key(at)).await?;
-        let key = if is_head {
-            keys::ASKED.of(None, at)
-        } else {
-            keys::ASKED.of(Some(&transcript), leaf.as_str())
-        };
+        let key = if is_head { keys::ASKED.of(None, at) } else { keys::ASKED.of(Some(&transcript), leaf.as_str()) };
         Ok(Place { key, transcript, leaf, is_head })
     }
 
@@ -166,8 +162,7 @@ pub fn policy(call: &PolicyOptions, keep: &PolicyOptions, model: Option<&str>) -
 /// request names no node that was deleted since.
 pub(super) fn content(leaf: &MessageId, messages: usize) -> String {
     let bytes = leaf.as_str().bytes().chain((messages as u64).to_le_bytes());
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = bytes
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     format!("{hash:016x}")
 }

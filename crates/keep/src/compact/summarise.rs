@@ -79,7 +79,6 @@ impl<S: Store> Keep<S> {
         }
         Ok(made)
     }
-
 }
 
 impl Made {

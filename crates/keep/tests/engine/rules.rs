@@ -69,7 +69,8 @@ impl Summariser for Watched {
 #[test]
 fn seed_2_s8_consolidation_begins_when_a_response_reports_a_prompt_over_the_budget() {
     let keep = World::default().tab();
-    let asked = PolicyOptions { compaction_ratio: Some(threadkeep_core::memory::Share::of(1000)), ..Default::default() };
+    let asked =
+        PolicyOptions { compaction_ratio: Some(threadkeep_core::memory::Share::of(1000)), ..Default::default() };
     let policy = Policy::resolve(&asked, &PolicyOptions::default(), None);
     run(async {
         talked(&keep).await;
@@ -101,7 +102,8 @@ fn seed_2_s9_the_compaction_snapshot_is_system_then_memory_bundle_then_raw_tail(
     run(async {
         talked(&keep).await;
         compacted(&keep, &estimated()).await.checkpoint.unwrap();
-        let with = serde_json::json!({"encoding": "estimate", "memory": {"query": "ledger"}});
+        let with =
+            serde_json::json!({"encoding": "estimate", "memory": {"query": "ledger"}, "systemPrompt": "be brief"});
         let now = prompt(&keep, with).await;
         let place = |begin: &str| now.iter().position(|text| text.starts_with(begin)).unwrap();
         assert!(place("be brief") < place("[MEMORY:EPISODIC]"));
@@ -150,7 +152,12 @@ fn seed_2_s10_1_outputs_are_episode_facts_tail_covered_traces_and_a_new_base() {
         let episodes = again.episodes(&Default::default()).await.unwrap();
         let facts = again.facts(&Default::default()).await.unwrap();
         assert_eq!(episodes.iter().map(|it| it.id.clone()).collect::<Vec<_>>(), checkpoint.episodes);
-        assert_eq!(facts.iter().map(|it| it.id.clone()).collect::<Vec<_>>(), checkpoint.facts);
+        let sorted = |mut ids: Vec<String>| {
+            ids.sort();
+            ids
+        };
+        let ids = facts.iter().map(|it| it.id.clone()).collect();
+        assert_eq!(sorted(ids), sorted(checkpoint.facts.clone()));
         // 3: the tail is raw. 4: what is covered leaves the prompt, and stays stored. 5: the summary is the new base.
         let now = prompt(&keep, estimate()).await;
         assert_eq!(now[2..], texts(&messages)[9..]);
@@ -206,9 +213,11 @@ fn seed_3_keep_recent_messages_stay_in_whole_turns() {
 
 #[test]
 fn seed_3_target_tokens_bounds_the_compacted_history() {
-    for target in [250, 400] {
+    for target in [600, 900] {
         let keep = World::default().tab();
         run(async {
+            talked(&keep).await;
+            talked(&keep).await;
             talked(&keep).await;
             let done = compacted(&keep, &CompactOptions { target_tokens: Some(target), ..estimated() }).await;
             assert!(done.tokens_before > target && done.tokens_after <= target, "{target}: {}", done.tokens_after);
@@ -249,7 +258,12 @@ fn seed_3_results_are_summary_messages_compacted_range_and_tokens_saved() {
         // The figures are those of prompts.
         let reply = keep.context("chat", &ContextOptions::from_json(&estimate()).unwrap()).await.unwrap();
         let around = 3;
-        assert!(reply.figures.tokens.abs_diff(done.tokens_after) <= around, "{} {}", reply.figures.tokens, done.tokens_after);
+        assert!(
+            reply.figures.tokens.abs_diff(done.tokens_after) <= around,
+            "{} {}",
+            reply.figures.tokens,
+            done.tokens_after
+        );
     });
 }
 

@@ -82,7 +82,8 @@ const ANSWER: &str = r#"{"episodic_summary": "Four parts were done.", "tags": ["
 
 #[test]
 fn a_models_json_becomes_the_summary_bare_fenced_and_among_words() {
-    for answer in [ANSWER.to_owned(), format!("```json\n{ANSWER}\n```"), format!("Here it is: {ANSWER} Anything else?")] {
+    for answer in [ANSWER.to_owned(), format!("```json\n{ANSWER}\n```"), format!("Here it is: {ANSWER} Anything else?")]
+    {
         let world = World::default();
         let keep = world.tab();
         run(async {
@@ -95,7 +96,10 @@ fn a_models_json_becomes_the_summary_bare_fenced_and_among_words() {
             assert_eq!(checkpoint.statements[0].text, "Parts 1 to 4 are done.");
             assert_eq!(checkpoint.statements[0].sources.len(), 4);
             assert_eq!(done.episodes[0].summary, "Four parts were done.");
-            assert_eq!((done.facts[0].fact.as_str(), done.facts[0].kind), ("Answers are in French.", FactKind::Preference));
+            assert_eq!(
+                (done.facts[0].fact.as_str(), done.facts[0].kind),
+                ("Answers are in French.", FactKind::Preference)
+            );
             assert_eq!(done.warnings, Vec::<String>::new());
             // The cost is that of the requests themselves.
             let asked = asked.asked.borrow();

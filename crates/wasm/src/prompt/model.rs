@@ -36,7 +36,8 @@ impl Model for JsModel {
             let promise: Promise = promised.map_err(words)?.unchecked_into();
             let answer = JsFuture::from(promise).await.map_err(words)?;
             let value = answer.as_string().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-            Message::from_json(value).map_err(|error| ["the model's answer is no message: ", &error.to_string()].concat())
+            Message::from_json(value)
+                .map_err(|error| ["the model's answer is no message: ", &error.to_string()].concat())
         })
     }
 }
