@@ -276,8 +276,8 @@ impl Compacted {
             ("tokensAfter", self.tokens_after.into()),
             ("tokensSaved", self.tokens_saved().into()),
             ("cost", cost),
-            ("episodes", self.episodes.iter().map(|episode| json(episode)).collect()),
-            ("facts", self.facts.iter().map(|fact| json(fact)).collect()),
+            ("episodes", self.episodes.iter().map(json).collect()),
+            ("facts", self.facts.iter().map(json).collect()),
             ("warnings", self.warnings.iter().map(String::as_str).collect()),
         ])
     }
