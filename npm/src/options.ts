@@ -110,7 +110,7 @@ export const OPEN = {
   storage: storage,
   encoding: (value: unknown, argument: string) => check.oneOf(value, ENCODINGS, argument),
   cacheBytes: bytes,
-  compaction: policy,
+  compaction: (value: unknown, argument: string) => policy(value, argument),
 } as const;
 export const INBOUND = {
   messageId: check.id,
