@@ -37,10 +37,10 @@ impl Summariser for FirstWords {
 
     fn summarise<'a>(&'a self, material: &'a Material<'a>, _: &'a dyn Counter) -> Answer<'a> {
         self.asked.borrow_mut().push(material.pieces.len());
-        if let Some((times, cancel)) = &self.cancel {
-            if self.asked.borrow().len() >= *times {
-                cancel.cancel();
-            }
+        if let Some((times, cancel)) = &self.cancel
+            && self.asked.borrow().len() >= *times
+        {
+            cancel.cancel();
         }
         let mut statements = material.carried.to_vec();
         if material.pieces.is_empty() {

@@ -17,10 +17,13 @@ use threadkeep_store::{MemoryStore, Scan, Store};
 
 use crate::{World, code, run};
 
+/// What a model answers; nothing for one that never does.
+type Script = dyn Fn(&ModelRequest) -> Option<Result<Message, String>>;
+
 /// A model that answers as the test says, and remembers what it was asked.
 struct Scripted {
     limit: u32,
-    answer: Box<dyn Fn(&ModelRequest) -> Option<Result<Message, String>>>,
+    answer: Box<Script>,
     asked: RefCell<Vec<ModelRequest>>,
     /// Whether its time is over at once.
     late: Cell<bool>,
