@@ -9,9 +9,11 @@ use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Message, MessageId, Role, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Durability, Store, StoreError};
 
+use super::beside::{summary_doc, summary_text};
 use super::state::{State, drop_segment, exchange_mark};
 use super::together::{Doing, together};
 use crate::log::Log;
+use crate::protocol::Found;
 use crate::{Keep, KeepError, keys};
 
 /// A batch that is not waited for ends at so many documents.
@@ -144,7 +146,7 @@ impl<S: Store> Keep<S> {
     }
 }
 
-/// Adds the messages of a transcript that are not at `places` (ascending) to a batch. `false` when it became full before
+/// Adds the messages and summaries of a transcript that are not at `places` (ascending) to a batch. `false` when it became full before
 /// the end.
 fn add_missing(builder: &RefCell<Builder>, room: &dyn Fn() -> bool, tree: &Transcript, places: &[(u64, u32)]) -> bool {
     // The tools' names, by the ids of their calls.
@@ -169,7 +171,7 @@ fn add_missing(builder: &RefCell<Builder>, room: &dyn Fn() -> bool, tree: &Trans
                     seq: placed.seq,
                     index,
                     role: role_number(message.role.as_str()),
-                    kind: 0,
+                    kind: Found::Message as u8,
                     time: placed.node.created_at.unwrap_or_default(),
                     before,
                     text: &searchable(message),
@@ -177,6 +179,14 @@ fn add_missing(builder: &RefCell<Builder>, room: &dyn Fn() -> bool, tree: &Trans
                 });
             }
             before = Some(place);
+        }
+    }
+    for (seq, checkpoint) in tree.checkpoints() {
+        if places.binary_search(&(seq, 0)).is_err() {
+            if !room() {
+                return false;
+            }
+            builder.borrow_mut().add(&summary_doc(tree, seq, checkpoint, &summary_text(checkpoint)));
         }
     }
     true

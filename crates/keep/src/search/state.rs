@@ -4,12 +4,13 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use threadkeep_core::recall::{Index, Segment};
+use threadkeep_core::recall::{Doc, Index, Segment};
 use threadkeep_core::{MessageId, TranscriptId};
 use threadkeep_store::{Commit, Scan, Store, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::protocol::IndexProgress;
+use super::beside::{REMEMBERED, Remembered};
+use crate::protocol::{Found, IndexProgress};
 use crate::{Keep, KeepError, keys};
 
 /// With so many transcripts or fewer, every search looks at all their counts; with more, what other tabs have written is
@@ -35,8 +36,10 @@ pub(super) struct State {
     /// New documents that are not written yet.
     pub(super) fresh: Option<Rc<Segment>>,
     pub(super) index: Rc<Index>,
-    /// How many documents of each transcript are indexed.
-    counts: HashMap<TranscriptId, u32>,
+    /// What is remembered.
+    pub(super) remembered: Rc<Remembered>,
+    /// How many messages and summaries of each transcript are indexed.
+    counts: HashMap<TranscriptId, (u32, u32)>,
     /// When counts were compared last, over how many transcripts with how many messages.
     looked: Option<i64>,
     transcripts: usize,
@@ -48,21 +51,25 @@ pub(super) struct State {
 impl State {
     /// Makes the index of the segments as they are now.
     pub(super) fn rebuild(&mut self) {
-        let all = self.segments.iter().map(|(_, segment)| segment).chain(&self.fresh);
+        let all = self.segments.iter().map(|(_, segment)| segment).chain(&self.fresh).chain(&self.remembered.segment);
         self.index = Rc::new(Index::new(all.cloned().collect()));
         self.counts.clear();
         for segment in self.index.segments() {
-            let mut counts = vec![0; segment.owners().len()];
-            segment.docs().iter().for_each(|doc| counts[doc.owner as usize] += 1);
-            for (owner, count) in segment.owners().iter().zip(counts) {
+            let mut counts = vec![(0, 0); segment.owners().len()];
+            for doc in segment.docs().iter().filter(|doc| doc.index != REMEMBERED) {
+                let (messages, summaries) = &mut counts[doc.owner as usize];
+                *if doc.kind == Found::Message as u8 { messages } else { summaries } += 1;
+            }
+            for (owner, (messages, summaries)) in segment.owners().iter().zip(counts) {
                 if let Ok(id) = MessageId::new(owner.as_str()) {
-                    *self.counts.entry(id).or_default() += count;
+                    let known = self.counts.entry(id).or_default();
+                    *known = (known.0 + messages, known.1 + summaries);
                 }
             }
         }
     }
 
-    /// The places of a transcript's messages that are indexed, ascending.
+    /// The places of a transcript's messages and summaries that are indexed, ascending.
     pub(super) fn places(&self, transcript: &TranscriptId) -> Vec<(u64, u32)> {
         let mut places = Vec::new();
         if !self.counts.contains_key(transcript) {
@@ -70,7 +77,8 @@ impl State {
         }
         for segment in self.index.segments() {
             let Some(owner) = segment.owners().iter().position(|owner| owner == transcript.as_str()) else { continue };
-            let mine = segment.docs().iter().filter(|doc| doc.owner as usize == owner);
+            let is_mine = |doc: &&Doc| doc.owner as usize == owner && doc.index != REMEMBERED;
+            let mine = segment.docs().iter().filter(is_mine);
             places.extend(mine.map(|doc| (doc.seq, doc.index)));
         }
         places.sort_unstable();
@@ -78,7 +86,7 @@ impl State {
     }
 
     pub(super) fn progress(&self) -> IndexProgress {
-        let indexed = self.index.docs() as u64;
+        let indexed: u64 = self.counts.values().map(|(messages, _)| u64::from(*messages)).sum();
         IndexProgress {
             indexed: if self.pending.is_empty() { self.messages } else { indexed.min(self.messages) },
             messages: self.messages,
@@ -95,7 +103,10 @@ impl<S: Store> Keep<S> {
         let now = self.now();
         let stale = self.inner.search.stale.replace(false) || state.transcripts <= FEW;
         if stale || state.looked.is_none_or(|looked| !(looked..looked + LOOK_AGAIN).contains(&now)) {
-            let looked = self.compare(&mut state).await;
+            let looked = match self.compare(&mut state).await {
+                Ok(()) => self.remember_all(&mut state).await,
+                failed => failed,
+            };
             if looked.is_err() {
                 self.inner.search.stale.set(true);
             }
@@ -158,14 +169,15 @@ impl<S: Store> Keep<S> {
         Err(busy())
     }
 
-    /// Compares how many messages transcripts have with how many are indexed.
+    /// Compares how many messages and summaries transcripts have with how many are indexed.
     pub(super) async fn compare(&self, state: &mut State) -> Result<(), KeepError> {
         let transcripts = self.transcripts().await?;
         state.transcripts = transcripts.len();
         state.messages = transcripts.iter().map(|known| u64::from(known.info.messages)).sum();
-        let missing = transcripts
-            .into_iter()
-            .filter(|known| state.counts.get(&known.id).copied().unwrap_or_default() != known.info.messages);
+        let missing = transcripts.into_iter().filter(|known| {
+            let (messages, summaries) = state.counts.get(&known.id).copied().unwrap_or_default();
+            messages != known.info.messages || summaries != known.info.checkpoints
+        });
         state.pending = missing.map(|known| (known.id, known.info.messages)).collect();
         Ok(())
     }
