@@ -53,7 +53,7 @@ const BENCHES: &[Bench] = &[
         program: Program::Node("tests/bench/durability.mjs"),
     },
     Bench { name: "stable", needs: &[], program: Program::Cargo { package: "threadkeep-core", example: "stable" } },
-    Bench { name: "compact", needs: &[], program: Program::Cargo { package: "threadkeep-core", example: "compact" } },
+    Bench { name: "compact", needs: &[], program: Program::Cargo { package: "threadkeep", example: "compact" } },
     Bench { name: "recall", needs: &[], program: Program::Cargo { package: "threadkeep-recall", example: "recall" } },
     Bench { name: "search", needs: &[Need::Npm, Need::Browser], program: Program::Node("tests/bench/search.mjs") },
     Bench { name: "trim", needs: &[Need::Npm], program: Program::Node("tests/bench/trim.mjs") },

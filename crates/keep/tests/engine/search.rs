@@ -220,27 +220,29 @@ fn summaries_are_found_and_lead_to_their_anchors() {
     let world = World::default();
     let (keep, other) = (world.tab(), world.tab());
     run(async {
-        for turn in 0..12 {
-            let question = format!("Please keep the peregrine number {turn} away from src/nest{turn}.rs, always.");
+        let names =
+            ["alfa", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliett", "kilo"];
+        for name in names {
+            let question = format!("Please keep the peregrine away from src/{name}.rs, always.");
             keep.append("chat", said(&[&question, &long("That is done.")])).await.unwrap();
         }
         assert!(found(&keep, "peregrine", &[Found::Summary]).await.is_empty());
         let options = CompactOptions { encoding: Counting::Estimate, ..CompactOptions::default() };
         let made = keep.compact("chat", &options, &Extractive).await.unwrap().checkpoint.unwrap();
-        let hits = found(&keep, "nest3", &[Found::Summary]).await;
+        let hits = found(&keep, "delta", &[Found::Summary]).await;
         let [hit] = hits.as_slice() else { panic!("{hits:?}") };
         assert_eq!((hit.found, hit.id.as_deref()), (Found::Summary, Some(made.id.as_str())));
         assert_eq!(hit.node.as_ref(), Some(&made.anchor));
         assert_eq!(hit.leaf, keep.head("chat").await.unwrap().map(|head| head.id));
-        assert!(hit.message.as_ref().unwrap().text().contains("nest3"));
+        assert!(hit.message.as_ref().unwrap().text().contains("delta"));
         assert!(!hit.snippet.highlights.is_empty());
         // Its sources are messages with these words.
         let source = hit.sources.first().expect("a statement that came from a message");
         let message = keep.node(&source.node).await.unwrap().unwrap().messages[source.index as usize].clone();
-        assert!(message.text().contains("nest3"), "{}", message.text());
+        assert!(message.text().contains("delta"), "{}", message.text());
         // Another engine, which reads the index, and one that was there before.
-        assert_eq!(found(&world.tab(), "nest3", &[Found::Summary]).await.len(), 1);
-        assert_eq!(found(&other, "nest3", &[Found::Summary]).await.len(), 1);
+        assert_eq!(found(&world.tab(), "delta", &[Found::Summary]).await.len(), 1);
+        assert_eq!(found(&other, "delta", &[Found::Summary]).await.len(), 1);
         // A branch from before the anchor does not have it; roles are of messages.
         let early = keep.chain(&made.anchor).await.unwrap()[1].id.clone();
         keep.set_head("early", &early).await.unwrap();
@@ -252,7 +254,7 @@ fn summaries_are_found_and_lead_to_their_anchors() {
         let late = keep.head("chat").await.unwrap().unwrap().id;
         assert_eq!(keep.search("peregrine", &branch(late)).await.unwrap().hits.len(), 1);
         let users = SearchOptions { roles: vec!["user".into()], ..SearchOptions::default() };
-        assert!(keep.search("nest3", &users).await.unwrap().hits.iter().all(|hit| hit.found == Found::Message));
+        assert!(keep.search("delta", &users).await.unwrap().hits.iter().all(|hit| hit.found == Found::Message));
         // With the transcript the summary goes from the index.
         keep.delete_transcript(&hit.transcript.clone().unwrap()).await.unwrap();
         assert!(!in_index(&world, "peregrin"));
@@ -286,7 +288,8 @@ fn what_is_remembered_is_found_as_it_is_now() {
             (hits[0].id.as_deref(), &hits[0].transcript, &hits[0].node),
             (Some(alone.id.as_str()), &None, &None)
         );
-        assert_eq!(found(&keep, "tea", &[Found::Message]).await.len(), 1);
+        // The short answer is found by what it answers.
+        assert_eq!(found(&keep, "tea", &[Found::Message]).await.len(), 2);
         // It is in no stored segment, and an edit is noticed by both.
         assert!(!in_index(&world, "beverag"));
         let edit = FactEdit { fact: Some("The office closes on Mondays.".into()), ..FactEdit::default() };
