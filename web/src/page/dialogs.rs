@@ -11,7 +11,7 @@ use super::state::{Dialog, Page};
 use super::storage::storage;
 use super::view::{Slot, Spot, click, draw, live, markup, on, soon};
 use super::welcome::how_to;
-use super::{compaction, memory};
+use super::{compaction, epochs, memory};
 use crate::route::Route;
 use crate::wire::{Ask, Reply, ThreadInfo};
 use crate::words::words;
@@ -27,6 +27,7 @@ pub fn dialogs(page: Page) -> Slot {
             }
             Dialog::DeleteAll => ("Delete everything?", delete_all(page)),
             Dialog::Compact(leaf) => ("Compact this branch?", compaction::dialog(page, leaf)),
+            Dialog::Epochs { leaf, checkpoint } => ("Epochs", epochs::dialog(page, leaf, checkpoint.as_deref())),
             Dialog::Memory => ("Memory", memory::panel(page)),
             Dialog::Storage => ("Storage and privacy", storage(page)),
             Dialog::Keys => ("Keys", keys()),
@@ -227,6 +228,7 @@ fn keys() -> Node {
             <div><dt><kbd>Home</kbd> <kbd>End</kbd></dt><dd>First and last message</dd></div>
             <div><dt><kbd>m</kbd></dt><dd>Show or hide the map</dd></div>
             <div><dt><kbd>c</kbd></dt><dd>Show or hide the context inspector</dd></div>
+            <div><dt><kbd>e</kbd></dt><dd>Prompts before and after each compaction</dd></div>
             <div><dt><kbd>p</kbd></dt><dd>Pin the selected message in it, or unpin it</dd></div>
             <div><dt><kbd>?</kbd></dt><dd>This list</dd></div>
             <div><dt><kbd>Esc</kbd></dt><dd>Close a dialog</dd></div>

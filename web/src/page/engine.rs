@@ -57,12 +57,18 @@ pub struct Engine {
     inner: StoredValue<Inner, LocalStorage>,
     /// How it is.
     pub state: RwSignal<State>,
+    /// How far the compaction that runs is: how many messages were summarised, and how many are being summarised.
+    pub compacting: RwSignal<Option<(u32, u32)>>,
 }
 
 impl Engine {
     /// Starts the worker.
     pub fn start() -> Self {
-        let engine = Self { inner: StoredValue::new_local(Inner::default()), state: RwSignal::new(State::Starting) };
+        let engine = Self {
+            inner: StoredValue::new_local(Inner::default()),
+            state: RwSignal::new(State::Starting),
+            compacting: RwSignal::new(None),
+        };
         engine.launch(false);
         engine
     }
@@ -165,6 +171,7 @@ impl Engine {
                     tell(progress);
                 }
             }),
+            FromWorker::Compacting { done, now } => self.compacting.set(Some((done, now))),
             FromWorker::Changes(changes) => {
                 let listeners = self.inner.with_value(|inner| inner.listeners.clone());
                 for listener in listeners {
@@ -239,6 +246,12 @@ impl Engine {
     pub fn stop_import(self) {
         // Where the engine is gone, so is the import.
         drop(self.say(&ToWorker::StopImport, None));
+    }
+
+    /// Gives up the compaction that runs, or its preview. Nothing is stored then; it answers with `cancelled`.
+    pub fn stop_compaction(self) {
+        // Where the engine is gone, so is the compaction.
+        drop(self.say(&ToWorker::StopCompaction, None));
     }
 
     /// Makes a file of one transcript, or of all.

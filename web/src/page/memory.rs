@@ -10,7 +10,7 @@ use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
 
 use super::dom;
 use super::state::Page;
-use super::view::{Spot, click, draw, live, markup, on, rows, soon};
+use super::view::{Spot, click, draw, follow, live, markup, on, rows, soon};
 use crate::route::Route;
 use crate::wire::{Ask, Memory, Recall, Reply};
 use crate::words;
@@ -53,6 +53,7 @@ impl Panel {
                 Ok(_) => drop(self.doing.try_set(None)),
                 Err(error) => self.page.notices.fail(&error),
             }
+            // Its own change comes as an event a moment later; a failure may mean that what is shown is old.
             self.read();
         });
     }
@@ -69,7 +70,13 @@ impl Panel {
             let doing = self.doing.get();
             for one in self.shown(episodes) {
                 let mine = doing.as_ref().filter(|(id, _)| *id == one.id).map(|(_, doing)| *doing);
-                let key = format!("{mine:?} {} {} {} {:?} {}", one.id, one.pinned, one.superseded, one.tags, one.text);
+                let key = match mine {
+                    // What is being typed stays, whatever happens to the record meanwhile.
+                    Some(Doing::Editing) => format!("editing {}", one.id),
+                    mine => {
+                        format!("{mine:?} {} {} {} {:?} {}", one.id, one.pinned, one.superseded, one.tags, one.text)
+                    }
+                };
                 row(key, &mut || match mine {
                     Some(Doing::Editing) => self.editor(&one),
                     mine => self.record(&one, mine.is_some()),
@@ -180,9 +187,28 @@ impl Panel {
                 self.doing.set(None);
             }
         };
+        // Another tab may be as quick: one sees it before one saves over it.
+        let (which, was) = (one.id.clone(), (one.text.clone(), one.tags.clone()));
+        let meanwhile = move || {
+            let now = self.all.with(|all| {
+                let now = all.iter().flat_map(|all| all.iter()).find(|one| one.id == which);
+                now.map(|now| (now.text.clone(), now.tags.clone()))
+            });
+            now.filter(|now| *now != was)
+        };
+        let overtaken = |now: &Option<(String, Vec<String>)>| {
+            let (text, tags) = now.clone()?;
+            let tags = if tags.is_empty() { String::new() } else { format!(" ({})", tags.join(", ")) };
+            Some(markup!(
+                r#"<p class="overtaken" role="status" data-testid="memory-overtaken">Changed in another tab meanwhile. It now says: <q dir="auto">{}</q>{}</p>"#,
+                text,
+                tags,
+            ))
+        };
         markup!(
             r#"
             <li class="memory editing" onkeydown={}>
+                {}
                 <label><span class="for-readers">What it says</span><textarea rows="3" dir="auto" data-testid="memory-text" ref={}>{}</textarea></label>
                 <label class="tags-field"><span>Tags</span><input value={} data-testid="memory-tags" ref={}/></label>
                 <p class="memory-acts">
@@ -191,6 +217,7 @@ impl Panel {
                 </p>
             </li>"#,
             on(key),
+            draw(meanwhile, overtaken),
             text,
             one.text.clone(),
             one.tags.join(", "),
@@ -226,7 +253,11 @@ pub fn panel(page: Page) -> Node {
         doing: RwSignal::new(None),
         here: RwSignal::new(false),
     };
-    panel.read();
+    // Whatever changes it: this dialog, a compaction, another tab.
+    follow(move || {
+        page.memories.track();
+        panel.read();
+    });
     let field = Spot::new();
     let remember = move || {
         let Some(field) = field.get() else { return };

@@ -9,7 +9,7 @@ use super::pack::{Pack, pack_struct};
 use crate::inspect::{Mark, Settings};
 
 /// What the inspector asks about.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     /// The end of the chain.
     pub leaf: MessageId,
@@ -19,6 +19,8 @@ pub struct Question {
     pub pins: Vec<MessageId>,
     /// The message (its place in the chain) whose smallest budget is asked for.
     pub selected: Option<u32>,
+    /// Whose prompt: a checkpoint's id or `original`; `None` for the checkpoint that the chain uses.
+    pub epoch: Option<String>,
 }
 
 /// Messages in a row to which the same was done by the same rule.
@@ -166,7 +168,7 @@ impl Fitted {
 }
 
 pack_struct!(Settings { provider, encoding, stable, preview, compress, tokens, messages, chars });
-pack_struct!(Question { leaf, settings, pins, selected });
+pack_struct!(Question { leaf, settings, pins, selected, epoch });
 pack_struct!(Run { count, mark, rule });
 pack_struct!(Stretch { start, count });
 pack_struct!(Side { kinds, tokens, kept, shared, over });

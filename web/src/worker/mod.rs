@@ -72,6 +72,8 @@ type Engine = Keep<Place>;
 thread_local! {
     /// Whether the import that runs is to end.
     static STOP: Cell<bool> = const { Cell::new(false) };
+    /// Whether the compaction that began last is to end.
+    static CANCEL: RefCell<Rc<Cell<bool>>> = RefCell::default();
     static ENGINE: RefCell<Option<Rc<Engine>>> = const { RefCell::new(None) };
 }
 
@@ -98,6 +100,7 @@ fn hear(data: &JsValue) {
         ToWorker::Ask { ticket, ask } => spawn_local(serve(ticket, Work::Ask(ask))),
         ToWorker::Import { ticket } => spawn_local(serve(ticket, Work::Import(parts.get(1)))),
         ToWorker::StopImport => STOP.set(true),
+        ToWorker::StopCompaction => stop_compaction(),
         ToWorker::Export { ticket, transcript } => spawn_local(serve(ticket, Work::Export(transcript))),
     }
 }
@@ -136,6 +139,11 @@ async fn serve(ticket: Ticket, work: Work) {
         }),
     };
     say(&FromWorker::Answer { ticket, result }, beside);
+}
+
+/// Ends the compaction that runs, if one does.
+fn stop_compaction() {
+    CANCEL.with_borrow(|cancel| cancel.set(true));
 }
 
 async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {

@@ -7,6 +7,7 @@ mod branches;
 mod compaction;
 mod context;
 mod damage;
+mod epochs;
 mod kernel;
 mod memory;
 mod model;

@@ -1,0 +1,131 @@
+// Compacting as the reader wants it: the strategy, what stays, how far it is, and giving it up.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { allotment, compact, number, opened, TURNS } from "./support/allotment.mjs";
+import { rules } from "./support/axe.mjs";
+import { openSite } from "./support/site.mjs";
+
+let site;
+
+before(async () => {
+  site = await openSite();
+});
+after(() => site?.close());
+
+/** The number of messages that the preview says it would cover. */
+async function covered(tab) {
+  return number((await tab.get("compact-preview").innerText()).match(/first ([\d,]+) message/)[1]);
+}
+
+/** Chooses something in the dialog, and waits until the preview is that of the choice. */
+async function preview(tab, choose) {
+  await tab.get("compact-preview").evaluate((old) => old.setAttribute("data-old", ""));
+  await choose();
+  await tab.page.locator("[data-testid=compact-preview]:not([data-old])").waitFor();
+}
+
+test("each strategy is previewed, and a sliding window has no summary", () =>
+  site.visit(async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    assert.equal(await tab.get("compact-strategy").inputValue(), "1", "summarise, where nothing was chosen");
+    const summarised = number(await tab.get("compact-after").innerText());
+    await preview(tab, () => tab.get("compact-strategy").selectOption({ label: "Sliding window" }));
+    assert.match(await tab.get("strategy-about").innerText(), /no new summary stands in/);
+    assert.equal(await tab.get("compact-statements").count(), 0);
+    const window = number(await tab.get("compact-after").innerText());
+    assert.ok(window < summarised, `${window} < ${summarised}`);
+    await tab.get("compact-confirm").click();
+    await tab.get("compaction").waitFor();
+    assert.match(await tab.get("compaction").innerText(), /Sliding window/);
+    assert.equal(await tab.get("statement").count(), 0);
+    await tab.get("originals").click();
+    await tab.message("Question 0:").waitFor();
+    await tab.message("Question 0:").click();
+    await tab.get("carried").waitFor();
+    assert.match(await tab.get("carried").innerText(), /nothing stands in for it/);
+    await tab.get("carrier-card").click();
+    await tab.get("compaction").waitFor();
+
+    // The next one goes on as this one did, unless one chooses.
+    await tab.pick(allotment(TURNS * 2));
+    await tab.closeReport();
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    assert.equal(await tab.get("compact-strategy").inputValue(), "0");
+    await preview(tab, () => tab.get("compact-strategy").selectOption({ label: "Hierarchical" }));
+    const promised = await tab.get("compact-statements").locator("li").allInnerTexts();
+    await tab.get("compact-confirm").click();
+    await tab.get("dialog").waitFor({ state: "detached" });
+    await tab.page.locator("[data-testid=compaction]").filter({ hasText: "Hierarchical, built in" }).waitFor();
+    assert.deepEqual(await tab.get("statement").allInnerTexts(), promised);
+  }));
+
+test("fewer turns that stay, more that is covered", () =>
+  site.visit(async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    // Four turns and the live one stay.
+    const usual = await covered(tab);
+    assert.ok(usual > 0 && usual < 2 * TURNS);
+    await preview(tab, () => tab.get("compact-tail").fill("1"));
+    const more = await covered(tab);
+    assert.equal(more - usual, 6, "three turns more");
+    await tab.get("compact-tail").fill("500");
+    await tab.get("compact-nothing").waitFor();
+    assert.ok(await tab.get("compact-confirm").isDisabled());
+  }));
+
+test("it says how far it is, and a cancelled compaction leaves nothing", () =>
+  site.visit(async (tab) => {
+    await opened(tab);
+    await tab.page.evaluate(() => {
+      window.said = [];
+      new MutationObserver(() => {
+        const words = document.querySelector("[data-testid=compact-progress]")?.textContent;
+        if (words) window.said.push(words);
+      }).observe(document.body, { childList: true, subtree: true, characterData: true });
+    });
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    const messages = await covered(tab);
+    const said = await tab.page.evaluate(() => window.said);
+    assert.ok(said.includes(`Summarising ${messages} messages…`), said.join(" | "));
+
+    // Both in one go, so that the wish to cancel is there before anything can be stored.
+    await tab.page.evaluate(() => {
+      document.querySelector("[data-testid=compact-confirm]").click();
+      document.querySelector("[data-testid=compact-cancel]").click();
+    });
+    await tab.get("dialog").waitFor({ state: "detached" });
+    await tab.get("status").filter({ hasText: "Cancelled" }).waitFor();
+    assert.ok((await tab.page.evaluate(() => window.said)).includes("Cancelling…"));
+    assert.equal(await tab.get("compaction").count(), 0);
+    await tab.page.reload();
+    await tab.ready();
+    await tab.get("message").first().waitFor();
+    assert.equal(await tab.get("compaction").count(), 0);
+    await tab.get("memory").click();
+    assert.match(await tab.get("memory-note").innerText(), /Nothing is remembered yet/);
+    await tab.page.keyboard.press("Escape");
+    // And it works afterwards.
+    const promised = await compact(tab);
+    assert.ok(promised.after < promised.before);
+  }));
+
+for (const colorScheme of ["light", "dark"])
+  test(`the choices pass the accessibility rules in ${colorScheme}`, () =>
+    site.visit(
+      async (tab) => {
+        const { look, check } = rules(tab.page);
+        await opened(tab);
+        await tab.get("compact").click();
+        await tab.get("compact-preview").waitFor();
+        await preview(tab, () => tab.get("compact-strategy").selectOption({ label: "Hierarchical" }));
+        await look("preview");
+        check();
+      },
+      { colorScheme },
+    ));
