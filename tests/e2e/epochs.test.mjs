@@ -2,7 +2,7 @@
 // for a message in prompts now.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { allotment, compact, number, opened, question, TURNS } from "./support/allotment.mjs";
+import { compact, grown, number, opened, question, TURNS } from "./support/allotment.mjs";
 import { rules } from "./support/axe.mjs";
 import { openSite } from "./support/site.mjs";
 
@@ -17,10 +17,7 @@ after(() => site?.close());
 async function twice(tab) {
   await opened(tab);
   const first = await compact(tab);
-  await tab.pick(allotment(TURNS * 1.5));
-  await tab.closeReport();
-  await tab.page.keyboard.press("End");
-  await tab.message(`Question ${TURNS * 1.5 - 1}:`).waitFor();
+  await grown(tab, TURNS * 1.5);
   const second = await compact(tab);
   return { first, second };
 }

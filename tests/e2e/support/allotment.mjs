@@ -38,7 +38,6 @@ export async function opened(tab, turns) {
 
 /** Compacts the open branch; gives the figures that the preview promised. */
 export async function compact(tab) {
-  const cards = await tab.get("compaction").count();
   await tab.get("compact").click();
   await tab.get("compact-preview").waitFor();
   const promised = {
@@ -48,6 +47,21 @@ export async function compact(tab) {
   };
   await tab.get("compact-confirm").click();
   await tab.get("dialog").waitFor({ state: "detached" });
-  await tab.get("compaction").nth(cards).waitFor();
+  // Where the thread has several cards, far ones are not built.
+  await tab.page.waitForFunction((statements) => {
+    const said = (card) => [...card.querySelectorAll("[data-testid=statement]")].map((one) => one.innerText);
+    return [...document.querySelectorAll("[data-testid=compaction]")].some((card) => JSON.stringify(said(card)) === JSON.stringify(statements));
+  }, promised.statements);
   return promised;
+}
+
+/** Imports a longer version of the conversation, and opens it where it ends now. */
+export async function grown(tab, turns) {
+  await tab.pick(allotment(turns));
+  await tab.closeReport();
+  await tab.open();
+  await tab.openThread(TITLE);
+  await tab.get("messages").focus();
+  await tab.page.keyboard.press("End");
+  await tab.message(`Question ${turns - 1}:`).waitFor();
 }

@@ -13,7 +13,7 @@ use web_sys::{Event, HtmlInputElement, Node};
 use super::dom::{self, Build as _};
 use super::inspector;
 use super::state::Page;
-use super::view::{click, draw, follow, live, markup, on, rows};
+use super::view::{click, draw, follow, live, markup, on, rows, soon};
 use crate::epochs::{Stretch, made_by, shared, stretches, tokens};
 use crate::format::{count, plural};
 use crate::pieces::role_label;
@@ -218,7 +218,7 @@ impl Scrub {
                 <button type="button" class="icon" title="Earlier epoch" aria-label="Earlier epoch" data-testid="epoch-earlier" disabled={} onclick={}>
                     <svg sign="left"/>
                 </button>
-                <input type="range" list="epoch-stops" autofocus aria-label="Epoch" aria-describedby="epoch-place" data-testid="epoch-slider" min="0" max={} step="1" value={} aria-valuetext={} oninput={}/>
+                <input type="range" list="epoch-stops" aria-label="Epoch" aria-describedby="epoch-place" data-testid="epoch-slider" min="0" max={} step="1" value={} aria-valuetext={} oninput={}/>
                 <datalist id="epoch-stops">{}</datalist>
                 <button type="button" class="icon" title="Later epoch" aria-label="Later epoch" data-testid="epoch-later" disabled={} onclick={}>
                     <svg sign="right"/>
@@ -308,8 +308,9 @@ impl Scrub {
         };
         let absent = (step.absent > 0).then(|| {
             let what = plural(step.absent.into(), "message");
-            let words = if first { "is in no prompt" } else { "was in the prompt neither before nor after" };
-            markup!(r#"<li class="stretch absent" data-testid="epoch-absent">{}</li>"#, format!("{what}: {words}."))
+            let verb = if step.absent == 1 { "is" } else { "are" };
+            let words = if first { "not in the prompt" } else { "in neither prompt" };
+            markup!(r#"<li class="stretch absent" data-testid="epoch-absent">{}</li>"#, format!("{what} {verb} {words}"))
         });
         markup!(
             r#"<ol class="difference" data-testid="epoch-lines">{}{}</ol>"#,
@@ -517,6 +518,8 @@ pub fn dialog(page: Page, leaf: &MessageId, checkpoint: Option<&str>) -> Node {
         )),
         _ => {
             scrub.follow_slider();
+            // It comes later than the dialog, which has given the focus to its first button.
+            soon(|| dom::focus("[data-testid=epoch-slider]"));
             Some(scrub.slider())
         }
     };

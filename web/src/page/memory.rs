@@ -33,6 +33,8 @@ struct Panel {
     doing: RwSignal<Option<(String, Doing)>>,
     /// Whether only what came from the open thread is shown.
     here: RwSignal<bool>,
+    /// The record that is being edited, as it was when that began.
+    edited: StoredValue<Option<Memory>>,
 }
 
 impl Panel {
@@ -40,11 +42,30 @@ impl Panel {
         spawn_local(async move {
             // Who has closed the panel meanwhile needs no answer.
             match self.page.engine.ask(Ask::Recall(Box::new(Recall::List))).await {
-                Ok(Reply::Memories(all)) => drop(self.all.try_set(Some(Arc::new(all)))),
+                Ok(Reply::Memories(all)) => {
+                    self.overtaken(&all);
+                    drop(self.all.try_set(Some(Arc::new(all))));
+                }
                 Ok(_) => {}
                 Err(error) => drop(self.failed.try_set(Some(words::words(&error).title))),
             }
         });
+    }
+
+    /// Another tab may be as quick: one sees what it has written before one saves over it.
+    fn overtaken(self, all: &[Memory]) {
+        let Some(was) = self.edited.try_get_value().flatten() else { return };
+        let Some(note) = dom::find("[data-testid=memory-overtaken]") else { return };
+        let now = all.iter().find(|one| one.id == was.id);
+        let words = match now {
+            Some(now) if (&now.text, &now.tags) != (&was.text, &was.tags) => {
+                let tags = if now.tags.is_empty() { String::new() } else { format!(" ({})", now.tags.join(", ")) };
+                format!("Changed meanwhile, perhaps in another tab. It now says: “{}”{tags}", now.text)
+            }
+            _ => return,
+        };
+        note.set_text_content(Some(&words));
+        let _ = note.remove_attribute("hidden");
     }
 
     fn act(self, asked: Recall) {
@@ -187,28 +208,11 @@ impl Panel {
                 self.doing.set(None);
             }
         };
-        // Another tab may be as quick: one sees it before one saves over it.
-        let (which, was) = (one.id.clone(), (one.text.clone(), one.tags.clone()));
-        let meanwhile = move || {
-            let now = self.all.with(|all| {
-                let now = all.iter().flat_map(|all| all.iter()).find(|one| one.id == which);
-                now.map(|now| (now.text.clone(), now.tags.clone()))
-            });
-            now.filter(|now| *now != was)
-        };
-        let overtaken = |now: &Option<(String, Vec<String>)>| {
-            let (text, tags) = now.clone()?;
-            let tags = if tags.is_empty() { String::new() } else { format!(" ({})", tags.join(", ")) };
-            Some(markup!(
-                r#"<p class="overtaken" role="status" data-testid="memory-overtaken">Changed in another tab meanwhile. It now says: <q dir="auto">{}</q>{}</p>"#,
-                text,
-                tags,
-            ))
-        };
+        self.edited.set_value(Some(one.clone()));
         markup!(
             r#"
             <li class="memory editing" onkeydown={}>
-                {}
+                <p class="overtaken" role="status" dir="auto" data-testid="memory-overtaken" hidden></p>
                 <label><span class="for-readers">What it says</span><textarea rows="3" dir="auto" data-testid="memory-text" ref={}>{}</textarea></label>
                 <label class="tags-field"><span>Tags</span><input value={} data-testid="memory-tags" ref={}/></label>
                 <p class="memory-acts">
@@ -217,7 +221,6 @@ impl Panel {
                 </p>
             </li>"#,
             on(key),
-            draw(meanwhile, overtaken),
             text,
             one.text.clone(),
             one.tags.join(", "),
@@ -252,6 +255,7 @@ pub fn panel(page: Page) -> Node {
         failed: RwSignal::new(None),
         doing: RwSignal::new(None),
         here: RwSignal::new(false),
+        edited: StoredValue::new(None),
     };
     // Whatever changes it: this dialog, a compaction, another tab.
     follow(move || {

@@ -3,7 +3,7 @@
 
 use threadkeep::protocol::FitReply;
 use threadkeep_core::MessageId;
-use threadkeep_core::context::{Kinds, Policy};
+use threadkeep_core::context::{Action, Kinds, Policy};
 
 use super::pack::{Pack, pack_struct};
 use crate::inspect::{Mark, Settings};
@@ -134,7 +134,9 @@ impl Fitted {
                 rules.push(run.rule);
                 rules.len() - 1
             });
-            let name = if run.kept { run.action.name() } else { "dropped" };
+            // What a summary stands for is not in the prompt itself, and yet is not just gone.
+            let there = run.kept || run.action == Action::Summarised;
+            let name = if there { run.action.name() } else { "dropped" };
             let mark = Mark::ALL.iter().position(|mark| mark.name() == name).unwrap_or_default();
             runs.push(Run { count: run.count, mark: mark as u32, rule: rule as u32 });
         }
