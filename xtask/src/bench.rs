@@ -53,7 +53,7 @@ const BENCHES: &[Bench] = &[
         program: Program::Node("tests/bench/durability.mjs"),
     },
     Bench { name: "stable", needs: &[], program: Program::Cargo { package: "threadkeep-core", example: "stable" } },
-    Bench { name: "compact", needs: &[], program: Program::Cargo { package: "threadkeep-core", example: "compact" } },
+    Bench { name: "compact", needs: &[], program: Program::Cargo { package: "threadkeep", example: "compact" } },
     Bench { name: "recall", needs: &[], program: Program::Cargo { package: "threadkeep-core", example: "recall" } },
     Bench { name: "trim", needs: &[Need::Npm], program: Program::Node("tests/bench/trim.mjs") },
     Bench { name: "tokens", needs: &[Need::Module], program: Program::Node("tests/bench/tokens.mjs") },

@@ -3,6 +3,7 @@
 // (checksum, length, kind), and one that crosses a block's end is cut into pieces, each with a header of its own.
 import { appendFileSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 const BLOCK = 32 * 1024;
 const HEADER = 7;
@@ -39,6 +40,16 @@ export function end(profile) {
     pieces = kind !== FULL && kind !== LAST;
   }
   return pieces ? "pieces" : "whole";
+}
+
+/** Waits until the browser has begun a new log since `before` (the newest one then) and put what was older into tables. */
+export async function moved(profile, before) {
+  for (let tries = 0; ; tries += 1) {
+    const now = logs(profile);
+    if (now.length === 1 && now[0] !== before) return;
+    if (tries === 400) throw new Error(`no new log within 10 s: ${now.length === 0 ? "there is none" : now.join(", ")}`);
+    await sleep(25);
+  }
 }
 
 /**

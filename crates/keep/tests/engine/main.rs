@@ -12,6 +12,7 @@ mod kernel;
 mod memory;
 mod model;
 mod real;
+mod real_compaction;
 mod removal;
 mod reply_chains;
 mod search;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{World, run};
 
-fn data() -> Option<PathBuf> {
+pub fn data() -> Option<PathBuf> {
     let given = std::env::var_os("THREADKEEP_DATA").map(PathBuf::from);
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("shared/data"));
     given.into_iter().chain(above).find(|folder| folder.is_dir())

@@ -1,7 +1,8 @@
-//! What the built-in summariser keeps: `cargo xtask bench compact` compacts long transcripts to a fifth of their tokens and
-//! prints tokens before and after and the time it took; on the BEAM chats also how much of what later questions need is
-//! still reachable, beside two rules at the same number of tokens: the newest messages that fit (a sliding window), and the
-//! newest user messages that fit (as some agents compact). The folder of data is needed; without it nothing is measured.
+//! What a compaction with the built-in summariser keeps: `cargo xtask bench compact` has an engine compact long transcripts to a
+//! fifth of their tokens and prints tokens before and after and the time it took; on the BEAM chats also how much of what
+//! later questions need can still be read in the prompt that the engine then builds, beside two rules at the same number of
+//! tokens: the newest messages that fit (a sliding window), and the newest user messages that fit (as some agents compact).
+//! The folder of data is needed; without it nothing is measured.
 //!
 //! **Reachable.** A question of BEAM names the messages that hold its answer. Such a message is reachable when it is in the
 //! prompt as it stands; or when what is quoted of it (the statements that name it as a source, together) holds every word of
@@ -10,33 +11,56 @@
 //! words of the question not counted (unless there are no others). Stop words are left out, a plural is its singular. A
 //! message of which the answer takes no word is reachable only in full.
 //!
-//! Then the same once more with the ten messages that `recall` finds for the question put beside each of the three prompts.
+//! Then the same once more with the ten messages that the engine's search finds for the question put beside each of the three
+//! prompts.
 //!
 //! Files with an even number were looked at while this was made, those with an odd number were not.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a measurement that cannot go on should stop
 
-#[path = "../tests/support/readers.rs"]
+#[path = "../../core/tests/support/readers.rs"]
 mod readers;
 
-#[path = "../tests/support/beam.rs"]
+#[path = "../../core/tests/support/beam.rs"]
 mod beam;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::time::Instant;
 
 use beam::{Chat, Question};
-use threadkeep_core::compaction::extract::extract;
-use threadkeep_core::compaction::summary::{Material, Piece, Summary};
-use threadkeep_core::recall::{Builder, Filter, Index, NewDoc, Query, USER};
+use pollster::block_on;
+use threadkeep::compact::{CompactOptions, Compacted, Extractive};
+use threadkeep::protocol::{ContextOptions, SearchOptions};
+use threadkeep::{Host, Keep, Options};
+use threadkeep_core::context::Action;
 use threadkeep_core::tokens::{Bpe, Counter, Encoding, cost};
 use threadkeep_core::{Message, MessageId, Provider, Role};
-
-/// How many of the newest turns stay as they are, if they take no more than half of the room.
-const TAIL: usize = 4;
+use threadkeep_store::MemoryStore;
 
 /// How many messages a search for the question adds to each prompt.
 const RETRIEVED: usize = 10;
+
+/// The head under which a history is kept.
+const HEAD: &str = "chat";
+
+/// A clock that stands, and randomness that counts.
+#[derive(Default)]
+struct Still(Cell<u64>);
+
+impl Host for Still {
+    fn now(&self) -> i64 {
+        1_700_000_000_000
+    }
+
+    fn random(&self) -> [u8; 32] {
+        self.0.set(self.0.get() + 1);
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&self.0.get().wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
+        bytes
+    }
+}
 
 /// A prompt: messages that are in it as they stand, and what is quoted of others.
 struct Prompt {
@@ -45,9 +69,13 @@ struct Prompt {
     tokens: u64,
 }
 
-struct Compacted {
+/// A history in an engine, compacted.
+struct Ours {
+    keep: Keep<MemoryStore>,
+    /// The place of each node's message.
+    places: BTreeMap<MessageId, usize>,
     prompt: Prompt,
-    summary: Summary,
+    done: Compacted,
     milliseconds: f64,
 }
 
@@ -55,38 +83,31 @@ fn costs(history: &[Message], counter: &dyn Counter) -> Vec<u64> {
     history.iter().map(|message| u64::from(cost(message, Provider::OpenAiChat, counter).total())).collect()
 }
 
-/// Where the newest turns begin that stay raw.
-fn tail(history: &[Message], costs: &[u64], room: u64) -> usize {
-    let turns: Vec<usize> = (0..history.len()).filter(|at| history[*at].role == Role::User).collect();
-    let fits = |from: &usize| costs[*from..].iter().sum::<u64>() <= room;
-    turns.into_iter().rev().take(TAIL).take_while(fits).last().unwrap_or(history.len())
-}
-
-/// A history compacted by the built-in summariser: summary and tail.
-fn ours(history: &[Message], costs: &[u64], target: u64, counter: &dyn Counter) -> Compacted {
-    let from = tail(history, costs, target / 2);
-    let ids: Vec<MessageId> = (0..from).map(|at| MessageId::new(at.to_string()).unwrap()).collect();
-    let mut turn = 0;
-    let pieces = ids.iter().zip(history).map(|(node, message)| {
-        turn += u32::from(message.role == Role::User);
-        Piece { node, index: 0, turn, message }
-    });
-    let kept: u64 = costs[from..].iter().sum();
-    let material = Material { carried: &[], pieces: pieces.collect(), budget: (target - kept) as u32 };
-    let start = Instant::now();
-    let summary = extract(&material, counter);
-    let milliseconds = start.elapsed().as_secs_f64() * 1000.0;
-    let mut quoted: BTreeMap<usize, String> = BTreeMap::new();
-    let mut tokens = kept;
-    for statement in &summary.statements {
-        tokens += u64::from(counter.count(&statement.text)) + 2;
-        for source in &statement.sources {
-            let text = quoted.entry(source.node.as_str().parse().unwrap()).or_default();
-            text.push_str(&statement.text);
-            text.push('\n');
+/// A history compacted by the engine, and what the prompt has that it builds then.
+fn ours(history: &[Message], target: u64, counter: &Rc<Bpe>) -> Ours {
+    block_on(async {
+        let keep = Keep::open(MemoryStore::default(), Still::default(), Options::default()).await.unwrap();
+        keep.add_vocabulary(Rc::clone(counter));
+        let nodes = keep.append(HEAD, history.to_vec()).await.unwrap();
+        let places: BTreeMap<MessageId, usize> = nodes.into_iter().map(|node| node.id).zip(0..).collect();
+        let start = Instant::now();
+        let options = CompactOptions { target_tokens: Some(target), ..CompactOptions::default() };
+        let done = keep.compact(HEAD, &options, &Extractive).await.unwrap();
+        let milliseconds = start.elapsed().as_secs_f64() * 1000.0;
+        let reply = keep.context(HEAD, &ContextOptions::default()).await.unwrap();
+        let kept = reply.ledger.iter().filter(|line| line.tokens_after > 0 && line.action != Action::Injected);
+        let whole = kept.filter_map(|line| places.get(line.node.as_ref()?).copied()).collect();
+        let mut quoted: BTreeMap<usize, String> = BTreeMap::new();
+        for statement in done.checkpoint.iter().flat_map(|checkpoint| &checkpoint.statements) {
+            for source in &statement.sources {
+                let text = quoted.entry(places[&source.node]).or_default();
+                text.push_str(&statement.text);
+                text.push('\n');
+            }
         }
-    }
-    Compacted { prompt: Prompt { whole: (from..history.len()).collect(), quoted, tokens }, summary, milliseconds }
+        let prompt = Prompt { whole, quoted, tokens: reply.figures.tokens };
+        Ours { keep, places, prompt, done, milliseconds }
+    })
 }
 
 /// The newest messages that fit, all or only a user's. Of the first that does not fit, its end (or for a user's message its
@@ -190,33 +211,22 @@ fn percent(part: usize, whole: usize) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
 }
 
-/// The search over a history, the same for all three rules: over all messages, as they stand.
-fn index(history: &[Message]) -> Index {
-    let mut builder = Builder::default();
-    for (seq, message) in (0u64..).zip(history) {
-        let role = if message.role == Role::User { USER } else { USER + 1 };
-        let (before, text) = (seq.checked_sub(1).map(|seq| (seq, 0)), message.text());
-        builder.add(&NewDoc { owner: "t", seq, index: 0, role, kind: 0, time: 0, before, text: &text, names: &[] });
-    }
-    Index::of(vec![builder.finish()])
-}
-
-fn measure(chat: &Chat, share: u64, counter: &dyn Counter) -> Tally {
-    let costs = costs(&chat.messages, counter);
+fn measure(chat: &Chat, share: u64, counter: &Rc<Bpe>) -> Tally {
+    let costs = costs(&chat.messages, counter.as_ref());
     let before: u64 = costs.iter().sum();
     let target = before * share / 100;
-    let made = ours(&chat.messages, &costs, target, counter);
+    let Ours { keep, places, prompt, done, milliseconds } = ours(&chat.messages, target, counter);
     let prompts = [
-        made.prompt,
-        newest(&chat.messages, &costs, target, false, counter),
-        newest(&chat.messages, &costs, target, true, counter),
+        prompt,
+        newest(&chat.messages, &costs, target, false, counter.as_ref()),
+        newest(&chat.messages, &costs, target, true, counter.as_ref()),
     ];
     assert!(prompts.iter().all(|prompt| prompt.tokens <= target), "a prompt is larger than its target");
-    let index = index(&chat.messages);
+    let search = SearchOptions { limit: RETRIEVED, wait: true, ..SearchOptions::default() };
     let mut tally = Tally::default();
     for question in chat.questions.iter().filter(|question| !question.evidence.is_empty()) {
-        let found = index.find(&Query::parse(&question.text), &Filter::default(), RETRIEVED);
-        let found: BTreeSet<usize> = found.iter().map(|found| found.doc.seq as usize).collect();
+        let found = block_on(keep.search(&question.text, &search)).unwrap();
+        let found: BTreeSet<usize> = found.hits.iter().map(|hit| places[&hit.node]).collect();
         let mut all = [true; 3];
         for at in &question.evidence {
             tally.evidence += 1;
@@ -236,8 +246,8 @@ fn measure(chat: &Chat, share: u64, counter: &dyn Counter) -> Tally {
         "beam {}: {before} tokens to {:?} ({} statements) in {:.1} ms; evidence {:?} of {}",
         chat.name,
         prompts.each_ref().map(|prompt| prompt.tokens),
-        made.summary.statements.len(),
-        made.milliseconds,
+        done.checkpoint.map_or(0, |checkpoint| checkpoint.statements.len()),
+        milliseconds,
         tally.reached,
         tally.evidence
     );
@@ -262,21 +272,23 @@ fn report(what: &str, tally: &Tally) {
 }
 
 /// Shows a summary, for whoever wants to read one: `cargo run --example compact -- beam 2` or `-- d5`.
-fn show(history: &[Message], counter: &dyn Counter) {
-    let costs = costs(history, counter);
-    let made = ours(history, &costs, costs.iter().sum::<u64>() / 5, counter);
-    for statement in &made.summary.statements {
-        let from = statement.sources.first().map_or(0, |source| source.node.as_str().parse::<usize>().unwrap());
+fn show(history: &[Message], counter: &Rc<Bpe>) {
+    let before: u64 = costs(history, counter.as_ref()).iter().sum();
+    let Ours { places, done, .. } = ours(history, before / 5, counter);
+    for statement in done.checkpoint.iter().flat_map(|checkpoint| &checkpoint.statements) {
+        let from = statement.sources.first().map_or(0, |source| places[&source.node]);
         println!("{from:>4} {:9} {}", history[from].role.as_str(), statement.text.replace('\n', " ⏎ "));
     }
-    println!("\nepisode: {}\ntags: {:?}", made.summary.episode, made.summary.tags);
-    for fact in &made.summary.facts {
+    for episode in &done.episodes {
+        println!("\nepisode: {}\ntags: {:?}", episode.summary, episode.tags);
+    }
+    for fact in &done.facts {
         println!("{:?} {} {:?}", fact.kind, fact.fact, fact.tags);
     }
 }
 
 fn main() {
-    let counter = Bpe::embedded(Encoding::O200k);
+    let counter = Rc::new(Bpe::embedded(Encoding::O200k));
     let chats = beam::chats();
     if let Some(name) = std::env::args().nth(1) {
         match chats.iter().find(|chat| name == chat.name) {
@@ -305,22 +317,20 @@ fn main() {
         report(&format!("BEAM at {share} %, others"), &odd);
     }
     for (name, history) in readers::all() {
-        let costs = costs(&history, &counter);
-        let before: u64 = costs.iter().sum();
+        let before: u64 = costs(&history, counter.as_ref()).iter().sum();
         let long = name.starts_with("d5-") || name.starts_with("large-session");
         if !long || before < 20_000 {
             continue;
         }
-        let made = ours(&history, &costs, before / 5, &counter);
+        let Ours { prompt, done, milliseconds, .. } = ours(&history, before / 5, &counter);
         let bytes: usize = history.iter().map(|message| message.text().len()).sum();
         let value = format!(
-            "{before} tokens to {}, {} messages to {} statements, {:.1} MB in {:.0} ms",
-            made.prompt.tokens,
+            "{before} tokens to {}, {} messages to {} statements, {:.1} MB in {milliseconds:.0} ms",
+            prompt.tokens,
             history.len(),
-            made.summary.statements.len(),
+            done.checkpoint.map_or(0, |checkpoint| checkpoint.statements.len()),
             bytes as f64 / 1e6,
-            made.milliseconds
         );
-        row(name.split('.').next().unwrap_or(&name), &value, "to 20 %", Some(made.prompt.tokens * 5 <= before));
+        row(name.split('.').next().unwrap_or(&name), &value, "to 20 %", Some(prompt.tokens * 5 <= before));
     }
 }
