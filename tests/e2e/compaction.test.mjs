@@ -95,9 +95,10 @@ test("it says how far it is, and a cancelled compaction leaves nothing", () =>
     // The export begins with a message that is in no prompt.
     assert.deepEqual(summarised.slice(0, 1), [messages - 1], said.join(" | "));
 
-    // Both in one go, so that the wish to cancel is there before anything can be stored.
-    await tab.page.evaluate(() => {
+    // One right after the other (as soon as the first was heard), so that the wish to cancel is there before anything can be stored.
+    await tab.page.evaluate(async () => {
       document.querySelector("[data-testid=compact-confirm]").click();
+      for (let at = 0; at < 100; at += 1) await undefined;
       document.querySelector("[data-testid=compact-cancel]").click();
     });
     await tab.get("dialog").waitFor({ state: "detached" });

@@ -95,6 +95,10 @@ impl Asking {
         self.page.engine.compacting.set(None);
         let (ask, leaf, page) = (self.recall(false), self.leaf.get_value(), self.page);
         spawn_local(async move {
+            // Cancelled in the same moment, it was never asked.
+            if self.cancelled.try_get_untracked() == Some(true) {
+                return page.dialog.set(None);
+            }
             match page.engine.ask(ask).await {
                 Ok(Reply::Compacted(done)) => compacted(page, leaf, *done),
                 Ok(_) => {}

@@ -7,11 +7,11 @@ use wasm_bindgen::JsCast;
 use web_sys::{HtmlDialogElement, Node};
 
 use super::engine::State;
+use super::panels;
 use super::state::{Dialog, Page};
 use super::storage::storage;
 use super::view::{Slot, Spot, click, draw, live, markup, on, soon};
 use super::welcome::how_to;
-use super::{compaction, epochs, memory};
 use crate::route::Route;
 use crate::wire::{Ask, Reply, ThreadInfo};
 use crate::words::words;
@@ -26,9 +26,16 @@ pub fn dialogs(page: Page) -> Slot {
                 ("Delete from here on?", delete_branch(page, transcript, node))
             }
             Dialog::DeleteAll => ("Delete everything?", delete_all(page)),
-            Dialog::Compact(leaf) => ("Compact this branch?", compaction::dialog(page, leaf)),
-            Dialog::Epochs { leaf, checkpoint } => ("Epochs", epochs::dialog(page, leaf, checkpoint.as_deref())),
-            Dialog::Memory => ("Memory", memory::panel(page)),
+            Dialog::Compact(leaf) => {
+                let leaf = leaf.clone();
+                ("Compact this branch?", panels::later(Box::new(move |panels| panels.compaction(page, &leaf))))
+            }
+            Dialog::Epochs { leaf, checkpoint } => {
+                let (leaf, checkpoint) = (leaf.clone(), checkpoint.clone());
+                let make = move |panels: &dyn panels::Panels| panels.epochs(page, &leaf, checkpoint.as_deref());
+                ("Epochs", panels::later(Box::new(make)))
+            }
+            Dialog::Memory => ("Memory", panels::later(Box::new(move |panels| panels.memory(page)))),
             Dialog::Storage => ("Storage and privacy", storage(page)),
             Dialog::Keys => ("Keys", keys()),
             Dialog::Help => ("How to get an export", how_to()),

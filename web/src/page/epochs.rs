@@ -310,7 +310,10 @@ impl Scrub {
             let what = plural(step.absent.into(), "message");
             let verb = if step.absent == 1 { "is" } else { "are" };
             let words = if first { "not in the prompt" } else { "in neither prompt" };
-            markup!(r#"<li class="stretch absent" data-testid="epoch-absent">{}</li>"#, format!("{what} {verb} {words}"))
+            markup!(
+                r#"<li class="stretch absent" data-testid="epoch-absent">{}</li>"#,
+                format!("{what} {verb} {words}")
+            )
         });
         markup!(
             r#"<ol class="difference" data-testid="epoch-lines">{}{}</ol>"#,
@@ -391,7 +394,7 @@ impl Scrub {
             r#"
             <li>
                 <button type="button" class="statement" title="Show it in the thread" data-testid="epoch-line" onclick={}>
-                    <b>{}</b> <span dir="auto">{}</span>
+                    <span class="excerpt" dir="auto"><b>{}</b> {}</span>
                 </button>
                 <span class="stretch-tokens">{}</span>
             </li>"#,

@@ -14,6 +14,7 @@ mod inspector;
 mod map;
 mod memory;
 mod nav;
+mod panels;
 mod prose;
 mod search;
 mod signs;
