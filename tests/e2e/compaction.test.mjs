@@ -110,7 +110,7 @@ test("it says how far it is, and a cancelled compaction leaves nothing", () =>
     await tab.get("message").first().waitFor();
     assert.equal(await tab.get("compaction").count(), 0);
     await tab.get("memory").click();
-    assert.match(await tab.get("memory-note").innerText(), /Nothing is remembered yet/);
+    await tab.get("memory-note").filter({ hasText: "Nothing is remembered yet" }).waitFor();
     await tab.page.keyboard.press("Escape");
     // And it works afterwards.
     const promised = await compact(tab);

@@ -27,7 +27,7 @@ test("compacting says first what it would do, and nothing is done when one leave
     await tab.get("dialog").waitFor({ state: "detached" });
     assert.equal(await tab.get("compaction").count(), 0);
     await tab.get("memory").click();
-    assert.match(await tab.get("memory-note").innerText(), /Nothing is remembered yet/);
+    await tab.get("memory-note").filter({ hasText: "Nothing is remembered yet" }).waitFor();
   }));
 
 test("a compaction is a card in the thread, its originals stay, and it is there after a reload", () =>
