@@ -6,9 +6,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use threadkeep_core::archive::{self, Conversation, Format, Input, Item, Skip};
+use threadkeep_core::compaction::Checkpoint;
 use threadkeep_core::entry::InfoPatch;
 use threadkeep_core::transcript::Placed;
-use threadkeep_core::{Entry, MessageId, Transcript};
+use threadkeep_core::{Entry, Kind, Message, MessageId, Transcript};
 use threadkeep_store::{Commit, Durability, Store, StoreError};
 
 use crate::keep::Write;
@@ -282,7 +283,15 @@ fn entries(conversation: Conversation) -> Vec<Entry> {
 fn difference(tree: &Transcript, incoming: &Transcript) -> Vec<Entry> {
     let mut turn = tree.next_turn();
     let mut fresh = Vec::new();
+    // The turns of nodes that come in, where they get other numbers here.
+    let mut turns: HashMap<&MessageId, u32> = HashMap::new();
+    let known = |id: &str| tree.checkpoints().any(|(_, checkpoint)| checkpoint.id == id);
+    let mut checkpoints = incoming.checkpoints().filter(|(_, checkpoint)| !known(&checkpoint.id)).peekable();
     for placed in incoming.nodes() {
+        // Each comes where it was made, since that says to which prompts it belongs.
+        while let Some((_, checkpoint)) = checkpoints.next_if(|(seq, _)| *seq < placed.seq) {
+            fresh.push(numbered(checkpoint, tree, incoming, &turns));
+        }
         let node = &placed.node;
         match tree.get(&node.id) {
             None => {
@@ -290,6 +299,7 @@ fn difference(tree: &Transcript, incoming: &Transcript) -> Vec<Entry> {
                 let opened = node.opened_turns();
                 node.turn = if opened > 0 { turn } else { 0 };
                 turn += opened;
+                turns.insert(&placed.node.id, node.turn);
                 fresh.push(Entry::Node(Box::new(node)));
             }
             Some(known) if !known.node.sealed && known.is_leaf() => {
@@ -308,10 +318,7 @@ fn difference(tree: &Transcript, incoming: &Transcript) -> Vec<Entry> {
             Some(_) => {}
         }
     }
-    let known = |id: &str| tree.checkpoints().any(|(_, checkpoint)| checkpoint.id == id);
-    for (_, checkpoint) in incoming.checkpoints().filter(|(_, checkpoint)| !known(&checkpoint.id)) {
-        fresh.push(Entry::Checkpoint(Box::new(checkpoint.clone())));
-    }
+    fresh.extend(checkpoints.map(|(_, checkpoint)| numbered(checkpoint, tree, incoming, &turns)));
     let mut aliases: Vec<_> = incoming.aliases().filter(|(id, _)| tree.resolve(id).is_none()).collect();
     aliases.sort();
     fresh.extend(aliases.into_iter().map(|(id, node)| Entry::Alias { id: id.clone(), node: node.clone() }));
@@ -325,11 +332,39 @@ fn difference(tree: &Transcript, incoming: &Transcript) -> Vec<Entry> {
     fresh
 }
 
+/// A checkpoint that comes in, with the numbers that the turns which it covers have here.
+fn numbered(
+    checkpoint: &Checkpoint,
+    tree: &Transcript,
+    incoming: &Transcript,
+    turns: &HashMap<&MessageId, u32>,
+) -> Entry {
+    let mut checkpoint = checkpoint.clone();
+    let (mut first, mut last) = (u32::MAX, 0);
+    for placed in incoming.chain(&checkpoint.anchor).unwrap_or_default() {
+        let node = &placed.node;
+        let turn = turns.get(&node.id).copied().or_else(|| tree.get(&node.id).map(|known| known.node.turn));
+        if let Some(turn) = turn.filter(|turn| *turn > 0) {
+            first = first.min(turn);
+            last = last.max(turn + node.opened_turns().saturating_sub(1));
+        }
+    }
+    if last > 0 {
+        (checkpoint.covers.first_turn, checkpoint.covers.last_turn) = (first, last);
+    }
+    Entry::Checkpoint(Box::new(checkpoint))
+}
+
 /// Whether the node of the same id in `incoming` says something that neither is in `known` nor can be added to it.
 fn says_otherwise(known: &Placed, incoming: &Transcript) -> bool {
     let Some(other) = incoming.get(&known.node.id) else { return false };
     let (have, there) = (&known.node.messages, &other.node.messages);
-    let differs = have.iter().zip(there).any(|(ours, theirs)| ours != theirs);
+    let is_summary = |message: &Message| matches!(message.kind, Kind::Summary { .. });
+    // A summary says the same whether it stands in prompts itself or a checkpoint in its stead.
+    let same = |ours: &Message, theirs: &Message| {
+        ours == theirs || is_summary(ours) && is_summary(theirs) && ours.content == theirs.content
+    };
+    let differs = have.iter().zip(there).any(|(ours, theirs)| !same(ours, theirs));
     differs || (known.node.sealed && there.len() > have.len())
 }
 

@@ -235,10 +235,7 @@ impl Lines {
         item.shift_remove("role");
         let mut draft = Draft::default();
         draft.made.created_at = time;
-        let note = messages.first().is_some_and(|message| {
-            let text = message.text();
-            NOTES.iter().any(|note| text.trim_start().starts_with(note))
-        });
+        let note = messages.first().is_some_and(|message| is_note(&message.text()));
         if role != Role::User || note {
             draft.made.label("hidden", "true");
         }
@@ -251,10 +248,13 @@ impl Lines {
     fn compacted(&mut self, mut payload: Map<String, Value>, time: Option<i64>) {
         self.close();
         self.given += 1;
-        let text = match payload.shift_remove("message") {
+        let mut text = match payload.shift_remove("message") {
             Some(Value::String(text)) => text,
             _ => String::new(),
         };
+        if text.trim().is_empty() {
+            text = standing(&payload);
+        }
         let mut message = Message::user(text);
         message.kind = Kind::Summary { from: None, to: None };
         beside(std::slice::from_mut(&mut message), "codex", payload);
@@ -328,6 +328,7 @@ impl Lines {
             let id = |at: usize| Some(MessageId::scoped(&tree.transcript, &lines.drafts[at].local));
             let kind = Kind::Summary { from: id(from), to: id(to) };
             lines.drafts[at].made.messages[0].kind = kind;
+            lines.drafts[at].stands_to = Some(to);
         }
         let asked = lines.drafts.iter().filter(|draft| draft.made.labels.get("hidden").is_none());
         let mut asked = asked.flat_map(|draft| &draft.made.messages).filter(|m| m.role == Role::User);
@@ -343,4 +344,31 @@ impl Lines {
         let made = tree.finish("", sum.0, report);
         report.conversation(made);
     }
+}
+
+/// What stands in for the history by the list of items that a compaction left, where it has no summary of its own: the words in it,
+/// without the program's notes.
+fn standing(payload: &Map<String, Value>) -> String {
+    let items = payload.get("replacement_history").and_then(Value::as_array).into_iter().flatten();
+    let mut said = Vec::new();
+    for item in items.filter_map(Value::as_object) {
+        let role = text_of(item, "role").unwrap_or_default();
+        if !matches!(role, "user" | "assistant") {
+            continue;
+        }
+        let mut blocks = Blocks::of("codex", Role::User, "");
+        items::content(item.get("content").cloned().unwrap_or_default(), &mut blocks);
+        for message in blocks.finish() {
+            let text = message.text();
+            if !text.trim().is_empty() && !is_note(&text) {
+                said.push(text.trim().to_owned());
+            }
+        }
+    }
+    said.join("\n\n")
+}
+
+/// Whether the program wrote a text in the user's name.
+fn is_note(text: &str) -> bool {
+    NOTES.iter().any(|note| text.trim_start().starts_with(note))
 }

@@ -1,8 +1,8 @@
 //! Digests of archive bytes and of content: FNV-1a with 64 bits, the same on every machine and in every release. They tell
 //! changed from unchanged and make ids where an archive has none; they are not for security.
 
-/// Counted up whenever the same bytes are read in another way, so that they are looked at again.
-const READING: u8 = 1;
+/// Counted up whenever the same bytes are read in another way, so that they are looked at again. Ids do not depend on it.
+const READING: u8 = 2;
 
 /// A running digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,12 +10,18 @@ pub(super) struct Digest(pub u64);
 
 impl Digest {
     pub fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325).with(&[READING])
+        // The one is from a time when ids depended on the way of reading: they stay as they were then.
+        Self(0xcbf2_9ce4_8422_2325).with(&[1])
     }
 
     #[must_use]
     pub fn with(self, bytes: &[u8]) -> Self {
         Self(bytes.iter().fold(self.0, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)))
+    }
+
+    /// The digest of a conversation whose bytes have this one: of the way in which they are read, too.
+    pub fn of_reading(self) -> u64 {
+        self.with(&[READING]).0
     }
 }
 

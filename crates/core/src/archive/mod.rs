@@ -24,6 +24,7 @@ mod chatgpt;
 mod claude;
 mod clean;
 mod codex;
+mod compacted;
 mod digest;
 mod format;
 mod gemini;
@@ -83,8 +84,8 @@ pub struct Conversation {
     /// A digest of its bytes in the archive and of the way they are read: the same digest gives the same entries, so an
     /// unchanged conversation need not be compared node by node at a second import.
     pub digest: u64,
-    /// Its log. From other programs' formats: the root first, parents before children, all sealed, then one
-    /// [`Entry::Info`]. From our own: the log as it was.
+    /// Its log. From other programs' formats: the root first, parents before children, all sealed, compactions as
+    /// [`Entry::Checkpoint`] before the nodes of their summaries, then one [`Entry::Info`]. From our own: the log as it was.
     pub entries: Vec<Entry>,
     /// The sequence number of each entry, ascending; only our own format knows them.
     pub seqs: Option<Vec<u64>>,

@@ -264,7 +264,7 @@ impl Open {
             report.skip(&self.place, Code::Empty, "a transcript without entries");
             return;
         }
-        self.made.digest = self.sum.0;
+        self.made.digest = self.sum.of_reading();
         self.made.seqs = Some(self.seqs);
         report.conversation(self.made);
     }

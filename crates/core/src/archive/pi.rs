@@ -192,6 +192,7 @@ impl Lines {
             }
             let id = |at: usize| MessageId::scoped(transcript, &self.drafts[at].local);
             let kind = Kind::Summary { from: from.map(id), to: to.map(id) };
+            self.drafts[at].stands_to = to;
             if let Some(message) = self.drafts[at].made.messages.first_mut() {
                 message.kind = kind;
             }

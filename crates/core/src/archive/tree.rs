@@ -6,6 +6,8 @@ use std::collections::hash_map::Entry as Slot;
 
 use serde_json::{Map, Value};
 
+use super::compacted::Reach;
+use super::digest::Digest;
 use super::report::{Report, short};
 use super::{Code, Conversation};
 use crate::{Entry, InfoPatch, Message, MessageId, Node, TranscriptId};
@@ -21,6 +23,8 @@ pub(super) struct Draft {
     pub children: Vec<String>,
     /// The node; its id, parent and turn are filled in here.
     pub made: Made,
+    /// Of a summary that a compaction left, the last draft that it stands for, by its place in the list.
+    pub stands_to: Option<usize>,
 }
 
 /// What a draft brings to its node.
@@ -93,13 +97,29 @@ impl Tree {
                 node.turn = next_turn;
                 next_turn += opened;
             }
-            entries.push(Entry::Node(Box::new(node)));
+            node
         };
-        node(root.clone(), None, std::mem::take(&mut self.root));
+        let first = node(root.clone(), None, std::mem::take(&mut self.root));
         let leaf = self.choose(&ids, &parents, &order, place, report);
+        // Only what was compacted is measured.
+        let compacted = self.drafts.iter().any(|draft| draft.stands_to.is_some());
+        let mut reaches = vec![Reach::default(); if compacted { ids.len() } else { 0 }];
+        let start = if compacted { Reach::default().with(&first) } else { Reach::default() };
+        entries.push(Entry::Node(Box::new(first)));
+        let mut steps = ids.len() * 4 + 1000;
         for at in &order {
-            let parent = parents[*at].node().map_or_else(|| root.clone(), |up| ids[up].clone());
-            node(ids[*at].clone(), Some(parent), std::mem::take(&mut self.drafts[*at].made));
+            let up = parents[*at].node();
+            let parent = up.map_or_else(|| root.clone(), |up| ids[up].clone());
+            let mut made = node(ids[*at].clone(), Some(parent), std::mem::take(&mut self.drafts[*at].made));
+            if compacted {
+                let mut here = up.map_or_else(|| start.clone(), |up| reaches[up].clone());
+                let to = self.drafts[*at].stands_to.filter(|to| is_above(*to, *at, &parents, &mut steps));
+                let checkpoint = to
+                    .and_then(|to| Reach::checkpoint(&mut here, &reaches[to], &root, &ids[to], &mut made, self.source));
+                entries.extend(checkpoint.map(|made| Entry::Checkpoint(Box::new(made))));
+                reaches[*at] = here.with(&made);
+            }
+            entries.push(Entry::Node(Box::new(made)));
         }
         entries.push(Entry::Info(InfoPatch {
             title: self.title.filter(|title| !title.trim().is_empty()),
@@ -109,7 +129,7 @@ impl Tree {
             leaf: Some(leaf),
             extra: self.extra,
         }));
-        Conversation { transcript: root, digest, entries, seqs: None }
+        Conversation { transcript: root, digest: Digest(digest).of_reading(), entries, seqs: None }
     }
 
     /// A second node of the same id gets a name of its own, so that nothing said is lost.
@@ -292,6 +312,20 @@ impl Tree {
         let newest = |aside_too: bool| order.iter().rev().find(|at| is_leaf[**at] && (aside_too || !aside(at)));
         newest(false).or_else(|| newest(true)).map_or_else(|| self.transcript.clone(), |at| ids[*at].clone())
     }
+}
+
+/// Whether a draft lies above another. Each stretch is walked once, as a rule; files that are made to take long are not followed to
+/// the end: then the answer is no.
+fn is_above(above: usize, below: usize, parents: &[Parent], steps: &mut usize) -> bool {
+    let mut here = parents[below].node();
+    while let Some(now) = here.filter(|_| *steps > 0) {
+        *steps -= 1;
+        if now == above {
+            return true;
+        }
+        here = parents[now].node();
+    }
+    false
 }
 
 /// By the first of each pair; equals keep their order. One function, so that the sort is compiled once.

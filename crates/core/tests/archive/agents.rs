@@ -23,7 +23,7 @@ fn codex_items_compactions_and_turns_that_were_taken_back() {
         i11 < i8 turn 4 | user Paint it green.
         i13 < i11 | assistant <web_search_call> brush#call_i13({"colour":"green"})
         i14 < i13 | tool {"stdout":"ok","exitCode":0} ^call_i13
-        i15 < i14 [compaction] turn 5 | user! The keel leaked; paint it green.
+        i15 < i14 [compaction] turn 5 | user*! The keel leaked; paint it green.
         i16 < i15 turn 6 | user All green.
         leaf i16 of "Leaky boat"
         "#,
@@ -84,7 +84,7 @@ fn pi_trees() {
         a2 < r1 | assistant Beans.
         u2 < a2 turn 2 | user Water them.
         a3 < u2 | assistant!
-        c1 < a3 [compaction] turn 3 | user! There are beans.
+        c1 < a3 [compaction] turn 3 | user*! There are beans.
         u3 < c1 turn 4 | user And peas?
         b1 < a2 turn 5 | user! Peas were asked for.
         s1 < b1 turn 6 | user* Ran `date`/```/June/```
@@ -110,7 +110,7 @@ fn older_pi_sessions_are_lists() {
     let session = outcome.only();
     check(
         &session,
-        "ROOT < -\n e0 < ROOT turn 1 | user Dig.\n e2 < e0 | assistant Dug.\n e3 < e2 [compaction] turn 2 | user! A hole.\n leaf e3 of \"Dig.\"",
+        "ROOT < -\n e0 < ROOT turn 1 | user Dig.\n e2 < e0 | assistant Dug.\n e3 < e2 [compaction] turn 2 | user*! A hole.\n leaf e3 of \"Dig.\"",
     );
     let id = |name: &str| Some(MessageId::scoped(session.id(), name));
     let last = session.nodes().next_back().unwrap();

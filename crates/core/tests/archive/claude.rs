@@ -81,7 +81,7 @@ fn claude_code_regroups_lines_and_keeps_history_before_compactions() {
             r3 < a5 | tool No leaks. ^t3
             a6 < r3 | assistant Fixed.
             cb < a6 [compaction hidden] | system* Conversation compacted
-            cs < cb turn 4 | user! This session is continued. The pump test was fixed.
+            cs < cb turn 4 | user*! This session is continued. The pump test was fixed.
             u2 < cs turn 5 | user Now the anchor
             a7 < u2 | assistant Half an answer no more.
             u2b < cs turn 6 | user Rather the sail

@@ -6,6 +6,7 @@ mod agents;
 mod chatgpt;
 mod claude;
 mod common;
+mod compactions;
 mod data;
 mod detection;
 #[path = "../support/folder.rs"]

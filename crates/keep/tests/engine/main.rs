@@ -8,6 +8,7 @@ mod compaction;
 mod context;
 mod damage;
 mod epochs;
+mod imported_compactions;
 mod kernel;
 mod memory;
 mod model;

@@ -150,6 +150,20 @@ impl Group {
                 previous = Some(line.uuid.clone());
             }
         }
+        // A compaction whose link leads nowhere (its history went on in another file, or an older program left the link out) stands
+        // behind what the file has before it.
+        let mut previous: Option<usize> = None;
+        for at in 0..lines.len() {
+            let known = lines[at].parent.as_ref().is_some_and(|parent| by_uuid.contains_key(parent));
+            if let (Some(previous), false) = (previous, known)
+                && (lines[at].compaction.is_some() || lines[at].summary)
+            {
+                lines[at].parent = Some(lines[previous].uuid.clone());
+            }
+            if !lines[at].sidechain && lines[at].kind != LineKind::Progress {
+                previous = Some(at);
+            }
+        }
         let ups = ups(&lines, &by_uuid);
         let node_of = vec![None; lines.len()];
         Self { lines, ups, node_of, nodes: Vec::new() }
@@ -386,13 +400,14 @@ fn cover(drafts: &mut [Draft], transcript: &MessageId) {
             continue;
         }
         let up = |draft: &Draft| draft.parent.as_ref().and_then(|parent| index.get(parent)).copied();
-        let (mut from, mut to) = (None, None);
+        let (mut from, mut to, mut last) = (None, None, None);
         let mut here = up(&drafts[at]);
         while let Some(now) = here.filter(|_| steps > 0) {
             steps -= 1;
             if !is_boundary(&drafts[now]) {
                 let id = MessageId::scoped(transcript, &drafts[now].local);
                 to.get_or_insert_with(|| id.clone());
+                last.get_or_insert(now);
                 from = Some(id);
                 if is_summary(&drafts[now]) {
                     break;
@@ -400,6 +415,7 @@ fn cover(drafts: &mut [Draft], transcript: &MessageId) {
             }
             here = up(&drafts[now]);
         }
+        drafts[at].stands_to = last;
         for message in &mut drafts[at].made.messages {
             if let Kind::Summary { .. } = message.kind {
                 message.kind = Kind::Summary { from: from.clone(), to: to.clone() };

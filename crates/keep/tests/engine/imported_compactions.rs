@@ -1,0 +1,186 @@
+//! Compactions inside imported sessions: checkpoints like our own, in every prompt from then on.
+
+use serde_json::{Value, json};
+use threadkeep::Keep;
+use threadkeep::protocol::{ContextOptions, Counting, ImportReport};
+use threadkeep_core::Provider;
+use threadkeep_core::provider::validate_payload;
+use threadkeep_store::MemoryStore;
+
+use crate::{World, run, texts};
+
+fn line(id: &str, parent: Option<&str>, role: &str, content: Value) -> Value {
+    json!({"type": "message", "id": id, "parentId": parent, "message": {"role": role, "content": content}})
+}
+
+fn compaction(id: &str, parent: &str, summary: &str, kept: &str) -> Value {
+    json!({"type": "compaction", "id": id, "parentId": parent, "summary": summary, "firstKeptEntryId": kept, "tokensBefore": 9000})
+}
+
+/// A session that was compacted twice, the second time in the middle of a turn that calls a tool.
+fn session() -> Vec<Value> {
+    let call = json!([{"type": "text", "text": "Looking."}, {"type": "toolCall", "id": "t1", "name": "read", "arguments": {"path": "log"}}]);
+    let result = json!({"type": "message", "id": "r3", "parentId": "a3", "message": {"role": "toolResult", "toolCallId": "t1", "toolName": "read", "content": [{"type": "text", "text": "the log"}]}});
+    vec![
+        json!({"type": "session", "version": 3, "id": "boat", "cwd": "/"}),
+        line("u1", None, "user", "How far is the island?".into()),
+        line("a1", Some("u1"), "assistant", "Nine miles.".into()),
+        line("u2", Some("a1"), "user", "Set a course.".into()),
+        line("a2", Some("u2"), "assistant", "North by east.".into()),
+        compaction("c1", "a2", "The island is nine miles off.", "u2"),
+        line("u3", Some("c1"), "user", "What does the log say?".into()),
+        line("a3", Some("u3"), "assistant", call),
+        result,
+        compaction("c2", "r3", "The course is north by east.", "a3"),
+        line("a4", Some("c2"), "assistant", "It says nothing.".into()),
+        line("u4", Some("a4"), "user", "Go on.".into()),
+    ]
+}
+
+fn file(lines: &[Value]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+async fn import(keep: &Keep<MemoryStore>, text: String) -> ImportReport {
+    keep.import(vec![("session.jsonl".to_owned(), text)], None, |_| {}).await.unwrap()
+}
+
+async fn export(keep: &Keep<MemoryStore>) -> String {
+    let mut file = String::new();
+    keep.export(None, |piece| file.push_str(&piece)).await.unwrap();
+    file
+}
+
+fn options() -> ContextOptions {
+    ContextOptions { encoding: Counting::Estimate, ..ContextOptions::default() }
+}
+
+async fn prompt(keep: &Keep<MemoryStore>, at: &str, epoch: Option<&str>) -> Vec<String> {
+    let options = ContextOptions { epoch: epoch.map(str::to_owned), ..options() };
+    texts(&keep.context(at, &options).await.unwrap().messages)
+}
+
+#[test]
+fn every_epoch_of_an_imported_session_can_be_visited() {
+    let keep = World::default().tab();
+    run(async {
+        assert_eq!(import(&keep, file(&session())).await.skipped_count, 0);
+        let epochs = keep.epochs("pi/boat/u4").await.unwrap();
+        let leaves: Vec<&str> = epochs.iter().map(|epoch| epoch.leaf.as_str()).collect();
+        assert_eq!(leaves, ["pi/boat/a2", "pi/boat/r3", "pi/boat/u4"]);
+        // As it was before the first compaction, between the two, and after.
+        let mut seen = Vec::new();
+        for epoch in &epochs {
+            seen.push(prompt(&keep, epoch.leaf.as_str(), Some(epoch.name())).await);
+        }
+        assert_eq!(seen[0], ["How far is the island?", "Nine miles.", "Set a course.", "North by east."]);
+        assert!(seen[1][0].ends_with("- The island is nine miles off."), "{}", seen[1][0]);
+        assert_eq!(seen[1][1..], ["Set a course.", "North by east.", "What does the log say?", "Looking.", "the log"]);
+        assert!(seen[2][0].ends_with("- The course is north by east."), "{}", seen[2][0]);
+        assert_eq!(seen[2][1..], ["Looking.", "the log", "It says nothing.", "Go on."]);
+        // Nothing of the originals is lost, and without the checkpoints they are the prompt.
+        let whole = prompt(&keep, "pi/boat/u4", Some("original")).await;
+        assert_eq!(whole.len(), 9);
+        assert!(whole.iter().all(|text| !text.contains("nine miles off")));
+        for epoch in &epochs {
+            for provider in Provider::ALL {
+                let build = threadkeep_core::context::Options { provider, ..options().build };
+                let options = ContextOptions { epoch: Some(epoch.name().to_owned()), build, ..options() };
+                let reply = keep.context(epoch.leaf.as_str(), &options).await.unwrap();
+                assert_eq!(validate_payload(&reply.payload, provider), [], "{provider:?} {}", epoch.name());
+            }
+        }
+    });
+}
+
+#[test]
+fn imported_checkpoints_come_once_and_leave_and_return_as_they_are() {
+    let keep = World::default().tab();
+    run(async {
+        import(&keep, file(&session())).await;
+        let before = keep.checkpoints("pi/boat/u4").await.unwrap();
+        assert_eq!(before.len(), 2);
+        let again = import(&keep, file(&session())).await;
+        assert_eq!((again.added, again.updated, again.unchanged, again.skipped_count), (0, 0, 1, 0));
+        // Written with other spaces, so that it is looked at node by node.
+        let spaced = file(&session()).replace("\":", "\": ");
+        let again = import(&keep, spaced).await;
+        assert_eq!((again.added, again.updated, again.unchanged, again.skipped_count), (0, 0, 1, 0), "{again:?}");
+        assert_eq!(keep.checkpoints("pi/boat/u4").await.unwrap(), before);
+        let archive = export(&keep).await;
+        let other = World::default().tab();
+        assert_eq!(import(&other, archive.clone()).await.skipped_count, 0);
+        assert_eq!(export(&other).await, archive);
+        assert_eq!(other.checkpoints("pi/boat/u4").await.unwrap(), before);
+        assert_eq!(other.epochs("pi/boat/u4").await.unwrap(), keep.epochs("pi/boat/u4").await.unwrap());
+    });
+}
+
+#[test]
+fn a_session_that_grows_has_its_checkpoints_where_they_were_made() {
+    let (grown, whole) = (World::default().tab(), World::default().tab());
+    run(async {
+        import(&whole, file(&session())).await;
+        for end in 2..=session().len() {
+            import(&grown, file(&session()[..end])).await;
+        }
+        assert_eq!(grown.epochs("pi/boat/u4").await.unwrap(), whole.epochs("pi/boat/u4").await.unwrap());
+        // Somebody went on here in the meantime, so that turns have other numbers.
+        let other = World::default().tab();
+        import(&other, file(&session()[..5])).await;
+        other.set_head("here", &crate::id("pi/boat/a1")).await.unwrap();
+        other.append("here", crate::users(2)).await.unwrap();
+        import(&other, file(&session())).await;
+        let covers = other.checkpoints("pi/boat/u4").await.unwrap().pop().unwrap().covers;
+        let turn = other.node(&crate::id("pi/boat/u3")).await.unwrap().unwrap().turn.unwrap();
+        assert_eq!(threadkeep_core::memory::turn_number(&turn), Some(covers.last_turn));
+        assert_eq!(covers.last_turn, 6);
+    });
+}
+
+#[test]
+fn what_an_older_release_imported_gains_the_checkpoints_by_another_import() {
+    let (keep, old) = (World::default().tab(), World::default().tab());
+    run(async {
+        import(&keep, file(&session())).await;
+        // As it was before checkpoints came in: summaries were messages like others.
+        let archive = export(&keep).await;
+        let mut lines: Vec<Value> = archive.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        lines.retain(|line| line.get("checkpoint").is_none());
+        let last = lines.len() - 1;
+        lines[last]["entries"] = (lines.len() - 3).into();
+        let text =
+            file(&lines).replace("\"include_in_context\":false,", "").replace(",\"include_in_context\":false", "");
+        assert_ne!(text, file(&lines));
+        assert_eq!(import(&old, text).await.skipped_count, 0);
+        assert_eq!(old.checkpoints("pi/boat/u4").await.unwrap(), []);
+        let report = import(&old, file(&session())).await;
+        assert_eq!((report.updated, report.messages, report.skipped_count), (1, 0, 0), "{report:?}");
+        let there: Vec<_> = old.checkpoints("pi/boat/u4").await.unwrap().into_iter().map(|it| it.id).collect();
+        let here: Vec<_> = keep.checkpoints("pi/boat/u4").await.unwrap().into_iter().map(|it| it.id).collect();
+        assert_eq!(there, here);
+        let again = import(&old, file(&session())).await;
+        assert_eq!((again.updated, again.unchanged), (0, 1));
+    });
+}
+
+#[test]
+fn our_own_compaction_goes_on_from_an_imported_one() {
+    use threadkeep::compact::{CompactOptions, Extractive};
+    let keep = World::default().tab();
+    run(async {
+        import(&keep, file(&session())).await;
+        keep.set_head("main", &crate::id("pi/boat/u4")).await.unwrap();
+        for at in 0..6 {
+            let long = format!("We pass buoy number {at}, and the wind turns to the west of it. ").repeat(20);
+            keep.append("main", vec![threadkeep_core::Message::user(long)]).await.unwrap();
+            keep.append("main", vec![threadkeep_core::Message::assistant("Noted.")]).await.unwrap();
+        }
+        let options = CompactOptions { encoding: Counting::Estimate, tail_turns: Some(2), ..CompactOptions::default() };
+        let done = keep.compact("main", &options, &Extractive).await.unwrap();
+        let made = done.checkpoint.unwrap();
+        let imported = keep.checkpoints("main").await.unwrap();
+        assert_eq!(made.previous.as_deref(), Some(imported[1].id.as_str()));
+        assert!(made.statements.iter().any(|said| said.text.contains("north by east")), "{:?}", made.statements);
+    });
+}
