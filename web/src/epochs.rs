@@ -20,6 +20,9 @@ pub const STRATEGIES: [(&str, &str, &str); 3] = [
     ),
 ];
 
+/// The name of the browser's own summariser, as checkpoints keep it.
+pub const BROWSER: &str = "chrome";
+
 /// The place of a strategy in [`STRATEGIES`].
 pub fn strategy(name: &str) -> Option<usize> {
     STRATEGIES.iter().position(|(known, ..)| *known == name)
@@ -32,6 +35,7 @@ pub fn made_by(card: &Card) -> String {
         // Nobody is asked in a sliding window.
         "" | "sliding-window" => strategy.to_owned(),
         "extractive" => [strategy, ", built in"].concat(),
+        BROWSER => [strategy, ", by the browser"].concat(),
         other => [strategy, ", by ", other].concat(),
     }
 }

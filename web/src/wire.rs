@@ -267,6 +267,13 @@ pub enum ToWorker {
     StopImport,
     /// Give up the compaction that runs, or its preview; it answers with `cancelled`, unless it was done already.
     StopCompaction,
+    /// What the browser's own summariser has answered, or why it has not.
+    Summarised {
+        /// The number of the question.
+        number: u32,
+        /// The answer.
+        answer: Result<String, String>,
+    },
     /// Make a file of one transcript, or of all.
     Export {
         /// The ticket of the answer.
@@ -310,6 +317,17 @@ pub enum FromWorker {
         done: u32,
         /// How many are being summarised now.
         now: u32,
+    },
+    /// A text for the browser's own summariser, which workers have not.
+    Summarise {
+        /// The number of the question.
+        number: u32,
+        /// Which of the questions for this summary it is, from 0.
+        part: u32,
+        /// How many there are.
+        parts: u32,
+        /// The text.
+        text: String,
     },
 }
 
@@ -402,6 +420,7 @@ pack_enum!(ToWorker {
     3 Export { ticket: ticket, transcript: transcript },
     4 StopImport {},
     5 StopCompaction {},
+    6 Summarised { number: number, answer: answer },
 });
 
 pack_enum!(FromWorker {
@@ -412,6 +431,7 @@ pack_enum!(FromWorker {
     4 Progress { ticket: ticket, progress: progress },
     5 Changes { 0: changes },
     6 Compacting { done: done, now: now },
+    7 Summarise { number: number, part: part, parts: parts, text: text },
 });
 
 #[cfg(test)]
@@ -461,6 +481,8 @@ mod tests {
             ToWorker::Import { ticket: 8 },
             ToWorker::StopImport,
             ToWorker::StopCompaction,
+            ToWorker::Summarised { number: 3, answer: Ok("{}".into()) },
+            ToWorker::Summarised { number: 4, answer: Err("gone".into()) },
             ToWorker::Export { ticket: 9, transcript: Some(id) },
         ]);
         same(said);
@@ -537,6 +559,7 @@ mod tests {
                 Change::Deleted { transcript: id, nodes: vec![] },
             ]),
             FromWorker::Compacting { done: 200, now: 40 },
+            FromWorker::Summarise { number: 3, part: 0, parts: 2, text: "t".into() },
         ]);
         same(heard);
     }

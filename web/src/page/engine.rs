@@ -40,6 +40,8 @@ struct Waiting {
 }
 
 type Listener = Rc<dyn Fn(&[Change])>;
+/// Takes the number of a text, its part of how many, and the text.
+type Summarise = Rc<dyn Fn(u32, (u32, u32), String)>;
 
 #[derive(Default)]
 struct Inner {
@@ -49,6 +51,7 @@ struct Inner {
     next: Ticket,
     waiting: Vec<Waiting>,
     listeners: Vec<Listener>,
+    summarise: Option<Summarise>,
 }
 
 /// The engine, as the page sees it. A handle: copies are the same.
@@ -171,6 +174,12 @@ impl Engine {
                     tell(progress);
                 }
             }),
+            FromWorker::Summarise { number, part, parts, text } => {
+                match self.inner.with_value(|inner| inner.summarise.clone()) {
+                    Some(summarise) => summarise(number, (part, parts), text),
+                    None => self.summarised(number, Err("the browser's summariser is gone".to_owned())),
+                }
+            }
             FromWorker::Compacting { done, now } => self.compacting.set(Some((done, now))),
             FromWorker::Changes(changes) => {
                 let listeners = self.inner.with_value(|inner| inner.listeners.clone());
@@ -252,6 +261,17 @@ impl Engine {
     pub fn stop_compaction(self) {
         // Where the engine is gone, so is the compaction.
         drop(self.say(&ToWorker::StopCompaction, None));
+    }
+
+    /// Calls `summarise` with the texts for the browser's summariser; [`Self::summarised`] takes what it answers.
+    pub fn on_summarise(self, summarise: Option<Summarise>) {
+        self.inner.update_value(|inner| inner.summarise = summarise);
+    }
+
+    /// The browser's summariser has answered.
+    pub fn summarised(self, number: u32, answer: Result<String, String>) {
+        // Where the engine is gone, nobody waits.
+        drop(self.say(&ToWorker::Summarised { number, answer }, None));
     }
 
     /// Makes a file of one transcript, or of all.

@@ -71,6 +71,8 @@ pub struct Way {
     pub strategy: Option<u32>,
     /// How many turns stay raw beside the live one; `None` for the engine's default.
     pub tail: Option<u32>,
+    /// How many tokens the browser's own summariser takes at once, where that is to be asked; else it is ours.
+    pub browser: Option<u32>,
 }
 
 /// What stands in prompts for a node's messages.
@@ -211,7 +213,7 @@ pack_enum!(Fate {
     1 Left {},
     2 Came {},
 });
-pack_struct!(Way { strategy, tail });
+pack_struct!(Way { strategy, tail, browser });
 pack_struct!(Carrier { checkpoint, raw, memories });
 pack_struct!(Epoch { card, start, end });
 pack_struct!(Step { leaf, before, after, lines, absent });
@@ -236,7 +238,7 @@ mod tests {
             Recall::Pin { id: "f".into(), pinned: true },
             Recall::Forget("f".into()),
             Recall::Remember("x".into()),
-            Recall::Compact { leaf: id.clone(), preview: true, way: Way { strategy: Some(2), tail: None } },
+            Recall::Compact { leaf: id.clone(), preview: true, way: Way { strategy: Some(2), tail: None, browser: Some(4_000) } },
             Recall::Epochs(id.clone()),
             Recall::Carried { leaf: id.clone(), node: id.clone(), pins: vec![id.clone()] },
         ] {

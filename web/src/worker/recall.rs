@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use js_sys::{Function, Promise};
-use threadkeep::compact::{Answer, CompactOptions, EpochInfo, Extractive, Summariser};
+use threadkeep::compact::{Answer, Cancel, CompactOptions, EpochInfo, Extractive, ModelSummariser, Summariser};
 use threadkeep::protocol::{Counting, ErrorReply};
 use threadkeep::{KeepError, MemoryFilter, NewFact};
 use threadkeep_core::compaction::Strategy;
@@ -17,6 +17,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::WorkerGlobalScope;
 
+use super::browser::OfBrowser;
 use super::{CANCEL, Engine, inspect, say, stop_compaction};
 use crate::wire::{Card, Carrier, Compacted, Epoch, FromWorker, Memory, Question, Recall, Reply, Way, nodes};
 use crate::{format, pieces};
@@ -86,8 +87,8 @@ async fn pause() {
 async fn compact(engine: &Engine, leaf: &MessageId, preview: bool, way: Way) -> Result<Reply, KeepError> {
     // One that still runs is of no use any more.
     stop_compaction();
-    let cancel = Rc::new(Cell::new(false));
-    CANCEL.set(Rc::clone(&cancel));
+    let cancel = Cancel::default();
+    CANCEL.set(cancel.clone());
     let options = CompactOptions {
         strategy: way.strategy.and_then(|at| Strategy::ALL.get(at as usize)).copied(),
         tail_turns: way.tail,
@@ -96,7 +97,9 @@ async fn compact(engine: &Engine, leaf: &MessageId, preview: bool, way: Way) -> 
         cancel: Some(cancel),
         ..CompactOptions::default()
     };
-    let summariser = Watched { inner: &Extractive, done: Cell::new(0) };
+    let browser = way.browser.map(|tokens| ModelSummariser::new(Rc::new(OfBrowser(tokens))));
+    let inner: &dyn Summariser = browser.as_ref().map_or(&Extractive, |browser| browser);
+    let summariser = Watched { inner, done: Cell::new(0) };
     let done = engine.compact(leaf.as_str(), &options, &summariser).await?;
     Ok(Reply::Compacted(Box::new(Compacted {
         card: done.checkpoint.map(Card::from),
