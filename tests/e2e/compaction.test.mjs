@@ -131,3 +131,90 @@ for (const colorScheme of ["light", "dark"])
       },
       { colorScheme },
     ));
+
+/** A stand-in of the browser's Summarizer, as its documentation has it: `mode` is what it does when it is asked. */
+function standIn(mode) {
+  window.asked = [];
+  window.gone = 0;
+  self.Summarizer = class {
+    static availability = async () => (mode === "absent" ? "unavailable" : "available");
+    static create = async ({ type, format, monitor }) => {
+      if (type !== "key-points" || format !== "plain-text") throw new TypeError("other options were expected");
+      monitor({ addEventListener() {} });
+      return new self.Summarizer();
+    };
+    inputQuota = 700;
+    measureInputUsage = async (text) => text.length / 4;
+    summarize = async (text) => {
+      window.asked.push(text);
+      if (text.length / 4 > this.inputQuota) throw new DOMException("too large", "QuotaExceededError");
+      if (mode === "fails") throw new DOMException("The model is not well.", "UnknownError");
+      if (mode === "hangs") return new Promise(() => {});
+      return text
+        .split("\n")
+        .filter((line) => line.includes("We decided"))
+        .map((line) => `* ${line.match(/We decided[^.]*\./)[0]}`)
+        .join("\n");
+    };
+    destroy = () => (window.gone += 1);
+  };
+}
+
+const withSummarizer = (mode, run) => site.visit(run, { prepare: (context) => context.addInitScript(standIn, mode) });
+
+test("the browser's own summariser is offered where there is one, and its statements become the card", () =>
+  withSummarizer("works", async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    await preview(tab, () => tab.get("compact-summariser").selectOption("1"));
+    const statements = await tab.get("compact-statements").locator("li").allInnerTexts();
+    assert.ok(statements.length > 2 && statements.every((said) => said.startsWith("We decided to plant")), statements.join(" | "));
+    const asked = await tab.page.evaluate(() => window.asked);
+    assert.ok(asked.length > 1 && asked.every((text) => text.length / 4 <= 700), "cut into pieces that it takes");
+    assert.ok(asked.some((text) => text.includes("I prefer beans in bed 0")));
+    await tab.get("compact-confirm").click();
+    await tab.get("dialog").waitFor({ state: "detached" });
+    await tab.get("compaction").waitFor();
+    assert.match(await tab.get("compaction").innerText(), /Summarise, by the browser/);
+    assert.deepEqual(await tab.get("statement").allInnerTexts(), statements);
+    assert.equal(await tab.page.evaluate(() => window.gone), 1, "what was made is let go");
+  }));
+
+test("where the browser's summariser fails, the built-in one does the work and says so", () =>
+  withSummarizer("fails", async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    const built = await tab.get("compact-statements").locator("li").allInnerTexts();
+    await preview(tab, () => tab.get("compact-summariser").selectOption("1"));
+    assert.match(await tab.get("compact-warnings").innerText(), /The model is not well/);
+    assert.deepEqual(await tab.get("compact-statements").locator("li").allInnerTexts(), built);
+  }));
+
+test("a compaction that the browser's summariser never answers can be cancelled", () =>
+  withSummarizer("hangs", async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    await tab.get("compact-summariser").selectOption("1");
+    await tab.get("compact-progress").filter({ hasText: "The browser is summarising part 1 of" }).waitFor();
+    assert.ok(await tab.get("compact-confirm").isDisabled());
+    // Back to the built-in one, which has an answer.
+    await tab.get("compact-summariser").selectOption("0");
+    await tab.get("compact-preview").waitFor();
+    await tab.get("compact-summariser").selectOption("1");
+    await tab.get("compact-progress").filter({ hasText: "The browser is summarising part 1 of" }).waitFor();
+    await tab.get("compact-cancel").click();
+    await tab.get("dialog").waitFor({ state: "detached" });
+    const promised = await compact(tab);
+    assert.ok(promised.after < promised.before);
+  }));
+
+test("without such a summariser there is no choice", () =>
+  withSummarizer("absent", async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    assert.equal(await tab.get("compact-summariser").count(), 0);
+  }));

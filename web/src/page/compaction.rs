@@ -9,6 +9,7 @@ use threadkeep_core::MessageId;
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlInputElement, Node};
 
+use super::browser::{self, Browser, Offer};
 use super::state::Page;
 use super::view::{Slot, Spot, click, draw, live, markup, on};
 use crate::epochs::{STRATEGIES, strategy};
@@ -42,6 +43,15 @@ struct Asking {
     /// The place of the strategy that is shown.
     shown: RwSignal<usize>,
     select: Spot,
+    /// Whether the browser has a summariser of its own, and whether that must be loaded first.
+    offered: RwSignal<Option<bool>>,
+    offer: StoredValue<Option<Offer>, LocalStorage>,
+    browser: StoredValue<Option<Browser>, LocalStorage>,
+    summariser: Spot,
+    /// How much of it is loaded, in percent.
+    loading: RwSignal<Option<u32>>,
+    /// Which part of how many it is summarising.
+    part: RwSignal<Option<(u32, u32)>>,
     /// Counts what was asked, so that a late answer does not replace a newer one.
     asked: StoredValue<u32>,
 }
@@ -58,6 +68,7 @@ impl Asking {
         self.asked.set_value(number);
         self.known.set(Known::Reading);
         self.page.engine.compacting.set(None);
+        self.part.set(None);
         let ask = self.recall(true);
         spawn_local(async move {
             let answer = match self.page.engine.ask(ask).await {
@@ -90,9 +101,77 @@ impl Asking {
         }
     }
 
+    /// Looks whether the browser has a summariser of its own.
+    fn look(self) {
+        spawn_local(async move {
+            let Some(offer) = browser::offer().await else { return };
+            let ready = offer.ready;
+            // Who has closed the dialog meanwhile needs none, here and below.
+            if self.offer.try_set_value(Some(offer)).is_none() {
+                self.offered.set(Some(ready));
+            }
+        });
+    }
+
+    /// Makes the browser's summariser, unless it is made, and asks anew with it.
+    fn take_browser(self) {
+        // What was asked before is of no interest any more.
+        self.asked.update_value(|asked| *asked += 1);
+        self.page.engine.stop_compaction();
+        self.known.set(Known::Reading);
+        let Some(offer) = self.offer.with_value(|offer| offer.as_ref().map(Offer::again)) else { return };
+        spawn_local(async move {
+            if self.browser.try_with_value(Option::is_none) == Some(true) {
+                let tell = move |percent| _ = self.loading.try_set(Some(percent));
+                let opened = offer.open(tell).await;
+                if self.loading.try_set(None).is_some() {
+                    return;
+                }
+                match opened {
+                    Ok(browser) => {
+                        browser.serve(self.page.engine, move |part| _ = self.part.try_set(Some(part)));
+                        self.browser.set_value(Some(browser));
+                    }
+                    Err(why) => {
+                        if let Some(select) = self.summariser.get() {
+                            select.unchecked_into::<HtmlInputElement>().set_value("0");
+                        }
+                        self.page.notices.say("The browser's summariser cannot be used", &why);
+                        return self.preview();
+                    }
+                }
+            }
+            let tokens = self.browser.with_value(|browser| browser.as_ref().map(Browser::tokens));
+            self.way.update(|way| way.browser = tokens);
+            self.preview();
+        });
+    }
+
+    /// The choice of who summarises, where there is one.
+    fn summarisers(self) -> Slot {
+        let view = move |offered: &Option<bool>| {
+            let words = if (*offered)? { "The browser's own" } else { "The browser's own (loaded first)" };
+            Some(markup!(
+                r#"
+                <div class="field">
+                    <label for="summariser">Summarised by</label>
+                    <select id="summariser" name="summariser" data-testid="compact-summariser" disabled={} ref={}>
+                        <option value="0">Built in: quotes what matters</option>
+                        <option value="1">{}</option>
+                    </select>
+                </div>"#,
+                live(move || self.busy.get()),
+                self.summariser,
+                words,
+            ))
+        };
+        draw(move || self.offered.get(), view)
+    }
+
     fn carry_out(self) {
         self.busy.set(true);
         self.page.engine.compacting.set(None);
+        self.part.set(None);
         let (ask, leaf, page) = (self.recall(false), self.leaf.get_value(), self.page);
         spawn_local(async move {
             // Cancelled in the same moment, it was never asked.
@@ -135,6 +214,8 @@ impl Asking {
                 self.shown.set(number.map_or(USUAL, |at| at as usize));
                 self.way.update(|way| way.strategy = number);
             }
+            "summariser" if number == Some(1) => return self.take_browser(),
+            "summariser" => self.way.update(|way| way.browser = None),
             _ => {
                 wait = TYPING;
                 self.way.update(|way| way.tail = number);
@@ -163,6 +244,10 @@ impl Asking {
             }
             Some(if self.cancelled.get() {
                 "Cancelling…".to_owned()
+            } else if let Some(percent) = self.loading.get() {
+                format!("Loading the browser's summariser, {percent}%…")
+            } else if let Some((part, parts)) = self.part.get() {
+                format!("The browser is summarising part {} of {}…", part + 1, parts)
             } else {
                 match self.page.engine.compacting.get() {
                     None => "Reading the thread and its token counts…".to_owned(),
@@ -197,11 +282,21 @@ pub fn dialog(page: Page, leaf: &MessageId) -> Node {
         cancelled: RwSignal::new(false),
         shown: RwSignal::new(USUAL),
         select: Spot::new(),
+        offered: RwSignal::new(None),
+        offer: StoredValue::new_local(None),
+        browser: StoredValue::new_local(None),
+        summariser: Spot::new(),
+        loading: RwSignal::new(None),
+        part: RwSignal::new(None),
         asked: StoredValue::new(0),
     };
     asking.preview();
+    asking.look();
     // Whoever leaves does not want it any more; what is done already is not touched by it.
-    on_cleanup(move || page.engine.stop_compaction());
+    on_cleanup(move || {
+        page.engine.stop_compaction();
+        page.engine.on_summarise(None);
+    });
     let view = move |known: &Known| match known {
         Known::Reading => None,
         Known::Failed(words) => Some(markup!(r#"<p role="alert" data-testid="compact-failed">{}</p>"#, words.clone())),
@@ -226,6 +321,7 @@ pub fn dialog(page: Page, leaf: &MessageId) -> Node {
                 <select id="strategy" name="strategy" data-testid="compact-strategy" aria-describedby="strategy-about" disabled={} ref={}>{}</select>
             </div>
             <p class="faint" id="strategy-about" data-testid="strategy-about">{}</p>
+            {}
             <div class="field">
                 <label for="tail">Turns that stay as they are</label>
                 <input id="tail" name="tail" type="number" min="0" max="1000" inputmode="numeric" placeholder="4" data-testid="compact-tail" disabled={}/>
@@ -241,6 +337,7 @@ pub fn dialog(page: Page, leaf: &MessageId) -> Node {
         asking.select,
         STRATEGIES.iter().enumerate().map(choice).collect::<Vec<Node>>(),
         live(about),
+        asking.summarisers(),
         live(busy),
         asking.progress(),
         draw(move || if asking.busy.get() { Known::Reading } else { asking.known.get() }, view),
@@ -286,7 +383,8 @@ fn preview(done: &Compacted, card: &Card) -> Node {
             <div><dt>Of that, the covered part</dt><dd>{} → {} tokens</dd></div>
             <div><dt>Remembered</dt><dd>{}</dd></div>
         </dl>
-        {}{}"#,
+        <div class="compact-warnings" data-testid="compact-warnings">{}</div>
+        {}"#,
         format::plural(card.messages.into(), "message"),
         format::count(done.before),
         format::count(done.after),

@@ -3,6 +3,7 @@
 //! in [`canvas`].
 
 mod article;
+mod browser;
 mod canvas;
 mod compaction;
 mod dialogs;

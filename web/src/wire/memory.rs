@@ -238,7 +238,11 @@ mod tests {
             Recall::Pin { id: "f".into(), pinned: true },
             Recall::Forget("f".into()),
             Recall::Remember("x".into()),
-            Recall::Compact { leaf: id.clone(), preview: true, way: Way { strategy: Some(2), tail: None, browser: Some(4_000) } },
+            Recall::Compact {
+                leaf: id.clone(),
+                preview: true,
+                way: Way { strategy: Some(2), tail: None, browser: Some(4_000) },
+            },
             Recall::Epochs(id.clone()),
             Recall::Carried { leaf: id.clone(), node: id.clone(), pins: vec![id.clone()] },
         ] {
