@@ -1,9 +1,11 @@
 // Options of the methods: their types, and what is checked of them.
 
 import * as check from "./check.js";
+import { policy } from "./compaction.js";
 import type { Embed } from "./embed.js";
 import { badArgument, type ThreadkeepError } from "./errors.js";
 import type { ContentInput } from "./types/message.js";
+import type { CompactionPolicy } from "./types/compaction.js";
 import type { ImportFormat } from "./types/archive.js";
 import type { Encoding } from "./types/context.js";
 import type { SearchKind } from "./types/search.js";
@@ -41,6 +43,8 @@ export interface OpenOptions {
    * without it such errors are reported as uncaught.
    */
   onEmbedError?: (error: ThreadkeepError) => void;
+  /** When histories are to be compacted, where a call does not say. */
+  compaction?: CompactionPolicy;
 }
 
 /** An inbound message. */
@@ -127,6 +131,7 @@ export const OPEN = {
   embed: check.callback,
   embedModel: check.text,
   onEmbedError: check.callback,
+  compaction: (value: unknown, argument: string) => policy(value, argument),
 } as const;
 export const INBOUND = {
   messageId: check.id,
