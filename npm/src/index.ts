@@ -11,7 +11,7 @@ export type { Embed, EmbedOptions, EmbedProgress } from "./embed.js";
 export { readDepth, writeDepth, type DepthText } from "./depth.js";
 export { ThreadkeepError, type ErrorDetails, type ThreadkeepErrorCode } from "./errors.js";
 export { VERSION } from "./version.js";
-export type { SearchTool } from "./search-tool.js";
+export type { SearchTool } from "./tool.js";
 export type { ChangeListener } from "./events.js";
 export type { InboundMessage, OpenOptions, RecentOptions, SearchOptions } from "./options.js";
 export type * from "./types/archive.js";

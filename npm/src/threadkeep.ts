@@ -36,7 +36,7 @@ import {
 } from "./options.js";
 import { init, need, run } from "./runtime.js";
 import { needEncoding } from "./vocabulary.js";
-import { searchTool, type SearchTool } from "./search-tool.js";
+import { searchTool, type SearchTool } from "./tool.js";
 import { sources } from "./sources.js";
 import type { ExportOptions, ImportData, ImportOptions, ImportProgress, ImportReport } from "./types/archive.js";
 import type {
