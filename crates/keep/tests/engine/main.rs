@@ -16,6 +16,7 @@ mod real_compaction;
 mod removal;
 mod reply_chains;
 mod search;
+mod seed_2;
 mod store_surface;
 mod two_writers;
 mod unified_log;
