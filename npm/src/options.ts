@@ -5,6 +5,7 @@ import { badArgument } from "./errors.js";
 import type { ContentInput } from "./types/message.js";
 import type { ImportFormat } from "./types/archive.js";
 import type { Encoding } from "./types/context.js";
+import type { SearchKind } from "./types/search.js";
 import type { StoreAdapter } from "./types/store.js";
 
 /** How to open. */
@@ -58,15 +59,17 @@ export interface RecentOptions {
   includeSystem?: boolean;
 }
 
-/** Which messages a search looks at. What is left out does not limit. */
+/** What a search looks at. What is left out does not limit. */
 export interface SearchOptions {
   /** At most this many hits, 1000 at most; 10 without it, 0 gives none. */
   limit?: number;
   /** Only in this transcript. */
   transcript?: string;
-  /** Only on the branch that ends at this node or alias. */
+  /** Only on the branch that ends at this node or alias: its messages, and the summaries that it can use. */
   branch?: string;
-  /** Only what this role says, or one of these. */
+  /** Only this kind of thing, or one of these: `message`, `summary`, `episode`, `fact`. */
+  kind?: SearchKind | readonly SearchKind[];
+  /** Only messages of this role, or of one of these. */
   role?: string | readonly string[];
   /** Only in transcripts from this kind of archive, such as `chatgpt`. */
   source?: string;
@@ -121,7 +124,8 @@ export const SEARCH = {
   limit: (value: unknown, argument: string) => check.count(value, argument, 1000),
   transcript: check.id,
   branch: check.id,
-  role: roles,
+  kind: names,
+  role: names,
   source: check.text,
   since: time,
   until: time,
@@ -147,9 +151,9 @@ export const EXPORT = {
   branches: check.flag,
 } as const;
 
-function roles(value: unknown, argument: string): unknown {
+function names(value: unknown, argument: string): unknown {
   if (!Array.isArray(value)) return check.text(value, argument);
-  return value.map((role, index) => check.text(role, `${argument}[${index}]`));
+  return value.map((name, index) => check.text(name, `${argument}[${index}]`));
 }
 
 function time(value: unknown, argument: string): number {

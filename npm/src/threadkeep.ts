@@ -438,7 +438,7 @@ export class Threadkeep {
   // Search
 
   /**
-   * Finds messages in all transcripts and branches, the best first: words in any of their forms and in several languages,
+   * Finds messages in all transcripts and branches, and summaries, episodes and facts beside them, the best first: words in any of their forms and in several languages,
    * `"phrases"`, `begin*`, `-without`. Short messages are found by what they answer, too. What is not indexed yet (after
    * an import, say) is indexed first; the index stays in the storage.
    *

@@ -112,6 +112,9 @@ pub struct Info {
     pub nodes: u32,
     /// How many messages they hold.
     pub messages: u32,
+    /// How many checkpoints it has.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub checkpoints: u32,
     /// How many of its branches end in a leaf of their own: 1 for a plain conversation.
     pub branches: u32,
     /// The end of the chosen branch; without a choice, the newest leaf.
@@ -134,11 +137,16 @@ impl Info {
             updated_at: fields.maybe_time("updatedAt")?,
             nodes: fields.maybe_small("nodes")?.unwrap_or_default(),
             messages: fields.maybe_small("messages")?.unwrap_or_default(),
+            checkpoints: fields.maybe_small("checkpoints")?.unwrap_or_default(),
             branches: fields.maybe_small("branches")?.unwrap_or_default(),
             leaf: fields.maybe_id("leaf")?,
             extra: fields.map("extra")?,
         })
     }
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 crate::read_by_hand!(Info, |value| Self::read(&mut Object::of(value, "info")?));
@@ -622,6 +630,7 @@ impl Transcript {
             updated_at: last.max(patch.updated_at).or(patch.created_at),
             nodes: self.slots.len() as u32,
             messages: self.messages,
+            checkpoints: self.checkpoints.len() as u32,
             branches: self.leaves,
             leaf: leaf.or_else(newest),
             extra: patch.extra.clone(),

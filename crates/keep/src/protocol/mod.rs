@@ -25,7 +25,7 @@ pub use memory::{MemoryRequest, bundle_json, interaction_json};
 pub use prompt::{PromptRequest, Recent};
 pub use read::Read;
 pub use request::BadRequest;
-pub use search::{Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};
+pub use search::{Found, Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};
 
 /// An inbound message, to be routed.
 #[derive(Debug, Clone, PartialEq, Serialize)]

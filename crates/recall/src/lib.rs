@@ -16,6 +16,7 @@ mod merge;
 mod query;
 mod segment;
 mod snippet;
+mod table;
 mod words;
 
 pub use build::{Builder, NewDoc};

@@ -1,11 +1,9 @@
 //! Documents become a segment.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
-use super::language::Language;
-use super::segment::{Doc, Owner, Segment, Writer};
-use super::words::words;
+use crate::language::Guess;
+use crate::segment::{Doc, Owner, Segment, Writer};
+use crate::table::Table;
+use crate::words::words;
 
 /// A document to be indexed.
 #[derive(Debug, Clone, Copy)]
@@ -30,34 +28,10 @@ pub struct NewDoc<'a> {
     pub names: &'a [&'a str],
 }
 
-type Words = HashMap<String, u32, BuildHasherDefault<Fnv>>;
-
-/// The hash FNV-1a: words are short, and whoever writes texts to slow his own index down may.
-#[derive(Clone, Copy)]
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Hasher for Fnv {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
 /// Gathers documents for a [`Segment`].
 ///
 /// ```
-/// use threadkeep_core::recall::{Builder, Index, Filter, NewDoc, Query};
+/// use threadkeep_recall::{Builder, Index, Filter, NewDoc, Query};
 /// let mut builder = Builder::default();
 /// let doc = NewDoc { owner: "t", seq: 0, index: 0, role: 1, kind: 0, time: 0, before: None, text: "Where is the lost luggage?", names: &[] };
 /// builder.add(&doc);
@@ -70,16 +44,20 @@ pub struct Builder {
     owners: Vec<Owner>,
     docs: Vec<Doc>,
     languages: u32,
-    /// The number of the term that a word becomes in a language, so that each word is stemmed once.
-    words: Words,
-    terms: Words,
+    /// The words of each language, and the numbers of the terms that they become, so that each is stemmed once.
+    words: Table,
+    term_of: Vec<u32>,
+    terms: Table,
+    /// The words of one document, one behind the other, and of each where it ends and its position.
+    text: String,
+    found: Vec<(u32, u32)>,
     /// Term, document, position, in order of documents.
     hits: Vec<(u32, u32, u32)>,
     bytes: usize,
 }
 
 /// What a term begins with that is a name, not a word: no word has it.
-pub(super) const NAME: char = '\u{1}';
+pub(crate) const NAME: char = '\u{1}';
 
 impl Builder {
     /// Adds a document.
@@ -91,36 +69,40 @@ impl Builder {
                 self.owners.len() - 1
             }
         };
-        let language = Language::guess(new.text);
-        self.languages |= 1 << language as u32;
-        self.bytes += new.text.len();
         let number = self.docs.len() as u32;
-        let (mut key, mut count) = (String::new(), 0);
-        let Self { words: known, terms, hits, .. } = self;
+        self.bytes += new.text.len();
+        let Self { words: known, term_of, terms, text, found, hits, .. } = self;
+        text.clear();
+        found.clear();
+        let mut guess = Guess::of(new.text);
+        let mut count = 0;
         words(new.text, &mut |word| {
+            guess.see(&word);
             count = word.position + 1;
-            key.clear();
-            key.push(char::from(b'a' + language as u8));
-            key.push_str(word.text);
-            let term = match known.get(key.as_str()) {
-                Some(term) => *term,
-                None => {
-                    let mut text = String::new();
-                    language.term(word.text, &mut text);
-                    let term = term_number(terms, text);
-                    known.insert(key.clone(), term);
-                    term
-                }
-            };
-            hits.push((term, number, word.position));
+            text.push_str(word.text);
+            found.push((text.len() as u32, word.position));
         });
+        let language = guess.best();
+        self.languages |= 1 << language as u32;
+        let (mut start, mut term) = (0, String::new());
+        for (end, position) in found.iter() {
+            let word = &text[start..*end as usize];
+            start = *end as usize;
+            let at = known.number(language as u8, word) as usize;
+            if at == term_of.len() {
+                term.clear();
+                language.term(word, &mut term);
+                term_of.push(terms.number(0, &term));
+            }
+            hits.push((term_of[at], number, *position));
+        }
         let mut names = new.names.to_vec();
         names.sort_unstable();
         names.dedup();
         for name in names {
             let mut text = String::from(NAME);
             text.push_str(name);
-            hits.push((term_number(terms, text), number, 0));
+            hits.push((terms.number(0, &text), number, 0));
         }
         self.docs.push(Doc {
             owner: owner as u32,
@@ -151,10 +133,10 @@ impl Builder {
 
     /// The segment of all documents.
     pub fn finish(self) -> Segment {
-        let mut terms: Vec<(String, u32)> = self.terms.into_iter().filter(|(term, _)| !term.is_empty()).collect();
-        terms.sort_unstable();
+        let mut terms: Vec<u32> = (0..self.terms.len() as u32).collect();
+        terms.sort_unstable_by(|a, b| self.terms.text(*a).cmp(self.terms.text(*b)));
         // Sorted by counting: where the hits of a term end, then each hit to its place.
-        let mut ends = vec![0usize; terms.len().max(self.hits.iter().map(|hit| hit.0 as usize + 1).max().unwrap_or(0))];
+        let mut ends = vec![0usize; self.terms.len()];
         self.hits.iter().for_each(|hit| ends[hit.0 as usize] += 1);
         let mut sum = 0;
         for end in &mut ends {
@@ -166,23 +148,21 @@ impl Builder {
             ends[term as usize] += 1;
         }
         let mut writer = Writer::new(&self.owners, &self.docs, self.languages);
-        for (term, number) in terms {
-            let number = number as usize;
-            let start = number.checked_sub(1).map_or(0, |before| ends[before]);
-            writer.term(term.as_bytes(), &sorted[start..ends[number]]);
+        for number in terms {
+            let text = self.terms.text(number);
+            let start = (number as usize).checked_sub(1).map_or(0, |before| ends[before]);
+            // A combining mark that stands alone is a word, but no term.
+            if !text.is_empty() {
+                writer.term(text.as_bytes(), &sorted[start..ends[number as usize]]);
+            }
         }
         segment(writer)
     }
 }
 
 /// The segment that was written.
-pub(super) fn segment(writer: Writer<'_>) -> Segment {
+pub(crate) fn segment(writer: Writer<'_>) -> Segment {
     // What was just written can be read: the format's tests hold one against the other. Were it not so, an empty segment
     // would leave its documents to be indexed again.
     Segment::read(writer.finish()).unwrap_or_default()
-}
-
-fn term_number(terms: &mut Words, text: String) -> u32 {
-    let next = terms.len() as u32;
-    *terms.entry(text).or_insert(next)
 }

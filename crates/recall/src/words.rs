@@ -65,7 +65,7 @@ fn class(c: char) -> Class {
 /// Hands the words of `text` to `take`, in order.
 ///
 /// ```
-/// use threadkeep_core::recall::words;
+/// use threadkeep_recall::words;
 /// let mut found = Vec::new();
 /// words("Don't call getUser, 東京都!", &mut |word| found.push((word.text.to_owned(), word.position)));
 /// let found: Vec<_> = found.iter().map(|(word, at)| (word.as_str(), *at)).collect();
@@ -74,13 +74,30 @@ fn class(c: char) -> Class {
 pub fn words(text: &str, take: &mut dyn FnMut(Word<'_>)) {
     let mut splitter = Splitter { text, position: 0, buffer: String::new(), take };
     let mut at = 0;
-    while let Some(c) = text[at..].chars().next() {
+    while let Some(first) = text.as_bytes().get(at) {
+        // Nearly all there is in most texts: a word in plain letters, or what lies between words.
+        if first.is_ascii_alphabetic()
+            && let Some(end) = plain(text.as_bytes(), at)
+        {
+            at = splitter.plain(at, end);
+            continue;
+        }
+        let Some(c) = text[at..].chars().next() else { break };
         at = match class(c) {
             Class::Other => at + c.len_utf8(),
             Class::Pair => splitter.pairs(at),
             _ => splitter.word(at),
         };
     }
+}
+
+/// Where the word that begins with an ASCII letter at `start` ends, if it is nothing but that letter and small ones, and no
+/// other reading of it is possible.
+fn plain(bytes: &[u8], start: usize) -> Option<usize> {
+    let rest = &bytes[start + 1..];
+    let more = rest.iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+    let plain = rest.get(more).is_none_or(|next| next.is_ascii() && !next.is_ascii_alphanumeric());
+    plain.then_some(start + 1 + more)
 }
 
 struct Splitter<'a, 'b> {
@@ -108,6 +125,19 @@ impl Splitter<'_, '_> {
         if self.buffer.len() <= LONGEST {
             (self.take)(Word { text: &self.buffer, position, start, end, pair });
         }
+    }
+
+    /// A word that [`plain`] found.
+    fn plain(&mut self, start: usize, end: usize) -> usize {
+        let position = self.position;
+        self.position += 1;
+        if end - start <= LONGEST {
+            self.buffer.clear();
+            self.buffer.push_str(&self.text[start..end]);
+            self.buffer.make_ascii_lowercase();
+            (self.take)(Word { text: &self.buffer, position, start, end, pair: false });
+        }
+        if self.text.as_bytes().get(end) == Some(&b'\'') { self.suffix(start, end) } else { end }
     }
 
     /// A run of a script without spaces, from `start`: its pairs, and its last character alone.
@@ -218,7 +248,7 @@ impl Splitter<'_, '_> {
 }
 
 /// The last border between characters that is not behind `at`.
-pub(super) fn border(text: &str, at: usize) -> usize {
+pub(crate) fn border(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
 }
 

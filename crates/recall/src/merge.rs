@@ -1,7 +1,7 @@
 //! Several segments become one, without what was deleted.
 
-use super::build::segment;
-use super::segment::{Doc, Owner, Segment, Writer};
+use crate::build::segment;
+use crate::segment::{Doc, Owner, Segment, Writer};
 
 /// A segment, and which of its documents stay.
 pub struct Picked<'a> {

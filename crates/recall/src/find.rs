@@ -4,10 +4,10 @@
 //! times, `f (k1 + 1) / (f + k1 (1 - b + b · length / mean length))` of that. Single floats and the four operations only, so
 //! that every platform ranks alike.
 
-use super::build::NAME;
-use super::index::{Index, NONE};
-use super::query::{Clause, ENDING, Query, STEM, Slot};
-use super::segment::{Doc, Entry, Segment};
+use crate::build::NAME;
+use crate::index::{Index, NONE};
+use crate::query::{Clause, ENDING, Query, STEM, Slot};
+use crate::segment::{Doc, Entry, Segment};
 
 /// Says of a document, given its owner, whether it is looked at.
 pub type Picks<'a> = dyn Fn(&str, &Doc) -> bool + 'a;

@@ -1,8 +1,8 @@
 //! The stretch of a text that shows why it was found.
 
-use super::language::Language;
-use super::query::Query;
-use super::words::{border, words};
+use crate::language::Language;
+use crate::query::Query;
+use crate::words::{border, words};
 
 /// A stretch of a text, and what in it was looked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -16,7 +16,7 @@ pub struct Snippet {
 /// The stretch of `text`, of about `length` bytes, that has the most of `query`.
 ///
 /// ```
-/// use threadkeep_core::recall::{Query, snippet};
+/// use threadkeep_recall::{Query, snippet};
 /// let found = snippet("First pack. Then board the train.", &Query::parse("boarding trains"), 20);
 /// assert_eq!(found.text, "…board the train.");
 /// let marked: Vec<&str> = found.highlights.iter().map(|(from, to)| &found.text[*from..*to]).collect();

@@ -68,13 +68,14 @@ pub struct BitWriter {
 }
 
 impl BitWriter {
+    /// Writes the lowest `count` bits of a value that has no others, 32 at most.
     fn bits(&mut self, value: u64, count: u32) {
         self.held |= value << self.count;
         self.count += count;
-        while self.count >= 8 {
-            self.out.push(self.held as u8);
-            self.held >>= 8;
-            self.count -= 8;
+        if self.count >= 32 {
+            self.out.extend_from_slice(&(self.held as u32).to_le_bytes());
+            self.held >>= 32;
+            self.count -= 32;
         }
     }
 
@@ -85,16 +86,21 @@ impl BitWriter {
             self.bits((1 << LONGEST) - 1, LONGEST);
             self.bits(u64::from(number), 32);
         } else {
-            self.bits((1 << high) - 1, high + 1);
-            self.bits(u64::from(number) & ((1 << low) - 1), low);
+            let unary = (1 << high) - 1;
+            let rest = u64::from(number) & ((1 << low) - 1);
+            if high + 1 + low <= 32 {
+                self.bits(rest << (high + 1) | unary, high + 1 + low);
+            } else {
+                self.bits(unary, high + 1);
+                self.bits(rest, low);
+            }
         }
     }
 
     /// Fills the last byte up.
     pub fn end(&mut self) {
-        if self.count > 0 {
-            self.out.push(self.held as u8);
-        }
+        let bytes = self.held.to_le_bytes();
+        self.out.extend_from_slice(&bytes[..self.count.div_ceil(8) as usize]);
         (self.held, self.count) = (0, 0);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use super::segment::Segment;
+use crate::segment::Segment;
 
 /// No document.
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Segments, and what must be known of all of them to rank: how many documents there are, how long they are, which
 /// message comes before which. What it finds does not depend on how documents are spread over segments.
@@ -13,11 +13,11 @@ pub(super) const NONE: u32 = u32::MAX;
 pub struct Index {
     segments: Vec<Rc<Segment>>,
     /// The number of each segment's first document.
-    pub(super) bases: Vec<u32>,
+    pub(crate) bases: Vec<u32>,
     /// The number of the document before each, or [`NONE`].
-    pub(super) before: Vec<u32>,
-    pub(super) words: u64,
-    pub(super) languages: u32,
+    pub(crate) before: Vec<u32>,
+    pub(crate) words: u64,
+    pub(crate) languages: u32,
 }
 
 impl Index {

@@ -1,6 +1,6 @@
 //! What is found by which words, in which order.
 
-use threadkeep_core::recall::{Builder, Filter, Index, NewDoc, Query};
+use threadkeep_recall::{Builder, Filter, Index, NewDoc, Query};
 
 fn doc<'a>(seq: u64, role: u8, text: &'a str) -> NewDoc<'a> {
     NewDoc { owner: "t", seq, index: 0, role, kind: 0, time: 1000 * seq as i64, before: None, text, names: &[] }

@@ -1,7 +1,7 @@
 //! Queries: words, `"phrases"`, `begin*`, and `-what` must not be there.
 
-use super::language::Language;
-use super::words::words;
+use crate::language::Language;
+use crate::words::words;
 
 /// A query, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -43,7 +43,7 @@ impl Query {
     /// Reads a query. There is none that cannot be read; a quote that does not end goes to the end.
     ///
     /// ```
-    /// use threadkeep_core::recall::Query;
+    /// use threadkeep_recall::Query;
     /// let query = Query::parse("rust \"borrow checker\" life* -java");
     /// assert_eq!(query.clauses.len(), 4);
     /// assert!(!query.clauses[0].required && query.clauses[1].required && query.clauses[2].slots[0].prefix);
@@ -130,7 +130,7 @@ impl Slot {
     /// The word without accents: what terms that it begins begin with.
     pub fn folded(&self) -> String {
         let mut folded = String::new();
-        self.word.chars().for_each(|letter| super::fold::fold(letter, &mut folded));
+        self.word.chars().for_each(|letter| crate::fold::fold(letter, &mut folded));
         folded
     }
 
@@ -145,9 +145,9 @@ impl Slot {
 }
 
 /// The shortest stem that a longer beginning means.
-pub(super) const STEM: usize = 4;
+pub(crate) const STEM: usize = 4;
 /// How much longer the beginning may be.
-pub(super) const ENDING: usize = 4;
+pub(crate) const ENDING: usize = 4;
 
 fn slots(text: &str) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::new();

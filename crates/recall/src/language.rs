@@ -6,8 +6,8 @@ use waken_snowball::algorithms::{
     russian_stemmer, spanish_stemmer, swedish_stemmer,
 };
 
-use super::fold::fold;
-use super::words::{border, words};
+use crate::fold::fold;
+use crate::words::{Word, border, words};
 
 /// How much of a text is looked at.
 const SAMPLE: usize = 800;
@@ -164,27 +164,9 @@ impl Language {
 
     /// The language that `text` seems to be in; English where nothing tells.
     pub fn guess(text: &str) -> Self {
-        let sample = &text[..border(text, SAMPLE)];
-        let mut seen = [0u32; 8];
-        let mut cyrillic = 0;
-        words(sample, &mut |word| {
-            if word.text.starts_with(|c| ('а'..='я').contains(&c)) {
-                cyrillic += 1;
-            } else if word.text.len() <= LONGEST
-                && let Ok(at) = SMALL.binary_search_by(|(small, _)| (*small).cmp(word.text))
-            {
-                for (language, count) in seen.iter_mut().enumerate() {
-                    *count += u32::from(SMALL[at].1 >> language & 1);
-                }
-            }
-        });
-        let mut best = (Self::English, seen[0]);
-        for (language, count) in Self::ALL.iter().zip(seen) {
-            if count > best.1 {
-                best = (*language, count);
-            }
-        }
-        if cyrillic > best.1 { Self::Russian } else { best.0 }
+        let mut guess = Guess::of(text);
+        words(&text[..guess.until], &mut |word| guess.see(&word));
+        guess.best()
     }
 
     /// Appends the term that a word (in lower case) becomes: its stem, without accents.
@@ -210,6 +192,51 @@ impl Language {
         if term.len() == before {
             term.push_str(word);
         }
+    }
+}
+
+/// Small words are counted to tell a text's language, by whoever goes through its words anyway.
+pub(crate) struct Guess {
+    /// Where the sample ends.
+    until: usize,
+    /// Whether words that end there may be cut.
+    cut: bool,
+    seen: [u32; 8],
+    cyrillic: u32,
+}
+
+impl Guess {
+    /// A guess of the language of `text`.
+    pub fn of(text: &str) -> Self {
+        let until = border(text, SAMPLE);
+        Self { until, cut: until < text.len(), seen: [0; 8], cyrillic: 0 }
+    }
+
+    /// Looks at a word of the text.
+    pub fn see(&mut self, word: &Word<'_>) {
+        if word.end > self.until || self.cut && word.end == self.until {
+            return;
+        }
+        if word.text.starts_with(|c| ('а'..='я').contains(&c)) {
+            self.cyrillic += 1;
+        } else if word.text.len() <= LONGEST
+            && let Ok(at) = SMALL.binary_search_by(|(small, _)| (*small).cmp(word.text))
+        {
+            for (language, count) in self.seen.iter_mut().enumerate() {
+                *count += u32::from(SMALL[at].1 >> language & 1);
+            }
+        }
+    }
+
+    /// The language that has the most of the words that were seen; English where nothing tells.
+    pub fn best(&self) -> Language {
+        let mut best = (Language::English, self.seen[0]);
+        for (language, count) in Language::ALL.iter().zip(self.seen) {
+            if count > best.1 {
+                best = (*language, count);
+            }
+        }
+        if self.cyrillic > best.1 { Language::Russian } else { best.0 }
     }
 }
 

@@ -4,14 +4,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 
-#[path = "../../tests/support/folder.rs"]
+#[path = "../../../core/tests/support/folder.rs"]
 mod folder;
 mod plain;
 mod questions;
 mod volume;
 
 use questions::Set;
-use threadkeep_core::recall::{Filter, Index, Query, Tuning};
+use threadkeep_recall::{Filter, Index, Query, Tuning};
 
 fn main() {
     if let Some(data) = folder::data() {

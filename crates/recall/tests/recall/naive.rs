@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use threadkeep_core::recall::{
+use threadkeep_recall::{
     Builder, Clause, Filter, Index, Language, NewDoc, Picked, Query, Segment, Tuning, merge, words,
 };
 
@@ -22,7 +22,7 @@ fn terms(text: &str) -> Vec<(String, u32)> {
 /// Whether a clause holds for a text, told without an index.
 fn holds(clause: &Clause, query: &Query, text: &str, languages: u32) -> bool {
     let terms = terms(text);
-    let at = |slot: &threadkeep_core::recall::Slot, term: &str| {
+    let at = |slot: &threadkeep_recall::Slot, term: &str| {
         query.terms(slot, languages).iter().any(|own| own == term) || slot.begins(term)
     };
     let first = &clause.slots[0];
@@ -159,14 +159,13 @@ fn carry_out(steps: &[Step]) -> (Vec<Segment>, Model, u32) {
             }
             Step::Remove(owner) => {
                 let name = format!("t{owner}");
-                let keep = |segment: &Segment, doc: &threadkeep_core::recall::Doc| {
-                    segment.owners()[doc.owner as usize] != name
-                };
+                let keep =
+                    |segment: &Segment, doc: &threadkeep_recall::Doc| segment.owners()[doc.owner as usize] != name;
                 segments = segments.iter().map(|segment| merge(&[Picked { segment, keep: &keep }])).collect();
                 model.retain(|(other, ..)| other != owner);
             }
             Step::Merge(a, b) if a != b && *a < segments.len() && *b < segments.len() => {
-                let keep = |_: &Segment, _: &threadkeep_core::recall::Doc| true;
+                let keep = |_: &Segment, _: &threadkeep_recall::Doc| true;
                 let merged = merge(&[*a, *b].map(|at| Picked { segment: &segments[at], keep: &keep }));
                 segments.push(merged);
                 segments.swap_remove((*a).max(*b));
@@ -238,7 +237,7 @@ proptest! {
             for words in ["run*", "\"run url\"", "東京 url"] {
                 let _ = found(vec![segment.clone()], &Query::parse(words));
             }
-            let keep = |_: &Segment, _: &threadkeep_core::recall::Doc| true;
+            let keep = |_: &Segment, _: &threadkeep_recall::Doc| true;
             let _ = merge(&[Picked { segment: &segment, keep: &keep }, Picked { segment: &sound, keep: &keep }]);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use threadkeep_core::recall::{Builder, Filter, Index, NewDoc, Picked, Query, merge};
+use threadkeep_recall::{Builder, Filter, Index, NewDoc, Picked, Query, merge};
 
 const MESSAGES: usize = 100_000;
 /// Documents in one batch, as the engine takes them.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use threadkeep_core::recall::{Builder, Index, Language, NewDoc, words};
+use threadkeep_recall::{Builder, Index, Language, NewDoc, words};
 
 /// A message: who speaks (1 the user, 2 the assistant), what, and whether another conversation begins.
 pub struct Said {

@@ -2,7 +2,7 @@
 //! 16 terms of which each says how much it shares with the one before), and for each term the documents that have it, how
 //! often, and at which positions, as Rice codes.
 
-use super::bits::{BitReader, BitWriter, Bytes, low_bits, put, put_signed};
+use crate::bits::{BitReader, BitWriter, Bytes, low_bits, put, put_signed};
 
 const MAGIC: &[u8] = b"TKS1";
 const BLOCK: usize = 16;
@@ -38,7 +38,7 @@ pub struct Doc {
 
 /// A term in the dictionary: in how many documents it is, and where its postings lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     pub docs: u32,
     pub start: usize,
     pub end: usize,
@@ -51,7 +51,7 @@ pub struct Segment {
     owners: Vec<Owner>,
     docs: Vec<Doc>,
     /// A bit for each language of its texts.
-    pub(super) languages: u32,
+    pub(crate) languages: u32,
     /// Where blocks of the dictionary begin, and the postings of their first terms.
     blocks: Vec<(usize, usize)>,
     /// Where the dictionary ends.
@@ -123,7 +123,7 @@ impl Segment {
     }
 
     /// The terms from `block` on, with their entries.
-    pub(super) fn walk(&self, block: usize) -> Walk<'_> {
+    pub(crate) fn walk(&self, block: usize) -> Walk<'_> {
         let (at, postings) = self.blocks.get(block).copied().unwrap_or((self.dictionary_end, 0));
         let left = self.terms.saturating_sub(block * BLOCK);
         let rest = self.bytes.get(at..self.dictionary_end).unwrap_or_default();
@@ -131,7 +131,7 @@ impl Segment {
     }
 
     /// The terms from `term` on.
-    pub(super) fn walk_from(&self, term: &[u8]) -> Walk<'_> {
+    pub(crate) fn walk_from(&self, term: &[u8]) -> Walk<'_> {
         let first = |block: &(usize, usize)| {
             let mut walk = Walk {
                 reader: Bytes { rest: self.bytes.get(block.0..self.dictionary_end).unwrap_or_default() },
@@ -149,7 +149,7 @@ impl Segment {
     }
 
     /// The entry of a term.
-    pub(super) fn entry(&self, term: &str) -> Option<Entry> {
+    pub(crate) fn entry(&self, term: &str) -> Option<Entry> {
         let mut walk = self.walk_from(term.as_bytes());
         while let Some(entry) = walk.next() {
             match walk.term.as_slice().cmp(term.as_bytes()) {
@@ -162,7 +162,7 @@ impl Segment {
     }
 
     /// Appends the documents of an entry and how often the term is in each.
-    pub(super) fn read_docs(&self, entry: Entry, out: &mut Vec<(u32, u32)>) {
+    pub(crate) fn read_docs(&self, entry: Entry, out: &mut Vec<(u32, u32)>) {
         self.decode(entry, out);
     }
 
@@ -181,7 +181,7 @@ impl Segment {
     }
 
     /// Appends the documents and positions of an entry.
-    pub(super) fn read_positions(&self, entry: Entry, out: &mut Vec<(u32, u32)>) {
+    pub(crate) fn read_positions(&self, entry: Entry, out: &mut Vec<(u32, u32)>) {
         let mut docs = Vec::new();
         let mut reader = self.decode(entry, &mut docs);
         for (doc, often) in docs {
@@ -201,7 +201,7 @@ fn position_bits(words: u32, often: u32) -> u32 {
 }
 
 /// A way through a dictionary.
-pub(super) struct Walk<'a> {
+pub(crate) struct Walk<'a> {
     reader: Bytes<'a>,
     postings: usize,
     left: usize,
@@ -262,7 +262,7 @@ fn write_doc(out: &mut Vec<u8>, doc: &Doc, last: Option<&Doc>) {
 }
 
 /// Writes a segment: the table of documents first, then terms in ascending order.
-pub(super) struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     docs: &'a [Doc],
     head: Vec<u8>,
     dictionary: Vec<u8>,
