@@ -232,7 +232,7 @@ fn a_memory_grows_by_what_is_new_and_gains_its_epochs() {
     run(async {
         let all = memory_files();
         // First there were only traces, all of them active.
-        let early = vec![(all[1].0.clone(), all[2].1.clone() + &all[1].1.lines().next().unwrap())];
+        let early = vec![(all[1].0.clone(), all[2].1.clone() + all[1].1.lines().next().unwrap())];
         let first = keep.import(early, None, |_| {}).await.unwrap();
         assert_eq!((first.added, first.messages), (1, 7), "{first:?}");
         let later = keep.import(all, None, |_| {}).await.unwrap();
