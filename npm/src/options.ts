@@ -1,8 +1,10 @@
 // Options of the methods: their types, and what is checked of them.
 
 import * as check from "./check.js";
+import { policy } from "./compaction.js";
 import { badArgument } from "./errors.js";
 import type { ContentInput } from "./types/message.js";
+import type { CompactionPolicy } from "./types/compaction.js";
 import type { ImportFormat } from "./types/archive.js";
 import type { Encoding } from "./types/context.js";
 import type { SearchKind } from "./types/search.js";
@@ -28,6 +30,8 @@ export interface OpenOptions {
   encoding?: Encoding;
   /** How many bytes of transcripts stay in memory, about; 0 keeps none. */
   cacheBytes?: number;
+  /** When histories are to be compacted, where a call does not say. */
+  compaction?: CompactionPolicy;
 }
 
 /** An inbound message. */
@@ -110,6 +114,7 @@ export const OPEN = {
   storage: storage,
   encoding: (value: unknown, argument: string) => check.oneOf(value, ENCODINGS, argument),
   cacheBytes: bytes,
+  compaction: (value: unknown, argument: string) => policy(value, argument),
 } as const;
 export const INBOUND = {
   messageId: check.id,

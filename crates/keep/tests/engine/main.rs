@@ -15,9 +15,11 @@ mod real;
 mod real_compaction;
 mod removal;
 mod reply_chains;
+mod rules;
 mod search;
 mod seed_2;
 mod store_surface;
+mod summarisers;
 mod two_writers;
 mod unified_log;
 
