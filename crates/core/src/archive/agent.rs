@@ -100,9 +100,10 @@ impl Part {
 /// ```
 pub fn assemble(parts: Vec<Part>, sink: &mut dyn FnMut(Item)) {
     let mut agents: Vec<(String, Part)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for part in parts {
         let folder = part.folder().to_owned();
-        let at = agents.iter().position(|(known, _)| *known == folder).unwrap_or(agents.len());
+        let at = *places.entry(folder.clone()).or_insert(agents.len());
         if at == agents.len() {
             agents.push((folder, Part::default()));
         }

@@ -53,7 +53,7 @@ impl Summariser for Scribe {
             salience: Share::of(600),
             facts: vec![fact],
         };
-        Box::pin(std::future::ready(Ok(Answered { summary, warnings: Vec::new() })))
+        Box::pin(std::future::ready(Ok(Answered { summary, ..Answered::default() })))
     }
 }
 
@@ -263,7 +263,7 @@ fn section_8_every_request_has_its_working_context_and_after_a_compaction_what_i
     run(async {
         it.turns(1..=7).await;
         assert!(said(&it.answer("Before.", Some(10)).await).iter().all(|text| !text.contains("[MEMORY:")));
-        it.kernel.request_compaction();
+        it.kernel.request_compaction().await.unwrap();
         for number in 0..3 {
             let sent = said(&it.answer(&format!("After {number}."), Some(10)).await);
             let memory: Vec<&String> = sent.iter().filter(|text| text.contains("[MEMORY:SEMANTIC]")).collect();
@@ -306,7 +306,7 @@ fn section_9_a_compaction_resets_it_to_system_memory_and_raw_tail_and_turns_appe
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turns(1..=7).await;
-        it.kernel.request_compaction();
+        it.kernel.request_compaction().await.unwrap();
         let sent = it.answer("Now?", Some(10)).await;
         let texts = said(&sent);
         let at = |part: &str| {
@@ -387,9 +387,9 @@ fn section_14_without_reported_usage_nothing_is_asked_for() {
     run(async {
         it.turns(1..=12).await;
         it.answer("Is this too long?", None).await;
-        assert_eq!(it.kernel.compaction_required(), None);
+        assert_eq!(it.kernel.compaction_required().await.unwrap(), None);
         it.answer("And this?", Some(801)).await;
-        assert_eq!(it.kernel.compaction_required().map(|reason| reason.name()), Some("over-budget"));
+        assert_eq!(it.kernel.compaction_required().await.unwrap().map(|reason| reason.name()), Some("over-budget"));
     });
 }
 
@@ -482,10 +482,10 @@ fn section_22_rule_4_the_providers_count_decides_and_no_estimate() {
     run(async {
         // By its estimate far below the budget, by the provider's count above it.
         short.answer("Hi.", Some(801)).await;
-        assert!(short.kernel.compaction_required().is_some());
+        assert!(short.kernel.compaction_required().await.unwrap().is_some());
         // And the other way round.
         long.turns(1..=30).await;
         long.answer("Hi.", Some(640)).await;
-        assert_eq!(long.kernel.compaction_required(), None);
+        assert_eq!(long.kernel.compaction_required().await.unwrap(), None);
     });
 }
