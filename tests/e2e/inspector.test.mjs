@@ -2,11 +2,10 @@
 //
 // THREADKEEP_LONG: messages of the long conversation.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { transcript } from "./generate.mjs";
+import { rules } from "./support/axe.mjs";
 import { oneFile, Tree } from "./support/chatgpt.mjs";
 import { median } from "./support/measure.mjs";
 import { scratch } from "./support/package.mjs";
@@ -231,7 +230,6 @@ test("the payload to copy is JSON for the provider, with the newest user message
   ));
 
 test("everything by key, with names for readers, in both colours and on a phone", async () => {
-  const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   for (const colorScheme of ["light", "dark"])
     await site.visit(
       async (tab) => {
@@ -241,9 +239,9 @@ test("everything by key, with names for readers, in both colours and on a phone"
         const less = await figures(tab);
         assert.ok(less.tokens < all.tokens && less.marks.dropped > 0);
         assert.match(await tab.get("budget").getAttribute("aria-valuetext"), /tokens, \d+ messages? kept/);
-        await tab.page.evaluate(source);
-        const { violations } = await tab.page.evaluate(() => window.axe.run(document.querySelector("[data-testid=inspector]"), { resultTypes: ["violations"] }));
-        assert.deepEqual(violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ")}`), []);
+        const access = rules(tab.page);
+        await access.look("inspector", "[data-testid=inspector]");
+        access.check();
         await tab.get("messages").focus();
         await tab.page.keyboard.press("j");
         await answered(tab);

@@ -1,15 +1,10 @@
 // Compaction and memory on the page: a preview before anything is done, a card that leads back to the originals, and records
 // that are edited, pinned and deleted.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { oneFile, small, Tree } from "./support/chatgpt.mjs";
-import { openSite } from "./support/site.mjs";
-
-const TURNS = 16;
-const TITLE = "Planning the allotment";
-const number = (text) => Number(text.replace(/\D/g, ""));
+import { compact, number, opened, TURNS } from "./support/allotment.mjs";
+import { rules } from "./support/axe.mjs";
+import { openSite, Site } from "./support/site.mjs";
 
 let site;
 
@@ -17,45 +12,6 @@ before(async () => {
   site = await openSite();
 });
 after(() => site?.close());
-
-const CROPS = ["beans", "leeks", "chard", "garlic", "beetroot", "fennel", "sorrel", "kale"];
-
-/** A long conversation with things worth to be kept: preferences, decisions, constraints. */
-function allotment() {
-  const tree = new Tree("beef0000-0003-4000-8000-000000000003", TITLE);
-  let leaf = tree.start;
-  for (let at = 0; at < TURNS; at += 1) {
-    const crop = CROPS[at % CROPS.length];
-    leaf = tree.say(leaf, "user", `Question ${at}: I prefer ${crop} in bed ${at}. We must never water bed ${at} after noon. What about its soil?`);
-    leaf = tree.say(
-      leaf,
-      "assistant",
-      `We decided to plant ${crop} in bed ${at}. ${"Loam holds water well, and compost keeps it loose through the summer. ".repeat(6)}`,
-    );
-  }
-  return { name: "conversations.json", data: oneFile([tree.json, small()[1]]) };
-}
-
-/** A tab with the long conversation open. */
-async function opened(tab) {
-  await tab.pick(allotment());
-  await tab.closeReport();
-  await tab.openThread(TITLE);
-}
-
-/** Compacts the open branch; gives the figures that the preview promised. */
-async function compact(tab) {
-  await tab.get("compact").click();
-  await tab.get("compact-preview").waitFor();
-  const promised = {
-    before: number(await tab.get("compact-before").innerText()),
-    after: number(await tab.get("compact-after").innerText()),
-    statements: await tab.get("compact-statements").locator("li").allInnerTexts(),
-  };
-  await tab.get("compact-confirm").click();
-  await tab.get("compaction").waitFor();
-  return promised;
-}
 
 test("compacting says first what it would do, and nothing is done when one leaves", () =>
   site.visit(async (tab) => {
@@ -71,7 +27,7 @@ test("compacting says first what it would do, and nothing is done when one leave
     await tab.get("dialog").waitFor({ state: "detached" });
     assert.equal(await tab.get("compaction").count(), 0);
     await tab.get("memory").click();
-    assert.match(await tab.get("memory-note").innerText(), /Nothing is remembered yet/);
+    await tab.get("memory-note").filter({ hasText: "Nothing is remembered yet" }).waitFor();
   }));
 
 test("a compaction is a card in the thread, its originals stay, and it is there after a reload", () =>
@@ -176,17 +132,52 @@ test("one writes a fact down, and sees what came from one thread alone", () =>
     await own.waitFor();
   }));
 
+test("the memory follows what another tab does, and what is being typed stays", () =>
+  site.visit(async (tab, context) => {
+    await opened(tab);
+    const other = new Site(await context.newPage(), tab.address, tab.guard);
+    await other.open();
+    await tab.get("memory").click();
+    await tab.get("memory-note").waitFor();
+    await other.get("memory").click();
+    await other.get("remember").fill("The shed key hangs behind the door.");
+    await other.page.keyboard.press("Enter");
+    const own = tab.get("fact").filter({ hasText: "shed key" });
+    await own.waitFor();
+
+    // Both change the same record; the second to save sees what the first has written.
+    await own.getByTestId("memory-edit").click();
+    await tab.get("memory-text").fill("The shed key lies under the");
+    const theirs = other.get("fact").filter({ hasText: "shed key" });
+    await theirs.getByTestId("memory-edit").click();
+    await other.get("memory-text").fill("The shed key is lost.");
+    await other.get("memory-save").click();
+    await tab.get("memory-overtaken").waitFor();
+    assert.match(await tab.get("memory-overtaken").innerText(), /The shed key is lost\./);
+    assert.equal(await tab.get("memory-text").inputValue(), "The shed key lies under the");
+    await tab.get("memory-text").fill("The shed key lies under the pot.");
+    await tab.get("memory-save").click();
+    await other.get("fact").filter({ hasText: "under the pot" }).waitFor();
+
+    await other.get("memory-delete").click();
+    await other.get("memory-confirm").click();
+    await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=fact]").length === 0);
+    await tab.get("memory-note").waitFor();
+
+    // A compaction in one tab is remembered in both, and so is the deletion of what it came from.
+    await tab.page.keyboard.press("Escape");
+    await compact(tab);
+    await other.get("episode").first().waitFor();
+    await tab.get("delete-thread").click();
+    await tab.get("confirm").click();
+    await other.page.waitForFunction(() => document.querySelectorAll("[data-testid=episode], [data-testid=fact]").length === 0);
+  }));
+
 for (const colorScheme of ["light", "dark"])
   test(`preview, card and memory pass the accessibility rules in ${colorScheme}`, () =>
     site.visit(
       async (tab) => {
-        const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-        const found = [];
-        const look = async (where) => {
-          await tab.page.evaluate(source);
-          const { violations } = await tab.page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-          for (const { id, nodes } of violations) found.push(`${where}: ${id}: ${nodes.map(({ html }) => html.slice(0, 160)).slice(0, 3).join(" ")}`);
-        };
+        const { look, check } = rules(tab.page);
         await opened(tab);
         await tab.get("compact").click();
         await tab.get("compact-preview").waitFor();
@@ -202,7 +193,7 @@ for (const colorScheme of ["light", "dark"])
         await tab.get("fact").first().getByTestId("memory-edit").click();
         await tab.get("fact").nth(1).getByTestId("memory-delete").click();
         await look("editing");
-        assert.deepEqual(found, []);
+        check();
       },
       { colorScheme },
     ));

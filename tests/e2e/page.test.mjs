@@ -1,9 +1,9 @@
 // The page from end to end: an export comes in, is read branch by branch, goes out, and comes in again.
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { rules } from "./support/axe.mjs";
 import { oneFile, parts, SCRIPT, small, toFolder, toZip, Tree } from "./support/chatgpt.mjs";
 import { scratch } from "./support/package.mjs";
 import { openSite, Site } from "./support/site.mjs";
@@ -354,13 +354,7 @@ for (const colorScheme of ["light", "dark"])
   test(`list, thread, map, report and dialogs pass the accessibility rules in ${colorScheme}`, () =>
     site.visit(
       async (tab) => {
-        const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-        const found = [];
-        const look = async (where) => {
-          await tab.page.evaluate(source);
-          const { violations } = await tab.page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-          for (const { id, help, nodes } of violations) found.push(`${where}: ${id} (${help}): ${nodes.map(({ html }) => html.slice(0, 160)).slice(0, 3).join(" ")}`);
-        };
+        const { look, check } = rules(tab.page);
         await tab.get("empty").waitFor();
         await look("empty state");
         await tab.pick([EXPORT, { name: "holiday.png", data: "not a picture", type: "image/png" }]);
@@ -378,7 +372,7 @@ for (const colorScheme of ["light", "dark"])
         await tab.get("storage").click();
         await tab.get("dialog").waitFor();
         await look("storage dialog");
-        assert.deepEqual(found, []);
+        check();
       },
       { colorScheme },
     ));

@@ -1,8 +1,7 @@
 // The search inside messages: typed into the filter, answered below the threads, opened on the branch that holds the hit.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
+import { rules } from "./support/axe.mjs";
 import { oneFile, small, Tree } from "./support/chatgpt.mjs";
 import { openSite } from "./support/site.mjs";
 
@@ -134,10 +133,9 @@ for (const colorScheme of ["light", "dark"])
         await tab.pick(EXPORT);
         await tab.closeReport();
         await look(tab, "rye");
-        const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-        await tab.page.evaluate(source);
-        const { violations } = await tab.page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-        assert.deepEqual(violations.map(({ id, help, nodes }) => [id, help, nodes[0].html]), []);
+        const access = rules(tab.page);
+        await access.look("search");
+        access.check();
       },
       { colorScheme },
     ));

@@ -12,6 +12,9 @@ init({ module_or_path: new URL("./app_bg.wasm", import.meta.url) }).catch((error
   splash.replaceChildren(note);
 });
 
+// The browser's own summariser, for the dialog that asks whether there is one.
+self.summarizer = () => import("./summarizer.js");
+
 // What ships has no words for a panic: it is a trap, and a page that no longer answers says so, with what little still works.
 const stopped = (error) => {
   if (error instanceof WebAssembly.RuntimeError) document.body.setAttribute("data-stopped", "");

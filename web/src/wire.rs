@@ -10,6 +10,7 @@ mod memory;
 mod pack;
 
 use serde_json::Value;
+use threadkeep::epochs::Step;
 use threadkeep::protocol::{
     ErrorReply, Event, Fork, ImportProgress, ImportReport, NodeInfo, Outline, Row, Skipped, Stats, TranscriptInfo,
     TreeNode,
@@ -19,7 +20,7 @@ use threadkeep_core::{Message, MessageId, TranscriptId};
 
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
 pub use found::{Find, Found, Hit, cut};
-pub use memory::{Card, Compacted, Memory, Recall, Said, nodes};
+pub use memory::{Card, Carrier, Compacted, Epoch, Memory, Recall, Said, Way, nodes};
 use pack::{Pack, pack_enum, pack_struct};
 pub use pack::{from_bytes, to_bytes};
 
@@ -114,6 +115,12 @@ pub enum Reply {
     Memories(Vec<Memory>),
     /// What a compaction did, or would do.
     Compacted(Box<Compacted>),
+    /// The epochs of a branch.
+    Epochs(Vec<Epoch>),
+    /// What changed in a prompt.
+    Step(Box<Step>),
+    /// What stands for a message.
+    Carrier(Box<Carrier>),
 }
 
 /// A thread as the list shows it.
@@ -219,6 +226,8 @@ pub enum Change {
     },
     /// Everything was deleted.
     Cleared,
+    /// Episodes or facts are new, changed or gone.
+    Memory,
 }
 
 impl Change {
@@ -228,7 +237,8 @@ impl Change {
             Event::Changed { transcript, nodes } => Some(Self::Changed { transcript, nodes }),
             Event::Deleted { transcript, nodes } => Some(Self::Deleted { transcript, nodes }),
             Event::Cleared => Some(Self::Cleared),
-            Event::Head { .. } | Event::Memory { .. } => None,
+            Event::Memory { .. } => Some(Self::Memory),
+            Event::Head { .. } => None,
         }
     }
 }
@@ -255,6 +265,15 @@ pub enum ToWorker {
     },
     /// End the import that runs; it answers with what was done.
     StopImport,
+    /// Give up the compaction that runs, or its preview; it answers with `cancelled`, unless it was done already.
+    StopCompaction,
+    /// What the browser's own summariser has answered, or why it has not.
+    Summarised {
+        /// The number of the question.
+        number: u32,
+        /// The answer.
+        answer: Result<String, String>,
+    },
     /// Make a file of one transcript, or of all.
     Export {
         /// The ticket of the answer.
@@ -292,6 +311,24 @@ pub enum FromWorker {
     },
     /// What changed, here or in another tab, in order.
     Changes(Vec<Change>),
+    /// How far a compaction is.
+    Compacting {
+        /// How many messages were summarised.
+        done: u32,
+        /// How many are being summarised now.
+        now: u32,
+    },
+    /// A text for the browser's own summariser, which workers have not.
+    Summarise {
+        /// The number of the question.
+        number: u32,
+        /// Which of the questions for this summary it is, from 0.
+        part: u32,
+        /// How many there are.
+        parts: u32,
+        /// The text.
+        text: String,
+    },
 }
 
 pack_struct!(ThreadInfo { id, title, source, updated_at, messages, branches, leaf });
@@ -364,12 +401,16 @@ pack_enum!(Reply {
     10 Found { 0: found },
     11 Memories { 0: memories },
     12 Compacted { 0: done },
+    13 Epochs { 0: epochs },
+    14 Step { 0: step },
+    15 Carrier { 0: carrier },
 });
 
 pack_enum!(Change {
     0 Changed { transcript: transcript, nodes: nodes },
     1 Deleted { transcript: transcript, nodes: nodes },
     2 Cleared {},
+    3 Memory {},
 });
 
 pack_enum!(ToWorker {
@@ -378,6 +419,8 @@ pack_enum!(ToWorker {
     2 Import { ticket: ticket },
     3 Export { ticket: ticket, transcript: transcript },
     4 StopImport {},
+    5 StopCompaction {},
+    6 Summarised { number: number, answer: answer },
 });
 
 pack_enum!(FromWorker {
@@ -387,6 +430,8 @@ pack_enum!(FromWorker {
     3 Answer { ticket: ticket, result: result },
     4 Progress { ticket: ticket, progress: progress },
     5 Changes { 0: changes },
+    6 Compacting { done: done, now: now },
+    7 Summarise { number: number, part: part, parts: parts, text: text },
 });
 
 #[cfg(test)]
@@ -435,6 +480,9 @@ mod tests {
             ToWorker::Open { memory: false },
             ToWorker::Import { ticket: 8 },
             ToWorker::StopImport,
+            ToWorker::StopCompaction,
+            ToWorker::Summarised { number: 3, answer: Ok("{}".into()) },
+            ToWorker::Summarised { number: 4, answer: Err("gone".into()) },
             ToWorker::Export { ticket: 9, transcript: Some(id) },
         ]);
         same(said);
@@ -506,9 +554,12 @@ mod tests {
             FromWorker::Progress { ticket: 8, progress },
             FromWorker::Changes(vec![
                 Change::Cleared,
+                Change::Memory,
                 Change::Changed { transcript: id.clone(), nodes: vec![leaf] },
                 Change::Deleted { transcript: id, nodes: vec![] },
             ]),
+            FromWorker::Compacting { done: 200, now: 40 },
+            FromWorker::Summarise { number: 3, part: 0, parts: 2, text: "t".into() },
         ]);
         same(heard);
     }

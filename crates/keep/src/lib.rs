@@ -28,6 +28,7 @@
 
 pub mod compact;
 mod context;
+pub mod epochs;
 mod error;
 mod export;
 mod heads;

@@ -11,11 +11,11 @@ use crate::queue::{Queue, ROOM};
 use crate::table::{Key, Table, array, hash_bytes, window};
 use crate::vocabulary::{Vocabulary, medium_key, short_key};
 
-// How many pieces are remembered. Four times as many are known more often and still take longer, since they drive other tables
-// out of the processor's cache.
+// How many pieces are remembered. With more short ones more are known, and it still takes longer, since they drive other tables
+// out of the processor's cache; long ones are rare but in scripts without spaces, which need the room.
 const SHORT: usize = 1 << 12;
-const MEDIUM: usize = 1 << 12;
-const LONG: usize = 1 << 11;
+const MEDIUM: usize = 1 << 13;
+const LONG: usize = 1 << 13;
 /// The longest piece that is remembered.
 const LONGEST: usize = 62;
 /// As soon as there are so many pieces they are looked up together: the next ones that are found at once may be 63.

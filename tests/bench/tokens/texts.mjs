@@ -99,7 +99,7 @@ export function texts(root, seed) {
   const prose = [...files(root, [".md"])];
   const json = files(root, [".json", ".jsonl"]);
   const comments = read(code).split("\n").filter((line) => /^\s*\/\//u.test(line)).map((line) => line.replace(/^\s*\/\/[/!]? ?/u, ""));
-  const english = real ? conversations(join(real, "oasst-trees")) : `${read(prose)}\n${comments.join("\n")}`;
+  const english = real ? ["oasst-trees", "beam"].map((name) => conversations(join(real, name))).join("\n") : `${read(prose)}\n${comments.join("\n")}`;
   const spoken = real ? conversations(join(real, "claude-code-sessions")) : `${read(prose)}\n${read(code)}`;
 
   const asian = sentences(random, [words.chinese, words.chinese, words.japanese], "", ["。", ",", "、"]);

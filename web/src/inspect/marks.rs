@@ -104,7 +104,7 @@ impl Marks {
 
     /// The first message after the instructions that is in the prompt, if one before it is not.
     pub fn cut(&self) -> Option<u32> {
-        let dropped = self.runs.iter().rposition(|run| run.1 == Mark::Dropped)?;
+        let dropped = self.runs.iter().rposition(|run| matches!(run.1, Mark::Dropped | Mark::Summarised))?;
         self.runs.get(dropped + 1).map(|_| self.runs[dropped].0)
     }
 

@@ -14,6 +14,8 @@ pub fn words(rule: &str) -> String {
         "over-max-messages" => "older than what the limit of messages leaves room for",
         "over-max-chars" => "older than what the limit of characters leaves room for",
         "stable-cut" => "before the cut of the stable policy, though it would fit",
+        "checkpoint" => "compacted: the summary stands in for it",
+        "sliding-window" => "compacted: nothing stands in for it",
         "not-in-context" => "marked as not to be in prompts",
         "code-turn" | "compressed-turn" => "a code turn, shown as what it defined and printed",
         "moved-output" => "what the code turn before it printed is in that turn's summary",
@@ -67,6 +69,8 @@ mod tests {
             rule::OVER_MAX_MESSAGES,
             rule::OVER_MAX_CHARS,
             rule::STABLE_CUT,
+            rule::CHECKPOINT,
+            rule::SLIDING_WINDOW,
         ];
         for rule in rules {
             assert_ne!(words(rule), rule.replace('-', " "), "{rule}");

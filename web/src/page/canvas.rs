@@ -6,6 +6,7 @@
 
 mod acts;
 mod cards;
+mod carried;
 mod marks;
 
 use std::cell::{Cell, RefCell};
@@ -27,7 +28,7 @@ use super::inspector::Selected;
 use crate::inspect::Marks;
 use crate::items::{self, Block, Item};
 use crate::window::Heights;
-use crate::wire::{Ask, Branch, Node, Reply};
+use crate::wire::{Ask, Branch, Carrier, Node, Reply};
 use crate::{format, items::rows_of};
 
 /// What the canvas asks of the page around it.
@@ -46,6 +47,10 @@ pub enum Action {
     Copied(bool),
     /// A message got the focus.
     Selected(Selected),
+    /// Hold the prompts before and after this checkpoint against each other.
+    Epochs(String),
+    /// Open the memory.
+    Memory,
     /// Rows could not be read.
     Failed(ErrorReply),
 }
@@ -100,6 +105,11 @@ struct State {
     sought: Option<usize>,
     /// The statement of a card whose sources light up.
     lit: Option<cards::Lit>,
+    /// The statement that is to be brought on the screen, until it is.
+    led: Option<cards::Lit>,
+    /// The message that the reader has selected, and what stands for it in prompts.
+    chosen: Option<MessageId>,
+    carrier: Option<Carrier>,
     asking: bool,
     /// Counts the branches shown, so that late answers for another one are dropped.
     version: u64,
@@ -193,6 +203,7 @@ impl Canvas {
         self.version.set(version);
         let mut nodes = self.early.take();
         let (mut unfolded, mut opened, mut anchor) = (Vec::new(), Opened::default(), Anchor::Row(0, TOP));
+        let mut chosen = None;
         if let Some(old) = self.state.borrow_mut().take() {
             if old.outline.thread.id == outline.thread.id {
                 // Runs keep their place as long as the way to them is the same.
@@ -201,6 +212,7 @@ impl Canvas {
                 };
                 unfolded = old.unfolded.into_iter().filter(same).collect();
                 opened = old.opened;
+                chosen = old.chosen.filter(|id| outline.rows.iter().any(|row| row.id == *id));
                 match start {
                     Start::Fork(row) => anchor = Anchor::Row(*row, self.offset_of(*row).unwrap_or(TOP)),
                     Start::Same => anchor = old.anchor,
@@ -234,6 +246,9 @@ impl Canvas {
             focus,
             sought,
             lit: None,
+            led: None,
+            chosen,
+            carrier: None,
             asking,
             version,
         };
@@ -271,22 +286,10 @@ impl Canvas {
     fn update(&self) {
         let mut held = self.state.borrow_mut();
         let Some(state) = held.as_mut() else { return };
-        let viewport = f64::from(self.scroller.client_height()).max(200.0);
         self.notice(state);
-        for _ in 0..6 {
-            // Where the anchor's block is far from what is built, go there first.
-            if state.set < 0.0 {
-                self.go(state, viewport);
-            }
-            let scroll = f64::from(self.scroller.scroll_top());
-            let range = state.heights.visible(scroll, viewport, viewport);
-            let changed = self.build(state, &range);
-            self.measure(state);
-            self.place(state, &range);
-            let moved = self.hold(state);
-            if !changed && !moved {
-                break;
-            }
+        self.settle(state);
+        if self.reach(state) {
+            self.settle(state);
         }
         if let Some(row) = state.focus
             && let Some(element) = self.row_element(row)
@@ -302,6 +305,25 @@ impl Canvas {
         }
         drop(held);
         self.fetch();
+    }
+
+    fn settle(&self, state: &mut State) {
+        let viewport = f64::from(self.scroller.client_height()).max(200.0);
+        for _ in 0..6 {
+            // Where the anchor's block is far from what is built, go there first.
+            if state.set < 0.0 {
+                self.go(state, viewport);
+            }
+            let scroll = f64::from(self.scroller.scroll_top());
+            let range = state.heights.visible(scroll, viewport, viewport);
+            let changed = self.build(state, &range);
+            self.measure(state);
+            self.place(state, &range);
+            let moved = self.hold(state);
+            if !changed && !moved {
+                break;
+            }
+        }
     }
 
     /// Scrolls to about where the anchor must be.

@@ -1,15 +1,27 @@
-//! Compact now: a dialog that says what it would do before it does it.
+//! Compact now: a dialog in which one chooses how, and which says what it would do before it does it. Choosing anew asks
+//! anew; what runs can be cancelled until it is stored.
+
+use std::time::Duration;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep_core::MessageId;
-use web_sys::Node;
+use wasm_bindgen::JsCast;
+use web_sys::{Event, HtmlInputElement, Node};
 
+use super::browser::{self, Browser, Offer};
 use super::state::Page;
-use super::view::{click, draw, live, markup};
+use super::view::{Slot, Spot, click, draw, live, markup, on};
+use crate::epochs::{STRATEGIES, strategy};
 use crate::route::Route;
-use crate::wire::{Ask, Card, Compacted, Recall, Reply};
+use crate::wire::{Ask, Card, Compacted, Recall, Reply, Way};
 use crate::{format, words};
+
+/// The place of the strategy that a first compaction takes.
+const USUAL: usize = 1;
+
+/// How long the dialog waits after a key before it asks.
+const TYPING: Duration = Duration::from_millis(350);
 
 /// What the dialog knows.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,62 +31,320 @@ enum Known {
     Failed(String),
 }
 
-/// The dialog's body for the branch that ends at `leaf`.
-pub fn dialog(page: Page, leaf: &MessageId) -> Node {
-    let known = RwSignal::new(Known::Reading);
-    let busy = RwSignal::new(false);
-    let asked = leaf.clone();
-    spawn_local(async move {
-        let asked = Recall::Compact { leaf: asked, preview: true };
-        let answer = match page.engine.ask(Ask::Recall(Box::new(asked))).await {
-            Ok(Reply::Compacted(done)) => Known::Preview(done),
-            Ok(_) => return,
-            Err(error) => {
-                let words = words::words(&error);
-                Known::Failed(format!("{}. {}", words.title, words.advice))
-            }
-        };
-        // Who has closed the dialog meanwhile needs no answer.
-        known.try_set(answer);
-    });
-    let leaf = leaf.clone();
-    let compact = move || {
-        busy.set(true);
-        let asked = Recall::Compact { leaf: leaf.clone(), preview: false };
-        let leaf = leaf.clone();
+#[derive(Clone, Copy)]
+struct Asking {
+    page: Page,
+    leaf: StoredValue<MessageId>,
+    known: RwSignal<Known>,
+    way: RwSignal<Way>,
+    /// Whether it is being carried out, and whether that was cancelled.
+    busy: RwSignal<bool>,
+    cancelled: RwSignal<bool>,
+    /// The place of the strategy that is shown.
+    shown: RwSignal<usize>,
+    select: Spot,
+    /// Whether the browser has a summariser of its own, and whether that must be loaded first.
+    offered: RwSignal<Option<bool>>,
+    offer: StoredValue<Option<Offer>, LocalStorage>,
+    browser: StoredValue<Option<Browser>, LocalStorage>,
+    summariser: Spot,
+    /// How much of it is loaded, in percent.
+    loading: RwSignal<Option<u32>>,
+    /// Which part of how many it is summarising.
+    part: RwSignal<Option<(u32, u32)>>,
+    /// Counts what was asked, so that a late answer does not replace a newer one.
+    asked: StoredValue<u32>,
+}
+
+impl Asking {
+    fn recall(self, preview: bool) -> Ask {
+        let (leaf, way) = (self.leaf.get_value(), self.way.get_untracked());
+        Ask::Recall(Box::new(Recall::Compact { leaf, preview, way }))
+    }
+
+    /// Asks what it would do.
+    fn preview(self) {
+        let number = self.asked.get_value() + 1;
+        self.asked.set_value(number);
+        self.known.set(Known::Reading);
+        self.page.engine.compacting.set(None);
+        self.part.set(None);
+        let ask = self.recall(true);
         spawn_local(async move {
-            match page.engine.ask(Ask::Recall(Box::new(asked))).await {
+            let answer = match self.page.engine.ask(ask).await {
+                Ok(Reply::Compacted(done)) => Known::Preview(done),
+                Ok(_) => return,
+                Err(error) => {
+                    let words = words::words(&error);
+                    Known::Failed(format!("{}. {}", words.title, words.advice))
+                }
+            };
+            // Who has closed the dialog meanwhile, or asked again, needs no answer.
+            if self.asked.try_get_value() != Some(number) {
+                return;
+            }
+            if let Known::Preview(done) = &answer
+                && let Some(at) = done.card.as_ref().and_then(|card| strategy(&card.strategy))
+            {
+                self.show_strategy(at);
+            }
+            self.known.set(answer);
+        });
+    }
+
+    /// Shows the strategy that was taken where none was chosen: that of the compaction before.
+    fn show_strategy(self, at: usize) {
+        self.shown.set(at);
+        if let Some(select) = self.select.get() {
+            // A select has the same field.
+            select.unchecked_into::<HtmlInputElement>().set_value(&at.to_string());
+        }
+    }
+
+    /// Looks whether the browser has a summariser of its own.
+    fn look(self) {
+        spawn_local(async move {
+            let Some(offer) = browser::offer().await else { return };
+            let ready = offer.ready;
+            // Who has closed the dialog meanwhile needs none, here and below.
+            if self.offer.try_set_value(Some(offer)).is_none() {
+                self.offered.set(Some(ready));
+            }
+        });
+    }
+
+    /// Makes the browser's summariser, unless it is made, and asks anew with it.
+    fn take_browser(self) {
+        // What was asked before is of no interest any more.
+        self.asked.update_value(|asked| *asked += 1);
+        self.page.engine.stop_compaction();
+        self.known.set(Known::Reading);
+        let Some(offer) = self.offer.with_value(|offer| offer.as_ref().map(Offer::again)) else { return };
+        spawn_local(async move {
+            if self.browser.try_with_value(Option::is_none) == Some(true) {
+                let tell = move |percent| _ = self.loading.try_set(Some(percent));
+                let opened = offer.open(tell).await;
+                if self.loading.try_set(None).is_some() {
+                    return;
+                }
+                match opened {
+                    Ok(browser) => {
+                        browser.serve(self.page.engine, move |part| _ = self.part.try_set(Some(part)));
+                        self.browser.set_value(Some(browser));
+                    }
+                    Err(why) => {
+                        if let Some(select) = self.summariser.get() {
+                            select.unchecked_into::<HtmlInputElement>().set_value("0");
+                        }
+                        self.page.notices.say("The browser's summariser cannot be used", &why);
+                        return self.preview();
+                    }
+                }
+            }
+            let tokens = self.browser.with_value(|browser| browser.as_ref().map(Browser::tokens));
+            self.way.update(|way| way.browser = tokens);
+            self.preview();
+        });
+    }
+
+    /// The choice of who summarises, where there is one.
+    fn summarisers(self) -> Slot {
+        let view = move |offered: &Option<bool>| {
+            let words = if (*offered)? { "The browser's own" } else { "The browser's own (loaded first)" };
+            Some(markup!(
+                r#"
+                <div class="field">
+                    <label for="summariser">Summarised by</label>
+                    <select id="summariser" name="summariser" data-testid="compact-summariser" disabled={} ref={}>
+                        <option value="0">Built in: quotes what matters</option>
+                        <option value="1">{}</option>
+                    </select>
+                </div>"#,
+                live(move || self.busy.get()),
+                self.summariser,
+                words,
+            ))
+        };
+        draw(move || self.offered.get(), view)
+    }
+
+    fn carry_out(self) {
+        self.busy.set(true);
+        self.page.engine.compacting.set(None);
+        self.part.set(None);
+        let (ask, leaf, page) = (self.recall(false), self.leaf.get_value(), self.page);
+        spawn_local(async move {
+            // Cancelled in the same moment, it was never asked.
+            if self.cancelled.try_get_untracked() == Some(true) {
+                return page.dialog.set(None);
+            }
+            match page.engine.ask(ask).await {
                 Ok(Reply::Compacted(done)) => compacted(page, leaf, *done),
                 Ok(_) => {}
+                Err(error) if error.code == "cancelled" => {
+                    page.notices.say("Cancelled", "Nothing was stored. Prompts are as they were.");
+                }
                 Err(error) => page.notices.fail(&error),
             }
-            page.dialog.set(None);
+            // Unless the reader has closed it.
+            if self.busy.try_get_untracked().is_some() {
+                page.dialog.set(None);
+            }
         });
-    };
-    let view = move |known: &Known| {
-        Some(match known {
-            Known::Reading => markup!(r#"<p role="status">Reading the thread and its token counts…</p>"#),
-            Known::Failed(words) => markup!(r#"<p role="alert" data-testid="compact-failed">{}</p>"#, words.clone()),
-            Known::Preview(done) => match &done.card {
-                None => markup!(
-                    r#"<p data-testid="compact-nothing">There is nothing to compact: the newest turns always stay as they are, and before them is nothing that is not compacted already.</p>"#
-                ),
-                Some(card) => preview(done, card),
-            },
+    }
+
+    /// Cancels what is carried out, or else leaves.
+    fn cancel(self) {
+        if self.busy.get_untracked() {
+            self.cancelled.set(true);
+            self.page.engine.stop_compaction();
+        } else {
+            self.page.dialog.set(None);
+        }
+    }
+
+    /// Something was chosen.
+    fn chosen(self, event: &Event) {
+        let field = event.target().map(|target| target.unchecked_into::<HtmlInputElement>());
+        let Some(field) = field else { return };
+        let number = field.value().trim().parse::<u32>().ok();
+        let mut wait = Duration::ZERO;
+        match field.name().as_str() {
+            "strategy" => {
+                self.shown.set(number.map_or(USUAL, |at| at as usize));
+                self.way.update(|way| way.strategy = number);
+            }
+            "summariser" if number == Some(1) => return self.take_browser(),
+            "summariser" => self.way.update(|way| way.browser = None),
+            _ => {
+                wait = TYPING;
+                self.way.update(|way| way.tail = number);
+            }
+        }
+        let way = self.way.get_untracked();
+        let later = move || {
+            if self.way.try_get_untracked() == Some(way) && !self.busy.get_untracked() {
+                self.preview();
+            }
+        };
+        set_timeout(later, wait);
+    }
+
+    fn ready(self) -> bool {
+        self.known.with(|known| matches!(known, Known::Preview(done) if done.card.is_some())) && !self.busy.get()
+    }
+
+    /// What is being done, while it is.
+    fn progress(self) -> Slot {
+        let words = move || {
+            let busy = self.busy.get();
+            let reading = self.known.with(|known| *known == Known::Reading);
+            if !busy && !reading {
+                return None;
+            }
+            Some(if self.cancelled.get() {
+                "Cancelling…".to_owned()
+            } else if let Some(percent) = self.loading.get() {
+                format!("Loading the browser's summariser, {percent}%…")
+            } else if let Some((part, parts)) = self.part.get() {
+                format!("The browser is summarising part {} of {}…", part + 1, parts)
+            } else {
+                match self.page.engine.compacting.get() {
+                    None => "Reading the thread and its token counts…".to_owned(),
+                    Some((0, now)) => format!("Summarising {}…", format::plural(now.into(), "message")),
+                    Some((done, now)) => {
+                        format!(
+                            "Summarising {} more, {} are done…",
+                            format::plural(now.into(), "message"),
+                            format::count(done.into())
+                        )
+                    }
+                }
+            })
+        };
+        draw(words, |words| {
+            Some(markup!(
+                r#"<p class="working" role="status" data-testid="compact-progress"><progress aria-hidden="true"></progress><span>{}</span></p>"#,
+                words.clone()?,
+            ))
         })
+    }
+}
+
+/// The dialog's body for the branch that ends at `leaf`.
+pub fn dialog(page: Page, leaf: &MessageId) -> Node {
+    let asking = Asking {
+        page,
+        leaf: StoredValue::new(leaf.clone()),
+        known: RwSignal::new(Known::Reading),
+        way: RwSignal::new(Way::default()),
+        busy: RwSignal::new(false),
+        cancelled: RwSignal::new(false),
+        shown: RwSignal::new(USUAL),
+        select: Spot::new(),
+        offered: RwSignal::new(None),
+        offer: StoredValue::new_local(None),
+        browser: StoredValue::new_local(None),
+        summariser: Spot::new(),
+        loading: RwSignal::new(None),
+        part: RwSignal::new(None),
+        asked: StoredValue::new(0),
     };
-    let ready = move || matches!(known.get(), Known::Preview(done) if done.card.is_some()) && !busy.get();
+    asking.preview();
+    asking.look();
+    // Whoever leaves does not want it any more; what is done already is not touched by it.
+    on_cleanup(move || {
+        page.engine.stop_compaction();
+        page.engine.on_summarise(None);
+    });
+    let view = move |known: &Known| match known {
+        Known::Reading => None,
+        Known::Failed(words) => Some(markup!(r#"<p role="alert" data-testid="compact-failed">{}</p>"#, words.clone())),
+        Known::Preview(done) => Some(match &done.card {
+            None => markup!(
+                r#"<p data-testid="compact-nothing">There is nothing to compact: the newest turns stay as they are, and before them is nothing that is not compacted already.</p>"#
+            ),
+            Some(card) => preview(done, card),
+        }),
+    };
+    let choice = |(at, (_, words, _)): (usize, &(&str, &'static str, &str))| {
+        markup!("<option value={} selected={}>{}</option>", at.to_string(), at == USUAL, *words)
+    };
+    let about = move || STRATEGIES.get(asking.shown.get()).map(|(_, _, about)| *about).unwrap_or_default();
+    let busy = move || asking.busy.get();
     markup!(
         r#"
-        {}
+        <p>Compacting changes what models get, not the thread: every message stays, and so does every prompt before.</p>
+        <div class="ways" oninput={}>
+            <div class="field">
+                <label for="strategy">Strategy</label>
+                <select id="strategy" name="strategy" data-testid="compact-strategy" aria-describedby="strategy-about" disabled={} ref={}>{}</select>
+            </div>
+            <p class="faint" id="strategy-about" data-testid="strategy-about">{}</p>
+            {}
+            <div class="field">
+                <label for="tail">Turns that stay as they are</label>
+                <input id="tail" name="tail" type="number" min="0" max="1000" inputmode="numeric" placeholder="4" data-testid="compact-tail" disabled={}/>
+            </div>
+        </div>
+        {}{}
         <div class="choice">
-            <button type="button" autofocus onclick={}>Cancel</button>
+            <button type="button" autofocus data-testid="compact-cancel" disabled={} onclick={}>Cancel</button>
             <button type="button" class="primary" data-testid="compact-confirm" disabled={} onclick={}>Compact now</button>
         </div>"#,
-        draw(move || known.get(), view),
-        click(move || page.dialog.set(None)),
-        live(move || !ready()),
-        click(compact),
+        on(move |event| asking.chosen(&event)),
+        live(busy),
+        asking.select,
+        STRATEGIES.iter().enumerate().map(choice).collect::<Vec<Node>>(),
+        live(about),
+        asking.summarisers(),
+        live(busy),
+        asking.progress(),
+        draw(move || if asking.busy.get() { Known::Reading } else { asking.known.get() }, view),
+        live(move || asking.cancelled.get()),
+        click(move || asking.cancel()),
+        live(move || !asking.ready()),
+        click(move || asking.carry_out()),
     )
 }
 
@@ -93,20 +363,28 @@ fn preview(done: &Compacted, card: &Card) -> Node {
     let statement = |said: &crate::wire::Said| markup!(r#"<li dir="auto">{}</li>"#, said.text.clone());
     let statements: Vec<Node> = card.statements.iter().map(statement).collect();
     let warning = |warning: &String| markup!("<p>{}</p>", warning.clone());
+    let summary = if statements.is_empty() {
+        markup!(r#"<p class="faint">Nothing stands in for what leaves.</p>"#)
+    } else {
+        markup!(
+            r#"
+            <h3>The summary</h3>
+            <div class="summary-box" tabindex="0" role="region" aria-label="The summary" data-testid="compact-statements">
+                <ol class="statements">{}</ol>
+            </div>"#,
+            statements,
+        )
+    };
     markup!(
         r#"
-        <p>In prompts, the statements below stand in for the beginning of this branch. The messages themselves stay in the thread, unchanged.</p>
         <dl class="facts" data-testid="compact-preview">
             <div><dt>Covers</dt><dd>The first {}</dd></div>
             <div><dt>History</dt><dd><span data-testid="compact-before">{}</span> → <strong data-testid="compact-after">{}</strong> tokens</dd></div>
             <div><dt>Of that, the covered part</dt><dd>{} → {} tokens</dd></div>
             <div><dt>Remembered</dt><dd>{}</dd></div>
         </dl>
-        {}
-        <h3>The summary</h3>
-        <div class="summary-box" tabindex="0" role="region" aria-label="The summary" data-testid="compact-statements">
-            <ol class="statements">{}</ol>
-        </div>"#,
+        <div class="compact-warnings" data-testid="compact-warnings">{}</div>
+        {}"#,
         format::plural(card.messages.into(), "message"),
         format::count(done.before),
         format::count(done.after),
@@ -114,6 +392,6 @@ fn preview(done: &Compacted, card: &Card) -> Node {
         format::count(card.after),
         format!("{} in the memory", format::plural(done.memories.into(), "new record")),
         done.warnings.iter().map(warning).collect::<Vec<Node>>(),
-        statements,
+        summary,
     )
 }

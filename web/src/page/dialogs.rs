@@ -7,11 +7,11 @@ use wasm_bindgen::JsCast;
 use web_sys::{HtmlDialogElement, Node};
 
 use super::engine::State;
+use super::panels;
 use super::state::{Dialog, Page};
 use super::storage::storage;
 use super::view::{Slot, Spot, click, draw, live, markup, on, soon};
 use super::welcome::how_to;
-use super::{compaction, memory};
 use crate::route::Route;
 use crate::wire::{Ask, Reply, ThreadInfo};
 use crate::words::words;
@@ -26,8 +26,16 @@ pub fn dialogs(page: Page) -> Slot {
                 ("Delete from here on?", delete_branch(page, transcript, node))
             }
             Dialog::DeleteAll => ("Delete everything?", delete_all(page)),
-            Dialog::Compact(leaf) => ("Compact this branch?", compaction::dialog(page, leaf)),
-            Dialog::Memory => ("Memory", memory::panel(page)),
+            Dialog::Compact(leaf) => {
+                let leaf = leaf.clone();
+                ("Compact this branch?", panels::later(Box::new(move |panels| panels.compaction(page, &leaf))))
+            }
+            Dialog::Epochs { leaf, checkpoint } => {
+                let (leaf, checkpoint) = (leaf.clone(), checkpoint.clone());
+                let make = move |panels: &dyn panels::Panels| panels.epochs(page, &leaf, checkpoint.as_deref());
+                ("Epochs", panels::later(Box::new(make)))
+            }
+            Dialog::Memory => ("Memory", panels::later(Box::new(move |panels| panels.memory(page)))),
             Dialog::Storage => ("Storage and privacy", storage(page)),
             Dialog::Keys => ("Keys", keys()),
             Dialog::Help => ("How to get an export", how_to()),
@@ -227,6 +235,7 @@ fn keys() -> Node {
             <div><dt><kbd>Home</kbd> <kbd>End</kbd></dt><dd>First and last message</dd></div>
             <div><dt><kbd>m</kbd></dt><dd>Show or hide the map</dd></div>
             <div><dt><kbd>c</kbd></dt><dd>Show or hide the context inspector</dd></div>
+            <div><dt><kbd>e</kbd></dt><dd>Prompts before and after each compaction</dd></div>
             <div><dt><kbd>p</kbd></dt><dd>Pin the selected message in it, or unpin it</dd></div>
             <div><dt><kbd>?</kbd></dt><dd>This list</dd></div>
             <div><dt><kbd>Esc</kbd></dt><dd>Close a dialog</dd></div>

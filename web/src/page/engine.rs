@@ -40,6 +40,8 @@ struct Waiting {
 }
 
 type Listener = Rc<dyn Fn(&[Change])>;
+/// Takes the number of a text, its part of how many, and the text.
+type Summarise = Rc<dyn Fn(u32, (u32, u32), String)>;
 
 #[derive(Default)]
 struct Inner {
@@ -49,6 +51,7 @@ struct Inner {
     next: Ticket,
     waiting: Vec<Waiting>,
     listeners: Vec<Listener>,
+    summarise: Option<Summarise>,
 }
 
 /// The engine, as the page sees it. A handle: copies are the same.
@@ -57,12 +60,18 @@ pub struct Engine {
     inner: StoredValue<Inner, LocalStorage>,
     /// How it is.
     pub state: RwSignal<State>,
+    /// How far the compaction that runs is: how many messages were summarised, and how many are being summarised.
+    pub compacting: RwSignal<Option<(u32, u32)>>,
 }
 
 impl Engine {
     /// Starts the worker.
     pub fn start() -> Self {
-        let engine = Self { inner: StoredValue::new_local(Inner::default()), state: RwSignal::new(State::Starting) };
+        let engine = Self {
+            inner: StoredValue::new_local(Inner::default()),
+            state: RwSignal::new(State::Starting),
+            compacting: RwSignal::new(None),
+        };
         engine.launch(false);
         engine
     }
@@ -165,6 +174,13 @@ impl Engine {
                     tell(progress);
                 }
             }),
+            FromWorker::Summarise { number, part, parts, text } => {
+                match self.inner.with_value(|inner| inner.summarise.clone()) {
+                    Some(summarise) => summarise(number, (part, parts), text),
+                    None => self.summarised(number, Err("the browser's summariser is gone".to_owned())),
+                }
+            }
+            FromWorker::Compacting { done, now } => self.compacting.set(Some((done, now))),
             FromWorker::Changes(changes) => {
                 let listeners = self.inner.with_value(|inner| inner.listeners.clone());
                 for listener in listeners {
@@ -239,6 +255,23 @@ impl Engine {
     pub fn stop_import(self) {
         // Where the engine is gone, so is the import.
         drop(self.say(&ToWorker::StopImport, None));
+    }
+
+    /// Gives up the compaction that runs, or its preview. Nothing is stored then; it answers with `cancelled`.
+    pub fn stop_compaction(self) {
+        // Where the engine is gone, so is the compaction.
+        drop(self.say(&ToWorker::StopCompaction, None));
+    }
+
+    /// Calls `summarise` with the texts for the browser's summariser; [`Self::summarised`] takes what it answers.
+    pub fn on_summarise(self, summarise: Option<Summarise>) {
+        self.inner.update_value(|inner| inner.summarise = summarise);
+    }
+
+    /// The browser's summariser has answered.
+    pub fn summarised(self, number: u32, answer: Result<String, String>) {
+        // Where the engine is gone, nobody waits.
+        drop(self.say(&ToWorker::Summarised { number, answer }, None));
     }
 
     /// Makes a file of one transcript, or of all.

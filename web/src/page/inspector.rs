@@ -15,10 +15,11 @@ use threadkeep_core::{MessageId, TranscriptId};
 
 use super::dom;
 use super::engine::Engine;
-use crate::inspect::{ENCODINGS, Marks, Settings, read_pins, write_pins};
+use crate::inspect::{ENCODINGS, Marks, PROVIDERS, Settings, read_pins, write_pins};
 use crate::wire::{Ask, Fitted, Inspect, Payload, Question, Reply};
 
 pub use pane::pane;
+pub use show::readable;
 
 const OPEN: &str = "threadkeep.inspector";
 const SETTINGS: &str = "threadkeep.inspector.settings";
@@ -144,8 +145,8 @@ impl Inspector {
 
     /// Reads the pins of a thread.
     fn read_pins(self, thread: &TranscriptId) {
-        let kept = dom::remembered(&[PINS, thread.as_str()].concat()).unwrap_or_default();
-        self.with(|inner| inner.pins = read_pins(&kept));
+        let pins = kept_pins(thread);
+        self.with(|inner| inner.pins = pins);
     }
 
     fn keep_pins(self, thread: &TranscriptId, pins: Vec<MessageId>) {
@@ -196,8 +197,20 @@ impl Inspector {
         let leaf = self.leaf.get_untracked()?;
         self.with(|inner| {
             let selected = inner.selected.as_ref().map(|selected| selected.places.0);
-            Some(Question { leaf, settings: inner.settings, pins: inner.pins.clone(), selected })
+            Some(Question { leaf, settings: inner.settings, pins: inner.pins.clone(), selected, epoch: None })
         })
+    }
+
+    /// A question about another chain, with what the reader has set, and that in words.
+    pub fn question_about(self, leaf: MessageId, thread: &TranscriptId) -> (Question, String) {
+        let (settings, pins) = (self.with(|inner| inner.settings), kept_pins(thread));
+        let name = |list: &[(&str, &'static str)], at: u32| list.get(at as usize).map_or("", |(_, words)| *words);
+        let budget = match settings.tokens {
+            Some(tokens) => format!("at most {}", crate::format::plural(tokens, "token")),
+            None => "no limit of tokens".to_owned(),
+        };
+        let words = [name(&PROVIDERS, settings.provider), name(&ENCODINGS, settings.encoding), &budget].join(", ");
+        (Question { leaf, settings, pins, selected: None, epoch: None }, words)
     }
 
     async fn step(self) {
@@ -279,6 +292,11 @@ impl Inspector {
         };
         set_timeout(later, Duration::from_millis(250));
     }
+}
+
+/// The pins of a thread.
+pub fn kept_pins(thread: &TranscriptId) -> Vec<MessageId> {
+    read_pins(&dom::remembered(&[PINS, thread.as_str()].concat()).unwrap_or_default())
 }
 
 /// Lets go of the pins of a thread that was deleted.

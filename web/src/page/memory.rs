@@ -10,7 +10,7 @@ use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
 
 use super::dom;
 use super::state::Page;
-use super::view::{Spot, click, draw, live, markup, on, rows, soon};
+use super::view::{Spot, click, draw, follow, live, markup, on, rows, soon};
 use crate::route::Route;
 use crate::wire::{Ask, Memory, Recall, Reply};
 use crate::words;
@@ -33,6 +33,8 @@ struct Panel {
     doing: RwSignal<Option<(String, Doing)>>,
     /// Whether only what came from the open thread is shown.
     here: RwSignal<bool>,
+    /// The record that is being edited, as it was when that began.
+    edited: StoredValue<Option<Memory>>,
 }
 
 impl Panel {
@@ -40,11 +42,30 @@ impl Panel {
         spawn_local(async move {
             // Who has closed the panel meanwhile needs no answer.
             match self.page.engine.ask(Ask::Recall(Box::new(Recall::List))).await {
-                Ok(Reply::Memories(all)) => drop(self.all.try_set(Some(Arc::new(all)))),
+                Ok(Reply::Memories(all)) => {
+                    self.overtaken(&all);
+                    drop(self.all.try_set(Some(Arc::new(all))));
+                }
                 Ok(_) => {}
                 Err(error) => drop(self.failed.try_set(Some(words::words(&error).title))),
             }
         });
+    }
+
+    /// Another tab may be as quick: one sees what it has written before one saves over it.
+    fn overtaken(self, all: &[Memory]) {
+        let Some(was) = self.edited.try_get_value().flatten() else { return };
+        let Some(note) = dom::find("[data-testid=memory-overtaken]") else { return };
+        let now = all.iter().find(|one| one.id == was.id);
+        let words = match now {
+            Some(now) if (&now.text, &now.tags) != (&was.text, &was.tags) => {
+                let tags = if now.tags.is_empty() { String::new() } else { format!(" ({})", now.tags.join(", ")) };
+                format!("Changed meanwhile, perhaps in another tab. It now says: “{}”{tags}", now.text)
+            }
+            _ => return,
+        };
+        note.set_text_content(Some(&words));
+        let _ = note.remove_attribute("hidden");
     }
 
     fn act(self, asked: Recall) {
@@ -53,6 +74,7 @@ impl Panel {
                 Ok(_) => drop(self.doing.try_set(None)),
                 Err(error) => self.page.notices.fail(&error),
             }
+            // Its own change comes as an event a moment later; a failure may mean that what is shown is old.
             self.read();
         });
     }
@@ -69,7 +91,13 @@ impl Panel {
             let doing = self.doing.get();
             for one in self.shown(episodes) {
                 let mine = doing.as_ref().filter(|(id, _)| *id == one.id).map(|(_, doing)| *doing);
-                let key = format!("{mine:?} {} {} {} {:?} {}", one.id, one.pinned, one.superseded, one.tags, one.text);
+                let key = match mine {
+                    // What is being typed stays, whatever happens to the record meanwhile.
+                    Some(Doing::Editing) => format!("editing {}", one.id),
+                    mine => {
+                        format!("{mine:?} {} {} {} {:?} {}", one.id, one.pinned, one.superseded, one.tags, one.text)
+                    }
+                };
                 row(key, &mut || match mine {
                     Some(Doing::Editing) => self.editor(&one),
                     mine => self.record(&one, mine.is_some()),
@@ -180,9 +208,11 @@ impl Panel {
                 self.doing.set(None);
             }
         };
+        self.edited.set_value(Some(one.clone()));
         markup!(
             r#"
             <li class="memory editing" onkeydown={}>
+                <p class="overtaken" role="status" dir="auto" data-testid="memory-overtaken" hidden></p>
                 <label><span class="for-readers">What it says</span><textarea rows="3" dir="auto" data-testid="memory-text" ref={}>{}</textarea></label>
                 <label class="tags-field"><span>Tags</span><input value={} data-testid="memory-tags" ref={}/></label>
                 <p class="memory-acts">
@@ -225,8 +255,13 @@ pub fn panel(page: Page) -> Node {
         failed: RwSignal::new(None),
         doing: RwSignal::new(None),
         here: RwSignal::new(false),
+        edited: StoredValue::new(None),
     };
-    panel.read();
+    // Whatever changes it: this dialog, a compaction, another tab.
+    follow(move || {
+        page.memories.track();
+        panel.read();
+    });
     let field = Spot::new();
     let remember = move || {
         let Some(field) = field.get() else { return };

@@ -3,16 +3,19 @@
 //! in [`canvas`].
 
 mod article;
+mod browser;
 mod canvas;
 mod compaction;
 mod dialogs;
 mod dom;
 mod engine;
+mod epochs;
 mod imports;
 mod inspector;
 mod map;
 mod memory;
 mod nav;
+mod panels;
 mod prose;
 mod search;
 mod signs;
@@ -69,6 +72,7 @@ fn app(page: Page) -> Node {
             "?" => page.dialog.set(Some(Dialog::Keys)),
             "m" => page.show_map(!page.map.get_untracked()),
             "c" => page.show_inspector(!page.inspector.open.get_untracked()),
+            "e" if page.leaf.get_untracked().is_some() => page.show_epochs(None),
             "p" if page.inspector.open.get_untracked() => match page.nav.now().transcript {
                 Some(thread) => page.inspector.pin(&thread),
                 None => return,

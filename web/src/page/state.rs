@@ -207,6 +207,13 @@ pub enum Dialog {
     DeleteAll,
     /// Compact the branch that ends here?
     Compact(MessageId),
+    /// The epochs of the branch that ends here.
+    Epochs {
+        /// The branch's end.
+        leaf: MessageId,
+        /// The checkpoint to begin with; the last one without it.
+        checkpoint: Option<String>,
+    },
     /// What is remembered.
     Memory,
     /// Storage and privacy.
@@ -242,6 +249,8 @@ pub struct Page {
     pub tree: RwSignal<usize>,
     /// The end of the branch that is on the screen.
     pub leaf: RwSignal<Option<MessageId>>,
+    /// Counts changes of what is remembered.
+    pub memories: RwSignal<usize>,
 }
 
 const MAP: &str = "threadkeep.map";
@@ -273,6 +282,7 @@ impl Page {
             resized: RwSignal::new(0),
             tree: RwSignal::new(0),
             leaf,
+            memories: RwSignal::new(0),
         }
     }
 
@@ -291,6 +301,13 @@ impl Page {
             self.show_map(false);
         }
         self.inspector.show(open);
+    }
+
+    /// Shows the epochs of the branch that is on the screen, beginning with a checkpoint's.
+    pub fn show_epochs(self, checkpoint: Option<String>) {
+        if let Some(leaf) = self.leaf.get_untracked() {
+            self.dialog.set(Some(Dialog::Epochs { leaf, checkpoint }));
+        }
     }
 
     /// Imports files, and opens the thread if there is just one.

@@ -17,7 +17,7 @@ use super::state::{Dialog, Page};
 use super::view::{Spot, at_window, click, draw, follow, live, markup, on, soon};
 use super::{dom, inspector, map, welcome};
 use crate::route::Route;
-use crate::wire::{Ask, Branch, Change, Reply, ThreadInfo};
+use crate::wire::{Ask, Branch, Change, Recall, Reply, ThreadInfo};
 use crate::words::{self, Words};
 
 /// What the pane shows.
@@ -202,7 +202,7 @@ impl Thread {
         let running = self.page.imports.progress.get_untracked().is_some();
         self.page.threads.refresh_soon(Duration::from_millis(if running { 1500 } else { 120 }));
         let here = self.page.nav.now().transcript;
-        let mut again = false;
+        let (mut again, mut remembered) = (false, false);
         // Where the open branch was cut, what is left of it stays open.
         let mut left = None;
         for event in events {
@@ -210,6 +210,10 @@ impl Thread {
                 Change::Deleted { transcript, nodes } if nodes.is_empty() => inspector::forget_pins(transcript),
                 Change::Cleared => inspector::forget_all_pins(),
                 _ => {}
+            }
+            // With messages go the records that came from them.
+            if !matches!(event, Change::Changed { .. }) {
+                remembered = true;
             }
             match event {
                 Change::Changed { transcript, nodes } if Some(transcript) == here.as_ref() && !nodes.is_empty() => {
@@ -225,6 +229,9 @@ impl Thread {
                 Change::Cleared if here.is_some() => self.page.nav.go(Route::default()),
                 _ => {}
             }
+        }
+        if remembered {
+            self.page.memories.update(|times| *times += 1);
         }
         if again && !self.due.get_value() {
             self.due.set_value(true);
@@ -243,6 +250,20 @@ impl Thread {
         }
     }
 
+    /// Asks what stands for a selected message in prompts, where a compaction covers it.
+    fn carry(self, node: &MessageId) {
+        let Some(canvas) = self.canvas().filter(|canvas| canvas.choose(node)) else { return };
+        let (Some(leaf), Some(thread)) = (canvas.leaf(), self.page.nav.now().transcript) else { return };
+        let node = node.clone();
+        spawn_local(async move {
+            let asked = Recall::Carried { leaf, node: node.clone(), pins: inspector::kept_pins(&thread) };
+            // The thread is read without it.
+            if let Ok(Reply::Carrier(carrier)) = self.page.engine.ask(Ask::Recall(Box::new(asked))).await {
+                canvas.carry(&node, *carrier);
+            }
+        });
+    }
+
     fn act(self, action: Action) {
         let transcript = self.page.nav.now().transcript;
         match action {
@@ -259,7 +280,12 @@ impl Thread {
             Action::Copied(false) => {
                 self.page.notices.say("Nothing was copied", "The browser does not let this page use the clipboard.");
             }
-            Action::Selected(selected) => self.page.inspector.select(Some(selected)),
+            Action::Selected(selected) => {
+                self.carry(&selected.node);
+                self.page.inspector.select(Some(selected));
+            }
+            Action::Epochs(checkpoint) => self.page.show_epochs(Some(checkpoint)),
+            Action::Memory => self.page.dialog.set(Some(Dialog::Memory)),
             Action::Failed(error) => self.page.notices.fail(&error),
         }
     }

@@ -345,20 +345,32 @@ fn part(parent: &Node, mut step: Box<dyn FnMut(&mut Redraw<'_>)>) {
 }
 
 fn list(parent: Node, mut each: Box<dyn FnMut(&mut Visit<'_>)>) {
-    let mut shown: Vec<(String, Node)> = Vec::new();
+    let mut shown: Vec<(String, Node, Owner)> = Vec::new();
+    // What a row follows and holds belongs to the row, and stays as long as the row does.
+    let outer = Owner::current().unwrap_or_default();
     follow(move || {
         let mut old = std::mem::take(&mut shown);
         each(&mut |key, make| {
-            let kept = old.iter().position(|(before, _)| *before == key);
-            let node = kept.map_or_else(|| untrack(make), |at| old.swap_remove(at).1);
-            shown.push((key, node));
+            let kept = old.iter().position(|(before, ..)| *before == key);
+            let (node, owner) = match kept {
+                Some(at) => {
+                    let (_, node, owner) = old.swap_remove(at);
+                    (node, owner)
+                }
+                None => {
+                    let owner = outer.child();
+                    (untrack(|| owner.with(make)), owner)
+                }
+            };
+            shown.push((key, node, owner));
         });
-        for (_, gone) in old {
+        for (_, gone, owner) in old {
+            owner.cleanup();
             let _ = parent.remove_child(&gone);
         }
         // From the last to the first, so that each knows what it stands before.
         let mut next: Option<&Node> = None;
-        for (_, node) in shown.iter().rev() {
+        for (_, node, _) in shown.iter().rev() {
             let in_place = node.parent_node().is_some() && node.next_sibling().as_ref() == next;
             if !in_place {
                 let _ = parent.insert_before(node, next);

@@ -3,13 +3,13 @@
 
 use threadkeep::protocol::FitReply;
 use threadkeep_core::MessageId;
-use threadkeep_core::context::{Kinds, Policy};
+use threadkeep_core::context::{Action, Kinds, Policy};
 
 use super::pack::{Pack, pack_struct};
 use crate::inspect::{Mark, Settings};
 
 /// What the inspector asks about.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     /// The end of the chain.
     pub leaf: MessageId,
@@ -19,6 +19,8 @@ pub struct Question {
     pub pins: Vec<MessageId>,
     /// The message (its place in the chain) whose smallest budget is asked for.
     pub selected: Option<u32>,
+    /// Whose prompt: a checkpoint's id or `original`; `None` for the checkpoint that the chain uses.
+    pub epoch: Option<String>,
 }
 
 /// Messages in a row to which the same was done by the same rule.
@@ -132,7 +134,9 @@ impl Fitted {
                 rules.push(run.rule);
                 rules.len() - 1
             });
-            let name = if run.kept { run.action.name() } else { "dropped" };
+            // What a summary stands for is not in the prompt itself, and yet is not just gone.
+            let there = run.kept || run.action == Action::Summarised;
+            let name = if there { run.action.name() } else { "dropped" };
             let mark = Mark::ALL.iter().position(|mark| mark.name() == name).unwrap_or_default();
             runs.push(Run { count: run.count, mark: mark as u32, rule: rule as u32 });
         }
@@ -166,7 +170,7 @@ impl Fitted {
 }
 
 pack_struct!(Settings { provider, encoding, stable, preview, compress, tokens, messages, chars });
-pack_struct!(Question { leaf, settings, pins, selected });
+pack_struct!(Question { leaf, settings, pins, selected, epoch });
 pack_struct!(Run { count, mark, rule });
 pack_struct!(Stretch { start, count });
 pack_struct!(Side { kinds, tokens, kept, shared, over });

@@ -1,9 +1,11 @@
 //! What the page asks of compaction and memory, and what it shows of the answers.
 
+use threadkeep::epochs::{Fate, Held, Step, StepLine};
 use threadkeep_core::compaction::Checkpoint;
 use threadkeep_core::memory::Source;
 use threadkeep_core::{MessageId, TranscriptId};
 
+use super::Question;
 use super::pack::{Pack, pack_enum, pack_struct};
 
 /// What is asked. Answered by a part of the module that is loaded with the first of these.
@@ -39,7 +41,60 @@ pub enum Recall {
         leaf: MessageId,
         /// Whether to say only what it would do.
         preview: bool,
+        /// How.
+        way: Way,
     },
+    /// The epochs of the branch that ends here, the original one first. → [`Reply::Epochs`](super::Reply::Epochs)
+    Epochs(MessageId),
+    /// What changed in the prompt when the epoch of this place began. → [`Reply::Step`](super::Reply::Step)
+    Step {
+        /// Whose prompt, and for what.
+        question: Box<Question>,
+        /// The epoch's place among the epochs.
+        place: u32,
+    },
+    /// What stands in prompts for a node's messages. → [`Reply::Carrier`](super::Reply::Carrier)
+    Carried {
+        /// The branch's end.
+        leaf: MessageId,
+        /// The node.
+        node: MessageId,
+        /// Nodes that the reader has pinned.
+        pins: Vec<MessageId>,
+    },
+}
+
+/// How a branch is compacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Way {
+    /// The place in [`STRATEGIES`](crate::epochs::STRATEGIES); `None` for that of the compaction before.
+    pub strategy: Option<u32>,
+    /// How many turns stay raw beside the live one; `None` for the engine's default.
+    pub tail: Option<u32>,
+    /// How many tokens the browser's own summariser takes at once, where that is to be asked; else it is ours.
+    pub browser: Option<u32>,
+}
+
+/// What stands in prompts for a node's messages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Carrier {
+    /// The checkpoint that covers them, where one does.
+    pub checkpoint: Option<String>,
+    /// How many of the messages stay in prompts as they are although it covers them.
+    pub raw: u32,
+    /// The episodes and facts that came from them.
+    pub memories: Vec<Memory>,
+}
+
+/// A stretch of a branch in which the same checkpoint was used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Epoch {
+    /// The checkpoint; `None` for the original epoch.
+    pub card: Option<Card>,
+    /// The place of the first message that its prompts have raw.
+    pub start: u32,
+    /// The place behind the last message that was there when it ended.
+    pub end: u32,
 }
 
 /// An episode or a fact.
@@ -91,6 +146,10 @@ pub struct Card {
     pub after: u64,
     /// When it was made, in milliseconds since 1970.
     pub created_at: i64,
+    /// The strategy, by its name.
+    pub strategy: String,
+    /// Who made it, by name.
+    pub summariser: String,
     /// What stands in.
     pub statements: Vec<Said>,
 }
@@ -132,6 +191,8 @@ impl From<Checkpoint> for Card {
             before: checkpoint.tokens_before,
             after: checkpoint.tokens_after,
             created_at: checkpoint.created_at,
+            strategy: checkpoint.strategy.name().to_owned(),
+            summariser: checkpoint.summariser,
         }
     }
 }
@@ -142,11 +203,25 @@ pack_enum!(Recall {
     2 Pin { id: id, pinned: pinned },
     3 Forget { 0: id },
     4 Remember { 0: text },
-    5 Compact { leaf: leaf, preview: preview },
+    5 Compact { leaf: leaf, preview: preview, way: way },
+    6 Epochs { 0: leaf },
+    7 Step { question: question, place: place },
+    8 Carried { leaf: leaf, node: node, pins: pins },
 });
+pack_enum!(Fate {
+    0 Stayed {},
+    1 Left {},
+    2 Came {},
+});
+pack_struct!(Way { strategy, tail, browser });
+pack_struct!(Carrier { checkpoint, raw, memories });
+pack_struct!(Epoch { card, start, end });
+pack_struct!(Step { leaf, before, after, lines, absent });
+pack_struct!(Held { tokens, messages });
+pack_struct!(StepLine { fate, place, node, role, words, summary, before, after });
 pack_struct!(Memory { id, episode, kind, text, tags, transcript, sources, pinned, superseded, created_at });
 pack_struct!(Said { text, sources });
-pack_struct!(Card { id, anchor, messages, before, after, created_at, statements });
+pack_struct!(Card { id, anchor, messages, before, after, created_at, strategy, summariser, statements });
 pack_struct!(Compacted { card, before, after, memories, warnings });
 
 #[cfg(test)]
@@ -163,7 +238,13 @@ mod tests {
             Recall::Pin { id: "f".into(), pinned: true },
             Recall::Forget("f".into()),
             Recall::Remember("x".into()),
-            Recall::Compact { leaf: id.clone(), preview: true },
+            Recall::Compact {
+                leaf: id.clone(),
+                preview: true,
+                way: Way { strategy: Some(2), tail: None, browser: Some(4_000) },
+            },
+            Recall::Epochs(id.clone()),
+            Recall::Carried { leaf: id.clone(), node: id.clone(), pins: vec![id.clone()] },
         ] {
             assert_eq!(from_bytes(&to_bytes(&asked)), Some(asked));
         }
@@ -174,8 +255,12 @@ mod tests {
             before: 900,
             after: 90,
             created_at: 3,
+            strategy: "hierarchical".into(),
+            summariser: "extractive".into(),
             statements: vec![Said { text: "s".into(), sources: vec![id.clone()] }],
         };
+        let epoch = Epoch { card: Some(card.clone()), start: 9, end: 20 };
+        assert_eq!(from_bytes(&to_bytes(&epoch)), Some(epoch));
         let done = Compacted { card: Some(card), before: 1000, after: 190, memories: 2, warnings: vec!["w".into()] };
         assert_eq!(from_bytes(&to_bytes(&done)), Some(done));
         let memory = Memory {
@@ -185,11 +270,36 @@ mod tests {
             text: "t".into(),
             tags: Vec::new(),
             transcript: Some(id.clone()),
-            sources: vec![id],
+            sources: vec![id.clone()],
             pinned: false,
             superseded: true,
             created_at: -1,
         };
-        assert_eq!(from_bytes(&to_bytes(&memory)), Some(memory));
+        assert_eq!(from_bytes(&to_bytes(&memory)), Some(memory.clone()));
+        let carrier = Carrier { checkpoint: Some("cp".into()), raw: 0, memories: vec![memory] };
+        assert_eq!(from_bytes(&to_bytes(&carrier)), Some(carrier));
+    }
+
+    #[test]
+    fn a_step_is_heard_as_it_was_said() {
+        let id = MessageId::new("m").unwrap();
+        let line = |fate, summary: bool| StepLine {
+            fate,
+            place: 3,
+            node: (!summary).then(|| id.clone()),
+            role: "user".into(),
+            words: "w".into(),
+            summary,
+            before: 7,
+            after: 0,
+        };
+        let step = Step {
+            leaf: id.clone(),
+            before: Some(Held { tokens: 90, messages: 4 }),
+            after: Held { tokens: 40, messages: 2 },
+            lines: vec![line(Fate::Stayed, false), line(Fate::Came, true), line(Fate::Left, false)],
+            absent: 1,
+        };
+        assert_eq!(from_bytes(&to_bytes(&step)), Some(step));
     }
 }

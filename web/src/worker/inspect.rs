@@ -34,7 +34,8 @@ fn counting(at: u32) -> Counting {
     }
 }
 
-fn options(question: &Question) -> ContextOptions {
+/// The engine's options for what the reader has set.
+pub fn options(question: &Question) -> ContextOptions {
     let settings = &question.settings;
     let mut options = ContextOptions::default();
     let build = &mut options.build;
@@ -50,6 +51,7 @@ fn options(question: &Question) -> ContextOptions {
     build.compress = settings.compress.then(CompressOptions::default);
     options.encoding = counting(settings.encoding);
     options.pins = question.pins.iter().map(|pin| MessageRef::Node(pin.to_string())).collect();
+    options.epoch.clone_from(&question.epoch);
     options
 }
 

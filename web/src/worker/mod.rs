@@ -4,6 +4,7 @@
 //! beside its answer. Changes made here are told to the other tabs, and theirs to this page. What things mean is the
 //! engine's business.
 
+mod browser;
 mod files;
 mod find;
 mod host;
@@ -16,6 +17,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use js_sys::{Array, Uint8Array};
+use threadkeep::compact::Cancel;
 use threadkeep::protocol::{ErrorReply, Event};
 use threadkeep::{Keep, KeepError, Options};
 use threadkeep_core::TranscriptId;
@@ -72,6 +74,8 @@ type Engine = Keep<Place>;
 thread_local! {
     /// Whether the import that runs is to end.
     static STOP: Cell<bool> = const { Cell::new(false) };
+    /// Ends the compaction that began last.
+    static CANCEL: RefCell<Cancel> = RefCell::default();
     static ENGINE: RefCell<Option<Rc<Engine>>> = const { RefCell::new(None) };
 }
 
@@ -98,6 +102,8 @@ fn hear(data: &JsValue) {
         ToWorker::Ask { ticket, ask } => spawn_local(serve(ticket, Work::Ask(ask))),
         ToWorker::Import { ticket } => spawn_local(serve(ticket, Work::Import(parts.get(1)))),
         ToWorker::StopImport => STOP.set(true),
+        ToWorker::StopCompaction => stop_compaction(),
+        ToWorker::Summarised { number, answer } => browser::answered(number, answer),
         ToWorker::Export { ticket, transcript } => spawn_local(serve(ticket, Work::Export(transcript))),
     }
 }
@@ -136,6 +142,11 @@ async fn serve(ticket: Ticket, work: Work) {
         }),
     };
     say(&FromWorker::Answer { ticket, result }, beside);
+}
+
+/// Ends the compaction that runs, if one does.
+fn stop_compaction() {
+    CANCEL.with_borrow(Cancel::cancel);
 }
 
 async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {

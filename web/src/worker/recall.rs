@@ -1,28 +1,106 @@
 //! The worker's part of compaction and memory: the page's questions as the engine's, and of its answers what the page shows.
 
-use threadkeep::compact::{CompactOptions, Extractive};
+use std::cell::Cell;
+use std::rc::Rc;
+
+use js_sys::{Function, Promise};
+use threadkeep::compact::{Answer, Cancel, CompactOptions, EpochInfo, Extractive, ModelSummariser, Summariser};
 use threadkeep::protocol::{Counting, ErrorReply};
 use threadkeep::{KeepError, MemoryFilter, NewFact};
-use threadkeep_core::MessageId;
+use threadkeep_core::compaction::Strategy;
+use threadkeep_core::compaction::summary::Material;
+use threadkeep_core::context::MessageRef;
 use threadkeep_core::memory::{Episode, EpisodeEdit, Fact, FactEdit};
-use threadkeep_core::tokens::Encoding;
+use threadkeep_core::tokens::{Counter, Encoding};
+use threadkeep_core::{Message, MessageId};
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::WorkerGlobalScope;
 
-use super::{Engine, inspect};
-use crate::wire::{Card, Compacted, Memory, Recall, Reply, nodes};
+use super::browser::OfBrowser;
+use super::{CANCEL, Engine, inspect, say, stop_compaction};
+use crate::wire::{Card, Carrier, Compacted, Epoch, FromWorker, Memory, Question, Recall, Reply, Way, nodes};
+use crate::{format, pieces};
 
-/// Answers a question about what is remembered.
+/// How many characters of a message stand in the line of a step.
+const EXCERPT: usize = 200;
+
+/// Answers a question about compaction and what is remembered.
 pub async fn answer(engine: &Engine, asked: Recall) -> Result<Reply, ErrorReply> {
-    if let Recall::Compact { leaf, preview } = asked {
-        // Tokens are counted as the inspector counts them at first.
-        inspect::fetch(engine, 0).await?;
-        return compact(engine, &leaf, preview).await.map_err(|error| error.reply());
-    }
-    remembered(engine, asked).await.map_err(|error| error.reply())
+    let answer = match asked {
+        Recall::Compact { leaf, preview, way } => {
+            // Tokens are counted as the inspector counts them at first.
+            inspect::fetch(engine, 0).await?;
+            compact(engine, &leaf, preview, way).await
+        }
+        Recall::Epochs(leaf) => epochs(engine, &leaf).await,
+        Recall::Step { question, place } => {
+            inspect::fetch(engine, question.settings.encoding).await?;
+            step(engine, &question, place).await
+        }
+        Recall::Carried { leaf, node, pins } => carried(engine, &leaf, node, &pins).await,
+        other => remembered(engine, other).await,
+    };
+    answer.map_err(|error| error.reply())
 }
 
-async fn compact(engine: &Engine, leaf: &MessageId, preview: bool) -> Result<Reply, KeepError> {
-    let options = CompactOptions { encoding: Counting::Exact(Encoding::O200k), preview, ..CompactOptions::default() };
-    let done = engine.compact(leaf.as_str(), &options, &Extractive).await?;
+/// A summariser that says how far it is, and looks before and after its work whether somebody has cancelled. Without these
+/// looks no message of the page would be heard until all is done.
+struct Watched<'s> {
+    inner: &'s dyn Summariser,
+    done: Cell<u32>,
+}
+
+impl Summariser for Watched<'_> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn input_tokens(&self) -> Option<u64> {
+        self.inner.input_tokens()
+    }
+
+    fn summarise<'a>(&'a self, material: &'a Material<'a>, counter: &'a dyn Counter) -> Answer<'a> {
+        let (done, now) = (self.done.get(), material.pieces.len() as u32);
+        self.done.set(done + now);
+        say(&FromWorker::Compacting { done, now }, None);
+        Box::pin(async move {
+            pause().await;
+            let answer = self.inner.summarise(material, counter).await;
+            pause().await;
+            answer
+        })
+    }
+}
+
+/// Lets the messages in that have come meanwhile.
+async fn pause() {
+    let mut soon = |resolve: Function, _: Function| {
+        let scope: WorkerGlobalScope = js_sys::global().unchecked_into();
+        if scope.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, 0).is_err() {
+            drop(resolve.call0(&JsValue::UNDEFINED));
+        }
+    };
+    drop(JsFuture::from(Promise::new(&mut soon)).await);
+}
+
+async fn compact(engine: &Engine, leaf: &MessageId, preview: bool, way: Way) -> Result<Reply, KeepError> {
+    // One that still runs is of no use any more.
+    stop_compaction();
+    let cancel = Cancel::default();
+    CANCEL.set(cancel.clone());
+    let options = CompactOptions {
+        strategy: way.strategy.and_then(|at| Strategy::ALL.get(at as usize)).copied(),
+        tail_turns: way.tail,
+        encoding: Counting::Exact(Encoding::O200k),
+        preview,
+        cancel: Some(cancel),
+        ..CompactOptions::default()
+    };
+    let browser = way.browser.map(|tokens| ModelSummariser::new(Rc::new(OfBrowser(tokens))));
+    let inner: &dyn Summariser = browser.as_ref().map_or(&Extractive, |browser| browser);
+    let summariser = Watched { inner, done: Cell::new(0) };
+    let done = engine.compact(leaf.as_str(), &options, &summariser).await?;
     Ok(Reply::Compacted(Box::new(Compacted {
         card: done.checkpoint.map(Card::from),
         before: done.tokens_before,
@@ -30,6 +108,31 @@ async fn compact(engine: &Engine, leaf: &MessageId, preview: bool) -> Result<Rep
         memories: (done.episodes.len() + done.facts.len()) as u32,
         warnings: done.warnings,
     })))
+}
+
+async fn epochs(engine: &Engine, leaf: &MessageId) -> Result<Reply, KeepError> {
+    let epoch = |epoch: EpochInfo| Epoch {
+        card: epoch.checkpoint.map(Card::from),
+        start: epoch.messages.start as u32,
+        end: epoch.messages.end as u32,
+    };
+    Ok(Reply::Epochs(engine.epochs(leaf.as_str()).await?.into_iter().map(epoch).collect()))
+}
+
+async fn step(engine: &Engine, question: &Question, place: u32) -> Result<Reply, KeepError> {
+    let words = |message: &Message| format::line(&pieces::copy_text(std::slice::from_ref(message)), EXCERPT);
+    let options = inspect::options(question);
+    let step = engine.epoch_step(question.leaf.as_str(), place as usize, &options, &words).await?;
+    Ok(Reply::Step(Box::new(step)))
+}
+
+async fn carried(engine: &Engine, leaf: &MessageId, node: MessageId, pins: &[MessageId]) -> Result<Reply, KeepError> {
+    let pins: Vec<MessageRef> = pins.iter().map(|pin| MessageRef::Node(pin.to_string())).collect();
+    let carried = engine.carried(leaf.as_str(), &node, &pins).await?;
+    let filter = MemoryFilter { source: Some(node), ..MemoryFilter::default() };
+    let facts = engine.facts(&filter).await?.into_iter().map(fact);
+    let memories = facts.chain(engine.episodes(&filter).await?.into_iter().map(episode)).collect();
+    Ok(Reply::Carrier(Box::new(Carrier { checkpoint: carried.checkpoint, raw: carried.raw, memories })))
 }
 
 async fn remembered(engine: &Engine, asked: Recall) -> Result<Reply, KeepError> {
@@ -54,7 +157,8 @@ async fn remembered(engine: &Engine, asked: Recall) -> Result<Reply, KeepError> 
         Recall::Pin { id, pinned } => engine.pin(&id, pinned).await?,
         Recall::Forget(id) => engine.forget_memory(&id).await.map(drop)?,
         Recall::Remember(text) => engine.remember(NewFact::new(text)).await.map(drop)?,
-        Recall::Compact { .. } => {}
+        // Answered before.
+        Recall::Compact { .. } | Recall::Epochs(_) | Recall::Step { .. } | Recall::Carried { .. } => {}
     }
     Ok(Reply::Done)
 }

@@ -7,6 +7,7 @@ mod branches;
 mod compaction;
 mod context;
 mod damage;
+mod epochs;
 mod imported_compactions;
 mod kernel;
 mod memory;

@@ -102,6 +102,13 @@ impl Canvas {
                 }
             }
             "originals" => self.originals(),
+            "carrier" => {
+                if let (Some(card), Some(place)) = (number("data-card-at"), number("data-place")) {
+                    self.lead((card, place));
+                }
+            }
+            "memory" => (self.act)(Action::Memory),
+            "epochs" => (self.act)(Action::Epochs(button.get_attribute("data-checkpoint").unwrap_or_default())),
             "previous" | "next" => {
                 if let Some(of) = number("data-of") {
                     self.turn_at(of, action == "next");

@@ -4,11 +4,12 @@
 use threadkeep_core::MessageId;
 use web_sys::{Element, Node};
 
-use super::{Anchor, Canvas, State, TOP};
+use super::{Anchor, Canvas, State, TOP, carried};
+use crate::epochs::made_by;
 use crate::format;
 use crate::page::dom;
 use crate::page::view::markup;
-use crate::wire::Card;
+use crate::wire::{Card, Said};
 
 /// A chosen statement: the card's place among the cards, and its own among its statements.
 pub type Lit = (usize, usize);
@@ -17,9 +18,14 @@ pub type Lit = (usize, usize);
 pub fn append(state: &State, rows: std::ops::Range<usize>, into: &Element) {
     for (at, card) in state.outline.cards.iter().enumerate() {
         if state.outline.rows[rows.clone()].iter().any(|row| row.id == card.anchor) {
-            let _ = into.append_child(&view(card, at, state.lit));
+            let _ = into.append_child(&view(state, card, at));
         }
     }
+}
+
+/// Whether a statement came from the message that the reader has selected.
+fn cites(state: &State, said: &Said) -> bool {
+    state.chosen.as_ref().is_some_and(|chosen| said.sources.contains(chosen))
 }
 
 /// How many rows are covered by the last card.
@@ -40,19 +46,22 @@ pub fn dress(state: &State, row: usize, element: &Element) {
         let _ = element.class_list().toggle_with_force(class, on);
     };
     set("covered", row < covered(state));
-    set("lit", state.outline.rows.get(row).is_some_and(|row| sources(state).contains(&row.id)));
+    let id = state.outline.rows.get(row).map(|row| &row.id);
+    set("lit", id.is_some_and(|id| sources(state).contains(id)));
+    carried::dress(state, id, element);
 }
 
-fn view(card: &Card, at: usize, lit: Option<Lit>) -> Node {
-    let statement = |(place, said): (usize, &crate::wire::Said)| {
+fn view(state: &State, card: &Card, at: usize) -> Node {
+    let statement = |(place, said): (usize, &Said)| {
         markup!(
             r#"
             <li>
-                <button type="button" class="statement" dir="auto" data-do="statement" data-card-at={} data-place={} data-testid="statement" title="Show where it comes from" aria-pressed={}>{}</button>
+                <button type="button" class="statement" class:cites={} dir="auto" data-do="statement" data-card-at={} data-place={} data-testid="statement" title="Show where it comes from" aria-pressed={}>{}</button>
             </li>"#,
+            cites(state, said),
             at.to_string(),
             place.to_string(),
-            (lit == Some((at, place))).to_string(),
+            (state.lit == Some((at, place))).to_string(),
             said.text.clone(),
         )
     };
@@ -62,15 +71,20 @@ fn view(card: &Card, at: usize, lit: Option<Lit>) -> Node {
             <header>
                 <svg sign="fold"/>
                 <h3>Compacted</h3>
-                <p class="thread-facts"><span>{}</span><span data-testid="compaction-tokens">{}</span>{}</p>
-                <button type="button" class="quiet small" data-do="originals" data-testid="originals">Show the originals</button>
+                <p class="thread-facts"><span>{}</span><span data-testid="compaction-tokens">{}</span><span>{}</span>{}</p>
+                <p class="card-acts">
+                    <button type="button" class="quiet small" data-do="epochs" data-checkpoint={} data-testid="compaction-epochs">Before and after</button>
+                    <button type="button" class="quiet small" data-do="originals" data-testid="originals">Show the originals</button>
+                </p>
             </header>
             <ol class="statements">{}</ol>
         </section>"#,
         card.id.clone(),
         format!("first {}", format::plural(card.messages.into(), "message")),
         format!("{} → {} tokens", format::count(card.before), format::count(card.after)),
+        made_by(card),
         dom::time(card.created_at),
+        card.id.clone(),
         card.statements.iter().enumerate().map(statement).collect::<Vec<Node>>(),
     )
 }
@@ -101,7 +115,7 @@ impl Canvas {
         }
     }
 
-    fn dress_all(&self, state: &State) {
+    pub(super) fn dress_all(&self, state: &State) {
         let Ok(all) = self.window.query_selector_all("[data-row], [data-do=statement]") else { return };
         for at in 0..all.length() {
             let Some(element) = all.get(at).and_then(|node| wasm_bindgen::JsCast::dyn_into::<Element>(node).ok())
@@ -114,6 +128,9 @@ impl Canvas {
             } else if let (Some(card), Some(place)) = (number("data-card-at"), number("data-place")) {
                 let pressed = state.lit == Some((card, place));
                 let _ = element.set_attribute("aria-pressed", if pressed { "true" } else { "false" });
+                let said = state.outline.cards.get(card).and_then(|card| card.statements.get(place));
+                let cites = said.is_some_and(|said| cites(state, said));
+                let _ = element.class_list().toggle_with_force("cites", cites);
             }
         }
     }

@@ -158,6 +158,11 @@ pub fn pane(page: Page) -> Node {
                     </p>
                 </section>
                 <section>
+                    <h3>Epochs</h3>
+                    <p class="faint">Each compaction begins an epoch: prompts from then on have its summary in place of what is old.</p>
+                    <p class="acts-line"><button type="button" class="small" data-testid="epochs-open" onclick={}><svg sign="epochs"/>Prompts before and after</button></p>
+                </section>
+                <section>
                     <details class="payload" data-testid="payload" ontoggle={}>
                         <summary>Payload for the provider</summary>
                         <ul class="warnings" data-testid="warnings"></ul>
@@ -189,6 +194,7 @@ pub fn pane(page: Page) -> Node {
         on(toggled),
         click(pin),
         click(unpin),
+        click(move || page.show_epochs(None)),
         on(opened),
         click(copy),
     )

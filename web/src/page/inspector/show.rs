@@ -188,19 +188,9 @@ impl Inspector {
             Ok(payload) => payload,
             Err(error) => return face.text("payload-text", &crate::words::words(&error).title),
         };
-        let text = indented(&payload.text);
-        let mut end = text.len().min(SHOWN);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        face.text("payload-text", &text[..end]);
-        let size = crate::format::bytes(payload.text.len() as u64);
-        let words = if end < text.len() {
-            [&size, ", of which this is the beginning. Copying takes all."].concat()
-        } else {
-            size
-        };
-        face.text("payload-size", &words);
+        let (text, size) = readable(&payload.text);
+        face.text("payload-text", &text);
+        face.text("payload-size", &size);
         if let Some(list) = face.at("warnings") {
             list.set_text_content(None);
             for warning in &payload.warnings {
@@ -208,6 +198,21 @@ impl Inspector {
             }
         }
     }
+}
+
+/// A payload as it is shown: its beginning, as people read JSON, and words about its size.
+pub fn readable(json: &str) -> (String, String) {
+    let mut text = indented(json);
+    let mut end = text.len().min(SHOWN);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut size = crate::format::bytes(json.len() as u64);
+    if end < text.len() {
+        size.push_str(", of which this is the beginning. Copying takes all.");
+        text.truncate(end);
+    }
+    (text, size)
 }
 
 /// JSON as people read it. Only for the eye: what is copied is as the provider gets it.

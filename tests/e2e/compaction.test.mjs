@@ -1,0 +1,220 @@
+// Compacting as the reader wants it: the strategy, what stays, how far it is, and giving it up.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { compact, grown, number, opened, TURNS } from "./support/allotment.mjs";
+import { rules } from "./support/axe.mjs";
+import { openSite } from "./support/site.mjs";
+
+let site;
+
+before(async () => {
+  site = await openSite();
+});
+after(() => site?.close());
+
+/** The number of messages that the preview says it would cover. */
+async function covered(tab) {
+  return number((await tab.get("compact-preview").innerText()).match(/first ([\d,]+) message/)[1]);
+}
+
+/** Chooses something in the dialog, and waits until the preview is that of the choice. */
+async function preview(tab, choose) {
+  await tab.get("compact-preview").evaluate((old) => old.setAttribute("data-old", ""));
+  await choose();
+  await tab.page.locator("[data-testid=compact-preview]:not([data-old])").waitFor();
+}
+
+test("each strategy is previewed, and a sliding window has no summary", () =>
+  site.visit(async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    assert.equal(await tab.get("compact-strategy").inputValue(), "1", "summarise, where nothing was chosen");
+    const summarised = number(await tab.get("compact-after").innerText());
+    await preview(tab, () => tab.get("compact-strategy").selectOption({ label: "Sliding window" }));
+    assert.match(await tab.get("strategy-about").innerText(), /no new summary stands in/);
+    assert.equal(await tab.get("compact-statements").count(), 0);
+    const window = number(await tab.get("compact-after").innerText());
+    assert.ok(window < summarised, `${window} < ${summarised}`);
+    await tab.get("compact-confirm").click();
+    await tab.get("compaction").waitFor();
+    assert.match(await tab.get("compaction").innerText(), /Sliding window/);
+    assert.equal(await tab.get("statement").count(), 0);
+    await tab.get("originals").click();
+    await tab.message("Question 0:").waitFor();
+    await tab.message("Question 0:").click();
+    await tab.get("carried").waitFor();
+    assert.match(await tab.get("carried").innerText(), /nothing stands in for it/);
+    await tab.get("carrier-card").click();
+    await tab.get("compaction").waitFor();
+
+    // The next one goes on as this one did, unless one chooses.
+    await grown(tab, TURNS * 2);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    assert.equal(await tab.get("compact-strategy").inputValue(), "0");
+    await preview(tab, () => tab.get("compact-strategy").selectOption({ label: "Hierarchical" }));
+    const promised = await tab.get("compact-statements").locator("li").allInnerTexts();
+    await tab.get("compact-confirm").click();
+    await tab.get("dialog").waitFor({ state: "detached" });
+    await tab.page.locator("[data-testid=compaction]").filter({ hasText: "Hierarchical, built in" }).waitFor();
+    assert.deepEqual(await tab.get("statement").allInnerTexts(), promised);
+  }));
+
+test("fewer turns that stay, more that is covered", () =>
+  site.visit(async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    // Four turns and the live one stay.
+    const usual = await covered(tab);
+    assert.ok(usual > 0 && usual < 2 * TURNS);
+    await preview(tab, () => tab.get("compact-tail").fill("1"));
+    const more = await covered(tab);
+    assert.equal(more - usual, 6, "three turns more");
+    await tab.get("compact-tail").fill("500");
+    await tab.get("compact-nothing").waitFor();
+    assert.ok(await tab.get("compact-confirm").isDisabled());
+  }));
+
+test("it says how far it is, and a cancelled compaction leaves nothing", () =>
+  site.visit(async (tab) => {
+    await opened(tab);
+    await tab.page.evaluate(() => {
+      window.said = [];
+      new MutationObserver(() => {
+        const words = document.querySelector("[data-testid=compact-progress]")?.textContent;
+        if (words) window.said.push(words);
+      }).observe(document.body, { childList: true, subtree: true, characterData: true });
+    });
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    const messages = await covered(tab);
+    const said = await tab.page.evaluate(() => window.said);
+    const summarised = said.map((words) => /^Summarising ([\d,]+) messages…$/.exec(words)?.[1]).filter((found) => found !== undefined).map(number);
+    // The export begins with a message that is in no prompt.
+    assert.deepEqual(summarised.slice(0, 1), [messages - 1], said.join(" | "));
+
+    // One right after the other (as soon as the first was heard), so that the wish to cancel is there before anything can be stored.
+    await tab.page.evaluate(async () => {
+      document.querySelector("[data-testid=compact-confirm]").click();
+      for (let at = 0; at < 100; at += 1) await undefined;
+      document.querySelector("[data-testid=compact-cancel]").click();
+    });
+    await tab.get("dialog").waitFor({ state: "detached" });
+    await tab.get("status").filter({ hasText: "Cancelled" }).waitFor();
+    assert.ok((await tab.page.evaluate(() => window.said)).includes("Cancelling…"));
+    assert.equal(await tab.get("compaction").count(), 0);
+    await tab.page.reload();
+    await tab.ready();
+    await tab.get("message").first().waitFor();
+    assert.equal(await tab.get("compaction").count(), 0);
+    await tab.get("memory").click();
+    await tab.get("memory-note").filter({ hasText: "Nothing is remembered yet" }).waitFor();
+    await tab.page.keyboard.press("Escape");
+    // And it works afterwards.
+    const promised = await compact(tab);
+    assert.ok(promised.after < promised.before);
+  }));
+
+for (const colorScheme of ["light", "dark"])
+  test(`the choices pass the accessibility rules in ${colorScheme}`, () =>
+    site.visit(
+      async (tab) => {
+        const { look, check } = rules(tab.page);
+        await opened(tab);
+        await tab.get("compact").click();
+        await tab.get("compact-preview").waitFor();
+        await preview(tab, () => tab.get("compact-strategy").selectOption({ label: "Hierarchical" }));
+        await look("preview");
+        check();
+      },
+      { colorScheme },
+    ));
+
+/** A stand-in of the browser's Summarizer, as its documentation has it: `mode` is what it does when it is asked. */
+function standIn(mode) {
+  window.asked = [];
+  window.gone = 0;
+  self.Summarizer = class {
+    static availability = async () => (mode === "absent" ? "unavailable" : "available");
+    static create = async ({ type, format, monitor }) => {
+      if (type !== "key-points" || format !== "plain-text") throw new TypeError("other options were expected");
+      monitor({ addEventListener() {} });
+      return new self.Summarizer();
+    };
+    inputQuota = 700;
+    measureInputUsage = async (text) => text.length / 4;
+    summarize = async (text) => {
+      window.asked.push(text);
+      if (text.length / 4 > this.inputQuota) throw new DOMException("too large", "QuotaExceededError");
+      if (mode === "fails") throw new DOMException("The model is not well.", "UnknownError");
+      if (mode === "hangs") return new Promise(() => {});
+      return text
+        .split("\n")
+        .filter((line) => line.includes("We decided"))
+        .map((line) => `* ${line.match(/We decided[^.]*\./)[0]}`)
+        .join("\n");
+    };
+    destroy = () => (window.gone += 1);
+  };
+}
+
+const withSummarizer = (mode, run) => site.visit(run, { prepare: (context) => context.addInitScript(standIn, mode) });
+
+test("the browser's own summariser is offered where there is one, and its statements become the card", () =>
+  withSummarizer("works", async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    await preview(tab, () => tab.get("compact-summariser").selectOption("1"));
+    const statements = await tab.get("compact-statements").locator("li").allInnerTexts();
+    assert.ok(statements.length > 2 && statements.every((said) => said.startsWith("We decided to plant")), statements.join(" | "));
+    const asked = await tab.page.evaluate(() => window.asked);
+    assert.ok(asked.length > 1 && asked.every((text) => text.length / 4 <= 700), "cut into pieces that it takes");
+    assert.ok(asked.some((text) => text.includes("I prefer beans in bed 0")));
+    await tab.get("compact-confirm").click();
+    await tab.get("dialog").waitFor({ state: "detached" });
+    await tab.get("compaction").waitFor();
+    assert.match(await tab.get("compaction").innerText(), /Summarise, by the browser/);
+    assert.deepEqual(await tab.get("statement").allInnerTexts(), statements);
+    assert.equal(await tab.page.evaluate(() => window.gone), 1, "what was made is let go");
+  }));
+
+test("where the browser's summariser fails, the built-in one does the work and says so", () =>
+  withSummarizer("fails", async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    const built = await tab.get("compact-statements").locator("li").allInnerTexts();
+    await preview(tab, () => tab.get("compact-summariser").selectOption("1"));
+    assert.match(await tab.get("compact-warnings").innerText(), /The model is not well/);
+    assert.deepEqual(await tab.get("compact-statements").locator("li").allInnerTexts(), built);
+  }));
+
+test("a compaction that the browser's summariser never answers can be cancelled", () =>
+  withSummarizer("hangs", async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    await tab.get("compact-summariser").selectOption("1");
+    await tab.get("compact-progress").filter({ hasText: "The browser is summarising part 1 of" }).waitFor();
+    assert.ok(await tab.get("compact-confirm").isDisabled());
+    // Back to the built-in one, which has an answer.
+    await tab.get("compact-summariser").selectOption("0");
+    await tab.get("compact-preview").waitFor();
+    await tab.get("compact-summariser").selectOption("1");
+    await tab.get("compact-progress").filter({ hasText: "The browser is summarising part 1 of" }).waitFor();
+    await tab.get("compact-cancel").click();
+    await tab.get("dialog").waitFor({ state: "detached" });
+    const promised = await compact(tab);
+    assert.ok(promised.after < promised.before);
+  }));
+
+test("without such a summariser there is no choice", () =>
+  withSummarizer("absent", async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    assert.equal(await tab.get("compact-summariser").count(), 0);
+  }));
