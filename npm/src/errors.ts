@@ -6,6 +6,7 @@
  * Your call: `bad-request` (an argument or option is wrong; `details.argument` names it), `missing-node`,
  * `missing-transcript`, `missing-head`, `vocabulary-missing`, `head-taken`, `id-taken`, `sealed`, `second-root`, `not-initialised`, `closed`,
  * `cancelled` (as you asked).
+ * A compaction: `summary-refused` (the summary is empty, calls tools or is not smaller; `details.reason`), `summariser-failed`.
  * The data: `missing-parent`, `cycle`, `damaged`, `corrupt`, `bad-import`.
  * The storage: `conflict` (somebody else wrote at the same time, again and again), `blocked`, `quota`, `unavailable`,
  * `storage-gone`, `newer-version`, `transient` (trying again may help), `bad-adapter` (a store of yours breaks its
@@ -26,6 +27,8 @@ export type ThreadkeepErrorCode =
   | "not-initialised"
   | "closed"
   | "cancelled"
+  | "summary-refused"
+  | "summariser-failed"
   | "missing-parent"
   | "cycle"
   | "damaged"

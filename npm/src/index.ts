@@ -3,6 +3,7 @@
 export { Threadkeep } from "./threadkeep.js";
 export { Export } from "./export.js";
 export { init, type InitOptions, type InitSource, type PartFile } from "./runtime.js";
+export { chromeSummarizer, type ChromeSummarizer, type ChromeSummarizerOptions } from "./chrome.js";
 export { compressHistory, countTokens, render, validate } from "./prompts.js";
 export { trimMessages } from "./trim.js";
 export { loadVocabulary, type VocabularyName } from "./vocabulary.js";
@@ -12,6 +13,7 @@ export { VERSION } from "./version.js";
 export type { ChangeListener } from "./events.js";
 export type { InboundMessage, OpenOptions, RecentOptions, SearchOptions } from "./options.js";
 export type * from "./types/archive.js";
+export type * from "./types/compaction.js";
 export type * from "./types/context.js";
 export type * from "./types/events.js";
 export type * from "./types/memory.js";

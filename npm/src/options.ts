@@ -1,10 +1,13 @@
 // Options of the methods: their types, and what is checked of them.
 
 import * as check from "./check.js";
+import { policy } from "./compaction.js";
 import { badArgument } from "./errors.js";
 import type { ContentInput } from "./types/message.js";
+import type { CompactionPolicy } from "./types/compaction.js";
 import type { ImportFormat } from "./types/archive.js";
 import type { Encoding } from "./types/context.js";
+import type { SearchKind } from "./types/search.js";
 import type { StoreAdapter } from "./types/store.js";
 
 /** How to open. */
@@ -27,6 +30,8 @@ export interface OpenOptions {
   encoding?: Encoding;
   /** How many bytes of transcripts stay in memory, about; 0 keeps none. */
   cacheBytes?: number;
+  /** When histories are to be compacted, where a call does not say. */
+  compaction?: CompactionPolicy;
 }
 
 /** An inbound message. */
@@ -58,15 +63,17 @@ export interface RecentOptions {
   includeSystem?: boolean;
 }
 
-/** Which messages a search looks at. What is left out does not limit. */
+/** What a search looks at. What is left out does not limit. */
 export interface SearchOptions {
   /** At most this many hits, 1000 at most; 10 without it, 0 gives none. */
   limit?: number;
   /** Only in this transcript. */
   transcript?: string;
-  /** Only on the branch that ends at this node or alias. */
+  /** Only on the branch that ends at this node or alias: its messages, and the summaries that it can use. */
   branch?: string;
-  /** Only what this role says, or one of these. */
+  /** Only this kind of thing, or one of these: `message`, `summary`, `episode`, `fact`. */
+  kind?: SearchKind | readonly SearchKind[];
+  /** Only messages of this role, or of one of these. */
   role?: string | readonly string[];
   /** Only in transcripts from this kind of archive, such as `chatgpt`. */
   source?: string;
@@ -106,6 +113,7 @@ export const OPEN = {
   storage: storage,
   encoding: (value: unknown, argument: string) => check.oneOf(value, ENCODINGS, argument),
   cacheBytes: bytes,
+  compaction: (value: unknown, argument: string) => policy(value, argument),
 } as const;
 export const INBOUND = {
   messageId: check.id,
@@ -120,7 +128,8 @@ export const SEARCH = {
   limit: (value: unknown, argument: string) => check.count(value, argument, 1000),
   transcript: check.id,
   branch: check.id,
-  role: roles,
+  kind: names,
+  role: names,
   source: check.text,
   since: time,
   until: time,
@@ -137,9 +146,9 @@ export const EXPORT = {
   transcript: check.id,
 } as const;
 
-function roles(value: unknown, argument: string): unknown {
+function names(value: unknown, argument: string): unknown {
   if (!Array.isArray(value)) return check.text(value, argument);
-  return value.map((role, index) => check.text(role, `${argument}[${index}]`));
+  return value.map((name, index) => check.text(name, `${argument}[${index}]`));
 }
 
 function time(value: unknown, argument: string): number {

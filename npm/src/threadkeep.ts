@@ -15,6 +15,7 @@ import type {
 } from "./types/memory.js";
 import type { Engine } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
+import * as compaction from "./compaction.js";
 import * as memory from "./memory.js";
 import { ThreadkeepError, badArgument, reportUncaught, type ErrorDetails } from "./errors.js";
 import { Events, type ChangeListener } from "./events.js";
@@ -35,6 +36,16 @@ import { init, need, run } from "./runtime.js";
 import { needEncoding } from "./vocabulary.js";
 import { sources } from "./sources.js";
 import type { ExportOptions, ImportData, ImportOptions, ImportProgress, ImportReport } from "./types/archive.js";
+import type {
+  Checkpoint,
+  Compaction,
+  CompactionPolicy,
+  CompactionReason,
+  CompactionStrategy,
+  CompactOptions,
+  Epoch,
+  ResponseUsage,
+} from "./types/compaction.js";
 import type { Context, ContextOptions, Encoding, Provider } from "./types/context.js";
 import type { Message, MessageInput } from "./types/message.js";
 import type { HeadInfo, LintFinding, NodeInfo, Outline, Stats, TranscriptInfo, TreeNode } from "./types/node.js";
@@ -66,11 +77,18 @@ export class Threadkeep {
   readonly beginning: "existing" | "created" | "wiped" | "unknown";
   readonly #events: Events;
   readonly #encoding: Encoding;
+  readonly #policy: CompactionPolicy;
   #engine: Engine | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(storage: "indexeddb" | "memory" | "adapter", engine: Engine, events: Events, encoding: Encoding) {
+  private constructor(
+    storage: "indexeddb" | "memory" | "adapter",
+    engine: Engine,
+    events: Events,
+    { encoding = "o200k_base", compaction = {} }: OpenOptions,
+  ) {
     this.#encoding = encoding;
+    this.#policy = compaction;
     this.storage = storage;
     this.beginning = engine.beginning as Threadkeep["beginning"];
     this.#engine = engine;
@@ -90,14 +108,15 @@ export class Threadkeep {
    * ```
    */
   static async open(options?: OpenOptions): Promise<Threadkeep> {
-    const { name = "threadkeep", storage, cacheBytes, encoding = "o200k_base" } = check.options(options, "options", OPEN) as OpenOptions;
+    const given = check.options(options, "options", OPEN) as OpenOptions;
+    const { name = "threadkeep", storage, cacheBytes } = given;
     const place = storage ?? (hasIndexedDb() ? "indexeddb" : "memory");
     const kind = typeof place === "string" ? place : "adapter";
     const adapter: StoreAdapter | undefined = typeof place === "string" ? undefined : place;
     await init();
     const engine = await run((wasm) => wasm.Engine.open(kind, name, adapter, cacheBytes) as Promise<Engine>);
     const shared = kind === "indexeddb" || (kind === "adapter" && options?.name !== undefined);
-    return new Threadkeep(kind, engine, new Events(shared ? name : undefined), encoding);
+    return new Threadkeep(kind, engine, new Events(shared ? name : undefined), given);
   }
 
   // Reply chains
@@ -351,6 +370,121 @@ export class Threadkeep {
     return (await this.#prompt<Message[]>("toolResult", params))[0] ?? null;
   }
 
+  // Compaction
+
+  /**
+   * Compacts the old part of a chain: a summary stands in for it in prompts from now on. The originals stay where they are, and
+   * {@link context} still gives the prompt of each earlier epoch. Whole turns are covered, oldest first; the last
+   * four stay raw, as do instructions and pinned messages. Branches that fork behind the covered part share the summary, others do
+   * not see it. It is stored in one piece with the episodes and facts that were found, or not at all.
+   *
+   * @param leafOrContextId as for {@link context}
+   * @throws ThreadkeepError `missing-node`; `bad-request`; `cancelled` by its signal; `summary-refused` where the summary is
+   * empty, calls tools or is not smaller than what it replaces; `summariser-failed` with `fallback: false`; the storage's codes.
+   * The history is as it was then.
+   *
+   * @example
+   * ```ts
+   * const { tokensSaved, warnings } = await keep.compact("main", {
+   *   summarize: async ({ messages, signal }) => (await myModel(messages, signal)).text,
+   *   summarizer: "gpt-4o-mini",
+   * });
+   * ```
+   */
+  async compact(leafOrContextId: string, options?: CompactOptions): Promise<Compaction> {
+    const at = check.id(leafOrContextId, "leafOrContextId");
+    this.#open();
+    const prepared = compaction.prepare(at, options, this.#encoding);
+    await needEncoding(prepared.encoding);
+    return compaction.compact(this.#open(), prepared);
+  }
+
+  /**
+   * The checkpoints of a chain, the one that covers least first; the last is the one that its prompts use.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async checkpoints(leafOrContextId: string): Promise<Checkpoint[]> {
+    return this.#prompt("checkpoints", { at: check.id(leafOrContextId, "leafOrContextId") });
+  }
+
+  /**
+   * The stretches of a chain's life, each with the checkpoint that it used; the original one comes first.
+   * `context(epoch.leaf, { epoch: epoch.name })` gives the prompt as it was then.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async epochs(leafOrContextId: string): Promise<Epoch[]> {
+    return this.#prompt("epochs", { at: check.id(leafOrContextId, "leafOrContextId") });
+  }
+
+  /**
+   * Tell it what the provider counted, after each response: where the policy wants a compaction, one is pending from then
+   * on, in the storage, until {@link compact} carried it out or found it unnecessary. The same content is not asked about twice.
+   *
+   * @returns why one is pending, or `null`
+   * @throws ThreadkeepError `missing-node`, `bad-request`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const due = await keep.afterResponse("main", { promptTokens: usage.prompt_tokens }, { model: "gpt-4o" });
+   * if (due !== null) await keep.compact("main"); // before the next call
+   * ```
+   */
+  async afterResponse(leafOrContextId: string, usage?: ResponseUsage, policy?: CompactionPolicy): Promise<CompactionReason | null> {
+    return this.#prompt("afterResponse", {
+      at: check.id(leafOrContextId, "leafOrContextId"),
+      ...check.options(usage, "usage", { promptTokens: check.count }),
+      policy: { ...this.#policy, ...compaction.policy(policy, "policy") },
+    });
+  }
+
+  /**
+   * Why a compaction is pending; `null` where none is.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async compactionRequired(leafOrContextId: string): Promise<CompactionReason | null> {
+    return this.#prompt("compactionRequired", { at: check.id(leafOrContextId, "leafOrContextId") });
+  }
+
+  /**
+   * Asks for a compaction by hand: it is pending until it is carried out.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async requestCompaction(leafOrContextId: string): Promise<void> {
+    await this.#prompt("requestCompaction", { at: check.id(leafOrContextId, "leafOrContextId") });
+  }
+
+  /**
+   * Takes a request back, as if it had been carried out on what the chain is now.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async clearCompactionRequest(leafOrContextId: string): Promise<void> {
+    await this.#prompt("clearCompactionRequest", { at: check.id(leafOrContextId, "leafOrContextId") });
+  }
+
+  /**
+   * Chooses how a head is compacted where {@link compact} is not told; `null` leaves it open again. It is stored with the head.
+   *
+   * @throws ThreadkeepError `missing-head`, `bad-request`
+   */
+  async setStrategy(contextId: string, strategy: CompactionStrategy | null): Promise<void> {
+    const params = strategy === null ? {} : { strategy: check.text(strategy, "strategy") };
+    await this.#prompt("setStrategy", { context: check.id(contextId, "contextId"), ...params });
+  }
+
+  /**
+   * How a head is compacted; `null` where that was not chosen.
+   *
+   * @throws ThreadkeepError `missing-head`
+   */
+  async strategy(contextId: string): Promise<CompactionStrategy | null> {
+    return this.#prompt("strategy", { context: check.id(contextId, "contextId") });
+  }
+
   // Transcripts
 
   /** All transcripts, newest first, without their messages. */
@@ -437,7 +571,7 @@ export class Threadkeep {
   // Search
 
   /**
-   * Finds messages in all transcripts and branches, the best first: words in any of their forms and in several languages,
+   * Finds messages in all transcripts and branches, and summaries, episodes and facts beside them, the best first: words in any of their forms and in several languages,
    * `"phrases"`, `begin*`, `-without`. Short messages are found by what they answer, too. What is not indexed yet (after
    * an import, say) is indexed first; the index stays in the storage.
    *

@@ -44,6 +44,16 @@ const CASES = [
     assert.deepEqual(messages, history.slice(-4));
     assert.ok(ok && errors.length === 0);
     assert.equal(short[0].content, "; Defined: limit = integer, sample: 5");`, ""],
+  ["compaction", `${open}
+    const usage = { prompt_tokens: 120_000 };
+    const model = async () => '{"statements": ["Six questions were asked."]}';
+    const words = "with some words to it, so that it is worth a summary, ".repeat(4);
+    const turn = (at) => [{ role: "user", content: "Question " + at + " " + words }, { role: "assistant", content: "Answer " + words }];
+    await keep.append("main", Array.from({ length: 10 }, (_, at) => turn(at)).flat());`, `
+    const [[before, after, calls, warnings], original, now] = shown;
+    assert.ok(before > after);
+    assert.deepEqual([calls, warnings], [1, []]);
+    assert.deepEqual([original[0].messages.length, now[0].messages.length], [20, 9]);`, ""],
   ["search", open, `
     assert.deepEqual(shown.map(([snippet]) => snippet), ["My luggage was lost in Oslo."]);
     assert.deepEqual(shown[0][1].map(([from, to]) => shown[0][0].slice(from, to)), ["luggage", "lost", "Oslo"]);`, ""],

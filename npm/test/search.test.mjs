@@ -41,6 +41,24 @@ test("filters narrow, new messages are found, deleted ones are not", async () =>
   await keep.close();
 });
 
+test("what is remembered is found, and says what it is and where it leads", async () => {
+  const keep = await memory();
+  const [said] = await keep.append("main", [user("I drink my tea green")]);
+  const source = { node: said.id, index: 0 };
+  const fact = await keep.remember({ fact: "The user likes green tea.", tags: ["beverage"], transcript: said.transcript, sources: [source] });
+  const [hit] = await keep.search("beverages");
+  assert.deepEqual([hit.kind, hit.id, hit.transcript, hit.node, hit.leaf, hit.message], ["fact", fact.id, said.transcript, said.id, said.id, null]);
+  assert.deepEqual(hit.sources, [source]);
+  const [alone] = await keep.remember({ fact: "The office closes on Fridays." }).then(() => keep.search("friday"));
+  assert.deepEqual([alone.kind, alone.transcript, alone.node, alone.leaf], ["fact", null, null, null]);
+  assert.deepEqual((await keep.search("tea", { kind: "message" })).map(({ kind }) => kind), ["message"]);
+  assert.deepEqual((await keep.search("tea", { kind: ["fact", "summary"] })).map(({ kind }) => kind), ["fact"]);
+  await rejects(keep.search("tea", { kind: "tree" }), "bad-request", /kind/);
+  await keep.forget(fact.id);
+  assert.deepEqual(await keep.search("beverages"), []);
+  await keep.close();
+});
+
 test("wrong arguments are named", async () => {
   const keep = await memory();
   await rejects(keep.search(), "bad-request", /query/);

@@ -23,6 +23,7 @@ pub(crate) struct Package {
 /// Every package of the workspace.
 pub(crate) const PACKAGES: &[Package] = &[
     Package { name: "threadkeep-tokens", folder: "crates/tokens", native: true, wasm: true, wasm_features: &[] },
+    Package { name: "threadkeep-recall", folder: "crates/recall", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-core", folder: "crates/core", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-store", folder: "crates/store", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep", folder: "crates/keep", native: true, wasm: true, wasm_features: &[] },

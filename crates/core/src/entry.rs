@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::compaction::Checkpoint;
+use crate::compaction::{Checkpoint, Strategy};
 use crate::json::{Object, Wrong, wrong};
 use crate::node::read_messages;
 use crate::{Message, MessageId, Node};
@@ -42,6 +42,13 @@ pub enum Entry {
         context: String,
         /// The node at which it points now; `None` when it left this transcript or was removed.
         node: Option<MessageId>,
+    },
+    /// How the chain at a head is compacted was chosen, or (`None`) left to the default again.
+    Strategy {
+        /// The head's name.
+        context: String,
+        /// The strategy.
+        strategy: Option<Strategy>,
     },
     /// What is said about the transcript as a whole changed.
     Info(InfoPatch),
@@ -107,6 +114,15 @@ impl Entry {
             "seal" => Self::Seal { node: fields.id("node")? },
             "alias" => Self::Alias { id: fields.id("id")?, node: fields.id("node")? },
             "head" => Self::Head { context: fields.text("context")?, node: fields.maybe_id("node")? },
+            "strategy" => {
+                let context = fields.text("context")?;
+                let name = fields.maybe_text("strategy")?;
+                let strategy = name.as_deref().and_then(Strategy::from_name);
+                if strategy.is_none() && name.is_some() {
+                    return Err(wrong("strategy", Strategy::NAMES));
+                }
+                Self::Strategy { context, strategy }
+            }
             "info" => Self::Info(InfoPatch {
                 title: fields.maybe_text("title")?,
                 source: fields.maybe_text("source")?,

@@ -17,7 +17,6 @@ pub mod memory;
 pub mod message;
 pub mod node;
 pub mod provider;
-pub mod recall;
 pub mod tokens;
 pub mod transcript;
 
@@ -27,4 +26,6 @@ pub use id::{IdError, MessageId, TranscriptId};
 pub use message::{Content, Kind, Message, MessageError, Part, Role, ToolCall};
 pub use node::{Node, Origin};
 pub use provider::Provider;
+/// Full-text search, a crate of its own, compiled for speed.
+pub use threadkeep_recall as recall;
 pub use transcript::{ChainError, Info, Transcript, TranscriptError};

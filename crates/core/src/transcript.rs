@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::compaction::Checkpoint;
+use crate::compaction::{Checkpoint, Strategy};
 use crate::entry::{Entry, InfoPatch};
 use crate::json::{Object, Wrong};
 use crate::{Message, MessageId, Node, Role, TranscriptId};
@@ -112,6 +112,9 @@ pub struct Info {
     pub nodes: u32,
     /// How many messages they hold.
     pub messages: u32,
+    /// How many checkpoints it has.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub checkpoints: u32,
     /// How many of its branches end in a leaf of their own: 1 for a plain conversation.
     pub branches: u32,
     /// The end of the chosen branch; without a choice, the newest leaf.
@@ -134,11 +137,16 @@ impl Info {
             updated_at: fields.maybe_time("updatedAt")?,
             nodes: fields.maybe_small("nodes")?.unwrap_or_default(),
             messages: fields.maybe_small("messages")?.unwrap_or_default(),
+            checkpoints: fields.maybe_small("checkpoints")?.unwrap_or_default(),
             branches: fields.maybe_small("branches")?.unwrap_or_default(),
             leaf: fields.maybe_id("leaf")?,
             extra: fields.map("extra")?,
         })
     }
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 crate::read_by_hand!(Info, |value| Self::read(&mut Object::of(value, "info")?));
@@ -204,6 +212,8 @@ pub struct Transcript {
     by_id: HashMap<MessageId, u32>,
     aliases: HashMap<MessageId, MessageId>,
     heads: HashMap<String, MessageId>,
+    /// How the chains at heads are compacted, where that was chosen.
+    strategies: Vec<(String, Strategy)>,
     patch: InfoPatch,
     /// With the sequence numbers of their entries.
     checkpoints: Vec<(u64, Checkpoint)>,
@@ -238,6 +248,7 @@ impl Transcript {
             by_id: HashMap::new(),
             aliases: HashMap::new(),
             heads: HashMap::new(),
+            strategies: Vec::new(),
             patch: InfoPatch::default(),
             checkpoints: Vec::new(),
             damage: Vec::new(),
@@ -335,7 +346,12 @@ impl Transcript {
             Entry::Checkpoint(checkpoint) if !known(coming, &checkpoint.anchor) => {
                 return Err(missing(&checkpoint.anchor));
             }
-            Entry::Checkpoint(_) | Entry::Head { .. } | Entry::Info(_) | Entry::Removed { .. } | Entry::Gone => {}
+            Entry::Checkpoint(_)
+            | Entry::Head { .. }
+            | Entry::Strategy { .. }
+            | Entry::Info(_)
+            | Entry::Removed { .. }
+            | Entry::Gone => {}
         }
         Ok(())
     }
@@ -391,6 +407,14 @@ impl Transcript {
             }
             Entry::Head { context, node: None } => {
                 self.heads.remove(&context);
+                self.strategies.retain(|(name, _)| *name != context);
+            }
+            Entry::Strategy { context, strategy } => {
+                self.strategies.retain(|(name, _)| *name != context);
+                // A head that is not here (an import left it out, say) has none.
+                if self.heads.contains_key(&context) {
+                    self.strategies.extend(strategy.map(|strategy| (context, strategy)));
+                }
             }
             Entry::Checkpoint(checkpoint) => {
                 self.bytes += checkpoint.bytes();
@@ -488,6 +512,11 @@ impl Transcript {
     /// The heads in this tree, in no order, and where they point.
     pub fn heads(&self) -> &HashMap<String, MessageId> {
         &self.heads
+    }
+
+    /// How the chain at a head is compacted; `None` where that was not chosen.
+    pub fn strategy(&self, context: &str) -> Option<Strategy> {
+        self.strategies.iter().find(|(name, _)| name == context).map(|(_, strategy)| *strategy)
     }
 
     /// All checkpoints, oldest first, with the sequence numbers of their entries.
@@ -622,6 +651,7 @@ impl Transcript {
             updated_at: last.max(patch.updated_at).or(patch.created_at),
             nodes: self.slots.len() as u32,
             messages: self.messages,
+            checkpoints: self.checkpoints.len() as u32,
             branches: self.leaves,
             leaf: leaf.or_else(newest),
             extra: patch.extra.clone(),

@@ -32,7 +32,7 @@ use std::time::Instant;
 use beam::{Chat, Question};
 use pollster::block_on;
 use threadkeep::compact::{CompactOptions, Compacted, Extractive};
-use threadkeep::protocol::{ContextOptions, SearchOptions};
+use threadkeep::protocol::{ContextOptions, Found, SearchOptions};
 use threadkeep::{Host, Keep, Options};
 use threadkeep_core::context::Action;
 use threadkeep_core::tokens::{Bpe, Counter, Encoding, cost};
@@ -222,11 +222,11 @@ fn measure(chat: &Chat, share: u64, counter: &Rc<Bpe>) -> Tally {
         newest(&chat.messages, &costs, target, true, counter.as_ref()),
     ];
     assert!(prompts.iter().all(|prompt| prompt.tokens <= target), "a prompt is larger than its target");
-    let search = SearchOptions { limit: RETRIEVED, wait: true, ..SearchOptions::default() };
+    let search = SearchOptions { limit: RETRIEVED, kinds: vec![Found::Message], ..SearchOptions::default() };
     let mut tally = Tally::default();
     for question in chat.questions.iter().filter(|question| !question.evidence.is_empty()) {
         let found = block_on(keep.search(&question.text, &search)).unwrap();
-        let found: BTreeSet<usize> = found.hits.iter().map(|hit| places[&hit.node]).collect();
+        let found: BTreeSet<usize> = found.hits.iter().filter_map(|hit| Some(places[hit.node.as_ref()?])).collect();
         let mut all = [true; 3];
         for at in &question.evidence {
             tally.evidence += 1;

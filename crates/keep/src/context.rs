@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use threadkeep_core::compaction::{Checkpoint, Requests, overlay};
+use threadkeep_core::compaction::{Checkpoint, overlay};
 use threadkeep_core::context::compress::CompressOptions;
 use threadkeep_core::context::{
     Budget, Fit, Frame, Item, MessageRef, Options, Plan, Policy, Prepared, Preparing, Replacement, System, Warning,
@@ -45,8 +45,6 @@ struct Ready {
 pub(crate) struct Shelf {
     vocabularies: Vec<Rc<Bpe>>,
     ready: Vec<Ready>,
-    /// Which compactions are asked for, by head or node.
-    pub(crate) requests: Vec<(String, Requests)>,
 }
 
 /// Which checkpoint was laid over a chain.

@@ -36,6 +36,10 @@ impl<S: Store> Keep<S> {
     async fn move_head(&self, context: &str, node: &MessageId) -> Result<NodeInfo, KeepError> {
         let target = self.find_or_fail(node).await?;
         let left = self.context_transcript(context).await?.filter(|before| *before != target);
+        let mut strategy = None;
+        if let Some(before) = &left {
+            self.read_with(before, &mut |log| strategy = log.tree.strategy(context)).await?;
+        }
         let write = self.write(&target, |log| {
             let id = log.tree.resolve(node).ok_or_else(|| KeepError::MissingNode(node.clone()))?;
             if log.tree.heads().get(context) == Some(id) {
@@ -43,6 +47,9 @@ impl<S: Store> Keep<S> {
             }
             let moved = Entry::Head { context: context.to_owned(), node: Some(id.clone()) };
             let mut write = Write::new(vec![moved], id.clone());
+            if strategy.is_some() {
+                write.entries.push(Entry::Strategy { context: context.to_owned(), strategy });
+            }
             write.extra.puts.push((keys::head(context), target.as_str().as_bytes().to_vec()));
             Ok(write)
         });

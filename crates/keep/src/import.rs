@@ -324,7 +324,11 @@ fn difference(tree: &Transcript, incoming: &Transcript) -> Vec<Entry> {
     fresh.extend(aliases.into_iter().map(|(id, node)| Entry::Alias { id: id.clone(), node: node.clone() }));
     let mut heads: Vec<_> = incoming.heads().iter().filter(|(name, _)| !tree.heads().contains_key(*name)).collect();
     heads.sort();
-    fresh.extend(heads.into_iter().map(|(name, node)| Entry::Head { context: name.clone(), node: Some(node.clone()) }));
+    for (name, node) in heads {
+        fresh.push(Entry::Head { context: name.clone(), node: Some(node.clone()) });
+        let strategy = incoming.strategy(name);
+        fresh.extend(strategy.map(|strategy| Entry::Strategy { context: name.clone(), strategy: Some(strategy) }));
+    }
     if !fresh.is_empty() {
         let info = incoming.info();
         fresh.push(Entry::Info(InfoPatch { leaf: info.leaf, updated_at: info.updated_at, ..InfoPatch::default() }));

@@ -293,6 +293,17 @@ impl<S: Store> Keep<S> {
         Ok(())
     }
 
+    /// Reads a transcript for somebody who goes through all of them: what memory does not have, it does not keep.
+    pub(crate) async fn pass(&self, id: &TranscriptId, look: &mut dyn FnMut(&Log)) -> Result<(), KeepError> {
+        if self.inner.cache.borrow().contains_key(id) {
+            return self.read_with(id, look).await;
+        }
+        if let Some(log) = Log::load(&self.inner.store, id).await? {
+            look(&log);
+        }
+        Ok(())
+    }
+
     /// Reads a transcript as memory has it, just after a write to it, without asking the store again.
     pub(crate) async fn peek(&self, id: &TranscriptId, look: &mut dyn FnMut(&Log)) -> Result<(), KeepError> {
         let slot = self.slot(id);

@@ -187,9 +187,15 @@ impl<S: Store> Kernel<S> {
         Ok(self.keep.head(&self.agent).await?.and_then(|node| node.turn))
     }
 
-    /// Asks for a compaction before the next request.
-    pub fn request_compaction(&self) {
-        self.keep.request_compaction(&self.agent);
+    /// Asks for a compaction before the next request; an agent without a head has nothing to compact.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn request_compaction(&self) -> Result<(), KeepError> {
+        match self.keep.head(&self.agent).await? {
+            None => Ok(()),
+            Some(_) => self.keep.request_compaction(&self.agent).await,
+        }
     }
 
     /// Takes that back.
@@ -201,8 +207,14 @@ impl<S: Store> Kernel<S> {
     }
 
     /// Why a compaction is pending; none where none is.
-    pub fn compaction_required(&self) -> Option<Reason> {
-        self.keep.compaction_required(&self.agent)
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn compaction_required(&self) -> Result<Option<Reason>, KeepError> {
+        match self.keep.head(&self.agent).await? {
+            None => Ok(None),
+            Some(_) => self.keep.compaction_required(&self.agent).await,
+        }
     }
 
     /// The traces of the last `tail_turns` turns, oldest first, without those of the turn `exclude` (the current one).
@@ -329,7 +341,7 @@ impl<S: Store> Kernel<S> {
         system_prompt: Option<&str>,
     ) -> Result<RequestPackage, KeepError> {
         let mut did_compact = false;
-        if self.compaction_required().is_some() && self.keep.head(&self.agent).await?.is_some() {
+        if self.compaction_required().await?.is_some() {
             did_compact = self.compact().await?.checkpoint.is_some();
         }
         let query = input.as_ref().map(|message| message.text().into_owned());

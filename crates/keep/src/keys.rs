@@ -9,6 +9,8 @@
 //! | `h/<context>` | the transcript in which a head points |
 //! | `e/<transcript>/<id>` | an episode; `e//<id>` for one of no transcript |
 //! | `f/<transcript>/<id>` | a fact; `f//<id>` for one of no transcript |
+//! | `c//<context>` | whether a compaction of a head is asked for, and on which content the last one was settled |
+//! | `c/<transcript>/<node>` | the same for a chain that no head names |
 //! | `s/0` | nothing; that there is an index of the full-text search |
 //! | `s/m/<state>` | nothing; one such mark, another after each change of the index |
 //! | `s/o/<segment>` | the transcripts of which a segment holds messages: the keys of their records, one a line |
@@ -26,7 +28,7 @@ use threadkeep_core::{MessageId, TranscriptId};
 use threadkeep_store::Scan;
 
 /// The prefixes of everything that the engine writes.
-pub const ALL: [&str; 8] = ["t/", "p/", "i/", "h/", "e/", "f/", "s/", "m/"];
+pub const ALL: [&str; 9] = ["t/", "p/", "i/", "h/", "e/", "f/", "c/", "s/", "m/"];
 
 /// Written strictly when an import ends, which makes the relaxed commits before it durable.
 pub const IMPORTED: &str = "m/imported";
@@ -112,6 +114,14 @@ pub fn heads() -> Scan {
 
 pub fn head_name(key: &str) -> Option<String> {
     unescape(key.strip_prefix("h/")?)
+}
+
+/// The table of asked compactions: of heads, or of nodes of a transcript. Its keys are made as those of memory are.
+pub const ASKED: Memory = Memory("c");
+
+/// The node of a key of [`ASKED`].
+pub fn asked_node(key: &str) -> Option<MessageId> {
+    MessageId::new(unescape(key.rsplit('/').next()?)?).ok()
 }
 
 /// One table of memory: a record for each episode or fact, by transcript.

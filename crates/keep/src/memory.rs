@@ -401,7 +401,7 @@ impl<S: Store> Keep<S> {
     }
 
     /// The records that can be read, and the first that cannot.
-    async fn readable_memories(&self) -> Result<(Memories, Option<(String, Wrong)>), KeepError> {
+    pub(crate) async fn readable_memories(&self) -> Result<(Memories, Option<(String, Wrong)>), KeepError> {
         // The mark is read first: what is written after that moves it.
         let marks = self.inner.store.scan(&keys::memory_marks()).await?;
         let mut known = Memories { mark: marks.into_iter().next().map(|(key, _)| key), ..Memories::default() };

@@ -63,9 +63,12 @@ impl<S: Store> Keep<S> {
             commit.deletes.push(keys::record(transcript));
             commit.deletes.extend(tree.nodes().filter_map(|placed| index_key(&placed.node.id, transcript)));
             commit.deletes.extend(tree.aliases().filter_map(|(id, _)| index_key(id, transcript)));
-            commit.deletes.extend(tree.heads().keys().map(|context| keys::head(context)));
-            let own = [keys::all_pages(transcript), keys::EPISODES.within(transcript), keys::FACTS.within(transcript)];
-            commit.delete_ranges.extend(own.into_iter().map(|scan| (scan.start, scan.end)));
+            for context in tree.heads().keys() {
+                commit.deletes.extend([keys::head(context), keys::ASKED.of(None, context)]);
+            }
+            let tables = [keys::EPISODES, keys::FACTS, keys::ASKED].map(|table| table.within(transcript));
+            let own = [keys::all_pages(transcript)].into_iter().chain(tables);
+            commit.delete_ranges.extend(own.map(|scan| (scan.start, scan.end)));
             self.unindex(transcript, &mut commit).await?;
             let gone = tree.nodes().map(|placed| &placed.node.id).collect();
             let forgotten = self.forget_sources(tree, &gone, true, &mut commit).await?;
@@ -157,9 +160,14 @@ impl<S: Store> Keep<S> {
         extra.deletes.extend(doomed.iter().filter_map(|id| index_key(id, transcript)));
         let aliases = tree.aliases().filter(|(_, node)| gone.contains(node));
         extra.deletes.extend(aliases.filter_map(|(id, _)| index_key(id, transcript)));
+        for (key, _) in self.inner.store.scan(&keys::ASKED.within(transcript)).await? {
+            if keys::asked_node(&key).is_some_and(|node| gone.contains(&node)) {
+                extra.deletes.push(key);
+            }
+        }
         let mut entries = vec![Entry::Removed { next_turn: tree.next_turn() }];
         if let Some(context) = context {
-            extra.deletes.push(keys::head(context));
+            extra.deletes.extend([keys::head(context), keys::ASKED.of(None, context)]);
             entries.push(Entry::Head { context: context.to_owned(), node: None });
         }
         let moved = tree.heads().iter().filter(|(name, node)| gone.contains(node) && Some(name.as_str()) != context);

@@ -4,8 +4,8 @@
 //! tokens the text takes, or which; equal to the reference tokenizer on any text, with what spells a special token taken
 //! as the letters it is. Left to others: fetching and unpacking the vocabulary, and what a message costs around its text.
 //!
-//! How it works: text is cut into pieces as the vocabulary's split pattern says (`split`, by hand, eight ASCII letters
-//! at a time). Most pieces are a token; that is one look into a table by length (`pieces`, `vocabulary`). Other short ones
+//! How it works: text is cut into pieces as the vocabulary's split pattern says (`split`, by hand, 64 ASCII
+//! characters at a time). Most pieces are a token; that is one look into a table by length (`pieces`, `vocabulary`). Other short ones
 //! are merged as the encoding is defined (`queue`), longer ones encoded by taking the longest token that fits and going back
 //! where two neighbours could not stand side by side (`encode`). That method is due to the crate `bpe` of GitHub's rust-gems
 //! (MIT); it takes linear time, whatever the text.
@@ -89,8 +89,15 @@ impl Bpe {
     /// As [`Bpe::count`], for UTF-8 that the caller vouches for. Bytes that are no UTF-8 give some count.
     pub fn count_bytes(&self, text: &[u8]) -> u32 {
         let count = self.with_memory(|memory| match self.encoding {
-            Encoding::O200k => memory.count(&self.vocabulary, text, |at| split::next_o200k(&self.classes, text, at)),
-            Encoding::Cl100k => memory.count(&self.vocabulary, text, |at| split::next_cl100k(&self.classes, text, at)),
+            Encoding::O200k => memory.count(
+                &self.vocabulary,
+                text,
+                |at| split::ends_o200k(text, at),
+                |at| split::next_o200k(&self.classes, text, at),
+            ),
+            Encoding::Cl100k => {
+                memory.count(&self.vocabulary, text, |_| 0, |at| split::next_cl100k(&self.classes, text, at))
+            }
         });
         u32::try_from(count).unwrap_or(u32::MAX)
     }

@@ -11,13 +11,15 @@ use crate::queue::{Queue, ROOM};
 use crate::table::{Key, Table, array, hash_bytes, window};
 use crate::vocabulary::{Vocabulary, medium_key, short_key};
 
-const SHORT: usize = 1 << 14;
-const MEDIUM: usize = 1 << 14;
-const LONG: usize = 1 << 12;
+// How many pieces are remembered. Four times as many are known more often and still take longer, since they drive other tables
+// out of the processor's cache.
+const SHORT: usize = 1 << 12;
+const MEDIUM: usize = 1 << 12;
+const LONG: usize = 1 << 11;
 /// The longest piece that is remembered.
 const LONGEST: usize = 62;
-/// How many pieces are looked up together.
-const BLOCK: usize = ROOM;
+/// As soon as there are so many pieces they are looked up together: the next ones that are found at once may be 63.
+const BLOCK: usize = ROOM - 64;
 
 /// What was learned of pieces that were met, and room to work in.
 pub(crate) struct Pieces {
@@ -28,7 +30,9 @@ pub(crate) struct Pieces {
     /// Up to [`LONGEST`] bytes: length, count, the bytes.
     long: Box<[[u8; LONGEST + 2]; LONG]>,
     /// Where the pieces of a block begin and end that have more than 7 bytes.
-    longer: Box<[[usize; 2]; BLOCK]>,
+    longer: Box<[[usize; 2]; ROOM]>,
+    /// Where the pieces of a block end.
+    ends: Box<[usize; ROOM]>,
     queue: Queue,
     scratch: Scratch,
 }
@@ -41,6 +45,7 @@ impl Pieces {
             medium: Known::new(),
             long,
             longer: array([0; 2]),
+            ends: array(0),
             queue: Queue::new(),
             scratch: Scratch::new(),
         }
@@ -50,28 +55,64 @@ impl Pieces {
         &mut self.scratch
     }
 
-    /// The count of a text that is cut where `next` says: from the beginning of a piece to its end, which is behind it.
+    /// The count of a text. From a place where a piece begins, `ends` gives the ends of that piece and of those behind it: bit `n`
+    /// is an end `n` bytes behind the place. Where it gives none, `next` says where that piece ends.
     #[inline(always)]
-    pub(crate) fn count(&mut self, vocabulary: &Vocabulary, text: &[u8], next: impl Fn(usize) -> usize) -> usize {
+    pub(crate) fn count(
+        &mut self,
+        vocabulary: &Vocabulary,
+        text: &[u8],
+        ends: impl Fn(usize) -> u64,
+        next: impl Fn(usize) -> usize,
+    ) -> usize {
         let (mut at, mut count) = (0, 0);
         while at < text.len() {
-            let mut longer = 0;
-            for _ in 0..BLOCK {
-                let end = next(at);
-                let length = end - at;
-                let is_short = length <= 7;
-                self.short.push(short_key(window(text, at), length % 8), is_short);
-                self.longer[longer] = [at, end];
-                longer += usize::from(!is_short);
-                at = end;
-                if at >= text.len() {
-                    break;
+            let (start, mut number) = (at, 0);
+            while number < BLOCK && at < text.len() {
+                let mut mask = ends(at);
+                if mask == 0 {
+                    at = next(at);
+                    self.ends[number % ROOM] = at;
+                    number += 1;
+                    continue;
                 }
+                let first = at;
+                at += mask.ilog2() as usize;
+                let found = mask.count_ones() as usize;
+                // Eight at a time and some too many, which the next ones overwrite: that needs fewer decisions.
+                for several in (0..found).step_by(8) {
+                    for place in several..several + 8 {
+                        self.ends[(number + place) % ROOM] = first + mask.trailing_zeros() as usize;
+                        mask &= mask.wrapping_sub(1);
+                    }
+                }
+                number += found;
             }
+            let longer = self.sort(text, start, number);
             count += self.count_longer(vocabulary, text, longer);
             count += self.count_block(vocabulary);
         }
         count
+    }
+
+    /// Puts the pieces whose ends are known where they wait for their counts; the first begins at `at`. Returns how many have
+    /// more than 7 bytes.
+    #[inline(never)]
+    fn sort(&mut self, text: &[u8], mut at: usize, number: usize) -> usize {
+        let (short, longer) = (&mut *self.short.waiting, &mut *self.longer);
+        let (mut shorts, mut longers) = (0, 0);
+        for place in 0..number {
+            let end = self.ends[place % ROOM];
+            let length = end - at;
+            let is_short = length <= 7;
+            short[shorts % ROOM] = short_key(window(text, at), length % 8);
+            shorts += usize::from(is_short);
+            longer[longers % ROOM] = [at, end];
+            longers += usize::from(!is_short);
+            at = end;
+        }
+        self.short.number = shorts;
+        longers
     }
 
     /// The count of the first pieces in `longer`.
@@ -79,7 +120,7 @@ impl Pieces {
     fn count_longer(&mut self, vocabulary: &Vocabulary, text: &[u8], number: usize) -> usize {
         let mut count = 0;
         for place in 0..number {
-            let [at, end] = self.longer[place % BLOCK];
+            let [at, end] = self.longer[place % ROOM];
             if end - at <= 15 {
                 self.medium.push(medium_key(text, at, end - at), true);
             } else {
@@ -176,7 +217,7 @@ impl Piece for [u64; 2] {
 struct Known<K, const N: usize> {
     /// Keys with their counts in them. A newer piece takes an older one's place.
     entries: Box<[K; N]>,
-    waiting: Box<[K; BLOCK]>,
+    waiting: Box<[K; ROOM]>,
     number: usize,
 }
 
@@ -188,7 +229,7 @@ impl<K: Piece, const N: usize> Known<K, N> {
     /// Adds a piece to those that wait, if it `belongs` there.
     #[inline(always)]
     fn push(&mut self, key: K, belongs: bool) {
-        self.waiting[self.number % BLOCK] = key;
+        self.waiting[self.number % ROOM] = key;
         self.number += usize::from(belongs);
     }
 
@@ -202,34 +243,34 @@ impl<K: Piece, const N: usize> Known<K, N> {
     ) -> (usize, usize) {
         let (mut sum, mut unknown) = (0, 0);
         for place in 0..self.number {
-            let key = self.waiting[place % BLOCK];
+            let key = self.waiting[place % ROOM];
             let (known, count) = self.entries[Self::place(key)].split_count();
             let is_known = known == key;
             sum += if is_known { count } else { 0 };
-            self.waiting[unknown % BLOCK] = key;
+            self.waiting[unknown % ROOM] = key;
             unknown += usize::from(!is_known);
         }
         self.number = 0;
         let mut others = 0;
         for place in 0..unknown {
-            let key = self.waiting[place % BLOCK];
+            let key = self.waiting[place % ROOM];
             let is_token = tokens.has_at_hand(key);
             let entry = &mut self.entries[Self::place(key)];
             *entry = if is_token { key.with_count(1) } else { *entry };
             sum += usize::from(is_token);
-            self.waiting[others % BLOCK] = key;
+            self.waiting[others % ROOM] = key;
             others += usize::from(!is_token);
         }
         let mut strangers = 0;
         for place in 0..others {
-            let key = self.waiting[place % BLOCK];
+            let key = self.waiting[place % ROOM];
             if tokens.get(key).is_some() {
                 self.entries[Self::place(key)] = key.with_count(1);
                 sum += 1;
             } else {
                 let (bytes, length) = key.bytes();
                 queue.push(vocabulary, bytes, length);
-                self.waiting[strangers % BLOCK] = key;
+                self.waiting[strangers % ROOM] = key;
                 strangers += 1;
             }
         }
@@ -240,7 +281,7 @@ impl<K: Piece, const N: usize> Known<K, N> {
     fn learn(&mut self, number: usize, counts: &mut dyn Iterator<Item = usize>) -> usize {
         let mut sum = 0;
         for (place, count) in (0..number).zip(counts) {
-            let key = self.waiting[place % BLOCK];
+            let key = self.waiting[place % ROOM];
             self.entries[Self::place(key)] = key.with_count(count);
             sum += count;
         }

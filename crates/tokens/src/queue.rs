@@ -111,10 +111,11 @@ impl Queue {
             pairs[part] = NONE;
             pairs[before] = NONE;
             let keys = [merges::key(token, tokens[after]), merges::key(tokens[before], token)];
-            for (key, part) in keys.into_iter().zip([part, before]) {
+            let neighbours = [tokens[after], tokens[before]];
+            for ((key, part), neighbour) in keys.into_iter().zip([part, before]).zip(neighbours) {
                 self.keys[asked % (2 * ROOM)] = key;
                 self.owners[asked % (2 * ROOM)] = u32::from(piece) * PARTS as u32 + part as u32;
-                asked += 1;
+                asked += usize::from(neighbour != ABSENT);
             }
         }
         (stay, asked)

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use js_sys::{Function, Promise};
 use serde_json::json;
+use threadkeep::compact::Cancel;
 use threadkeep::{Keep, Options};
 use threadkeep_core::{MessageId, archive::Format};
 use threadkeep_parts::part;
@@ -16,7 +17,7 @@ use crate::prompt;
 use crate::search;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
-use threadkeep::protocol::{MemoryRequest, PromptRequest, Request, SearchRequest};
+use threadkeep::protocol::{CompactionRequest, MemoryRequest, PromptRequest, Request, SearchRequest};
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
 #[wasm_bindgen]
@@ -53,7 +54,10 @@ impl Engine {
     pub fn call(&self, method: String, params: String) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
-            if PromptRequest::METHODS.contains(&method.as_str()) || MemoryRequest::METHODS.contains(&method.as_str()) {
+            if [&PromptRequest::METHODS[..], &MemoryRequest::METHODS, &CompactionRequest::METHODS]
+                .iter()
+                .any(|methods| methods.contains(&method.as_str()))
+            {
                 return prompt::load().await?.answer(keep, method, params).await;
             }
             if SearchRequest::METHODS.contains(&method.as_str()) {
@@ -64,6 +68,14 @@ impl Engine {
             let response = keep.handle(request).await.map_err(|error| keep_error(&error))?;
             to_json(&response)
         })
+    }
+
+    /// Compacts a chain: the JSON text of a `CompactCall`. `ask` is a model, if one is to summarise: it is called with the JSON text of
+    /// `{messages, text, words, part, parts}`, and promises the JSON text of the message with which the model answers, or
+    /// rejects with words. → JSON text of what was done
+    pub fn compact(&self, params: String, ask: Option<Function>, cancel: &Canceller) -> Promise {
+        let (keep, cancel) = (self.keep.clone(), cancel.0.clone());
+        promise(async move { prompt::load().await?.compact(keep, params, ask, cancel).await })
     }
 
     /// Imports archives, of the format named or of the one that is found. `progress` is called with the JSON text of an
@@ -116,6 +128,25 @@ impl Engine {
             keep.close().await.map_err(|error| keep_error(&error))?;
             Ok(JsValue::UNDEFINED)
         })
+    }
+}
+
+/// Ends a compaction that is under way.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct Canceller(Cancel);
+
+#[wasm_bindgen]
+impl Canceller {
+    /// For one compaction.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends it: it rejects with `cancelled`, unless it is storing already.
+    pub fn cancel(&self) {
+        self.0.cancel();
     }
 }
 

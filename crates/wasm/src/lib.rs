@@ -26,7 +26,7 @@ mod source;
 mod store;
 
 #[cfg(target_arch = "wasm32")]
-pub use engine::Engine;
+pub use engine::{Canceller, Engine};
 #[cfg(target_arch = "wasm32")]
 pub use executor::run_tasks;
 #[cfg(target_arch = "wasm32")]

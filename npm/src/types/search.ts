@@ -2,28 +2,40 @@
 
 import type { Message } from "./message.js";
 
-/** A message that was found. */
+/** What a search finds. */
+export type SearchKind = "message" | "summary" | "episode" | "fact";
+
+/** Something that was found. */
 export interface SearchHit {
-  /** Its transcript. */
-  transcript: string;
-  /** Its node. */
-  node: string;
+  /** What it is: a message, the summary of a checkpoint, an episode, or a fact. */
+  kind: SearchKind;
+  /** The id of the checkpoint, the episode or the fact; `null` for a message. */
+  id: string | null;
+  /** Its transcript; `null` for what is remembered apart from any. */
+  transcript: string | null;
+  /**
+   * Its node. Of a summary the node up to which it stands in for messages; of an episode or a fact the first message that it
+   * came from and that is still there, `null` without one.
+   */
+  node: string | null;
   /** Its place in the node, from 0. */
   index: number;
-  /** The end of a branch that holds it, the newest one. */
-  leaf: string;
-  /** Who speaks. */
+  /** The end of a branch that holds the node, the newest one. */
+  leaf: string | null;
+  /** Who speaks; of anything but a message its kind. */
   role: string;
-  /** When its node was made, in milliseconds since 1970, where that is known. */
+  /** When its node, or it itself, was made, in milliseconds since 1970, where that is known. */
   createdAt: number | null;
-  /** The message. */
-  message: Message;
+  /** The message; of a summary the one that stands in prompts; `null` for episodes and facts. */
+  message: Message | null;
   /** How well it fits: above zero, comparable within one search. */
   score: number;
   /** The stretch of it that shows why it was found. */
   snippet: string;
   /** What to mark in the snippet: ranges from (in) and to (out), as JavaScript counts characters, ascending. */
   highlights: [number, number][];
+  /** The messages that it came from; of a summary those behind its statements with the words of the query. */
+  sources: { node: string; index: number }[];
 }
 
 /** How far the search index is. */

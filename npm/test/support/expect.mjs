@@ -6,6 +6,7 @@ export const {
   Threadkeep,
   ThreadkeepError,
   VERSION,
+  chromeSummarizer,
   compressHistory,
   countTokens,
   init,

@@ -1,6 +1,6 @@
 //! The worker's part of the search: the page's question as the engine's, and of its answer what the page shows.
 
-use threadkeep::protocol::{ErrorReply, SearchOptions};
+use threadkeep::protocol::{ErrorReply, Found as Kind, SearchOptions};
 
 use super::Engine;
 use crate::wire::{Find, Found, Hit, Reply, cut};
@@ -15,6 +15,7 @@ pub async fn answer(engine: &Engine, asked: Find) -> Result<Reply, ErrorReply> {
         limit: HITS,
         roles: Some(role).filter(|role| !role.is_empty()).into_iter().collect(),
         source: Some(source).filter(|source| !source.is_empty()),
+        kinds: vec![Kind::Message, Kind::Summary],
         // The page asks again for the rest, and says meanwhile how far it is.
         wait: false,
         ..SearchOptions::default()
@@ -22,13 +23,15 @@ pub async fn answer(engine: &Engine, asked: Find) -> Result<Reply, ErrorReply> {
     let reply = engine.search(&query, &options).await.map_err(|error| error.reply())?;
     // What was found only for what it answers helps a model; a reader looks for the words.
     let said = reply.hits.into_iter().filter(|hit| !hit.snippet.highlights.is_empty());
-    let hits = said.map(|hit| Hit {
-        snippet: cut(&hit.snippet.text, &hit.snippet.highlights),
-        transcript: hit.transcript,
-        leaf: hit.leaf,
-        node: hit.node,
-        role: hit.role,
-        created_at: hit.created_at,
+    let hits = said.filter_map(|hit| {
+        Some(Hit {
+            snippet: cut(&hit.snippet.text, &hit.snippet.highlights),
+            transcript: hit.transcript?,
+            leaf: hit.leaf?,
+            node: hit.node?,
+            role: hit.role,
+            created_at: hit.created_at,
+        })
     });
     let found = Found { hits: hits.collect(), indexed: reply.progress.indexed, messages: reply.progress.messages };
     Ok(Reply::Found(Box::new(found)))

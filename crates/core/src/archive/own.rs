@@ -322,7 +322,12 @@ impl Known {
             Entry::Checkpoint(checkpoint) if !self.has(&checkpoint.anchor) => {
                 return Err(format!("node {} is not there", checkpoint.anchor));
             }
-            Entry::Checkpoint(_) | Entry::Head { .. } | Entry::Info(_) | Entry::Removed { .. } | Entry::Gone => {}
+            Entry::Checkpoint(_)
+            | Entry::Head { .. }
+            | Entry::Strategy { .. }
+            | Entry::Info(_)
+            | Entry::Removed { .. }
+            | Entry::Gone => {}
         }
         Ok(())
     }

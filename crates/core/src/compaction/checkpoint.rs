@@ -84,7 +84,6 @@ impl Checkpoint {
         let mut covers = fields.object("covers")?;
         let mut policy = fields.object("policy")?;
         let strategy = fields.text("strategy")?;
-        let known = "sliding-window, summarize or hierarchical";
         Ok(Self {
             id: fields.text("id")?,
             anchor: fields.id("anchor")?,
@@ -98,7 +97,7 @@ impl Checkpoint {
             statements: statements(fields.list("statements")?)?,
             episodes: texts(&mut fields, "episodes")?,
             facts: texts(&mut fields, "facts")?,
-            strategy: Strategy::from_name(&strategy).ok_or_else(|| wrong("strategy", known))?,
+            strategy: Strategy::from_name(&strategy).ok_or_else(|| wrong("strategy", Strategy::NAMES))?,
             summariser: fields.maybe_text("summariser")?.unwrap_or_default(),
             policy: Chosen {
                 tail_turns: policy.maybe_small("tailTurns")?.unwrap_or_default(),

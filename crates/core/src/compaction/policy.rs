@@ -1,6 +1,9 @@
 //! The policy: when a history is to be compacted. Goes in: what a response reported, how long the history is, what was asked. Comes
 //! out: a reason, or none. A request waits in [`Requests`] until it was carried out or found unnecessary.
 
+use serde_json::{Map, Value};
+
+use crate::json::{Object, Wrong, wrong};
 use crate::memory::Share;
 
 /// The size of a context where nothing is known of the model, in tokens.
@@ -105,6 +108,9 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// All reasons.
+    pub const ALL: [Self; 4] = [Self::OverBudget, Self::EarlyRatio, Self::Messages, Self::Manual];
+
     /// Its name: `over-budget`, `early-ratio`, `messages` or `manual`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -185,6 +191,32 @@ impl Requests {
             self.pending = self.pending.or(Some(reason));
         }
         self.pending.is_some()
+    }
+
+    /// Reads what [`Requests::to_json`] writes.
+    ///
+    /// # Errors
+    /// A field is of another type, or names no reason.
+    pub fn read(value: Value) -> Result<Self, Wrong> {
+        let mut fields = Object::of(value, "request")?;
+        let name = fields.maybe_text("pending")?;
+        let pending = Reason::ALL.into_iter().find(|reason| Some(reason.name()) == name.as_deref());
+        if pending.is_none() && name.is_some() {
+            return Err(wrong("pending", "over-budget, early-ratio, messages or manual"));
+        }
+        Ok(Self { pending, settled: fields.maybe_text("settled")? })
+    }
+
+    /// It as JSON: `{pending?, settled?}`.
+    pub fn to_json(&self) -> Value {
+        let mut map = Map::new();
+        if let Some(reason) = self.pending {
+            map.insert("pending".to_owned(), reason.name().into());
+        }
+        if let Some(content) = &self.settled {
+            map.insert("settled".to_owned(), content.as_str().into());
+        }
+        Value::Object(map)
     }
 
     /// Why a compaction is wanted; `None` where none is.

@@ -26,6 +26,9 @@ impl Strategy {
     /// All strategies.
     pub const ALL: [Self; 3] = [Self::SlidingWindow, Self::Summarize, Self::Hierarchical];
 
+    /// All their names, in words.
+    pub const NAMES: &str = "sliding-window, summarize or hierarchical";
+
     /// Its name in options: `sliding-window`, `summarize` or `hierarchical`.
     pub const fn name(self) -> &'static str {
         match self {

@@ -4,6 +4,7 @@
 //! what makes prompts only when it is first asked for one. As JSON a request is `{"method": "chain", "params": {"leaf": "…"}}`, a response
 //! `{"type": "nodes", "data": […]}`, an error an [`ErrorReply`]. Unknown methods and unknown parameters are errors.
 
+mod compact;
 mod context;
 mod memory;
 mod prompt;
@@ -17,6 +18,7 @@ use threadkeep_core::node::{Labels, Origin};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
+pub use compact::{CompactCall, CompactionRequest, checkpoint_json};
 pub use context::{
     ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, Wanted, WhatIf, limits_json, trim_options,
     warning_json,
@@ -25,7 +27,7 @@ pub use memory::{MemoryRequest, bundle_json, interaction_json};
 pub use prompt::{PromptRequest, Recent};
 pub use read::Read;
 pub use request::BadRequest;
-pub use search::{Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};
+pub use search::{Found, Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};
 
 /// An inbound message, to be routed.
 #[derive(Debug, Clone, PartialEq, Serialize)]

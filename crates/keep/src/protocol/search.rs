@@ -1,6 +1,7 @@
 //! What can be asked of the search, and what it answers.
 
 use serde_json::{Map, Number, Value};
+use threadkeep_core::memory::Source;
 use threadkeep_core::recall::Snippet;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
@@ -12,16 +13,46 @@ const HITS: usize = 10;
 /// The most that a search gives.
 const MOST: u32 = 1000;
 
-/// Which messages are looked at. What is left out does not limit.
+/// What was found. Its number is the index's number of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// A message.
+    Message = 0,
+    /// What a checkpoint says of the messages that it covers.
+    Summary = 1,
+    /// An episode.
+    Episode = 2,
+    /// A fact.
+    Fact = 3,
+}
+
+impl Found {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Message, Self::Summary, Self::Episode, Self::Fact];
+
+    /// Its name: `message`, `summary`, `episode` or `fact`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Summary => "summary",
+            Self::Episode => "episode",
+            Self::Fact => "fact",
+        }
+    }
+}
+
+/// What is looked at. What is left out does not limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchOptions {
     /// How many hits at most; 10 by default, 1000 at most. Zero gives none.
     pub limit: usize,
     /// Only in this transcript.
     pub transcript: Option<TranscriptId>,
-    /// Only on the branch that ends at this node or alias.
+    /// Only on the branch that ends at this node or alias: its messages and the summaries that it can use.
     pub branch: Option<MessageId>,
-    /// Only what these roles say; none for all.
+    /// Only these kinds of things; none for all.
+    pub kinds: Vec<Found>,
+    /// Only messages of these roles; none for all.
     pub roles: Vec<String>,
     /// Only in transcripts from this kind of archive, such as `chatgpt`.
     pub source: Option<String>,
@@ -41,6 +72,7 @@ impl Default for SearchOptions {
             limit: HITS,
             transcript: None,
             branch: None,
+            kinds: Vec::new(),
             roles: Vec::new(),
             source: None,
             since: None,
@@ -105,15 +137,8 @@ fn options(params: &mut Params) -> Checked<SearchOptions> {
         limit: limit.map_or(HITS, |limit| limit as usize),
         transcript: options.maybe_id("transcript")?,
         branch: options.maybe_id("branch")?,
-        roles: match options.take("role") {
-            None => Vec::new(),
-            Some(Value::String(role)) => vec![role],
-            Some(Value::Array(roles)) => {
-                let roles: Option<Vec<String>> = roles.iter().map(|role| role.as_str().map(str::to_owned)).collect();
-                roles.map_or_else(|| bad("role", "must be a role or a list of roles"), Ok)?
-            }
-            Some(_) => return bad("role", "must be a role or a list of roles"),
-        },
+        kinds: kinds(names(&mut options, "kind")?)?,
+        roles: names(&mut options, "role")?,
         source: options.maybe_text("source")?,
         since: time(&mut options, "since")?,
         until: time(&mut options, "until")?,
@@ -128,6 +153,23 @@ fn options(params: &mut Params) -> Checked<SearchOptions> {
     Ok(read)
 }
 
+/// A name, or a list of names.
+fn names(options: &mut Params, name: &str) -> Checked<Vec<String>> {
+    let read = match options.take(name) {
+        None => Some(Vec::new()),
+        Some(Value::String(one)) => Some(vec![one]),
+        Some(Value::Array(all)) => all.iter().map(|one| one.as_str().map(str::to_owned)).collect(),
+        Some(_) => None,
+    };
+    read.map_or_else(|| bad(name, "must be a name or a list of names"), Ok)
+}
+
+fn kinds(names: Vec<String>) -> Checked<Vec<Found>> {
+    let kind = |name: &String| Found::ALL.into_iter().find(|kind| kind.name() == name.as_str());
+    let kinds: Option<Vec<Found>> = names.iter().map(kind).collect();
+    kinds.map_or_else(|| bad("kind", "must be message, summary, episode or fact"), Ok)
+}
+
 fn time(options: &mut Params, name: &str) -> Checked<Option<i64>> {
     match options.take(name) {
         None => Ok(None),
@@ -138,27 +180,33 @@ fn time(options: &mut Params, name: &str) -> Checked<Option<i64>> {
     }
 }
 
-/// A message that was found.
+/// Something that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// Its transcript.
-    pub transcript: TranscriptId,
-    /// Its node.
-    pub node: MessageId,
+    /// What it is.
+    pub found: Found,
+    /// The id of a checkpoint, an episode or a fact; `None` for a message.
+    pub id: Option<String>,
+    /// Its transcript; `None` for what is remembered apart from any.
+    pub transcript: Option<TranscriptId>,
+    /// Its node: a message's own, a summary's anchor, of what is remembered the first source that is still there.
+    pub node: Option<MessageId>,
     /// Its place in the node, from 0.
     pub index: u32,
-    /// The end of a branch that holds it, the newest one.
-    pub leaf: MessageId,
-    /// Who speaks.
+    /// The end of a branch that holds the node, the newest one.
+    pub leaf: Option<MessageId>,
+    /// Who speaks; for anything but a message, what it is.
     pub role: String,
-    /// When its node was made, in milliseconds since 1970, where that is known.
+    /// When its node was made, or it itself, in milliseconds since 1970, where that is known.
     pub created_at: Option<i64>,
     /// How well it fits; above zero, comparable within one search.
     pub score: f32,
     /// The stretch that shows why.
     pub snippet: Snippet,
-    /// The message.
-    pub message: Message,
+    /// The message; of a summary, the one that stands in prompts. What is remembered has none.
+    pub message: Option<Message>,
+    /// The messages that it came from; of a summary, those that its statements with the query's words came from.
+    pub sources: Vec<Source>,
 }
 
 /// How far the index is.
@@ -186,8 +234,8 @@ fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
 }
 
 impl Hit {
-    /// It as JSON: `{transcript, node, index, leaf, role, createdAt, message, score, snippet, highlights: [[from, to], …]}`, the
-    /// highlights in UTF-16 units of the snippet, as JavaScript counts.
+    /// It as JSON: `{kind, id, transcript, node, index, leaf, role, createdAt, message, score, snippet, highlights: [[from, to],
+    /// …], sources: [{node, index}, …]}`, the highlights in UTF-16 units of the snippet, as JavaScript counts.
     pub fn to_json(&self) -> Value {
         let text = &self.snippet.text;
         let place = |at: usize| Value::from(text.get(..at).unwrap_or_default().encode_utf16().count());
@@ -195,17 +243,24 @@ impl Hit {
         // Thousandths, so that no code for printing floats is needed.
         let score = (self.score * 1000.0) as u64;
         let score = Number::from_string_unchecked(format!("{}.{:03}", score / 1000, score % 1000));
+        let id = |id: &Option<MessageId>| id.as_ref().map(MessageId::as_str).into();
+        let sources = self.sources.iter();
+        let sources =
+            sources.map(|source| object([("node", source.node.as_str().into()), ("index", source.index.into())]));
         object([
-            ("transcript", self.transcript.as_str().into()),
-            ("node", self.node.as_str().into()),
+            ("kind", self.found.name().into()),
+            ("id", self.id.as_deref().into()),
+            ("transcript", id(&self.transcript)),
+            ("node", id(&self.node)),
             ("index", self.index.into()),
-            ("leaf", self.leaf.as_str().into()),
+            ("leaf", id(&self.leaf)),
             ("role", self.role.as_str().into()),
             ("createdAt", self.created_at.into()),
-            ("message", self.message.to_json()),
+            ("message", self.message.as_ref().map_or(Value::Null, Message::to_json)),
             ("score", Value::Number(score)),
             ("snippet", text.as_str().into()),
             ("highlights", highlights.collect()),
+            ("sources", sources.collect()),
         ])
     }
 }
@@ -230,13 +285,14 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        let all = r#"{"query": "q", "options": {"limit": 3, "transcript": "t", "branch": "b", "role": ["user", "tool"],
+        let all = r#"{"query": "q", "options": {"limit": 3, "transcript": "t", "branch": "b", "role": ["user", "tool"], "kind": ["fact", "message"],
             "source": "chatgpt", "since": 1, "until": 2, "tool": "grep", "wait": false}}"#;
         let SearchRequest::Search { query, options } = SearchRequest::read("search", all).unwrap() else {
             unreachable!()
         };
         assert_eq!((query.as_str(), options.limit, options.wait), ("q", 3, false));
         assert_eq!(options.roles, ["user", "tool"]);
+        assert_eq!(options.kinds, [Found::Fact, Found::Message]);
         assert_eq!((options.since, options.until), (Some(1), Some(2)));
         assert_eq!(SearchRequest::read("indexProgress", "{}").unwrap(), SearchRequest::IndexProgress);
     }
@@ -249,6 +305,8 @@ mod tests {
             (r#"{"query": "a", "limit": 3}"#, "limit"),
             (r#"{"query": "a", "options": {"limit": 1001}}"#, "limit"),
             (r#"{"query": "a", "options": {"role": 3}}"#, "role"),
+            (r#"{"query": "a", "options": {"kind": "tree"}}"#, "kind"),
+            (r#"{"query": "a", "options": {"kind": [3]}}"#, "kind"),
             (r#"{"query": "a", "options": {"since": "x"}}"#, "since"),
             (r#"{"query": "a", "options": {"depth": 3}}"#, "depth"),
         ] {
@@ -262,15 +320,18 @@ mod tests {
         let snippet = Snippet { text: "…😀 fox".into(), highlights: vec![(8, 11)] };
         let message = Message::user("fox");
         let hit = Hit {
-            transcript: id.clone(),
-            node: id.clone(),
+            found: Found::Message,
+            id: None,
+            transcript: Some(id.clone()),
+            node: Some(id.clone()),
             index: 0,
-            leaf: id,
+            leaf: Some(id),
             role: "user".into(),
             created_at: None,
             score: 2.5,
             snippet,
-            message,
+            message: Some(message),
+            sources: Vec::new(),
         };
         let json = hit.to_json().to_string();
         assert!(json.contains(r#""score":2.500"#) && json.contains(r#""highlights":[[4,7]]"#), "{json}");

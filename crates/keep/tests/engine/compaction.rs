@@ -1,11 +1,10 @@
 //! Compaction over stored chains: what a checkpoint does to prompts, and that it does nothing to what is stored.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::cell::RefCell;
 
 use serde_json::{Value, json};
 use threadkeep::Keep;
-use threadkeep::compact::{Answer, Answered, CompactOptions, Compacted, Summariser};
+use threadkeep::compact::{Answer, Answered, Cancel, CompactOptions, Compacted, Summariser};
 use threadkeep::protocol::{ContextOptions, Counting};
 use threadkeep_core::compaction::summary::{FoundFact, Material, Statement, Summary};
 use threadkeep_core::compaction::{Policy, PolicyOptions, Reason, Strategy};
@@ -24,7 +23,7 @@ struct FirstWords {
     limit: Option<u64>,
     asked: RefCell<Vec<usize>>,
     /// Cancels when it was asked so often.
-    cancel: Option<(usize, Rc<Cell<bool>>)>,
+    cancel: Option<(usize, Cancel)>,
 }
 
 impl Summariser for FirstWords {
@@ -38,8 +37,10 @@ impl Summariser for FirstWords {
 
     fn summarise<'a>(&'a self, material: &'a Material<'a>, _: &'a dyn Counter) -> Answer<'a> {
         self.asked.borrow_mut().push(material.pieces.len());
-        if let Some((times, cancel)) = &self.cancel {
-            cancel.set(self.asked.borrow().len() >= *times);
+        if let Some((times, cancel)) = &self.cancel
+            && self.asked.borrow().len() >= *times
+        {
+            cancel.cancel();
         }
         let mut statements = material.carried.to_vec();
         if material.pieces.is_empty() {
@@ -65,7 +66,7 @@ impl Summariser for FirstWords {
         }
         let episode = format!("{} messages were exchanged.", material.pieces.len());
         let summary = Summary { statements, episode, facts, ..Summary::default() };
-        Box::pin(std::future::ready(Ok(Answered { summary, warnings: Vec::new() })))
+        Box::pin(std::future::ready(Ok(summary.into())))
     }
 }
 
@@ -81,7 +82,7 @@ impl Summariser for Always {
         let answer = self.0.clone().map_err(str::to_owned).map(|texts| {
             let statement = |text: &&str| Statement { text: (*text).to_owned(), sources: Vec::new(), level: 0 };
             let summary = Summary { statements: texts.iter().map(statement).collect(), ..Summary::default() };
-            Answered { summary, warnings: Vec::new() }
+            Answered::from(summary)
         });
         Box::pin(std::future::ready(answer))
     }
@@ -270,8 +271,8 @@ fn a_preview_and_a_cancelled_compaction_store_nothing() {
         let preview = CompactOptions { preview: true, ..estimated() };
         let shown = keep.compact("chat", &preview, &FirstWords::default()).await.unwrap();
         assert!(shown.checkpoint.is_some() && shown.tokens_saved() > 0);
-        let cancel = Rc::new(Cell::new(false));
-        let how = CompactOptions { cancel: Some(Rc::clone(&cancel)), ..estimated() };
+        let cancel = Cancel::default();
+        let how = CompactOptions { cancel: Some(cancel.clone()), ..estimated() };
         let slow = FirstWords { limit: Some(120), cancel: Some((2, cancel)), ..FirstWords::default() };
         assert_eq!(code(keep.compact("chat", &how, &slow).await), "cancelled");
         assert_eq!(slow.asked.borrow().len(), 2);
@@ -309,21 +310,21 @@ fn compaction_does_not_fire_again_at_once() {
         assert_eq!(keep.after_response("chat", Some(801), &policy).await.unwrap(), Some(Reason::EarlyRatio));
         // It waits until it is carried out.
         assert_eq!(keep.after_response("chat", None, &policy).await.unwrap(), Some(Reason::EarlyRatio));
-        assert_eq!(keep.compaction_required("chat"), Some(Reason::EarlyRatio));
+        assert_eq!(keep.compaction_required("chat").await.unwrap(), Some(Reason::EarlyRatio));
         assert!(compacted(&keep, "chat").await.checkpoint.is_some());
-        assert_eq!(keep.compaction_required("chat"), None);
+        assert_eq!(keep.compaction_required("chat").await.unwrap(), None);
         // The usage that was reported before the compaction comes again.
         assert_eq!(keep.after_response("chat", Some(1_200), &policy).await.unwrap(), None);
         keep.append("chat", turn(9)).await.unwrap();
         assert_eq!(keep.after_response("chat", Some(1_200), &policy).await.unwrap(), Some(Reason::OverBudget));
         // Only one turn more than what stays.
         assert!(compacted(&keep, "chat").await.checkpoint.is_some());
-        assert_eq!(keep.compaction_required("chat"), None);
+        assert_eq!(keep.compaction_required("chat").await.unwrap(), None);
         // Found unnecessary is settled too.
-        keep.request_compaction("chat");
-        assert_eq!(keep.compaction_required("chat"), Some(Reason::Manual));
+        keep.request_compaction("chat").await.unwrap();
+        assert_eq!(keep.compaction_required("chat").await.unwrap(), Some(Reason::Manual));
         assert_eq!(compacted(&keep, "chat").await.checkpoint, None);
-        assert_eq!(keep.compaction_required("chat"), None);
+        assert_eq!(keep.compaction_required("chat").await.unwrap(), None);
     });
 }
 

@@ -28,7 +28,7 @@ impl Summariser for Extractive {
 
     fn summarise<'a>(&'a self, material: &'a Material<'a>, counter: &'a dyn Counter) -> Answer<'a> {
         let summary = extract(material, counter);
-        Box::pin(std::future::ready(Ok(Answered { summary, warnings: Vec::new() })))
+        Box::pin(std::future::ready(Ok(Answered::from(summary))))
     }
 }
 
@@ -170,15 +170,15 @@ fn section_14_a_compaction_is_asked_for_after_a_response_and_runs_before_the_nex
         // 0.8 of (1000 - 100 - 100) is 640: at that, nothing yet.
         let usage = Usage { prompt_tokens: 640, completion_tokens: 9 };
         let reason = kernel.after_invoke(&package, Message::assistant("Fine."), Some(&usage)).await.unwrap();
-        assert_eq!((reason, kernel.compaction_required()), (None, None));
+        assert_eq!((reason, kernel.compaction_required().await.unwrap()), (None, None));
         let package = kernel.prepare_request(Some(Message::user("Go on.")), None).await.unwrap();
         let usage = Usage { prompt_tokens: 641, completion_tokens: 9 };
         kernel.after_invoke(&package, Message::assistant("Done."), Some(&usage)).await.unwrap();
-        assert!(kernel.compaction_required().is_some());
+        assert!(kernel.compaction_required().await.unwrap().is_some());
         let before = package.messages.len();
         let package = kernel.prepare_request(Some(Message::user("Which port has service 2?")), None).await.unwrap();
         assert!(package.did_compact && package.messages.len() < before);
-        assert_eq!(kernel.compaction_required(), None);
+        assert_eq!(kernel.compaction_required().await.unwrap(), None);
         // The new input is last, the raw tail before it, what is remembered at the front.
         assert_eq!(package.messages.last().unwrap().text(), "Which port has service 2?");
         let said = texts(&package.messages);
@@ -192,13 +192,13 @@ fn section_18_a_request_for_compaction_can_be_made_by_hand_and_taken_back() {
     let kernel = kernel(&World::default());
     run(async {
         talk(&kernel, 1..8).await;
-        kernel.request_compaction();
-        assert!(kernel.compaction_required().is_some());
+        kernel.request_compaction().await.unwrap();
+        assert!(kernel.compaction_required().await.unwrap().is_some());
         kernel.clear_compaction_request().await.unwrap();
-        assert_eq!(kernel.compaction_required(), None);
+        assert_eq!(kernel.compaction_required().await.unwrap(), None);
         assert!(!kernel.prepare_request(None, None).await.unwrap().did_compact);
         talk(&kernel, 8..9).await;
-        kernel.request_compaction();
+        kernel.request_compaction().await.unwrap();
         assert!(kernel.prepare_request(None, None).await.unwrap().did_compact);
     });
 }

@@ -15,8 +15,10 @@ mod real;
 mod real_compaction;
 mod removal;
 mod reply_chains;
+mod rules;
 mod search;
 mod store_surface;
+mod summarisers;
 mod two_writers;
 mod unified_log;
 

@@ -1,8 +1,10 @@
 //! Search: what is found, that the index follows every change, and that nothing deleted stays in it.
 
 use proptest::prelude::*;
-use threadkeep::protocol::{SearchOptions, SearchReply};
-use threadkeep::{Keep, KeepError};
+use threadkeep::compact::{CompactOptions, Extractive};
+use threadkeep::protocol::{Counting, Found, Hit, SearchOptions, SearchReply};
+use threadkeep::{Keep, KeepError, NewFact};
+use threadkeep_core::memory::{FactEdit, Source};
 use threadkeep_core::recall::Segment;
 use threadkeep_core::{Message, MessageId, ToolCall};
 use threadkeep_store::{Commit, MemoryStore, Scan, Store};
@@ -13,7 +15,15 @@ type Engine = Keep<MemoryStore>;
 
 async fn find(keep: &Engine, query: &str) -> Vec<String> {
     let reply = keep.search(query, &SearchOptions { limit: 100, ..SearchOptions::default() }).await.unwrap();
-    reply.hits.iter().map(|hit| hit.message.text().into_owned()).collect()
+    reply.hits.iter().map(words).collect()
+}
+
+fn words(hit: &Hit) -> String {
+    hit.message.as_ref().unwrap().text().into_owned()
+}
+
+fn node(hit: &Hit) -> &str {
+    hit.node.as_ref().unwrap().as_str()
 }
 
 fn said(texts: &[&str]) -> Vec<Message> {
@@ -45,8 +55,8 @@ fn hits_say_where_they_are() {
         keep.receive(inbound("b", Some("q"), "Keep it there.")).await.unwrap();
         let reply = keep.search("luggages Oslo -lost", &SearchOptions::default()).await.unwrap();
         let best = &reply.hits[0];
-        assert_eq!((best.node.as_str(), best.index, best.role.as_str()), ("q", 1, "assistant"));
-        assert_eq!(best.leaf.as_str(), "b", "the newest branch that holds it");
+        assert_eq!((node(best), best.index, best.role.as_str()), ("q", 1, "assistant"));
+        assert_eq!(best.leaf.as_ref().unwrap().as_str(), "b", "the newest branch that holds it");
         let marked: Vec<&str> =
             best.snippet.highlights.iter().map(|(from, to)| &best.snippet.text[*from..*to]).collect();
         assert_eq!(marked, ["luggage", "Oslo"]);
@@ -71,8 +81,7 @@ fn filters_narrow_the_search() {
         keep.append("other", vec![Message::user("amber elsewhere")]).await.unwrap();
         let found = async |options: SearchOptions| {
             let hits = keep.search("amber", &options).await.unwrap().hits;
-            let mut found: Vec<String> =
-                hits.iter().map(|hit| format!("{}{}", hit.node.as_str().get(..1).unwrap(), hit.index)).collect();
+            let mut found: Vec<String> = hits.iter().map(|hit| format!("{}{}", &node(hit)[..1], hit.index)).collect();
             found.retain(|place| place.starts_with(['q', 'a', 'b']));
             found.sort();
             (found.join(" "), hits.len())
@@ -201,6 +210,103 @@ fn without_waiting_one_batch_is_indexed() {
     });
 }
 
+async fn found(keep: &Engine, query: &str, kinds: &[Found]) -> Vec<Hit> {
+    let options = SearchOptions { kinds: kinds.to_vec(), ..SearchOptions::default() };
+    keep.search(query, &options).await.unwrap().hits
+}
+
+#[test]
+fn summaries_are_found_and_lead_to_their_anchors() {
+    let world = World::default();
+    let (keep, other) = (world.tab(), world.tab());
+    run(async {
+        let names =
+            ["alfa", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliett", "kilo"];
+        for name in names {
+            let question = format!("Please keep the peregrine away from src/{name}.rs, always.");
+            keep.append("chat", said(&[&question, &long("That is done.")])).await.unwrap();
+        }
+        assert!(found(&keep, "peregrine", &[Found::Summary]).await.is_empty());
+        let options = CompactOptions { encoding: Counting::Estimate, ..CompactOptions::default() };
+        let made = keep.compact("chat", &options, &Extractive).await.unwrap().checkpoint.unwrap();
+        let hits = found(&keep, "delta", &[Found::Summary]).await;
+        let [hit] = hits.as_slice() else { panic!("{hits:?}") };
+        assert_eq!((hit.found, hit.id.as_deref()), (Found::Summary, Some(made.id.as_str())));
+        assert_eq!(hit.node.as_ref(), Some(&made.anchor));
+        assert_eq!(hit.leaf, keep.head("chat").await.unwrap().map(|head| head.id));
+        assert!(hit.message.as_ref().unwrap().text().contains("delta"));
+        assert!(!hit.snippet.highlights.is_empty());
+        // Its sources are messages with these words.
+        let source = hit.sources.first().expect("a statement that came from a message");
+        let message = keep.node(&source.node).await.unwrap().unwrap().messages[source.index as usize].clone();
+        assert!(message.text().contains("delta"), "{}", message.text());
+        // Another engine, which reads the index, and one that was there before.
+        assert_eq!(found(&world.tab(), "delta", &[Found::Summary]).await.len(), 1);
+        assert_eq!(found(&other, "delta", &[Found::Summary]).await.len(), 1);
+        // A branch from before the anchor does not have it; roles are of messages.
+        let early = keep.chain(&made.anchor).await.unwrap()[1].id.clone();
+        keep.set_head("early", &early).await.unwrap();
+        keep.append("early", said(&["another peregrine"])).await.unwrap();
+        let leaf = keep.head("early").await.unwrap().unwrap().id;
+        let branch =
+            |leaf| SearchOptions { branch: Some(leaf), kinds: vec![Found::Summary], ..SearchOptions::default() };
+        assert!(keep.search("peregrine", &branch(leaf)).await.unwrap().hits.is_empty());
+        let late = keep.head("chat").await.unwrap().unwrap().id;
+        assert_eq!(keep.search("peregrine", &branch(late)).await.unwrap().hits.len(), 1);
+        let users = SearchOptions { roles: vec!["user".into()], ..SearchOptions::default() };
+        assert!(keep.search("delta", &users).await.unwrap().hits.iter().all(|hit| hit.found == Found::Message));
+        // With the transcript the summary goes from the index.
+        keep.delete_transcript(&hit.transcript.clone().unwrap()).await.unwrap();
+        assert!(!in_index(&world, "peregrin"));
+        assert!(found(&keep, "peregrine", &[]).await.is_empty());
+    });
+}
+
+#[test]
+fn what_is_remembered_is_found_as_it_is_now() {
+    let world = World::default();
+    let (keep, other) = (world.tab(), world.tab());
+    run(async {
+        keep.append("chat", said(&["I like my tea green", "Noted."])).await.unwrap();
+        let head = keep.head("chat").await.unwrap().unwrap();
+        let first = keep.chain(&head.id).await.unwrap()[0].clone();
+        let told = NewFact {
+            tags: vec!["beverage".into()],
+            transcript: Some(first.transcript.clone()),
+            sources: vec![Source { node: first.id.clone(), index: 0 }],
+            ..NewFact::new("The user drinks green tea.")
+        };
+        let fact = keep.remember(told).await.unwrap();
+        let alone = keep.remember(NewFact::new("The office closes on Fridays.")).await.unwrap();
+        let hits = found(&keep, "beverages", &[]).await;
+        let [hit] = hits.as_slice() else { panic!("{hits:?}") };
+        assert_eq!((hit.found, hit.id.as_deref(), hit.role.as_str()), (Found::Fact, Some(fact.id.as_str()), "fact"));
+        assert_eq!((hit.node.as_ref(), hit.leaf.as_ref()), (Some(&first.id), Some(&head.id)));
+        assert_eq!((&hit.sources, &hit.message), (&fact.sources, &None));
+        let hits = found(&other, "friday", &[]).await;
+        assert_eq!(
+            (hits[0].id.as_deref(), &hits[0].transcript, &hits[0].node),
+            (Some(alone.id.as_str()), &None, &None)
+        );
+        // The short answer is found by what it answers.
+        assert_eq!(found(&keep, "tea", &[Found::Message]).await.len(), 2);
+        // It is in no stored segment, and an edit is noticed by both.
+        assert!(!in_index(&world, "beverag"));
+        let edit = FactEdit { fact: Some("The office closes on Mondays.".into()), ..FactEdit::default() };
+        keep.edit_fact(&alone.id, edit).await.unwrap();
+        for tab in [&keep, &other] {
+            assert!(found(tab, "friday", &[]).await.is_empty());
+            assert_eq!(found(tab, "monday", &[]).await.len(), 1);
+        }
+        keep.forget_memory(&alone.id).await.unwrap();
+        assert!(found(&other, "monday", &[]).await.is_empty());
+        let progress = keep.index_progress().await.unwrap();
+        assert_eq!((progress.indexed, progress.messages), (2, 2));
+        // What is told anew and contradicts it takes its place.
+        assert_eq!(found(&keep, "tea", &[Found::Fact]).await.len(), 1);
+    });
+}
+
 #[test]
 fn a_keep_that_is_never_searched_has_no_index() {
     let world = World::default();
@@ -271,7 +377,8 @@ async fn check(keep: &Engine) -> Result<(), KeepError> {
         }
     }
     let reply = keep.search("bird", &SearchOptions { limit: usize::MAX, ..SearchOptions::default() }).await?;
-    let mut found: Vec<(MessageId, u32)> = reply.hits.iter().map(|hit| (hit.node.clone(), hit.index)).collect();
+    let mut found: Vec<(MessageId, u32)> =
+        reply.hits.iter().map(|hit| (hit.node.clone().unwrap(), hit.index)).collect();
     found.sort();
     there.sort();
     assert_eq!(found, there);

@@ -3,9 +3,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use js_sys::{Array, Int32Array, Uint32Array};
+use js_sys::{Array, Function, Int32Array, Uint32Array};
 use serde_json::{Value, json};
-use threadkeep::protocol::{BadRequest, Counting, MemoryRequest, PromptRequest, trim_options};
+use threadkeep::compact::{Cancel, Extractive, ModelSummariser, Summariser};
+use threadkeep::protocol::{
+    BadRequest, CompactCall, CompactionRequest, Counting, MemoryRequest, PromptRequest, trim_options,
+};
 use threadkeep::{Keep, KeepError};
 use threadkeep_core::context::compress::{self, CompressError};
 use threadkeep_core::context::{Item, Plan, Prepared, Preparing, opens_with_user};
@@ -14,6 +17,7 @@ use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate, cost};
 use threadkeep_core::{Message, Provider};
 use wasm_bindgen::JsValue;
 
+use super::model::JsModel;
 use super::{Prompts, Trim};
 use crate::error::{bad_request, json as to_json, keep_error};
 use crate::executor::Answer;
@@ -76,6 +80,10 @@ impl Prompts for Part {
     fn answer(&self, keep: Keep<AnyStore>, method: String, params: String) -> Answer {
         Box::pin(async move {
             lend(&keep);
+            if CompactionRequest::METHODS.contains(&method.as_str()) {
+                let request = CompactionRequest::read(&method, &params).map_err(bad_request)?;
+                return Ok(data(keep.compacting(request).await.map_err(|error| keep_error(&error))?));
+            }
             let response = if MemoryRequest::METHODS.contains(&method.as_str()) {
                 let request = MemoryRequest::read(&method, &params).map_err(bad_request)?;
                 keep.remembering(request).await
@@ -85,6 +93,24 @@ impl Prompts for Part {
                 keep.prompt(request).await
             };
             to_json(&response.map_err(|error| keep_error(&error))?)
+        })
+    }
+
+    fn compact(&self, keep: Keep<AnyStore>, params: String, ask: Option<Function>, cancel: Cancel) -> Answer {
+        Box::pin(async move {
+            lend(&keep);
+            let mut call = CompactCall::read(&params).map_err(bad_request)?;
+            drop(params);
+            call.options.cancel = Some(cancel);
+            let summariser: Box<dyn Summariser> = match ask {
+                None => Box::new(Extractive),
+                Some(ask) => {
+                    let asked = ModelSummariser::new(Rc::new(JsModel::new(ask, &call)));
+                    Box::new(if call.strict { asked.strict() } else { asked })
+                }
+            };
+            let done = keep.compact(&call.at, &call.options, &*summariser).await;
+            Ok(data(done.map_err(|error| keep_error(&error))?.to_json()))
         })
     }
 
@@ -132,6 +158,11 @@ impl Prompts for Part {
     fn trimmer(&self, options: &str) -> Result<Box<dyn Trim>, JsValue> {
         Ok(Box::new(Trimming::new(options)?))
     }
+}
+
+/// An answer as JSON text `{data}`.
+fn data(value: Value) -> JsValue {
+    JsValue::from([r#"{"data":"#, &write(&value), "}"].concat())
 }
 
 /// Hands a keep what was loaded since it was last asked.

@@ -1,0 +1,153 @@
+//! What a compaction stores: the checkpoint, its episodes and facts, and that the request for it was carried out, all in one commit.
+
+use threadkeep_core::compaction::summary::FoundFact;
+use threadkeep_core::compaction::{Checkpoint, Strategy};
+use threadkeep_core::memory::{Episode, Remembered};
+use threadkeep_core::{Entry, TranscriptId};
+use threadkeep_store::{Commit, Store, StoreError};
+
+use super::job::{Held, Job};
+use super::summarise::Made;
+use super::{CompactOptions, Compacted};
+use crate::keep::Write;
+use crate::log::Log;
+use crate::memory::{Memories, MemoryChange};
+use crate::{Keep, KeepError, keys};
+
+/// How often a commit that lost against another writer is tried again.
+const TRIES: u32 = 100;
+
+impl<S: Store> Keep<S> {
+    /// The records that a compaction stores, and the facts that are to be merged into what is remembered.
+    pub(super) fn records(
+        &self,
+        transcript: &TranscriptId,
+        job: &Job,
+        made: Made,
+        after: u64,
+    ) -> (Compacted, Vec<FoundFact>) {
+        let now = self.now();
+        let (mut episodes, mut found) = (Vec::new(), Vec::new());
+        for (chunk, summary) in made.episodes {
+            let held = &job.held[chunk];
+            found.extend(summary.facts);
+            if summary.episode.trim().is_empty() {
+                continue;
+            }
+            let mut turns: Vec<u32> = held.iter().map(|held| held.turn).filter(|turn| *turn > 0).collect();
+            turns.dedup();
+            episodes.push(Episode {
+                id: self.minted("ep_"),
+                created_at: now,
+                transcript: Some(transcript.clone()),
+                turns,
+                summary: summary.episode,
+                tags: summary.tags,
+                salience: summary.salience,
+                sources: held.iter().map(Held::source).collect(),
+                pinned: false,
+            });
+        }
+        let by =
+            if job.strategy == Strategy::SlidingWindow { job.strategy.name().to_owned() } else { made.by.join(", ") };
+        let checkpoint = Checkpoint {
+            id: self.minted("cp_"),
+            anchor: job.window.anchor.clone(),
+            covers: job.covers.clone(),
+            statements: made.statements,
+            episodes: episodes.iter().map(|episode| episode.id.clone()).collect(),
+            facts: Vec::new(),
+            strategy: job.strategy,
+            summariser: by,
+            policy: job.chosen.clone(),
+            tokens_before: job.before,
+            tokens_after: after,
+            created_at: now,
+            previous: job.previous.clone(),
+        };
+        let done = Compacted {
+            checkpoint: Some(checkpoint),
+            summary_messages: Vec::new(),
+            compacted_range: 0..job.window.end,
+            tokens_before: job.history,
+            tokens_after: job.history - job.before + after,
+            cost: made.spent,
+            episodes,
+            facts: Vec::new(),
+            warnings: made.warnings,
+        };
+        (done, found)
+    }
+
+    /// Merges the found facts into what is remembered.
+    pub(super) fn merge_facts(
+        &self,
+        transcript: &TranscriptId,
+        known: &Memories,
+        found: &[FoundFact],
+        done: &mut Compacted,
+    ) {
+        let Remembered { changed, ids } = self.merged(known, found.to_vec(), Some(transcript));
+        done.facts = changed;
+        if let Some(checkpoint) = &mut done.checkpoint {
+            checkpoint.facts = ids.into_iter().flatten().collect();
+        }
+    }
+
+    /// Stores the checkpoint with what comes with it. `false`, and nothing is stored, where its anchor is gone, or another writer
+    /// has made one for the same anchor since the window was chosen.
+    pub(super) async fn store_checkpoint(
+        &self,
+        transcript: &TranscriptId,
+        job: &Job,
+        found: &[FoundFact],
+        options: &CompactOptions,
+        done: &mut Compacted,
+    ) -> Result<bool, KeepError> {
+        let _writing = self.writing().await;
+        for _ in 0..TRIES {
+            let known = self.memories().await?;
+            options.go_on()?;
+            self.merge_facts(transcript, &known, found, done);
+            let Some(checkpoint) = &done.checkpoint else { return Ok(false) };
+            let (episodes, facts) = (done.episodes.clone(), done.facts.clone());
+            let change = MemoryChange { episodes, facts, ..MemoryChange::default() };
+            let mut extra = Commit::default();
+            known.commit(&change, self.random(), &mut extra)?;
+            extra.puts.push(job.settled.clone());
+            // Asked again, somebody else has written; perhaps to what is remembered, which is read again then.
+            let mut asked = false;
+            let written = self.write(transcript, |log: &Log| {
+                let mut since = log.tree.checkpoints().filter(|(seq, _)| *seq >= job.seen);
+                let overtaken = since.any(|(_, other)| other.anchor == checkpoint.anchor);
+                let gone = log.generation != job.generation || log.tree.get(&checkpoint.anchor).is_none();
+                if overtaken || gone || std::mem::replace(&mut asked, true) {
+                    return Ok(Write::new(Vec::new(), Some(!overtaken && !gone)));
+                }
+                let mut write = Write::new(vec![Entry::Checkpoint(Box::new(checkpoint.clone()))], None);
+                write.extra = extra.clone();
+                Ok(write)
+            });
+            let written = match written.await {
+                Err(KeepError::Store(StoreError::Conflict { key })) if keys::is_memory_mark(&key) => continue,
+                written => written?,
+            };
+            match written {
+                Some(None) => {
+                    self.changed(transcript, vec![checkpoint.anchor.clone()]);
+                    if let Some(event) = change.event() {
+                        self.emit(&event);
+                    }
+                    return Ok(true);
+                }
+                Some(Some(true)) => {}
+                Some(Some(false)) | None => return Ok(false),
+            }
+        }
+        Err(StoreError::Transient("other writers were always first".to_owned()).into())
+    }
+
+    fn minted(&self, kind: &str) -> String {
+        format!("{kind}{:016x}", self.random())
+    }
+}

@@ -1,0 +1,168 @@
+//! Requests for compactions: made after a response or by hand, kept in the store until they are carried out or found
+//! unnecessary, so that a restart loses none and no content is asked about twice in a row. And the strategies of heads.
+
+use serde_json::Value;
+use threadkeep_core::compaction::{Policy, PolicyOptions, Reason, Requests, Strategy};
+use threadkeep_core::{Entry, MessageId, TranscriptId};
+use threadkeep_store::{Commit, Store, StoreError};
+
+use crate::context::Chain;
+use crate::keep::Write;
+use crate::log::{from_json, to_json};
+use crate::{Keep, KeepError, keys};
+
+/// Where a request is kept, and what it is about.
+pub(super) struct Place {
+    pub(super) key: String,
+    pub(super) transcript: TranscriptId,
+    pub(super) leaf: MessageId,
+    /// Whether it is a head's.
+    pub(super) is_head: bool,
+}
+
+impl<S: Store> Keep<S> {
+    /// Looks at what a response reported (`prompt_tokens` of its usage), and asks for a compaction of `at` where the policy wants
+    /// one. Gives why one is pending.
+    ///
+    /// # Errors
+    /// As [`Keep::checkpoints`].
+    pub async fn after_response(
+        &self,
+        at: &str,
+        prompt_tokens: Option<u64>,
+        policy: &Policy,
+    ) -> Result<Option<Reason>, KeepError> {
+        let place = self.request_place(at).await?;
+        let found = self.glance(&place.transcript, |log| {
+            let mut chain = Chain::new(&log.tree, &place.leaf)?;
+            chain.lay(&log.tree, None, &[])?;
+            let uncovered = chain.items.len().saturating_sub(chain.laid.end) as u32;
+            Ok((policy.reason(prompt_tokens, uncovered), content(&place.leaf, chain.items.len())))
+        });
+        let (reason, content) = found.await?;
+        let mut pending = None;
+        self.change_request(&place.key, &mut |requests| {
+            if let Some(reason) = reason {
+                requests.request(reason, &content);
+            }
+            pending = requests.pending();
+        })
+        .await?;
+        Ok(pending)
+    }
+
+    /// Asks for a compaction of `at` by hand.
+    ///
+    /// # Errors
+    /// As [`Keep::checkpoints`].
+    pub async fn request_compaction(&self, at: &str) -> Result<(), KeepError> {
+        let place = self.request_place(at).await?;
+        self.change_request(&place.key, &mut |requests| {
+            requests.request(Reason::Manual, "");
+        })
+        .await
+    }
+
+    /// Why a compaction of `at` is pending; `None` where none is.
+    ///
+    /// # Errors
+    /// As [`Keep::checkpoints`].
+    pub async fn compaction_required(&self, at: &str) -> Result<Option<Reason>, KeepError> {
+        let place = self.request_place(at).await?;
+        Ok(self.requests(&place.key).await?.pending())
+    }
+
+    /// Takes a request back, as if it had been carried out on what the chain is now.
+    ///
+    /// # Errors
+    /// As [`Keep::checkpoints`].
+    pub async fn clear_compaction_request(&self, at: &str) -> Result<(), KeepError> {
+        let place = self.request_place(at).await?;
+        let length = self.glance(&place.transcript, |log| Ok(log.tree.messages(&place.leaf)?.len())).await?;
+        self.settle_request(&place.key, &content(&place.leaf, length)).await
+    }
+
+    pub(super) async fn settle_request(&self, key: &str, content: &str) -> Result<(), KeepError> {
+        self.change_request(key, &mut |requests| requests.settle(content)).await
+    }
+
+    /// Where the request for `at` is kept: with the head of that name, else with the node.
+    pub(super) async fn request_place(&self, at: &str) -> Result<Place, KeepError> {
+        let (transcript, leaf) = self.place(at).await?;
+        let mut is_head = false;
+        self.peek(&transcript, &mut |log| is_head = log.tree.heads().contains_key(at)).await?;
+        let key = if is_head { keys::ASKED.of(None, at) } else { keys::ASKED.of(Some(&transcript), leaf.as_str()) };
+        Ok(Place { key, transcript, leaf, is_head })
+    }
+
+    async fn requests(&self, key: &str) -> Result<Requests, KeepError> {
+        let Some(bytes) = self.inner.store.get(key).await? else { return Ok(Requests::default()) };
+        let corrupt = |why: String| StoreError::Corrupt { key: key.to_owned(), why };
+        let value = from_json::<Value>(&bytes).map_err(|error| corrupt(error.to_string()))?;
+        Ok(Requests::read(value).map_err(|wrong| corrupt(wrong.to_string()))?)
+    }
+
+    /// Changes a request, and stores it where that changed something. Of two tabs the last one holds: the worst that comes
+    /// of it is a request that is found unnecessary.
+    async fn change_request(&self, key: &str, change: &mut dyn FnMut(&mut Requests)) -> Result<(), KeepError> {
+        let _writing = self.writing().await;
+        let before = self.requests(key).await?;
+        let mut after = before.clone();
+        change(&mut after);
+        if after != before {
+            let puts = vec![(key.to_owned(), to_json(&after.to_json())?)];
+            self.inner.store.commit(Commit { puts, ..Commit::default() }).await?;
+        }
+        Ok(())
+    }
+
+    /// How the chain at a head is compacted where a call does not say; `None` where that was not chosen: then it is as the
+    /// checkpoint before was made.
+    ///
+    /// # Errors
+    /// `missing-head`; the store's.
+    pub async fn strategy(&self, context: &str) -> Result<Option<Strategy>, KeepError> {
+        let found = self.at_head(context, |tree, _| Ok(tree.strategy(context))).await?;
+        found.ok_or_else(|| KeepError::MissingHead(context.to_owned()))
+    }
+
+    /// Chooses how the chain at a head is compacted from now on. It is stored with the head: it moves with it, and goes with it.
+    ///
+    /// # Errors
+    /// `missing-head`; `damaged`; the store's.
+    pub async fn set_strategy(&self, context: &str, strategy: Option<Strategy>) -> Result<(), KeepError> {
+        let _writing = self.writing().await;
+        let missing = || KeepError::MissingHead(context.to_owned());
+        let transcript = self.at_head(context, |tree, _| Ok(tree.id().clone())).await?.ok_or_else(missing)?;
+        let written = self.write(&transcript, |log| {
+            if !log.tree.heads().contains_key(context) {
+                return Err(missing());
+            }
+            let same = log.tree.strategy(context) == strategy;
+            let entry = Entry::Strategy { context: context.to_owned(), strategy };
+            Ok(Write::new(if same { Vec::new() } else { vec![entry] }, ()))
+        });
+        written.await?.ok_or_else(missing)
+    }
+}
+
+/// What is stored once a request was carried out on `content`.
+pub(super) fn settled(key: &str, content: &str) -> Result<(String, Vec<u8>), KeepError> {
+    let mut requests = Requests::default();
+    requests.settle(content);
+    Ok((key.to_owned(), to_json(&requests.to_json())?))
+}
+
+/// The policy of a call; see [`Policy::resolve`].
+pub fn policy(call: &PolicyOptions, keep: &PolicyOptions, model: Option<&str>) -> Policy {
+    Policy::resolve(call, keep, model)
+}
+
+/// What names the content of a chain: it changes whenever something is added. A hash (FNV-1a), so that what is kept of a
+/// request names no node that was deleted since.
+pub(super) fn content(leaf: &MessageId, messages: usize) -> String {
+    let bytes = leaf.as_str().bytes().chain((messages as u64).to_le_bytes());
+    let hash = bytes
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    format!("{hash:016x}")
+}

@@ -1,0 +1,184 @@
+//! What is searched beside messages: summaries, which are documents of the index as messages are, and what is remembered.
+//!
+//! Episodes and facts change, and are few beside messages. So they are in no stored segment: a segment of them all is
+//! made in memory whenever the mark moves that every change of them moves, and a hit is read from the store again.
+
+use std::rc::Rc;
+
+use threadkeep_core::compaction::Checkpoint;
+use threadkeep_core::memory::{Episode, Fact, Source};
+use threadkeep_core::recall::{Builder, Doc, NewDoc, Query, Segment, snippet};
+use threadkeep_core::{MessageId, Transcript};
+use threadkeep_store::Store;
+
+use super::SNIPPET;
+use super::state::State;
+use crate::log::from_json;
+use crate::protocol::{Found, Hit};
+use crate::{Keep, KeepError, keys};
+
+/// The index's number of a role for what nobody says.
+const NOBODY: u8 = 5;
+/// The place of what is remembered, which no message has: its number is one of [`Remembered::keys`].
+pub(super) const REMEMBERED: u32 = u32::MAX;
+
+/// A segment of what is remembered.
+#[derive(Default)]
+pub(super) struct Remembered {
+    /// The mark that was there before it was read.
+    mark: Option<String>,
+    /// Where each document lies in the store.
+    keys: Vec<String>,
+    pub segment: Option<Rc<Segment>>,
+}
+
+impl<S: Store> Keep<S> {
+    /// Makes the segment of what is remembered anew, if that has changed.
+    pub(super) async fn remember_all(&self, state: &mut State) -> Result<(), KeepError> {
+        let marks = self.inner.store.scan(&keys::memory_marks().limit(1)).await?;
+        let mark = marks.into_iter().next().map(|(key, _)| key);
+        if mark == state.remembered.mark {
+            return Ok(());
+        }
+        let (known, _) = self.readable_memories().await?;
+        let mut builder = Builder::default();
+        let mut places = Vec::new();
+        let mut add = |found: Found, key: String, transcript: Option<&MessageId>, time: i64, text: &str| {
+            builder.add(&NewDoc {
+                owner: transcript.map_or("", MessageId::as_str),
+                seq: places.len() as u64,
+                index: REMEMBERED,
+                role: NOBODY,
+                kind: found as u8,
+                time,
+                before: None,
+                text,
+                names: &[],
+            });
+            places.push(key);
+        };
+        for it in &known.episodes {
+            let key = keys::EPISODES.of(it.transcript.as_ref(), &it.id);
+            add(Found::Episode, key, it.transcript.as_ref(), it.created_at, &with_tags(&it.summary, &it.tags));
+        }
+        for it in known.facts.iter().filter(|fact| fact.superseded_by.is_none()) {
+            let key = keys::FACTS.of(it.transcript.as_ref(), &it.id);
+            add(Found::Fact, key, it.transcript.as_ref(), it.created_at, &with_tags(&it.fact, &it.tags));
+        }
+        let segment = (!builder.is_empty()).then(|| Rc::new(builder.finish()));
+        state.remembered = Rc::new(Remembered { mark, keys: places, segment });
+        state.rebuild();
+        Ok(())
+    }
+
+    /// The hit on an episode or a fact; `None` when it is not there any more.
+    pub(super) async fn remembered_hit(
+        &self,
+        key: &str,
+        doc: &Doc,
+        score: f32,
+        query: &Query,
+    ) -> Result<Option<Hit>, KeepError> {
+        let Some(bytes) = self.inner.store.get(key).await? else { return Ok(None) };
+        let Ok(value) = from_json::<serde_json::Value>(&bytes) else { return Ok(None) };
+        let (found, id, transcript, time, text, sources) = if doc.kind == Found::Episode as u8 {
+            let Ok(it) = Episode::read(value) else { return Ok(None) };
+            (Found::Episode, it.id, it.transcript, it.created_at, with_tags(&it.summary, &it.tags), it.sources)
+        } else {
+            let Ok(it) = Fact::read(value) else { return Ok(None) };
+            (Found::Fact, it.id, it.transcript, it.created_at, with_tags(&it.fact, &it.tags), it.sources)
+        };
+        // Where the first of its messages that is still there stands.
+        let mut place = None;
+        if let Some(transcript) = &transcript {
+            let mut look = |tree: &Transcript| {
+                place = sources.iter().find_map(|source| {
+                    let leaf = tree.newest_leaf(&source.node)?;
+                    Some((source.node.clone(), source.index, leaf.node.id.clone()))
+                });
+            };
+            self.read_with(transcript, &mut |log| look(&log.tree)).await?;
+        }
+        let (node, index, leaf) = match place {
+            Some((node, index, leaf)) => (Some(node), index, Some(leaf)),
+            None => (None, 0, None),
+        };
+        Ok(Some(Hit {
+            found,
+            id: Some(id),
+            transcript,
+            node,
+            index,
+            leaf,
+            role: found.name().to_owned(),
+            created_at: Some(time),
+            score,
+            snippet: snippet(&text, query, SNIPPET),
+            message: None,
+            sources,
+        }))
+    }
+}
+
+impl Remembered {
+    /// Where a document of it lies.
+    pub fn key(&self, doc: &Doc) -> Option<&str> {
+        Some(self.keys.get(doc.seq as usize)?.as_str())
+    }
+}
+
+fn with_tags(text: &str, tags: &[String]) -> String {
+    let mut all = text.to_owned();
+    for tag in tags {
+        all.push(if all.len() == text.len() { '\n' } else { ' ' });
+        all.push_str(tag);
+    }
+    all
+}
+
+/// What of a checkpoint is searched: what it says.
+pub(super) fn summary_text(checkpoint: &Checkpoint) -> String {
+    let texts: Vec<&str> = checkpoint.statements.iter().map(|statement| statement.text.as_str()).collect();
+    texts.join("\n")
+}
+
+/// A summary as a document.
+pub(super) fn summary_doc<'a>(tree: &'a Transcript, seq: u64, checkpoint: &Checkpoint, text: &'a str) -> NewDoc<'a> {
+    NewDoc {
+        owner: tree.id().as_str(),
+        seq,
+        index: 0,
+        role: NOBODY,
+        kind: Found::Summary as u8,
+        time: checkpoint.created_at,
+        before: None,
+        text,
+        names: &[],
+    }
+}
+
+/// The hit on a summary: it stands at its anchor, and its sources are those of the statements that have what was looked for.
+pub(super) fn summary_hit(tree: &Transcript, doc: &Doc, score: f32, query: &Query) -> Option<Hit> {
+    let (_, checkpoint) = tree.checkpoints().find(|(seq, _)| *seq == doc.seq)?;
+    let mut sources: Vec<Source> = Vec::new();
+    for statement in &checkpoint.statements {
+        if !snippet(&statement.text, query, SNIPPET).highlights.is_empty() {
+            sources.extend(statement.sources.iter().cloned());
+        }
+    }
+    sources.dedup();
+    Some(Hit {
+        found: Found::Summary,
+        id: Some(checkpoint.id.clone()),
+        transcript: Some(tree.id().clone()),
+        node: Some(checkpoint.anchor.clone()),
+        index: 0,
+        leaf: Some(tree.newest_leaf(&checkpoint.anchor)?.node.id.clone()),
+        role: Found::Summary.name().to_owned(),
+        created_at: Some(checkpoint.created_at),
+        score,
+        snippet: snippet(&summary_text(checkpoint), query, SNIPPET),
+        message: checkpoint.message(),
+        sources,
+    })
+}

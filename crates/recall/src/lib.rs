@@ -1,0 +1,30 @@
+//! Full-text search over messages, without I/O. Goes in: texts with where they lie; a query. Comes out: immutable segments
+//! of an inverted index as bytes, and the documents that a query finds, best first. Where segments are stored, and what is
+//! not in them yet, is the engine's business.
+//!
+//! A text becomes **words** ([`words`]), words become **terms** ([`Language::term`]): lower case, stemmed, without accents.
+//! A [`Builder`] makes a [`Segment`] of documents, [`merge`] makes one of several and leaves out what was deleted, an
+//! [`Index`] answers a [`Query`] over all of them by BM25.
+
+mod bits;
+mod build;
+mod find;
+mod fold;
+mod index;
+mod language;
+mod merge;
+mod query;
+mod segment;
+mod snippet;
+mod table;
+mod words;
+
+pub use build::{Builder, NewDoc};
+pub use find::{Filter, Found, Tuning, USER};
+pub use index::Index;
+pub use language::Language;
+pub use merge::{Picked, merge};
+pub use query::{Clause, Query, Slot};
+pub use segment::{Damaged, Doc, Owner, Segment};
+pub use snippet::{Snippet, snippet};
+pub use words::{Word, words};

@@ -1,0 +1,130 @@
+// Compactions: the options that are checked here, and the function that stands between the engine and a user's model. It holds
+// the timer, hands out the signal, and turns whatever comes back into a message or words.
+
+import type { Canceller, Engine } from "../wasm/threadkeep.js";
+import * as check from "./check.js";
+import { badArgument, ThreadkeepError } from "./errors.js";
+import { now, run } from "./runtime.js";
+import type { CompactionPolicy, Compaction, CompactOptions, Summarize, SummaryRequest } from "./types/compaction.js";
+import type { Encoding } from "./types/context.js";
+
+const any = (value: unknown): unknown => value;
+/** What `setTimeout` takes. */
+const MAX_TIMEOUT = 0x7fff_ffff;
+const TIMEOUT = 120_000;
+
+const COMPACT = {
+  strategy: check.text,
+  keepTurns: check.count,
+  keepRecent: check.count,
+  targetTokens: check.count,
+  summaryTokens: check.count,
+  summarize: check.callback,
+  summarizer: check.text,
+  inputTokens: check.count,
+  timeout: (value: unknown, argument: string) => check.count(value, argument, MAX_TIMEOUT),
+  fallback: check.flag,
+  provider: check.text,
+  encoding: check.text,
+  pins: any,
+  preview: check.flag,
+  signal: check.signal,
+};
+
+const POLICY = {
+  model: check.text,
+  maxContextTokens: check.count,
+  maxOutputTokens: check.count,
+  safetyMargin: check.count,
+  compactionRatio: ratio,
+  compactionThreshold: check.count,
+};
+
+function ratio(value: unknown, argument: string): number {
+  if (typeof value !== "number" || !(value >= 0 && value <= 1)) throw badArgument(argument, "must be a number from 0 to 1");
+  return value;
+}
+
+/** A policy as it is given. @internal */
+export function policy(value: unknown, argument: string): CompactionPolicy {
+  return check.options(value, argument, POLICY) as CompactionPolicy;
+}
+
+/** A compaction as it was asked for, written down. @internal */
+export interface Prepared {
+  json: string;
+  encoding: Encoding;
+  summarize: Summarize | undefined;
+  timeout: number;
+  signal: AbortSignal | undefined;
+}
+
+/** Checks and writes down what a compaction is asked to do. @internal */
+export function prepare(at: string, options: unknown, encoding: Encoding): Prepared {
+  const { summarize, timeout = TIMEOUT, signal, ...params } = check.options(options, "options", COMPACT) as CompactOptions;
+  const own = { summarizer: summarize?.summarizer, inputTokens: summarize?.inputTokens };
+  const how = params.encoding ?? encoding;
+  return {
+    json: check.toJson({ ...own, ...params, encoding: how, at }),
+    encoding: how,
+    summarize,
+    timeout,
+    signal,
+  };
+}
+
+/** Has the engine compact. @internal */
+export async function compact(engine: Engine, { json, summarize, timeout, signal }: Prepared): Promise<Compaction> {
+  if (signal?.aborted === true) throw new ThreadkeepError("cancelled", "cancelled");
+  const ended = new AbortController();
+  const model = summarize === undefined ? undefined : asked(summarize, timeout, ended.signal);
+  const canceller: Canceller = now((wasm) => new wasm.Canceller());
+  const cancel = (): void => {
+    now(() => canceller.cancel());
+    ended.abort(signal?.reason);
+  };
+  signal?.addEventListener("abort", cancel);
+  try {
+    const answer = await run(() => engine.compact(json, model, canceller) as Promise<string>);
+    return (JSON.parse(answer) as { data: Compaction }).data;
+  } finally {
+    signal?.removeEventListener("abort", cancel);
+    ended.abort();
+    canceller.free();
+  }
+}
+
+/** The user's function as the engine calls it: JSON text in, JSON text of a message out, words where it fails. */
+function asked(summarize: Summarize, timeout: number, ended: AbortSignal): (json: string) => Promise<string> {
+  return (json) =>
+    new Promise((resolve, reject) => {
+      const request = new AbortController();
+      const stop = (): void => request.abort(ended.reason);
+      ended.addEventListener("abort", stop);
+      const timer = setTimeout(() => {
+        reject(`the model took longer than ${timeout} ms`);
+        request.abort(new DOMException("the model took too long", "TimeoutError"));
+      }, timeout);
+      const ask = async (): Promise<string> => {
+        const asked = JSON.parse(json) as Omit<SummaryRequest, "signal">;
+        return message(await summarize({ ...asked, signal: request.signal }));
+      };
+      ask()
+        .then(resolve, (error: unknown) => reject(words(error)))
+        .finally(() => {
+          clearTimeout(timer);
+          ended.removeEventListener("abort", stop);
+        });
+    });
+}
+
+function message(answer: unknown): string {
+  if (typeof answer === "string") return JSON.stringify({ role: "assistant", content: answer });
+  if (!check.isObject(answer)) throw new TypeError("summarize() answered neither a text nor a message");
+  return JSON.stringify({ ...answer, role: "assistant" });
+}
+
+function words(error: unknown): string {
+  const said = error instanceof Error ? error.message : String(error);
+  return said === "" ? "the model failed without a word" : said;
+}
