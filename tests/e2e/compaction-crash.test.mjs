@@ -10,8 +10,6 @@ import { count, random, seed } from "./support/random.mjs";
 import { decision } from "./pages/content.js";
 
 const times = count("THREADKEEP_COMPACTIONS", 4);
-/** The longest wait after a compaction has begun, in milliseconds: about twice as long as one takes. */
-const LONGEST = 120;
 let server;
 
 before(async () => {
@@ -42,7 +40,7 @@ test(`${times} browser kills during compaction lose no message and leave no half
       const begun = told.begins(moments.between(1, 3));
       await page.evaluate(() => void compactOnAndOn("compaction"));
       await begun;
-      await new Promise((resolve) => setTimeout(resolve, moments.between(0, LONGEST)));
+      await new Promise((resolve) => setTimeout(resolve, moments.next() * 1.3 * told.took));
       underWay += Number(told.compacting);
       await running.kill();
       assert.deepEqual(told.failures, []);
@@ -69,7 +67,10 @@ class Told {
   messages = 0;
   checkpoints = new Set();
   compacting = false;
+  /** How long a compaction takes, in milliseconds, as the last one showed. */
+  took = 120;
   failures = [];
+  #since = 0;
   #left = 0;
   #wake = () => {};
 
@@ -83,10 +84,12 @@ class Told {
     if (messages !== undefined) this.messages = Math.max(this.messages, messages);
     if (checkpoint !== undefined) {
       this.compacting = false;
+      this.took = performance.now() - this.#since;
       if (checkpoint !== null) this.checkpoints.add(checkpoint);
     }
     if (begun) {
       this.compacting = true;
+      this.#since = performance.now();
       this.#left -= 1;
     }
     if (failed !== undefined) this.failures.push(failed);

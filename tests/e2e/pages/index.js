@@ -174,7 +174,7 @@ async function readCompacted(name) {
   const prompts = [];
   for (const epoch of await keep.epochs(COMPACTED)) {
     const { messages, payload } = await keep.context(COMPACTED, { ...ESTIMATE, epoch: epoch.name });
-    prompts.push({ epoch: epoch.name, first: messages[0], errors: validate(payload, "openai-chat").errors });
+    prompts.push({ epoch: epoch.name, first: messages[0], errors: (await validate(payload, "openai-chat")).errors });
   }
   const found = {
     beginning: keep.beginning,
