@@ -90,7 +90,8 @@ export async function compact(engine: Engine, { json, summarize, timeout, signal
   } finally {
     signal?.removeEventListener("abort", cancel);
     ended.abort();
-    canceller.free();
+    // After a trap this says so again, and does not call into the broken module.
+    now(() => canceller.free());
   }
 }
 

@@ -11,6 +11,7 @@
  * The storage: `conflict` (somebody else wrote at the same time, again and again), `blocked`, `quota`, `unavailable`,
  * `storage-gone`, `newer-version`, `transient` (trying again may help), `bad-adapter` (a store of yours breaks its
  * contract), `storage` (the storage's own failure).
+ * Your callback: `embedding-failed` (`embed` failed, or what it gave are no vectors; searches by words go on).
  * The module: `init-failed`, `panicked` (a bug: reload; what was acknowledged is safe), `internal`.
  */
 export type ThreadkeepErrorCode =
@@ -43,6 +44,7 @@ export type ThreadkeepErrorCode =
   | "transient"
   | "bad-adapter"
   | "storage"
+  | "embedding-failed"
   | "init-failed"
   | "panicked"
   | "internal";

@@ -7,9 +7,11 @@ export { chromeSummarizer, type ChromeSummarizer, type ChromeSummarizerOptions }
 export { compressHistory, countTokens, render, validate } from "./prompts.js";
 export { trimMessages } from "./trim.js";
 export { loadVocabulary, type VocabularyName } from "./vocabulary.js";
+export type { Embed, EmbedOptions, EmbedProgress } from "./embed.js";
 export { readDepth, writeDepth, type DepthText } from "./depth.js";
 export { ThreadkeepError, type ErrorDetails, type ThreadkeepErrorCode } from "./errors.js";
 export { VERSION } from "./version.js";
+export type { SearchTool } from "./tool.js";
 export type { ChangeListener } from "./events.js";
 export type { InboundMessage, OpenOptions, RecentOptions, SearchOptions } from "./options.js";
 export type * from "./types/archive.js";

@@ -2,7 +2,8 @@
 
 import * as check from "./check.js";
 import { policy } from "./compaction.js";
-import { badArgument } from "./errors.js";
+import type { Embed } from "./embed.js";
+import { badArgument, type ThreadkeepError } from "./errors.js";
 import type { ContentInput } from "./types/message.js";
 import type { CompactionPolicy } from "./types/compaction.js";
 import type { ImportFormat } from "./types/archive.js";
@@ -30,6 +31,18 @@ export interface OpenOptions {
   encoding?: Encoding;
   /** How many bytes of transcripts stay in memory, about; 0 keeps none. */
   cacheBytes?: number;
+  /**
+   * Makes vectors of texts, so that a search also finds what means the same in other words. Vectors are stored beside the
+   * index, as one byte a number. A search makes some of what is missing, see {@link Threadkeep.embedMissing} for the rest.
+   */
+  embed?: Embed;
+  /** The name of the model behind `embed`. Vectors of another name are not used, and are made anew. */
+  embedModel?: string;
+  /**
+   * Called with the `embedding-failed` (or the storage's) error when a search could not use `embed`, and went by words alone;
+   * without it such errors are reported as uncaught.
+   */
+  onEmbedError?: (error: ThreadkeepError) => void;
   /** When histories are to be compacted, where a call does not say. */
   compaction?: CompactionPolicy;
 }
@@ -83,6 +96,8 @@ export interface SearchOptions {
   until?: number | Date;
   /** Only calls of the tool of this name, and their results. */
   tool?: string;
+  /** `false`: by words alone, though there is an `embed`. */
+  vectors?: boolean;
   /** `false`: what is not indexed yet is not waited for; one batch of it is indexed. See {@link Threadkeep.indexProgress}. */
   wait?: boolean;
 }
@@ -114,6 +129,9 @@ export const OPEN = {
   storage: storage,
   encoding: (value: unknown, argument: string) => check.oneOf(value, ENCODINGS, argument),
   cacheBytes: bytes,
+  embed: check.callback,
+  embedModel: check.text,
+  onEmbedError: check.callback,
   compaction: (value: unknown, argument: string) => policy(value, argument),
 } as const;
 export const INBOUND = {
@@ -135,8 +153,10 @@ export const SEARCH = {
   since: time,
   until: time,
   tool: check.text,
+  vectors: check.flag,
   wait: check.flag,
 } as const;
+export const EMBED = { limit: check.count, onProgress: check.callback, signal: check.signal } as const;
 export const IMPORT = {
   format: (value: unknown, argument: string) => check.oneOf(value, FORMATS, argument),
   onProgress: check.callback,

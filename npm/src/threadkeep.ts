@@ -17,10 +17,12 @@ import type { Engine } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
 import * as compaction from "./compaction.js";
 import * as memory from "./memory.js";
+import { BATCH, vectors, type EmbedOptions, type EmbedProgress, type ToEmbed } from "./embed.js";
 import { ThreadkeepError, badArgument, reportUncaught, type ErrorDetails } from "./errors.js";
 import { Events, type ChangeListener } from "./events.js";
 import { Export } from "./export.js";
 import {
+  EMBED,
   EXPORT,
   IMPORT,
   INBOUND,
@@ -35,6 +37,7 @@ import {
 } from "./options.js";
 import { init, need, run } from "./runtime.js";
 import { needEncoding } from "./vocabulary.js";
+import { searchTool, type SearchTool } from "./tool.js";
 import { sources } from "./sources.js";
 import type { ExportOptions, ImportData, ImportOptions, ImportProgress, ImportReport } from "./types/archive.js";
 import type {
@@ -52,6 +55,9 @@ import type { Message, MessageInput } from "./types/message.js";
 import type { HeadInfo, LintFinding, NodeInfo, Outline, Stats, TranscriptInfo, TreeNode } from "./types/node.js";
 import type { IndexProgress, SearchHit } from "./types/search.js";
 import type { StoreAdapter } from "./types/store.js";
+
+/** So many texts get a vector in the course of a search, which waits for them. */
+const EMBEDDED = 256;
 
 /**
  * Conversation memory: transcripts as trees of nodes, heads that point into them, and a message store on top.
@@ -79,17 +85,14 @@ export class Threadkeep {
   readonly #events: Events;
   readonly #encoding: Encoding;
   readonly #policy: CompactionPolicy;
+  readonly #embedding: Pick<OpenOptions, "embed" | "embedModel" | "onEmbedError">;
   #engine: Engine | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(
-    storage: "indexeddb" | "memory" | "adapter",
-    engine: Engine,
-    events: Events,
-    { encoding = "o200k_base", compaction = {} }: OpenOptions,
-  ) {
-    this.#encoding = encoding;
-    this.#policy = compaction;
+  private constructor(storage: "indexeddb" | "memory" | "adapter", engine: Engine, events: Events, options: OpenOptions) {
+    this.#encoding = options.encoding ?? "o200k_base";
+    this.#policy = options.compaction ?? {};
+    this.#embedding = options;
     this.storage = storage;
     this.beginning = engine.beginning as Threadkeep["beginning"];
     this.#engine = engine;
@@ -574,7 +577,8 @@ export class Threadkeep {
   /**
    * Finds messages in all transcripts and branches, and summaries, episodes and facts beside them, the best first: words in any of their forms and in several languages,
    * `"phrases"`, `begin*`, `-without`. Short messages are found by what they answer, too. What is not indexed yet (after
-   * an import, say) is indexed first; the index stays in the storage.
+   * an import, say) is indexed first; the index stays in the storage. With an `embed` (see {@link OpenOptions}) what means the
+   * same is found too, and both rankings are joined.
    *
    * @throws ThreadkeepError `bad-request`; `missing-node` for a branch that is not there; the storage's codes
    *
@@ -584,8 +588,89 @@ export class Threadkeep {
    * ```
    */
   async search(query: string, options?: SearchOptions): Promise<SearchHit[]> {
-    const params = { query: check.text(query, "query"), options: check.options(options, "options", SEARCH) };
-    return (await this.#search<{ hits: SearchHit[] }>("search", params)).hits;
+    const text = check.text(query, "query");
+    const { vectors: wanted, ...rest } = check.options(options, "options", SEARCH) as SearchOptions;
+    // Written down at once, so that what the caller does to its objects later changes nothing.
+    const how = JSON.parse(check.toJson(rest as Record<string, unknown>)) as Record<string, unknown>;
+    const vector = wanted === false ? undefined : await this.#vector(text, rest.wait !== false);
+    return (await this.#search<{ hits: SearchHit[] }>("search", { query: text, options: { ...how, ...vector } })).hits;
+  }
+
+  /** The query as a vector; `undefined` where there is no `embed`, or it fails, which is told. */
+  async #vector(query: string, wait: boolean): Promise<object | undefined> {
+    const { embed, embedModel: model = "", onEmbedError = reportUncaught } = this.#embedding;
+    this.#open();
+    if (embed === undefined) return undefined;
+    try {
+      if (wait) await this.embedMissing({ limit: EMBEDDED });
+      const [vector] = await vectors(embed, [query]);
+      return { vector, model };
+    } catch (error) {
+      // Closed meanwhile, or broken: then the search says so itself.
+      if (error instanceof ThreadkeepError && this.#engine !== undefined) {
+        try {
+          onEmbedError(error);
+        } catch (thrown) {
+          reportUncaught(thrown);
+        }
+      }
+      return undefined;
+    }
+  }
+
+  /**
+   * Makes vectors of messages and summaries that have none, the newest first. A search makes some itself; call this after an
+   * import, or where `embed` is slow, with a limit and in quiet moments. What has a vector gets no second one, across tabs and restarts.
+   *
+   * @throws ThreadkeepError `bad-request` without an `embed` or for vectors of another length than before;
+   * `embedding-failed`, `cancelled`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const { left } = await keep.embedMissing({ limit: 1000, onProgress: ({ left }) => (label.textContent = `${left} to go`) });
+   * ```
+   */
+  async embedMissing(options?: EmbedOptions): Promise<EmbedProgress> {
+    const { limit = Infinity, onProgress, signal } = check.options(options, "options", EMBED) as EmbedOptions;
+    const { embed, embedModel: model = "" } = this.#embedding;
+    this.#open();
+    if (embed === undefined) throw badArgument("options.embed", "was not given when this keep was opened");
+    const progress: EmbedProgress = { embedded: 0, left: 0 };
+    for (;;) {
+      if (signal?.aborted === true) throw new ThreadkeepError("cancelled", "making vectors was cancelled", { ...progress });
+      const most = Math.min(BATCH, limit - progress.embedded);
+      const { texts, places, left } = await this.#search<ToEmbed>("toEmbed", { model, most });
+      progress.left = texts.length + left;
+      if (texts.length === 0) return progress;
+      await this.#search("putVectors", { model, places, vectors: await vectors(embed, texts) });
+      progress.embedded += texts.length;
+      progress.left = left;
+      try {
+        onProgress?.({ ...progress });
+      } catch (error) {
+        reportUncaught(error);
+      }
+    }
+  }
+
+  /**
+   * The search as a tool for an agent: its schema, and what answers a model's calls. `options` are fixed, such as the
+   * transcript to look in; the model chooses the rest.
+   *
+   * @throws ThreadkeepError `bad-request`
+   *
+   * @example
+   * ```ts
+   * const tool = keep.searchTool();
+   * const { payload } = await keep.context("main", { tools: [tool.schema] });
+   * // … the model calls `search_memory`:
+   * const content = await tool.call(call.function.arguments);
+   * await keep.append("main", [{ role: "tool", tool_call_id: call.id, content }]);
+   * ```
+   */
+  searchTool(options?: SearchOptions): SearchTool {
+    const fixed = check.options(options, "options", SEARCH) as SearchOptions;
+    return searchTool((query, asked) => this.search(query, asked), { ...fixed });
   }
 
   /** How far the search index is. Indexes nothing. */

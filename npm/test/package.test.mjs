@@ -29,7 +29,7 @@ test("the surface is what it says", async () => {
   const methods = Object.getOwnPropertyNames(everything.Threadkeep.prototype).filter((name) => name !== "constructor");
   const promised =
     "receive extend seal alias node children roots chain depth head setHead fork append getRecent getAll getRange getCount clear lint import export on stats close " +
-    "context toolResult heads transcripts outline tree rename choose deleteBranch deleteTranscript deleteAll search indexProgress " +
+    "context toolResult heads transcripts outline tree rename choose deleteBranch deleteTranscript deleteAll search searchTool embedMissing indexProgress " +
     "compact checkpoints epochs afterResponse compactionRequired requestCompaction clearCompactionRequest setStrategy strategy " +
     "episodes facts remember editFact editEpisode pin forget retrieve toolInteractions";
   assert.deepEqual(methods.sort(), promised.split(" ").sort());

@@ -57,6 +57,12 @@ const CASES = [
   ["search", open, `
     assert.deepEqual(shown.map(([snippet]) => snippet), ["My luggage was lost in Oslo."]);
     assert.deepEqual(shown[0][1].map(([from, to]) => shown[0][0].slice(from, to)), ["luggage", "lost", "Oslo"]);`, ""],
+  ["vectors", `import { Threadkeep } from "threadkeep";
+    import assert from "node:assert/strict";
+    const model = { encode: (texts) => texts.map((text) => Float32Array.of(/luggage|suitcase/.test(text) ? 1 : 0, 1)) };`, `
+    assert.deepEqual(hits, []);
+    await keep.append("main", [{ role: "user", content: "The luggage is lost." }]);
+    assert.equal((await keep.search("trouble with my suitcase"))[0].message.content, "The luggage is lost.");`, ""],
   ["archives", `${open}
     const line = JSON.stringify({ messages: [{ role: "user", content: "hi" }, { role: "assistant", content: "hello" }] });
     const file = new File([line, "\\n", "not JSON", "\\n"], "messages.jsonl");

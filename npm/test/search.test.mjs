@@ -59,6 +59,110 @@ test("what is remembered is found, and says what it is and where it leads", asyn
   await keep.close();
 });
 
+// A stand-in for a model: one number for each topic, and one that all texts have.
+const TOPICS = [["dog", "puppy", "hound"], ["car", "automobile"], ["tea", "kettle"]];
+const model = (texts) => texts.map((text) => Float32Array.from([...TOPICS.map((words) => text.split(" ").filter((word) => words.includes(word)).length), 0.1]));
+const contents = (hits) => hits.map(({ message }) => message.content);
+
+test("with vectors, what means the same is found", async () => {
+  const asked = [];
+  const embed = async (texts) => {
+    asked.push(...texts);
+    return model(texts);
+  };
+  const keep = await memory({ embed });
+  await keep.append("main", [user("a puppy barks"), assistant("the automobile stops"), user("put the kettle on")]);
+  assert.equal(contents(await keep.search("dog"))[0], "a puppy barks");
+  assert.deepEqual(asked.sort(), ["a puppy barks", "dog", "put the kettle on", "the automobile stops"]);
+  asked.length = 0;
+  await keep.append("main", [user("another hound")]);
+  const found = contents(await keep.search("hound"));
+  assert.deepEqual(found.slice(0, 2), ["another hound", "a puppy barks"]);
+  assert.deepEqual(asked, ["another hound", "hound"], "nothing is made twice");
+  assert.deepEqual(await keep.search("dog", { vectors: false }), []);
+  assert.ok((await keep.search("dog", { role: "assistant" })).every(({ role }) => role === "assistant"));
+  // Only directions count, plain lists will do.
+  const other = await memory({ embed: async (texts) => model(texts).map((vector) => Array.from(vector, (number) => number * 1000)) });
+  await other.append("main", [user("a puppy barks")]);
+  assert.equal((await other.search("dog")).length, 1);
+  await other.close();
+  await keep.close();
+});
+
+test("vectors are made in batches, with progress, and stay", async () => {
+  const sizes = [];
+  const embed = async (texts) => {
+    sizes.push(texts.length);
+    return model(texts);
+  };
+  const keep = await memory({ embed, embedModel: "topics" });
+  await keep.append("main", Array.from({ length: 100 }, (_, at) => user(`a puppy of number ${at}`)));
+  const told = [];
+  assert.deepEqual(await keep.embedMissing({ limit: 70, onProgress: (progress) => told.push(progress) }), { embedded: 70, left: 30 });
+  assert.deepEqual(sizes, [64, 6]);
+  assert.deepEqual(told, [{ embedded: 64, left: 36 }, { embedded: 70, left: 30 }]);
+  const stop = new AbortController();
+  stop.abort();
+  await rejects(keep.embedMissing({ signal: stop.signal }), "cancelled");
+  assert.deepEqual(await keep.embedMissing(), { embedded: 30, left: 0 });
+  assert.equal((await keep.search("hound")).length, 10);
+  await keep.close();
+});
+
+test("a callback that fails leaves the search by words", async () => {
+  let answer;
+  const errors = [];
+  const keep = await memory({ embed: () => answer(), onEmbedError: (error) => errors.push(error) });
+  await keep.append("main", [user("a puppy barks"), assistant("the automobile stops")]);
+  const wrong = [
+    () => Promise.reject(new Error("no network")),
+    () => {
+      throw new Error("at once");
+    },
+    async () => [],
+    async () => "vectors",
+    async () => [[1, 2], [1, NaN]],
+    async () => [[], []],
+    async () => [null, null],
+  ];
+  for (answer of wrong) {
+    assert.equal(contents(await keep.search("puppies"))[0], "a puppy barks");
+    assert.equal(errors.pop().code, "embedding-failed");
+    await rejects(keep.embedMissing(), "embedding-failed");
+  }
+  answer = async () => Promise.reject(new Error("no network"));
+  const failed = await rejects(keep.embedMissing(), "embedding-failed", /no network/);
+  assert.equal(failed.cause.message, "no network");
+  assert.equal(errors.length, 0);
+  await keep.close();
+  const without = await memory();
+  await rejects(without.embedMissing(), "bad-request", /embed/);
+  await without.close();
+  await rejects(memory({ embed: 3 }), "bad-request", /embed/);
+});
+
+test("an agent searches by a tool", async () => {
+  const keep = await memory();
+  await keep.append("main", [user("My luggage was lost in Oslo."), assistant("That is a pity, about the luggage.")]);
+  await keep.append("other", [user("No luggage here.")]);
+  const { transcript } = await keep.head("main");
+  const tool = keep.searchTool({ transcript });
+  const { payload } = await keep.context("main", { encoding: "estimate", tools: [tool.schema] });
+  assert.equal(payload.tools[0].function.name, "search_memory");
+  const { hits } = JSON.parse(await tool.call('{"query": "luggage", "role": "user", "since": "2000-01-01", "until": null}'));
+  assert.equal(hits.length, 1);
+  assert.deepEqual([hits[0].kind, hits[0].role, hits[0].text], ["message", "user", "My luggage was lost in Oslo."]);
+  assert.match(hits[0].date, /^\d{4}-\d\d-\d\d$/);
+  assert.equal((await keep.node(hits[0].node)).messages[0].content, hits[0].text);
+  assert.equal(JSON.parse(await tool.call({ query: "luggage", limit: 1.5 })).hits.length, 1);
+  assert.deepEqual(JSON.parse(await tool.call({ query: "zeppelin" })), { hits: [] });
+  for (const wrong of ["", "[]", "{", "{}", '{"query": 3}', '{"query": "a", "transcript": "x"}', '{"query": "a", "since": "soon"}', null])
+    assert.equal(typeof JSON.parse(await tool.call(wrong)).error, "string", String(wrong));
+  assert.throws(() => keep.searchTool({ depth: 1 }), { code: "bad-request" });
+  await keep.close();
+  await rejects(tool.call({ query: "luggage" }), "closed");
+});
+
 test("wrong arguments are named", async () => {
   const keep = await memory();
   await rejects(keep.search(), "bad-request", /query/);

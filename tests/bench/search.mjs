@@ -63,7 +63,9 @@ async function round(address) {
       figures.used = (await used()) - before;
       if (progress.indexed !== MESSAGES) throw new Error(`${progress.indexed} of ${MESSAGES} messages are indexed`);
       Object.assign(figures, { indexing: time, bytes: progress.bytes });
+      const asking = await used();
       figures.warm = await ask(run, 99);
+      figures.usedAsking = ((await used()) - asking) / QUERIES;
       await run("fill", MESSAGES, 1000);
       figures.more = (await run("index")).time;
     });
@@ -94,6 +96,7 @@ try {
   row(`indexing ${count} messages, ${(of("text") / 1e6).toFixed(0)} MB`, `${Math.round(of("indexing"))} ms`, "10,000 ms", of("indexing") < 10_000);
   row("… of which the tab had the processor", `${Math.round(of("used") * 1000)} ms`);
   row("1,000 more, to the answer", `${Math.round(of("more"))} ms`);
+  row("query: of which the tab has the processor, mean", `${(of("usedAsking") * 1000).toFixed(1)} ms`);
   for (const [name, what] of [["warm", "just indexed"], ["reopened", "after reopening"]]) {
     row(`query, ${what}: median`, `${pooled(name, 0.5).toFixed(1)} ms`);
     const p95 = pooled(name, 0.95);

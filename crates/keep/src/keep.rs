@@ -293,9 +293,14 @@ impl<S: Store> Keep<S> {
         Ok(())
     }
 
+    /// Whether memory has something of a transcript.
+    pub(crate) fn holds(&self, id: &TranscriptId) -> bool {
+        self.inner.cache.borrow().contains_key(id)
+    }
+
     /// Reads a transcript for somebody who goes through all of them: what memory does not have, it does not keep.
     pub(crate) async fn pass(&self, id: &TranscriptId, look: &mut dyn FnMut(&Log)) -> Result<(), KeepError> {
-        if self.inner.cache.borrow().contains_key(id) {
+        if self.holds(id) {
             return self.read_with(id, look).await;
         }
         if let Some(log) = Log::load(&self.inner.store, id).await? {

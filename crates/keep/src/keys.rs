@@ -15,6 +15,7 @@
 //! | `s/m/<state>` | nothing; one such mark, another after each change of the index |
 //! | `s/o/<segment>` | the transcripts of which a segment holds messages: the keys of their records, one a line |
 //! | `s/g/<segment>` | a segment of the index |
+//! | `s/v/<transcript>/<random>` | vectors of some of its messages and summaries |
 //! | `m/memory` | nothing; that episodes or facts were ever written |
 //! | `m/memory/<random>` | nothing; its name changes whenever they are written |
 //! | `m/imported` | when the last import ended, in milliseconds since 1970 |
@@ -41,6 +42,14 @@ pub const INDEX_MARK: &str = "s/m/";
 pub const INDEX_OWNERS: &str = "s/o/";
 /// The prefix of segments of the index.
 pub const INDEX_SEGMENT: &str = "s/g/";
+
+/// The prefix of blocks of vectors.
+pub const VECTORS: &str = "s/v/";
+
+/// The prefix of a transcript's blocks of vectors.
+pub fn vectors(transcript: &TranscriptId) -> String {
+    format!("{VECTORS}{}/", escape(transcript.as_str()))
+}
 
 /// There once episodes or facts were written: the condition of the first who writes them.
 pub const MEMORY: &str = "m/memory";

@@ -101,10 +101,9 @@ impl Index {
                 open.iter_mut().zip(&has).for_each(|(open, has)| *open &= has);
             }
             let weight = weight(count, hits.len());
-            let mut docs = self.numbered();
             for (doc, often) in &hits {
                 let often = *often as f32;
-                let length = docs.at(*doc).words as f32;
+                let length = self.lengths[*doc as usize] as f32;
                 let damped = tuning.k1 * (1.0 - tuning.b + tuning.b * length / mean);
                 scores[*doc as usize] += weight * often * (tuning.k1 + 1.0) / (often + damped);
             }
@@ -117,6 +116,24 @@ impl Index {
                 best.push((*score, number as u32));
             }
         }
+        self.best(best, limit)
+    }
+
+    /// Closes the documents that lack a phrase or a beginning of the query, or have what it excludes.
+    pub(crate) fn demand(&self, query: &Query, open: &mut [bool]) {
+        for clause in query.clauses.iter().filter(|clause| clause.required || clause.excluded) {
+            let mut has = vec![false; open.len()];
+            for (segment, base) in self.segments().iter().zip(&self.bases) {
+                let mut hits = Hits::new();
+                clause_hits(segment, query, clause, self.languages, &mut hits);
+                hits.iter().for_each(|hit| has[(base + hit.0) as usize] = true);
+            }
+            open.iter_mut().zip(has).for_each(|(open, has)| *open &= has != clause.excluded);
+        }
+    }
+
+    /// The first `limit` of documents with scores, the highest first, of equal ones the first by owner and place.
+    pub(crate) fn best(&self, mut best: Vec<(f32, u32)>, limit: usize) -> Vec<Found<'_>> {
         let order = |a: &(f32, u32), b: &(f32, u32)| {
             let key = |number| {
                 let (segment, doc) = self.doc(number);
@@ -143,25 +160,26 @@ impl Index {
         let mut answers = vec![0f32; own.len()];
         for (number, before) in self.before.iter().enumerate().filter(|(_, before)| **before != NONE) {
             let answer = &mut answers[*before as usize];
-            *answer = answer.max(own[number]);
+            if own[number] > *answer {
+                *answer = own[number];
+            }
         }
-        let docs = self.segments().iter().flat_map(|segment| segment.docs());
-        for (number, (doc, score)) in docs.zip(scores).enumerate() {
+        for (number, score) in scores.iter_mut().enumerate() {
             let before = self.before[number];
-            if doc.words <= tuning.short && before != NONE {
+            if self.lengths[number] <= tuning.short && before != NONE {
                 *score += tuning.context * own[before as usize];
             }
             if own[number] > 0.0 {
                 *score += tuning.answer * answers[number];
             }
-            if doc.role == USER {
+            if self.users[number] {
                 *score *= tuning.user;
             }
         }
     }
 
     /// Closes the documents that the filter leaves out.
-    fn pass(&self, filter: &Filter<'_>, open: &mut [bool]) {
+    pub(crate) fn pass(&self, filter: &Filter<'_>, open: &mut [bool]) {
         for (segment, base) in self.segments().iter().zip(&self.bases) {
             let base = *base as usize;
             let open = &mut open[base..base + segment.docs().len()];
@@ -176,6 +194,10 @@ impl Index {
             }
             let owners: Option<Vec<bool>> =
                 filter.owner.map(|is| segment.owners().iter().map(|owner| is(owner)).collect());
+            let Filter { roles, kinds, since, until, .. } = *filter;
+            if roles == 0 && kinds == 0 && owners.is_none() && since.or(until).is_none() && filter.doc.is_none() {
+                continue;
+            }
             for (open, doc) in open.iter_mut().zip(segment.docs()).filter(|(open, _)| **open) {
                 *open = (filter.roles == 0 || filter.roles & (1 << doc.role) != 0)
                     && (filter.kinds == 0 || filter.kinds & (1 << doc.kind) != 0)
@@ -192,29 +214,6 @@ impl Index {
         // Segments without documents share a base with the next; the last of them has the document.
         let segment = &self.segments()[at];
         (segment, &segment.docs()[(number - self.bases[at]) as usize])
-    }
-
-    fn numbered(&self) -> Numbered<'_> {
-        Numbered { index: self, docs: &[], base: 0 }
-    }
-}
-
-/// Documents by number, quick where the numbers ascend.
-struct Numbered<'a> {
-    index: &'a Index,
-    docs: &'a [Doc],
-    base: u32,
-}
-
-impl Numbered<'_> {
-    fn at(&mut self, number: u32) -> &Doc {
-        let inside = number.checked_sub(self.base).filter(|at| (*at as usize) < self.docs.len());
-        if inside.is_none() {
-            let at = self.index.bases.partition_point(|base| *base <= number) - 1;
-            self.docs = self.index.segments()[at].docs();
-            self.base = self.index.bases[at];
-        }
-        &self.docs[(number - self.base) as usize]
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
+use crate::find::USER;
 use crate::segment::Segment;
 
-/// No document.
-pub(crate) const NONE: u32 = u32::MAX;
+/// The number of no document.
+pub const NONE: u32 = u32::MAX;
 
 /// Segments, and what must be known of all of them to rank: how many documents there are, how long they are, which
 /// message comes before which. What it finds does not depend on how documents are spread over segments.
@@ -16,6 +17,9 @@ pub struct Index {
     pub(crate) bases: Vec<u32>,
     /// The number of the document before each, or [`NONE`].
     pub(crate) before: Vec<u32>,
+    /// How many words each document has, and whether it is a user's: what ranking asks of every document.
+    pub(crate) lengths: Vec<u32>,
+    pub(crate) users: Vec<bool>,
     pub(crate) words: u64,
     pub(crate) languages: u32,
 }
@@ -28,7 +32,11 @@ impl Index {
         for segment in &index.segments {
             index.bases.push(docs);
             docs += segment.docs().len() as u32;
-            index.words += segment.docs().iter().map(|doc| u64::from(doc.words)).sum::<u64>();
+            for doc in segment.docs() {
+                index.words += u64::from(doc.words);
+                index.lengths.push(doc.words);
+                index.users.push(doc.role == USER);
+            }
             index.languages |= segment.languages;
         }
         index.before = vec![NONE; docs as usize];

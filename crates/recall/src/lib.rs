@@ -4,7 +4,8 @@
 //!
 //! A text becomes **words** ([`words`]), words become **terms** ([`Language::term`]): lower case, stemmed, without accents.
 //! A [`Builder`] makes a [`Segment`] of documents, [`merge`] makes one of several and leaves out what was deleted, an
-//! [`Index`] answers a [`Query`] over all of them by BM25.
+//! [`Index`] answers a [`Query`] over all of them by BM25. Whoever has vectors of the documents puts them beside it ([`Block`]) and
+//! joins both rankings ([`fuse`]).
 
 mod bits;
 mod build;
@@ -17,14 +18,16 @@ mod query;
 mod segment;
 mod snippet;
 mod table;
+mod vectors;
 mod words;
 
 pub use build::{Builder, NewDoc};
 pub use find::{Filter, Found, Tuning, USER};
-pub use index::Index;
+pub use index::{Index, NONE as NO_DOC};
 pub use language::Language;
 pub use merge::{Picked, merge};
 pub use query::{Clause, Query, Slot};
 pub use segment::{Damaged, Doc, Owner, Segment};
 pub use snippet::{Snippet, snippet};
+pub use vectors::{Block, LONGEST_VECTOR, fuse};
 pub use words::{Word, words};

@@ -57,7 +57,10 @@ export interface CompactOptions {
   summarize?: Summarize | undefined;
   /** The name of the model, as the checkpoint keeps it; `model` without it. */
   summarizer?: string;
-  /** The most tokens of one request to the model, at least about 700; 24,000 without it. Longer material comes in several requests. */
+  /**
+   * The most tokens of one request to the model, at least about 700; without it 24,000, or less where the model of that name is
+   * known to take less. Longer material comes in several requests.
+   */
   inputTokens?: number;
   /** After how many milliseconds a request to the model is given up; 120,000 without it. */
   timeout?: number;

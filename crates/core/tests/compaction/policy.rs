@@ -90,3 +90,20 @@ fn seed_3_strategies_have_their_names() {
         assert_eq!(serde_json::to_value(strategy).unwrap(), name);
     }
 }
+
+#[test]
+fn a_request_reads_what_it_writes() {
+    let mut requests = Requests::default();
+    for step in 0..5 {
+        match step {
+            1 | 4 => assert!(requests.request(Reason::ALL[step - 1], "a")),
+            2 => requests.settle("a"),
+            3 => requests.settle("b"),
+            _ => {}
+        }
+        assert_eq!(Requests::read(requests.to_json()).unwrap(), requests);
+    }
+    assert_eq!(requests.to_json(), serde_json::json!({"pending": "manual", "settled": "b"}));
+    assert_eq!(Requests::read(serde_json::json!({"pending": "boredom"})).unwrap_err().field, "pending");
+    assert!(Requests::read(serde_json::json!([])).is_err());
+}

@@ -30,7 +30,7 @@ use crate::{Keep, KeepError};
 
 pub use cancel::Cancel;
 pub use epochs::EpochInfo;
-pub use model::{INPUT_TOKENS, Model, ModelRequest, ModelSummariser, Reply};
+pub use model::{INPUT_TOKENS, Model, ModelRequest, ModelSummariser, Reply, input_tokens_of};
 pub use requests::policy;
 pub use summariser::{Answer, Answered, Extractive, Spent, Summariser};
 

@@ -6,16 +6,30 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use threadkeep_core::Message;
-use threadkeep_core::compaction::Refused;
 use threadkeep_core::compaction::model::{chunks, merge, or_extract, parse, prompt};
 use threadkeep_core::compaction::strategy::{check, tokens};
 use threadkeep_core::compaction::summary::{Material, Summary};
+use threadkeep_core::compaction::{Policy, PolicyOptions, Refused};
 use threadkeep_core::tokens::Counter;
 
 use super::summariser::{Answer, Answered, EXTRACTIVE, Spent, Summariser};
 
 /// How many tokens a request may have where nothing is known of the model: what fits a context of 32,000 with its answer.
 pub const INPUT_TOKENS: u32 = 24_000;
+
+/// How many tokens a request to the model of this name may have, where nobody says: [`INPUT_TOKENS`], or less for one of
+/// [`MODELS`](threadkeep_core::compaction::policy::MODELS) whose context is smaller.
+///
+/// ```
+/// use threadkeep::compact::{INPUT_TOKENS, input_tokens_of};
+/// assert_eq!(input_tokens_of("gpt-4-0613"), 8_192 - 4_096 - 1_000);
+/// assert_eq!(input_tokens_of("my-own"), INPUT_TOKENS);
+/// ```
+pub fn input_tokens_of(model: &str) -> u32 {
+    let none = PolicyOptions::default();
+    let budget = Policy::resolve(&none, &none, Some(model)).input_budget();
+    u32::try_from(budget).unwrap_or(u32::MAX).min(INPUT_TOKENS)
+}
 
 /// What a model answers, once it does.
 pub type Reply<'a> = Pin<Box<dyn Future<Output = Result<Message, String>> + 'a>>;
@@ -42,7 +56,7 @@ pub trait Model {
 
     /// The most tokens of a request, as the compaction counts them.
     fn input_tokens(&self) -> u32 {
-        INPUT_TOKENS
+        input_tokens_of(self.name())
     }
 
     /// Sends a request. An error is in words.
@@ -59,6 +73,28 @@ pub trait Model {
 /// An answer may be bare JSON, in a fence, or among words. When a request fails or takes too long, and when an answer is
 /// empty, calls tools, or is not smaller than what it was made of, the extractive summariser makes the summary, and a warning says
 /// why. [`ModelSummariser::strict`] makes that an error instead.
+///
+/// ```
+/// use std::rc::Rc;
+/// use threadkeep::compact::{Model, ModelRequest, ModelSummariser, Reply, Summariser};
+/// use threadkeep_core::Message;
+///
+/// struct Mine;
+/// impl Model for Mine {
+///     fn name(&self) -> &str {
+///         "my-model"
+///     }
+///     fn ask(&self, request: ModelRequest) -> Reply<'_> {
+///         Box::pin(async move {
+///             // Here `request.messages` are sent to the model, and its answer is waited for.
+///             Ok(Message::assistant(r#"{"statements": ["Tea was ordered."]}"#))
+///         })
+///     }
+/// }
+/// let summariser = ModelSummariser::new(Rc::new(Mine));
+/// // keep.compact("main", &CompactOptions::default(), &summariser).await?;
+/// # assert_eq!(summariser.name(), "my-model");
+/// ```
 #[derive(Clone)]
 pub struct ModelSummariser {
     model: Rc<dyn Model>,

@@ -11,6 +11,7 @@ mod prompt;
 mod read;
 mod request;
 mod search;
+mod vectors;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -28,6 +29,7 @@ pub use prompt::{PromptRequest, Recent};
 pub use read::Read;
 pub use request::BadRequest;
 pub use search::{Found, Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};
+pub use vectors::{NewVectors, Place, ToEmbed, Vector};
 
 /// An inbound message, to be routed.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -191,7 +191,7 @@ impl Params {
         self.maybe_id(name).and_then(|id| id.map_or_else(|| bad(name, "is missing"), Ok))
     }
 
-    fn count(&mut self, name: &str) -> Checked<u32> {
+    pub(super) fn count(&mut self, name: &str) -> Checked<u32> {
         self.maybe_count(name).and_then(|count| count.map_or_else(|| bad(name, "is missing"), Ok))
     }
 

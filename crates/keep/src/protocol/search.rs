@@ -7,6 +7,7 @@ use threadkeep_core::{Message, MessageId, TranscriptId};
 
 use super::BadRequest;
 use super::request::{Checked, Params, bad};
+use super::vectors::{NewVectors, Vector, vector};
 
 /// How many hits a search gives without a limit.
 const HITS: usize = 10;
@@ -62,6 +63,8 @@ pub struct SearchOptions {
     pub until: Option<i64>,
     /// Only calls of the tool of this name, and their results.
     pub tool: Option<String>,
+    /// The query as a vector, for a ranking that joins both: by words and by meaning.
+    pub vector: Option<Vector>,
     /// Whether all that is not indexed yet is indexed first; else one batch of it is.
     pub wait: bool,
 }
@@ -78,6 +81,7 @@ impl Default for SearchOptions {
             since: None,
             until: None,
             tool: None,
+            vector: None,
             wait: true,
         }
     }
@@ -93,13 +97,22 @@ pub enum SearchRequest {
         /// Where.
         options: SearchOptions,
     },
+    /// Which texts has a model made no vector of? → [`ToEmbed::to_json`](super::ToEmbed::to_json)
+    ToEmbed {
+        /// The model's name.
+        model: String,
+        /// How many texts at most.
+        most: usize,
+    },
+    /// Store vectors. → `null`
+    PutVectors(NewVectors),
     /// How far is the index? → [`IndexProgress::to_json`]
     IndexProgress,
 }
 
 impl SearchRequest {
     /// The methods that are read here.
-    pub const METHODS: [&str; 2] = ["search", "indexProgress"];
+    pub const METHODS: [&str; 4] = ["search", "indexProgress", "toEmbed", "putVectors"];
 
     /// Reads a request: the method's name, and the JSON text of its parameters.
     ///
@@ -116,6 +129,8 @@ impl SearchRequest {
         let request = match method {
             "search" => Self::Search { query: params.text("query")?, options: options(&mut params)? },
             "indexProgress" => Self::IndexProgress,
+            "toEmbed" => Self::ToEmbed { model: params.text("model")?, most: params.count("most")? as usize },
+            "putVectors" => Self::PutVectors(NewVectors::read(&mut params)?),
             _ => return bad("method", format!("{method:?} is not known")),
         };
         params.nothing_left()?;
@@ -143,6 +158,7 @@ fn options(params: &mut Params) -> Checked<SearchOptions> {
         since: time(&mut options, "since")?,
         until: time(&mut options, "until")?,
         tool: options.maybe_text("tool")?,
+        vector: vector(&mut options)?,
         wait: match options.take("wait") {
             None => true,
             Some(Value::Bool(wait)) => wait,
@@ -229,7 +245,7 @@ pub struct SearchReply {
     pub progress: IndexProgress,
 }
 
-fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     Value::Object(Map::from_iter(fields.map(|(name, value)| (name.to_owned(), value))))
 }
 

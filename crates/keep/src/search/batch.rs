@@ -138,6 +138,10 @@ impl<S: Store> Keep<S> {
             Err(StoreError::Conflict { .. }) => return Ok(false),
             done => done?,
         }
+        // The vectors that are in memory are those of the new state, too.
+        if state.vectors.mark() == Some(&known) {
+            Rc::make_mut(&mut state.vectors).moved(&mark);
+        }
         state.mark = Some(mark);
         state.segments.retain(|(known, _)| !old.contains(known));
         state.segments.extend(new.map(|segment| (id, Rc::new(segment))));

@@ -15,23 +15,26 @@
 
 mod batch;
 mod beside;
+mod hit;
 mod state;
 mod together;
+mod vectors;
 
 use std::rc::Rc;
 
-use threadkeep_core::recall::{Doc, Filter, Found as FoundDoc, Query, snippet};
-use threadkeep_core::{MessageId, Transcript};
+use threadkeep_core::Transcript;
+use threadkeep_core::recall::{Doc, Filter, Query, fuse};
 use threadkeep_store::Store;
 
-use crate::log::Log;
 use crate::protocol::{Found, Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};
 use crate::{Keep, KeepError};
 
-use batch::{role_number, searchable};
-use beside::{REMEMBERED, Remembered, summary_hit};
+use batch::role_number;
+use beside::REMEMBERED;
 pub(crate) use state::Search;
+use state::State;
 use together::{Doing, together};
+use vectors::JOINED;
 
 /// About how many bytes of text a snippet shows.
 const SNIPPET: usize = 200;
@@ -46,6 +49,11 @@ impl<S: Store> Keep<S> {
     pub async fn find_messages(&self, request: SearchRequest) -> Result<serde_json::Value, KeepError> {
         Ok(match request {
             SearchRequest::Search { query, options } => self.search(&query, &options).await?.to_json(),
+            SearchRequest::ToEmbed { model, most } => self.to_embed(&model, most).await?.to_json(),
+            SearchRequest::PutVectors(new) => {
+                self.put_vectors(&new).await?;
+                serde_json::Value::Null
+            }
             SearchRequest::IndexProgress => self.index_progress().await?.to_json(),
         })
     }
@@ -56,16 +64,6 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `missing-node` for a branch that is not there; the store's.
     pub async fn search(&self, query: &str, options: &SearchOptions) -> Result<SearchReply, KeepError> {
-        let (index, remembered, progress) = {
-            let mut state = self.indexed_state().await?;
-            while !state.pending.is_empty() {
-                self.index_batch(&mut state, !options.wait).await?;
-                if !options.wait {
-                    break;
-                }
-            }
-            (Rc::clone(&state.index), Rc::clone(&state.remembered), state.progress())
-        };
         let query = Query::parse(query);
         let branch = match &options.branch {
             None => None,
@@ -88,6 +86,7 @@ impl<S: Store> Keep<S> {
                 Some(all.filter(|known| known.info.source == *source).map(|known| known.id).collect::<Vec<_>>())
             }
         };
+        let one_of = options.transcript.is_some() || of_source.is_some();
         let owner = |owner: &str| {
             options.transcript.as_ref().is_none_or(|wanted| wanted.as_str() == owner)
                 && branch.as_ref().is_none_or(|(wanted, _)| wanted.as_str() == owner)
@@ -103,10 +102,32 @@ impl<S: Store> Keep<S> {
             since: options.since.map(|time| time.div_euclid(1000)),
             until: options.until.map(|time| time.div_euclid(1000)),
             name: options.tool.as_deref(),
-            owner: Some(&owner),
-            doc: Some(&doc),
+            // What does not limit is not asked of a hundred thousand documents.
+            owner: (one_of || branch.is_some()).then_some(&owner as _),
+            doc: branch.as_ref().map(|_| &doc as _),
         };
-        let found = index.find(&query, &filter, options.limit.saturating_mul(2).saturating_add(8));
+        let (index, remembered, vectors, progress) = {
+            let mut state = self.indexed_state().await?;
+            while !state.pending.is_empty() {
+                self.index_batch(&mut state, !options.wait).await?;
+                if !options.wait {
+                    break;
+                }
+            }
+            if let Some(vector) = &options.vector {
+                self.sync_vectors(&mut state, &vector.model).await?;
+            }
+            let State { index, remembered, vectors, .. } = &*state;
+            (Rc::clone(index), Rc::clone(remembered), Rc::clone(vectors), state.progress())
+        };
+        let most = options.limit.saturating_mul(2).saturating_add(8);
+        let found = match &options.vector {
+            None => index.find(&query, &filter, most),
+            Some(vector) => {
+                let near = vectors.nearest(&index, &vector.values, &query, &filter, most.max(JOINED));
+                fuse(&[index.find(&query, &filter, most.max(JOINED)), near], most)
+            }
+        };
         let mut hits: Vec<Hit> = Vec::new();
         let mut found = found.iter();
         while hits.len() < options.limit && found.len() > 0 {
@@ -127,30 +148,6 @@ impl<S: Store> Keep<S> {
         Ok(SearchReply { hits, progress })
     }
 
-    async fn hit(
-        &self,
-        found: &FoundDoc<'_>,
-        remembered: &Remembered,
-        query: &Query,
-    ) -> Result<Option<Hit>, KeepError> {
-        if found.doc.index == REMEMBERED {
-            return match remembered.key(&found.doc) {
-                Some(key) => self.remembered_hit(key, &found.doc, found.score, query).await,
-                None => Ok(None),
-            };
-        }
-        let Ok(transcript) = MessageId::new(found.owner) else { return Ok(None) };
-        let mut hit = None;
-        let mut look = |log: &Log| {
-            hit = match found.doc.kind == Found::Summary as u8 {
-                true => summary_hit(&log.tree, &found.doc, found.score, query),
-                false => message_hit(&log.tree, &found.doc, found.score, query),
-            };
-        };
-        self.read_with(&transcript, &mut look).await?;
-        Ok(hit)
-    }
-
     /// How far the index has come. Looks at the counts of all transcripts, and indexes nothing.
     ///
     /// # Errors
@@ -158,23 +155,4 @@ impl<S: Store> Keep<S> {
     pub async fn index_progress(&self) -> Result<IndexProgress, KeepError> {
         Ok(self.indexed_state().await?.progress())
     }
-}
-
-fn message_hit(tree: &Transcript, doc: &Doc, score: f32, query: &Query) -> Option<Hit> {
-    let placed = tree.nodes().find(|placed| placed.seq == doc.seq)?;
-    let message = placed.node.messages.get(doc.index as usize)?;
-    Some(Hit {
-        found: Found::Message,
-        id: None,
-        transcript: Some(tree.id().clone()),
-        node: Some(placed.node.id.clone()),
-        index: doc.index,
-        leaf: Some(tree.newest_leaf(&placed.node.id)?.node.id.clone()),
-        role: message.role.as_str().to_owned(),
-        created_at: placed.node.created_at,
-        score,
-        snippet: snippet(&searchable(message), query, SNIPPET),
-        message: Some(message.clone()),
-        sources: Vec::new(),
-    })
 }

@@ -10,6 +10,7 @@ use threadkeep_store::{Commit, Scan, Store, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::beside::{REMEMBERED, Remembered};
+use super::vectors::Vectors;
 use crate::protocol::{Found, IndexProgress};
 use crate::{Keep, KeepError, keys};
 
@@ -38,6 +39,9 @@ pub(super) struct State {
     pub(super) index: Rc<Index>,
     /// What is remembered.
     pub(super) remembered: Rc<Remembered>,
+    /// How often the index was made anew, and the vectors beside it.
+    pub(super) made: u64,
+    pub(super) vectors: Rc<Vectors>,
     /// How many messages and summaries of each transcript are indexed.
     counts: HashMap<TranscriptId, (u32, u32)>,
     /// When counts were compared last, over how many transcripts with how many messages.
@@ -53,6 +57,7 @@ impl State {
     pub(super) fn rebuild(&mut self) {
         let all = self.segments.iter().map(|(_, segment)| segment).chain(&self.fresh).chain(&self.remembered.segment);
         self.index = Rc::new(Index::new(all.cloned().collect()));
+        self.made += 1;
         self.counts.clear();
         for segment in self.index.segments() {
             let mut counts = vec![(0, 0); segment.owners().len()];
@@ -194,6 +199,8 @@ impl<S: Store> Keep<S> {
             return Ok(());
         };
         exchange_mark(commit, &known, &self.new_mark());
+        let vectors = Scan::prefix(&keys::vectors(transcript));
+        commit.delete_ranges.push((vectors.start, vectors.end));
         let record = keys::record(transcript);
         for (key, owners) in store.scan(&Scan::prefix(keys::INDEX_OWNERS)).await? {
             if owners.split(|byte| *byte == b'\n').any(|owner| owner == record.as_bytes())
@@ -222,6 +229,6 @@ pub(super) fn drop_segment(commit: &mut Commit, id: &str) {
     commit.deletes.push([keys::INDEX_SEGMENT, id].concat());
 }
 
-fn busy() -> KeepError {
+pub(super) fn busy() -> KeepError {
     StoreError::Transient("other writers were always first".to_owned()).into()
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use threadkeep::compact::{CompactOptions, Extractive};
-use threadkeep::protocol::{Counting, Found, Hit, SearchOptions, SearchReply};
+use threadkeep::protocol::{Counting, Found, Hit, NewVectors, SearchOptions, SearchReply, Vector};
 use threadkeep::{Keep, KeepError, NewFact};
 use threadkeep_core::memory::{FactEdit, Source};
 use threadkeep_core::recall::Segment;
@@ -305,6 +305,93 @@ fn what_is_remembered_is_found_as_it_is_now() {
         // What is told anew and contradicts it takes its place.
         assert_eq!(found(&keep, "tea", &[Found::Fact]).await.len(), 1);
     });
+}
+
+const TOPICS: [&[&str]; 3] = [&["dog", "puppy", "hound"], &["car", "automobile"], &["tea", "kettle"]];
+
+/// A stand-in for a model: one number for each topic, and one that all texts have.
+fn embed(text: &str) -> Vec<i8> {
+    let count = |words: &&[&str]| 40 * text.split(' ').filter(|word| words.contains(word)).count().min(3) as i8;
+    TOPICS.iter().map(count).chain([5]).collect()
+}
+
+/// Makes vectors of all that has none; of how many that was.
+async fn embed_all(keep: &Engine) -> usize {
+    let mut made = 0;
+    loop {
+        let asked = keep.to_embed("topics", 2).await.unwrap();
+        if asked.texts.is_empty() {
+            return made;
+        }
+        made += asked.texts.len();
+        let vectors = asked.texts.iter().map(|text| embed(text)).collect();
+        keep.put_vectors(&NewVectors { model: "topics".into(), places: asked.places, vectors }).await.unwrap();
+    }
+}
+
+async fn like(keep: &Engine, query: &str) -> Vec<String> {
+    let vector = Some(Vector { model: "topics".into(), values: embed(query) });
+    let options = SearchOptions { vector, limit: 2, ..SearchOptions::default() };
+    keep.search(query, &options).await.unwrap().hits.iter().map(words).collect()
+}
+
+#[test]
+fn vectors_find_what_means_the_same_and_follow_the_messages() {
+    let world = World::default();
+    let (keep, other) = (world.tab(), world.tab());
+    run(async {
+        keep.append("a", said(&["a puppy barks", "the automobile stops"])).await.unwrap();
+        keep.append("b", said(&["put the kettle on", "the hound and the car"])).await.unwrap();
+        // Without vectors, words decide.
+        assert!(like(&keep, "dog").await.is_empty());
+        assert_eq!(embed_all(&keep).await, 4);
+        assert_eq!(like(&keep, "dog").await, ["a puppy barks", "the hound and the car"]);
+        assert_eq!(
+            like(&keep, "car").await,
+            ["the hound and the car", "the automobile stops"],
+            "both rankings have the first"
+        );
+        assert_eq!(like(&keep, "dog -puppy").await[0], "the hound and the car");
+        assert_eq!(embed_all(&keep).await, 0);
+        // New messages, from another tab, which has read none of it.
+        other.append("c", said(&["dog dog dog"])).await.unwrap();
+        assert_eq!(embed_all(&other).await, 1);
+        assert_eq!(like(&keep, "hound").await[0], "the hound and the car");
+        let vector = Some(Vector { model: "topics".into(), values: embed("puppy") });
+        let all = keep.search("puppy", &SearchOptions { vector, ..SearchOptions::default() }).await.unwrap().hits;
+        assert!(all.iter().any(|hit| words(hit) == "dog dog dog"));
+        assert_eq!(embed_all(&world.tab()).await, 0, "they are stored");
+        // Another model knows nothing of them.
+        assert_eq!(keep.to_embed("other", 9).await.unwrap().texts.len(), 5);
+        let long = NewVectors { model: "topics".into(), places: Vec::new(), vectors: vec![vec![1; 9]] };
+        assert_eq!(code(keep.put_vectors(&long).await), "bad-request");
+    });
+}
+
+#[test]
+fn no_vector_outlives_its_message() {
+    let world = World::default();
+    let (keep, other) = (world.tab(), world.tab());
+    let stored = || run(world.store.scan(&Scan::prefix("s/v/"))).unwrap().len();
+    run(async {
+        keep.append("a", said(&["a puppy barks"])).await.unwrap();
+        keep.append("b", said(&["the automobile stops"])).await.unwrap();
+        let asked = keep.to_embed("topics", 9).await.unwrap();
+        assert_eq!((asked.texts.len(), asked.left), (2, 0));
+        // One is deleted while the model works.
+        let gone = keep.head("a").await.unwrap().unwrap().transcript;
+        other.delete_transcript(&gone).await.unwrap();
+        let vectors = asked.texts.iter().map(|text| embed(text)).collect();
+        keep.put_vectors(&NewVectors { model: "topics".into(), places: asked.places, vectors }).await.unwrap();
+        assert_eq!(like(&keep, "puppy car").await, ["the automobile stops"]);
+    });
+    assert_eq!(stored(), 1);
+    run(async {
+        let head = keep.head("b").await.unwrap().unwrap();
+        keep.delete_branch(&head.id).await.unwrap();
+        assert!(like(&keep, "car").await.is_empty());
+    });
+    assert_eq!(stored(), 0);
 }
 
 #[test]

@@ -4,3 +4,4 @@
 
 mod naive;
 mod search;
+mod vectors;

@@ -2,7 +2,7 @@
 
 use js_sys::{Function, Promise};
 use serde_json::{Map, Value};
-use threadkeep::compact::{INPUT_TOKENS, Model, ModelRequest, Reply};
+use threadkeep::compact::{Model, ModelRequest, Reply, input_tokens_of};
 use threadkeep::protocol::CompactCall;
 use threadkeep_core::Message;
 use wasm_bindgen::{JsCast, JsValue};
@@ -17,7 +17,8 @@ pub(super) struct JsModel {
 impl JsModel {
     pub(super) fn new(ask: Function, call: &CompactCall) -> Self {
         let name = call.summarizer.clone().unwrap_or_else(|| "model".to_owned());
-        Self { ask, name, input_tokens: call.input_tokens.unwrap_or(INPUT_TOKENS) }
+        let input_tokens = call.input_tokens.unwrap_or_else(|| input_tokens_of(&name));
+        Self { ask, name, input_tokens }
     }
 }
 

@@ -1,0 +1,113 @@
+//! What was found, read from the store: a hit is never made of what the index says alone.
+
+use threadkeep_core::recall::{Doc, Found as FoundDoc, Query, snippet};
+use threadkeep_core::{Entry, MessageId, Node, Transcript, TranscriptId};
+use threadkeep_store::{Record, Scan, Store, StoreError};
+
+use super::SNIPPET;
+use super::batch::searchable;
+use super::beside::{REMEMBERED, Remembered, summary_hit};
+use super::together::{Doing, together};
+use crate::log::{Log, from_json, record};
+use crate::protocol::{Found, Hit};
+use crate::{Keep, KeepError, keys};
+
+impl<S: Store> Keep<S> {
+    /// The hit on a document that was found; `None` when it is not there any more.
+    pub(super) async fn hit(
+        &self,
+        found: &FoundDoc<'_>,
+        remembered: &Remembered,
+        query: &Query,
+    ) -> Result<Option<Hit>, KeepError> {
+        if found.doc.index == REMEMBERED {
+            return match remembered.key(&found.doc) {
+                Some(key) => self.remembered_hit(key, &found.doc, found.score, query).await,
+                None => Ok(None),
+            };
+        }
+        let Ok(transcript) = MessageId::new(found.owner) else { return Ok(None) };
+        if found.doc.kind == Found::Message as u8
+            && !self.holds(&transcript)
+            && let Some(hit) = self.page_hit(&transcript, found, query).await?
+        {
+            return Ok(Some(hit));
+        }
+        let mut hit = None;
+        let mut look = |log: &Log| {
+            hit = match found.doc.kind == Found::Summary as u8 {
+                true => summary_hit(&log.tree, &found.doc, found.score, query),
+                false => tree_hit(&log.tree, &found.doc, found.score, query),
+            };
+        };
+        self.read_with(&transcript, &mut look).await?;
+        Ok(hit)
+    }
+
+    /// The hit on a message of a transcript of one branch, of two pages of its log: the one that has the message, and the last,
+    /// which has the leaf. `None` where these do not tell; then the whole transcript has to be read.
+    async fn page_hit(
+        &self,
+        transcript: &TranscriptId,
+        found: &FoundDoc<'_>,
+        query: &Query,
+    ) -> Result<Option<Hit>, KeepError> {
+        let store = &self.inner.store;
+        let Some(record) = record(store, transcript).await?.filter(|record| record.info.branches == 1) else {
+            return Ok(None);
+        };
+        let pages = keys::pages(transcript, &record.generation, 0);
+        let last = Scan { limit: Some(1), reverse: true, ..pages };
+        let end = keys::page(transcript, &record.generation, found.doc.seq + 1);
+        let holding = Scan { end, ..last.clone() };
+        type Page = Result<Vec<Record>, StoreError>;
+        let read: Vec<Doing<'_, Page>> = vec![Box::pin(store.scan(&holding)), Box::pin(store.scan(&last))];
+        let mut read = together(read).await.into_iter();
+        let mut page = || read.next().transpose().map(|records| records.unwrap_or_default().pop());
+        let (Some((key, holding)), Some((_, last))) = (page()?, page()?) else { return Ok(None) };
+        let node = |line: &[u8]| match from_json(line) {
+            Ok(Entry::Node(node)) => Some(*node),
+            _ => None,
+        };
+        let at = keys::page_seq(&key).and_then(|first| found.doc.seq.checked_sub(first)).unwrap_or(u64::MAX);
+        let line = lines(&holding).nth(usize::try_from(at).unwrap_or(usize::MAX));
+        let (Some(own), Some(leaf)) = (line.and_then(node), lines(&last).filter_map(node).last()) else {
+            return Ok(None);
+        };
+        Ok(message_hit(transcript, &own, &leaf.id, &found.doc, found.score, query))
+    }
+}
+
+fn lines(page: &[u8]) -> impl Iterator<Item = &[u8]> {
+    page.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
+fn tree_hit(tree: &Transcript, doc: &Doc, score: f32, query: &Query) -> Option<Hit> {
+    let node = &tree.nodes().find(|placed| placed.seq == doc.seq)?.node;
+    message_hit(tree.id(), node, &tree.newest_leaf(&node.id)?.node.id, doc, score, query)
+}
+
+fn message_hit(
+    transcript: &TranscriptId,
+    node: &Node,
+    leaf: &MessageId,
+    doc: &Doc,
+    score: f32,
+    query: &Query,
+) -> Option<Hit> {
+    let message = node.messages.get(doc.index as usize)?;
+    Some(Hit {
+        found: Found::Message,
+        id: None,
+        transcript: Some(transcript.clone()),
+        node: Some(node.id.clone()),
+        index: doc.index,
+        leaf: Some(leaf.clone()),
+        role: message.role.as_str().to_owned(),
+        created_at: node.created_at,
+        score,
+        snippet: snippet(&searchable(message), query, SNIPPET),
+        message: Some(message.clone()),
+        sources: Vec::new(),
+    })
+}

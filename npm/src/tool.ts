@@ -1,0 +1,86 @@
+// The search as a tool for an agent: its schema, and what answers a model's call. Whatever the model sends, it gets an answer that
+// it can read; only what is wrong with the keep itself is thrown.
+
+import { ThreadkeepError } from "./errors.js";
+import type { SearchOptions } from "./options.js";
+import type { SearchHit } from "./types/search.js";
+
+/** The search as a tool that a model may call. */
+export interface SearchTool {
+  /** Its schema, for `tools` of {@link Threadkeep.context}; every provider's form can be made of it. */
+  readonly schema: { readonly name: string; readonly description: string; readonly parameters: object };
+  /**
+   * Answers a call: `args` are the arguments as the model wrote them, JSON text or already read. → JSON text for the tool's
+   * message: `{hits: [{kind, role, date, node, text}, …]}`, or `{error}` for arguments that are none.
+   *
+   * @throws ThreadkeepError `closed`, the storage's codes
+   */
+  call(args: unknown): Promise<string>;
+}
+
+const MOST = 20;
+const PARAMETERS = {
+  type: "object",
+  properties: {
+    query: {
+      type: "string",
+      description: 'What to look for: words in any form; "a phrase" and begin* must be there, -word must not.',
+    },
+    role: { type: "string", enum: ["user", "assistant", "tool"], description: "Only what was said by these." },
+    since: { type: "string", description: "Only from this date on, such as 2025-03-01." },
+    until: { type: "string", description: "Only before this date." },
+    limit: { type: "integer", minimum: 1, maximum: MOST, description: "How many hits at most; 8 without it." },
+  },
+  required: ["query"],
+  additionalProperties: false,
+};
+
+/** Makes the tool of a search; `fixed` are options that the model cannot change. @internal */
+export function searchTool(search: (query: string, options: SearchOptions) => Promise<SearchHit[]>, fixed: SearchOptions): SearchTool {
+  return {
+    schema: {
+      name: "search_memory",
+      description:
+        "Finds earlier messages of the user, of you and of tools, summaries, and remembered facts, by their words. Use it when something was said before that is not in this conversation any more.",
+      parameters: structuredClone(PARAMETERS),
+    },
+    async call(args) {
+      let asked: { query: string; options: SearchOptions };
+      try {
+        asked = read(typeof args === "string" ? JSON.parse(args) : args);
+      } catch (error) {
+        return JSON.stringify({ error: error instanceof Error ? error.message : String(error) });
+      }
+      try {
+        const hits = await search(asked.query, { ...asked.options, ...fixed });
+        return JSON.stringify({ hits: hits.map(shown) });
+      } catch (error) {
+        if (error instanceof ThreadkeepError && error.code === "bad-request") return JSON.stringify({ error: error.message });
+        throw error;
+      }
+    },
+  };
+}
+
+function read(args: unknown): { query: string; options: SearchOptions } {
+  if (typeof args !== "object" || args === null || Array.isArray(args)) throw new Error("the arguments must be an object");
+  const options: SearchOptions = { limit: 8 };
+  let query: string | undefined;
+  for (const [name, value] of Object.entries(args as Record<string, unknown>)) {
+    // Models fill in what they do not need.
+    if (value === null || value === "") continue;
+    if (name === "query" && typeof value === "string") query = value;
+    else if (name === "role" && typeof value === "string") options.role = value;
+    else if (name === "limit" && typeof value === "number" && value >= 1) options.limit = Math.min(MOST, Math.floor(value));
+    else if ((name === "since" || name === "until") && typeof value === "string" && !Number.isNaN(Date.parse(value)))
+      options[name] = Date.parse(value);
+    else throw new Error(Object.hasOwn(PARAMETERS.properties, name) ? `${name} is not what it must be` : `there is no argument ${name}`);
+  }
+  if (query === undefined) throw new Error("query is missing");
+  return { query, options };
+}
+
+function shown({ kind, role, createdAt, node, snippet }: SearchHit): object {
+  const date = createdAt === null ? {} : { date: new Date(createdAt).toISOString().slice(0, 10) };
+  return { kind, ...(kind === "message" ? { role } : {}), ...date, ...(node === null ? {} : { node }), text: snippet };
+}
