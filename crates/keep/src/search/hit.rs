@@ -2,12 +2,11 @@
 
 use threadkeep_core::recall::{Doc, Found as FoundDoc, Query, snippet};
 use threadkeep_core::{Entry, MessageId, Node, Transcript, TranscriptId};
-use threadkeep_store::{Record, Scan, Store, StoreError};
+use threadkeep_store::{Scan, Store};
 
 use super::SNIPPET;
 use super::batch::searchable;
 use super::beside::{REMEMBERED, Remembered, summary_hit};
-use super::together::{Doing, together};
 use crate::log::{Log, from_json, record};
 use crate::protocol::{Found, Hit};
 use crate::{Keep, KeepError, keys};
@@ -58,27 +57,30 @@ impl<S: Store> Keep<S> {
         };
         let pages = keys::pages(transcript, &record.generation, 0);
         let last = Scan { limit: Some(1), reverse: true, ..pages };
-        let end = keys::page(transcript, &record.generation, found.doc.seq + 1);
-        let holding = Scan { end, ..last.clone() };
-        type Page = Result<Vec<Record>, StoreError>;
-        let read: Vec<Doing<'_, Page>> = vec![Box::pin(store.scan(&holding)), Box::pin(store.scan(&last))];
-        let mut read = together(read).await.into_iter();
-        let mut page = || read.next().transpose().map(|records| records.unwrap_or_default().pop());
-        let (Some((key, holding)), Some((_, last))) = (page()?, page()?) else { return Ok(None) };
+        let Some((mut key, last)) = store.scan(&last).await?.pop() else { return Ok(None) };
+        // Most transcripts have one page.
+        let mut other = None;
+        if keys::page_seq(&key).is_none_or(|first| first > found.doc.seq) {
+            let end = keys::page(transcript, &record.generation, found.doc.seq + 1);
+            let holding = Scan { end, limit: Some(1), reverse: true, ..keys::pages(transcript, &record.generation, 0) };
+            let Some((own, page)) = store.scan(&holding).await?.pop() else { return Ok(None) };
+            (key, other) = (own, Some(page));
+        }
+        let holding = other.as_ref().unwrap_or(&last);
         let node = |line: &[u8]| match from_json(line) {
             Ok(Entry::Node(node)) => Some(*node),
             _ => None,
         };
         let at = keys::page_seq(&key).and_then(|first| found.doc.seq.checked_sub(first)).unwrap_or(u64::MAX);
-        let line = lines(&holding).nth(usize::try_from(at).unwrap_or(usize::MAX));
-        let (Some(own), Some(leaf)) = (line.and_then(node), lines(&last).filter_map(node).last()) else {
+        let line = lines(holding).nth(usize::try_from(at).unwrap_or(usize::MAX));
+        let (Some(own), Some(leaf)) = (line.and_then(node), lines(&last).rev().find_map(node)) else {
             return Ok(None);
         };
         Ok(message_hit(transcript, &own, &leaf.id, &found.doc, found.score, query))
     }
 }
 
-fn lines(page: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn lines(page: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     page.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
