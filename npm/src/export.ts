@@ -2,6 +2,9 @@
 
 import type { ThreadkeepError } from "./errors.js";
 
+/** Takes a piece of text, and the file that it belongs to where there are several. */
+type Sink = (piece: string, name?: string) => void;
+
 /**
  * What {@link Threadkeep.export} gives: take it as a whole with `text()` or `blob()`, as a byte stream with `stream()`,
  * or piece by piece with `for await`. Each of these reads the store anew. What is wrong comes out there, as a
@@ -14,25 +17,43 @@ import type { ThreadkeepError } from "./errors.js";
  * ```
  */
 export class Export implements AsyncIterable<string> {
-  readonly #start: (sink: (piece: string) => void) => Promise<void>;
+  readonly #name: string;
+  readonly #type: string;
+  readonly #start: (sink: Sink) => Promise<void>;
 
   /** @internal */
-  constructor(start: (sink: (piece: string) => void) => Promise<void>) {
+  constructor(name: string, type: string, start: (sink: Sink) => Promise<void>) {
+    this.#name = name;
+    this.#type = type;
     this.#start = start;
   }
 
-  /** All of it as one string: JSON Lines. */
+  /** All of it as one string. */
   async text(): Promise<string> {
     const pieces: string[] = [];
     await this.#start((piece) => pieces.push(piece));
     return pieces.join("");
   }
 
+  /**
+   * All of it as files, text by name: of the format `memory` those of each agent's folder
+   * (`memory/agents/<transcript>/raw_traces.jsonl`, …), of any other the one file that it is.
+   */
+  async files(): Promise<Record<string, string>> {
+    const files = new Map<string, string[]>();
+    await this.#start((piece, name = this.#name) => {
+      const pieces = files.get(name);
+      if (pieces === undefined) files.set(name, [piece]);
+      else pieces.push(piece);
+    });
+    return Object.fromEntries([...files].map(([name, pieces]) => [name, pieces.join("")]));
+  }
+
   /** All of it as a Blob, to save with a link or hand to `fetch`. */
   async blob(): Promise<Blob> {
     const pieces: string[] = [];
     await this.#start((piece) => pieces.push(piece));
-    return new Blob(pieces, { type: "application/jsonl" });
+    return new Blob(pieces, { type: this.#type });
   }
 
   /** It as a stream of UTF-8 bytes, for a file handle, a `Response` or a compressor. */

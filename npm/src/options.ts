@@ -97,6 +97,7 @@ const FORMATS: readonly ImportFormat[] = [
   "gemini-cli",
   "gemini-takeout",
   "librechat",
+  "memory",
   "oasst",
   "open-webui",
   "openai-messages",
@@ -141,9 +142,18 @@ export const IMPORT = {
   onProgress: check.callback,
   signal: check.signal,
 } as const;
+/** The formats that are written: the file's name and its type. */
+export const WRITTEN = {
+  threadkeep: ["threadkeep.jsonl", "application/jsonl"],
+  "openai-messages": ["messages.jsonl", "application/jsonl"],
+  sharegpt: ["sharegpt.json", "application/json"],
+  markdown: ["conversations.md", "text/markdown"],
+  memory: ["memory.jsonl", "application/jsonl"],
+} as const;
 export const EXPORT = {
-  format: (value: unknown, argument: string) => check.oneOf(value, ["threadkeep"], argument),
+  format: (value: unknown, argument: string) => check.oneOf(value, Object.keys(WRITTEN) as (keyof typeof WRITTEN)[], argument),
   transcript: check.id,
+  branches: check.flag,
 } as const;
 
 function names(value: unknown, argument: string): unknown {

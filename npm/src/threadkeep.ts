@@ -29,6 +29,7 @@ import {
   OPEN,
   RECENT,
   SEARCH,
+  WRITTEN,
   type InboundMessage,
   type OpenOptions,
   type RecentOptions,
@@ -630,19 +631,34 @@ export class Threadkeep {
   }
 
   /**
-   * Writes everything, or one transcript, as JSON Lines that {@link import} restores exactly. Nothing is read before
-   * one of the methods of {@link Export} is called; errors come out there.
+   * Writes everything, or one transcript, as JSON Lines that {@link import} restores exactly, or in a format of others
+   * (`openai-messages`, `sharegpt`, `markdown`, `memory`). Nothing is read before one of the methods of {@link Export} is
+   * called; errors come out there.
+   *
+   * @throws ThreadkeepError `bad-request`, `missing-transcript`; the storage's codes
    *
    * @example
    * ```ts
    * const everything = await keep.export().text();
+   * const toRead = await keep.export({ format: "markdown", transcript }).text();
+   * const memory = await keep.export({ format: "memory" }).files();
    * ```
    */
   export(options?: ExportOptions): Export {
-    return new Export(async (sink) => {
-      const { transcript } = check.options(options, "options", EXPORT) as ExportOptions;
+    const wanted = options?.format;
+    const [name, type] = WRITTEN[wanted !== undefined && Object.hasOwn(WRITTEN, wanted) ? wanted : "threadkeep"];
+    return new Export(name, type, async (sink) => {
+      const { format = "threadkeep", transcript, branches } = check.options(options, "options", EXPORT) as ExportOptions;
+      if (branches !== undefined && (format === "threadkeep" || format === "memory"))
+        throw badArgument("options.branches", `has no meaning for the format ${format}`);
+      const own = format === "threadkeep";
+      this.#open();
+      if (!own) await need("archives");
       const engine = this.#open();
-      await run(() => engine.exportArchive(transcript, sink) as Promise<void>);
+      await run(() => {
+        if (own) return engine.exportArchive(transcript, sink) as Promise<void>;
+        return engine.exportAs(format, transcript, branches === true, sink) as Promise<void>;
+      });
     });
   }
 

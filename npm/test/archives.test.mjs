@@ -241,3 +241,103 @@ test("an export can be taken in every way, and one transcript alone", async () =
   await rejects(keep.export()[Symbol.asyncIterator]().next(), "closed");
   await other.close();
 });
+
+test("compactions of a session come in as checkpoints", async () => {
+  const line = (id, parentId, role, content) => ({ type: "message", id, parentId, message: { role, content } });
+  const lines = [
+    { type: "session", version: 3, id: "boat", cwd: "/" },
+    line("u1", null, "user", "How far is it?"),
+    line("a1", "u1", "assistant", "Nine miles."),
+    line("u2", "a1", "user", "Set a course."),
+    { type: "compaction", id: "c1", parentId: "u2", summary: "It is nine miles off.", firstKeptEntryId: "u2" },
+    line("a2", "c1", "assistant", "North."),
+  ];
+  const keep = await memory();
+  await keep.import(lines.map((it) => JSON.stringify(it)).join("\n"));
+  const said = async (options) => texts((await keep.context("pi/boat/a2", { encoding: "estimate", ...options })).messages);
+  const now = await said();
+  assert.match(now[0], /- It is nine miles off\.$/);
+  assert.deepEqual(now.slice(1), ["Set a course.", "North."]);
+  assert.deepEqual(await said({ epoch: "original" }), ["How far is it?", "Nine miles.", "Set a course.", "North."]);
+  await keep.close();
+});
+
+test("other formats are written, the chosen branch or all of them", async () => {
+  const keep = await memory();
+  await keep.append("main", [{ role: "system", content: "be brief" }, user("Which way?"), assistant("North.")]);
+  await keep.fork("main", "side", 2);
+  await keep.append("side", [assistant("South.")]);
+  const head = await keep.head("main");
+  const openai = keep.export({ format: "openai-messages" });
+  const lines = (await openai.text()).trim().split("\n").map((line) => JSON.parse(line));
+  assert.equal(lines.length, 1);
+  assert.deepEqual(texts(lines[0].messages).slice(0, 2), ["be brief", "Which way?"]);
+  assert.equal((await openai.blob()).type, "application/jsonl");
+  const all = (await keep.export({ format: "openai-messages", branches: true }).text()).trim().split("\n");
+  assert.deepEqual(all.map((line) => texts(JSON.parse(line).messages).at(-1)).sort(), ["North.", "South."]);
+  const sharegpt = keep.export({ format: "sharegpt", transcript: head.transcript });
+  const [conversation] = JSON.parse(await sharegpt.text());
+  assert.deepEqual(conversation.conversations.map(({ from }) => from), ["system", "human", "gpt"]);
+  assert.equal((await sharegpt.blob()).type, "application/json");
+  assert.deepEqual(Object.keys(await sharegpt.files()), ["sharegpt.json"]);
+  const markdown = await keep.export({ format: "markdown", branches: true }).blob();
+  assert.equal(markdown.type, "text/markdown");
+  const text = await markdown.text();
+  assert.ok(text.includes("Which way?") && text.includes("North.") && text.includes("South."), text);
+  let pieces = "";
+  for await (const piece of keep.export({ format: "markdown", branches: true })) pieces += piece;
+  assert.equal(pieces, text);
+  assert.equal(await new Response(keep.export({ format: "markdown", branches: true }).stream()).text(), text);
+  // What was written comes in again.
+  const other = await memory();
+  assert.equal((await other.import(all.join("\n"))).added, 1);
+  const [back] = await other.transcripts();
+  assert.equal(back.branches, 2);
+  await rejects(keep.export({ format: "markdown", transcript: "nowhere" }).text(), "missing-transcript");
+  await rejects(keep.export({ format: "fax" }).text(), "bad-request", /^options\.format/);
+  await rejects(keep.export({ format: "toString" }).text(), "bad-request", /^options\.format/);
+  await rejects(keep.export({ branches: true }).text(), "bad-request", /^options\.branches/);
+  await rejects(keep.export({ format: "memory", branches: false }).text(), "bad-request", /^options\.branches/);
+  await rejects(keep.export({ format: "markdown", branches: 1 }).text(), "bad-request", /^options\.branches/);
+  await rejects(keep.export({ formats: "markdown" }).text(), "bad-request", /formats/);
+  await keep.close();
+  await rejects(keep.export({ format: "sharegpt" }).text(), "closed");
+  await other.close();
+});
+
+test("an agent's memory is written as its files and comes in again", async () => {
+  const keep = await memory();
+  const call = { id: "c1", type: "function", function: { name: "look", arguments: '{"at":"log"}' } };
+  await keep.append("mate", [user("What does the log say?"), { role: "assistant", content: null, tool_calls: [call] }]);
+  await keep.append("mate", [{ role: "tool", tool_call_id: "c1", name: "look", content: "All well." }, assistant("All is well.")]);
+  const { transcript } = await keep.head("mate");
+  const fact = await keep.remember({ fact: "The log is kept in ink.", kind: "constraint", transcript });
+  await keep.remember({ fact: "Tea is at four." });
+  const files = await keep.export({ format: "memory" }).files();
+  const folder = `memory/agents/${transcript}`;
+  assert.deepEqual(Object.keys(files).sort(), [
+    `${folder}/raw_traces.jsonl`,
+    `${folder}/semantic.jsonl`,
+    `${folder}/working_context_snapshot.json`,
+    "memory/agents/shared/semantic.jsonl",
+  ].sort());
+  const traces = files[`${folder}/raw_traces.jsonl`].trim().split("\n").map((line) => JSON.parse(line));
+  assert.deepEqual(traces.map((trace) => trace.trace_type), ["user", "tool_call", "tool_result", "assistant"]);
+  assert.ok(traces.every((trace) => trace.turn_id === "turn_0001"));
+  assert.equal(JSON.parse(files[`${folder}/semantic.jsonl`]).id, fact.id);
+  const other = await memory();
+  const report = await other.import(Object.entries(files).map(([name, data]) => ({ name, data })));
+  assert.deepEqual([report.formats, report.added, report.memories], [["memory"], 1, 2]);
+  const [agent] = await other.transcripts();
+  const chain = (await other.chain(agent.leaf)).flatMap((node) => node.messages);
+  assert.deepEqual(chain.map((message) => message.role), ["user", "assistant", "tool", "assistant"]);
+  assert.equal(chain[1].tool_calls[0].function.name, "look");
+  assert.deepEqual((await other.facts()).map((it) => it.fact).sort(), ["Tea is at four.", "The log is kept in ink."]);
+  // All of it in one text, and a second time.
+  const again = await other.import({ name: "memory/agents/mate/all.jsonl", data: files[`${folder}/raw_traces.jsonl`] });
+  assert.deepEqual([again.formats, again.skippedCount], [["memory"], 0]);
+  const same = await other.import(Object.entries(files).map(([name, data]) => ({ name, data })));
+  assert.deepEqual([same.added, same.updated, same.memories], [0, 0, 0]);
+  await keep.close();
+  await other.close();
+});

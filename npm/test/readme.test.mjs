@@ -63,6 +63,8 @@ const CASES = [
     console.warn = (...words) => shown.push(words);`, `
     assert.equal(report.skipped.length, 1);
     assert.ok(blob.size > 0);
+    assert.match(chat, /hello/);
+    assert.equal(Object.keys(files).length, 2);
     assert.ok(shown.length >= 3);`, "1 conversations, 2 messages\n"],
   ["changes", open, `
     assert.equal(shown.length, 1);

@@ -127,6 +127,7 @@ pub fn source(source: &str) -> &str {
         "gemini-cli" => "Gemini CLI",
         "gemini-takeout" => "Gemini",
         "librechat" => "LibreChat",
+        "memory" => "Agent memory",
         "oasst" => "Open Assistant",
         "open-webui" => "Open WebUI",
         "pi" => "pi",

@@ -1,7 +1,7 @@
 //! Export, piece by piece: the logs as they are, in our own JSON Lines format, or conversations in a format of others.
 
 use threadkeep_core::archive::own;
-use threadkeep_core::archive::write::{Target, Writer};
+use threadkeep_core::archive::write::{Target, Writer, memory_files};
 use threadkeep_core::{Entry, TranscriptId};
 use threadkeep_store::{Scan, Store, StoreError};
 
@@ -71,6 +71,46 @@ impl<S: Store> Keep<S> {
             }
         }
         writer.finish(&mut sink);
+        Ok(())
+    }
+
+    /// Writes the chosen branch of one transcript, or of all in the order of their ids, as the files of an agent's memory: a folder each, named
+    /// for the transcript, with traces, episodes, facts and the working context; of all, also what is remembered of none. The sink
+    /// gets each file whole, with its path.
+    ///
+    /// # Errors
+    /// `missing-transcript`; `corrupt`; the store's.
+    pub async fn export_memory(
+        &self,
+        transcript: Option<&TranscriptId>,
+        mut sink: impl FnMut(String, String),
+    ) -> Result<(), KeepError> {
+        let known = self.memories().await?;
+        let ids = match transcript {
+            Some(id) => vec![Some(id.clone())],
+            None => {
+                let records = self.inner.store.scan(&keys::records()).await?;
+                let ids = records.iter().filter_map(|(key, _)| keys::record_id(key)).map(Some);
+                ids.chain([None]).collect()
+            }
+        };
+        for id in ids {
+            let log = match &id {
+                None => None,
+                Some(id) => match Log::load(&self.inner.store, id).await? {
+                    None if transcript.is_some() => return Err(KeepError::MissingTranscript(id.clone())),
+                    // Deleted in this moment.
+                    None => continue,
+                    log => log,
+                },
+            };
+            let episodes = known.episodes.iter().filter(|episode| episode.transcript == id).cloned().collect();
+            let facts = known.facts.iter().filter(|fact| fact.transcript == id).cloned().collect();
+            let folder = id.as_ref().map_or_else(|| "shared".to_owned(), |id| keys::escape(id.as_str()));
+            for (name, text) in memory_files(log.as_ref().map(|log| &log.tree), episodes, facts) {
+                sink(["memory/agents/", &folder, "/", name].concat(), text);
+            }
+        }
         Ok(())
     }
 

@@ -64,7 +64,7 @@ impl<S: Store> Keep<S> {
         let mut progress =
             ImportProgress { total_bytes: sources.iter().map(Source::size).sum(), ..ImportProgress::default() };
         let mut report = ImportReport::default();
-        let mut memories = Vec::new();
+        let (mut memories, mut parts) = (Vec::new(), Vec::new());
         let mut sources: Vec<Option<R>> = sources.into_iter().map(Some).collect();
         'files: for at in archive::plan(&names) {
             let Some(mut source) = sources[at].take() else { continue };
@@ -85,11 +85,11 @@ impl<S: Store> Keep<S> {
                 input.supply(&bytes, &mut |item| items.push(item));
                 drop(bytes);
                 for item in items {
-                    if let Item::Memory(memory) = item {
-                        memories.push(*memory);
-                        continue;
+                    match item {
+                        Item::Memory(memory) => memories.push(*memory),
+                        Item::Part(part) => parts.push(*part),
+                        item => self.take_item(item, &mut report, &mut progress).await?,
                     }
-                    self.take_item(item, &mut report, &mut progress).await?;
                 }
                 progress.bytes = before + input.progress().0;
                 report.stopped = on_progress(&progress).ends();
@@ -101,6 +101,17 @@ impl<S: Store> Keep<S> {
             report.stopped = on_progress(&progress).ends();
             if report.stopped {
                 break;
+            }
+        }
+        // An agent's files make sense together; half of them would make another conversation.
+        if !report.stopped && !parts.is_empty() {
+            let mut items = Vec::new();
+            archive::assemble(parts, &mut |item| items.push(item));
+            for item in items {
+                match item {
+                    Item::Memory(memory) => memories.push(*memory),
+                    item => self.take_item(item, &mut report, &mut progress).await?,
+                }
             }
         }
         if !memories.is_empty() {
@@ -128,7 +139,7 @@ impl<S: Store> Keep<S> {
                 return Ok(());
             }
             // Kept for the end of the import.
-            Item::Memory(_) => return Ok(()),
+            Item::Memory(_) | Item::Part(_) => return Ok(()),
         };
         progress.conversations += 1;
         let id = conversation.transcript.clone();

@@ -151,7 +151,7 @@ impl Memory {
 }
 
 /// Letters, digits, `-`, `_` and `.` stay; every other byte becomes `%` and two hex digits.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {

@@ -6,7 +6,8 @@ use js_sys::{Function, Promise};
 use serde_json::json;
 use threadkeep::compact::Cancel;
 use threadkeep::{Keep, Options};
-use threadkeep_core::{MessageId, archive::Format};
+use threadkeep_core::MessageId;
+use threadkeep_core::archive::{Format, write::Target};
 use threadkeep_parts::part;
 use wasm_bindgen::prelude::*;
 
@@ -110,6 +111,18 @@ impl Engine {
         })
     }
 
+    /// Writes everything, or one transcript, in a format of others: `openai-messages`, `sharegpt`, `markdown` (all `branches` or the chosen
+    /// ones) or `memory`. `sink` is called with piece after piece of text, and with the file's path where there are several.
+    /// → `undefined`, after the last piece
+    #[wasm_bindgen(js_name = exportAs)]
+    pub fn export_as(&self, format: String, transcript: Option<String>, branches: bool, sink: Function) -> Promise {
+        let keep = self.keep.clone();
+        promise(async move {
+            let exporting = export_other(keep, format, transcript, branches, sink).await;
+            exporting.map_err(|_| part_missing("archives"))?.await
+        })
+    }
+
     /// Lets `listener` be called with the JSON text of each `Event`, after the change is durable.
     #[wasm_bindgen(js_name = onEvent)]
     pub fn on_event(&self, listener: Function) {
@@ -177,12 +190,42 @@ part! {
     }
 }
 
+part! {
+    /// Writes formats of others.
+    archives: fn export_other(
+        keep: Keep<AnyStore>,
+        format: String,
+        transcript: Option<String>,
+        branches: bool,
+        sink: Function,
+    ) -> Answer {
+        Box::pin(async move {
+            let transcript = transcript.map(|id| MessageId::new(id).map_err(|error| bad_id(&error))).transpose()?;
+            // The TypeScript hands in a function that does not throw.
+            let write = |piece: String, path: JsValue| drop(sink.call2(&JsValue::UNDEFINED, &JsValue::from(piece), &path));
+            let done = match Target::from_name(&format) {
+                Some(target) => {
+                    keep.export_as(transcript.as_ref(), target, branches, |piece| write(piece, JsValue::UNDEFINED)).await
+                }
+                None if format == Format::Memory.name() => {
+                    keep.export_memory(transcript.as_ref(), |path, text| write(text, JsValue::from(path))).await
+                }
+                None => return Err(no_format(&format)),
+            };
+            done.map_err(|error| keep_error(&error))?;
+            Ok(JsValue::UNDEFINED)
+        })
+    }
+}
+
 fn bad_id(error: &threadkeep_core::IdError) -> JsValue {
     own_error("bad-request", error.to_string(), json!({ "argument": "transcript" }))
 }
 
 fn read_format(name: &str) -> Result<Format, JsValue> {
-    Format::from_name(name).ok_or_else(|| {
-        own_error("bad-request", format!("there is no format {name:?}"), json!({ "argument": "format" }))
-    })
+    Format::from_name(name).ok_or_else(|| no_format(name))
+}
+
+fn no_format(name: &str) -> JsValue {
+    own_error("bad-request", format!("there is no format {name:?}"), json!({ "argument": "format" }))
 }

@@ -11,6 +11,7 @@ export type ImportFormat =
   | "gemini-cli"
   | "gemini-takeout"
   | "librechat"
+  | "memory"
   | "oasst"
   | "open-webui"
   | "openai-messages"
@@ -116,10 +117,21 @@ export interface ImportReport {
   stopped: boolean;
 }
 
+/**
+ * A format that is written: our own; OpenAI chat messages as JSON Lines; ShareGPT, a JSON array; Markdown to read; the files of
+ * an agent's memory (raw traces, episodes, facts, working context), which {@link Export.files} gives one by one.
+ */
+export type ExportFormat = "markdown" | "memory" | "openai-messages" | "sharegpt" | "threadkeep";
+
 /** What to export, and how. */
 export interface ExportOptions {
-  /** The format; so far there is one, which restores exactly. */
-  format?: "threadkeep";
+  /** The format, `threadkeep` without it: the only one that restores everything exactly. */
+  format?: ExportFormat;
   /** One transcript; all of them, with heads, without it. */
   transcript?: string;
+  /**
+   * All branches, for `openai-messages`, `sharegpt` and `markdown`; without it the chosen branch of each transcript. Our own
+   * format always has all of them, `memory` one.
+   */
+  branches?: boolean;
 }

@@ -35,3 +35,8 @@ export function batchSize(number) {
 export function turnSize(number) {
   return mix(number) % 4;
 }
+
+/** The message of that number in a conversation that is compacted: something is decided in it, so that there is something to keep. */
+export function decision(number) {
+  return `We decided to use port ${1000 + number} for service ${number}. ${content("compacted", number)}`;
+}

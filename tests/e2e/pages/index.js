@@ -1,6 +1,6 @@
 // The page that the tests of the npm package drive. It puts the package and what it does with it on `window`.
-import { Threadkeep } from "./package/dist/index.js";
-import { batchSize, content, turnSize } from "./content.js";
+import { Threadkeep, validate } from "./package/dist/index.js";
+import { batchSize, content, decision, turnSize } from "./content.js";
 
 const role = (number) => (number % 2 === 0 ? "user" : "assistant");
 const message = (stream, number) => ({ role: role(number), content: content(stream, number) });
@@ -144,5 +144,51 @@ async function imported(name) {
   return found;
 }
 
-Object.assign(window, { Threadkeep, write, read, appendSome, appendMany, importArchive, imported });
+const COMPACTED = "compacted";
+const ESTIMATE = { encoding: "estimate" };
+
+/** Appends and compacts without end: a dozen turns, then a compaction, each reported when it begins and when it is done. */
+async function compactOnAndOn(name) {
+  const tell = (what) => window.acknowledge(JSON.stringify(what));
+  try {
+    const keep = await Threadkeep.open({ name, storage: "indexeddb" });
+    for (let at = await keep.getCount(COMPACTED); ; ) {
+      const turns = Array.from({ length: 24 }, (_, index) => ({ role: role(at + index), content: decision(at + index) }));
+      await keep.append(COMPACTED, turns);
+      at += turns.length;
+      tell({ messages: at });
+      tell({ begun: true });
+      const { checkpoint } = await keep.compact(COMPACTED, { ...ESTIMATE, keepTurns: 2 });
+      tell({ checkpoint: checkpoint?.id ?? null });
+    }
+  } catch (error) {
+    tell({ failed: String(error?.stack ?? error) });
+  }
+}
+
+/** What is there after compactions: messages, checkpoints with what belongs to them, and the prompt. */
+async function readCompacted(name) {
+  const keep = await Threadkeep.open({ name, storage: "indexeddb" });
+  const ids = (all) => all.map(({ id }) => id);
+  const checkpoints = await keep.checkpoints(COMPACTED);
+  const prompts = [];
+  for (const epoch of await keep.epochs(COMPACTED)) {
+    const { messages, payload } = await keep.context(COMPACTED, { ...ESTIMATE, epoch: epoch.name });
+    prompts.push({ epoch: epoch.name, first: messages[0], errors: (await validate(payload, "openai-chat")).errors });
+  }
+  const found = {
+    beginning: keep.beginning,
+    texts: (await keep.getAll(COMPACTED)).map((one) => one.content),
+    checkpoints,
+    anchors: await Promise.all(checkpoints.map(async ({ anchor }) => (await keep.node(anchor)) !== null)),
+    episodes: ids(await keep.episodes()),
+    facts: ids(await keep.facts()),
+    prompts,
+    lint: await keep.lint(),
+  };
+  await keep.close();
+  return found;
+}
+
+Object.assign(window, { compactOnAndOn, readCompacted, Threadkeep, write, read, appendSome, appendMany, importArchive, imported });
 document.documentElement.dataset.loaded = "";

@@ -22,8 +22,9 @@ pub(super) struct Reach {
     last: Option<Last>,
 }
 
+/// A compaction that was before.
 #[derive(Debug, Clone)]
-struct Last {
+pub(super) struct Last {
     id: String,
     /// What was covered by it, and what its summary costs.
     tokens: u64,
@@ -63,17 +64,37 @@ impl Reach {
         if statements.is_empty() {
             return None;
         }
+        let name = Digest::new().with(node.id.as_str().as_bytes());
+        let by = (by, node.created_at.unwrap_or_default());
+        let (checkpoint, last) = there.stands(name, (root, anchor), statements, by, here.last.as_ref());
+        here.last = Some(last);
+        for message in node.messages.iter_mut().filter(is_summary) {
+            message.include_in_context = false;
+        }
+        Some(checkpoint)
+    }
+
+    /// The checkpoint that stands for what leads from the root to the anchor, with its id by a digest, by whom and when it was made, and
+    /// what was compacted before it.
+    pub fn stands(
+        &self,
+        name: Digest,
+        (root, anchor): (&MessageId, &MessageId),
+        statements: Vec<Statement>,
+        (by, created_at): (&str, i64),
+        before: Option<&Last>,
+    ) -> (Checkpoint, Last) {
         let covers = Covers {
             from: root.clone(),
-            nodes: there.nodes,
-            messages: there.messages,
-            first_turn: there.first_turn,
-            last_turn: there.last_turn,
+            nodes: self.nodes,
+            messages: self.messages,
+            first_turn: self.first_turn,
+            last_turn: self.last_turn,
         };
         let summary = summary_message(&statements, &covers, anchor);
         let after = summary.map_or(0, |message| u64::from(estimate_message(&message)));
-        let (covered, carried) = here.last.as_ref().map_or((0, 0), |last| (last.tokens, last.summary));
-        let id = format!("cp_{:016x}", Digest::new().with(node.id.as_str().as_bytes()).0);
+        let (covered, carried) = before.map_or((0, 0), |last| (last.tokens, last.summary));
+        let id = format!("cp_{:016x}", name.0);
         let checkpoint = Checkpoint {
             id: id.clone(),
             anchor: anchor.clone(),
@@ -84,16 +105,12 @@ impl Reach {
             strategy: Strategy::Summarize,
             summariser: by.to_owned(),
             policy: Chosen::default(),
-            tokens_before: there.tokens.saturating_sub(covered) + carried,
+            tokens_before: self.tokens.saturating_sub(covered) + carried,
             tokens_after: after,
-            created_at: node.created_at.unwrap_or_default(),
-            previous: here.last.as_ref().map(|last| last.id.clone()),
+            created_at,
+            previous: before.map(|last| last.id.clone()),
         };
-        here.last = Some(Last { id, tokens: there.tokens, summary: after });
-        for message in node.messages.iter_mut().filter(is_summary) {
-            message.include_in_context = false;
-        }
-        Some(checkpoint)
+        (checkpoint, Last { id, tokens: self.tokens, summary: after })
     }
 }
 

@@ -37,10 +37,12 @@ pub enum Format {
     Oasst,
     /// Chatbot UI's history export.
     ChatbotUi,
+    /// The files of an agent's memory: raw traces, episodes, facts, working context.
+    Memory,
 }
 
 /// Every format with its stable name and what people call it.
-const FORMATS: [(Format, &str, &str); 16] = [
+const FORMATS: [(Format, &str, &str); 17] = [
     (Format::ChatGpt, "chatgpt", "a ChatGPT export"),
     (Format::ClaudeAi, "claude-ai", "a Claude.ai export"),
     (Format::ClaudeCode, "claude-code", "a Claude Code session"),
@@ -57,6 +59,7 @@ const FORMATS: [(Format, &str, &str); 16] = [
     (Format::ShareGpt, "sharegpt", "ShareGPT data"),
     (Format::Oasst, "oasst", "Open Assistant message trees"),
     (Format::ChatbotUi, "chatbot-ui", "a Chatbot UI export"),
+    (Format::Memory, "memory", "an agent's memory as JSON Lines"),
 ];
 
 impl Format {
@@ -116,6 +119,9 @@ pub(super) fn detect(fields: &Fields) -> Kind {
     }
     if has("logical_files") || all(&["export_files", "version"]) {
         return Kind::Manifest;
+    }
+    if super::agent::is_line(fields) {
+        return Kind::Of(Format::Memory);
     }
     if let Some(other) = not_a_conversation(fields) {
         return Kind::Other(other);
@@ -291,6 +297,10 @@ mod tests {
             (r#"{"runSettings":{},"chunkedPrompt":{}}"#, Kind::Of(Format::AiStudio)),
             (r#"{"header":"Gemini Apps","title":"x","time":"t"}"#, Kind::Of(Format::GeminiActivity)),
             (r#"{"type":"session","id":"x","cwd":"/"}"#, Kind::Of(Format::Pi)),
+            (r#"{"id":"r","ts":1.0,"turn_id":"turn_0001","seq":1,"trace_type":"user"}"#, Kind::Of(Format::Memory)),
+            (r#"{"id":"e","ts":1.0,"turn_ids":[],"summary":"s"}"#, Kind::Of(Format::Memory)),
+            (r#"{"id":"f","ts":1.0,"fact":"f","confidence":0.5}"#, Kind::Of(Format::Memory)),
+            (r#"{"messages":[{"role":"user","content":"x","toolPayload":null}]}"#, Kind::Of(Format::Memory)),
             (r#"{"logical_files":{}}"#, Kind::Manifest),
             (r#"{"file-1.dat":"a.png"}"#, Kind::Other("the names of attached files")),
             (

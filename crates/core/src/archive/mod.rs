@@ -19,6 +19,7 @@
 //! assert_eq!(titles.len(), 1);
 //! ```
 
+mod agent;
 mod blocks;
 mod chatgpt;
 mod claude;
@@ -53,6 +54,7 @@ mod when;
 pub mod write;
 pub mod zip;
 
+pub use agent::{Part, assemble};
 pub use format::Format;
 pub use input::Input;
 pub use plan::plan;
@@ -70,6 +72,8 @@ pub enum Item {
     Conversation(Conversation),
     /// An episode or a fact, as it was.
     Memory(Box<Memory>),
+    /// What a file of an agent's memory holds: to be kept for [`assemble`], which is called with all of them at the end.
+    Part(Box<Part>),
     /// Something that was left out.
     Skipped(Skip),
     /// Something that came in, but not quite as it was: mended, or with a piece missing.

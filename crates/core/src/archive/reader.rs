@@ -8,7 +8,8 @@ use super::raw::Fields;
 use super::report::{Counts, Report, short};
 use super::split::{Broken, Piece, Splitter, Spot};
 use super::{
-    Code, Format, Item, chatgpt, claude, clean, codex, gemini, librechat, list, manifest, oasst, openai, openwebui, own,
+    Code, Format, Item, agent, chatgpt, claude, clean, codex, gemini, librechat, list, manifest, oasst, openai,
+    openwebui, own,
 };
 use super::{pi, sharegpt, sillytavern, sniff, unreadable};
 
@@ -129,6 +130,7 @@ struct Body {
     messages: Option<(openai::Messages, u64)>,
     known: list::Known,
     own: own::Reading,
+    agent: agent::Part,
     claude_code: claude::code::Lines,
     codex: codex::Lines,
     gemini_cli: gemini::cli::Lines,
@@ -152,6 +154,7 @@ impl Body {
             messages: None,
             known: list::Known::default(),
             own: own::Reading::default(),
+            agent: agent::Part::default(),
             claude_code: claude::code::Lines::default(),
             codex: codex::Lines::default(),
             gemini_cli: gemini::cli::Lines::default(),
@@ -289,6 +292,10 @@ impl Body {
                 sharegpt::chatbot_ui(fields, place, &mut self.known, report);
                 None
             }
+            Format::Memory => {
+                self.agent.line(fields, bytes, place, report);
+                None
+            }
             Format::Codex => {
                 self.lines = Some(format);
                 self.codex.line(fields, bytes, place, report);
@@ -387,6 +394,7 @@ impl Body {
         self.report(sink, |body, report| {
             body.end_messages(report);
             body.own.finish(report);
+            body.agent.finish(report);
             body.claude_code.finish(report);
             body.codex.finish(report);
             body.gemini_cli.finish(report);

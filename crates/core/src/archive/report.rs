@@ -30,6 +30,11 @@ impl Report<'_> {
         (self.sink)(Item::Memory(Box::new(memory)));
     }
 
+    /// Hands out what a file of an agent's memory holds.
+    pub fn part(&mut self, part: super::Part) {
+        (self.sink)(Item::Part(Box::new(part)));
+    }
+
     /// Something is left out. `place` is within the file; `""` is the file itself.
     pub fn skip(&mut self, place: &str, code: Code, reason: impl Into<String>) {
         self.say(place, code, reason.into(), true);

@@ -6,6 +6,7 @@
 //! the chosen one, each from where it leaves what was written already.
 
 mod markdown;
+mod memory;
 
 use std::collections::HashSet;
 
@@ -14,6 +15,8 @@ use serde_json::{Map, Value};
 use super::raw::json_text;
 use crate::transcript::Placed;
 use crate::{Content, Message, MessageId, Role, Transcript};
+
+pub use memory::memory_files;
 
 /// A format that is written for others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

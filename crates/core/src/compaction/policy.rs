@@ -15,40 +15,61 @@ pub const COMPACTION_RATIO: Share = Share::of(800);
 /// What is left free for miscounting, in tokens.
 pub const SAFETY_MARGIN: u64 = 1_000;
 
-/// Beginnings of models' names, with the context and the most output of each, in tokens, as their makers' documentation gave them
-/// at the end of 2025 (the standard context, where a longer one must be asked for). The longest beginning that
-/// fits counts; what a provider's gateway puts before the name, up to the last `/`, does not.
-pub const MODELS: [(&str, u64, u64); 30] = [
-    ("claude-3-", 200_000, 4_096),
+/// Beginnings of models' names, with the context and the most output of each, in tokens, as looked up on 2026-11-22 (the standard
+/// context, where a longer one must be asked for). The longest beginning that fits counts; what a provider's gateway puts before
+/// the name, up to the last `/`, does not. What could not be confirmed is not in it.
+///
+/// By their makers' own pages: Claude from 4.5 on (platform.claude.com, models), Gemini (ai.google.dev and docs.cloud.google.com; Gemini 4
+/// shares its context between input and output, of which one request gives 65,536), DeepSeek V4 and `deepseek-flash`
+/// (api-docs.deepseek.com, pricing). By catalogues that name their makers' pages as the source: GPT (OpenAI-DotNet's reference, docs.rs/llmr,
+/// vercel.com/ai-gateway, docs.oxen.ai), older Claude (docs.rs/mixtape-core), `deepseek-chat` and `deepseek-reasoner` as they
+/// were at the end of 2025 (Roo-Code), Command A (openrouter.ai). Of `gpt-4`, `gpt-4.1`, `gpt-oss`, `grok-4`, `kimi-k2`, Llama 3.1 and later and
+/// `mistral-large` only the context could be confirmed, or the two share it: there a quarter of it, 32,768 at most, is left for
+/// the answer. Newer members of those families have more, which one can say in the options.
+pub const MODELS: [(&str, u64, u64); 43] = [
     ("claude-3-5-", 200_000, 8_192),
     ("claude-3-7-", 200_000, 64_000),
+    ("claude-fable-5", 1_000_000, 128_000),
     ("claude-haiku-4", 200_000, 64_000),
+    ("claude-haiku-5", 1_000_000, 128_000),
     ("claude-opus-4", 200_000, 32_000),
     ("claude-opus-4-5", 200_000, 64_000),
+    ("claude-opus-4-6", 1_000_000, 128_000),
+    ("claude-opus-4-7", 1_000_000, 128_000),
+    ("claude-opus-4-8", 1_000_000, 128_000),
+    ("claude-opus-5", 1_000_000, 128_000),
     ("claude-sonnet-4", 200_000, 64_000),
-    ("codestral", 256_000, 8_000),
-    ("command-a", 256_000, 8_000),
-    ("deepseek-chat", 128_000, 8_000),
+    ("claude-sonnet-4-6", 1_000_000, 128_000),
+    ("claude-sonnet-5", 1_000_000, 128_000),
+    ("command-a-03-2025", 256_000, 8_192),
+    ("deepseek-chat", 128_000, 8_192),
+    ("deepseek-flash", 1_000_000, 384_000),
     ("deepseek-reasoner", 128_000, 64_000),
+    ("deepseek-v4", 1_000_000, 384_000),
     ("gemini-2.0", 1_048_576, 8_192),
-    ("gemini-2.5", 1_048_576, 65_536),
+    ("gemini-2.5", 1_048_576, 65_535),
     ("gemini-3", 1_048_576, 65_536),
+    ("gemini-4", 1_048_576, 65_536),
     ("gpt-3.5-turbo", 16_385, 4_096),
-    ("gpt-4", 8_192, 4_096),
+    ("gpt-4", 8_192, 2_048),
     ("gpt-4-turbo", 128_000, 4_096),
     ("gpt-4.1", 1_047_576, 32_768),
     ("gpt-4o", 128_000, 16_384),
     ("gpt-5", 400_000, 128_000),
     ("gpt-5-chat", 128_000, 16_384),
+    ("gpt-5.1-chat", 128_000, 16_384),
+    ("gpt-5.2-chat", 128_000, 16_384),
+    ("gpt-5.4", 1_050_000, 128_000),
+    ("gpt-5.4-mini", 400_000, 128_000),
+    ("gpt-5.5", 1_050_000, 128_000),
+    ("gpt-5.6", 1_050_000, 128_000),
     ("gpt-oss", 131_072, 32_768),
-    ("grok-4", 256_000, 32_000),
-    ("kimi-k2", 256_000, 32_000),
-    ("llama3", 131_072, 8_000),
-    ("mistral-large", 128_000, 8_000),
-    ("o1", 200_000, 100_000),
+    ("grok-4", 256_000, 32_768),
+    ("kimi-k2", 256_000, 32_768),
+    ("llama3.", 131_072, 32_768),
+    ("mistral-large", 128_000, 32_000),
     ("o3", 200_000, 100_000),
     ("o4-mini", 200_000, 100_000),
-    ("qwen3", 131_072, 32_768),
 ];
 
 /// The context and the most output of a model, in tokens; `None` for one that is not in [`MODELS`].

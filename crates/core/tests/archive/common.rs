@@ -11,6 +11,7 @@ use threadkeep_core::{Content, Entry, Message, MessageId, Transcript};
 pub struct Outcome {
     pub conversations: Vec<Conversation>,
     pub memories: Vec<threadkeep_core::memory::Memory>,
+    pub parts: Vec<threadkeep_core::archive::Part>,
     pub skipped: Vec<Skip>,
     pub warnings: Vec<Skip>,
 }
@@ -20,6 +21,7 @@ impl Outcome {
         match item {
             Item::Conversation(conversation) => self.conversations.push(conversation),
             Item::Memory(memory) => self.memories.push(*memory),
+            Item::Part(part) => self.parts.push(*part),
             Item::Skipped(skip) => self.skipped.push(skip),
             Item::Warning(skip) => self.warnings.push(skip),
         }

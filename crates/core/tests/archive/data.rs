@@ -426,6 +426,25 @@ fn every_codex_file() {
         let users = items.iter().filter(|i| i["role"] == "user" || i["type"] == "agent_message").count();
         let compactions = lines.iter().filter(|l| l["type"] == "compacted").count();
         assert_eq!(said.iter().filter(|m| m.role == Role::User).count(), users + compactions, "{name}");
+        // Each that says something stands for all before it.
+        let summaries = lines.iter().filter(|l| l["type"] == "compacted").map(|l| &l["payload"]);
+        let says = |payload: &&Value| {
+            let history = payload["replacement_history"].as_array().into_iter().flatten();
+            let mut parts = history.flat_map(|item| item["content"].as_array().into_iter().flatten());
+            payload["message"] != "" || parts.any(|part| part["text"].as_str().is_some_and(|text| !text.is_empty()))
+        };
+        let made: Vec<_> = tree.checkpoints().map(|(_, checkpoint)| checkpoint).collect();
+        assert_eq!(made.len(), summaries.clone().filter(says).count(), "{name}");
+        for (payload, checkpoint) in summaries.filter(says).zip(&made) {
+            let text: Vec<&str> = checkpoint.statements.iter().map(|statement| statement.text.as_str()).collect();
+            assert!(
+                payload["message"] == "" || text.join("\n\n") == payload["message"].as_str().unwrap().trim(),
+                "{name}"
+            );
+        }
+        assert!(made.windows(2).all(|pair| pair[0].covers.nodes < pair[1].covers.nodes), "{name}");
+        let epochs = tree.epochs(&tree.info().leaf.unwrap()).unwrap();
+        assert_eq!(epochs.len(), made.len() + 1, "{name}");
         let everything: String = said.iter().map(|m| m.text().into_owned() + "\n").collect();
         for item in items.iter().filter(|item| item["type"] == "message") {
             let texts = item["content"].as_array().into_iter().flatten().filter_map(|part| part["text"].as_str());

@@ -13,6 +13,7 @@ mod detection;
 mod folder;
 mod gemini;
 mod hostile;
+mod memory;
 mod openai;
 mod own;
 mod pieces;

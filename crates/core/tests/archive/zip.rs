@@ -137,6 +137,19 @@ fn members_come_in_as_files_do() {
 }
 
 #[test]
+fn a_zip_of_an_agents_memory_is_its_folder() {
+    let names = ["raw_traces.jsonl", "raw_traces_archive.jsonl", "episodic.jsonl", "semantic.jsonl"];
+    let member = |name: &&str| deflated(&format!("agents/mate/{name}"), &fixture(&format!("memory/{name}")));
+    let members: Vec<Member> = names.iter().map(member).collect();
+    let mut outcome = read("memory.zip", &zip(&members, false));
+    let parts = std::mem::take(&mut outcome.parts);
+    assert_eq!((parts.len(), outcome.remarks().as_str()), (4, ""));
+    threadkeep_core::archive::assemble(parts, &mut |item| outcome.take(item));
+    let mate = outcome.only();
+    assert_eq!((mate.nodes().len(), mate.checkpoints().count(), outcome.memories.len()), (10, 1, 2));
+}
+
+#[test]
 fn large_members_come_in_pieces() {
     let text = format!(
         "[{}]",

@@ -50,9 +50,13 @@ fn seed_2_s15_6_precedence_is_call_then_keep_then_model_then_default() {
 #[test]
 fn the_longest_beginning_of_a_models_name_counts() {
     assert_eq!(model_limits("gpt-4.1-mini"), Some((1_047_576, 32_768)));
-    assert_eq!(model_limits("gpt-4"), Some((8_192, 4_096)));
+    assert_eq!(model_limits("gpt-4"), Some((8_192, 2_048)));
     assert_eq!(model_limits("openai/gpt-5.1"), Some((400_000, 128_000)));
     assert_eq!(model_limits("claude-opus-4-1-20250805"), Some((200_000, 32_000)));
+    assert_eq!(model_limits("claude-opus-4-8"), Some((1_000_000, 128_000)));
+    assert_eq!(model_limits("gpt-5.4-mini-2026-03-17"), Some((400_000, 128_000)));
+    // Llama 3 itself had 8,192: it is not taken for its successors.
+    assert_eq!((model_limits("llama3:8b"), model_limits("llama3.1:8b")), (None, Some((131_072, 32_768))));
     assert!(MODELS.is_sorted_by_key(|(begin, ..)| begin));
     assert!(MODELS.iter().all(|(_, context, output)| output < context));
 }

@@ -2,11 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use threadkeep::Keep;
+use threadkeep::protocol::{ContextOptions, Counting};
+use threadkeep::{Keep, MemoryFilter};
+use threadkeep_core::memory::jsonl::read_traces;
 use threadkeep_core::{Message, ToolCall};
 use threadkeep_store::MemoryStore;
 
-use crate::{World, code, id, inbound, run, users};
+use crate::{World, code, id, inbound, run, texts, users};
 
 fn export(keep: &Keep<MemoryStore>) -> String {
     let mut file = String::new();
@@ -155,5 +157,88 @@ fn export_in_formats_of_others() {
         let none = threadkeep_core::MessageId::new("gone").unwrap();
         let error = keep.export_as(Some(&none), Target::Markdown, false, |_| {}).await.unwrap_err();
         assert_eq!(error.code(), "missing-transcript");
+    });
+}
+
+/// The files of an agent's memory, as its layout has them.
+fn memory_files() -> Vec<(String, String)> {
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/fixtures/memory");
+    let names = ["episodic.jsonl", "raw_traces.jsonl", "raw_traces_archive.jsonl", "semantic.jsonl"];
+    let file =
+        |name: &str| (format!("memory/agents/mate/{name}"), std::fs::read_to_string(fixtures.join(name)).unwrap());
+    names.into_iter().map(file).collect()
+}
+
+/// The end of the chosen branch of the only transcript.
+async fn leaf_of(keep: &Keep<MemoryStore>) -> threadkeep_core::MessageId {
+    let [only] = &keep.transcripts().await.unwrap()[..] else { panic!("one transcript") };
+    only.info.leaf.clone().unwrap()
+}
+
+#[test]
+fn an_agents_memory_comes_in_once_and_leaves_as_its_files() {
+    let keep = World::default().tab();
+    run(async {
+        let report = keep.import(memory_files(), None, |_| {}).await.unwrap();
+        assert_eq!((report.added, report.memories, report.skipped_count), (1, 2, 0), "{report:?}");
+        assert_eq!(report.formats, ["memory"]);
+        let again = keep.import(memory_files(), None, |_| {}).await.unwrap();
+        assert_eq!((again.added, again.updated, again.unchanged, again.memories), (0, 0, 1, 0), "{again:?}");
+        let transcript = &report.transcripts[0];
+        let leaf = leaf_of(&keep).await;
+        // The episode stands in for its turns, and the tail is raw.
+        let options = ContextOptions { encoding: Counting::Estimate, ..ContextOptions::default() };
+        let prompt = texts(&keep.context(leaf.as_str(), &options).await.unwrap().messages);
+        assert!(prompt[0].ends_with("- The anchor lies at the bow and is rusty."), "{prompt:?}");
+        assert_eq!(prompt[1..], ["Paint it.", "Painted.", "And the chain?"]);
+        let facts = keep.facts(&MemoryFilter { transcript: Some(transcript.clone()), ..MemoryFilter::default() }).await;
+        assert_eq!(facts.unwrap()[0].fact, "Anchors are painted green.");
+        // It leaves as it came, apart from the ids of traces, which are the nodes' now.
+        let mut files = Vec::new();
+        keep.export_memory(Some(transcript), |path, text| files.push((path, text))).await.unwrap();
+        let text =
+            |name: &str| files.iter().find(|(path, _)| path.ends_with(name)).map(|(_, text)| text.as_str()).unwrap();
+        let said = |text: &str| {
+            let lines = read_traces(text).records.into_iter();
+            lines.map(|it| (it.trace_type.name(), it.content, it.turn_id, it.ts.to_string())).collect::<Vec<_>>()
+        };
+        let files_in = memory_files();
+        assert_eq!(said(text("/raw_traces.jsonl")), said(&files_in[1].1));
+        assert_eq!(said(text("/raw_traces_archive.jsonl")).len(), said(&files_in[2].1).len());
+        let id =
+            |text: &str| serde_json::from_str::<serde_json::Value>(text.lines().next().unwrap()).unwrap()["id"].clone();
+        assert_eq!((id(text("/episodic.jsonl")), id(text("/semantic.jsonl"))), ("ep_0001".into(), "sem_0001".into()));
+        // And comes into an empty store as the same: turns, epochs, what is remembered.
+        let other = World::default().tab();
+        let report = other.import(files.clone(), None, |_| {}).await.unwrap();
+        assert_eq!((report.added, report.memories), (1, 2), "{report:?}");
+        let leaf = leaf_of(&other).await;
+        let back = texts(&other.context(leaf.as_str(), &options).await.unwrap().messages);
+        assert_eq!(back, prompt);
+        let turn = other.node(&leaf).await.unwrap().unwrap().turn;
+        assert_eq!(turn.as_deref(), Some("turn_0004"));
+        let sources = other.episodes(&MemoryFilter::default()).await.unwrap()[0].sources.clone();
+        for source in sources {
+            assert!(other.node(&source.node).await.unwrap().is_some(), "{source:?}");
+        }
+        let missing = keep.export_memory(Some(&crate::id("nowhere")), |_, _| {}).await;
+        assert_eq!(code(missing), "missing-transcript");
+    });
+}
+
+#[test]
+fn a_memory_grows_by_what_is_new_and_gains_its_epochs() {
+    let keep = World::default().tab();
+    run(async {
+        let all = memory_files();
+        // First there were only traces, all of them active.
+        let early = vec![(all[1].0.clone(), all[2].1.clone() + all[1].1.lines().next().unwrap())];
+        let first = keep.import(early, None, |_| {}).await.unwrap();
+        assert_eq!((first.added, first.messages), (1, 7), "{first:?}");
+        let later = keep.import(all, None, |_| {}).await.unwrap();
+        assert_eq!((later.added, later.updated, later.messages, later.skipped_count), (0, 1, 2, 0), "{later:?}");
+        let leaf = leaf_of(&keep).await;
+        assert_eq!(keep.epochs(leaf.as_str()).await.unwrap().len(), 2);
+        assert_eq!(keep.chain(&leaf).await.unwrap().len(), 10);
     });
 }

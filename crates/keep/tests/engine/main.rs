@@ -18,6 +18,7 @@ mod removal;
 mod reply_chains;
 mod rules;
 mod search;
+mod seed_2;
 mod store_surface;
 mod summarisers;
 mod two_writers;

@@ -58,7 +58,7 @@ fn ours(map: &mut Map<String, Value>, transcript: Option<&str>, sources: &[Sourc
     }
 }
 
-pub(super) fn read_episode(mut fields: Object) -> Result<Episode, Wrong> {
+pub(crate) fn read_episode(mut fields: Object) -> Result<Episode, Wrong> {
     let mut turns = Vec::new();
     for name in texts(&mut fields, "turn_ids")? {
         turns.push(turn_number(&name).ok_or_else(|| wrong("turn_ids", "a list of names such as `turn_0001`"))?);
@@ -76,7 +76,7 @@ pub(super) fn read_episode(mut fields: Object) -> Result<Episode, Wrong> {
     })
 }
 
-pub(super) fn read_fact(mut fields: Object) -> Result<Fact, Wrong> {
+pub(crate) fn read_fact(mut fields: Object) -> Result<Fact, Wrong> {
     let kind = fields.maybe_text("kind")?;
     let kind = FactKind::ALL.into_iter().find(|known| kind.as_deref() == Some(known.name()));
     let tags = texts(&mut fields, "tags")?;

@@ -15,7 +15,8 @@ use serde_json::{Map, Number, Value};
 use crate::json::{Object, Wrong};
 use crate::memory::{Episode, Fact};
 
-pub use trace::{RawTrace, TraceType, messages, traces};
+pub(crate) use items::{read_episode, read_fact};
+pub use trace::{RawTrace, Told, TraceType, messages, told, traces};
 pub use working::{read_working_context, write_working_context};
 
 /// The file of the traces that have not been compacted.

@@ -209,10 +209,28 @@ fn media(message: &Message) -> Map<String, Value> {
 
 const MEDIA: [(&str, &str); 3] = [("images", "image_url"), ("audio", "audio_url"), ("video", "video_url")];
 
+/// A message as traces tell it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// The id of the first trace of it.
+    pub id: String,
+    /// The turn's name.
+    pub turn_id: String,
+    /// When it was traced, in milliseconds since 1970 (UTC).
+    pub created_at: Option<i64>,
+    /// The message.
+    pub message: Message,
+}
+
 /// The messages that traces make, each with its turn's name and its time: in the order of the traces (archive first, then
 /// the active file).
 pub fn messages(traces: &[RawTrace]) -> Vec<(String, Option<i64>, Message)> {
-    let mut made: Vec<(String, Option<i64>, Message)> = Vec::new();
+    told(traces).into_iter().map(|told| (told.turn_id, told.created_at, told.message)).collect()
+}
+
+/// The same with the ids of the traces.
+pub fn told(traces: &[RawTrace]) -> Vec<Told> {
+    let mut made: Vec<Told> = Vec::new();
     // What the last message was made of, so that the calls of one answer come together again.
     let mut last: Option<&RawTrace> = None;
     for trace in traces {
@@ -226,8 +244,8 @@ pub fn messages(traces: &[RawTrace]) -> Vec<(String, Option<i64>, Message)> {
                     Some(other) => other.to_string(),
                 };
                 let call = ToolCall::function(call_id(trace), trace.text("tool_name"), args);
-                if let Some((.., before)) = made.last_mut().filter(|_| belongs(last, trace)) {
-                    before.tool_calls.push(call);
+                if let Some(before) = made.last_mut().filter(|_| belongs(last, trace)) {
+                    before.message.tool_calls.push(call);
                     last = Some(trace);
                     continue;
                 }
@@ -252,7 +270,8 @@ pub fn messages(traces: &[RawTrace]) -> Vec<(String, Option<i64>, Message)> {
             message.tags = tags.iter().filter_map(|tag| tag.as_str().map(str::to_owned)).collect();
         }
         last = Some(trace);
-        made.push((trace.turn_id.clone(), trace.millis(), message));
+        let (id, turn_id) = (trace.id.clone(), trace.turn_id.clone());
+        made.push(Told { id, turn_id, created_at: trace.millis(), message });
     }
     made
 }
