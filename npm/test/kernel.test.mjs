@@ -41,7 +41,7 @@ test("what is ingested is stored, by turns, and a late tool result keeps the tur
   assert.equal(await agent.ingestToolResult("c2", "list_directory", { error: "no such folder" }), "turn_0001");
   const calls = await agent.getToolInteractions("turn_0001");
   assert.deepEqual(calls.map(({ status, result, error }) => [status, result, error]), [
-    ["SUCCESS", ["app.ts"], null],
+    ["SUCCESS", '["app.ts"]', null],
     ["ERROR", null, "no such folder"],
   ]);
   const traces = await agent.getTracesForTurns(["turn_0001"]);
