@@ -17,3 +17,5 @@ export const FACT_EDIT = { fact: check.text, kind: check.text, tags: any, confid
 export const NEW_FACT = { ...FACT_EDIT, transcript: check.id, sources: any, pinned: check.flag };
 /** Fields of an edited episode. */
 export const EPISODE_EDIT = { summary: check.text, tags: any, salience: any };
+/** Options of `rawTraces()`. */
+export const TRACES = { turns: any, tail: check.count, exclude: check.text };

@@ -11,7 +11,9 @@ import type {
   MemoryFilter,
   NewFact,
   RetrieveOptions,
+  RawTrace,
   ToolInteraction,
+  TraceOptions,
 } from "./types/memory.js";
 import type { Engine } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
@@ -819,6 +821,30 @@ export class Threadkeep {
       at: check.id(at, "at"),
       ...check.options(options, "options", { turn: check.count }),
     });
+  }
+
+  /** The name that the next turn at a head gets, such as `turn_0001`: that of the user message that is appended next. */
+  async nextTurn(contextId: string): Promise<string> {
+    return this.#call("nextTurn", { context: check.id(contextId, "contextId") });
+  }
+
+  /**
+   * What was recorded at a head in some turns, in order. A compaction takes nothing from it.
+   *
+   * @throws ThreadkeepError `bad-request` for what is no turn's name
+   */
+  async rawTraces(contextId: string, options?: TraceOptions): Promise<RawTrace[]> {
+    const turns = check.options(options, "options", memory.TRACES);
+    return this.#call("rawTraces", { context: check.id(contextId, "contextId"), ...turns });
+  }
+
+  /**
+   * The turns at a head that a compaction would cover now, by name: whole turns, oldest first, without the last ones, the one
+   * that is going on, and those that a checkpoint covers already.
+   */
+  async compactionTurns(contextId: string, options?: { keepTurns?: number }): Promise<string[]> {
+    const keep = check.options(options, "options", { keepTurns: check.count });
+    return this.#call("compactionTurns", { context: check.id(contextId, "contextId"), ...keep });
   }
 
   // Housekeeping

@@ -132,6 +132,31 @@ for (const colorScheme of ["light", "dark"])
       { colorScheme },
     ));
 
+test("where the panels cannot be loaded that is said, and the next try loads them", () => {
+  let broken = true;
+  const asked = [];
+  return site.visit(
+    async (tab, context) => {
+      await context.route(
+        (url) => url.pathname.endsWith("/panels.wasm"),
+        (route) => (broken ? route.abort() : route.continue()),
+      );
+      await opened(tab);
+      assert.deepEqual(asked, [], "whoever only reads loads no panels");
+      await tab.get("memory").click();
+      assert.match(await tab.get("panel-missing").innerText(), /part of the page could not be loaded/);
+      await tab.page.keyboard.press("Escape");
+      broken = false;
+      await tab.get("memory").click();
+      await tab.get("memory-note").filter({ hasText: "Nothing is remembered yet" }).waitFor();
+    },
+    {
+      mayFail: true,
+      prepare: (context) => context.on("request", (request) => request.url().endsWith("/panels.wasm") && asked.push(request.url())),
+    },
+  );
+});
+
 /** A stand-in of the browser's Summarizer, as its documentation has it: `mode` is what it does when it is asked. */
 function standIn(mode) {
   window.asked = [];

@@ -201,6 +201,8 @@ test("a message without a line says so, and one that is pinned stays in prompts"
     await tab.message("Question 0:").click();
     await tab.get("carried").waitFor();
     await tab.page.waitForFunction(() => document.querySelector("[data-testid=inspector]")?.getAttribute("aria-busy") === "false");
+    assert.equal(await tab.message("Question 0:").getAttribute("data-mark"), "summarised");
+    assert.match(await tab.get("why").innerText(), /compacted: the summary stands in for it/);
     await tab.get("pin").click();
     await tab.page.waitForFunction(() => document.querySelector("[data-testid=message][data-mark=pinned]") !== null);
     await tab.message("We decided to plant beans in bed 0").click();

@@ -20,10 +20,8 @@ use std::rc::Rc;
 
 use serde_json::Value;
 use threadkeep_core::compaction::{Policy, Reason};
-use threadkeep_core::memory::jsonl::{RawTrace, traces};
-use threadkeep_core::memory::{
-    BundleLimits, MemoryBundle, RAW_TAIL_TURNS, Step, ToolInteraction, bundle_messages, steps, turn_number,
-};
+use threadkeep_core::memory::jsonl::RawTrace;
+use threadkeep_core::memory::{BundleLimits, MemoryBundle, ToolInteraction, bundle_messages, turn_number};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::node::turn_name;
 use threadkeep_core::provider::render;
@@ -32,6 +30,7 @@ use threadkeep_store::Store;
 
 use crate::compact::{CompactOptions, Compacted, Summariser};
 use crate::protocol::{BadRequest, ContextOptions};
+use crate::traces::Turns;
 use crate::{Keep, KeepError, MemoryFilter};
 
 /// What stands before and behind each call of a model.
@@ -110,8 +109,7 @@ impl<S: Store> Kernel<S> {
     /// # Errors
     /// `damaged`; the store's.
     pub async fn start_turn(&self) -> Result<String, KeepError> {
-        let next = self.keep.at_head(&self.agent, |tree, _| Ok(tree.next_turn())).await?;
-        Ok(turn_name(next.unwrap_or(1)))
+        self.keep.next_turn(&self.agent).await
     }
 
     /// Stores a user's input, which opens a turn. Gives the turn's name.
@@ -223,12 +221,7 @@ impl<S: Store> Kernel<S> {
     /// `bad-request` for what is no turn's name; the store's.
     pub async fn get_raw_tail(&self, tail_turns: usize, exclude: Option<&str>) -> Result<Vec<RawTrace>, KeepError> {
         let exclude = exclude.map(number).transpose()?;
-        self.traces_of(&|steps| {
-            let mut turns = turns(steps);
-            turns.retain(|turn| Some(*turn) != exclude);
-            turns.split_off(turns.len().saturating_sub(tail_turns))
-        })
-        .await
+        self.keep.raw_traces(&self.agent, &Turns::Tail { turns: tail_turns, exclude }).await
     }
 
     /// The traces of these turns, in order. Compacted turns have theirs still.
@@ -237,19 +230,7 @@ impl<S: Store> Kernel<S> {
     /// `bad-request` for what is no turn's name; the store's.
     pub async fn get_traces_for_turns(&self, turn_ids: &[String]) -> Result<Vec<RawTrace>, KeepError> {
         let wanted = turn_ids.iter().map(|name| number(name)).collect::<Result<Vec<u32>, _>>()?;
-        self.traces_of(&|_| wanted.clone()).await
-    }
-
-    async fn traces_of(&self, choose: &dyn Fn(&[Step]) -> Vec<u32>) -> Result<Vec<RawTrace>, KeepError> {
-        let found = self.keep.at_head(&self.agent, |tree, node| {
-            let chain = tree.chain(node)?;
-            let steps = steps(chain.iter().map(|placed| &placed.node));
-            let wanted: Vec<String> = choose(&steps).into_iter().map(turn_name).collect();
-            let mut traces = traces(&steps);
-            traces.retain(|trace| wanted.contains(&trace.turn_id));
-            Ok(traces)
-        });
-        Ok(found.await?.unwrap_or_default())
+        self.keep.raw_traces(&self.agent, &Turns::These(wanted)).await
     }
 
     /// What the model would be sent now, in the generic form.
@@ -289,23 +270,7 @@ impl<S: Store> Kernel<S> {
     /// # Errors
     /// As [`Keep::checkpoints`].
     pub async fn select_compaction_window(&self) -> Result<Vec<String>, KeepError> {
-        if self.keep.head(&self.agent).await?.is_none() {
-            return Ok(Vec::new());
-        }
-        let covered = self.keep.checkpoints(&self.agent).await?.last().map_or(0, |last| last.covers.last_turn);
-        let all = self.keep.at_head(&self.agent, |tree, node| {
-            let chain = tree.chain(node)?;
-            let steps = steps(chain.iter().map(|placed| &placed.node));
-            let last = steps.iter().rev().map(|step| step.message).find(|message| message.include_in_context);
-            let answers = |last: &Message| last.role == Role::Assistant && last.tool_calls.is_empty();
-            Ok((turns(&steps), last.is_some_and(answers)))
-        });
-        let (mut all, answered) = all.await?.unwrap_or_default();
-        let tail = self.options.compact.tail_turns.map_or(RAW_TAIL_TURNS, |turns| turns as usize);
-        let kept = (tail + usize::from(!answered)).max(1);
-        all.truncate(all.len().saturating_sub(kept));
-        all.retain(|turn| *turn > covered);
-        Ok(all.into_iter().map(turn_name).collect())
+        self.keep.compaction_turns(&self.agent, self.options.compact.tail_turns).await
     }
 
     /// Compacts now.
@@ -414,14 +379,6 @@ impl<S: Store> Keep<S> {
             Some(_) => self.tool_interactions(context, turn).await,
         }
     }
-}
-
-/// The turns of a chain, each once, ascending.
-fn turns(steps: &[Step]) -> Vec<u32> {
-    let mut turns: Vec<u32> = steps.iter().map(|step| step.turn).filter(|turn| *turn > 0).collect();
-    turns.sort_unstable();
-    turns.dedup();
-    turns
 }
 
 fn number(name: &str) -> Result<u32, KeepError> {

@@ -43,6 +43,7 @@ pub mod protocol;
 mod remove;
 mod route;
 mod search;
+pub mod traces;
 mod views;
 
 pub use error::KeepError;

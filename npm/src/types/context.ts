@@ -124,8 +124,10 @@ export interface ContextOptions<P extends Provider = Provider> {
   errorWindow?: number;
   /** When large tool results become previews, which {@link Threadkeep.toolResult} reads back; `false` for never. */
   toolPreview?: ToolPreview | false;
-  /** `false`: no memories. So far there are none. */
-  memory?: false;
+  /** What of the memory comes along, by relevance to `query`: 3 episodes and 20 facts at most; nothing without it. */
+  memory?: { episodes?: number; facts?: number; query?: string } | false;
+  /** Whose prompt it is: an {@link Epoch}'s name; that of the checkpoint that the chain uses without it. */
+  epoch?: string;
   /** The tools that the model may call. They cost tokens. */
   tools?: readonly ToolSchema[];
   /** Whether calls at the end without a result are still running; otherwise they count as aborted. */
@@ -229,6 +231,8 @@ export interface Context<P extends Provider = Provider> {
   kinds: TokenKinds;
   /** What you should know. */
   warnings: ContextWarning[];
+  /** The checkpoint that stands in for the old part; the ledger's lines with the rule `checkpoint` are about it. */
+  checkpoint: string | null;
 }
 
 /** What rendering had to change. */

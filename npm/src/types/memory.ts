@@ -120,3 +120,36 @@ export interface ToolInteraction {
   error: string | null;
   status: "PENDING" | "SUCCESS" | "ERROR";
 }
+
+/** One line of an agent's raw trace: what was recorded in a turn, in the order in which it happened. */
+export interface RawTrace {
+  id: string;
+  /** When, in seconds since 1970 with a fraction. */
+  ts: number;
+  /** Such as `turn_0001`. */
+  turn_id: string;
+  /** Its place in the turn, from 1. */
+  seq: number;
+  trace_type: "user" | "assistant" | "tool_call" | "tool_result";
+  /** The text; may be empty for tools. */
+  content: string;
+  /** The event that it came from. */
+  source_event: string;
+  tool_name?: string;
+  tool_call_id?: string;
+  tool_args?: unknown;
+  tool_result?: unknown;
+  tool_error?: string;
+  tags?: string[];
+  [field: string]: unknown;
+}
+
+/** Which turns {@link Threadkeep.rawTraces} gives: those that are named, or the last ones. */
+export interface TraceOptions {
+  /** Names such as `turn_0001`; without it, the last ones. */
+  turns?: readonly string[];
+  /** How many of the last turns; 4 without it. */
+  tail?: number;
+  /** One that does not count among the last: the current one, say. */
+  exclude?: string;
+}

@@ -7,13 +7,13 @@ use std::borrow::Cow;
 
 use crate::provider::{Finding, validate_messages};
 use crate::tokens::Counter;
-use crate::{Message, Provider};
+use crate::{Message, Provider, Role};
 
 use super::budget::{Budget, Figures, Limits, Policy};
 use super::compress::{CompressOptions, decide};
 use super::facts::NONE;
 use super::fit::{Fit, Plan};
-use super::frame::{Frame, FrameOptions};
+use super::frame::{Frame, FrameOptions, Part};
 use super::{Action, Item, Kinds, Line, Prepared, Preparing, Preview, Replacement, System, items, rule};
 
 /// How a context is built.
@@ -227,16 +227,27 @@ impl Prepared {
             tokens_before: 0,
             tokens_after: tokens,
         };
-        for (message, rule, cost) in &frame.parts {
-            ledger.push(injected(0, rule, cost.total()));
-            messages.push(Cow::Owned(message.clone()));
-            costs.push(cost.total());
-        }
+        // Memories change more often than instructions, so they stand behind those of the history too.
+        let memory = frame.parts.iter().position(|(_, rule, _)| *rule == rule::MEMORY).unwrap_or(frame.parts.len());
+        let (first, mut memory) = frame.parts.split_at(memory);
+        let put = |parts: &[Part], index, messages: &mut Vec<Cow<'a, Message>>, costs: &mut Vec<u32>| {
+            let mut lines = Vec::with_capacity(parts.len());
+            for (message, rule, cost) in parts {
+                lines.push(injected(index, rule, cost.total()));
+                messages.push(Cow::Owned(message.clone()));
+                costs.push(cost.total());
+            }
+            lines
+        };
+        ledger.extend(put(first, 0, &mut messages, &mut costs));
         if frame.tools() > 0 {
             ledger.push(injected(0, rule::TOOL_SCHEMAS, frame.tools()));
         }
         for (entry, mark) in self.entries(fit) {
             let item = items.get(mark.index).filter(|_| !entry.injected);
+            if item.is_none_or(|item| !matches!(item.message.role, Role::System | Role::Developer)) {
+                ledger.extend(put(std::mem::take(&mut memory), mark.index, &mut messages, &mut costs));
+            }
             ledger.push(Line {
                 node: item.and_then(|item| item.node).cloned(),
                 index: mark.index,
@@ -254,6 +265,7 @@ impl Prepared {
             messages.push(message);
             costs.push(mark.tokens_after);
         }
+        ledger.extend(put(memory, items.len(), &mut messages, &mut costs));
         if frame.reply() > 0 {
             ledger.push(injected(items.len(), rule::REPLY, frame.reply()));
         }

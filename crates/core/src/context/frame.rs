@@ -65,10 +65,13 @@ pub struct FrameOptions {
     pub tools: Vec<Value>,
 }
 
+/// A message of the frame, why it is there, and what it costs.
+pub(super) type Part = (Message, &'static str, Cost);
+
 /// The frame, counted.
 #[derive(Debug, Clone, Default)]
 pub struct Frame {
-    pub(super) parts: Vec<(Message, &'static str, Cost)>,
+    pub(super) parts: Vec<Part>,
     tools: u32,
     reply: u32,
 }

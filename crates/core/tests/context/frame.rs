@@ -43,7 +43,7 @@ fn agent_has_persona_and_banner() {
     let context = context(&items(&history), &of(Mode::Agent));
     let injected: Vec<_> = rules(&context.ledger, Action::Injected).into_iter().map(|(_, rule)| rule).collect();
     let expected =
-        [rule::SYSTEM_PROMPT, rule::PERSONA, rule::MODE_BANNER, rule::MEMORY, rule::TOOL_SCHEMAS, rule::REPLY];
+        [rule::SYSTEM_PROMPT, rule::PERSONA, rule::MODE_BANNER, rule::TOOL_SCHEMAS, rule::MEMORY, rule::REPLY];
     assert_eq!(injected, expected);
 }
 

@@ -104,6 +104,14 @@ fn the_order_of_a_snapshot_is_system_prompt_memory_recent_turns() {
 }
 
 #[test]
+fn the_order_of_a_snapshot_holds_where_the_history_has_the_system_prompt() {
+    let frame = FrameOptions { memory: vec![Message::system("[MEMORY:SEMANTIC]")], ..FrameOptions::default() };
+    let options = Options { frame, ..Options::default() };
+    check("s rules\nu one\na two", &options, "s rules\ns [MEMORY:SEMANTIC]\nu one\na two");
+    check("s rules", &options, "s rules\ns [MEMORY:SEMANTIC]");
+}
+
+#[test]
 fn early_trigger_a_share_of_the_input_budget_is_a_budget() {
     // `compaction_ratio * input_budget`: what the context holds can be held against any share of the limit.
     let window = Budget {

@@ -22,7 +22,7 @@ pub const INPUT_TOKENS: u32 = 24_000;
 ///
 /// ```
 /// use threadkeep::compact::{INPUT_TOKENS, input_tokens_of};
-/// assert_eq!(input_tokens_of("gpt-4-0613"), 8_192 - 4_096 - 1_000);
+/// assert_eq!(input_tokens_of("gpt-4-0613"), 8_192 - 2_048 - 1_000);
 /// assert_eq!(input_tokens_of("my-own"), INPUT_TOKENS);
 /// ```
 pub fn input_tokens_of(model: &str) -> u32 {

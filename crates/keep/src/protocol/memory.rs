@@ -3,14 +3,17 @@
 //! `threadkeep_core::memory` writes them.
 
 use serde_json::{Map, Value};
+use threadkeep_core::memory::jsonl::RawTrace;
 use threadkeep_core::memory::{
-    BundleLimits, EpisodeEdit, FactEdit, FactKind, MemoryBundle, Share, Source, ToolInteraction,
+    BundleLimits, EpisodeEdit, FactEdit, FactKind, MemoryBundle, RAW_TAIL_TURNS, Share, Source, ToolInteraction,
+    turn_number,
 };
 use threadkeep_core::node::turn_name;
 use threadkeep_store::Store;
 
 use super::request::{Checked, Params, bad};
 use super::{BadRequest, Response};
+use crate::traces::Turns;
 use crate::{Keep, KeepError, MemoryFilter, NewFact};
 
 /// One request of what is remembered.
@@ -39,12 +42,31 @@ pub enum MemoryRequest {
         /// Only those of this turn.
         turn: Option<u32>,
     },
+    /// What was recorded at a head in some turns: `rawTraces({context, turns?, tail?, exclude?})`; without turns, the last `tail`
+    /// (4) but for `exclude`. → a list of traces
+    RawTraces(String, Turns),
+    /// The turns that a compaction would cover: `compactionTurns({context, keepTurns?})`. → a list of names
+    CompactionTurns(String, Option<u32>),
+    /// The name that the next turn gets: `nextTurn({context})`. → a name
+    NextTurn(String),
 }
 
 impl MemoryRequest {
     /// The methods that are read here.
-    pub const METHODS: [&str; 9] =
-        ["episodes", "facts", "remember", "editFact", "editEpisode", "pin", "forget", "retrieve", "toolInteractions"];
+    pub const METHODS: [&str; 12] = [
+        "episodes",
+        "facts",
+        "remember",
+        "editFact",
+        "editEpisode",
+        "pin",
+        "forget",
+        "retrieve",
+        "toolInteractions",
+        "rawTraces",
+        "compactionTurns",
+        "nextTurn",
+    ];
 
     /// Reads a request: the method's name, and the JSON text of its parameters.
     ///
@@ -96,10 +118,30 @@ impl MemoryRequest {
                 Self::Retrieve(filter(&mut params)?, params.maybe_text("query")?, limits)
             }
             "toolInteractions" => Self::ToolInteractions { at: params.text("at")?, turn: params.maybe_count("turn")? },
+            "rawTraces" => Self::RawTraces(params.text("context")?, turns(&mut params)?),
+            "compactionTurns" => Self::CompactionTurns(params.text("context")?, params.maybe_count("keepTurns")?),
+            "nextTurn" => Self::NextTurn(params.text("context")?),
             _ => return bad("method", format!("{method:?} is not known")),
         };
         params.nothing_left()?;
         Ok(request)
+    }
+}
+
+fn turns(params: &mut Params) -> Checked<Turns> {
+    let number = |argument: &str, name: Option<&str>| match name.and_then(turn_number) {
+        Some(turn) => Ok(turn),
+        None => bad(argument, "must name turns as turn_0001 does"),
+    };
+    let exclude = params.maybe_text("exclude")?;
+    let exclude = exclude.map(|name| number("exclude", Some(&name))).transpose()?;
+    let tail = params.maybe_count("tail")?;
+    match params.take("turns") {
+        None => Ok(Turns::Tail { turns: tail.map_or(RAW_TAIL_TURNS, |tail| tail as usize), exclude }),
+        Some(Value::Array(list)) if tail.is_none() && exclude.is_none() => {
+            list.iter().map(|name| number("turns", name.as_str())).collect::<Checked<_>>().map(Turns::These)
+        }
+        Some(_) => bad("turns", "must be a list of names, without tail and exclude"),
     }
 }
 
@@ -191,6 +233,11 @@ impl<S: Store> Keep<S> {
             MemoryRequest::ToolInteractions { at, turn } => {
                 self.tool_interactions(&at, turn).await?.into_iter().map(interaction_json).collect()
             }
+            MemoryRequest::RawTraces(context, turns) => {
+                self.raw_traces(&context, &turns).await?.iter().map(RawTrace::to_json).collect()
+            }
+            MemoryRequest::CompactionTurns(context, tail) => self.compaction_turns(&context, tail).await?.into(),
+            MemoryRequest::NextTurn(context) => self.next_turn(&context).await?.into(),
         };
         Ok(Response::Memory(answer))
     }
@@ -229,10 +276,13 @@ mod tests {
 
     #[test]
     fn every_method_is_read() {
-        let some = r#"{"id": "sem_1", "fact": "f", "at": "main"}"#;
+        let some = r#"{"id": "sem_1", "fact": "f", "at": "main", "context": "main"}"#;
         for method in MemoryRequest::METHODS {
             let wrong = MemoryRequest::read(method, r#"{"nonsense": 1}"#).unwrap_err();
-            assert!(["nonsense", "fact", "id", "at"].contains(&wrong.argument.as_str()), "{method}: {wrong:?}");
+            assert!(
+                ["nonsense", "fact", "id", "at", "context"].contains(&wrong.argument.as_str()),
+                "{method}: {wrong:?}"
+            );
             assert_ne!(MemoryRequest::read(method, some).err().map(|it| it.argument), Some("method".to_owned()));
         }
         let read = MemoryRequest::read("pin", r#"{"id": "a"}"#).unwrap();
@@ -254,6 +304,9 @@ mod tests {
             ("episodes", r#"{"superseded": true}"#, "superseded"),
             ("retrieve", r#"{"facts": -1}"#, "facts"),
             ("editFact", r#"{"fact": "f"}"#, "id"),
+            ("rawTraces", r#"{"context": "c", "turns": ["1"]}"#, "turns"),
+            ("rawTraces", r#"{"context": "c", "turns": [], "tail": 1}"#, "turns"),
+            ("rawTraces", r#"{"context": "c", "exclude": "first"}"#, "exclude"),
         ] {
             assert_eq!(MemoryRequest::read(method, params).unwrap_err().argument, argument, "{method} {params}");
         }

@@ -1,0 +1,98 @@
+//! The turns of a head, and what was recorded in them, in the form of agents' memory logs. Read from the chain with all its
+//! originals: a compaction takes nothing from it.
+
+use threadkeep_core::Role;
+use threadkeep_core::memory::jsonl::{RawTrace, traces};
+use threadkeep_core::memory::{RAW_TAIL_TURNS, Step, steps};
+use threadkeep_core::node::turn_name;
+use threadkeep_store::Store;
+
+use crate::{Keep, KeepError};
+
+/// Turns of a chain, by their numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Turns {
+    /// These.
+    These(Vec<u32>),
+    /// The last ones.
+    Tail {
+        /// How many.
+        turns: usize,
+        /// One that does not count: the current one, say.
+        exclude: Option<u32>,
+    },
+}
+
+impl Turns {
+    fn of(&self, steps: &[Step]) -> Vec<u32> {
+        match self {
+            Self::These(turns) => turns.clone(),
+            Self::Tail { turns, exclude } => {
+                let mut all = all(steps);
+                all.retain(|turn| Some(*turn) != *exclude);
+                all.split_off(all.len().saturating_sub(*turns))
+            }
+        }
+    }
+}
+
+/// The turns of a chain, each once, ascending.
+fn all(steps: &[Step]) -> Vec<u32> {
+    let mut turns: Vec<u32> = steps.iter().map(|step| step.turn).filter(|turn| *turn > 0).collect();
+    turns.sort_unstable();
+    turns.dedup();
+    turns
+}
+
+impl<S: Store> Keep<S> {
+    /// The name that the next turn at a head gets, `turn_0001` where there is no such head: that of the user message that is
+    /// appended next, if nobody else is first.
+    ///
+    /// # Errors
+    /// `damaged`; the store's.
+    pub async fn next_turn(&self, context: &str) -> Result<String, KeepError> {
+        let next = self.at_head(context, |tree, _| Ok(tree.next_turn())).await?;
+        Ok(turn_name(next.unwrap_or(1)))
+    }
+
+    /// What was recorded at a head in some turns, in order; nothing where there is no such head.
+    ///
+    /// # Errors
+    /// `damaged`; those of a chain; the store's.
+    pub async fn raw_traces(&self, context: &str, turns: &Turns) -> Result<Vec<RawTrace>, KeepError> {
+        let found = self.at_head(context, |tree, node| {
+            let chain = tree.chain(node)?;
+            let steps = steps(chain.iter().map(|placed| &placed.node));
+            let wanted: Vec<String> = turns.of(&steps).into_iter().map(turn_name).collect();
+            let mut traces = traces(&steps);
+            traces.retain(|trace| wanted.contains(&trace.turn_id));
+            Ok(traces)
+        });
+        Ok(found.await?.unwrap_or_default())
+    }
+
+    /// The turns at a head that a compaction would cover now, by name: whole turns, oldest first, without the last `tail_turns`
+    /// ([`RAW_TAIL_TURNS`] without it), the live turn (the newest, until it is answered), and what a checkpoint covers already.
+    ///
+    /// # Errors
+    /// As [`Keep::checkpoints`].
+    pub async fn compaction_turns(&self, context: &str, tail_turns: Option<u32>) -> Result<Vec<String>, KeepError> {
+        if self.head(context).await?.is_none() {
+            return Ok(Vec::new());
+        }
+        let covered = self.checkpoints(context).await?.last().map_or(0, |last| last.covers.last_turn);
+        let found = self.at_head(context, |tree, node| {
+            let chain = tree.chain(node)?;
+            let steps = steps(chain.iter().map(|placed| &placed.node));
+            let mut said = steps.iter().rev().map(|step| step.message).filter(|message| message.include_in_context);
+            let answered = said.next().is_some_and(|last| last.role == Role::Assistant && last.tool_calls.is_empty());
+            Ok((all(&steps), answered))
+        });
+        let (mut turns, answered) = found.await?.unwrap_or_default();
+        let tail = tail_turns.map_or(RAW_TAIL_TURNS, |turns| turns as usize);
+        let kept = (tail + usize::from(!answered)).max(1);
+        turns.truncate(turns.len().saturating_sub(kept));
+        turns.retain(|turn| *turn > covered);
+        Ok(turns.into_iter().map(turn_name).collect())
+    }
+}
