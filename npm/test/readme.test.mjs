@@ -54,6 +54,12 @@ const CASES = [
     assert.ok(before > after);
     assert.deepEqual([calls, warnings], [1, []]);
     assert.deepEqual([original[0].messages.length, now[0].messages.length], [20, 9]);`, ""],
+  ["kernel", `${open.replace("writeDepth", "Kernel")}
+    const model = async ({ system, messages }) => {
+      assert.deepEqual([system, messages.length], ["You book tables.", 1]);
+      return { message: { role: "assistant", content: "For how many?" }, usage: { promptTokens: 12 } };
+    };`, `
+    assert.deepEqual(shown, [[{ promptTokens: 12 }], ["turn_0001", ["user", "assistant"]]]);`, ""],
   ["search", open, `
     assert.deepEqual(shown.map(([snippet]) => snippet), ["My luggage was lost in Oslo."]);
     assert.deepEqual(shown[0][1].map(([from, to]) => shown[0][0].slice(from, to)), ["luggage", "lost", "Oslo"]);`, ""],

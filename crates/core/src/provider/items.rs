@@ -44,7 +44,10 @@ pub(super) fn said(item: &Value, provider: Provider) -> Said<'_> {
     match provider {
         Provider::Anthropic => match kind(item) {
             "text" => Said::Text,
-            "tool_use" => Said::Call(string(item, "id").unwrap_or_default()),
+            // A call that lost a field would be refused, here and below.
+            "tool_use" if filled(item, "name") && item.get("input").is_some_and(Value::is_object) => {
+                Said::Call(string(item, "id").unwrap_or_default())
+            }
             "thinking" | "redacted_thinking" => Said::Reasoning,
             "server_tool_use" | "mcp_tool_use" | "compaction" => Said::Other,
             kind if kind.ends_with("_tool_result") => Said::Other,
@@ -52,7 +55,13 @@ pub(super) fn said(item: &Value, provider: Provider) -> Said<'_> {
         },
         Provider::OpenAiResponses => match kind(item) {
             "message" => Said::Text,
-            "function_call" | "custom_tool_call" => Said::Call(string(item, "call_id").unwrap_or_default()),
+            "function_call" if filled(item, "name") && string(item, "arguments").is_some() => {
+                Said::Call(string(item, "call_id").unwrap_or_default())
+            }
+            "custom_tool_call" if filled(item, "name") && string(item, "input").is_some() => {
+                Said::Call(string(item, "call_id").unwrap_or_default())
+            }
+            "function_call" | "custom_tool_call" => Said::Foreign,
             // One that lost its id or its summary would be refused.
             "reasoning" if filled(item, "id") && item.get("summary").is_some_and(Value::is_array) => Said::Reasoning,
             "compaction" => Said::Other,

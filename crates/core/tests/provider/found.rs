@@ -59,6 +59,32 @@ fn fuzz_own_items_that_lost_a_field_are_not_sent_back() {
 }
 
 #[test]
+fn fuzz_own_calls_that_lost_a_field_are_written_anew() {
+    let call = |items: (&str, Value)| {
+        let called = json!([{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{\"at\":1}"}}]);
+        let mut message = json!({"role": "assistant", "content": null, "tool_calls": called});
+        message[items.0] = json!([items.1]);
+        json!([{"role": "user", "content": "hi"}, message, {"role": "tool", "tool_call_id": "c", "content": "ok"}])
+    };
+    let whole =
+        json!({"type": "function_call", "id": "fc_1", "call_id": "c", "name": "look", "arguments": "{\"at\":1}"});
+    let used = json!({"type": "tool_use", "id": "c", "name": "look", "input": {"at": 1}});
+    for (provider, whole, fields) in
+        [(Provider::OpenAiResponses, whole, ["name", "arguments"]), (Provider::Anthropic, used, ["name", "input"])]
+    {
+        assert!(rendered(call((provider.name(), whole.clone())), provider, &RenderOptions::default()).notes.is_empty());
+        for field in fields {
+            let mut torn = whole.clone();
+            torn.as_object_mut().unwrap().remove(field);
+            // It holds the payload against the validator.
+            let rendered = rendered(call((provider.name(), torn)), provider, &RenderOptions::default());
+            assert_eq!(rendered.notes.len(), 1, "{provider:?} without {field}");
+            assert!(rendered.payload.to_string().contains("look"));
+        }
+    }
+}
+
+#[test]
 fn deterministic_formatting_and_stable_ordering() {
     for provider in Provider::ALL {
         let once = rendered(weather(), provider, &RenderOptions::default()).payload.to_string();
