@@ -3,7 +3,7 @@
 use serde_json::Value;
 use threadkeep_core::Message;
 
-use super::readers::data;
+use super::readers::{chat, data};
 
 /// A chat and what is asked about it.
 pub struct Chat {
@@ -23,22 +23,6 @@ pub struct Question {
     pub answer: String,
     /// The messages that hold the answer, as places in the chat.
     pub evidence: Vec<usize>,
-}
-
-fn messages(value: &Value, ids: &mut Vec<u64>, out: &mut Vec<Message>) {
-    match value {
-        Value::Array(list) => list.iter().for_each(|value| messages(value, ids, out)),
-        Value::Object(map) => {
-            match (map.get("role").and_then(Value::as_str), map.get("content").and_then(Value::as_str)) {
-                (Some(role), Some(text)) => {
-                    ids.push(map.get("id").and_then(Value::as_u64).unwrap());
-                    out.push(if role == "user" { Message::user(text) } else { Message::assistant(text) });
-                }
-                _ => map.values().for_each(|value| messages(value, ids, out)),
-            }
-        }
-        _ => {}
-    }
 }
 
 fn numbers(value: &Value, out: &mut Vec<u64>) {
@@ -89,8 +73,10 @@ pub fn chats() -> Vec<Chat> {
     for number in 1..100 {
         let read = |what: &str| std::fs::read(folder.join(format!("{number}.{what}.json"))).ok();
         let (Some(chat), Some(asked)) = (read("chat"), read("probing_questions")) else { continue };
-        let (mut ids, mut said) = (Vec::new(), Vec::new());
-        messages(&serde_json::from_slice(&chat).unwrap(), &mut ids, &mut said);
+        let mut numbered = Vec::new();
+        chat::messages(&serde_json::from_slice(&chat).unwrap(), &mut numbered);
+        let (ids, said): (Vec<u64>, Vec<Message>) =
+            numbered.into_iter().map(|(id, message)| (id.unwrap(), message)).unzip();
         let asked: Value = serde_json::from_slice(&asked).unwrap();
         let lists = asked.as_object().unwrap().values().filter_map(Value::as_array);
         let questions = lists.flatten().map(|value| question(value, &ids)).collect();

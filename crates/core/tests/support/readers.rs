@@ -9,6 +9,8 @@ use threadkeep_core::{Content, Message, Part, Role, ToolCall, Transcript};
 
 pub use folder::data;
 
+#[path = "chat.rs"]
+pub mod chat;
 #[path = "folder.rs"]
 mod folder;
 
@@ -85,21 +87,6 @@ fn oasst(node: &Value, before: &[Message], out: &mut Vec<Vec<Message>>) {
     }
 }
 
-/// A chat of the BEAM set: batches of turns of messages.
-fn beam(value: &Value, out: &mut Vec<Message>) {
-    match value {
-        Value::Array(list) => list.iter().for_each(|value| beam(value, out)),
-        Value::Object(map) => {
-            match (map.get("role").and_then(Value::as_str), map.get("content").and_then(Value::as_str)) {
-                (Some("user"), Some(text)) => out.push(Message::user(text)),
-                (Some(_), Some(text)) => out.push(Message::assistant(text)),
-                _ => map.values().for_each(|value| beam(value, out)),
-            }
-        }
-        _ => {}
-    }
-}
-
 /// Every transcript at hand, with its name.
 pub fn all() -> Vec<(String, Vec<Message>)> {
     let mut found = Vec::new();
@@ -129,9 +116,9 @@ pub fn all() -> Vec<(String, Vec<Message>)> {
         }
     }
     for (name, bytes) in files("beam", ".chat.json") {
-        let mut chat = Vec::new();
-        beam(&serde_json::from_slice(&bytes).unwrap(), &mut chat);
-        found.push((format!("beam {name}"), chat));
+        let mut numbered = Vec::new();
+        chat::messages(&serde_json::from_slice(&bytes).unwrap(), &mut numbered);
+        found.push((format!("beam {name}"), numbered.into_iter().map(|(_, message)| message).collect()));
     }
     found
 }

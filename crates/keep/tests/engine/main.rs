@@ -2,6 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "../../../core/tests/support/chat.rs"]
+mod chat;
+#[path = "../../../core/tests/support/folder.rs"]
+mod folder;
+
 mod archives;
 mod branches;
 mod compaction;

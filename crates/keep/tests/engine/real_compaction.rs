@@ -11,8 +11,8 @@ use threadkeep_core::provider::validate_payload;
 use threadkeep_core::{Message, MessageId, Provider, Role};
 use threadkeep_store::MemoryStore;
 
-use crate::real::data;
-use crate::{World, run};
+use crate::folder::data;
+use crate::{World, chat, run};
 
 /// Chains with fewer tokens are not long.
 const LONG: u64 = 10_000;
@@ -23,30 +23,15 @@ fn how(json: Value) -> ContextOptions {
     ContextOptions::from_json(&with).unwrap()
 }
 
-/// A chat of the BEAM set: batches of turns of messages.
-fn beam(value: &Value, out: &mut Vec<Message>) {
-    match value {
-        Value::Array(list) => list.iter().for_each(|value| beam(value, out)),
-        Value::Object(map) => {
-            match (map.get("role").and_then(Value::as_str), map.get("content").and_then(Value::as_str)) {
-                (Some("user"), Some(text)) => out.push(Message::user(text)),
-                (Some(_), Some(text)) => out.push(Message::assistant(text)),
-                _ => map.values().for_each(|value| beam(value, out)),
-            }
-        }
-        _ => {}
-    }
-}
-
 /// A keep with one file in it.
 async fn kept(path: &Path) -> Keep<MemoryStore> {
     let keep = World::default().tab();
     let bytes = std::fs::read(path).unwrap();
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
     if name.ends_with(".chat.json") {
-        let mut messages = Vec::new();
-        beam(&serde_json::from_slice(&bytes).unwrap(), &mut messages);
-        keep.append("chat", messages).await.unwrap();
+        let mut numbered = Vec::new();
+        chat::messages(&serde_json::from_slice(&bytes).unwrap(), &mut numbered);
+        keep.append("chat", numbered.into_iter().map(|(_, message)| message).collect()).await.unwrap();
     } else {
         keep.import(vec![(name, bytes.as_slice())], None, |_| {}).await.unwrap();
     }
@@ -96,10 +81,7 @@ async fn to_a_fifth(keep: &Keep<MemoryStore>, leaf: &MessageId) -> Option<(u64, 
 
 #[test]
 fn every_epoch_of_every_branch_of_the_long_transcripts_is_a_valid_prompt_for_every_provider() {
-    let Some(data) = data() else {
-        eprintln!("skipped: there is no folder of real transcripts here");
-        return;
-    };
+    let Some(data) = data() else { return };
     let of = |folder: &str, wanted: fn(&str) -> bool| {
         let entries = std::fs::read_dir(data.join(folder)).unwrap().map(|entry| entry.unwrap().path());
         let mut paths: Vec<_> = entries.filter(|path| wanted(&path.file_name().unwrap().to_string_lossy())).collect();
