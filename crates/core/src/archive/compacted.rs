@@ -109,6 +109,8 @@ impl Reach {
             tokens_after: after,
             created_at,
             previous: before.map(|last| last.id.clone()),
+            cost: None,
+            warnings: Vec::new(),
         };
         (checkpoint, Last { id, tokens: self.tokens, summary: after })
     }

@@ -24,6 +24,7 @@ mod reply_chains;
 mod rules;
 mod search;
 mod seed_2;
+mod seed_3;
 mod store_surface;
 mod summarisers;
 mod two_writers;
