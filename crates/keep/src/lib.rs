@@ -39,6 +39,7 @@ pub mod kernel;
 mod keys;
 mod log;
 mod memory;
+pub mod model;
 pub mod protocol;
 mod remove;
 mod route;

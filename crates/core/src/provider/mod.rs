@@ -5,6 +5,7 @@
 //! notes or findings. Left to others: which messages are sent ([`context`](crate::context)), counting, and sending. Which
 //! fields of [`Message::extra`](crate::Message::extra) reach a provider is said in [`items`], and only there.
 
+mod completion;
 mod error;
 mod ids;
 pub mod items;
@@ -18,6 +19,7 @@ mod render;
 mod tools;
 mod validate;
 
+pub use completion::{Completion, Delta, Finish, Usage};
 pub use error::ProviderError;
 pub use note::{Note, NoteRule};
 pub use options::{RenderOptions, ToolSchema};
