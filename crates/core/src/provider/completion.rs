@@ -27,6 +27,11 @@ pub enum Delta {
         /// Why, in words.
         reason: String,
     },
+    /// All text heard so far was reasoning: its end (`</think>`) came without a beginning. Whoever shows the text moves it; the
+    /// finished [`Completion`] has it in its place.
+    WasReasoning,
+    /// Something is wrong with the answer that does not end it, such as a usage that cannot be: in words for a person.
+    Warning(String),
 }
 
 /// An answer.

@@ -28,6 +28,7 @@ mod rules;
 mod search;
 mod seed_1;
 mod seed_2;
+mod seed_3;
 mod store_surface;
 mod summarisers;
 mod two_writers;
