@@ -146,6 +146,8 @@ impl AgentEvent {
                         put("wait", (*wait).into());
                         put("retry", reason.as_str().into());
                     }
+                    Delta::WasReasoning => put("wasReasoning", true.into()),
+                    Delta::Warning(warning) => put("warning", warning.as_str().into()),
                 }
                 "delta"
             }

@@ -39,11 +39,11 @@
 //! let mut options = AgentOptions::new("polly");
 //! # options.context.encoding = threadkeep::protocol::Counting::Estimate;
 //! let polly = Agent::new(keep.clone(), options, Rc::new(Parrot), Rc::new(NoTools));
-//! let to_polly = Outgoing { from: "me".into(), to: "polly".into(), body: "hello".into(), ..Outgoing::default() };
+//! let to_polly = Outgoing { from: "user".into(), to: "polly".into(), body: "hello".into(), ..Outgoing::default() };
 //! keep.send(to_polly).await?;
 //! polly.catch_up(&|_| {}).await?;
-//! let mine = keep.list_messages("me", &MailFilter::default()).await?;
-//! assert_eq!(mine[1].body.joined(), "[depth:2] hello");
+//! let theirs = keep.list_messages("user", &MailFilter::default()).await?;
+//! assert_eq!(theirs[1].body.joined(), "[depth:2] hello");
 //! # Ok::<(), threadkeep::KeepError>(())
 //! # }).unwrap();
 //! ```

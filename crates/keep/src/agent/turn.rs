@@ -142,6 +142,7 @@ impl<'a, S: Store> Turn<'a, S> {
             match &delta {
                 Delta::Text(text) => said.borrow_mut().push_str(text),
                 Delta::Reasoning(text) => thought.borrow_mut().push_str(text),
+                Delta::WasReasoning => thought.borrow_mut().push_str(&said.take()),
                 _ => {}
             }
             if self.is_late() {

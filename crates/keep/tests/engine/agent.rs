@@ -1,5 +1,7 @@
 //! Agents: what happens when models, tools, programs and people do what they do.
 
+#![allow(clippy::result_large_err, reason = "answers of scripts are few")]
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::Poll;
@@ -82,7 +84,7 @@ fn parallel_calls_run_side_by_side_and_errors_go_to_the_model() {
             node.messages[2..6].iter().map(|message| (message.is_error, message.text().into_owned())).collect();
         assert_eq!(results[0], (false, "3".into()));
         assert_eq!(results[1], (true, "it is broken".into()));
-        assert_eq!(results[2].0 && results[3].0, true);
+        assert!(results[2].0 && results[3].0);
         assert!(results[3].1.contains("JSON"), "{results:?}");
         assert_valid(&lal, &node).await;
     });
@@ -276,8 +278,8 @@ fn history_is_compacted_when_the_providers_count_says_so_and_it_is_told() {
         let leaf = last.unwrap().message_id;
         let made = lal.keep().checkpoints(leaf.as_str()).await.unwrap();
         assert!(!made.is_empty());
-        let told = events.borrow();
-        let compacted: Vec<_> = told
+        let compacted: Vec<_> = events
+            .borrow()
             .iter()
             .filter_map(|event| match event {
                 AgentEvent::Compacted { checkpoint: Some(_), tokens, .. } => Some(*tokens),

@@ -1,5 +1,7 @@
 //! Models and tools for tests of agents: a model that follows a script, and what watches them.
 
+#![allow(clippy::result_large_err, reason = "answers of scripts are few")]
+
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;

@@ -1,6 +1,8 @@
 //! Reply chains as seed 1 describes them: a test for each goal, part of the data model, algorithm, phase and decision, named
 //! after it. The same through the page is in `tests/e2e`.
 
+#![allow(clippy::result_large_err, reason = "answers of scripts are few")]
+
 use std::rc::Rc;
 
 use serde_json::json;
