@@ -14,11 +14,11 @@ use wasm_bindgen::prelude::*;
 use crate::error::{bad_request, json as to_json, keep_error, own_error, part_missing};
 use crate::executor::{Answer, promise};
 use crate::host::Platform;
-use crate::prompt;
+use crate::prompt::{self, AgentHandle, AgentHost};
 use crate::search;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
-use threadkeep::protocol::{CompactionRequest, MemoryRequest, PromptRequest, Request, SearchRequest};
+use threadkeep::protocol::{CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest};
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
 #[wasm_bindgen]
@@ -55,9 +55,14 @@ impl Engine {
     pub fn call(&self, method: String, params: String) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
-            if [&PromptRequest::METHODS[..], &MemoryRequest::METHODS, &CompactionRequest::METHODS]
-                .iter()
-                .any(|methods| methods.contains(&method.as_str()))
+            if [
+                &PromptRequest::METHODS[..],
+                &MemoryRequest::METHODS,
+                &CompactionRequest::METHODS,
+                &MailRequest::METHODS,
+            ]
+            .iter()
+            .any(|methods| methods.contains(&method.as_str()))
             {
                 return prompt::load().await?.answer(keep, method, params).await;
             }
@@ -77,6 +82,15 @@ impl Engine {
     pub fn compact(&self, params: String, ask: Option<Function>, cancel: &Canceller) -> Promise {
         let (keep, cancel) = (self.keep.clone(), cancel.0.clone());
         promise(async move { prompt::load().await?.compact(keep, params, ask, cancel).await })
+    }
+
+    /// An agent in this keep: the JSON text of its parameters, and its model and tools. → an `AgentHandle`
+    pub fn agent(&self, params: String, host: AgentHost) -> Promise {
+        let keep = self.keep.clone();
+        promise(async move {
+            let agent = prompt::load().await?.agent(keep, params, host)?;
+            Ok(JsValue::from(AgentHandle(agent)))
+        })
     }
 
     /// Imports archives, of the format named or of the one that is found. `progress` is called with the JSON text of an

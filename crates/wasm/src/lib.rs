@@ -31,7 +31,8 @@ pub use engine::{Canceller, Engine};
 pub use executor::run_tasks;
 #[cfg(target_arch = "wasm32")]
 pub use prompt::{
-    Trimmer, compress_history, count_messages, count_text, load_prompts, load_vocabulary, render, validate,
+    AgentHandle, AgentHost, Trimmer, compress_history, count_messages, count_text, load_prompts, load_vocabulary,
+    render, validate,
 };
 pub use pure::{read_depth, version, write_depth};
 #[cfg(target_arch = "wasm32")]

@@ -73,7 +73,7 @@ use crate::compact::{Cancel, CompactOptions, Extractive, Summariser};
 use crate::log::{Log, from_json, to_json};
 use crate::mailbox::{Mail, MailFilter};
 use crate::model::Model;
-use crate::protocol::{ContextOptions, Inbound, NodeInfo};
+use crate::protocol::{ContextOptions, Hit, Inbound, NodeInfo, SearchOptions};
 use crate::{Keep, KeepError, keys};
 
 pub use event::{AgentEvent, Outcome};
@@ -120,6 +120,31 @@ pub struct NoTools;
 impl Tools for NoTools {
     fn call(&self, call: ToolUse) -> ToolAnswer<'_> {
         Box::pin(std::future::ready(Err(["there is no tool ", &call.name].concat())))
+    }
+}
+
+/// Where the tool `searchMemory` looks. A keep is one; a host that loads the search only when it is needed has its own.
+pub trait Recall {
+    /// The best hits for a query, at most so many, as JSON for the model.
+    fn search(&self, query: String, limit: usize) -> ToolAnswer<'_>;
+}
+
+impl<S: Store> Recall for Keep<S> {
+    fn search(&self, query: String, limit: usize) -> ToolAnswer<'_> {
+        Box::pin(async move {
+            let options = SearchOptions { limit, ..SearchOptions::default() };
+            let found = Keep::search(self, &query, &options).await.map_err(|error| error.to_string())?;
+            let hit = |hit: &Hit| {
+                serde_json::json!({
+                    "kind": hit.found.name(),
+                    "role": hit.role,
+                    "text": hit.snippet.text,
+                    "transcript": hit.transcript.as_ref().map(MessageId::as_str),
+                    "node": hit.node.as_ref().map(MessageId::as_str),
+                })
+            };
+            Ok(found.hits.iter().map(hit).collect())
+        })
     }
 }
 
@@ -187,6 +212,7 @@ pub struct Agent<S: Store> {
     model: Rc<dyn Model>,
     tools: Rc<dyn Tools>,
     summariser: Rc<dyn Summariser>,
+    recall: Rc<dyn Recall>,
     busy: Mutex<()>,
     current: RefCell<Cancel>,
 }
@@ -196,9 +222,24 @@ pub type Heard<'a> = &'a dyn Fn(AgentEvent);
 
 impl<S: Store> Agent<S> {
     /// An agent over `keep`.
-    pub fn new(keep: Keep<S>, options: AgentOptions, model: Rc<dyn Model>, tools: Rc<dyn Tools>) -> Self {
+    pub fn new(keep: Keep<S>, options: AgentOptions, model: Rc<dyn Model>, tools: Rc<dyn Tools>) -> Self
+    where
+        S: 'static,
+    {
+        let recall = Rc::new(keep.clone());
+        Self::with_recall(keep, options, model, tools, recall)
+    }
+
+    /// The same with another place for `searchMemory` to look.
+    pub fn with_recall(
+        keep: Keep<S>,
+        options: AgentOptions,
+        model: Rc<dyn Model>,
+        tools: Rc<dyn Tools>,
+        recall: Rc<dyn Recall>,
+    ) -> Self {
         let summariser = Rc::new(Extractive);
-        Self { keep, options, model, tools, summariser, busy: Mutex::new(()), current: RefCell::default() }
+        Self { keep, options, model, tools, summariser, recall, busy: Mutex::new(()), current: RefCell::default() }
     }
 
     /// The same with another summariser than the one that needs no model.

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
-use threadkeep_core::MessageId;
 use threadkeep_core::memory::Source;
 use threadkeep_core::provider::ToolSchema;
 use threadkeep_store::Store;
@@ -14,7 +13,6 @@ use super::turn::Turn;
 use crate::KeepError;
 use crate::mailbox::{Body, Mail, MailFilter};
 use crate::memory::NewFact;
-use crate::protocol::SearchOptions;
 
 /// The names of the built-in tools.
 pub const BUILT_IN: [&str; 7] =
@@ -157,18 +155,7 @@ impl<S: Store> Turn<'_, S> {
             }
             "searchMemory" => {
                 let limit = number(&map, "limit")?.unwrap_or(HITS).min(100) as usize;
-                let options = SearchOptions { limit, ..SearchOptions::default() };
-                let found = self.agent.keep.search(&text(&map, &["query"])?, &options).await.map_err(words)?;
-                let hit = |hit: &crate::protocol::Hit| {
-                    json!({
-                        "kind": hit.found.name(),
-                        "role": hit.role,
-                        "text": hit.snippet.text,
-                        "transcript": hit.transcript.as_ref().map(MessageId::as_str),
-                        "node": hit.node.as_ref().map(MessageId::as_str),
-                    })
-                };
-                Ok(found.hits.iter().map(hit).collect())
+                self.agent.recall.search(text(&map, &["query"])?, limit).await
             }
             "readToolResult" => {
                 let path = text(&map, &["path"])?;

@@ -7,7 +7,7 @@ use js_sys::{Array, Function, Int32Array, Uint32Array};
 use serde_json::{Value, json};
 use threadkeep::compact::{Cancel, Extractive, ModelSummariser, Summariser};
 use threadkeep::protocol::{
-    BadRequest, CompactCall, CompactionRequest, Counting, MemoryRequest, PromptRequest, trim_options,
+    BadRequest, CompactCall, CompactionRequest, Counting, MailRequest, MemoryRequest, PromptRequest, trim_options,
 };
 use threadkeep::{Keep, KeepError};
 use threadkeep_core::context::compress::{self, CompressError};
@@ -18,7 +18,7 @@ use threadkeep_core::{Message, Provider};
 use wasm_bindgen::JsValue;
 
 use super::model::JsModel;
-use super::{Prompts, Trim};
+use super::{AgentHost, Prompts, Trim, Working, agent};
 use crate::error::{bad_request, json as to_json, keep_error};
 use crate::executor::Answer;
 use crate::store::AnyStore;
@@ -80,6 +80,10 @@ impl Prompts for Part {
     fn answer(&self, keep: Keep<AnyStore>, method: String, params: String) -> Answer {
         Box::pin(async move {
             lend(&keep);
+            if MailRequest::METHODS.contains(&method.as_str()) {
+                let request = MailRequest::read(&method, &params).map_err(bad_request)?;
+                return Ok(data(keep.mailing(request).await.map_err(|error| keep_error(&error))?));
+            }
             if CompactionRequest::METHODS.contains(&method.as_str()) {
                 let request = CompactionRequest::read(&method, &params).map_err(bad_request)?;
                 return Ok(data(keep.compacting(request).await.map_err(|error| keep_error(&error))?));
@@ -112,6 +116,10 @@ impl Prompts for Part {
             let done = keep.compact(&call.at, &call.options, &*summariser).await;
             Ok(data(done.map_err(|error| keep_error(&error))?.to_json()))
         })
+    }
+
+    fn agent(&self, keep: Keep<AnyStore>, params: String, host: AgentHost) -> Result<Rc<dyn Working>, JsValue> {
+        agent::make(keep, &params, host)
     }
 
     fn load_vocabulary(&self, encoding: &str, asset: &[u8]) -> Result<(), JsValue> {
@@ -166,7 +174,7 @@ fn data(value: Value) -> JsValue {
 }
 
 /// Hands a keep what was loaded since it was last asked.
-fn lend(keep: &Keep<AnyStore>) {
+pub(super) fn lend(keep: &Keep<AnyStore>) {
     VOCABULARIES.with_borrow(|all| {
         for bpe in all.iter().filter(|bpe| !keep.has_vocabulary(bpe.encoding())) {
             keep.add_vocabulary(Rc::clone(bpe));
