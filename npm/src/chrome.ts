@@ -2,24 +2,8 @@
 
 import * as check from "./check.js";
 import { ThreadkeepError } from "./errors.js";
+import { availability, open } from "./summarizer.js";
 import type { Summarize, SummaryRequest } from "./types/compaction.js";
-
-/** What of the documented interface is used. */
-interface Summarizer {
-  readonly inputQuota: number;
-  measureInputUsage(input: string, options?: { context?: string; signal?: AbortSignal }): Promise<number>;
-  summarize(input: string, options?: { context?: string; signal?: AbortSignal }): Promise<string>;
-  destroy(): void;
-}
-
-interface Monitor {
-  addEventListener(type: "downloadprogress", listener: (event: { loaded: number }) => void): void;
-}
-
-interface SummarizerStatic {
-  availability(options?: object): Promise<"unavailable" | "downloadable" | "downloading" | "available">;
-  create(options?: object): Promise<Summarizer>;
-}
 
 /** How the browser's summariser is made. */
 export interface ChromeSummarizerOptions {
@@ -54,10 +38,6 @@ const OPTIONS = {
   onProgress: check.callback,
   signal: check.signal,
 };
-/** What is said with each text. */
-const CONTEXT = "The older part of a conversation, which will go on. Keep names, numbers, paths, decisions, and what the user asked for.";
-/** Texts below this are not cut further, in characters. */
-const SHORTEST = 200;
 
 /**
  * The browser's own summariser for {@link CompactOptions.summarize}; `undefined` where there is none (other browsers, workers,
@@ -75,49 +55,23 @@ const SHORTEST = 200;
  */
 export async function chromeSummarizer(options?: ChromeSummarizerOptions): Promise<ChromeSummarizer | undefined> {
   const { download, onProgress, signal, ...given } = check.options(options, "options", OPTIONS) as ChromeSummarizerOptions;
-  const api = (globalThis as { Summarizer?: SummarizerStatic }).Summarizer;
-  if (api === undefined) return undefined;
-  const { sharedContext = CONTEXT, ...languages } = given;
-  const core = { type: "key-points", format: "plain-text", length: "long", ...languages };
-  const monitor = (model: Monitor): void =>
-    model.addEventListener("downloadprogress", ({ loaded }) => onProgress?.(loaded));
-  let model: Summarizer;
+  const { sharedContext, ...languages } = given;
+  let model: Awaited<ReturnType<typeof open>>;
   try {
-    const availability = await api.availability(core);
-    if (availability === "unavailable" || (availability !== "available" && download !== true)) return undefined;
-    model = await api.create({ ...core, sharedContext, monitor, ...(signal === undefined ? {} : { signal }) });
+    const found = await availability(languages);
+    if (found === "" || (found !== "available" && download !== true)) return undefined;
+    const chosen = { ...languages, ...(sharedContext === undefined ? {} : { sharedContext }), ...(signal === undefined ? {} : { signal }) };
+    model = await open(onProgress, chosen);
   } catch (error) {
     if (signal?.aborted === true) throw new ThreadkeepError("cancelled", "cancelled", {}, error);
     const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     throw new ThreadkeepError("summariser-failed", `the browser's summariser cannot be made (${why})`, {}, error);
   }
-  const summarize = async ({ text, signal }: SummaryRequest): Promise<string> => {
-    const points: string[] = [];
-    // The numbers before messages are for models that answer with them.
-    for (const piece of await pieces(model, text.replace(/^\[c?\d+\] /gm, ""), signal))
-      points.push(...lines(await model.summarize(piece, { context: CONTEXT, signal })));
-    return JSON.stringify({ episodic_summary: points.slice(0, 3).join(" "), statements: points });
-  };
-  return Object.assign(summarize, {
+  if (model === undefined) return undefined;
+  const { tokens, summarize, destroy } = model;
+  return Object.assign(({ text, signal }: SummaryRequest) => summarize(text, signal), {
     summarizer: "chrome",
-    // Its tokens are not ours, and it is spared our instructions: what does not fit is cut when it is measured.
-    ...(Number.isFinite(model.inputQuota) ? { inputTokens: Math.max(1_000, Math.floor(model.inputQuota * 0.8) + 500) } : {}),
-    destroy: () => model.destroy(),
+    ...(tokens === undefined ? {} : { inputTokens: tokens }),
+    destroy,
   });
-}
-
-/** The text in pieces that the browser takes, each as it measures them. */
-async function pieces(model: Summarizer, text: string, signal: AbortSignal): Promise<string[]> {
-  if (text.length <= SHORTEST || (await model.measureInputUsage(text, { context: CONTEXT, signal })) <= model.inputQuota) return [text];
-  const half = text.length >> 1;
-  const line = text.lastIndexOf("\n", half) + 1;
-  // A line that is longer than half of it all is cut between two words, or else between two characters.
-  const word = line > 0 ? line : text.lastIndexOf(" ", half) + 1;
-  const cut = word > 0 ? word : half + (/[\uDC00-\uDFFF]/.test(text.charAt(half)) ? 1 : 0);
-  return [...(await pieces(model, text.slice(0, cut), signal)), ...(await pieces(model, text.slice(cut), signal))];
-}
-
-/** The points of a summary, without what lists are marked with. */
-function lines(summary: string): string[] {
-  return summary.split("\n").map((line) => line.replace(/^\s*(?:[-*•]|\d+[.)])\s+/, "").trim()).filter((line) => line !== "");
 }

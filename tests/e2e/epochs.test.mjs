@@ -205,9 +205,11 @@ test("a message without a line says so, and one that is pinned stays in prompts"
     assert.match(await tab.get("why").innerText(), /compacted: the summary stands in for it/);
     await tab.get("pin").click();
     await tab.page.waitForFunction(() => document.querySelector("[data-testid=message][data-mark=pinned]") !== null);
-    await tab.message("We decided to plant beans in bed 0").click();
-    await tab.message("Question 0:").click();
     await tab.page.waitForFunction(() => /It is in prompts as it is/.test(document.querySelector("[data-testid=carried]")?.textContent ?? ""));
+    // The note follows the pin while the message stays selected.
+    await tab.get("pin").click();
+    await tab.page.waitForFunction(() => /In prompts,|left prompts/.test(document.querySelector("[data-testid=carried]")?.textContent ?? ""));
+    assert.equal(await tab.get("carried").count(), 1);
   }));
 
 for (const colorScheme of ["light", "dark"])

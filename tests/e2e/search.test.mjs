@@ -1,6 +1,7 @@
 // The search inside messages: typed into the filter, answered below the threads, opened on the branch that holds the hit.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import * as allotment from "./support/allotment.mjs";
 import { rules } from "./support/axe.mjs";
 import { oneFile, small, Tree } from "./support/chatgpt.mjs";
 import { openSite } from "./support/site.mjs";
@@ -139,3 +140,42 @@ for (const colorScheme of ["light", "dark"])
       },
       { colorScheme },
     ));
+
+test("hits that are summaries, episodes or facts say so, and open where they are", () =>
+  site.visit(async (tab) => {
+    await allotment.opened(tab);
+    await allotment.compact(tab);
+    const find = async (words, kind) => {
+      await tab.page.locator(".filter input").fill(words);
+      const hit = tab.page.locator(`[data-testid=hit][data-found=${kind}]`).filter({ hasText: words }).first();
+      await hit.waitFor();
+      return hit;
+    };
+    const summary = await find("beans", "summary");
+    assert.match(await summary.innerText(), /Summary/);
+    const kinds = await tab.get("hit").evaluateAll((all) => all.map((hit) => hit.dataset.found === "message"));
+    assert.ok(kinds[0] && kinds.lastIndexOf(true) < kinds.indexOf(false), "messages come first");
+    await tab.page.locator("#messages").evaluate((scroller) => scroller.scrollTo(0, scroller.scrollHeight));
+    await summary.click();
+    await tab.page.waitForFunction(() => document.activeElement?.matches("[data-testid=statement]") && /beans/.test(document.activeElement.innerText));
+
+    await tab.get("memory").click();
+    await tab.get("remember").fill("Slugs avoid copper rings");
+    await tab.get("remember-add").click();
+    await tab.get("fact").filter({ hasText: "Slugs avoid" }).waitFor();
+    await tab.page.keyboard.press("Escape");
+    await tab.get("dialog").waitFor({ state: "detached" });
+    const fact = await find("copper", "fact");
+    assert.match(await fact.innerText(), /Memory[^]*Fact/);
+    await fact.click();
+    await tab.page.waitForFunction(() => document.activeElement?.matches("[data-testid=fact]") && /copper/.test(document.activeElement.innerText));
+    const shown = await tab.get("fact").filter({ hasText: "copper" }).evaluate((one) => {
+      const [record, dialog] = [one, one.closest("dialog")].map((it) => it.getBoundingClientRect());
+      return record.top >= dialog.top && record.bottom <= dialog.bottom + 1;
+    });
+    assert.ok(shown, "the record is on the screen");
+    await tab.page.keyboard.press("Escape");
+    const episode = await find("beans", "episode");
+    await episode.click();
+    await tab.page.waitForFunction(() => document.activeElement?.matches("[data-testid=episode]"));
+  }));

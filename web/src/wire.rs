@@ -19,7 +19,7 @@ use threadkeep_core::compaction::Checkpoint;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
-pub use found::{Find, Found, Hit, cut};
+pub use found::{EPISODE, FACT, Find, Found, Hit, SUMMARY, cut};
 pub use memory::{Card, Carrier, Compacted, Epoch, Memory, Recall, Said, Way, nodes};
 use pack::{Pack, pack_enum, pack_struct};
 pub use pack::{from_bytes, to_bytes};
@@ -238,7 +238,7 @@ impl Change {
             Event::Deleted { transcript, nodes } => Some(Self::Deleted { transcript, nodes }),
             Event::Cleared => Some(Self::Cleared),
             Event::Memory { .. } => Some(Self::Memory),
-            Event::Head { .. } => None,
+            Event::Head { .. } | Event::Mail { .. } => None,
         }
     }
 }

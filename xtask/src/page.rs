@@ -35,6 +35,8 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     copy_all(&app, site)?;
     copy_all(&paths.root.join("web").join("public"), site)?;
     copy_all(&paths.root.join("crates/tokens/vocabulary"), &site.join(ON_DEMAND))?;
+    // One file for the page and the npm package.
+    fs::copy(paths.npm().join("src/summarizer.js"), site.join("summarizer.js"))?;
     tools.minify(site)?;
     let page = fs::read_to_string(paths.root.join("index.html"))?;
     fs::write(site.join("index.html"), without_trunk_links(&page))?;

@@ -1,5 +1,5 @@
 //! The browser's own summariser, where it has one: whether it is there, making it, and answering the worker with it. What it is
-//! asked and how it answers is in `summarizer.js`; here it is only held.
+//! asked and how it answers is in `summarizer.js`, which the npm package has too; here it is only held.
 
 use std::rc::Rc;
 
@@ -48,7 +48,7 @@ impl Offer {
 
     /// Makes it; `tell` hears how much of it is loaded, in percent. An error is in words.
     pub async fn open(self, tell: impl Fn(u32) + 'static) -> Result<Browser, String> {
-        let tell = Closure::<dyn Fn(f64)>::new(move |percent: f64| tell(percent as u32));
+        let tell = Closure::<dyn Fn(f64)>::new(move |loaded: f64| tell((loaded * 100.0) as u32));
         let opened = call(&self.script, "open", tell.as_ref()).await;
         opened.map(Browser).map_err(|error| words(&error))
     }
@@ -57,11 +57,11 @@ impl Offer {
 impl Browser {
     /// How many tokens it takes at once.
     pub fn tokens(&self) -> u32 {
-        // A whole number, which the script has rounded.
+        // A whole number, which the script has rounded; where the browser names no limit, one that it has always taken.
         Reflect::get(&self.0, &"tokens".into())
             .ok()
             .and_then(|tokens| tokens.as_f64())
-            .map_or(0, |tokens| tokens as u32)
+            .map_or(24_000, |tokens| tokens as u32)
     }
 
     /// Answers what the worker asks of it; `tell` hears which part of how many it is.

@@ -35,7 +35,10 @@ pub fn dialogs(page: Page) -> Slot {
                 let make = move |panels: &dyn panels::Panels| panels.epochs(page, &leaf, checkpoint.as_deref());
                 ("Epochs", panels::later(Box::new(make)))
             }
-            Dialog::Memory => ("Memory", panels::later(Box::new(move |panels| panels.memory(page)))),
+            Dialog::Memory(at) => {
+                let at = at.clone();
+                ("Memory", panels::later(Box::new(move |panels| panels.memory(page, at.clone()))))
+            }
             Dialog::Storage => ("Storage and privacy", storage(page)),
             Dialog::Keys => ("Keys", keys()),
             Dialog::Help => ("How to get an export", how_to()),

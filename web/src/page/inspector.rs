@@ -63,6 +63,8 @@ pub struct Inspector {
     pub open: RwSignal<bool>,
     /// Counts changes of the marks, and of what the thread is to show.
     pub changed: RwSignal<u32>,
+    /// Counts changes of the pins.
+    pub pinned: RwSignal<u32>,
     inner: StoredValue<Inner, LocalStorage>,
 }
 
@@ -85,6 +87,7 @@ impl Inspector {
             leaf,
             open: RwSignal::new(dom::remembered(OPEN).as_deref() == Some("open")),
             changed: RwSignal::new(0),
+            pinned: RwSignal::new(0),
             inner: StoredValue::new_local(inner),
         }
     }
@@ -157,6 +160,7 @@ impl Inspector {
             dom::remember(&key, &write_pins(&pins))
         }
         self.with(|inner| inner.pins = pins);
+        self.pinned.update(|times| *times += 1);
         self.ask();
     }
 

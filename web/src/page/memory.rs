@@ -162,7 +162,7 @@ impl Panel {
         };
         markup!(
             r#"
-            <li class="memory" class:old={} data-testid={}>
+            <li class="memory" class:old={} tabindex="-1" data-testid={} data-memory={}>
                 <p class="memory-text" dir="auto">{}</p>
                 <div class="memory-foot">
                     <p class="thread-facts">{}{}{}{}</p>
@@ -173,6 +173,7 @@ impl Panel {
             </li>"#,
             one.superseded,
             if one.episode { "episode" } else { "fact" },
+            one.id.clone(),
             one.text.clone(),
             kind,
             dom::time(one.created_at),
@@ -247,8 +248,19 @@ impl Panel {
     }
 }
 
-/// The panel.
-pub fn panel(page: Page) -> Node {
+/// Brings a record on the screen.
+fn sought(id: &str) {
+    let record = dom::find(&["[data-memory=\"", id, "\"]"].concat());
+    if let (Some(record), Some(dialog)) = (record, dom::find("[data-testid=dialog]")) {
+        let above = record.get_bounding_client_rect().top() - dialog.get_bounding_client_rect().top();
+        dialog.set_scroll_top(dialog.scroll_top() + above as i32 - 80);
+        let _ = record.class_list().add_1("sought");
+        let _ = record.focus();
+    }
+}
+
+/// The panel, at one record where its id is given.
+pub fn panel(page: Page, at: Option<String>) -> Node {
     let panel = Panel {
         page,
         all: RwSignal::new(None),
@@ -257,6 +269,14 @@ pub fn panel(page: Page) -> Node {
         here: RwSignal::new(false),
         edited: StoredValue::new(None),
     };
+    let at = StoredValue::new(at);
+    follow(move || {
+        if panel.all.with(Option::is_some)
+            && let Some(id) = at.try_update_value(Option::take).flatten()
+        {
+            soon(move || sought(&id));
+        }
+    });
     // Whatever changes it: this dialog, a compaction, another tab.
     follow(move || {
         page.memories.track();

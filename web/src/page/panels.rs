@@ -21,8 +21,8 @@ pub trait Panels {
     fn compaction(&self, page: Page, leaf: &MessageId) -> Node;
     /// The epochs of the branch that ends at `leaf`, beginning with that of a checkpoint.
     fn epochs(&self, page: Page, leaf: &MessageId, checkpoint: Option<&str>) -> Node;
-    /// The memory.
-    fn memory(&self, page: Page) -> Node;
+    /// The memory, at one record where its id is given.
+    fn memory(&self, page: Page, at: Option<String>) -> Node;
 }
 
 /// Makes a panel of what the part brings.
@@ -39,8 +39,8 @@ impl Panels for All {
         epochs::dialog(page, leaf, checkpoint)
     }
 
-    fn memory(&self, page: Page) -> Node {
-        memory::panel(page)
+    fn memory(&self, page: Page, at: Option<String>) -> Node {
+        memory::panel(page, at)
     }
 }
 

@@ -10,10 +10,10 @@ use threadkeep_core::TranscriptId;
 use web_sys::Node;
 
 use super::dom::{self, Build as _};
-use super::state::Page;
+use super::state::{Dialog, Line, Page};
 use super::view::{click, draw, follow, live, markup, on, rows};
 use crate::route::Route;
-use crate::wire::{Ask, Find, Found, Hit, Reply, ThreadInfo};
+use crate::wire::{Ask, EPISODE, FACT, Find, Found, Hit, Reply, SUMMARY, ThreadInfo};
 use crate::{format, list, pieces, words};
 
 /// How long after the last key is searched, in milliseconds.
@@ -122,13 +122,22 @@ impl Search {
 
     /// The thread of a hit.
     pub fn thread(self, at: usize) -> Option<TranscriptId> {
-        Some(self.hit(at)?.transcript)
+        self.hit(at)?.transcript
     }
 
-    /// Opens a hit: its thread, on the branch that holds it, at its message.
+    /// Opens a hit: a message in its thread, on the branch that holds it; a summary at the line that has the words; what is
+    /// remembered in the memory.
     pub fn open(self, at: usize) {
-        if let Some(Hit { transcript, leaf, node, .. }) = self.hit(at) {
-            self.page.nav.go(Route { transcript: Some(transcript), leaf: Some(leaf), at: Some(node) });
+        let Some(Hit { id, transcript, leaf, node, role, snippet, .. }) = self.hit(at) else { return };
+        match (role.as_str(), id) {
+            (EPISODE | FACT, Some(id)) => self.page.dialog.set(Some(Dialog::Memory(Some(id)))),
+            (SUMMARY, Some(card)) => {
+                let words = snippet.into_iter().skip(1).step_by(2).collect();
+                // The address first: the line is shown where it leads.
+                self.page.nav.go(Route { transcript, leaf, at: node });
+                self.page.card.set(Some(Line { card, words }));
+            }
+            _ => self.page.nav.go(Route { transcript, leaf, at: node }),
         }
     }
 
@@ -146,7 +155,12 @@ impl Search {
                 format!("Reading for the first search: {indexed} of {all}")
             }
             Some(found) if found.hits.is_empty() => "No message has these words.".to_owned(),
-            Some(found) => format!("{} found", format::plural(found.hits.len() as u64, "message")),
+            Some(found) => {
+                let messages = found.hits.iter().filter(|hit| hit.id.is_none()).count();
+                let others = found.hits.len() - messages;
+                let more = if others > 0 { format!(", {others} in summaries and memory") } else { String::new() };
+                format!("{}{more} found", format::plural(messages as u64, "message"))
+            }
         })
     }
 
@@ -227,21 +241,35 @@ impl Search {
         let each = rows(move |row| {
             let (active, route) = (active(), self.page.nav.route());
             let Some(found) = self.found.get() else { return };
+            let others = found.hits.iter().position(|hit| hit.id.is_some());
             for (at, hit) in found.hits.iter().enumerate() {
-                let title = self.page.threads.find(&hit.transcript);
-                let title = title.as_ref().map_or(list::UNTITLED, |info: &ThreadInfo| list::title(info)).to_owned();
-                let (active, chosen) = (active == Some(at), route.at.as_ref() == Some(&hit.node));
-                let key = format!("{at} {active} {chosen} {} {} {title}", hit.node, hit.snippet.join("\u{0}"));
+                if others == Some(at) {
+                    row("others".to_owned(), &mut || {
+                        markup!(r#"<p class="hits-head" aria-hidden="true">In summaries and memory</p>"#)
+                    });
+                }
+                let title = hit.transcript.as_ref().map(|thread| {
+                    let info = self.page.threads.find(thread);
+                    info.as_ref().map_or(list::UNTITLED, |info: &ThreadInfo| list::title(info)).to_owned()
+                });
+                let title = title.unwrap_or_else(|| "Memory".to_owned());
+                let chosen = hit.id.is_none() && hit.node.is_some() && route.at == hit.node;
+                let (active, id) =
+                    (active == Some(at), hit.id.as_deref().or(hit.node.as_ref().map(|node| node.as_str())));
+                let key = format!("{at} {active} {chosen} {id:?} {} {title}", hit.snippet.join("\u{0}"));
                 row(key, &mut || hit_row(hit, at, title.clone(), active, chosen, move || open(at)));
             }
         });
         markup!(
             r#"
             <div role="group" aria-label="In messages" class="hits" hidden={}>
-                <p class="hits-head" aria-hidden="true">In messages</p>
+                <p class="hits-head" aria-hidden="true" hidden={}>In messages</p>
                 <div data-testid="hits">{}</div>
             </div>"#,
             live(move || self.count() == 0),
+            live(move || self.found.with(|found| found
+                .as_ref()
+                .is_none_or(|found| found.hits.first().is_none_or(|hit| hit.id.is_some())))),
             each,
         )
     }
@@ -252,21 +280,29 @@ fn hit_row(hit: &Hit, at: usize, title: String, active: bool, chosen: bool, open
         if at % 2 == 0 { dom::text(text) } else { dom::el("mark").text(text).into() }
     };
     let snippet: Vec<Node> = hit.snippet.iter().enumerate().map(piece).collect();
+    let name = match hit.role.as_str() {
+        SUMMARY => "Summary",
+        EPISODE => "Episode",
+        FACT => "Fact",
+        role => pieces::role_label(role),
+    };
     markup!(
         r#"
-        <div class="hit" class:active={} role="option" id={} data-testid="hit" data-node={} aria-selected={} onclick={}>
+        <div class="hit" class:active={} role="option" id={} data-testid="hit" data-found={} data-node={} aria-selected={} onclick={}>
             <p class="thread-title" dir="auto">{}</p>
             <p class="hit-text" dir="auto">{}</p>
-            <p class="thread-facts"><span>{}</span>{}</p>
+            <p class="thread-facts"><span class:found-kind={}>{}</span>{}</p>
         </div>"#,
         active,
         format!("hit-{at}"),
-        hit.node.to_string(),
+        if hit.id.is_some() { hit.role.clone() } else { "message".to_owned() },
+        hit.node.as_ref().map(|node| node.to_string()).unwrap_or_default(),
         if chosen { "true" } else { "false" },
         click(open),
         title,
         snippet,
-        pieces::role_label(&hit.role).to_owned(),
+        hit.id.is_some(),
+        name.to_owned(),
         hit.created_at.map(dom::time),
     )
 }

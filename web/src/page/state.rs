@@ -214,14 +214,23 @@ pub enum Dialog {
         /// The checkpoint to begin with; the last one without it.
         checkpoint: Option<String>,
     },
-    /// What is remembered.
-    Memory,
+    /// What is remembered, at one record where its id is given.
+    Memory(Option<String>),
     /// Storage and privacy.
     Storage,
     /// Keys.
     Keys,
     /// How to get an export.
     Help,
+}
+
+/// A line of a compaction card that is to be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// The card's checkpoint.
+    pub card: String,
+    /// Words that the line has; the card's first line is shown where none has them.
+    pub words: Vec<String>,
 }
 
 /// Everything that components share.
@@ -251,6 +260,8 @@ pub struct Page {
     pub leaf: RwSignal<Option<MessageId>>,
     /// Counts changes of what is remembered.
     pub memories: RwSignal<usize>,
+    /// The line of a card that the thread is to show, until it does.
+    pub card: RwSignal<Option<Line>>,
 }
 
 const MAP: &str = "threadkeep.map";
@@ -283,6 +294,7 @@ impl Page {
             tree: RwSignal::new(0),
             leaf,
             memories: RwSignal::new(0),
+            card: RwSignal::new(None),
         }
     }
 

@@ -174,8 +174,20 @@ impl Thread {
             }
         }
         self.page.leaf.set(Some(leaf));
+        self.show_line();
         // The address names the branch, so that a step back comes to the same one.
         self.page.nav.replace(route);
+    }
+
+    /// Shows the line of a card that somebody looked for, if it is on this branch.
+    fn show_line(self) {
+        let leaf = self.page.nav.now().leaf;
+        let on_the_way = leaf.is_some() && leaf != self.page.leaf.get_untracked();
+        if let (Some(line), Some(canvas), false) = (self.page.card.get_untracked(), self.canvas(), on_the_way)
+            && canvas.lead_to(&line)
+        {
+            self.page.card.set(None);
+        }
     }
 
     /// Opens the newest branch that holds a message, where the chosen one does not.
@@ -252,9 +264,13 @@ impl Thread {
 
     /// Asks what stands for a selected message in prompts, where a compaction covers it.
     fn carry(self, node: &MessageId) {
-        let Some(canvas) = self.canvas().filter(|canvas| canvas.choose(node)) else { return };
+        if let Some(canvas) = self.canvas().filter(|canvas| canvas.choose(node)) {
+            self.ask_carrier(canvas, node.clone());
+        }
+    }
+
+    fn ask_carrier(self, canvas: Canvas, node: MessageId) {
         let (Some(leaf), Some(thread)) = (canvas.leaf(), self.page.nav.now().transcript) else { return };
-        let node = node.clone();
         spawn_local(async move {
             let asked = Recall::Carried { leaf, node: node.clone(), pins: inspector::kept_pins(&thread) };
             // The thread is read without it.
@@ -285,7 +301,7 @@ impl Thread {
                 self.page.inspector.select(Some(selected));
             }
             Action::Epochs(checkpoint) => self.page.show_epochs(Some(checkpoint)),
-            Action::Memory => self.page.dialog.set(Some(Dialog::Memory)),
+            Action::Memory => self.page.dialog.set(Some(Dialog::Memory(None))),
             Action::Failed(error) => self.page.notices.fail(&error),
         }
     }
@@ -339,6 +355,21 @@ pub fn pane(page: Page) -> Node {
         canvas.mark(page.inspector.marks());
         if let Some(place) = page.inspector.wanted() {
             canvas.show_place(place);
+        }
+    });
+    follow(move || {
+        if page.card.with(Option::is_some) {
+            // Where its thread is open already, nothing else brings it on the screen.
+            soon(move || thread.show_line());
+        }
+    });
+    // What carries the selected message changes with a pin on it.
+    follow(move || {
+        page.inspector.pinned.track();
+        if let Some(canvas) = thread.canvas()
+            && let Some(node) = canvas.chosen_covered()
+        {
+            thread.ask_carrier(canvas, node);
         }
     });
     let is_thread = move || thread.shown.with(|shown| *shown == Shown::Thread);

@@ -312,7 +312,7 @@ pub fn foot(page: Page) -> Node {
         {}"#,
         click(move || page.dialog.set(Some(Dialog::Storage))),
         live(words),
-        click(move || page.dialog.set(Some(Dialog::Memory))),
+        click(move || page.dialog.set(Some(Dialog::Memory(None)))),
         live(move || page.threads.none()),
         click(move || page.export_soon(None)),
         click(move || page.dialog.set(Some(Dialog::Keys))),

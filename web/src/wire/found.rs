@@ -15,16 +15,18 @@ pub struct Find {
     pub source: String,
 }
 
-/// A message that was found.
+/// Something that was found: a message, or what is remembered of some.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// Its thread.
-    pub transcript: TranscriptId,
+    /// The id of a checkpoint, an episode or a fact; none for a message.
+    pub id: Option<String>,
+    /// Its thread; none for what is remembered apart from any.
+    pub transcript: Option<TranscriptId>,
     /// The end of a branch that holds it.
-    pub leaf: MessageId,
-    /// Its node.
-    pub node: MessageId,
-    /// Who says it.
+    pub leaf: Option<MessageId>,
+    /// Its node; the anchor of a summary.
+    pub node: Option<MessageId>,
+    /// Who says it; for anything but a message, what it is: [`SUMMARY`], [`EPISODE`] or [`FACT`].
     pub role: String,
     /// When, in milliseconds since 1970, where that is known.
     pub created_at: Option<i64>,
@@ -32,10 +34,17 @@ pub struct Hit {
     pub snippet: Vec<String>,
 }
 
+/// What stands in prompts for older messages.
+pub const SUMMARY: &str = "summary";
+/// What happened, as it is remembered.
+pub const EPISODE: &str = "episode";
+/// What holds, as it is remembered.
+pub const FACT: &str = "fact";
+
 /// What was found so far.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Found {
-    /// The hits, best first.
+    /// The hits: messages, best first, then all else, best first.
     pub hits: Vec<Hit>,
     /// How many messages were looked at.
     pub indexed: u64,
@@ -58,7 +67,7 @@ pub fn cut(text: &str, highlights: &[(usize, usize)]) -> Vec<String> {
 }
 
 pack_struct!(Find { query, role, source });
-pack_struct!(Hit { transcript, leaf, node, role, created_at, snippet });
+pack_struct!(Hit { id, transcript, leaf, node, role, created_at, snippet });
 pack_struct!(Found { hits, indexed, messages });
 
 #[cfg(test)]
@@ -78,14 +87,17 @@ mod tests {
     fn what_was_found_is_heard() {
         let id = MessageId::new("m").unwrap();
         let hit = Hit {
-            transcript: id.clone(),
-            leaf: id.clone(),
-            node: id,
+            id: None,
+            transcript: Some(id.clone()),
+            leaf: Some(id.clone()),
+            node: Some(id),
             role: "user".into(),
             created_at: Some(-3),
             snippet: cut("a fox", &[(2, 5)]),
         };
-        let found = Found { hits: vec![hit], indexed: 7, messages: 1 << 40 };
+        let fact =
+            Hit { id: Some("f".into()), transcript: None, leaf: None, node: None, role: FACT.into(), ..hit.clone() };
+        let found = Found { hits: vec![hit, fact], indexed: 7, messages: 1 << 40 };
         assert_eq!(from_bytes(&to_bytes(&found)), Some(found));
         let find = Find { query: "fox".into(), role: "tool".into(), source: String::new() };
         assert_eq!(from_bytes(&to_bytes(&find)), Some(find));

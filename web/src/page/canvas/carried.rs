@@ -9,8 +9,9 @@ use web_sys::{Element, HtmlElement};
 use super::cards::{Lit, covered};
 use super::{Anchor, Canvas, State, TOP, focus};
 use crate::format;
+use crate::page::state::Line;
 use crate::page::view::markup;
-use crate::wire::{Carrier, Memory};
+use crate::wire::{Carrier, Memory, Said};
 
 /// How many lines are listed.
 const LINES: usize = 6;
@@ -130,13 +131,23 @@ impl Canvas {
         is_covered
     }
 
-    /// What stands for the selected message.
+    /// The selected message, where a compaction covers it.
+    pub fn chosen_covered(&self) -> Option<MessageId> {
+        let held = self.state.borrow();
+        let state = held.as_ref()?;
+        let row = state.outline.rows.iter().position(|row| Some(&row.id) == state.chosen.as_ref())?;
+        (row < covered(state)).then(|| state.chosen.clone()).flatten()
+    }
+
+    /// What stands for the selected message. Replaces what was said of it before.
     pub fn carry(&self, id: &MessageId, carrier: Carrier) {
         if let Some(state) = self.state.borrow_mut().as_mut()
             && state.chosen.as_ref() == Some(id)
-            && carrier.checkpoint.is_some()
+            && state.carrier.as_ref() != Some(&carrier)
         {
-            state.carrier = Some(carrier);
+            state.carrier = None;
+            self.dress_all(state);
+            state.carrier = Some(carrier).filter(|carrier| carrier.checkpoint.is_some());
             self.dress_all(state);
         }
         self.update();
@@ -145,6 +156,19 @@ impl Canvas {
     /// The end of the branch that is shown.
     pub fn leaf(&self) -> Option<MessageId> {
         self.state.borrow().as_ref().map(|state| state.outline.leaf.clone())
+    }
+
+    /// Leads to the line of a card that has one of some words. `false` where the card is not on this branch.
+    pub fn lead_to(&self, line: &Line) -> bool {
+        let found = self.state.borrow().as_ref().and_then(|state| {
+            let card = state.outline.cards.iter().position(|card| card.id == line.card)?;
+            let has = |said: &Said| line.words.iter().any(|word| said.text.contains(word.as_str()));
+            Some((card, state.outline.cards[card].statements.iter().position(has).unwrap_or(0)))
+        });
+        if let Some(to) = found {
+            self.lead(to);
+        }
+        found.is_some()
     }
 
     /// Leads to a statement: lights it up, and brings its card on the screen.
