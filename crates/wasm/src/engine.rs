@@ -11,10 +11,11 @@ use threadkeep_core::archive::{Format, write::Target};
 use threadkeep_parts::part;
 use wasm_bindgen::prelude::*;
 
+use crate::agent::{self, AgentHandle, AgentHost};
 use crate::error::{bad_request, json as to_json, keep_error, own_error, part_missing};
 use crate::executor::{Answer, promise};
 use crate::host::Platform;
-use crate::prompt::{self, AgentHandle, AgentHost};
+use crate::prompt;
 use crate::search;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
@@ -69,6 +70,9 @@ impl Engine {
             if SearchRequest::METHODS.contains(&method.as_str()) {
                 return search::answer(keep, method, params).await.map_err(|_| part_missing("search"))?.await;
             }
+            if MailRequest::METHODS.contains(&method.as_str()) {
+                return agent::answer(keep, method, params).await.map_err(|_| part_missing("agent"))?.await;
+            }
             let request = Request::read(&method, &params).map_err(bad_request)?;
             drop(params);
             let response = keep.handle(request).await.map_err(|error| keep_error(&error))?;
@@ -88,8 +92,9 @@ impl Engine {
     pub fn agent(&self, params: String, host: AgentHost) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
-            let agent = prompt::load().await?.agent(keep, params, host)?;
-            Ok(JsValue::from(AgentHandle(agent)))
+            let memory = prompt::load().await?.memory(keep.clone());
+            let made = agent::make(keep, memory, params, host).await.map_err(|_| part_missing("agent"))?;
+            Ok(JsValue::from(AgentHandle(made?)))
         })
     }
 

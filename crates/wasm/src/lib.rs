@@ -8,6 +8,8 @@
 
 // All but the pure functions needs a JavaScript host; natively there is nothing of it to compile.
 #[cfg(target_arch = "wasm32")]
+mod agent;
+#[cfg(target_arch = "wasm32")]
 mod engine;
 #[cfg(target_arch = "wasm32")]
 mod error;
@@ -26,13 +28,14 @@ mod source;
 mod store;
 
 #[cfg(target_arch = "wasm32")]
+pub use agent::{AgentHandle, AgentHost};
+#[cfg(target_arch = "wasm32")]
 pub use engine::{Canceller, Engine};
 #[cfg(target_arch = "wasm32")]
 pub use executor::run_tasks;
 #[cfg(target_arch = "wasm32")]
 pub use prompt::{
-    AgentHandle, AgentHost, Trimmer, compress_history, count_messages, count_text, load_prompts, load_vocabulary,
-    render, validate,
+    Trimmer, compress_history, count_messages, count_text, load_prompts, load_vocabulary, render, validate,
 };
 pub use pure::{read_depth, version, write_depth};
 #[cfg(target_arch = "wasm32")]

@@ -4,7 +4,7 @@
 //!
 //! Plain data as JSON text goes in and comes out; what fails is thrown as the JSON text of an `ErrorReply`.
 
-mod agent;
+mod memory;
 mod model;
 mod part;
 
@@ -14,6 +14,7 @@ use std::rc::Rc;
 use js_sys::{Array, Function, Promise};
 use serde_json::json;
 use threadkeep::Keep;
+use threadkeep::agent::Memory;
 use threadkeep::compact::Cancel;
 use threadkeep_parts::part;
 use wasm_bindgen::prelude::*;
@@ -28,8 +29,8 @@ pub(crate) trait Prompts {
     fn answer(&self, keep: Keep<AnyStore>, method: String, params: String) -> Answer;
     /// Compacts a chain: by the function, if there is one, until it is cancelled.
     fn compact(&self, keep: Keep<AnyStore>, params: String, ask: Option<Function>, cancel: Cancel) -> Answer;
-    /// An agent whose model and tools are an object's.
-    fn agent(&self, keep: Keep<AnyStore>, params: String, host: AgentHost) -> Result<Rc<dyn Working>, JsValue>;
+    /// A keep's prompts and memory, for an agent in it.
+    fn memory(&self, keep: Keep<AnyStore>) -> Rc<dyn Memory>;
     fn load_vocabulary(&self, encoding: &str, asset: &[u8]) -> Result<(), JsValue>;
     fn count_text(&self, text: &str, encoding: &str) -> Result<u32, JsValue>;
     fn count_messages(&self, list: &str, to: &str, encoding: &str) -> Result<f64, JsValue>;
@@ -39,66 +40,10 @@ pub(crate) trait Prompts {
     fn trimmer(&self, options: &str) -> Result<Box<dyn Trim>, JsValue>;
 }
 
-/// An agent; see [`AgentHandle`].
-pub(crate) trait Working {
-    fn catch_up(&self) -> Answer;
-    fn anew(&self, node: String, go_on: bool) -> Answer;
-    fn stop(&self);
-}
-
 pub(crate) trait Trim {
     fn push(&mut self, list: &str) -> Result<(), JsValue>;
     fn truncate(&mut self, length: usize);
     fn fit(&self, options: &str) -> Result<Array, JsValue>;
-}
-
-#[wasm_bindgen]
-extern "C" {
-    /// The model and the tools of an agent.
-    pub type AgentHost;
-    /// Asks the model: the JSON text of `{model, provider, messages, payload, tools}`. `hear` may be called with the JSON text of
-    /// `{text}`, `{reasoning}` or `{index, name, arguments}`. Promises the JSON text of `{message, usage?, finish?}`, or rejects with that
-    /// of `{code, message, partial?}`.
-    #[wasm_bindgen(method, catch)]
-    pub(crate) fn ask(this: &AgentHost, json: String, call: f64, hear: &Function) -> Result<Promise, JsValue>;
-    /// Uses a tool: the JSON text of `{id, name, arguments, node}`. Promises JSON text, or rejects with words.
-    #[wasm_bindgen(method, catch, js_name = "use")]
-    pub(crate) fn use_tool(this: &AgentHost, json: String, call: f64) -> Result<Promise, JsValue>;
-    /// A call is no longer waited for. Does not throw.
-    #[wasm_bindgen(method)]
-    pub(crate) fn end(this: &AgentHost, call: f64);
-    /// Something happened: the JSON text of an event. Does not throw.
-    #[wasm_bindgen(method)]
-    pub(crate) fn tell(this: &AgentHost, json: String);
-}
-
-/// An agent that works in this keep.
-#[wasm_bindgen]
-pub struct AgentHandle(pub(crate) Rc<dyn Working>);
-
-#[wasm_bindgen]
-impl AgentHandle {
-    /// Answers what has no answer yet. → how many turns were carried out
-    #[wasm_bindgen(js_name = catchUp)]
-    pub fn catch_up(&self) -> Promise {
-        promise(self.0.catch_up())
-    }
-
-    /// Answers once more what a node answered, as a branch. → JSON text of the new node
-    pub fn again(&self, node: String) -> Promise {
-        promise(self.0.anew(node, false))
-    }
-
-    /// Goes on below a node. → JSON text of the new node
-    #[wasm_bindgen(js_name = goOn)]
-    pub fn go_on(&self, node: String) -> Promise {
-        promise(self.0.anew(node, true))
-    }
-
-    /// Ends the turn that is under way.
-    pub fn stop(&self) {
-        self.0.stop();
-    }
 }
 
 thread_local! {

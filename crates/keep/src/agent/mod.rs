@@ -51,6 +51,7 @@
 mod arguments;
 mod event;
 mod join;
+mod memory;
 mod steps;
 mod tools;
 mod turn;
@@ -69,14 +70,15 @@ use threadkeep_core::{Message, MessageId, Role, TranscriptId};
 use threadkeep_store::{Commit, Store};
 use tokio::sync::Mutex;
 
-use crate::compact::{Cancel, CompactOptions, Extractive, Summariser};
+use crate::compact::{Cancel, CompactOptions};
 use crate::log::{Log, from_json, to_json};
 use crate::mailbox::{Mail, MailFilter};
 use crate::model::Model;
-use crate::protocol::{ContextOptions, Hit, Inbound, NodeInfo, SearchOptions};
+use crate::protocol::{ContextOptions, Inbound, NodeInfo};
 use crate::{Keep, KeepError, keys};
 
 pub use event::{AgentEvent, Outcome};
+pub use memory::{Later, Memory, Own};
 pub use tools::BUILT_IN;
 use turn::Turn;
 
@@ -120,31 +122,6 @@ pub struct NoTools;
 impl Tools for NoTools {
     fn call(&self, call: ToolUse) -> ToolAnswer<'_> {
         Box::pin(std::future::ready(Err(["there is no tool ", &call.name].concat())))
-    }
-}
-
-/// Where the tool `searchMemory` looks. A keep is one; a host that loads the search only when it is needed has its own.
-pub trait Recall {
-    /// The best hits for a query, at most so many, as JSON for the model.
-    fn search(&self, query: String, limit: usize) -> ToolAnswer<'_>;
-}
-
-impl<S: Store> Recall for Keep<S> {
-    fn search(&self, query: String, limit: usize) -> ToolAnswer<'_> {
-        Box::pin(async move {
-            let options = SearchOptions { limit, ..SearchOptions::default() };
-            let found = Keep::search(self, &query, &options).await.map_err(|error| error.to_string())?;
-            let hit = |hit: &Hit| {
-                serde_json::json!({
-                    "kind": hit.found.name(),
-                    "role": hit.role,
-                    "text": hit.snippet.text,
-                    "transcript": hit.transcript.as_ref().map(MessageId::as_str),
-                    "node": hit.node.as_ref().map(MessageId::as_str),
-                })
-            };
-            Ok(found.hits.iter().map(hit).collect())
-        })
     }
 }
 
@@ -211,8 +188,7 @@ pub struct Agent<S: Store> {
     options: AgentOptions,
     model: Rc<dyn Model>,
     tools: Rc<dyn Tools>,
-    summariser: Rc<dyn Summariser>,
-    recall: Rc<dyn Recall>,
+    memory: Rc<dyn Memory>,
     busy: Mutex<()>,
     current: RefCell<Cancel>,
 }
@@ -226,26 +202,19 @@ impl<S: Store> Agent<S> {
     where
         S: 'static,
     {
-        let recall = Rc::new(keep.clone());
-        Self::with_recall(keep, options, model, tools, recall)
+        let memory = Rc::new(Own::new(keep.clone()));
+        Self::with_memory(keep, options, model, tools, memory)
     }
 
-    /// The same with another place for `searchMemory` to look.
-    pub fn with_recall(
+    /// The same with another way to its prompts and its memory: one that has another summariser, say.
+    pub fn with_memory(
         keep: Keep<S>,
         options: AgentOptions,
         model: Rc<dyn Model>,
         tools: Rc<dyn Tools>,
-        recall: Rc<dyn Recall>,
+        memory: Rc<dyn Memory>,
     ) -> Self {
-        let summariser = Rc::new(Extractive);
-        Self { keep, options, model, tools, summariser, recall, busy: Mutex::new(()), current: RefCell::default() }
-    }
-
-    /// The same with another summariser than the one that needs no model.
-    #[must_use]
-    pub fn summarised_by(self, summariser: Rc<dyn Summariser>) -> Self {
-        Self { summariser, ..self }
+        Self { keep, options, model, tools, memory, busy: Mutex::new(()), current: RefCell::default() }
     }
 
     /// Its keep.

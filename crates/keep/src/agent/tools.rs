@@ -155,11 +155,11 @@ impl<S: Store> Turn<'_, S> {
             }
             "searchMemory" => {
                 let limit = number(&map, "limit")?.unwrap_or(HITS).min(100) as usize;
-                self.agent.recall.search(text(&map, &["query"])?, limit).await
+                self.agent.memory.search(text(&map, &["query"])?, limit).await
             }
             "readToolResult" => {
                 let path = text(&map, &["path"])?;
-                let found = self.agent.keep.tool_result(self.node.as_str(), &path).await.map_err(words)?;
+                let found = self.agent.memory.tool_result(&self.node, &path).await.map_err(words)?;
                 let whole = found.ok_or_else(|| ["there is no tool result at ", path.trim()].concat())?;
                 let (from, length) = (number(&map, "offset")?.unwrap_or(0), number(&map, "length")?.unwrap_or(20_000));
                 let text = whole.text();
@@ -174,8 +174,7 @@ impl<S: Store> Turn<'_, S> {
                 let transcript = Some(self.transcript.clone());
                 let sources = vec![Source { node: self.node.clone(), index: 0 }];
                 let new = NewFact { transcript, sources, ..NewFact::new(fact) };
-                let fact = self.agent.keep.remember(new).await.map_err(words)?;
-                Ok(json!({ "id": fact.id, "fact": fact.fact }))
+                Ok(json!({ "id": self.agent.memory.remember(new).await.map_err(words)? }))
             }
             other => Err(["there is no tool ", other].concat()),
         }

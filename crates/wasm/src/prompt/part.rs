@@ -5,9 +5,10 @@ use std::rc::Rc;
 
 use js_sys::{Array, Function, Int32Array, Uint32Array};
 use serde_json::{Value, json};
+use threadkeep::agent::Memory;
 use threadkeep::compact::{Cancel, Extractive, ModelSummariser, Summariser};
 use threadkeep::protocol::{
-    BadRequest, CompactCall, CompactionRequest, Counting, MailRequest, MemoryRequest, PromptRequest, trim_options,
+    BadRequest, CompactCall, CompactionRequest, Counting, MemoryRequest, PromptRequest, trim_options,
 };
 use threadkeep::{Keep, KeepError};
 use threadkeep_core::context::compress::{self, CompressError};
@@ -17,8 +18,9 @@ use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate, cost};
 use threadkeep_core::{Message, Provider};
 use wasm_bindgen::JsValue;
 
+use super::memory::Parted;
 use super::model::JsModel;
-use super::{AgentHost, Prompts, Trim, Working, agent};
+use super::{Prompts, Trim};
 use crate::error::{bad_request, json as to_json, keep_error};
 use crate::executor::Answer;
 use crate::store::AnyStore;
@@ -80,10 +82,6 @@ impl Prompts for Part {
     fn answer(&self, keep: Keep<AnyStore>, method: String, params: String) -> Answer {
         Box::pin(async move {
             lend(&keep);
-            if MailRequest::METHODS.contains(&method.as_str()) {
-                let request = MailRequest::read(&method, &params).map_err(bad_request)?;
-                return Ok(data(keep.mailing(request).await.map_err(|error| keep_error(&error))?));
-            }
             if CompactionRequest::METHODS.contains(&method.as_str()) {
                 let request = CompactionRequest::read(&method, &params).map_err(bad_request)?;
                 return Ok(data(keep.compacting(request).await.map_err(|error| keep_error(&error))?));
@@ -118,8 +116,8 @@ impl Prompts for Part {
         })
     }
 
-    fn agent(&self, keep: Keep<AnyStore>, params: String, host: AgentHost) -> Result<Rc<dyn Working>, JsValue> {
-        agent::make(keep, &params, host)
+    fn memory(&self, keep: Keep<AnyStore>) -> Rc<dyn Memory> {
+        Rc::new(Parted::new(keep))
     }
 
     fn load_vocabulary(&self, encoding: &str, asset: &[u8]) -> Result<(), JsValue> {

@@ -8,9 +8,9 @@ use std::rc::Rc;
 use std::task::Waker;
 
 use js_sys::Function;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use threadkeep::Keep;
-use threadkeep::agent::{Agent, Recall, ToolAnswer, ToolUse, Tools};
+use threadkeep::agent::{Agent, Memory, ToolAnswer, ToolUse, Tools};
 use threadkeep::model::{Answer as ModelAnswer, Call, Failure, Model};
 use threadkeep::protocol::AgentCall;
 use threadkeep_core::json::Object;
@@ -19,10 +19,9 @@ use threadkeep_core::{Message, MessageId};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
+use super::{AgentHost, Working};
 use crate::error::{bad_request, json as to_json, keep_error, own_error};
 use crate::executor::Answer;
-use crate::prompt::{AgentHost, Working};
-use crate::search;
 use crate::store::AnyStore;
 
 /// What is common to the model and the tools of one agent.
@@ -211,46 +210,19 @@ impl Tools for JsTools {
     }
 }
 
-/// Search is loaded when it is first asked for.
-struct Later(Keep<AnyStore>);
-
-impl Recall for Later {
-    fn search(&self, query: String, limit: usize) -> ToolAnswer<'_> {
-        let params = json!({ "query": query, "limit": limit }).to_string();
-        Box::pin(async move {
-            let failed = |_| "the search could not be carried out".to_owned();
-            let answer = search::answer(self.0.clone(), "search".to_owned(), params);
-            let answer =
-                answer.await.map_err(|_| "the search could not be loaded".to_owned())?.await.map_err(failed)?;
-            let mut value: Value = serde_json::from_str(&answer.as_string().unwrap_or_default()).unwrap_or_default();
-            let hits = value["data"].take();
-            let hit = |hit: &Value| {
-                let mut shown = Map::new();
-                for (name, from) in [
-                    ("kind", "kind"),
-                    ("role", "role"),
-                    ("text", "snippet"),
-                    ("transcript", "transcript"),
-                    ("node", "node"),
-                ] {
-                    shown.insert(name.to_owned(), hit[from].clone());
-                }
-                Value::Object(shown)
-            };
-            Ok(hits.as_array().into_iter().flatten().map(hit).collect())
-        })
-    }
-}
-
 /// An agent whose model and tools are the object's. See [`AgentCall::read`] for the parameters.
-pub(super) fn make(keep: Keep<AnyStore>, params: &str, object: AgentHost) -> Result<Rc<dyn Working>, JsValue> {
+pub(super) fn make(
+    keep: Keep<AnyStore>,
+    memory: Rc<dyn Memory>,
+    params: &str,
+    object: AgentHost,
+) -> Result<Rc<dyn Working>, JsValue> {
     let call = AgentCall::read(params).map_err(bad_request)?;
     let host = Rc::new(Host { object, calls: Cell::new(0.0) });
     let (name, provider) = call.model;
     let model = Rc::new(JsModel { host: Rc::clone(&host), name, provider });
     let tools = Rc::new(JsTools { host: Rc::clone(&host), schemas: call.tools, repeatable: call.repeatable });
-    let recall = Rc::new(Later(keep.clone()));
-    let agent = Agent::with_recall(keep, call.options, model, tools, recall);
+    let agent = Agent::with_memory(keep, call.options, model, tools, memory);
     Ok(Rc::new(JsAgent { agent: Rc::new(agent), host }))
 }
 
@@ -263,7 +235,6 @@ impl Working for JsAgent {
     fn catch_up(&self) -> Answer {
         let (agent, host) = (Rc::clone(&self.agent), Rc::clone(&self.host));
         Box::pin(async move {
-            super::part::lend(agent.keep());
             let turns = agent.catch_up(&|event| host.object.tell(event.to_json().to_string())).await;
             Ok(JsValue::from(turns.map_err(|error| keep_error(&error))? as f64))
         })
@@ -272,7 +243,6 @@ impl Working for JsAgent {
     fn anew(&self, node: String, go_on: bool) -> Answer {
         let (agent, host) = (Rc::clone(&self.agent), Rc::clone(&self.host));
         Box::pin(async move {
-            super::part::lend(agent.keep());
             let wrong = |error: threadkeep_core::IdError| {
                 own_error("bad-request", error.to_string(), json!({ "argument": "nodeId" }))
             };
