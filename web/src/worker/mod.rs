@@ -103,6 +103,7 @@ fn hear(data: &JsValue) {
         ToWorker::Import { ticket } => spawn_local(serve(ticket, Work::Import(parts.get(1)))),
         ToWorker::StopImport => STOP.set(true),
         ToWorker::StopCompaction => stop_compaction(),
+        ToWorker::StopTurn => {}
         ToWorker::Summarised { number, answer } => browser::answered(number, answer),
         ToWorker::Export { ticket, transcript } => spawn_local(serve(ticket, Work::Export(transcript))),
     }
@@ -169,7 +170,7 @@ async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
         Ask::DeleteAll => engine.delete_all().await.map(|()| Reply::Done)?,
         Ask::Stats => Reply::Stats(engine.stats().await?),
         // Answered where they are heard, since they take a part of the module.
-        Ask::Inspect(_) | Ask::Find(_) | Ask::Recall(_) => Reply::Done,
+        Ask::Inspect(_) | Ask::Find(_) | Ask::Recall(_) | Ask::Talk(_) => Reply::Done,
     })
 }
 
