@@ -2,9 +2,10 @@
 //! that measures prints its rows as `BENCH<tab>measure<tab>value<tab>target<tab>verdict`, the last two as it likes;
 //! the verdict `missed` makes the command fail.
 
+use std::ffi::OsStr;
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::pack;
 use crate::page;
@@ -65,11 +66,12 @@ const BENCHES: &[Bench] = &[
 const MODULE: Module<'static> =
     Module { artefact: "threadkeep_tests", out_name: "threadkeep_tests", level: "-Os", typescript: false };
 
-/// Runs the measurements of those names (all when none is named), prints their rows, and says whether all targets hold.
+/// Runs the measurements of those names (all when none is named), prints their rows, and says whether all targets hold. `chats` is the path
+/// of conversations with questions that `recall` looks at beside its own.
 ///
 /// # Errors
-/// An unknown name, or something needed that cannot be built.
-pub(crate) fn run(paths: &Paths, names: &[String]) -> Result<bool> {
+/// An unknown name, no such path, or something needed that cannot be built.
+pub(crate) fn run(paths: &Paths, names: &[String], chats: Option<&OsStr>) -> Result<bool> {
     if let Some(unknown) = names.iter().find(|name| !BENCHES.iter().any(|bench| bench.name == name.as_str())) {
         let known: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
         bail!("there is no measurement `{unknown}`: {} are there", known.join(", "));
@@ -77,6 +79,11 @@ pub(crate) fn run(paths: &Paths, names: &[String]) -> Result<bool> {
     let chosen: Vec<&Bench> =
         BENCHES.iter().filter(|bench| names.is_empty() || names.iter().any(|name| name == bench.name)).collect();
     let mut environment = Vec::new();
+    if let Some(chats) = chats {
+        // Absolute, since measurements run in the checkout's root.
+        let path = std::fs::canonicalize(chats).with_context(|| format!("{} is not there", chats.display()))?;
+        environment.push(("THREADKEEP_CHATS", path.into_os_string()));
+    }
     for need in [Need::Page, Need::Npm, Need::Module, Need::Browser] {
         if chosen.iter().any(|bench| bench.needs.contains(&need)) {
             environment.extend(provide(paths, need)?);
@@ -172,6 +179,6 @@ mod tests {
     #[test]
     fn an_unknown_name_is_refused() {
         let paths = Paths::find().unwrap();
-        assert!(run(&paths, &["nothing".to_owned()]).is_err());
+        assert!(run(&paths, &["nothing".to_owned()], None).is_err());
     }
 }

@@ -16,7 +16,10 @@ cargo xtask build               build the page in release into target/site and c
 cargo xtask pack                build the npm package into target/npm and check its size
 cargo xtask vocabulary          make the token vocabularies in crates/tokens/vocabulary anew
 cargo xtask test [PART…]        run the checks: native, wasm, npm, e2e (all when none is named)
-cargo xtask bench [NAME…]       run the measurements (all when none is named)
+cargo xtask bench [NAME…] [--chats PATH]
+                                run the measurements (all when none is named). With --chats, `recall` also looks for the evidence of
+                                the questions in that file, or the JSON files of that folder: LoCoMo (`data/locomo10.json` of
+                                github.com/snap-research/locomo) or LongMemEval (its README says where), as they are published
 cargo xtask fuzz [context] [--steps N] [--seed S] [--first N]
                                 try contexts over made-up transcripts (default 1,000,000 steps, seed 1, from step 0)
 
@@ -36,7 +39,7 @@ pub(crate) enum Order {
     Pack,
     Vocabulary,
     Test(Vec<Part>),
-    Bench(Vec<String>),
+    Bench { names: Vec<String>, chats: Option<OsString> },
     Fuzz(Fuzz),
 }
 
@@ -48,11 +51,13 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut words: Vec<String> = Vec::new();
     let mut port = None;
+    let mut chats = None;
     let mut fuzz = Fuzz::default();
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Order::Help),
             Long("port") | Short('p') => port = Some(parser.value()?.parse::<u16>().context("--port wants a number")?),
+            Long("chats") => chats = Some(parser.value()?),
             Long(name @ ("steps" | "seed" | "first")) => {
                 let name = name.to_owned();
                 let number = parser.value()?.parse::<u64>().with_context(|| format!("--{name} wants a number"))?;
@@ -67,6 +72,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
     let rest: Vec<String> = words.collect();
     if port.is_some() && command != "serve" {
         bail!("--port belongs to `serve`");
+    }
+    if chats.is_some() && !(command == "bench" && (rest.is_empty() || rest.iter().any(|name| name == "recall"))) {
+        bail!("--chats belongs to `bench recall`");
     }
     if fuzz != Fuzz::default() && command != "fuzz" {
         bail!("--steps, --seed and --first belong to `fuzz`");
@@ -89,7 +97,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
         "pack" => Order::Pack,
         "vocabulary" => Order::Vocabulary,
         "test" => Order::Test(rest.iter().map(|word| Part::named(word)).collect::<Result<_>>()?),
-        "bench" => Order::Bench(rest),
+        "bench" => Order::Bench { names: rest, chats },
         "fuzz" => Order::Fuzz(fuzz),
         other => bail!("there is no command `{other}`\n\n{USAGE}"),
     })
@@ -113,7 +121,10 @@ mod tests {
         assert_eq!(parsed("vocabulary").unwrap(), Order::Vocabulary);
         assert_eq!(parsed("test").unwrap(), Order::Test(vec![]));
         assert_eq!(parsed("test npm native").unwrap(), Order::Test(vec![Part::Npm, Part::Native]));
-        assert_eq!(parsed("bench store").unwrap(), Order::Bench(vec!["store".to_owned()]));
+        assert_eq!(parsed("bench store").unwrap(), Order::Bench { names: vec!["store".to_owned()], chats: None });
+        let chats = Some(OsString::from("a/b.json"));
+        let order = Order::Bench { names: vec!["recall".to_owned()], chats };
+        assert_eq!(parsed("bench recall --chats a/b.json").unwrap(), order);
         assert_eq!(parsed("fuzz").unwrap(), Order::Fuzz(Fuzz::default()));
         let fuzz = Fuzz { steps: Some(5), seed: Some(2), first: None };
         assert_eq!(parsed("fuzz context --steps 5 --seed=2").unwrap(), Order::Fuzz(fuzz));
@@ -132,6 +143,9 @@ mod tests {
             "fuzz all",
             "fuzz --steps x",
             "test --seed 1",
+            "bench store --chats x",
+            "serve --chats x",
+            "bench recall --chats",
         ] {
             assert!(parsed(line).is_err(), "`{line}` was taken");
         }

@@ -52,7 +52,7 @@ fn work() -> anyhow::Result<bool> {
         }
         Order::Vocabulary => vocabulary::make(&paths)?,
         Order::Test(parts) => return test::run(&paths, &parts),
-        Order::Bench(names) => return bench::run(&paths, &names),
+        Order::Bench { names, chats } => return bench::run(&paths, &names, chats.as_deref()),
         Order::Fuzz(fuzz) => return fuzz::run(&paths, fuzz),
     }
     Ok(true)

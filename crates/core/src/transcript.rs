@@ -418,7 +418,14 @@ impl Transcript {
             }
             Entry::Checkpoint(checkpoint) => {
                 self.bytes += checkpoint.bytes();
-                self.checkpoints.push((self.next_seq, *checkpoint));
+                match self.checkpoints.iter_mut().find(|(_, known)| known.id == checkpoint.id) {
+                    // The same one, told more fully: it was made when it was made.
+                    Some((_, known)) => {
+                        self.bytes -= known.bytes();
+                        *known = *checkpoint;
+                    }
+                    None => self.checkpoints.push((self.next_seq, *checkpoint)),
+                }
             }
             Entry::Info(patch) => self.describe(patch),
             Entry::Removed { next_turn } => self.next_turn = self.next_turn.max(next_turn),

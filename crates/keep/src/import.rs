@@ -296,8 +296,11 @@ fn difference(tree: &Transcript, incoming: &Transcript) -> Vec<Entry> {
     let mut fresh = Vec::new();
     // The turns of nodes that come in, where they get other numbers here.
     let mut turns: HashMap<&MessageId, u32> = HashMap::new();
-    let known = |id: &str| tree.checkpoints().any(|(_, checkpoint)| checkpoint.id == id);
-    let mut checkpoints = incoming.checkpoints().filter(|(_, checkpoint)| !known(&checkpoint.id)).peekable();
+    // One that came in before it was known what such a summary came from is told anew.
+    let sourced = |checkpoint: &Checkpoint| checkpoint.statements.iter().any(|said| !said.sources.is_empty());
+    let known =
+        |new: &Checkpoint| tree.checkpoints().any(|(_, known)| known.id == new.id && (sourced(known) || !sourced(new)));
+    let mut checkpoints = incoming.checkpoints().filter(|(_, checkpoint)| !known(checkpoint)).peekable();
     for placed in incoming.nodes() {
         // Each comes where it was made, since that says to which prompts it belongs.
         while let Some((_, checkpoint)) = checkpoints.next_if(|(seq, _)| *seq < placed.seq) {

@@ -4,7 +4,7 @@
 //! items and are left out, but for what only they say: the thread's name, token counts, and turns that were taken back, which
 //! stay as a branch. A file is one conversation, the first that it names: a fork repeats its parent's lines.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
@@ -74,7 +74,7 @@ impl Lines {
         let kind = fields.string("type").unwrap_or_default();
         if fields.has("payload") {
             match fields.get("payload").map(clean::value) {
-                Some(Ok(Value::Object(payload))) => self.payload(&kind, payload, time),
+                Some(Ok(Value::Object(payload))) => self.payload(&kind, payload, time, place, report),
                 Some(Err(error)) => {
                     let (code, reason) = unreadable(&error);
                     report.skip(place, code, format!("its `payload` {reason}"));
@@ -89,10 +89,17 @@ impl Lines {
         // Older rollouts: the items themselves, after a line about the session.
         let map = super::whole(fields, place, report);
         let kind = if kind.is_empty() && fields.has("id") { "session_meta" } else { "response_item" };
-        self.payload(kind, map, time);
+        self.payload(kind, map, time, place, report);
     }
 
-    fn payload(&mut self, kind: &str, mut payload: Map<String, Value>, time: Option<i64>) {
+    fn payload(
+        &mut self,
+        kind: &str,
+        mut payload: Map<String, Value>,
+        time: Option<i64>,
+        place: &str,
+        report: &mut Report,
+    ) {
         match (kind, text_of(&payload, "type").unwrap_or_default()) {
             ("session_meta", _) if self.id.is_none() => self.session(payload, time),
             ("turn_context", _) => {
@@ -102,7 +109,7 @@ impl Lines {
                 self.left_out.count(kind);
             }
             ("response_item", _) => self.item(payload, time),
-            ("compacted", _) => self.compacted(payload, time),
+            ("compacted", _) => self.compacted(payload, time, place, report),
             ("event_msg", "token_count") => {
                 let usage = payload.get_mut("info").and_then(|info| info.get_mut("last_token_usage")).map(Value::take);
                 let model = self.open.as_mut().filter(|open| open.side == Side::Model);
@@ -244,16 +251,37 @@ impl Lines {
         self.add(draft, self.given);
     }
 
-    /// A compaction: what it left stands for all that came before.
-    fn compacted(&mut self, mut payload: Map<String, Value>, time: Option<i64>) {
+    /// A compaction: what it left stands for all that came before. Where it wrote down the history with which it went on, that is what
+    /// stands in prompts, as far as it can be read.
+    fn compacted(&mut self, mut payload: Map<String, Value>, time: Option<i64>, place: &str, report: &mut Report) {
         self.close();
         self.given += 1;
         let mut text = match payload.shift_remove("message") {
             Some(Value::String(text)) => text,
             _ => String::new(),
         };
+        let mut left = standing(&payload);
+        let sealed = payload.get("replacement_history").map_or(0, sealed);
         if text.trim().is_empty() {
-            text = standing(&payload);
+            text = left.join("\n\n");
+        } else if !left.is_empty() && !left.iter().any(|words| words.contains(text.trim())) {
+            left.push(text.trim().to_owned());
+        }
+        if sealed > 0 {
+            let stands = match (text.trim().is_empty(), self.chain.is_empty()) {
+                (true, _) => "nothing of it can be read, so prompts go on with the history itself",
+                (false, true) => "what can be read of it comes in",
+                (false, false) => "what can be read of it stands for the history before it",
+            };
+            let reason = format!(
+                "its compaction left {sealed} encrypted {} can read: {stands}",
+                if sealed == 1 {
+                    "item, which only the provider that wrote it"
+                } else {
+                    "items, which only the provider that wrote them"
+                }
+            );
+            report.warn(place, Code::Encrypted, reason);
         }
         let mut message = Message::user(text);
         message.kind = Kind::Summary { from: None, to: None };
@@ -262,6 +290,7 @@ impl Lines {
         draft.made.created_at = time;
         draft.made.label("compaction", "codex");
         draft.made.messages.push(message);
+        draft.left = left;
         let to = self.chain.last().copied();
         let from = self.summaries.last().map(|(at, ..)| *at).or(self.chain.first().copied());
         if let (Some(from), Some(to)) = (from, to) {
@@ -346,11 +375,11 @@ impl Lines {
     }
 }
 
-/// What stands in for the history by the list of items that a compaction left, where it has no summary of its own: the words in it,
-/// without the program's notes.
-fn standing(payload: &Map<String, Value>) -> String {
+/// The history with which a compaction went on, message by message, without the program's notes; what is said twice, once.
+fn standing(payload: &Map<String, Value>) -> Vec<String> {
     let items = payload.get("replacement_history").and_then(Value::as_array).into_iter().flatten();
-    let mut said = Vec::new();
+    let mut said: Vec<String> = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
     for item in items.filter_map(Value::as_object) {
         let role = text_of(item, "role").unwrap_or_default();
         if !matches!(role, "user" | "assistant") {
@@ -359,13 +388,21 @@ fn standing(payload: &Map<String, Value>) -> String {
         let mut blocks = Blocks::of("codex", Role::User, "");
         items::content(item.get("content").cloned().unwrap_or_default(), &mut blocks);
         for message in blocks.finish() {
-            let text = message.text();
-            if !text.trim().is_empty() && !is_note(&text) {
-                said.push(text.trim().to_owned());
+            let text = message.text().trim().to_owned();
+            if !text.is_empty() && !is_note(&text) && known.insert(text.clone()) {
+                said.push(text);
             }
         }
     }
-    said.join("\n\n")
+    said
+}
+
+/// How many items of a history hold something that is encrypted for its provider.
+fn sealed(history: &Value) -> usize {
+    let says = |value: &Value| value.get("encrypted_content").is_some_and(|value| !says_nothing(value));
+    let parts =
+        |item: &Value| item.get("content").and_then(Value::as_array).is_some_and(|parts| parts.iter().any(says));
+    history.as_array().into_iter().flatten().filter(|item| says(item) || parts(item)).count()
 }
 
 /// Whether the program wrote a text in the user's name.

@@ -1,13 +1,14 @@
 //! Compactions that other programs made: the summary that one left, wherever it stands in a tree, becomes a checkpoint anchored at
 //! the last node that it stands for. The node of the summary stays where it was, out of prompts, for the checkpoint says the same;
-//! so every prompt from then on is what the program's was, and the originals are there for whoever looks behind it.
+//! so every prompt from then on is what the program's was, and the originals are there for whoever looks behind it. No format says
+//! from which messages a summary's sentences came: that is found by the words that they share.
 
 use super::digest::Digest;
 use crate::compaction::checkpoint::summary_message;
-use crate::compaction::summary::Statement;
-use crate::compaction::{Checkpoint, Chosen, Covers, Strategy};
+use crate::compaction::summary::{Material, Piece, Statement};
+use crate::compaction::{Checkpoint, Chosen, Covers, Strategy, origins};
 use crate::tokens::estimate_message;
-use crate::{Kind, Message, MessageId, Node};
+use crate::{Kind, Message, MessageId, Node, Role};
 
 /// How far it is from the root to a node.
 #[derive(Debug, Clone, Default)]
@@ -46,24 +47,22 @@ impl Reach {
         reach
     }
 
-    /// The checkpoint that the summary in `node` makes, which stands for everything from `root` to `anchor`: `here` leads to the
-    /// node's parent, `there` to the anchor. `None` where the summary says nothing.
+    /// The checkpoint that was made last on the way.
+    pub fn last(&self) -> Option<&str> {
+        self.last.as_ref().map(|last| last.id.as_str())
+    }
+
+    /// The checkpoint that the summary in `node` makes, with what it says, which stands for everything from `root` to `anchor`: `here`
+    /// leads to the node's parent, `there` to the anchor.
     pub fn checkpoint(
         here: &mut Self,
         there: &Self,
-        root: &MessageId,
-        anchor: &MessageId,
+        (root, anchor): (&MessageId, &MessageId),
         node: &mut Node,
+        statements: Vec<Statement>,
         by: &str,
-    ) -> Option<Checkpoint> {
+    ) -> Checkpoint {
         let is_summary = |message: &&mut Message| matches!(message.kind, Kind::Summary { .. });
-        let mut statements = Vec::new();
-        for message in node.messages.iter_mut().filter(is_summary) {
-            paragraphs(&message.text(), &mut statements);
-        }
-        if statements.is_empty() {
-            return None;
-        }
         let name = Digest::new().with(node.id.as_str().as_bytes());
         let by = (by, node.created_at.unwrap_or_default());
         let (checkpoint, last) = there.stands(name, (root, anchor), statements, by, here.last.as_ref());
@@ -71,7 +70,7 @@ impl Reach {
         for message in node.messages.iter_mut().filter(is_summary) {
             message.include_in_context = false;
         }
-        Some(checkpoint)
+        checkpoint
     }
 
     /// The checkpoint that stands for what leads from the root to the anchor, with its id by a digest, by whom and when it was made, and
@@ -109,13 +108,51 @@ impl Reach {
             tokens_after: after,
             created_at,
             previous: before.map(|last| last.id.clone()),
+            cost: None,
+            warnings: Vec::new(),
         };
         (checkpoint, Last { id, tokens: self.tokens, summary: after })
     }
 }
 
-/// The paragraphs of a text as statements: what stands between empty lines, fences whole. Which messages each came from,
-/// nobody noted.
+/// What the summary in a node says: `left`, where the program wrote down with what it went on, else its own words. Empty where it
+/// says nothing.
+pub(super) fn statements(node: &Node, left: &[String]) -> Vec<Statement> {
+    let mut statements = Vec::new();
+    for text in left {
+        paragraphs(text, &mut statements);
+    }
+    if statements.is_empty() {
+        for message in node.messages.iter().filter(|message| matches!(message.kind, Kind::Summary { .. })) {
+            paragraphs(&message.text(), &mut statements);
+        }
+    }
+    statements
+}
+
+/// What is looked through for where statements came from, in bytes: at most so much of one conversation. Real sessions have a
+/// few megabytes between two compactions; in files that are made to take long, the rest goes without.
+pub(super) const LOOKED_THROUGH: usize = 256 << 20;
+
+/// Says of statements which messages they came from, as far as words tell: `nodes` are those that they newly stand for, oldest first,
+/// `carried` what was said before them. `left` is how many bytes may still be looked through.
+pub(super) fn trace(statements: &mut [Statement], nodes: &[&Node], carried: &[Statement], left: &mut usize) {
+    let mut material = Material { carried, ..Material::default() };
+    for node in nodes {
+        for (index, message) in (0u32..).zip(&node.messages) {
+            let instructs = matches!(message.role, Role::System | Role::Developer);
+            if message.include_in_context && !instructs {
+                *left = left.saturating_sub(message.text().len());
+                material.pieces.push(Piece { node: &node.id, index, turn: node.turn, message });
+            }
+        }
+    }
+    if *left > 0 {
+        origins::trace(statements, &material);
+    }
+}
+
+/// The paragraphs of a text as statements: what stands between empty lines, fences whole.
 fn paragraphs(text: &str, statements: &mut Vec<Statement>) {
     let mut paragraph = String::new();
     let mut fenced = false;

@@ -2,7 +2,7 @@
 //! changed from unchanged and make ids where an archive has none; they are not for security.
 
 /// Counted up whenever the same bytes are read in another way, so that they are looked at again. Ids do not depend on it.
-const READING: u8 = 2;
+const READING: u8 = 3;
 
 /// A running digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -158,7 +158,7 @@ codes! {
     MissingFile = "missing-file",
     /// A zip that is damaged.
     BadZip = "bad-zip",
-    /// An encrypted zip member.
+    /// Something that is encrypted: a zip member, or what a provider sealed for itself.
     Encrypted = "encrypted",
     /// A zip member compressed in a way that cannot be read.
     Compression = "compression",

@@ -27,6 +27,8 @@ pub(super) struct Lines {
     between: HashMap<String, Option<String>>,
     /// All entries' ids, in order.
     entries: Vec<String>,
+    /// Whether the session's own line came before them, which is counted among them by the first version's numbers.
+    headed: bool,
     /// Compactions: places of drafts, and the first entry that each keeps.
     compactions: Vec<(usize, Option<String>)>,
     left_out: LeftOut,
@@ -66,8 +68,8 @@ impl Lines {
                 map.shift_remove("summary");
                 if kind == "compaction" {
                     let kept = map.get("firstKeptEntryIndex").and_then(Value::as_u64);
-                    // Indices count the lines after the first.
-                    let kept = kept.and_then(|at| self.entries.get(usize::try_from(at).ok()?)).cloned();
+                    let place = |at: u64| usize::try_from(at).ok()?.checked_sub(usize::from(self.headed));
+                    let kept = kept.and_then(|at| self.entries.get(place(at)?)).cloned();
                     let kept = text_of(&map, "firstKeptEntryId").map(str::to_owned).or(kept);
                     self.compactions.push((self.drafts.len(), kept));
                     draft.made.label("compaction", "pi");
@@ -108,6 +110,7 @@ impl Lines {
         if self.id.is_some() {
             return self.left_out.count("session");
         }
+        self.headed = true;
         self.id = text_of(&map, "id").map(str::to_owned);
         self.started = map.get("timestamp").and_then(when::millis);
         map.retain(|name, value| !matches!(name.as_str(), "type" | "id" | "timestamp") && !says_nothing(value));
@@ -176,10 +179,13 @@ impl Lines {
         // Each stretch of history is walked once, as a rule; files that are made to take long are not followed to the end.
         let mut steps = self.drafts.len() * 4 + 1000;
         for (at, kept) in std::mem::take(&mut self.compactions) {
+            // An entry that is no node is kept with what follows it; the node above it is not.
+            let above = kept.as_ref().is_some_and(|id| self.between.contains_key(id));
             let kept = self.node(kept).and_then(|id| index.get(&id)).copied();
             let up = |at: usize| self.drafts[at].parent.as_ref().and_then(|parent| index.get(parent)).copied();
             let is_compaction = |at: usize| self.drafts[at].made.labels.get("compaction").is_some();
-            let mut to = kept.and_then(up).or_else(|| if kept.is_none() { up(at) } else { None });
+            let mut to = if above { kept } else { kept.and_then(up) };
+            to = to.or_else(|| if kept.is_none() { up(at) } else { None });
             // What is kept must lie above, or it says nothing.
             if to == Some(at) {
                 to = up(at);

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry as Slot;
 
 use serde_json::{Map, Value};
 
-use super::compacted::Reach;
+use super::compacted::{self, LOOKED_THROUGH, Reach};
 use super::digest::Digest;
 use super::report::{Report, short};
 use super::{Code, Conversation};
@@ -25,6 +25,8 @@ pub(super) struct Draft {
     pub made: Made,
     /// Of a summary that a compaction left, the last draft that it stands for, by its place in the list.
     pub stands_to: Option<usize>,
+    /// Of such a summary, the words with which the program went on, where the format has them beside it.
+    pub left: Vec<String>,
 }
 
 /// What a draft brings to its node.
@@ -107,6 +109,10 @@ impl Tree {
         let start = if compacted { Reach::default().with(&first) } else { Reach::default() };
         entries.push(Entry::Node(Box::new(first)));
         let mut steps = ids.len() * 4 + 1000;
+        // Where in `entries` a draft's node and a checkpoint are, and how many bytes may be looked through for its sources.
+        let mut places = vec![0; reaches.len()];
+        let mut made_at: HashMap<String, usize> = HashMap::new();
+        let mut bytes = LOOKED_THROUGH;
         for at in &order {
             let up = parents[*at].node();
             let parent = up.map_or_else(|| root.clone(), |up| ids[up].clone());
@@ -114,9 +120,36 @@ impl Tree {
             if compacted {
                 let mut here = up.map_or_else(|| start.clone(), |up| reaches[up].clone());
                 let to = self.drafts[*at].stands_to.filter(|to| is_above(*to, *at, &parents, &mut steps));
-                let checkpoint = to
-                    .and_then(|to| Reach::checkpoint(&mut here, &reaches[to], &root, &ids[to], &mut made, self.source));
-                entries.extend(checkpoint.map(|made| Entry::Checkpoint(Box::new(made))));
+                let mut said = Vec::new();
+                if to.is_some() {
+                    said = compacted::statements(&made, &self.drafts[*at].left);
+                }
+                if let Some(to) = to.filter(|_| !said.is_empty()) {
+                    let before = here.last().and_then(|id| match &entries[*made_at.get(id)?] {
+                        Entry::Checkpoint(checkpoint) => Some(checkpoint),
+                        _ => None,
+                    });
+                    // What it stands for beyond that one, newest first.
+                    let up = |at: &usize| parents[*at].node();
+                    let known = |at: &usize| before.is_some_and(|before| before.anchor == ids[*at]);
+                    let new = std::iter::successors(Some(to), up).take_while(|at| !known(at));
+                    let mut nodes: Vec<&Node> = Vec::new();
+                    for at in new {
+                        steps = steps.saturating_sub(1);
+                        match &entries[places[at]] {
+                            Entry::Node(node) if steps > 0 => nodes.push(node),
+                            _ => break,
+                        }
+                    }
+                    nodes.reverse();
+                    let carried = before.map_or(&[][..], |before| &before.statements);
+                    compacted::trace(&mut said, &nodes, carried, &mut bytes);
+                    let ends = (&root, &ids[to]);
+                    let checkpoint = Reach::checkpoint(&mut here, &reaches[to], ends, &mut made, said, self.source);
+                    made_at.insert(checkpoint.id.clone(), entries.len());
+                    entries.push(Entry::Checkpoint(Box::new(checkpoint)));
+                }
+                places[*at] = entries.len();
                 reaches[*at] = here.with(&made);
             }
             entries.push(Entry::Node(Box::new(made)));

@@ -7,6 +7,7 @@
 pub mod checkpoint;
 pub mod extract;
 pub mod model;
+pub(crate) mod origins;
 pub mod overlay;
 pub mod policy;
 pub mod strategy;

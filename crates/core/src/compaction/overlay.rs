@@ -2,7 +2,7 @@
 //! must stay raw does: instructions, what is pinned, and calls whose results lie behind the anchor on this chain.
 
 use crate::context::{Action, Item, Replacement, rule};
-use crate::{Content, Message, Role};
+use crate::{Content, Kind, Message, Role};
 
 use super::checkpoint::Checkpoint;
 
@@ -81,6 +81,13 @@ pub fn lay<'a>(items: &mut [Item<'a>], end: usize, checkpoint: &Checkpoint, stay
     for (at, item) in items.iter_mut().enumerate().take(end) {
         if item.message.include_in_context && !stays.get(at).copied().unwrap_or_default() {
             place = place.or(Some(at));
+            item.out = Some(out);
+        }
+    }
+    // Where an archive came in before its compactions did, the summary that its program left is a message behind what it stands
+    // for. The checkpoint says the same.
+    for item in items.iter_mut().skip(end) {
+        if matches!(&item.message.kind, Kind::Summary { to: Some(to), .. } if *to == checkpoint.anchor) {
             item.out = Some(out);
         }
     }

@@ -38,7 +38,8 @@ fn a_codex_compaction_covers_what_came_before_it() {
     let boat = read("rollout.jsonl", &fixture("codex.jsonl")).only();
     let [checkpoint] = checkpoints(&boat)[..] else { panic!("one checkpoint") };
     assert_eq!((local(&checkpoint.anchor), checkpoint.summariser.as_str()), ("i14", "codex"));
-    assert_eq!(texts(checkpoint), ["The keel leaked; paint it green."]);
+    // The history with which it went on, and the summary where that does not hold it.
+    assert_eq!(texts(checkpoint), ["Where does it leak?", "The keel leaked; paint it green."]);
     // The turn that was taken back is on a branch of its own.
     assert_eq!((checkpoint.covers.nodes, checkpoint.covers.first_turn, checkpoint.covers.last_turn), (9, 1, 4));
 }
@@ -66,12 +67,84 @@ fn a_codex_compaction_without_a_summary_gives_the_words_of_its_replacement() {
     ]);
     let said = read("r.jsonl", &file(words)).only();
     assert_eq!(texts(checkpoints(&said)[0]), ["Row.", "Rowing was done."]);
+    assert_eq!(sources(checkpoints(&said)[0]), [vec!["i1"], vec!["i1"]]);
     // Encrypted, or nothing at all: what came before stays in prompts.
     let sealed = json!([{"type": "compaction", "encrypted_content": "gAAA"}]);
-    for silent in [sealed, json!([]), Value::Null] {
-        let tree = read("r.jsonl", &file(silent)).only();
+    for (silent, remarks) in [(sealed.clone(), 1), (json!([]), 0), (Value::Null, 0)] {
+        let outcome = read("r.jsonl", &file(silent));
+        assert_eq!(outcome.warnings.len(), remarks);
+        let tree = outcome.only();
         assert_eq!(checkpoints(&tree), [] as [&Checkpoint; 0]);
+        assert!(tree.messages(&tree.info().leaf.unwrap()).unwrap().iter().any(|message| message.text() == "Rowed."));
     }
+    assert_eq!(
+        read("r.jsonl", &file(sealed)).remarks(),
+        "warning encrypted: r.jsonl, line 4: its compaction left 1 encrypted item, which only the provider that wrote it can \
+         read: nothing of it can be read, so prompts go on with the history itself\n"
+    );
+    // Encrypted in part: what can be read stands, and what cannot is said.
+    let part =
+        json!([message("user", "Row."), message("user", "Row."), {"type": "compaction", "encrypted_content": "gAAA"}]);
+    let outcome = read("r.jsonl", &file(part));
+    assert_eq!(outcome.warnings.len(), 1);
+    assert!(outcome.warnings[0].reason.ends_with("what can be read of it stands for the history before it"));
+    assert_eq!(texts(checkpoints(&outcome.only())[0]), ["Row."]);
+}
+
+/// The nodes that each statement came from.
+fn sources(checkpoint: &Checkpoint) -> Vec<Vec<&str>> {
+    checkpoint.statements.iter().map(|said| said.sources.iter().map(|source| local(&source.node)).collect()).collect()
+}
+
+#[test]
+fn imported_statements_lead_to_the_messages_that_they_came_from() {
+    let session = [
+        json!({"type": "session", "version": 3, "id": "p", "cwd": "/"}),
+        pi(
+            "message",
+            "u1",
+            None,
+            json!({"message": {"role": "user", "content": "The parser drops the last line of a file."}}),
+        ),
+        pi(
+            "message",
+            "a1",
+            Some("u1"),
+            json!({"message": {"role": "assistant", "content": "The loop ended one byte early; fixed in split.rs."}}),
+        ),
+        pi(
+            "message",
+            "u2",
+            Some("a1"),
+            json!({"message": {"role": "user", "content": "Use tabs everywhere, never spaces."}}),
+        ),
+        pi("message", "a2", Some("u2"), json!({"message": {"role": "assistant", "content": "Understood."}})),
+        pi(
+            "compaction",
+            "c1",
+            Some("a2"),
+            json!({"summary": "The parser dropped the last line of each file. A loop in split.rs ended one byte early.\n\nTabs are used everywhere.\n\nUnrelated gibberish.", "firstKeptEntryId": "a2"}),
+        ),
+        pi(
+            "message",
+            "u3",
+            Some("c1"),
+            json!({"message": {"role": "user", "content": "Release version nine on Friday."}}),
+        ),
+        pi("message", "a3", Some("u3"), json!({"message": {"role": "assistant", "content": "Planned."}})),
+        pi(
+            "compaction",
+            "c2",
+            Some("a3"),
+            json!({"summary": "Tabs are used everywhere.\n\nVersion nine is released on Friday.", "firstKeptEntryId": "a3"}),
+        ),
+    ];
+    let tree = read("s.jsonl", &lines(&session)).only();
+    let [first, second] = checkpoints(&tree)[..] else { panic!("two checkpoints") };
+    assert_eq!(sources(first), [vec!["u1", "a1"], vec!["u2"], vec![]]);
+    // What the first summary said is carried on with what that came from.
+    assert_eq!(sources(second), [vec!["u2"], vec!["u3"]]);
+    assert_eq!(second.statements.iter().map(|said| said.level).collect::<Vec<_>>(), [1, 0]);
 }
 
 #[test]
@@ -82,6 +155,34 @@ fn a_pi_compaction_is_anchored_before_what_it_keeps() {
     assert_eq!(texts(checkpoint), ["There are beans."]);
     let old = read("session.jsonl", &fixture("pi-old.jsonl")).only();
     assert_eq!(local(&checkpoints(&old)[0].anchor), "e0");
+}
+
+#[test]
+fn what_a_pi_compaction_keeps_begins_where_the_program_says() {
+    let anchors = |first: Value| {
+        let mut compaction = pi("compaction", "c", Some("m"), json!({"summary": "Talk."}));
+        compaction.as_object_mut().unwrap().extend(first.as_object().unwrap().clone());
+        let all = [
+            json!({"type": "session", "version": 3, "id": "p", "cwd": "/"}),
+            says("u1", None, "user"),
+            says("a1", Some("u1"), "assistant"),
+            pi("thinking_level_change", "t", Some("a1"), json!({"thinkingLevel": "low"})),
+            says("u2", Some("t"), "user"),
+            says("a2", Some("u2"), "assistant"),
+            pi("model_change", "m", Some("a2"), json!({"modelId": "x"})),
+            compaction,
+        ];
+        let tree = read("s.jsonl", &lines(&all)).only();
+        checkpoints(&tree).iter().map(|it| local(&it.anchor).to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(anchors(json!({"firstKeptEntryId": "u2"})), ["a1"]);
+    // An entry that says nothing is kept with what follows it.
+    assert_eq!(anchors(json!({"firstKeptEntryId": "t"})), ["a1"]);
+    // The first version's numbers count the session's own line.
+    assert_eq!(anchors(json!({"firstKeptEntryIndex": 4})), ["a1"]);
+    assert_eq!(anchors(json!({"firstKeptEntryIndex": 3})), ["a1"]);
+    assert_eq!(anchors(json!({"firstKeptEntryIndex": 2})), ["u1"]);
+    assert_eq!(anchors(json!({"firstKeptEntryIndex": 1})), [] as [&str; 0]);
 }
 
 fn pi(kind: &str, id: &str, parent: Option<&str>, more: Value) -> Value {

@@ -436,12 +436,20 @@ fn every_codex_file() {
         let made: Vec<_> = tree.checkpoints().map(|(_, checkpoint)| checkpoint).collect();
         assert_eq!(made.len(), summaries.clone().filter(says).count(), "{name}");
         for (payload, checkpoint) in summaries.filter(says).zip(&made) {
-            let text: Vec<&str> = checkpoint.statements.iter().map(|statement| statement.text.as_str()).collect();
-            assert!(
-                payload["message"] == "" || text.join("\n\n") == payload["message"].as_str().unwrap().trim(),
-                "{name}"
-            );
+            let said: Vec<&str> = checkpoint.statements.iter().map(|statement| statement.text.as_str()).collect();
+            let said = said.join("\n\n");
+            assert!(said.contains(payload["message"].as_str().unwrap().trim()), "{name}");
+            // What the program went on with is there, and none of it twice.
+            let history = payload["replacement_history"].as_array().into_iter().flatten();
+            let history = history.filter(|item| item["role"] == "user" || item["role"] == "assistant");
+            for part in history.flat_map(|item| item["content"].as_array().into_iter().flatten()) {
+                let text = part["text"].as_str().unwrap_or_default().trim();
+                assert!(said.contains(text) || text.starts_with('<'), "{name}: {text}");
+            }
         }
+        let sealed =
+            lines.iter().filter(|l| l["type"] == "compacted" && l.to_string().contains("\"encrypted_content\""));
+        assert_eq!(outcome.warnings.iter().filter(|w| w.code == Code::Encrypted).count(), sealed.count(), "{name}");
         assert!(made.windows(2).all(|pair| pair[0].covers.nodes < pair[1].covers.nodes), "{name}");
         let epochs = tree.epochs(&tree.info().leaf.unwrap()).unwrap();
         assert_eq!(epochs.len(), made.len() + 1, "{name}");

@@ -129,6 +129,8 @@ impl Maker<'_> {
             tokens_after: 0,
             created_at: 0,
             previous: laid.checkpoint.map(|before| before.id.clone()),
+            cost: None,
+            warnings: Vec::new(),
         };
         self.tree.apply(Entry::Checkpoint(Box::new(checkpoint))).unwrap();
     }

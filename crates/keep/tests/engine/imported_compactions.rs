@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 use threadkeep::Keep;
 use threadkeep::protocol::{ContextOptions, Counting, ImportReport};
-use threadkeep_core::Provider;
 use threadkeep_core::provider::validate_payload;
+use threadkeep_core::{Kind, Provider};
 use threadkeep_store::MemoryStore;
 
+use crate::folder::data;
 use crate::{World, run, texts};
 
 fn line(id: &str, parent: Option<&str>, role: &str, content: Value) -> Value {
@@ -161,7 +162,136 @@ fn what_an_older_release_imported_gains_the_checkpoints_by_another_import() {
         assert_eq!(there, here);
         let again = import(&old, file(&session())).await;
         assert_eq!((again.updated, again.unchanged), (0, 1));
+        // The summaries that are messages there are in no prompt beside the checkpoints that say the same.
+        for epoch in keep.epochs("pi/boat/u4").await.unwrap().iter().skip(1) {
+            let here = prompt(&keep, epoch.leaf.as_str(), Some(epoch.name())).await;
+            assert_eq!(prompt(&old, epoch.leaf.as_str(), Some(epoch.name())).await, here);
+        }
     });
+}
+
+#[test]
+fn checkpoints_that_came_in_without_sources_gain_them_by_another_import() {
+    let (keep, old) = (World::default().tab(), World::default().tab());
+    run(async {
+        import(&keep, file(&session())).await;
+        let archive = export(&keep).await;
+        let mut lines: Vec<Value> = archive.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for line in &mut lines {
+            let statements = line.pointer_mut("/checkpoint/statements").and_then(Value::as_array_mut);
+            for said in statements.into_iter().flatten() {
+                said["sources"] = json!([]);
+            }
+        }
+        assert_ne!(file(&lines), archive);
+        import(&old, file(&lines)).await;
+        let bare = old.checkpoints("pi/boat/u4").await.unwrap();
+        assert!(bare.iter().flat_map(|it| &it.statements).all(|said| said.sources.is_empty()));
+        let report = import(&old, file(&session())).await;
+        assert_eq!((report.updated, report.messages, report.skipped_count), (1, 0, 0), "{report:?}");
+        let there = keep.checkpoints("pi/boat/u4").await.unwrap();
+        assert_eq!(old.checkpoints("pi/boat/u4").await.unwrap(), there);
+        assert_eq!(old.epochs("pi/boat/u4").await.unwrap(), keep.epochs("pi/boat/u4").await.unwrap());
+        let again = import(&old, file(&session())).await;
+        assert_eq!((again.updated, again.unchanged), (0, 1));
+    });
+}
+
+/// The lines of a real session.
+fn real(path: &str) -> Option<Vec<Value>> {
+    let text = std::fs::read_to_string(data()?.join(path)).ok()?;
+    Some(serde_json::Deserializer::from_str(&text).into_iter().map(Result::unwrap).collect())
+}
+
+/// The real Claude Code session, compacted twice as the program does it: at its end, and after one more turn.
+fn claude_code() -> Option<Vec<Value>> {
+    let mut lines = real("claude-code-sessions/d5-99f72ee73a-0.jsonl")?;
+    let is_main = |line: &&Value| line["uuid"].is_string() && line["isSidechain"] != true;
+    let mut last = lines.iter().rfind(is_main)?["uuid"].as_str()?.to_owned();
+    let session = lines.iter().rfind(is_main)?["sessionId"].clone();
+    for at in 0..2 {
+        let [boundary, summary, asked, answered] = ["b", "s", "u", "a"].map(|name| format!("{name}-{at}"));
+        let said = |uuid: &str, parent: &str, role: &str, text: &str| json!({"type": role, "uuid": uuid, "parentUuid": parent, "sessionId": session, "timestamp": format!("2026-03-0{}T00:00:00Z", at + 1), "message": {"role": role, "content": text}});
+        lines.push(json!({"type": "system", "subtype": "compact_boundary", "uuid": boundary, "parentUuid": null, "logicalParentUuid": last, "sessionId": session, "content": "Conversation compacted", "compactMetadata": {"trigger": "auto", "preTokens": 155000}}));
+        let words =
+            "The token usage of each session is added to the metadata of its commit.\n\nThe tests were run again.";
+        let mut summary_line = said(&summary, &boundary, "user", words);
+        summary_line["isCompactSummary"] = true.into();
+        lines.push(summary_line);
+        lines.push(said(&asked, &summary, "user", "Go on with the strategy."));
+        lines.push(said(&answered, &asked, "assistant", "The strategy adds the token usage to the commit."));
+        last = answered;
+    }
+    Some(lines)
+}
+
+/// The real pi session, a list as its first version wrote it, compacted twice, each time so that the last entries stay: from a
+/// tool's result on, whose call is covered.
+fn pi() -> Option<Vec<Value>> {
+    let mut lines = real("pi-sessions/large-session.jsonl")?;
+    let is_result = |line: &Value| line["message"]["role"] == "toolResult";
+    let results: Vec<usize> = (0..lines.len()).filter(|at| is_result(&lines[*at])).collect();
+    for kept in [results[results.len() / 2], results[results.len() - 3]] {
+        let words = "The session was about the code.\n\nTests were run after each change.";
+        lines
+            .push(json!({"type": "compaction", "summary": words, "firstKeptEntryIndex": kept, "tokensBefore": 155000}));
+        for (role, text) in [("user", "Go on with the change."), ("assistant", "Changed.")] {
+            lines.push(json!({"type": "message", "message": {"role": role, "content": text}}));
+        }
+    }
+    Some(lines)
+}
+
+#[test]
+fn real_sessions_of_three_programs_have_valid_prompts_in_every_epoch() {
+    let sessions = [
+        ("claude-code", 2, claude_code()),
+        ("codex", 6, real("codex-rollouts/agent-sessions-small.jsonl")),
+        ("pi", 2, pi()),
+    ];
+    for (program, compactions, lines) in sessions {
+        let Some(lines) = lines else { return };
+        let keep = World::default().tab();
+        run(async {
+            import(&keep, file(&lines)).await;
+            let transcript = keep.transcripts().await.unwrap().remove(0);
+            let leaf = transcript.info.leaf.unwrap();
+            let checkpoints = keep.checkpoints(leaf.as_str()).await.unwrap();
+            assert_eq!(checkpoints.len(), compactions, "{program}");
+            assert!(checkpoints.iter().all(|it| it.summariser == program && it.tokens_after > 0), "{program}");
+            let epochs = keep.epochs(leaf.as_str()).await.unwrap();
+            assert_eq!(epochs.len(), compactions + 1, "{program}");
+            for epoch in &epochs {
+                for provider in Provider::ALL {
+                    let build = threadkeep_core::context::Options { provider, ..options().build };
+                    let options = ContextOptions { epoch: Some(epoch.name().to_owned()), build, ..options() };
+                    let reply = keep.context(epoch.leaf.as_str(), &options).await.unwrap();
+                    assert_eq!(
+                        validate_payload(&reply.payload, provider),
+                        [],
+                        "{program} {provider:?} {}",
+                        epoch.name()
+                    );
+                    let summaries = reply.messages.iter().filter(|it| matches!(it.kind, Kind::Summary { .. }));
+                    assert_eq!(
+                        summaries.count(),
+                        usize::from(epoch.checkpoint.is_some()),
+                        "{program} {}",
+                        epoch.name()
+                    );
+                }
+            }
+            // Both ways: from what a summary says to messages that it covers, and from such a message to the checkpoint.
+            let last = checkpoints.last().unwrap();
+            for said in &last.statements {
+                assert!(!said.sources.is_empty(), "{program}: {}", said.text);
+                for source in &said.sources {
+                    let carried = keep.carried(leaf.as_str(), &source.node, &[]).await.unwrap();
+                    assert_eq!(carried.checkpoint.as_ref(), Some(&last.id), "{program}: {}", said.text);
+                }
+            }
+        });
+    }
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! `cargo xtask bench recall`: how much of the evidence for questions a search finds (BEAM and BFCL's memory task, where the
 //! folder of real data is), beside a plain BM25 over stems in the same run; and what an index of 100,000 messages costs.
-//! With `tune`, prints the odd files of BEAM under other figures: the even ones are held out.
+//! With `tune`, prints the odd files of BEAM under other figures: the even ones are held out. The path in `THREADKEEP_CHATS` names a file
+//! or a folder of another set (see `others`), which is measured too, and never tuned to.
 
 #![allow(clippy::unwrap_used, reason = "a measurement that cannot go on should stop")]
 
 #[path = "../../../core/tests/support/folder.rs"]
 mod folder;
+mod others;
 mod plain;
 mod questions;
 mod volume;
@@ -27,25 +29,72 @@ fn main() {
         let bfcl = questions::bfcl(&data);
         print("BFCL memory", &bfcl.iter().collect::<Vec<_>>(), None);
     }
+    if let Some(path) = std::env::var_os("THREADKEEP_CHATS") {
+        // By their names, one sum each: a set may be too large to be held as a whole.
+        let mut sums: Vec<(&str, Sums)> = Vec::new();
+        others::read(path.as_ref(), &mut |name, set| {
+            let at = sums.iter().position(|(known, _)| *known == name).unwrap_or(sums.len());
+            if at == sums.len() {
+                sums.push((name, Sums::default()));
+            }
+            sums[at].1.add(&[&set]);
+        });
+        for (name, sums) in &sums {
+            sums.print(name, None);
+        }
+    }
     volume::measure();
 }
 
 fn print(name: &str, sets: &[&Set], target: Option<f64>) {
-    let questions: usize = sets.iter().map(|set| set.questions.len()).sum();
-    let ours = recall(sets, &Tuning::default());
-    let plain = recall_of(sets, &|set| {
-        let index = plain::Plain::of(set);
-        Box::new(move |question: &str| index.find(question, 20))
-    });
-    for (at, k) in [5, 10, 20].into_iter().enumerate() {
-        let (goal, verdict) = match target.filter(|_| k == 10) {
-            Some(goal) => (format!("at least {goal} %"), if ours[at] >= goal { "ok" } else { "missed" }),
-            None => (String::new(), ""),
-        };
-        println!(
-            "BENCH\t{name}: recall@{k} of {questions} questions, plain BM25 {:.1} %\t{:.1} %\t{goal}\t{verdict}",
-            plain[at], ours[at]
-        );
+    let mut sums = Sums::default();
+    sums.add(sets);
+    sums.print(name, target);
+}
+
+/// What was found of the evidence among the first 5, 10 and 20: by ours, by ours where no message counts for what it answers or for
+/// its answer, and by the plain one.
+#[derive(Default)]
+struct Sums {
+    questions: usize,
+    ours: [f64; 3],
+    alone: [f64; 3],
+    plain: [f64; 3],
+}
+
+impl Sums {
+    fn add(&mut self, sets: &[&Set]) {
+        let questions: usize = sets.iter().map(|set| set.questions.len()).sum();
+        if questions == 0 {
+            return;
+        }
+        let ours = recall(sets, &Tuning::default());
+        let alone = recall(sets, &Tuning { context: 0.0, answer: 0.0, ..Tuning::default() });
+        let plain = recall_of(sets, &|set| {
+            let index = plain::Plain::of(set);
+            Box::new(move |question: &str| index.find(question, 20))
+        });
+        for at in 0..3 {
+            self.ours[at] += ours[at] * questions as f64;
+            self.alone[at] += alone[at] * questions as f64;
+            self.plain[at] += plain[at] * questions as f64;
+        }
+        self.questions += questions;
+    }
+
+    fn print(&self, name: &str, target: Option<f64>) {
+        let mean = |sums: [f64; 3]| sums.map(|sum| sum / self.questions.max(1) as f64);
+        let (ours, alone, plain) = (mean(self.ours), mean(self.alone), mean(self.plain));
+        for (at, k) in [5, 10, 20].into_iter().enumerate() {
+            let (goal, verdict) = match target.filter(|_| k == 10) {
+                Some(goal) => (format!("at least {goal} %"), if ours[at] >= goal { "ok" } else { "missed" }),
+                None => (String::new(), ""),
+            };
+            println!(
+                "BENCH\t{name}: recall@{k} of {} questions (plain BM25 {:.1} %, ours without context {:.1} %)\t{:.1} %\t{goal}\t{verdict}",
+                self.questions, plain[at], alone[at], ours[at]
+            );
+        }
     }
 }
 

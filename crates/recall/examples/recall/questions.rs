@@ -6,6 +6,7 @@ use serde_json::Value;
 use threadkeep_recall::{Builder, Index, Language, NewDoc, words};
 
 /// A message: who speaks (1 the user, 2 the assistant), what, and whether another conversation begins.
+#[derive(Clone)]
 pub struct Said {
     pub role: u8,
     pub text: String,

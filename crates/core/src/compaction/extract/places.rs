@@ -35,8 +35,8 @@ impl Places {
         Self { words: found, cues }
     }
 
-    /// The place that shares most with a text, words in few places counting more; `None` where none shares anything.
-    pub fn nearest(&self, text: &str) -> Option<usize> {
+    /// The place that shares most with a text, words in few places counting more; `None` where none shares `least` words.
+    pub fn nearest(&self, text: &str, least: u32) -> Option<usize> {
         let mut votes: Vec<(u32, u32)> = Vec::new();
         words(text, &mut |word| {
             let from = self.words.partition_point(|known| known.0 < word.stem);
@@ -51,7 +51,7 @@ impl Places {
         let mut best: Option<(u32, u32)> = None;
         for of_one in votes.chunk_by(|a, b| a.0 == b.0) {
             let sum = of_one.iter().map(|(_, vote)| vote).sum();
-            if best.is_none_or(|(most, _)| sum > most) {
+            if of_one.len() >= least as usize && best.is_none_or(|(most, _)| sum > most) {
                 best = Some((sum, of_one[0].0));
             }
         }

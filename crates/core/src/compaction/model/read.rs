@@ -156,7 +156,7 @@ impl Reading<'_> {
             return (found, level);
         }
         let places = self.places.get_or_insert_with(|| Places::of(self.material));
-        let at = places.nearest(text).unwrap_or(0);
+        let at = places.nearest(text, 1).unwrap_or(0);
         match self.material.pieces.get(at) {
             Some(piece) => (vec![Source { node: piece.node.clone(), index: piece.index }], 0),
             None => {
