@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { rules } from "./support/axe.mjs";
+import { serveModel } from "./support/model.mjs";
 import { openSite, Site } from "./support/site.mjs";
 
 const KEY = "sk-test-0123456789abcdef";
@@ -174,7 +175,61 @@ test("a key is in no export", () =>
     await tab.pick({ name: "chat.json", data: JSON.stringify([{ role: "user", content: "hello" }, { role: "assistant", content: "there" }]) });
     await tab.closeReport();
     const { data } = await tab.exportAll();
-    assert.ok(data.length > 0 && !data.toString().includes(KEY) && !data.toString().includes("openai"));
+    assert.ok(data.length > 0 && !data.toString().includes(KEY) && !data.toString().includes("api.openai.com"));
+  }));
+
+test("a test says in words what happened: it works, the key is wrong, nobody is there", async () => {
+  const model = await serveModel({ key: KEY, plan: () => ({ text: "Good day to you." }) });
+  const gone = await serveModel();
+  await gone.close();
+  try {
+    await site.visit(
+      async (tab) => {
+        await opened(tab);
+        await tab.get("preset-custom").click();
+        await tab.get("connection-name").fill("Own");
+        await tab.get("connection-url").fill(model.url);
+        await tab.get("connection-secret").fill(KEY);
+        await tab.get("connection-models").click();
+        await tab.get("connection-said").filter({ hasText: "2 models" }).waitFor();
+        assert.deepEqual(await tab.page.locator("datalist option").evaluateAll((all) => all.map((one) => one.value)), ["tiny-1", "tiny-2"]);
+        await tab.get("connection-model").fill("tiny-2");
+        await tab.get("connection-try").click();
+        await tab.get("connection-result").filter({ hasText: "It works: tiny-2" }).waitFor();
+        assert.match(await tab.get("connection-result").innerText(), /“Good day to you\.”/);
+        await tab.get("connection-save").click();
+        await entry(tab, "Own").getByTestId("connection-test").click();
+        await entry(tab, "Own").getByTestId("connection-result").filter({ hasText: "It works" }).waitFor();
+
+        await entry(tab, "Own").getByTestId("connection-edit").click();
+        await tab.get("connection-secret").fill("sk-wrong-key");
+        await tab.get("connection-try").click();
+        const refused = tab.get("connection-result").filter({ hasText: /key/i });
+        await refused.waitFor();
+        assert.doesNotMatch(await refused.innerText(), /sk-wrong-key|It works/);
+        await tab.get("connection-url").fill(gone.url);
+        await tab.get("connection-try").click();
+        await tab.get("connection-result").filter({ hasText: gone.address }).waitFor();
+        assert.ok(await tab.get("connection-result").evaluate((said) => said.classList.contains("bad")));
+      },
+      { allowed: [model.address, gone.address], mayFail: true },
+    );
+    assert.equal(model.asked[0].model, "tiny-2");
+  } finally {
+    await model.close();
+  }
+});
+
+test("the offline demo needs no key, and says what it is", () =>
+  site.visit(async (tab) => {
+    await opened(tab);
+    await tab.get("preset-demo").click();
+    const demo = entry(tab, "Offline demo (scripted)");
+    await demo.waitFor();
+    assert.match(await demo.innerText(), /no model: it answers from a script/);
+    assert.ok(await tab.get("preset-demo").isDisabled(), "once is enough");
+    await demo.getByTestId("connection-test").click();
+    await demo.getByTestId("connection-result").filter({ hasText: "offline demo" }).waitFor();
   }));
 
 for (const colorScheme of ["light", "dark"])
@@ -183,6 +238,10 @@ for (const colorScheme of ["light", "dark"])
       await site.visit(
         async (tab) => {
           const { look, check } = rules(tab.page);
+          // An empty page has no list with a foot on a phone.
+          await tab.pick({ name: "chat.json", data: JSON.stringify([{ role: "user", content: "hello" }, { role: "assistant", content: "there" }]) });
+          await tab.closeReport();
+          await tab.open();
           await opened(tab);
           await look("none");
           await add(tab, { passphrase: PASSPHRASE });

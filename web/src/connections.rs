@@ -9,6 +9,50 @@ pub const CHROME: &str = "chrome";
 /// The preset of the scripted demonstration.
 pub const DEMO: &str = "demo";
 
+/// The provider and the model's name of the demonstration.
+pub const DEMO_MODEL: &str = "scripted";
+
+/// Which tools a model is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tools {
+    /// Those of the memory: searching, remembering, reading long results.
+    #[default]
+    Memory,
+    /// The mailbox too: reply, send, list, dismiss.
+    Mailbox,
+    /// None: some models fail when they are offered any.
+    None,
+}
+
+impl Tools {
+    /// All of them, with their names and words for them.
+    pub const ALL: [(Self, &str, &str); 3] = [
+        (Self::Memory, "memory", "Memory: search, remember"),
+        (Self::Mailbox, "mailbox", "Memory and mailbox"),
+        (Self::None, "none", "None"),
+    ];
+
+    /// The one of this name; those of the memory for any other.
+    pub fn named(name: &str) -> Self {
+        Self::ALL.iter().find(|(_, own, _)| *own == name).map_or(Self::Memory, |(tools, ..)| *tools)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// Which of all built-in tools these are.
+    pub fn of(self, all: &[&str]) -> Vec<String> {
+        let memory = |name: &&&str| matches!(**name, "searchMemory" | "readToolResult" | "remember");
+        match self {
+            Self::Memory => all.iter().filter(memory).map(|name| (*name).to_owned()).collect(),
+            Self::Mailbox => all.iter().map(|name| (*name).to_owned()).collect(),
+            Self::None => Vec::new(),
+        }
+    }
+}
+
 /// How to reach a model, without its key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Connection {
@@ -28,6 +72,8 @@ pub struct Connection {
     pub max_context_tokens: Option<u32>,
     /// How many tokens an answer may take, where the reader says so.
     pub max_output_tokens: Option<u32>,
+    /// Which tools it is given.
+    pub tools: Tools,
     /// Its key, encrypted; none where the key is not kept.
     pub sealed: Option<String>,
 }
@@ -49,6 +95,7 @@ impl Connection {
         let count = |name: &str| value.get(name)?.as_u64()?.try_into().ok().filter(|count| *count > 0);
         read.max_context_tokens = count("maxContextTokens");
         read.max_output_tokens = count("maxOutputTokens");
+        read.tools = Tools::named(&text("tools").unwrap_or_default());
         read.sealed = text("sealed");
         (!read.id.is_empty()).then_some(read)
     }
@@ -58,6 +105,7 @@ impl Connection {
         for (name, value) in TEXTS.into_iter().zip(self.clone().texts()) {
             map.insert(name.to_owned(), std::mem::take(value).into());
         }
+        map.insert("tools".to_owned(), self.tools.name().into());
         let counts = [("maxContextTokens", self.max_context_tokens), ("maxOutputTokens", self.max_output_tokens)];
         for (name, count) in counts {
             if let Some(count) = count {
@@ -166,6 +214,7 @@ mod tests {
             model: "m".into(),
             max_context_tokens: Some(8192),
             max_output_tokens: None,
+            tools: Tools::Mailbox,
             sealed: Some("{\"rounds\":600000}".into()),
         }
     }
@@ -199,6 +248,16 @@ mod tests {
         assert!(asked.get("sealed").is_none() && asked.get("preset").is_none());
         assert!(!connection("a").request(None).contains("apiKey"));
         assert!(!book.write().contains("sk-1"));
+    }
+
+    #[test]
+    fn tools_have_names() {
+        for (at, (tools, name, _)) in Tools::ALL.into_iter().enumerate() {
+            assert_eq!((tools as usize, tools.name(), Tools::named(name)), (at, name, tools));
+        }
+        assert_eq!(Tools::named("?"), Tools::Memory);
+        assert_eq!(Tools::Memory.of(&["reply", "remember"]), ["remember"]);
+        assert!(Tools::None.of(&["remember"]).is_empty());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::dom;
 use super::keys::{Connections, KeyState};
 use super::state::Page;
 use super::view::{Slot, Spot, click, draw, live, markup, on, rows, soon};
-use crate::connections::{CHROME, Connection, DEMO};
+use crate::connections::{CHROME, Connection, DEMO, DEMO_MODEL, Tools};
 use crate::wire::{Ask, Listed, Reply, Secret, Talk, Tested};
 use crate::words;
 
@@ -81,8 +81,15 @@ fn of_preset(preset: &Preset) -> Connection {
 
 fn demo() -> Connection {
     let name = "Offline demo (scripted)".to_owned();
-    let text = "scripted".to_owned();
-    Connection { id: DEMO.to_owned(), preset: DEMO.to_owned(), name, provider: text.clone(), model: text, ..Connection::default() }
+    let text = DEMO_MODEL.to_owned();
+    Connection {
+        id: DEMO.to_owned(),
+        preset: DEMO.to_owned(),
+        name,
+        provider: text.clone(),
+        model: text,
+        ..Connection::default()
+    }
 }
 
 /// An id that no other connection has; it names nothing outside of this page.
@@ -139,8 +146,12 @@ impl Panel {
         let place = match connection.preset.as_str() {
             DEMO => "no model: it answers from a script".to_owned(),
             CHROME => "in this browser".to_owned(),
-            _ => [if connection.model.is_empty() { "no model chosen" } else { &connection.model }, " at ", connection.host()]
-                .concat(),
+            _ => [
+                if connection.model.is_empty() { "no model chosen" } else { &connection.model },
+                " at ",
+                connection.host(),
+            ]
+            .concat(),
         };
         let acts = {
             let id = id.clone();
@@ -181,7 +192,8 @@ impl Panel {
             }
         };
         let (of, asked) = (id.clone(), id.clone());
-        let test = move || self.tests.with(|tests| tests.iter().find(|(id, _)| *id == of).map(|(_, test)| test.clone()));
+        let test =
+            move || self.tests.with(|tests| tests.iter().find(|(id, _)| *id == of).map(|(_, test)| test.clone()));
         markup!(
             r#"
             <li class="connection" class:chosen={} data-testid="connection">
@@ -295,7 +307,9 @@ impl Panel {
         let preset = Preset::named(&one.preset);
         let custom = preset.is_none_or(Preset::is_custom);
         let (name, url, model, key) = (Spot::new(), Spot::new(), Spot::new(), Spot::new());
-        let (provider, keep, passphrase, context, output) = (Spot::new(), Spot::new(), Spot::new(), Spot::new(), Spot::new());
+        let (provider, keep, passphrase, context, output) =
+            (Spot::new(), Spot::new(), Spot::new(), Spot::new(), Spot::new());
+        let tools = Spot::new();
         let said = RwSignal::new(String::new());
         let busy = RwSignal::new(false);
         let state = self.keys.key_state(one);
@@ -315,6 +329,7 @@ impl Panel {
                     base_url,
                     max_context_tokens: count(context),
                     max_output_tokens: count(output),
+                    tools: Tools::named(&value(tools)),
                     ..was.clone()
                 };
                 if custom {
@@ -351,7 +366,9 @@ impl Panel {
             spawn_local(async move {
                 let asked = Ask::Talk(Box::new(Talk::Models(secret)));
                 let words = match self.page.engine.ask(asked).await {
-                    Ok(Reply::Models(list)) if list.is_empty() => "The server names no models: write the name down.".to_owned(),
+                    Ok(Reply::Models(list)) if list.is_empty() => {
+                        "The server names no models: write the name down.".to_owned()
+                    }
                     Ok(Reply::Models(list)) => {
                         let words = format!("{} to choose from.", crate::format::plural(list.len() as u64, "model"));
                         models.try_set(list);
@@ -462,7 +479,13 @@ impl Panel {
             })
         };
         soon(move || {
-            let first = if custom { url } else if preset.is_some_and(|preset| preset.key) { key } else { model };
+            let first = if custom {
+                url
+            } else if preset.is_some_and(|preset| preset.key) {
+                key
+            } else {
+                model
+            };
             if let Some(first) = first.get() {
                 let _ = first.focus();
             }
@@ -501,7 +524,8 @@ impl Panel {
                     </div>
                 </div>
                 <details class="more-fields">
-                    <summary>Limits</summary>
+                    <summary>Tools and limits</summary>
+                    <label class="field-line"><span>Tools</span><select data-testid="connection-tools" ref={}>{}</select></label>
                     <label class="field-line"><span>Context, tokens</span><input inputmode="numeric" value={} placeholder="By the model's name" data-testid="connection-context" ref={}/></label>
                     <label class="field-line"><span>Answer, tokens</span><input inputmode="numeric" value={} placeholder="By the model's name" data-testid="connection-output" ref={}/></label>
                 </details>
@@ -534,6 +558,15 @@ impl Panel {
             on(chosen_model),
             options,
             click(look),
+            tools,
+            Tools::ALL
+                .map(|(tools, name, words)| markup!(
+                    "<option value={} selected={}>{}</option>",
+                    name,
+                    tools == one.tools,
+                    words
+                ))
+                .to_vec(),
             number(one.max_context_tokens),
             context,
             number(one.max_output_tokens),
@@ -616,5 +649,8 @@ pub fn panel(page: Page) -> Node {
             View::Edit(connection) => panel.editor(connection),
         })
     };
-    markup!(r#"<div class="connections-panel" data-testid="connections">{}</div>"#, draw(move || panel.view.get(), view))
+    markup!(
+        r#"<div class="connections-panel" data-testid="connections">{}</div>"#,
+        draw(move || panel.view.get(), view)
+    )
 }

@@ -46,11 +46,8 @@ pub enum KeyState {
 impl Connections {
     /// Reads what is kept, and follows what other tabs do to it.
     pub fn start() -> Self {
-        let connections = Self {
-            book: RwSignal::new(kept()),
-            changed: RwSignal::new(0),
-            held: StoredValue::new_local(Vec::new()),
-        };
+        let connections =
+            Self { book: RwSignal::new(kept()), changed: RwSignal::new(0), held: StoredValue::new_local(Vec::new()) };
         at_window("storage", move |_| {
             let now = kept();
             if connections.book.with_untracked(|book| *book != now) {
@@ -69,6 +66,7 @@ impl Connections {
     }
 
     /// The connection in use; tracks.
+    #[allow(dead_code, reason = "the composer will call it")]
     pub fn in_use(self) -> Option<Connection> {
         self.book.with(|book| book.in_use().cloned())
     }
@@ -142,7 +140,10 @@ impl Connections {
     pub async fn seal(self, id: &str, passphrase: &str) -> Result<Option<String>, String> {
         let Some(key) = self.key(id) else { return Ok(None) };
         let other = self.book.with_untracked(|book| {
-            book.list.iter().find(|one| one.id != id && one.sealed.is_some()).map(|one| (one.id.clone(), one.sealed.clone()))
+            book.list
+                .iter()
+                .find(|one| one.id != id && one.sealed.is_some())
+                .map(|one| (one.id.clone(), one.sealed.clone()))
         });
         // One passphrase for all of them: nobody wants to be asked for several.
         if let Some((whose, Some(sealed))) = other

@@ -1,7 +1,7 @@
 //! What page and worker say about talking to a model: the page sends what is said, together with the connection and its key;
 //! the worker sends back what is heard, in batches.
 
-use threadkeep_core::MessageId;
+use threadkeep_core::{MessageId, TranscriptId};
 
 use super::pack::{Pack, pack_enum, pack_struct};
 
@@ -45,6 +45,8 @@ pub enum Turn {
     Again(MessageId),
     /// What was broken off here.
     GoOn(MessageId),
+    /// All that has no answer yet: what was interrupted when the page was closed.
+    CatchUp,
 }
 
 /// How a test of a connection went.
@@ -68,8 +70,13 @@ pub struct Listed {
 /// Something that happens in a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
-    /// The turn has begun, and what the user said is durable in this node.
-    Began(MessageId),
+    /// A turn has begun, and what is answered is durable.
+    Began {
+        /// The thread.
+        transcript: TranscriptId,
+        /// The turn's node.
+        node: MessageId,
+    },
     /// More of what the model says.
     Text(String),
     /// More of what it thinks.
@@ -85,10 +92,19 @@ pub enum Heard {
         /// More of the arguments.
         arguments: String,
     },
-    /// A call is carried out.
-    Result {
+    /// A tool is at work.
+    Calling {
+        /// The call's id.
+        call: String,
         /// The tool's name.
         name: String,
+        /// The arguments.
+        arguments: String,
+    },
+    /// A tool is done; its result is durable.
+    Called {
+        /// The call's id.
+        call: String,
         /// Whether the tool failed.
         failed: bool,
         /// What it said.
@@ -96,8 +112,10 @@ pub enum Heard {
     },
     /// What was heard until now is durable in this node: its messages hold it from now on.
     Stored(MessageId),
-    /// The history is being compacted before the model is asked.
+    /// The history is being compacted before the model is asked; over once something else is heard.
     Compacting,
+    /// The model is being asked, with so many tokens.
+    Asked(u64),
     /// The model is asked again after a failure that passes.
     Retry {
         /// Which try comes next, from 2.
@@ -148,20 +166,23 @@ pack_enum!(Turn {
     0 Say { content: content, reply_to: reply_to },
     1 Again { 0: node },
     2 GoOn { 0: node },
+    3 CatchUp {},
 });
 
 pack_enum!(Heard {
-    0 Began { 0: node },
+    0 Began { transcript: transcript, node: node },
     1 Text { 0: text },
     2 Thought { 0: text },
     3 WasThought {},
     4 Call { at: at, name: name, arguments: arguments },
-    5 Result { name: name, failed: failed, text: text },
+    5 Calling { call: call, name: name, arguments: arguments },
     6 Stored { 0: node },
     7 Compacting {},
     8 Retry { attempt: attempt, wait: wait, reason: reason },
     9 Warning { 0: words },
     10 Ended { 0: ending },
+    11 Called { call: call, failed: failed, text: text },
+    12 Asked { 0: tokens },
 });
 
 #[cfg(test)]
@@ -185,15 +206,18 @@ mod tests {
             turn(Turn::Say { content: "hi".into(), reply_to: Some(id.clone()) }),
             turn(Turn::Again(id.clone())),
             turn(Turn::GoOn(id.clone())),
+            turn(Turn::CatchUp),
         ]);
         let ending = Ending { node: Some(id.clone()), code: "cut-off".into(), words: "w".into() };
         same([
-            Heard::Began(id.clone()),
+            Heard::Began { transcript: id.clone(), node: id.clone() },
             Heard::Text("t".into()),
             Heard::Thought("t".into()),
             Heard::WasThought,
             Heard::Call { at: 1, name: "n".into(), arguments: "{".into() },
-            Heard::Result { name: "n".into(), failed: true, text: "r".into() },
+            Heard::Calling { call: "c".into(), name: "n".into(), arguments: "{}".into() },
+            Heard::Called { call: "c".into(), failed: true, text: "r".into() },
+            Heard::Asked(1 << 40),
             Heard::Stored(id),
             Heard::Compacting,
             Heard::Retry { attempt: 2, wait: 500, reason: "busy".into() },

@@ -5,6 +5,7 @@
 //! engine's business.
 
 mod browser;
+mod demo;
 mod files;
 mod find;
 mod host;
@@ -12,6 +13,7 @@ mod inspect;
 mod parts;
 mod recall;
 mod tabs;
+mod talk;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -103,7 +105,7 @@ fn hear(data: &JsValue) {
         ToWorker::Import { ticket } => spawn_local(serve(ticket, Work::Import(parts.get(1)))),
         ToWorker::StopImport => STOP.set(true),
         ToWorker::StopCompaction => stop_compaction(),
-        ToWorker::StopTurn => {}
+        ToWorker::StopTurn => talk::stop(),
         ToWorker::Summarised { number, answer } => browser::answered(number, answer),
         ToWorker::Export { ticket, transcript } => spawn_local(serve(ticket, Work::Export(transcript))),
     }
@@ -129,6 +131,10 @@ async fn serve(ticket: Ticket, work: Work) {
             Err(_) => Err(part_missing()),
         },
         (Ok(engine), Work::Ask(Ask::Recall(asked))) => match parts::recall(engine, *asked).await {
+            Ok(answer) => answer.await,
+            Err(_) => Err(part_missing()),
+        },
+        (Ok(engine), Work::Ask(Ask::Talk(asked))) => match parts::talk(engine, *asked).await {
             Ok(answer) => answer.await,
             Err(_) => Err(part_missing()),
         },
