@@ -53,6 +53,8 @@ export class Anthropic {
         this.#settle(answer);
         return true;
       case "error":
+        // The AI SDK's parts of that type have the error itself.
+        if (item["error"] instanceof Error) return false;
         throw reported(item);
       case "content_block_stop":
       case "ping":

@@ -11,24 +11,32 @@ import { valuesOf } from "./sse.js";
 
 /** Asks a model; gives the answer as the engine takes it, and rejects with the JSON text of its failure. */
 export async function ask(model: AgentModel, request: Omit<ModelRequest, "onDelta">, hear: Hear): Promise<string> {
+  let begun = false;
+  const heard: Hear = (piece) => {
+    begun = true;
+    hear(piece);
+  };
+  let told = false;
+  const answer = new Assembly((piece) => told || heard(piece));
   try {
-    let told = false;
-    const answer = new Assembly((piece) => told || hear(piece));
     const onDelta = (piece: string | ModelPiece): void => {
       // From now on the function tells what is to be heard itself.
       told = true;
-      new Assembly(hear).piece(typeof piece === "string" ? { text: piece } : piece);
+      new Assembly(heard).piece(typeof piece === "string" ? { text: piece } : piece);
     };
     await read(await model({ ...request, onDelta }), answer);
     return answer.json();
   } catch (error) {
-    throw failure(error);
+    throw failure(error, begun || answer.open);
   }
 }
 
 async function read(given: unknown, answer: Assembly): Promise<void> {
-  if (typeof given === "string") answer.say(given);
-  else if (typeof Response === "function" && given instanceof Response) await stream(valuesOf(given), answer);
+  if (typeof given === "string") {
+    // Clients hand on what they were sent, and at a wrong address that is a web page.
+    if (/^\s*<(!doctype|html)\b/i.test(given)) throw new ModelError("bad-answer", "what came is a web page: is the address right?");
+    answer.say(given);
+  } else if (typeof Response === "function" && given instanceof Response) await stream(valuesOf(given), answer);
   else if (isObject(given) && isIterable(given["fullStream"])) await stream(given["fullStream"], answer);
   else if (isIterable(given)) await stream(given, answer);
   else await stream([given], answer);

@@ -57,42 +57,55 @@ export function reported(body: unknown, status?: number): ModelError {
   return new ModelError(ofStatus(known, `${field("code")} ${said}`), words.join(": ") || "the provider reports an error without words");
 }
 
-/** What was thrown, as the engine takes it: JSON text of `{code, message}`. */
-export function failure(error: unknown): string {
+/** What was thrown, as the engine takes it: JSON text of `{code, message}`. `begun`: whether something of the answer had come. */
+export function failure(error: unknown, begun: boolean): string {
   const message = (words(error) || "the model failed without a word").replace(KEY, "…");
-  return JSON.stringify({ code: codeOf(error), message });
+  const code = codeOf(error);
+  return JSON.stringify({ code: begun && code === "unreachable" ? "cut-off" : code, message });
 }
 
 /** What was thrown, in words. */
 export function words(error: unknown): string {
   if (!(error instanceof Error) && !isObject(error)) return String(error ?? "");
-  const said = typeof error.message === "string" ? error.message : "";
+  // OpenAI's and Anthropic's clients have the provider's words below; Anthropic's message is the whole body.
+  const body = (error as { error?: unknown }).error;
+  const own = isObject(body) ? text(isObject(body["error"]) ? body["error"]["message"] : body["message"]) : "";
+  const said = own === "" ? text(error.message) : [(error as { status?: unknown }).status, own].filter(Boolean).join(" ");
   // `fetch failed` alone helps nobody; why stands below it.
   const cause = isObject(error["cause" as never]) ? (error["cause" as never] as { message?: unknown }).message : undefined;
   return typeof cause === "string" && cause !== "" && !said.includes(cause) ? `${said} (${cause})` : said;
 }
 
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
 function codeOf(error: unknown, deep = 0): ModelFailureCode {
   if (!isObject(error)) return "failed";
   if (CODES.has(error["code"])) return error["code"] as ModelFailureCode;
-  const status = [error["status"], error["statusCode"]].find((status) => typeof status === "number") as number | undefined;
+  // The status may be that of an answer that went wrong later.
+  const status = [error["status"], error["statusCode"]].find((status) => typeof status === "number" && status >= 400) as number | undefined;
   if (status !== undefined) return ofStatus(status, `${String(error["code"])} ${words(error)}`);
   // The AI SDK tries again, and says at last what the last failure was; others wrap it.
-  const within = error["lastError"] ?? error["cause"];
-  const found = deep < 4 && isObject(within) ? codeOf(within, deep + 1) : "failed";
-  if (found !== "failed") return found;
+  for (const within of [error["lastError"], error["cause"], error["error"]]) {
+    const found = deep < 4 && isObject(within) ? codeOf(within, deep + 1) : "failed";
+    if (found !== "failed") return found;
+  }
+  const kind = KINDS[text(error["type"])];
+  if (kind !== undefined) return ofStatus(kind, words(error));
   const name = [error["name"], (error as { constructor?: { name?: string } }).constructor?.name].join(" ");
   if (/timeout/i.test(name)) return "stalled";
   if (/quotaexceeded/i.test(name)) return "too-long";
   if (/connection|network/i.test(name) || unreachable(error)) return "unreachable";
-  if (error instanceof SyntaxError) return "bad-answer";
+  if (error instanceof SyntaxError || /parse/i.test(name)) return "bad-answer";
+  if (/without a finish reason/.test(words(error))) return "cut-off";
   return TOO_LONG.test(words(error)) ? "too-long" : "failed";
 }
 
 /** What `fetch` throws where there is no connection: a `TypeError` in all browsers and Node, with words of their own. */
 function unreachable(error: object): boolean {
   if (/^(ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE|UND_ERR)/.test(String((error as { code?: unknown }).code))) return true;
-  return error instanceof TypeError && /fetch|network|load failed/i.test(error.message);
+  return error instanceof TypeError && /fetch|network|load failed|terminated/i.test(error.message);
 }
 
 function ofStatus(status: number | undefined, said: string): ModelFailureCode {
