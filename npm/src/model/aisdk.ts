@@ -37,7 +37,6 @@ export class AiSdk {
         return true;
       }
       case "finish": {
-        answer.open = false;
         const reason = String(part["finishReason"]);
         answer.finish = FINISH[reason] ?? reason;
         const usage = isObject(part["totalUsage"]) ? part["totalUsage"] : part["usage"];
@@ -51,9 +50,6 @@ export class AiSdk {
         throw part["error"];
       case "abort":
         throw new DOMException("aborted", "AbortError");
-      case "start":
-        answer.open = true;
-        return true;
       default:
         // Beginnings and ends of blocks, sources, steps: parts all the same.
         return typeof part["type"] === "string";
