@@ -4,7 +4,7 @@
  * The stable codes, by what you can do about them.
  *
  * Your call: `bad-request` (an argument or option is wrong; `details.argument` names it), `missing-node`,
- * `missing-transcript`, `missing-head`, `vocabulary-missing`, `head-taken`, `id-taken`, `sealed`, `second-root`, `not-initialised`, `closed`,
+ * `missing-transcript`, `missing-head`, `missing-memory`, `missing-mail`, `vocabulary-missing`, `head-taken`, `id-taken`, `sealed`, `second-root`, `not-initialised`, `closed`,
  * `cancelled` (as you asked).
  * A compaction: `summary-refused` (the summary is empty, calls tools or is not smaller; `details.reason`), `summariser-failed`.
  * The data: `missing-parent`, `cycle`, `damaged`, `corrupt`, `bad-import`.
@@ -20,6 +20,7 @@ export type ThreadkeepErrorCode =
   | "missing-transcript"
   | "missing-head"
   | "missing-memory"
+  | "missing-mail"
   | "vocabulary-missing"
   | "head-taken"
   | "id-taken"
