@@ -1,11 +1,11 @@
 // An answer that is being put together from its pieces, whichever client they come from.
 
 import { isObject } from "../check.js";
-import type { ModelCompletion, ModelFinish, ModelPiece, ModelUsage } from "../types/agent.js";
+import type { ModelCompletion, ModelFinish, ModelNotice, ModelPiece, ModelUsage } from "../types/agent.js";
 import { ModelError } from "./failure.js";
 
 /** Hears pieces as the engine takes them. */
-export type Hear = (piece: { text: string } | { reasoning: string } | { index: number; name: string; arguments: string }) => void;
+export type Hear = (piece: { text: string } | { reasoning: string } | { index: number; name: string; arguments: string } | ModelNotice) => void;
 
 interface Call {
   id: string;
@@ -72,7 +72,8 @@ export class Assembly {
   piece(piece: ModelPiece): void {
     if ("text" in piece) this.say(piece.text);
     else if ("reasoning" in piece) this.think(piece.reasoning);
-    else this.call(piece.index, piece);
+    else if ("index" in piece) this.call(piece.index, piece);
+    else this.#hear(piece);
   }
 
   /** The end in our own form. */

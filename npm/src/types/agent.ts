@@ -35,8 +35,22 @@ export interface ModelRequest<P extends Provider = Provider> {
   onDelta(piece: string | ModelPiece): void;
 }
 
-/** A piece of an answer: more text, more of what the model thinks, or more of a tool call. */
+/** Something to know of an answer that is under way: it is asked for again, all its text so far was reasoning, or something is odd. */
+export type ModelNotice =
+  | {
+      /** Why, in words. */
+      retry: string;
+      /** Which try comes next, from 2. */
+      attempt: number;
+      /** How long is waited before, in milliseconds. */
+      wait: number;
+    }
+  | { wasReasoning: true }
+  | { warning: string };
+
+/** A piece of an answer: more text, more of what the model thinks, more of a tool call, or a notice. */
 export type ModelPiece =
+  | ModelNotice
   | { text: string }
   | { reasoning: string }
   | {
