@@ -30,6 +30,7 @@ fn checkpoint(name: &str, anchor: &str) -> Checkpoint {
         tokens_before: 5_000_000_001,
         tokens_after: 7,
         created_at: 1_700_000_000_000,
+        cleared: Vec::new(),
         previous: Some("cp_0".into()),
     }
 }

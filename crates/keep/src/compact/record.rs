@@ -63,6 +63,7 @@ impl<S: Store> Keep<S> {
             tokens_before: job.before,
             tokens_after: after,
             created_at: now,
+            cleared: Vec::new(),
             previous: job.previous.clone(),
         };
         let done = Compacted {

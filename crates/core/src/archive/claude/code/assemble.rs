@@ -311,6 +311,7 @@ impl Group {
         if let Some(trigger) = &first.compaction {
             made.label("compaction", trigger);
         }
+        draft.clears.clone_from(&first.clears);
         let role = match kind {
             LineKind::User => Role::User,
             LineKind::Assistant => Role::Assistant,
