@@ -100,12 +100,16 @@ function asked(summarize: Summarize, timeout: number, ended: AbortSignal): (json
   return (json) =>
     new Promise((resolve, reject) => {
       const request = new AbortController();
-      const stop = (): void => request.abort(ended.reason);
-      ended.addEventListener("abort", stop);
       const timer = setTimeout(() => {
         reject(`the model took longer than ${timeout} ms`);
         request.abort(new DOMException("the model took too long", "TimeoutError"));
       }, timeout);
+      const stop = (): void => {
+        // A model that does not listen may never answer: the timer would keep Node running for as long.
+        clearTimeout(timer);
+        request.abort(ended.reason);
+      };
+      ended.addEventListener("abort", stop);
       const ask = async (): Promise<string> => {
         const asked = JSON.parse(json) as Omit<SummaryRequest, "signal">;
         return message(await summarize({ ...asked, signal: request.signal }));

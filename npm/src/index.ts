@@ -2,7 +2,7 @@
 
 export { Threadkeep } from "./threadkeep.js";
 export { Export } from "./export.js";
-export { Kernel, type Extension, type KernelOptions, type RequestPackage } from "./kernel.js";
+export { INGEST_ORDER, Kernel, type Extension, type KernelOptions, type Processor, type RequestPackage } from "./kernel.js";
 export { init, type InitOptions, type InitSource, type PartFile } from "./runtime.js";
 export { chromeSummarizer, type ChromeSummarizer, type ChromeSummarizerOptions } from "./chrome.js";
 export { compressHistory, countTokens, render, validate } from "./prompts.js";

@@ -30,6 +30,22 @@ export interface Extension {
   afterInvoke?(messages: Message[], response: MessageInput, usage?: ResponseUsage): void;
 }
 
+/**
+ * What changes a message on its way into memory: cleans it up, formats it. What comes out is what is stored and sent; its role and its
+ * call must stay. Memory takes it at the order 900 ({@link INGEST_ORDER}), after all processors.
+ */
+export interface Processor {
+  /** Its place: a smaller one comes first, of equal ones that which was added first. Below 900. */
+  order: number;
+  /** A user's input. */
+  input?(message: MessageInput): MessageInput | Promise<MessageInput>;
+  /** A tool's result, or why it failed. */
+  toolResult?(message: MessageInput): MessageInput | Promise<MessageInput>;
+}
+
+/** The place of memory among the {@link Processor}s: what reaches it is what the model will see. */
+export const INGEST_ORDER = 900;
+
 /** A request, ready to be sent. */
 export interface RequestPackage<P extends Provider = Provider> {
   messages: Message[];
@@ -60,6 +76,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
   readonly #agent: string;
   readonly #options: KernelOptions<P>;
   readonly #extensions: Extension[] = [];
+  #processors: Processor[] = [];
 
   /** The memory of the agent whose head is called `agent`; it need not be there yet. */
   constructor(keep: Threadkeep, agent: string, options: KernelOptions<P> = {}) {
@@ -74,14 +91,26 @@ export class Kernel<P extends Provider = "openai-chat"> {
     this.#extensions.push(extension);
   }
 
+  /**
+   * Adds a processor. Where it throws, the call that brought the message fails with `bad-request`, and the message is not stored.
+   *
+   * @throws ThreadkeepError `bad-request` for an order from 900 on: memory would not have what it makes
+   */
+  addProcessor(processor: Processor): void {
+    const order = check.isObject(processor) ? processor.order : undefined;
+    if (typeof order !== "number" || !(order < INGEST_ORDER))
+      throw badArgument("processor.order", `must be a number below ${INGEST_ORDER}, where memory takes what has come of the message`);
+    this.#processors = [...this.#processors, processor].sort((a, b) => a.order - b.order);
+  }
+
   /** The name that the next turn gets: that of the user message that is ingested next, if nobody else is first. */
   async startTurn(): Promise<string> {
     return this.#keep.nextTurn(this.#agent);
   }
 
-  /** Stores a user's input, which opens a turn. Gives the turn's name. */
+  /** Stores a user's input, which opens a turn, as the processors leave it. Gives the turn's name. */
   async ingestUserMessage(message: MessageInput): Promise<string> {
-    return this.#ingest(ofRole(message, "user", "message"));
+    return this.#ingest(await this.#processed(ofRole(message, "user", "message")));
   }
 
   /**
@@ -95,7 +124,10 @@ export class Kernel<P extends Provider = "openai-chat"> {
     return this.#ingest({ role: "assistant", content: null, tool_calls: fresh });
   }
 
-  /** Stores what a tool gave back, or why it failed. It belongs to the turn of its call, even if it comes late; gives that turn's name. */
+  /**
+   * Stores what a tool gave back, or why it failed, as the processors leave it. It belongs to the turn of its call, even if it
+   * comes late; gives that turn's name.
+   */
   async ingestToolResult(toolCallId: string, toolName: string, outcome: { result: unknown } | { error: string }): Promise<string> {
     const failed = "error" in outcome;
     const said: unknown = failed ? outcome.error : outcome.result;
@@ -106,7 +138,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
       content: typeof said === "string" ? said : check.json(said ?? null, "result"),
       ...(failed ? { is_error: true } : {}),
     };
-    await this.#ingest(message);
+    await this.#ingest(await this.#processed(message));
     const own = (await this.getToolInteractions()).filter((one) => one.toolCallId === toolCallId).at(-1);
     return own?.turnId ?? "";
   }
@@ -114,6 +146,23 @@ export class Kernel<P extends Provider = "openai-chat"> {
   /** Stores a model's answer, with its calls if it has some. Gives the turn's name. */
   async ingestAssistantResponse(response: MessageInput): Promise<string> {
     return this.#ingest(ofRole(response, "assistant", "response"));
+  }
+
+  /** A message as the processors leave it. */
+  async #processed(message: MessageInput): Promise<MessageInput> {
+    const step = message.role === "user" ? "input" : "toolResult";
+    if (message.role !== "user" && message.role !== "tool") return message;
+    let made: MessageInput = message;
+    for (const processor of this.#processors) {
+      try {
+        made = (await processor[step]?.(made)) ?? made;
+      } catch (error) {
+        throw badArgument("message", `was not stored, for a processor failed: ${error instanceof Error ? error.message : String(error)}`, error);
+      }
+      if (!check.isObject(made) || made.role !== message.role || call(made) !== call(message))
+        throw badArgument("message", "must keep its role and its call: a processor changed that");
+    }
+    return made;
   }
 
   async #ingest(message: MessageInput): Promise<string> {
@@ -168,9 +217,8 @@ export class Kernel<P extends Provider = "openai-chat"> {
 
   /** The agent's tool calls with their results; those of one turn where it is given. */
   async getToolInteractions(turnId?: string): Promise<ToolInteraction[]> {
-    if (!(await this.#hasHead())) return [];
-    const all = await this.#keep.toolInteractions(this.#agent);
-    return turnId === undefined ? all : all.filter((one) => one.turnId === turnId);
+    const turn = turnId === undefined ? {} : { turn: turnNumber(turnId) };
+    return (await this.#hasHead()) ? this.#keep.toolInteractions(this.#agent, turn) : [];
   }
 
   /** The turns that a compaction would cover now: see {@link Threadkeep.compactionTurns}. */
@@ -179,9 +227,35 @@ export class Kernel<P extends Provider = "openai-chat"> {
     return this.#keep.compactionTurns(this.#agent, keepTurns === undefined ? {} : { keepTurns });
   }
 
-  /** Compacts now. */
-  async compact(): Promise<Compaction> {
-    return this.#keep.compact(this.#agent, this.#options.compact);
+  /**
+   * Compacts now: as the options say, or these turns. Since a summary stands in for the beginning of a history, they must be the
+   * oldest that no checkpoint covers, and not the newest turn; one into which a tool group of a later turn reaches stays raw.
+   *
+   * @throws ThreadkeepError `bad-request` for other turns; as {@link Threadkeep.compact}
+   */
+  async compact(turnIds?: readonly string[]): Promise<Compaction> {
+    if (turnIds === undefined) return this.#keep.compact(this.#agent, this.#options.compact);
+    const all = await this.#keep.compactionTurns(this.#agent, { keepTurns: 0 });
+    if (!Array.isArray(turnIds) || turnIds.length === 0 || turnIds.some((turn, at) => turn !== all[at]))
+      throw badArgument("turnIds", "must be the oldest turns that are not covered, without the newest");
+    // One more where the newest turn is answered, so that it counts among the tail.
+    let keepTurns = all.length - turnIds.length;
+    if ((await this.#keep.compactionTurns(this.#agent, { keepTurns })).length > turnIds.length) keepTurns += 1;
+    const { keepRecent: _, targetTokens: __, ...rest } = this.#options.compact ?? {};
+    return this.#keep.compact(this.#agent, { ...rest, keepTurns });
+  }
+
+  /**
+   * The compaction snapshot as messages: the system prompt, then what is remembered with the last turns as one message. Nothing is
+   * stored; {@link resetWorkingContextSnapshot} goes on from it.
+   */
+  async buildSnapshot(systemPrompt: string | undefined, bundle: MemoryBundle, tailTurns?: number, excludeTurnId?: string): Promise<Message[]> {
+    return this.#keep.buildSnapshot(this.#agent, {
+      bundle,
+      ...(systemPrompt === undefined ? {} : { systemPrompt }),
+      ...(tailTurns === undefined ? {} : { tailTurns }),
+      ...(excludeTurnId === undefined ? {} : { excludeTurnId }),
+    });
   }
 
   /** The best of what is remembered for the input, if there is one. */
@@ -196,7 +270,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
    */
   async prepareRequest(input?: MessageInput, systemPrompt?: string): Promise<RequestPackage<P>> {
     const didCompact = (await this.compactionRequired()) !== null && (await this.compact()).checkpoint !== null;
-    if (input !== undefined) await this.#ingest(input);
+    if (input !== undefined) await this.#ingest((input = await this.#processed(input)));
     const how: ContextOptions<P> = { ...this.#options.context };
     if (systemPrompt !== undefined) how.systemPrompt = systemPrompt;
     if (how.memory === undefined && (await this.#keep.checkpoints(this.#agent)).length > 0)
@@ -245,6 +319,17 @@ export class Kernel<P extends Provider = "openai-chat"> {
 function object(value: unknown, argument: string): unknown {
   if (!check.isObject(value)) throw badArgument(argument, "must be an object");
   return value;
+}
+
+/** The call that a message answers. */
+function call(message: MessageInput): unknown {
+  return (message as { tool_call_id?: unknown }).tool_call_id;
+}
+
+function turnNumber(name: string): number {
+  const number = Number(/^turn_(\d{4,10})$/.exec(check.text(name, "turnId"))?.[1]);
+  if (`turn_${String(number).padStart(4, "0")}` !== name) throw badArgument("turnId", "must be a turn's name such as turn_0001");
+  return number;
 }
 
 function ofRole(message: MessageInput, role: string, argument: string): MessageInput {

@@ -6,9 +6,9 @@ const any = (value: unknown): unknown => value;
 const FILTER = { transcript: check.id, source: check.id, tag: check.text };
 
 /** Options of `episodes()`. */
-export const EPISODES = FILTER;
+export const EPISODES = { ...FILTER, limit: check.count };
 /** Options of `facts()`. */
-export const FACTS = { ...FILTER, superseded: check.flag };
+export const FACTS = { ...EPISODES, superseded: check.flag };
 /** Options of `retrieve()`. */
 export const RETRIEVE = { ...FILTER, query: check.text, episodes: check.count, facts: check.count };
 /** Fields of an edited fact. */
@@ -19,3 +19,12 @@ export const NEW_FACT = { ...FACT_EDIT, transcript: check.id, sources: any, pinn
 export const EPISODE_EDIT = { summary: check.text, tags: any, salience: any };
 /** Options of `rawTraces()`. */
 export const TRACES = { turns: any, tail: check.count, exclude: check.text };
+/** Options of `buildSnapshot()`. */
+export const SNAPSHOT = {
+  systemPrompt: check.text,
+  bundle: (value: unknown, argument: string) => check.options(value, argument, { episodes: any, facts: any }),
+  tailTurns: check.count,
+  excludeTurnId: check.text,
+  maxTokens: check.count,
+  encoding: check.text,
+};

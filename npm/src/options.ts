@@ -74,6 +74,11 @@ export interface RecentOptions {
    * system messages are messages like others.
    */
   includeSystem?: boolean;
+  /**
+   * `true`: the summary of the newest checkpoint stands in for what it covers, as in prompts. Otherwise all messages are the
+   * originals, compacted or not.
+   */
+  includeSummary?: boolean;
 }
 
 /** What a search looks at. What is left out does not limit. */
@@ -142,7 +147,7 @@ export const INBOUND = {
   content: check.content,
   systemPrompt: check.text,
 } as const;
-export const RECENT = { maxMessages: check.count, maxTokens: check.count, includeSystem: check.flag } as const;
+export const RECENT = { maxMessages: check.count, maxTokens: check.count, includeSystem: check.flag, includeSummary: check.flag } as const;
 export const SEARCH = {
   limit: (value: unknown, argument: string) => check.count(value, argument, 1000),
   transcript: check.id,

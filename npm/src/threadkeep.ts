@@ -4,14 +4,15 @@
 import type {
   Episode,
   EpisodeEdit,
+  EpisodeFilter,
   Fact,
   FactEdit,
   FactFilter,
   MemoryBundle,
-  MemoryFilter,
   NewFact,
   RetrieveOptions,
   RawTrace,
+  SnapshotOptions,
   ToolInteraction,
   TraceOptions,
 } from "./types/memory.js";
@@ -51,6 +52,7 @@ import type {
   CompactOptions,
   Epoch,
   ResponseUsage,
+  StoredMessage,
 } from "./types/compaction.js";
 import type { Context, ContextOptions, Encoding, Provider } from "./types/context.js";
 import type { Message, MessageInput } from "./types/message.js";
@@ -310,6 +312,24 @@ export class Threadkeep {
       start: check.count(start, "start"),
       end: check.count(end, "end"),
     });
+  }
+
+  /**
+   * The messages at the indices `start` (0 without it) to `end` (the last without it), each with what is known of it: its node,
+   * place, time, about what it costs, and whether a checkpoint stands in for it.
+   *
+   * @example
+   * ```ts
+   * const hidden = (await keep.getStored("main")).filter(({ compacted }) => compacted);
+   * ```
+   */
+  async getStored(contextId: string, start?: number, end?: number): Promise<StoredMessage[]> {
+    const all = await this.#prompt<(Omit<StoredMessage, "timestamp"> & { createdAt: number | null })[]>("getStored", {
+      context: check.id(contextId, "contextId"),
+      ...(start === undefined ? {} : { start: check.count(start, "start") }),
+      ...(end === undefined ? {} : { end: check.count(end, "end") }),
+    });
+    return all.map(({ createdAt, ...known }) => ({ ...known, timestamp: time(createdAt) }));
   }
 
   /** How many messages there are at a head; 0 where there is no such head. */
@@ -750,7 +770,7 @@ export class Threadkeep {
   // Memory
 
   /** What happened, oldest first. */
-  async episodes(filter?: MemoryFilter): Promise<Episode[]> {
+  async episodes(filter?: EpisodeFilter): Promise<Episode[]> {
     return this.#call("episodes", check.options(filter, "filter", memory.EPISODES));
   }
 
@@ -847,6 +867,22 @@ export class Threadkeep {
     return this.#call("compactionTurns", { context: check.id(contextId, "contextId"), ...keep });
   }
 
+  /**
+   * The compaction snapshot of a head as messages: the system prompt, then what is remembered with the last turns as one message, in
+   * a form that is the same for the same input. Nothing is stored: {@link Kernel.resetWorkingContextSnapshot} goes on from it.
+   *
+   * @throws ThreadkeepError `bad-request`; `init-failed` when the vocabulary for `maxTokens` cannot be had
+   */
+  async buildSnapshot(contextId: string, options?: SnapshotOptions): Promise<Message[]> {
+    const context = check.id(contextId, "contextId");
+    const { bundle, tailTurns: tail, excludeTurnId: exclude, maxTokens: budget, ...rest } = check.options(options, "options", memory.SNAPSHOT);
+    const encoding = (rest["encoding"] ?? this.#encoding) as Encoding;
+    this.#open();
+    const json = check.toJson({ context, ...(bundle as object | undefined), tail, exclude, budget, ...rest, encoding });
+    if (budget !== undefined) await needEncoding(encoding);
+    return this.#answer("buildSnapshot", json);
+  }
+
   // Housekeeping
 
   /**
@@ -928,6 +964,11 @@ export class Threadkeep {
 
 function cancelled(details: ErrorDetails): ThreadkeepError {
   return new ThreadkeepError("cancelled", "the import was cancelled; what was stored until then stays", details);
+}
+
+function time(millis: number | null): string | null {
+  const date = new Date(millis ?? Number.NaN);
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }
 
 function hasIndexedDb(): boolean {

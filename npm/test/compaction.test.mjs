@@ -74,7 +74,7 @@ test("seed 3: strategies summarize, sliding-window and hierarchical", async () =
   }
 });
 
-test("a strategy is chosen for a head, and kept", async () => {
+test("seed 3: compactionStrategy is chosen for a head, and kept", async () => {
   const storage = mapAdapter();
   const keep = await Threadkeep.open({ storage, encoding: "estimate" });
   await keep.append("main", turns(1, 8));

@@ -2,10 +2,11 @@
 // the engine; here is that they come through.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { memory, rejects, user } from "./support/expect.mjs";
+import { Threadkeep, memory, rejects, user } from "./support/expect.mjs";
+import { mapAdapter } from "./support/adapters.mjs";
 import { load } from "./support/installed.mjs";
 
-const { Kernel } = await load();
+const { INGEST_ORDER, Kernel } = await load();
 const ESTIMATE = { encoding: "estimate" };
 const call = (id) => ({ id, type: "function", function: { name: "list_directory", arguments: '{"path":"src"}' } });
 
@@ -27,7 +28,7 @@ async function talk(kernel, from, to) {
   }
 }
 
-test("what is ingested is stored, by turns, and a late tool result keeps the turn of its call", async () => {
+test("section 5, 18 and 20: what is ingested is stored, by turns, and a late tool result keeps the turn of its call", async () => {
   const keep = await memory();
   const agent = kernel(keep);
   assert.deepEqual(await agent.getWorkingContextMessages(), []);
@@ -44,6 +45,9 @@ test("what is ingested is stored, by turns, and a late tool result keeps the tur
     ["SUCCESS", '["app.ts"]', null],
     ["ERROR", null, "no such folder"],
   ]);
+  assert.deepEqual(await agent.getToolInteractions(), calls);
+  assert.deepEqual(await agent.getToolInteractions("turn_0002"), []);
+  for (const wrong of ["1", "turn_1", "turn_00001", ""]) await rejects(agent.getToolInteractions(wrong), "bad-request", /turn/);
   const traces = await agent.getTracesForTurns(["turn_0001"]);
   assert.deepEqual(traces.map(({ trace_type }) => trace_type), ["user", "tool_call", "tool_call", "tool_result", "tool_result"]);
   assert.deepEqual(new Set((await agent.getRawTail(1, "turn_0002")).map(({ turn_id }) => turn_id)), new Set(["turn_0001"]));
@@ -54,7 +58,7 @@ test("what is ingested is stored, by turns, and a late tool result keeps the tur
   await keep.close();
 });
 
-test("usage asks for a compaction, the next request carries it out, and the extensions hear of both calls", async () => {
+test("section 14 and 18: usage asks for a compaction, the next request carries it out, and the extensions hear of both calls", async () => {
   const keep = await memory();
   const agent = kernel(keep);
   const heard = [];
@@ -94,7 +98,7 @@ test("usage asks for a compaction, the next request carries it out, and the exte
   await keep.close();
 });
 
-test("a reset goes on from other messages, and the history stays", async () => {
+test("section 5: a reset goes on from other messages, and the history stays", async () => {
   const keep = await memory();
   const agent = kernel(keep);
   await talk(agent, 1, 3);
@@ -103,4 +107,103 @@ test("a reset goes on from other messages, and the history stays", async () => {
   assert.deepEqual((await agent.getWorkingContextMessages()).map(({ content }) => content), ["From here."]);
   assert.equal((await keep.chain(before.id)).flatMap(({ messages }) => messages).length, 4);
   await keep.close();
+});
+
+test("section 18: every operation of the design is there under its name", async () => {
+  const keep = await memory();
+  const agent = kernel(keep);
+  const names = `startTurn ingestUserMessage ingestToolIntent ingestToolResult ingestAssistantResponse requestCompaction
+    clearCompactionRequest getRawTail getWorkingContextMessages resetWorkingContextSnapshot getToolInteractions prepareRequest
+    renderPayload compact selectCompactionWindow getTracesForTurns retrieve buildSnapshot`;
+  for (const name of names.split(/\s+/)) assert.equal(typeof agent[name], "function", name);
+  await keep.close();
+});
+
+test("section 5 and 18: compact takes the turns that it covers by name", async () => {
+  const keep = await memory();
+  const agent = kernel(keep);
+  await talk(agent, 1, 8);
+  await agent.ingestUserMessage(user("Live?"));
+  for (const wrong of [["turn_0002"], ["turn_0001", "turn_0003"], [], "turn_0001"]) await rejects(agent.compact(wrong), "bad-request", /turnIds/);
+  const first = await agent.compact(["turn_0001", "turn_0002"]);
+  assert.deepEqual([first.checkpoint.covers.firstTurn, first.checkpoint.covers.lastTurn], [1, 2]);
+  await agent.ingestAssistantResponse({ role: "assistant", content: "No more." });
+  const second = await agent.compact(["turn_0003", "turn_0004", "turn_0005"]);
+  assert.deepEqual([second.checkpoint.covers.firstTurn, second.checkpoint.covers.lastTurn], [1, 5]);
+  await keep.close();
+});
+
+test("section 5 and 19: buildSnapshot gives the system prompt, what is remembered and the raw tail, for a reset", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const agent = kernel(keep);
+  await talk(agent, 1, 8);
+  await agent.compact(["turn_0001", "turn_0002"]);
+  const bundle = await agent.retrieve(3, 20);
+  const built = await agent.buildSnapshot("Be brief.", bundle, 2, "turn_0007");
+  assert.deepEqual(built.map(({ role }) => role), ["system", "user"]);
+  const places = ["[MEMORY:EPISODIC]\n1) ", "[MEMORY:SEMANTIC]\n- ", "[RECENT TURNS]\nTurn 5:\n  User: ", "Turn 6:"].map((part) => built[1].content.indexOf(part));
+  assert.ok(places.every((place, at) => place >= 0 && (at === 0 || place > places[at - 1])), built[1].content);
+  assert.doesNotMatch(built[1].content, /Turn [47]:/);
+  // Four turns where nothing is said.
+  assert.equal((await agent.buildSnapshot(undefined, bundle))[0].content.match(/^Turn \d+:$/gm).length, 4);
+  assert.deepEqual(await agent.buildSnapshot(undefined, { episodes: [], facts: [] }, 0), []);
+  const [small] = await keep.buildSnapshot("agent", { bundle, maxTokens: 150 });
+  assert.ok(small.content.length <= 600 && small.content.includes("Turn 7:"));
+  await rejects(agent.buildSnapshot(undefined, bundle, 4, "7"), "bad-request", /exclude/);
+  await rejects(keep.buildSnapshot("agent", { bundle: { episodes: [{ id: 1 }] } }), "bad-request", /episodes/);
+  await rejects(keep.buildSnapshot("agent", { tail: 4 }), "bad-request", /options\.tail/);
+  await agent.resetWorkingContextSnapshot(built);
+  assert.deepEqual(await agent.getWorkingContextMessages(), built);
+  await keep.close();
+});
+
+test("section 10.1A: memory ingests at order 900 what all processors have left", async () => {
+  assert.equal(INGEST_ORDER, 900);
+  const keep = await memory();
+  const agent = kernel(keep);
+  const stamp = (order, name) => ({
+    order,
+    input: (message) => ({ ...message, content: `${message.content} ${name}` }),
+    toolResult: async (message) => ({ ...message, content: `${message.content} <${name}>` }),
+  });
+  for (const [order, name] of [[899, "last"], [-1, "first"], [500, "middle"], [500, "and-after"]]) agent.addProcessor(stamp(order, name));
+  for (const order of [900, 901, Infinity, NaN, undefined, "1"]) assert.throws(() => agent.addProcessor(stamp(order, "lost")), { code: "bad-request" });
+  agent.addProcessor({ order: 1 });
+  await agent.ingestUserMessage(user("One"));
+  await agent.ingestToolIntent([call("c1")]);
+  await agent.ingestToolResult("c1", "list_directory", { result: "app.ts" });
+  await agent.prepareRequest(user("Two"));
+  assert.deepEqual((await keep.getAll("agent")).map(({ content }) => content), [
+    "One first middle and-after last",
+    null,
+    "app.ts <first> <middle> <and-after> <last>",
+    "Two first middle and-after last",
+  ]);
+  // One that fails, or makes another message of it, keeps it from being stored.
+  agent.addProcessor({ order: 2, input: () => { throw new Error("no filter"); }, toolResult: (message) => ({ ...message, role: "user" }) });
+  const error = await rejects(agent.ingestUserMessage(user("Three")), "bad-request", /no filter/);
+  assert.equal(error.cause.message, "no filter");
+  await rejects(agent.ingestToolResult("c1", "list_directory", { result: "x" }), "bad-request", /role/);
+  assert.equal(await keep.getCount("agent"), 4);
+  await keep.close();
+});
+
+test("section 7.1: the place of a memory is the keep's storage and no environment, and memory/ is the base of its files", async () => {
+  process.env.AUTOBYTEUS_MEMORY_DIR = "/elsewhere";
+  try {
+    const [one, two] = [mapAdapter(), mapAdapter()];
+    for (const storage of [one, two]) {
+      const keep = await Threadkeep.open({ storage, encoding: "estimate" });
+      const agent = kernel(keep);
+      await agent.ingestUserMessage(user(storage === one ? "Where?" : "There."));
+      await keep.close();
+    }
+    const keep = await Threadkeep.open({ storage: one });
+    assert.deepEqual(await keep.getAll("agent"), [user("Where?")]);
+    const paths = Object.keys(await keep.export({ format: "memory" }).files());
+    assert.ok(paths.length > 0 && paths.every((path) => path.startsWith("memory/agents/")), `${paths}`);
+    await keep.close();
+  } finally {
+    delete process.env.AUTOBYTEUS_MEMORY_DIR;
+  }
 });

@@ -44,7 +44,7 @@ test("what is wrong is named", async () => {
   await keep.close();
 });
 
-test("tool calls are paired with their results", async () => {
+test("section 4 and 6: tool calls are paired with their results, with all fields of a ToolInteraction", async () => {
   const keep = await memory();
   const call = { id: "c1", type: "function", function: { name: "list", arguments: '{"path":"src"}' } };
   await keep.append("main", [
@@ -55,5 +55,16 @@ test("tool calls are paired with their results", async () => {
   const expected = { toolCallId: "c1", turnId: "turn_0001", toolName: "list", arguments: { path: "src" } };
   assert.deepEqual(await keep.toolInteractions("main"), [{ ...expected, result: "app.ts", error: null, status: "SUCCESS" }]);
   assert.deepEqual(await keep.toolInteractions("main", { turn: 2 }), []);
+  await keep.close();
+});
+
+test("section 7: records are listed by kind up to a limit, the newest ones, oldest first", async () => {
+  const keep = await memory();
+  for (const number of ["one", "two", "three"]) await keep.remember({ fact: `Locker ${number} holds the ${number} rope.` });
+  const all = await keep.facts();
+  assert.equal(all.length, 3);
+  for (const limit of [0, 1, 2, 3, 9]) assert.deepEqual(await keep.facts({ limit }), limit === 0 ? [] : all.slice(-limit));
+  assert.deepEqual(await keep.episodes({ limit: 1 }), []);
+  await rejects(keep.facts({ limit: -1 }), "bad-request", /limit/);
   await keep.close();
 });

@@ -25,13 +25,13 @@ function checker(name, bin, ...options) {
 }
 
 test("the surface is what it says", async () => {
-  assert.deepEqual(Object.keys(await load()).sort(), ["Export", "Kernel", "Threadkeep", "ThreadkeepError", "VERSION", "chromeSummarizer", "compressHistory", "countTokens", "init", "loadVocabulary", "readDepth", "render", "trimMessages", "validate", "writeDepth"]);
+  assert.deepEqual(Object.keys(await load()).sort(), ["Export", "INGEST_ORDER", "Kernel", "Threadkeep", "ThreadkeepError", "VERSION", "chromeSummarizer", "compressHistory", "countTokens", "init", "loadVocabulary", "readDepth", "render", "trimMessages", "validate", "writeDepth"]);
   const methods = Object.getOwnPropertyNames(everything.Threadkeep.prototype).filter((name) => name !== "constructor");
   const promised =
-    "receive extend seal alias node children roots chain depth head setHead fork append getRecent getAll getRange getCount clear lint import export on stats close " +
+    "receive extend seal alias node children roots chain depth head setHead fork append getRecent getAll getRange getStored getCount clear lint import export on stats close " +
     "context toolResult heads transcripts outline tree rename choose deleteBranch deleteTranscript deleteAll search searchTool embedMissing indexProgress " +
     "compact checkpoints epochs afterResponse compactionRequired requestCompaction clearCompactionRequest setStrategy strategy " +
-    "episodes facts remember editFact editEpisode pin forget retrieve toolInteractions nextTurn rawTraces compactionTurns";
+    "episodes facts remember editFact editEpisode pin forget retrieve toolInteractions nextTurn rawTraces compactionTurns buildSnapshot";
   assert.deepEqual(methods.sort(), promised.split(" ").sort());
 });
 

@@ -238,7 +238,7 @@ impl Change {
             Event::Deleted { transcript, nodes } => Some(Self::Deleted { transcript, nodes }),
             Event::Cleared => Some(Self::Cleared),
             Event::Memory { .. } => Some(Self::Memory),
-            Event::Head { .. } => None,
+            Event::Head { .. } | Event::Mail { .. } => None,
         }
     }
 }

@@ -55,7 +55,7 @@ pub(crate) struct Laid {
     /// The place behind what it covers.
     pub(crate) end: usize,
     /// Which of that stays raw.
-    stays: Vec<bool>,
+    pub(crate) stays: Vec<bool>,
     /// The places of the results that it cleared.
     cleared: Vec<usize>,
 }
@@ -417,12 +417,19 @@ impl<S: Store> Keep<S> {
         let build = Options { system, preview: None, live: true, ..Options::default() };
         let found = self.glance(&transcript, |log| {
             let mut chain = Chain::new(&log.tree, &leaf)?;
+            if recent.include_summary {
+                chain.lay(&log.tree, None, &[])?;
+            }
             let shelf = &mut *self.inner.shelf.borrow_mut();
             let prepared = chain.prepared(shelf, log, &build, Counting::Estimate, &Estimate);
             let fit = prepared.fit(&Plan { budget: recent.budget(), strict: true, ..Plan::default() });
             let mut places: Vec<usize> = prepared.kept(&fit).collect();
             places.sort_unstable();
-            Ok(places.into_iter().map(|place| chain.items[place].message.clone()).collect())
+            let message = |place: usize| match &chain.summary {
+                Some(summary) if summary.index == place => summary.message.clone(),
+                _ => chain.items[place].message.clone(),
+            };
+            Ok(places.into_iter().map(message).collect())
         });
         found.await
     }

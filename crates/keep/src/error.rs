@@ -55,6 +55,14 @@ pub enum KeepError {
     /// There is no episode or fact of that id.
     #[error("no episode or fact {0}")]
     MissingMemory(String),
+    /// A mailbox has no message of that number.
+    #[error("{party:?} has no message {number}")]
+    MissingMail {
+        /// Whose mailbox.
+        party: String,
+        /// The number.
+        number: u64,
+    },
     /// An argument is wrong.
     #[error("{} {}", .0.argument, .0.why)]
     Argument(BadRequest),
@@ -85,6 +93,7 @@ impl KeepError {
             Self::Summariser(_) => "summariser-failed",
             Self::Cancelled => "cancelled",
             Self::MissingMemory(_) => "missing-memory",
+            Self::MissingMail { .. } => "missing-mail",
             Self::Argument(_) | Self::BadRequest(_) => "bad-request",
         }
     }
@@ -112,6 +121,7 @@ impl KeepError {
             },
             Self::Damaged { transcript, what } => details(&[("transcript", transcript.as_str()), ("damage", what)]),
             Self::MissingMemory(id) => details(&[("id", id)]),
+            Self::MissingMail { party, number } => details(&[("party", party), ("number", &number.to_string())]),
             Self::Argument(wrong) => details(&[("argument", &wrong.argument)]),
             Self::MissingVocabulary(encoding) => details(&[("encoding", encoding.name())]),
             Self::Store(StoreError::Conflict { key } | StoreError::Corrupt { key, .. }) => details(&[("key", key)]),

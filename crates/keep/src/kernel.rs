@@ -11,7 +11,9 @@
 //! | `requestCompaction`, `clearCompactionRequest`, `compaction_required` | the same; kept by [`Keep`] for the head |
 //! | `getRawTail`, `getTracesForTurns`, `getToolInteractions` | the same, read from the chain with all its originals |
 //! | `getWorkingContextMessages`, `resetWorkingContextSnapshot` | the same; a reset goes on from the given messages in a branch of its own |
-//! | `selectCompactionWindow`, `compact` | the same; compaction prunes nothing, it adds a checkpoint |
+//! | `selectCompactionWindow`, `compact(turnIds)` | the same; compaction prunes nothing, it adds a checkpoint |
+//! | `build_snapshot` | the same; its messages are what a reset takes |
+//! | input and tool result processors, of which memory's comes last (order 900) | [`Processor`], [`INGEST_ORDER`] |
 //! | `retrieve`, `prepareRequest`, `renderPayload` | the same |
 //! | `beforeInvoke`, `afterInvoke` of an extension | [`Extension`] |
 
@@ -30,7 +32,7 @@ use threadkeep_store::Store;
 
 use crate::compact::{CompactOptions, Compacted, Summariser};
 use crate::protocol::{BadRequest, ContextOptions};
-use crate::traces::Turns;
+use crate::traces::{Snapshot, Turns};
 use crate::{Keep, KeepError, MemoryFilter};
 
 /// What stands before and behind each call of a model.
@@ -40,6 +42,26 @@ pub trait Extension {
 
     /// After the call: what was sent, what came back, and what the provider counted.
     fn after_invoke(&self, _messages: &[Message], _response: &Message, _usage: Option<&Usage>) {}
+}
+
+/// The place of memory among the [processors](Processor): what reaches it is what the model will see.
+pub const INGEST_ORDER: u32 = 900;
+
+/// What changes a message on its way into memory: cleans it up, formats it. What comes out is what is stored and sent. Its role and
+/// its call must stay.
+pub trait Processor {
+    /// Its place: a smaller one comes first. It must be below [`INGEST_ORDER`].
+    fn order(&self) -> u32;
+
+    /// A user's input.
+    fn process_input(&self, message: Message) -> Message {
+        message
+    }
+
+    /// A tool's result, or why it failed.
+    fn process_tool_result(&self, message: Message) -> Message {
+        message
+    }
 }
 
 /// What a provider counted for one call.
@@ -86,6 +108,7 @@ pub struct Kernel<S> {
     options: KernelOptions,
     summariser: Rc<dyn Summariser>,
     extensions: RefCell<Vec<Rc<dyn Extension>>>,
+    processors: RefCell<Vec<Rc<dyn Processor>>>,
 }
 
 impl<S: Store> Kernel<S> {
@@ -96,12 +119,42 @@ impl<S: Store> Kernel<S> {
         options: KernelOptions,
         summariser: Rc<dyn Summariser>,
     ) -> Self {
-        Self { keep, agent: agent.into(), options, summariser, extensions: RefCell::default() }
+        let (extensions, processors) = Default::default();
+        Self { keep, agent: agent.into(), options, summariser, extensions, processors }
     }
 
     /// Adds an extension; those that were added first are called first.
     pub fn add_extension(&self, extension: Rc<dyn Extension>) {
         self.extensions.borrow_mut().push(extension);
+    }
+
+    /// Adds a processor; of equal places the one that was added first comes first.
+    ///
+    /// # Errors
+    /// `bad-request` for a place from [`INGEST_ORDER`] on: memory would not have what it makes.
+    pub fn add_processor(&self, processor: Rc<dyn Processor>) -> Result<(), KeepError> {
+        if processor.order() >= INGEST_ORDER {
+            return Err(bad("order", "must be below 900, where memory takes what has come of the message"));
+        }
+        let mut processors = self.processors.borrow_mut();
+        processors.push(processor);
+        processors.sort_by_key(|processor| processor.order());
+        Ok(())
+    }
+
+    /// A message as the processors leave it.
+    fn processed(&self, message: Message) -> Result<Message, KeepError> {
+        let before = (message.role.clone(), message.tool_call_id.clone());
+        let processors = self.processors.borrow().clone();
+        let message = processors.iter().fold(message, |message, it| match message.role {
+            Role::User => it.process_input(message),
+            Role::Tool => it.process_tool_result(message),
+            _ => message,
+        });
+        if (&message.role, &message.tool_call_id) != (&before.0, &before.1) {
+            return Err(bad("message", "must keep its role and its call: a processor changed that"));
+        }
+        Ok(message)
     }
 
     /// The name that the next turn gets: that of the user message that is ingested next, if nobody else is first.
@@ -112,15 +165,15 @@ impl<S: Store> Kernel<S> {
         self.keep.next_turn(&self.agent).await
     }
 
-    /// Stores a user's input, which opens a turn. Gives the turn's name.
+    /// Stores a user's input, which opens a turn, as the processors leave it. Gives the turn's name.
     ///
     /// # Errors
-    /// `bad-request` for a message of another role; the store's.
+    /// `bad-request` for a message of another role, or where a processor makes one of it; the store's.
     pub async fn ingest_user_message(&self, message: Message) -> Result<String, KeepError> {
         if message.role != Role::User {
             return Err(bad("message", "must be a user message"));
         }
-        self.ingest(message).await
+        self.ingest(self.processed(message)?).await
     }
 
     /// Stores that the model calls tools: one message with all `calls` of one response. Calls that the chain has already are
@@ -139,10 +192,11 @@ impl<S: Store> Kernel<S> {
         self.ingest(message).await
     }
 
-    /// Stores what a tool gave back, or why it failed. It belongs to the turn of its call, even if it comes late.
+    /// Stores what a tool gave back, or why it failed, as the processors leave it. It belongs to the turn of its call, even if
+    /// it comes late.
     ///
     /// # Errors
-    /// The store's.
+    /// `bad-request` where a processor makes another call's of it; the store's.
     pub async fn ingest_tool_result(
         &self,
         tool_call_id: &str,
@@ -155,7 +209,8 @@ impl<S: Store> Kernel<S> {
             Err(error) => (error, true),
         };
         let name = Some(tool_name.to_owned()).filter(|name| !name.is_empty());
-        self.ingest(Message { is_error, name, ..Message::tool(tool_call_id, said) }).await?;
+        let message = Message { is_error, name, ..Message::tool(tool_call_id, said) };
+        self.ingest(self.processed(message)?).await?;
         let all = self.get_tool_interactions(None).await?;
         let own = all.iter().rev().find(|it| it.tool_call_id == tool_call_id);
         Ok(own.map_or_else(String::new, |it| turn_name(it.turn)))
@@ -273,12 +328,62 @@ impl<S: Store> Kernel<S> {
         self.keep.compaction_turns(&self.agent, self.options.compact.tail_turns).await
     }
 
-    /// Compacts now.
+    /// Compacts now, as the options say.
     ///
     /// # Errors
     /// As [`Keep::compact`].
     pub async fn compact(&self) -> Result<Compacted, KeepError> {
         self.keep.compact(&self.agent, &self.options.compact, &*self.summariser).await
+    }
+
+    /// Compacts these turns now. Since a summary stands in for the beginning of a history, they must be the oldest that no checkpoint
+    /// covers, and not the newest turn: the first few that [`Kernel::select_compaction_window`] would give for a tail of none. A
+    /// turn into which a tool group of a later one reaches stays raw.
+    ///
+    /// # Errors
+    /// `bad-request` for other turns, or none; as [`Keep::compact`].
+    pub async fn compact_turns(&self, turn_ids: &[String]) -> Result<Compacted, KeepError> {
+        let wrong = || bad("turnIds", "must be the oldest turns that are not covered, without the newest");
+        let all = self.keep.compaction_turns(&self.agent, Some(0)).await?;
+        if turn_ids.is_empty() || !all.starts_with(turn_ids) {
+            return Err(wrong());
+        }
+        // One more where the newest turn is answered, so that it counts among the tail.
+        let mut tail = (all.len() - turn_ids.len()) as u32;
+        if self.keep.compaction_turns(&self.agent, Some(tail)).await?.len() > turn_ids.len() {
+            tail += 1;
+        }
+        let options = CompactOptions {
+            tail_turns: Some(tail),
+            keep_recent: None,
+            target_tokens: None,
+            ..self.options.compact.clone()
+        };
+        self.keep.compact(&self.agent, &options, &*self.summariser).await
+    }
+
+    /// The compaction snapshot as messages: the system prompt, then what is remembered with the last `tail_turns` turns but for
+    /// the turn `exclude` (the current one), as one message. It is what [`Kernel::reset_working_context_snapshot`] takes;
+    /// nothing is stored here.
+    ///
+    /// # Errors
+    /// `bad-request` for what is no turn's name; `vocabulary-missing` with a `budget`; those of a chain; the store's.
+    pub async fn build_snapshot(
+        &self,
+        system_prompt: Option<&str>,
+        bundle: &MemoryBundle,
+        tail_turns: usize,
+        exclude: Option<&str>,
+        budget: Option<u32>,
+    ) -> Result<Vec<Message>, KeepError> {
+        let how = Snapshot {
+            system_prompt: system_prompt.map(str::to_owned),
+            tail_turns,
+            exclude: exclude.map(number).transpose()?,
+            budget,
+            encoding: self.options.context.encoding,
+        };
+        self.keep.build_snapshot(&self.agent, bundle, &how).await
     }
 
     /// The best of what is remembered for the input, if there is one.
@@ -309,6 +414,7 @@ impl<S: Store> Kernel<S> {
         if self.compaction_required().await?.is_some() {
             did_compact = self.compact().await?.checkpoint.is_some();
         }
+        let input = input.map(|message| self.processed(message)).transpose()?;
         let query = input.as_ref().map(|message| message.text().into_owned());
         if let Some(message) = input {
             self.ingest(message).await?;

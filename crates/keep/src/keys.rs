@@ -16,6 +16,9 @@
 //! | `s/o/<segment>` | the transcripts of which a segment holds messages: the keys of their records, one a line |
 //! | `s/g/<segment>` | a segment of the index |
 //! | `s/v/<transcript>/<random>` | vectors of some of its messages and summaries |
+//! | `b/<party>/n/<number>` | a message of a mailbox |
+//! | `b/<party>/i/<id>` | its number |
+//! | `a/<agent>` | how far an agent is with its mailbox, and which turns are under way |
 //! | `m/memory` | nothing; that episodes or facts were ever written |
 //! | `m/memory/<random>` | nothing; its name changes whenever they are written |
 //! | `m/imported` | when the last import ended, in milliseconds since 1970 |
@@ -29,7 +32,7 @@ use threadkeep_core::{MessageId, TranscriptId};
 use threadkeep_store::Scan;
 
 /// The prefixes of everything that the engine writes.
-pub const ALL: [&str; 9] = ["t/", "p/", "i/", "h/", "e/", "f/", "c/", "s/", "m/"];
+pub const ALL: [&str; 11] = ["t/", "p/", "i/", "h/", "e/", "f/", "c/", "s/", "b/", "a/", "m/"];
 
 /// Written strictly when an import ends, which makes the relaxed commits before it durable.
 pub const IMPORTED: &str = "m/imported";
@@ -157,6 +160,42 @@ impl Memory {
     pub fn within(self, transcript: &TranscriptId) -> Scan {
         Scan::prefix(&format!("{}/{}/", self.0, escape(transcript.as_str())))
     }
+}
+
+/// The prefix of all mailboxes.
+pub const MAIL: &str = "b/";
+
+/// The message `number` of a mailbox.
+pub fn mail(party: &str, number: u64) -> String {
+    format!("b/{}/n/{number:016x}", escape(party))
+}
+
+/// The number of the message `id` in a mailbox.
+pub fn mail_id(party: &str, id: &MessageId) -> String {
+    format!("b/{}/i/{}", escape(party), escape(id.as_str()))
+}
+
+/// The messages of a mailbox whose numbers are above `after`.
+pub fn mails(party: &str, after: u64) -> Scan {
+    Scan::range(mail(party, after.saturating_add(1)), format!("b/{}/n0", escape(party)))
+}
+
+/// Behind everything of a mailbox.
+pub fn mails_end(party: &str) -> String {
+    format!("b/{}0", escape(party))
+}
+
+pub fn mail_number(key: &str) -> Option<u64> {
+    u64::from_str_radix(key.rsplit('/').next()?, 16).ok()
+}
+
+pub fn mail_party(key: &str) -> Option<String> {
+    unescape(key.strip_prefix(MAIL)?.split('/').next()?)
+}
+
+/// How far an agent is.
+pub fn agent(name: &str) -> String {
+    format!("a/{}", escape(name))
 }
 
 /// Letters, digits, `-`, `_` and `.` stay; every other byte becomes `%` and two hex digits.

@@ -26,6 +26,7 @@
 //! # }).unwrap();
 //! ```
 
+pub mod agent;
 pub mod compact;
 mod context;
 pub mod epochs;
@@ -38,6 +39,7 @@ mod keep;
 pub mod kernel;
 mod keys;
 mod log;
+pub mod mailbox;
 mod memory;
 pub mod model;
 pub mod protocol;

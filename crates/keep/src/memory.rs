@@ -44,6 +44,9 @@ pub struct MemoryFilter {
     /// Facts that a newer one has superseded, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub superseded: bool,
+    /// At most so many, the newest ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
 }
 
 /// A fact that its user, or a program, tells.
@@ -179,7 +182,7 @@ impl<S: Store> Keep<S> {
         let mut episodes = self.memories().await?.episodes;
         episodes.retain(|it| filter.admits(it.transcript.as_ref(), &it.sources, &it.tags));
         episodes.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
-        Ok(episodes)
+        Ok(episodes.split_off(filter.surplus(episodes.len())))
     }
 
     /// What holds, oldest first.
@@ -193,7 +196,7 @@ impl<S: Store> Keep<S> {
                 && filter.admits(it.transcript.as_ref(), &it.sources, &it.tags)
         });
         facts.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
-        Ok(facts)
+        Ok(facts.split_off(filter.surplus(facts.len())))
     }
 
     /// The best of what is remembered for a prompt, by [`threadkeep_core::memory::bundle`]'s formula.
@@ -511,6 +514,11 @@ impl MemoryFilter {
         self.transcript.as_ref().is_none_or(|wanted| transcript == Some(wanted))
             && self.source.as_ref().is_none_or(|wanted| sources.iter().any(|source| source.node == *wanted))
             && self.tag.as_ref().is_none_or(|wanted| tags.contains(wanted))
+    }
+
+    /// How many of `count` records, the oldest, are too many.
+    fn surplus(&self, count: usize) -> usize {
+        count.saturating_sub(self.limit.unwrap_or(usize::MAX))
     }
 }
 

@@ -70,6 +70,7 @@ impl<S: Store> Keep<S> {
             let own = [keys::all_pages(transcript)].into_iter().chain(tables);
             commit.delete_ranges.extend(own.map(|scan| (scan.start, scan.end)));
             self.unindex(transcript, &mut commit).await?;
+            self.unmail(mailed(tree, &|_| true).into_iter(), &mut commit).await?;
             let gone = tree.nodes().map(|placed| &placed.node.id).collect();
             let forgotten = self.forget_sources(tree, &gone, true, &mut commit).await?;
             match self.inner.store.commit(commit).await {
@@ -160,6 +161,7 @@ impl<S: Store> Keep<S> {
         extra.deletes.extend(doomed.iter().filter_map(|id| index_key(id, transcript)));
         let aliases = tree.aliases().filter(|(_, node)| gone.contains(node));
         extra.deletes.extend(aliases.filter_map(|(id, _)| index_key(id, transcript)));
+        self.unmail(mailed(tree, &|id| gone.contains(id)).into_iter(), &mut extra).await?;
         for (key, _) in self.inner.store.scan(&keys::ASKED.within(transcript)).await? {
             if keys::asked_node(&key).is_some_and(|node| gone.contains(&node)) {
                 extra.deletes.push(key);
@@ -176,6 +178,13 @@ impl<S: Store> Keep<S> {
         entries.extend(moved.into_iter().map(|(name, _)| Entry::Head { context: name.clone(), node: parent.clone() }));
         Ok((log.pruned(&pages), entries, extra))
     }
+}
+
+/// The ids of messages that may lie in mailboxes, of the nodes that `gone` says: what was received, and what was answered.
+fn mailed<'a>(tree: &'a Transcript, gone: &dyn Fn(&MessageId) -> bool) -> Vec<&'a MessageId> {
+    let nodes = tree.nodes().map(|placed| &placed.node).filter(|node| node.origin.number.is_some());
+    let aliases = tree.aliases().filter(|(_, node)| gone(node)).map(|(id, _)| id);
+    nodes.map(|node| &node.id).filter(|id| gone(id)).chain(aliases).collect()
 }
 
 /// Where the nodes begin to which only the head `context` at `node` leads; `None` when something follows its node or

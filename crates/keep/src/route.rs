@@ -3,7 +3,7 @@
 use serde_json::Value;
 use threadkeep_core::node::{Origin, turn_name};
 use threadkeep_core::transcript::Placed;
-use threadkeep_core::{Entry, Message, MessageId, Node, Transcript, TranscriptError, TranscriptId};
+use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptError, TranscriptId};
 use threadkeep_store::Store;
 
 use crate::keep::{Write, taken};
@@ -19,8 +19,13 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `bad-request` for content that is neither text nor a list of parts; the store's.
     pub async fn receive(&self, inbound: Inbound) -> Result<NodeInfo, KeepError> {
+        self.receive_as(inbound, Role::User).await
+    }
+
+    /// [`Keep::receive`] for a message that somebody else than the user says.
+    pub(crate) async fn receive_as(&self, inbound: Inbound, role: Role) -> Result<NodeInfo, KeepError> {
         let empty = inbound.content.is_null();
-        let fields = [("role".to_owned(), "user".into()), ("content".to_owned(), inbound.content)];
+        let fields = [("role".to_owned(), role.as_str().into()), ("content".to_owned(), inbound.content)];
         let message = Message::from_json(Value::Object(fields.into_iter().collect()))?;
         if empty {
             return Err(KeepError::BadRequest("a message's \"content\" must be text or a list of parts".to_owned()));
@@ -63,6 +68,27 @@ impl<S: Store> Keep<S> {
         }
     }
 
+    /// Begins a branch below `parent`: an unsealed node with these messages (none, where an answer is to come without
+    /// another question), which [`Keep::extend`] lets grow.
+    ///
+    /// # Errors
+    /// `missing-node`; the store's.
+    pub async fn branch(
+        &self,
+        parent: &MessageId,
+        messages: Vec<Message>,
+        origin: Origin,
+    ) -> Result<NodeInfo, KeepError> {
+        let _writing = self.writing().await;
+        let transcript = self.find_or_fail(parent).await?;
+        let id = MessageId::mint(&transcript, self.random());
+        let node =
+            Node { created_at: Some(self.now()), origin, sealed: false, ..Node::new(id.clone(), None, messages) };
+        self.answer(&transcript, &id, parent, &node).await?;
+        self.changed(&transcript, vec![id.clone()]);
+        self.written(&transcript, &id).await
+    }
+
     async fn answer(
         &self,
         transcript: &TranscriptId,
@@ -83,7 +109,8 @@ impl<S: Store> Keep<S> {
         let system = system.into_iter().map(Message::system).collect();
         let root = Node { created_at: Some(self.now()), ..Node::new(transcript.clone(), None, system) };
         let id = node.id.clone();
-        let node = Node { parent: Some(transcript.clone()), turn: 1, ..node };
+        let turn = node.opened_turns().min(1);
+        let node = Node { parent: Some(transcript.clone()), turn, ..node };
         let entries = vec![Entry::Node(Box::new(root)), Entry::Node(Box::new(node))];
         self.begin_log(transcript, Write::new(entries, ()).indexed(&id, transcript)).await
     }
@@ -102,7 +129,7 @@ impl<S: Store> Keep<S> {
     /// `missing-node`; `sealed` when the node is complete or something follows it; the store's.
     pub async fn extend(&self, node: &MessageId, messages: Vec<Message>) -> Result<NodeInfo, KeepError> {
         let _writing = self.writing().await;
-        let opened = messages.iter().any(|message| message.role == threadkeep_core::Role::User);
+        let opened = messages.iter().any(|message| message.role == Role::User);
         self.change_node(node, |tree, id| {
             if messages.is_empty() {
                 return Vec::new();

@@ -1,12 +1,13 @@
 //! The turns of a head, and what was recorded in them, in the form of agents' memory logs. Read from the chain with all its
 //! originals: a compaction takes nothing from it.
 
-use threadkeep_core::Role;
 use threadkeep_core::memory::jsonl::{RawTrace, traces};
-use threadkeep_core::memory::{RAW_TAIL_TURNS, Step, steps};
+use threadkeep_core::memory::{MemoryBundle, RAW_TAIL_TURNS, Step, build_snapshot, raw_tail, steps};
 use threadkeep_core::node::turn_name;
+use threadkeep_core::{Message, Role};
 use threadkeep_store::Store;
 
+use crate::protocol::Counting;
 use crate::{Keep, KeepError};
 
 /// Turns of a chain, by their numbers.
@@ -21,6 +22,21 @@ pub enum Turns {
         /// One that does not count: the current one, say.
         exclude: Option<u32>,
     },
+}
+
+/// What a compaction snapshot holds beside what is remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The system prompt, if there is one.
+    pub system_prompt: Option<String>,
+    /// How many of the last turns.
+    pub tail_turns: usize,
+    /// A turn that does not count among them: the current one, say.
+    pub exclude: Option<u32>,
+    /// The most tokens of all but the system prompt; `None` for any number.
+    pub budget: Option<u32>,
+    /// How they are counted.
+    pub encoding: Counting,
 }
 
 impl Turns {
@@ -69,6 +85,31 @@ impl<S: Store> Keep<S> {
             Ok(traces)
         });
         Ok(found.await?.unwrap_or_default())
+    }
+
+    /// The compaction snapshot of a head as messages: the system prompt, then what is remembered with the last turns as one message.
+    /// Nothing is stored.
+    ///
+    /// # Errors
+    /// `vocabulary-missing` with a budget; `damaged`; those of a chain; the store's.
+    pub async fn build_snapshot(
+        &self,
+        context: &str,
+        bundle: &MemoryBundle,
+        how: &Snapshot,
+    ) -> Result<Vec<Message>, KeepError> {
+        // Nothing is counted without a budget.
+        let encoding = if how.budget.is_some() { how.encoding } else { Counting::Estimate };
+        let counter = self.counter(encoding)?;
+        let found = self.at_head(context, |tree, node| {
+            let chain = tree.chain(node)?;
+            let steps = steps(chain.iter().map(|placed| &placed.node));
+            let tail = raw_tail(&steps, how.tail_turns, how.exclude);
+            Ok(build_snapshot(how.system_prompt.as_deref(), bundle, &tail, how.budget, counter.as_ref()))
+        });
+        let made = found.await?;
+        let alone = || build_snapshot(how.system_prompt.as_deref(), bundle, &[], how.budget, counter.as_ref());
+        Ok(made.unwrap_or_else(alone))
     }
 
     /// The turns at a head that a compaction would cover now, by name: whole turns, oldest first, without the last `tail_turns`

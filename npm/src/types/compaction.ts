@@ -124,6 +124,44 @@ export interface Checkpoint {
    * checkpoint covers what the one before it covers, with the same statements.
    */
   cleared?: MemorySource[];
+  /** What it took to make it; left out where nobody noted it: for an archive's, and those made before it was noted. */
+  cost?: CompactionCost;
+  /** What {@link Compaction.warnings} said, without the queries of addresses; left out where it said nothing. */
+  warnings?: string[];
+}
+
+/** What a compaction took: how often the summariser was asked, with how many tokens, and how many came back. */
+export interface CompactionCost {
+  calls: number;
+  inputTokens: number;
+  outputTokens: number;
+}
+
+/**
+ * A message as it is stored at a head, with what is known of it. The message itself is as it was given: what is known lies beside
+ * it and not in it, so that it can be appended elsewhere as it is.
+ */
+export interface StoredMessage {
+  /** The node that holds it: an id of its own for what was appended at a head. */
+  id: string;
+  /** Its place in the node, from 0: several messages of one node share its id. */
+  part: number;
+  contextId: string;
+  /** Its place in the conversation, from 0. */
+  index: number;
+  /** When it was stored, such as `2026-03-01T12:00:00.000Z`; `null` where that is not known. */
+  timestamp: string | null;
+  /** About how many tokens it takes: four characters each, and four more. */
+  tokens: number;
+  /** The message's own tags, where it has some. */
+  tags?: string[];
+  /** Whether a summary stands in for it in prompts. It is stored all the same. */
+  compacted: boolean;
+  /** The places of the messages for which that summary stands; `end` is out. */
+  compactedRange?: { start: number; end: number };
+  /** The checkpoint that has the summary. */
+  checkpoint?: string;
+  message: Message;
 }
 
 /** What a compaction did, or with `preview` would do. */
@@ -139,8 +177,7 @@ export interface Compaction {
   /** The tokens of the whole history now. */
   tokensAfter: number;
   tokensSaved: number;
-  /** What it took: how often the summariser was asked, with how many tokens, and how many came back. */
-  cost: { calls: number; inputTokens: number; outputTokens: number };
+  cost: CompactionCost;
   /** The episodes that were stored with it. */
   episodes: Episode[];
   /** The facts that were stored with it. */

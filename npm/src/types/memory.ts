@@ -1,5 +1,7 @@
 // What is remembered beyond a chain: episodes and facts.
 
+import type { Encoding } from "./context.js";
+
 /** A message that something came from. */
 export interface MemorySource {
   /** Its node. */
@@ -86,8 +88,14 @@ export interface MemoryFilter {
   tag?: string;
 }
 
+/** Which episodes to give. */
+export interface EpisodeFilter extends MemoryFilter {
+  /** At most so many, the newest ones. */
+  limit?: number;
+}
+
 /** Which facts to give. */
-export interface FactFilter extends MemoryFilter {
+export interface FactFilter extends EpisodeFilter {
   /** Those that a newer one has superseded, too. */
   superseded?: boolean;
 }
@@ -152,4 +160,20 @@ export interface TraceOptions {
   tail?: number;
   /** One that does not count among the last: the current one, say. */
   exclude?: string;
+}
+
+/** What {@link Threadkeep.buildSnapshot} puts together. */
+export interface SnapshotOptions {
+  /** The system prompt; no such message without it. */
+  systemPrompt?: string;
+  /** What is remembered, as {@link Threadkeep.retrieve} gives it; nothing without it. */
+  bundle?: MemoryBundle;
+  /** How many of the last turns; 4 without it. */
+  tailTurns?: number;
+  /** A turn that does not count among them, such as `turn_0012`: the current one. */
+  excludeTurnId?: string;
+  /** The most tokens of all but the system prompt: what ranks least goes first. Any number without it. */
+  maxTokens?: number;
+  /** How these are counted; as {@link Threadkeep.open} was told without it. */
+  encoding?: Encoding;
 }

@@ -90,6 +90,8 @@ impl Reach {
             created_at: node.created_at.unwrap_or_default(),
             cleared,
             previous: Some(last.id.clone()).filter(|id| !id.is_empty()),
+            cost: None,
+            warnings: Vec::new(),
         };
         here.last = Some(Last { id, ..last });
         checkpoint
@@ -152,6 +154,8 @@ impl Reach {
             created_at,
             cleared: Vec::new(),
             previous: before.map(|last| last.id.clone()),
+            cost: None,
+            warnings: Vec::new(),
         };
         (checkpoint, Last { summary_of: Some(id.clone()), id, tokens: self.tokens, summary: after })
     }

@@ -41,6 +41,27 @@ pub struct Chosen {
     pub target_tokens: Option<u64>,
 }
 
+/// What a compaction took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Spent {
+    /// How often the summariser was asked.
+    pub calls: u32,
+    /// The tokens of what it was given.
+    pub input_tokens: u64,
+    /// The tokens of what came back.
+    pub output_tokens: u64,
+}
+
+impl Spent {
+    /// Adds what more was taken.
+    pub fn add(&mut self, more: Self) {
+        self.calls += more.calls;
+        self.input_tokens += more.input_tokens;
+        self.output_tokens += more.output_tokens;
+    }
+}
+
 /// A checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -76,6 +97,12 @@ pub struct Checkpoint {
     /// come in do that between two compactions: such a checkpoint covers what the one before it covers, with the same statements.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cleared: Vec<Source>,
+    /// What it took to make it; `None` where nobody noted it: an archive's, and those made before it was noted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Spent>,
+    /// What its maker had to say of how it came about, in words: that a model did not answer, say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 impl Checkpoint {
@@ -113,6 +140,11 @@ impl Checkpoint {
             created_at: fields.maybe_time("createdAt")?.unwrap_or_default(),
             previous: fields.maybe_text("previous")?,
             cleared: sources(fields.list("cleared")?)?,
+            cost: match fields.take("cost") {
+                Value::Null => None,
+                cost => Some(spent(cost)?),
+            },
+            warnings: texts(&mut fields, "warnings")?,
         })
     }
 
@@ -144,7 +176,8 @@ impl Checkpoint {
     /// About how many bytes of memory it takes.
     pub fn bytes(&self) -> usize {
         let statement = |statement: &Statement| 64 + statement.text.len() + 96 * statement.sources.len();
-        512 + 96 * self.cleared.len() + self.statements.iter().map(statement).sum::<usize>()
+        let warnings = self.warnings.iter().map(|warning| 24 + warning.len()).sum::<usize>();
+        512 + 96 * self.cleared.len() + warnings + self.statements.iter().map(statement).sum::<usize>()
     }
 }
 
@@ -190,6 +223,15 @@ pub fn statements(values: Vec<Value>) -> Result<Vec<Statement>, Wrong> {
 
 fn sources(values: Vec<Value>) -> Result<Vec<Source>, Wrong> {
     values.into_iter().map(Source::read).collect()
+}
+
+fn spent(value: Value) -> Result<Spent, Wrong> {
+    let mut fields = Object::of(value, "cost")?;
+    Ok(Spent {
+        calls: fields.small("calls")?,
+        input_tokens: fields.count("inputTokens")?,
+        output_tokens: fields.count("outputTokens")?,
+    })
 }
 
 fn texts(fields: &mut Object, name: &str) -> Result<Vec<String>, Wrong> {

@@ -1,7 +1,7 @@
 //! Checkpoints as entries of a log: read, replayed, found by their anchors.
 
 use serde_json::json;
-use threadkeep_core::compaction::checkpoint::summary_message;
+use threadkeep_core::compaction::checkpoint::{Spent, summary_message};
 use threadkeep_core::compaction::summary::Statement;
 use threadkeep_core::compaction::{Checkpoint, Chosen, Covers, Strategy};
 use threadkeep_core::memory::Source;
@@ -32,6 +32,8 @@ fn checkpoint(name: &str, anchor: &str) -> Checkpoint {
         created_at: 1_700_000_000_000,
         cleared: Vec::new(),
         previous: Some("cp_0".into()),
+        cost: Some(Spent { calls: 2, input_tokens: 5_000_000_002, output_tokens: 9 }),
+        warnings: vec!["the model was late".into()],
     }
 }
 
@@ -57,7 +59,21 @@ fn a_checkpoint_reads_what_it_writes() {
     assert_eq!(Checkpoint::read(damaged.clone()).unwrap_err().field, "strategy");
     damaged["strategy"] = json!("summarize");
     damaged["statements"][0]["level"] = json!(256);
-    assert_eq!(Checkpoint::read(damaged).unwrap_err().field, "level");
+    assert_eq!(Checkpoint::read(damaged.clone()).unwrap_err().field, "level");
+    damaged["statements"] = json!([]);
+    damaged["cost"] = json!({"calls": 1});
+    assert_eq!(Checkpoint::read(damaged).unwrap_err().field, "inputTokens");
+}
+
+#[test]
+fn a_checkpoint_from_before_costs_and_warnings_were_noted_reads_without_them() {
+    let mut old = serde_json::to_value(checkpoint("cp_1", "a")).unwrap();
+    let fields = old.as_object_mut().unwrap();
+    assert!(fields.remove("cost").is_some() && fields.remove("warnings").is_some());
+    let read = Checkpoint::read(old.clone()).unwrap();
+    assert_eq!((read.cost, read.warnings.len()), (None, 0));
+    // And is written as it was: its bytes do not change.
+    assert_eq!(serde_json::to_value(&read).unwrap(), old);
 }
 
 #[test]

@@ -27,6 +27,35 @@ fn seed_2_s10_missing_model_metadata_means_200000() {
 }
 
 #[test]
+fn seed_2_s10_each_input_of_the_budget_can_be_configured() {
+    let none = PolicyOptions::default();
+    let before = Policy::resolve(&none, &none, None).input_budget();
+    let budget = |call: &PolicyOptions, keep: &PolicyOptions| Policy::resolve(call, keep, None).input_budget();
+    for (options, expected) in [
+        (PolicyOptions { max_context_tokens: Some(300_000), ..none }, before + 100_000),
+        (PolicyOptions { max_output_tokens: Some(9_000), ..none }, before - 1_000),
+        (PolicyOptions { safety_margin: Some(0), ..none }, before + 1_000),
+    ] {
+        assert_eq!((budget(&options, &none), budget(&none, &options)), (expected, expected));
+    }
+    let early = PolicyOptions { compaction_ratio: Some(Share::of(100)), ..none };
+    assert_eq!(Policy::resolve(&early, &none, None).reason(Some(before / 5), 1), Some(Reason::EarlyRatio));
+    assert_eq!(Policy::resolve(&none, &none, None).reason(Some(before / 5), 1), None);
+}
+
+#[test]
+fn seed_2_s22_rule_4_the_context_of_a_model_is_its_metadata() {
+    let none = PolicyOptions::default();
+    for (model, context) in
+        [("gpt-4o", 128_000), ("claude-sonnet-5", 1_000_000), ("anthropic/claude-opus-4-5", 200_000)]
+    {
+        let policy = Policy::resolve(&none, &none, Some(model));
+        assert_eq!(policy.max_context_tokens, context, "{model}");
+        assert_eq!(policy.reason(Some(policy.input_budget() + 1), 1), Some(Reason::OverBudget));
+    }
+}
+
+#[test]
 fn seed_2_s14_trigger_is_on_reported_prompt_tokens() {
     let policy = policy(1_100, 50, 50);
     assert_eq!(policy.reason(Some(800), 9), None);

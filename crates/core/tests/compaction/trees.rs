@@ -130,6 +130,8 @@ impl Maker<'_> {
             created_at: 0,
             cleared: Vec::new(),
             previous: laid.checkpoint.map(|before| before.id.clone()),
+            cost: None,
+            warnings: Vec::new(),
         };
         self.tree.apply(Entry::Checkpoint(Box::new(checkpoint))).unwrap();
     }

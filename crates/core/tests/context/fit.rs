@@ -164,6 +164,12 @@ fn seed_3_trim_to_token_budget() {
     assert_eq!(trimmed.messages.len(), 5);
     assert_eq!(trimmed.figures.tokens, 35);
     assert_eq!(trimmed.messages[0].text(), "message 0015");
+    // It ends at the first that does not fit, though an older one would.
+    let uneven: Vec<Message> = [4, 400, 8, 4].iter().map(|length| Message::user("x".repeat(*length))).collect();
+    for (budget, kept) in [(0, 0), (4, 0), (5, 1), (10, 1), (11, 2), (114, 2), (115, 3), (119, 3), (120, 4)] {
+        let options = TrimOptions { budget: Budget::tokens(budget), strict: true, ..TrimOptions::default() };
+        assert_eq!(trim_messages(&uneven, &options, &Estimate).messages.len(), kept, "{budget}");
+    }
 }
 
 #[test]

@@ -4,8 +4,8 @@ use threadkeep_core::memory::jsonl::{
     read_episodes, read_facts, read_traces, traces, write_episodes, write_facts, write_traces,
 };
 use threadkeep_core::memory::{
-    BundleLimits, MemoryBundle, RAW_TAIL_TURNS, ToolStatus, build_snapshot, raw_tail, snapshot, steps,
-    tool_interactions, turn_number,
+    BundleLimits, MemoryBundle, RAW_TAIL_TURNS, ToolStatus, build_snapshot, bundle as bundle_of, raw_tail, snapshot,
+    steps, tool_interactions, turn_number,
 };
 use threadkeep_core::node::turn_name;
 use threadkeep_core::tokens::{Counter, Estimate};
@@ -43,6 +43,7 @@ fn section_6_tool_interactions_are_pending_success_or_error() {
     let statuses: Vec<_> = all.iter().map(|it| it.status).collect();
     assert_eq!(statuses, [ToolStatus::Success, ToolStatus::Error, ToolStatus::Pending]);
     assert_eq!(statuses.map_names(), ["SUCCESS", "ERROR", "PENDING"]);
+    assert_eq!(all.iter().map(|it| it.turn).collect::<Vec<_>>(), [1, 2, 2]);
     assert_eq!(all[0].result.as_ref().unwrap(), "app.ts\nparser.ts");
     assert_eq!((all[0].tool_name.as_str(), &all[0].arguments["path"]), ("list_directory", &"src".into()));
     assert_eq!((all[1].error.as_deref(), &all[1].result), (Some("no clock here"), &None));
@@ -57,6 +58,72 @@ impl Names for Vec<ToolStatus> {
     fn map_names(&self) -> Vec<&'static str> {
         self.iter().map(|status| status.name()).collect()
     }
+}
+
+#[test]
+fn section_6_every_raw_trace_has_its_seven_required_fields() {
+    let required = ["id", "ts", "turn_id", "seq", "trace_type", "content", "source_event"];
+    for trace in traces(&steps(&conversation())) {
+        let json = trace.to_json();
+        assert!(required.iter().all(|name| json.get(name).is_some()), "{json}");
+        assert!(json["ts"].is_f64() && json["seq"].is_u64(), "{json}");
+    }
+    // A line without what names, places or kinds it is no trace; a text or an event may be missing in others' files.
+    let line =
+        r#"{"id":"rt","ts":1.5,"turn_id":"turn_0001","seq":1,"trace_type":"user","content":"x","source_event":"E"}"#;
+    let whole: serde_json::Value = serde_json::from_str(line).unwrap();
+    for name in required {
+        let mut partial = whole.clone();
+        partial.as_object_mut().unwrap().remove(name);
+        let bad = read_traces(&partial.to_string()).bad;
+        assert_eq!(bad.len(), usize::from(!matches!(name, "content" | "source_event")), "{name}");
+        assert!(bad.iter().all(|(_, why)| why.contains(name)), "{name}: {bad:?}");
+    }
+    for (name, wrong) in [("trace_type", "remark"), ("seq", "one"), ("ts", "noon")] {
+        let mut other = whole.clone();
+        other[name] = wrong.into();
+        assert_eq!(read_traces(&other.to_string()).bad.len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn section_6_optional_fields_of_a_raw_trace_come_where_they_are_relevant_and_all_are_kept() {
+    let optional = [
+        "media",
+        "tool_name",
+        "tool_call_id",
+        "tool_args",
+        "tool_result",
+        "tool_error",
+        "correlation_id",
+        "tags",
+        "tool_result_ref",
+    ];
+    let has =
+        |trace: &serde_json::Value| optional.into_iter().filter(|name| trace.get(name).is_some()).collect::<Vec<_>>();
+    let tagged = Message { tags: vec!["processed".to_owned()], ..Message::user("x") };
+    let nodes = chain([vec![tagged], conversation().into_iter().flat_map(|node| node.messages).collect()].concat());
+    let made: Vec<_> = traces(&steps(&nodes)).iter().map(|trace| trace.to_json()).collect();
+    assert_eq!(has(&made[0]), ["correlation_id", "tags"]);
+    assert_eq!(has(&made[1]), ["correlation_id"]);
+    let of = |kind: &str| made.iter().filter(|it| it["trace_type"] == kind).map(has).collect::<Vec<_>>();
+    assert_eq!(of("tool_call"), [["tool_name", "tool_call_id", "tool_args", "correlation_id"]; 3]);
+    assert_eq!(
+        of("tool_result"),
+        [
+            ["tool_name", "tool_call_id", "tool_result", "correlation_id"],
+            ["tool_name", "tool_call_id", "tool_error", "correlation_id"]
+        ]
+    );
+    // Whatever others wrote, those that we never write too, comes back.
+    let line = concat!(
+        r#"{"id":"rt","ts":1.5,"turn_id":"turn_0001","seq":1,"trace_type":"tool_result","content":"","source_event":"ToolResultEvent","#,
+        r#""media":{"images":["a.png"],"audio":[],"video":[]},"tool_name":"t","tool_call_id":"c","tool_args":{"a":1},"tool_result":null,"#,
+        r#""tool_error":"e","correlation_id":"k","tags":["x"],"tool_result_ref":"files/1"}"#,
+        "\n"
+    );
+    let read = read_traces(line);
+    assert_eq!((write_traces(&read.records).as_str(), has(&read.records[0].to_json()).len()), (line, 9));
 }
 
 #[test]
@@ -90,6 +157,18 @@ fn section_10_1a_and_20_and_22_rule_1_tool_results_keep_the_turn_of_their_call()
     let lines = traces(&steps(&nodes));
     let result = lines.iter().find(|trace| trace.more.get("tool_result").is_some()).unwrap();
     assert_eq!((result.turn_id.as_str(), result.seq), ("turn_0001", 3));
+}
+
+#[test]
+fn section_10_1a_all_entries_of_a_turn_share_its_id() {
+    let turn = |at: u32| {
+        let id = format!("c{at}");
+        [Message::user("go"), calling(&id, "look", "{}"), Message::tool(&id, "seen"), Message::assistant("Done.")]
+    };
+    let lines = traces(&steps(&chain([turn(1), turn(2)].concat())));
+    let ids: Vec<&str> = lines.iter().map(|trace| trace.turn_id.as_str()).collect();
+    assert_eq!(ids, [["turn_0001"; 4], ["turn_0002"; 4]].concat());
+    assert_eq!(lines.iter().map(|trace| trace.seq).collect::<Vec<_>>(), [1, 2, 3, 4, 1, 2, 3, 4]);
 }
 
 #[test]
@@ -152,9 +231,16 @@ fn bundle() -> MemoryBundle {
 }
 
 #[test]
-fn section_19_defaults_of_the_limits() {
-    let limits = BundleLimits::default();
-    assert_eq!((RAW_TAIL_TURNS, limits.episodes, limits.facts), (4, 3, 20));
+fn section_19_defaults_of_the_limits_are_4_turns_3_episodes_and_20_facts() {
+    let episodes: Vec<_> = (1..=9).map(|at| episode(at, &format!("Stretch {at} was sailed."))).collect();
+    let facts: Vec<_> = (1..=30).map(|at| fact(at, &format!("Locker {at} holds rope {at}."))).collect();
+    let found = bundle_of(&episodes, &facts, None, BundleLimits::default(), 1_738_200_000_000);
+    let nodes = chain((1..=9).map(|at| Message::user(format!("Question {at}?"))).collect());
+    let steps = steps(&nodes);
+    let text = snapshot(&found, &raw_tail(&steps, RAW_TAIL_TURNS, None), None, &Estimate);
+    let count = |part: &str| text.lines().filter(|line| line.contains(part)).count();
+    assert_eq!((count("Stretch"), count("Locker"), count("Question")), (3, 20, 4), "{text}");
+    assert!(text.contains("Turn 6:") && !text.contains("Turn 5:"));
 }
 
 #[test]

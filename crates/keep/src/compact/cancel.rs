@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 
 use crate::KeepError;
 
-/// A handle that ends a compaction at once, even while its summariser is waited for. Clones are the same handle.
+/// A handle that ends a compaction or an agent's turn at once, even while a model is waited for. Clones are the same handle.
 ///
 /// ```
 /// let cancel = threadkeep::compact::Cancel::default();
@@ -47,7 +47,7 @@ impl Cancel {
 }
 
 /// What `work` comes to, or `cancelled` as soon as it is; `work` is dropped then.
-pub(super) async fn unless<T>(
+pub(crate) async fn unless<T>(
     cancel: Option<&Cancel>,
     mut work: Pin<Box<dyn Future<Output = T> + '_>>,
 ) -> Result<T, KeepError> {

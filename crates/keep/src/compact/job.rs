@@ -2,6 +2,7 @@
 
 use threadkeep_core::compaction::summary::{Piece, Statement};
 use threadkeep_core::compaction::{Checkpoint, Chosen, Covers, Strategy, Window, window};
+use threadkeep_core::context::{Action, Options, Prepared, rule};
 use threadkeep_core::memory::Source;
 use threadkeep_core::tokens::{Counter, cost};
 use threadkeep_core::{Message, MessageId};
@@ -32,9 +33,10 @@ pub(super) struct Job {
     pub(super) held: Vec<Held>,
     pub(super) carried: Vec<Statement>,
     pub(super) previous: Option<String>,
-    /// The tokens of the whole history, and of what the new summary replaces.
+    /// The tokens of the whole history, of what the new summary replaces, and of the history without that.
     pub(super) history: u64,
     pub(super) before: u64,
+    pub(super) rest: u64,
     /// The most tokens of the statements.
     pub(super) budget: u32,
     pub(super) covers: Covers,
@@ -55,12 +57,7 @@ impl<S: Store> Keep<S> {
         let job = self.glance(&place.transcript, |log| {
             let mut chain = Chain::new(&log.tree, &place.leaf)?;
             let (pins, _) = chain.pins(&log.tree, &options.pins);
-            let build = threadkeep_core::context::Options {
-                provider: options.provider,
-                pins: pins.clone(),
-                live: true,
-                ..Default::default()
-            };
+            let build = Options { provider: options.provider, pins: pins.clone(), live: true, ..Default::default() };
             let content = content(&place.leaf, chain.items.len());
             let before = chain.lay(&log.tree, None, &pins)?;
             let prepared = {
@@ -70,6 +67,7 @@ impl<S: Store> Keep<S> {
             let found = window(&chain.placed, &chain.items, &prepared, chain.laid.end, &chosen, &pins);
             let Some(window) = found else { return Ok((None, content)) };
             let costs = prepared.costs();
+            let rest = without(&chain, &window, &prepared, &build, counter);
             let mut held = Vec::new();
             let mut next = window.start;
             for piece in window.pieces(&chain.items) {
@@ -99,6 +97,7 @@ impl<S: Store> Keep<S> {
                 previous: before.map(|before| before.id.clone()),
                 history: prepared.figures().tokens,
                 before: replaced,
+                rest,
                 budget: options.budget(replaced, window.raw),
                 covers: Covers {
                     from: window.from.clone(),
@@ -114,6 +113,19 @@ impl<S: Store> Keep<S> {
         });
         job.await
     }
+}
+
+/// The tokens of a history without what a window covers. Counted as a prompt is, since with calls that nobody answered go the
+/// results that prompts have for them.
+fn without(chain: &Chain, window: &Window, prepared: &Prepared, build: &Options, counter: &dyn Counter) -> u64 {
+    let mut items = chain.items.clone();
+    for (at, item) in items.iter_mut().enumerate() {
+        item.cost = prepared.known_cost(at).filter(|_| item.out.is_none());
+        if let Some(stays) = window.stays.get(at) {
+            item.out = if *stays { None } else { Some((Action::Summarised, rule::CHECKPOINT)) };
+        }
+    }
+    Prepared::new(&items, build.preparing(), counter).figures().tokens
 }
 
 impl Held {

@@ -11,11 +11,13 @@ mod job;
 mod model;
 mod record;
 mod requests;
+mod stored;
 mod summarise;
 mod summariser;
 
 use std::ops::Range;
 
+pub use threadkeep_core::compaction::checkpoint::Spent;
 use threadkeep_core::compaction::checkpoint::summary_message;
 use threadkeep_core::compaction::window::TAIL_TURNS;
 use threadkeep_core::compaction::{Checkpoint, Chosen, Refused, Strategy};
@@ -29,10 +31,12 @@ use crate::protocol::Counting;
 use crate::{Keep, KeepError};
 
 pub use cancel::Cancel;
+pub(crate) use cancel::unless;
 pub use epochs::EpochInfo;
 pub use model::{INPUT_TOKENS, Model, ModelRequest, ModelSummariser, Reply, input_tokens_of};
 pub use requests::policy;
-pub use summariser::{Answer, Answered, Extractive, Spent, Summariser};
+pub use stored::{Covered, Stored};
+pub use summariser::{Answer, Answered, Extractive, Summariser};
 
 /// How a chain is compacted.
 #[derive(Debug, Clone, Default)]

@@ -12,7 +12,8 @@ use threadkeep_core::compaction::summary::{Material, Summary};
 use threadkeep_core::compaction::{Policy, PolicyOptions, Refused};
 use threadkeep_core::tokens::Counter;
 
-use super::summariser::{Answer, Answered, EXTRACTIVE, Spent, Summariser};
+use super::Spent;
+use super::summariser::{Answer, Answered, EXTRACTIVE, Summariser};
 
 /// How many tokens a request may have where nothing is known of the model: what fits a context of 32,000 with its answer.
 pub const INPUT_TOKENS: u32 = 24_000;

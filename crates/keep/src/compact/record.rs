@@ -65,13 +65,15 @@ impl<S: Store> Keep<S> {
             created_at: now,
             cleared: Vec::new(),
             previous: job.previous.clone(),
+            cost: Some(made.spent),
+            warnings: made.warnings.iter().map(|warning| without_queries(warning)).collect(),
         };
         let done = Compacted {
             checkpoint: Some(checkpoint),
             summary_messages: Vec::new(),
             compacted_range: 0..job.window.end,
             tokens_before: job.history,
-            tokens_after: job.history - job.before + after,
+            tokens_after: job.rest + after,
             cost: made.spent,
             episodes,
             facts: Vec::new(),
@@ -151,4 +153,16 @@ impl<S: Store> Keep<S> {
     fn minted(&self, kind: &str) -> String {
         format!("{kind}{:016x}", self.random())
     }
+}
+
+/// A warning as it may stay: without what follows the `?` of addresses in it, where some services have their keys.
+fn without_queries(warning: &str) -> String {
+    let mut words = Vec::new();
+    for word in warning.split(' ') {
+        words.push(match word.split_once('?') {
+            Some((address, _)) if address.contains("://") => address,
+            _ => word,
+        });
+    }
+    words.join(" ")
 }

@@ -11,6 +11,7 @@ use threadkeep_store::Store;
 
 use super::cancel::unless;
 use super::job::{Held, Job};
+use super::summariser::one_call;
 use super::{Answered, CompactOptions, Spent, Summariser};
 use crate::{Keep, KeepError};
 
@@ -94,7 +95,7 @@ impl Made {
         let answer = unless(options.cancel.as_ref(), summariser.summarise(material, counter)).await?;
         let Answered { summary, warnings, by, spent } = answer.map_err(KeepError::Summariser)?;
         check(&summary.statements)?;
-        self.spent.add(spent.unwrap_or_else(|| Spent::one(given, &summary, counter)));
+        self.spent.add(spent.unwrap_or_else(|| one_call(given, &summary, counter)));
         for warning in warnings {
             if !self.warnings.contains(&warning) {
                 self.warnings.push(warning);

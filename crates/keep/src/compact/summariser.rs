@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 
+use threadkeep_core::compaction::checkpoint::Spent;
 use threadkeep_core::compaction::extract::extract;
 use threadkeep_core::compaction::strategy::tokens;
 use threadkeep_core::compaction::summary::{Material, Summary};
@@ -62,27 +63,8 @@ impl Summariser for Extractive {
     }
 }
 
-/// What a compaction took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Spent {
-    /// How often the summariser was asked.
-    pub calls: u32,
-    /// The tokens of what it was given.
-    pub input_tokens: u64,
-    /// The tokens of what came back.
-    pub output_tokens: u64,
-}
-
-impl Spent {
-    /// One call that was given so many tokens and made `summary` of them.
-    pub(super) fn one(given: u64, summary: &Summary, counter: &dyn Counter) -> Self {
-        let output = tokens(&summary.statements, counter) + u64::from(counter.count(&summary.episode));
-        Self { calls: 1, input_tokens: given, output_tokens: output }
-    }
-
-    pub(super) fn add(&mut self, more: Self) {
-        self.calls += more.calls;
-        self.input_tokens += more.input_tokens;
-        self.output_tokens += more.output_tokens;
-    }
+/// One call that was given so many tokens and made `summary` of them.
+pub(super) fn one_call(given: u64, summary: &Summary, counter: &dyn Counter) -> Spent {
+    let output = tokens(&summary.statements, counter) + u64::from(counter.count(&summary.episode));
+    Spent { calls: 1, input_tokens: given, output_tokens: output }
 }

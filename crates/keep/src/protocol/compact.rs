@@ -7,9 +7,9 @@ use threadkeep_core::compaction::{Checkpoint, Policy, PolicyOptions, Reason, Str
 use threadkeep_core::memory::Share;
 use threadkeep_store::Store;
 
-use super::request::{Checked, Params, bad};
+use super::request::{Checked, Params, bad, flag};
 use super::{BadRequest, ContextOptions};
-use crate::compact::{CompactOptions, Compacted, EpochInfo};
+use crate::compact::{CompactOptions, Compacted, EpochInfo, Stored};
 use crate::{Keep, KeepError};
 
 /// One request about compactions. `at` is a head's name, or the end of the chain: a node or an alias of it.
@@ -34,6 +34,9 @@ pub enum CompactionRequest {
     Clear(String),
     /// Why a compaction is pending: `compactionRequired({at})`. → a reason, or null
     Required(String),
+    /// Messages at a head with what is known of each: `getStored({context, start?, end?})`. → a list of `{id, part, contextId, index,
+    /// createdAt, tokens, tags?, compacted, compactedRange?, checkpoint?, message}`
+    Stored(String, u32, u32),
     /// How a head is compacted: `strategy({context})`. → a name, or null
     Strategy(String),
     /// Chooses that: `setStrategy({context, strategy?})`. → null
@@ -42,13 +45,14 @@ pub enum CompactionRequest {
 
 impl CompactionRequest {
     /// The methods that are read here.
-    pub const METHODS: [&str; 8] = [
+    pub const METHODS: [&str; 9] = [
         "checkpoints",
         "epochs",
         "afterResponse",
         "requestCompaction",
         "clearCompactionRequest",
         "compactionRequired",
+        "getStored",
         "strategy",
         "setStrategy",
     ];
@@ -76,6 +80,11 @@ impl CompactionRequest {
             "requestCompaction" => Self::Request(params.text("at")?),
             "clearCompactionRequest" => Self::Clear(params.text("at")?),
             "compactionRequired" => Self::Required(params.text("at")?),
+            "getStored" => Self::Stored(
+                params.text("context")?,
+                params.maybe_count("start")?.unwrap_or_default(),
+                params.maybe_count("end")?.unwrap_or(u32::MAX),
+            ),
             "strategy" => Self::Strategy(params.text("context")?),
             "setStrategy" => Self::SetStrategy(params.text("context")?, strategy(&mut params)?),
             _ => return bad("method", format!("{method:?} is not known")),
@@ -182,14 +191,6 @@ impl CompactCall {
     }
 }
 
-fn flag(params: &mut Params, name: &str) -> Checked<Option<bool>> {
-    match params.take(name) {
-        None => Ok(None),
-        Some(Value::Bool(flag)) => Ok(Some(flag)),
-        Some(_) => bad(name, "must be true or false"),
-    }
-}
-
 impl<S: Store> Keep<S> {
     /// Answers one request about compactions. A response to a change means that the change is durable.
     ///
@@ -212,6 +213,10 @@ impl<S: Store> Keep<S> {
                 Value::Null
             }
             CompactionRequest::Required(at) => pending(self.compaction_required(&at).await?),
+            CompactionRequest::Stored(context, start, end) => {
+                let all = self.stored(&context, start, end).await?;
+                all.iter().map(|stored| stored_json(stored, &context)).collect()
+            }
             CompactionRequest::Strategy(context) => self.strategy(&context).await?.map(Strategy::name).into(),
             CompactionRequest::SetStrategy(context, strategy) => {
                 self.set_strategy(&context, strategy).await?;
@@ -259,6 +264,29 @@ fn epoch_json(epoch: &EpochInfo) -> Value {
     ])
 }
 
+fn stored_json(stored: &Stored, context: &str) -> Value {
+    let mut value = map([
+        ("id", stored.node.as_str().into()),
+        ("part", stored.part.into()),
+        ("contextId", context.into()),
+        ("index", stored.index.into()),
+        ("createdAt", stored.created_at.into()),
+        ("tokens", stored.tokens.into()),
+        ("compacted", stored.covered.is_some().into()),
+        ("message", stored.message.to_json()),
+    ]);
+    if let Value::Object(map) = &mut value {
+        if !stored.message.tags.is_empty() {
+            map.insert("tags".to_owned(), stored.message.tags.clone().into());
+        }
+        if let Some(covered) = &stored.covered {
+            map.insert("compactedRange".to_owned(), range(&covered.range));
+            map.insert("checkpoint".to_owned(), covered.checkpoint.as_str().into());
+        }
+    }
+    value
+}
+
 impl Compacted {
     /// It as JSON: `{checkpoint, summaryMessages, compactedRange: {start, end}, tokensBefore, tokensAfter, tokensSaved,
     /// cost: {calls, inputTokens, outputTokens}, episodes, facts, warnings}`.
@@ -290,7 +318,8 @@ mod tests {
     #[test]
     fn every_method_is_read() {
         for method in CompactionRequest::METHODS {
-            let of = if method.to_lowercase().ends_with("strategy") { "context" } else { "at" };
+            let head = method.to_lowercase().ends_with("strategy") || method == "getStored";
+            let of = if head { "context" } else { "at" };
             assert_eq!(CompactionRequest::read(method, "{}").unwrap_err().argument, of, "{method}");
             let params = format!(r#"{{"{of}": "main"}}"#);
             assert!(CompactionRequest::read(method, &params).is_ok(), "{method}");

@@ -3,25 +3,27 @@
 //! `threadkeep_core::memory` writes them.
 
 use serde_json::{Map, Value};
+use threadkeep_core::Message;
+use threadkeep_core::json::Wrong;
 use threadkeep_core::memory::jsonl::RawTrace;
 use threadkeep_core::memory::{
-    BundleLimits, EpisodeEdit, FactEdit, FactKind, MemoryBundle, RAW_TAIL_TURNS, Share, Source, ToolInteraction,
-    turn_number,
+    BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, MemoryBundle, RAW_TAIL_TURNS, Share, Source,
+    ToolInteraction, turn_number,
 };
 use threadkeep_core::node::turn_name;
 use threadkeep_store::Store;
 
-use super::request::{Checked, Params, bad};
-use super::{BadRequest, Response};
-use crate::traces::Turns;
+use super::request::{Checked, Params, bad, flag};
+use super::{BadRequest, ContextOptions, Response};
+use crate::traces::{Snapshot, Turns};
 use crate::{Keep, KeepError, MemoryFilter, NewFact};
 
 /// One request of what is remembered.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MemoryRequest {
-    /// Episodes, oldest first: `episodes({transcript?, source?, tag?})`. → a list of episodes
+    /// Episodes, oldest first: `episodes({transcript?, source?, tag?, limit?})`. → a list of episodes
     Episodes(MemoryFilter),
-    /// Facts, oldest first: `facts({transcript?, source?, tag?, superseded?})`. → a list of facts
+    /// Facts, oldest first: `facts({transcript?, source?, tag?, superseded?, limit?})`. → a list of facts
     Facts(MemoryFilter),
     /// Remembers a fact: `remember({fact, kind?, tags?, confidence?, salience?, transcript?, sources?, pinned?})`. → the fact
     Remember(NewFact),
@@ -49,11 +51,14 @@ pub enum MemoryRequest {
     CompactionTurns(String, Option<u32>),
     /// The name that the next turn gets: `nextTurn({context})`. → a name
     NextTurn(String),
+    /// The compaction snapshot of a head: `buildSnapshot({context, systemPrompt?, episodes?, facts?, tail?, exclude?, budget?,
+    /// encoding?})`, where the two lists are of whole records. → a list of messages
+    BuildSnapshot(String, MemoryBundle, Snapshot),
 }
 
 impl MemoryRequest {
     /// The methods that are read here.
-    pub const METHODS: [&str; 12] = [
+    pub const METHODS: [&str; 13] = [
         "episodes",
         "facts",
         "remember",
@@ -66,6 +71,7 @@ impl MemoryRequest {
         "rawTraces",
         "compactionTurns",
         "nextTurn",
+        "buildSnapshot",
     ];
 
     /// Reads a request: the method's name, and the JSON text of its parameters.
@@ -81,10 +87,10 @@ impl MemoryRequest {
     pub fn read(method: &str, params: &str) -> Result<Self, BadRequest> {
         let mut params = Params::read(params)?;
         let request = match method {
-            "episodes" => Self::Episodes(filter(&mut params)?),
+            "episodes" => Self::Episodes(MemoryFilter { limit: limit(&mut params)?, ..filter(&mut params)? }),
             "facts" => {
                 let superseded = flag(&mut params, "superseded")?.unwrap_or_default();
-                Self::Facts(MemoryFilter { superseded, ..filter(&mut params)? })
+                Self::Facts(MemoryFilter { superseded, limit: limit(&mut params)?, ..filter(&mut params)? })
             }
             "remember" => Self::Remember(new_fact(&mut params)?),
             "editFact" => Self::EditFact(
@@ -121,6 +127,13 @@ impl MemoryRequest {
             "rawTraces" => Self::RawTraces(params.text("context")?, turns(&mut params)?),
             "compactionTurns" => Self::CompactionTurns(params.text("context")?, params.maybe_count("keepTurns")?),
             "nextTurn" => Self::NextTurn(params.text("context")?),
+            "buildSnapshot" => {
+                let bundle = MemoryBundle {
+                    episodes: records(&mut params, "episodes", Episode::read)?,
+                    facts: records(&mut params, "facts", Fact::read)?,
+                };
+                Self::BuildSnapshot(params.text("context")?, bundle, snapshot(&mut params)?)
+            }
             _ => return bad("method", format!("{method:?} is not known")),
         };
         params.nothing_left()?;
@@ -128,13 +141,44 @@ impl MemoryRequest {
     }
 }
 
-fn turns(params: &mut Params) -> Checked<Turns> {
-    let number = |argument: &str, name: Option<&str>| match name.and_then(turn_number) {
+fn number(argument: &str, name: Option<&str>) -> Checked<u32> {
+    match name.and_then(turn_number) {
         Some(turn) => Ok(turn),
         None => bad(argument, "must name turns as turn_0001 does"),
+    }
+}
+
+fn exclude(params: &mut Params) -> Checked<Option<u32>> {
+    params.maybe_text("exclude")?.map(|name| number("exclude", Some(&name))).transpose()
+}
+
+fn limit(params: &mut Params) -> Checked<Option<usize>> {
+    Ok(params.maybe_count("limit")?.map(|limit| limit as usize))
+}
+
+fn records<T>(params: &mut Params, name: &str, read: fn(Value) -> Result<T, Wrong>) -> Checked<Vec<T>> {
+    let list = match params.take(name) {
+        None => return Ok(Vec::new()),
+        Some(Value::Array(list)) => list.into_iter().map(read).collect::<Result<_, _>>(),
+        Some(_) => return bad(name, "must be a list of records"),
     };
-    let exclude = params.maybe_text("exclude")?;
-    let exclude = exclude.map(|name| number("exclude", Some(&name))).transpose()?;
+    list.or_else(|wrong| bad(name, ["must be a list of records: ", &wrong.to_string()].concat()))
+}
+
+fn snapshot(params: &mut Params) -> Checked<Snapshot> {
+    let mut shared = Map::new();
+    shared.extend(params.take("encoding").map(|encoding| ("encoding".to_owned(), encoding)));
+    Ok(Snapshot {
+        system_prompt: params.maybe_text("systemPrompt")?,
+        tail_turns: params.maybe_count("tail")?.map_or(RAW_TAIL_TURNS, |tail| tail as usize),
+        exclude: exclude(params)?,
+        budget: params.maybe_count("budget")?,
+        encoding: ContextOptions::from_json(&Value::Object(shared))?.encoding,
+    })
+}
+
+fn turns(params: &mut Params) -> Checked<Turns> {
+    let exclude = exclude(params)?;
     let tail = params.maybe_count("tail")?;
     match params.take("turns") {
         None => Ok(Turns::Tail { turns: tail.map_or(RAW_TAIL_TURNS, |tail| tail as usize), exclude }),
@@ -151,6 +195,7 @@ fn filter(params: &mut Params) -> Checked<MemoryFilter> {
         source: params.maybe_id("source")?,
         tag: params.maybe_text("tag")?,
         superseded: false,
+        limit: None,
     })
 }
 
@@ -175,14 +220,6 @@ fn new_fact(params: &mut Params) -> Checked<NewFact> {
         Some(_) => return bad("sources", "must be a list of {node, index}"),
     }
     Ok(new)
-}
-
-fn flag(params: &mut Params, name: &str) -> Checked<Option<bool>> {
-    match params.take(name) {
-        None => Ok(None),
-        Some(Value::Bool(flag)) => Ok(Some(flag)),
-        Some(_) => bad(name, "must be true or false"),
-    }
 }
 
 fn kind(params: &mut Params) -> Checked<Option<FactKind>> {
@@ -238,6 +275,9 @@ impl<S: Store> Keep<S> {
             }
             MemoryRequest::CompactionTurns(context, tail) => self.compaction_turns(&context, tail).await?.into(),
             MemoryRequest::NextTurn(context) => self.next_turn(&context).await?.into(),
+            MemoryRequest::BuildSnapshot(context, bundle, how) => {
+                self.build_snapshot(&context, &bundle, &how).await?.iter().map(Message::to_json).collect()
+            }
         };
         Ok(Response::Memory(answer))
     }

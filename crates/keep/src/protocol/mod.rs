@@ -493,6 +493,13 @@ pub enum Event {
         /// The facts.
         facts: Vec<String>,
     },
+    /// A mailbox has another message, or one of its messages was dismissed.
+    Mail {
+        /// Whose mailbox.
+        party: String,
+        /// The message's number.
+        number: u64,
+    },
     /// Everything was deleted.
     Cleared,
 }

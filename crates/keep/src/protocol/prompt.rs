@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::BadRequest;
-use super::request::{Checked, Params, bad, write};
+use super::request::{Checked, Params, bad, flag, write};
 
 /// Which of the newest messages to give. Zero means zero; a limit that is left out does not limit, except that
 /// `maxMessages` is 50 when both are left out.
@@ -21,6 +21,9 @@ pub struct Recent {
     /// system messages are messages like others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_system: Option<bool>,
+    /// Whether the newest checkpoint's summary comes in for what it covers, as in prompts. Otherwise all messages are the originals.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub include_summary: bool,
 }
 
 /// A request for a prompt, or for what would be in one.
@@ -108,11 +111,8 @@ fn recent(params: &mut Params) -> Checked<Recent> {
     let recent = Recent {
         max_messages: options.maybe_count("maxMessages")?,
         max_tokens: options.maybe_count("maxTokens")?,
-        include_system: match options.take("includeSystem") {
-            None => None,
-            Some(Value::Bool(include)) => Some(include),
-            Some(_) => return bad("includeSystem", "must be true or false"),
-        },
+        include_system: flag(&mut options, "includeSystem")?,
+        include_summary: flag(&mut options, "includeSummary")?.unwrap_or_default(),
     };
     options.nothing_left()?;
     Ok(recent)
@@ -124,7 +124,7 @@ mod tests {
 
     /// Requests of every kind, in the protocol's own JSON.
     const REQUESTS: &str = r#"
-        {"method": "getRecent", "params": {"context": "c", "options": {"maxMessages": 0, "maxTokens": 9, "includeSystem": false}}}
+        {"method": "getRecent", "params": {"context": "c", "options": {"maxMessages": 0, "maxTokens": 9, "includeSystem": false, "includeSummary": true}}}
         {"method": "getRecent", "params": {"context": "c"}}
         {"method": "context", "params": {"at": "c", "options": {"policy": "stable"}}}
         {"method": "context", "params": {"at": "c"}}

@@ -246,6 +246,7 @@ impl Read for Event {
             "deleted" => Self::Deleted { transcript: fields.id("transcript")?, nodes: fields.ids("nodes")? },
             "head" => Self::Head { context: fields.text("context")?, node: fields.maybe_id("node")? },
             "memory" => Self::Memory { episodes: texts(&mut fields, "episodes")?, facts: texts(&mut fields, "facts")? },
+            "mail" => Self::Mail { party: fields.text("party")?, number: fields.count("number")? },
             "cleared" => Self::Cleared,
             _ => return Err(wrong("type", "that of an event")),
         })
@@ -289,6 +290,7 @@ mod tests {
             Event::Head { context: "h".into(), node: Some(id.clone()) },
             Event::Cleared,
             Event::Memory { episodes: vec!["e".into()], facts: vec![] },
+            Event::Mail { party: "a".into(), number: 7 },
         ];
         for event in events {
             let text = serde_json::to_string(&event).unwrap();

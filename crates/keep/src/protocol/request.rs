@@ -59,6 +59,15 @@ pub(super) fn write(request: &impl Serialize) -> serde_json::Result<(String, Str
     Ok((written["method"].as_str().unwrap_or_default().to_owned(), params))
 }
 
+/// Takes a flag, if it is there.
+pub(super) fn flag(params: &mut Params, name: &str) -> Checked<Option<bool>> {
+    match params.take(name) {
+        None => Ok(None),
+        Some(Value::Bool(flag)) => Ok(Some(flag)),
+        Some(_) => bad(name, "must be true or false"),
+    }
+}
+
 /// Parameters that have not been taken yet.
 pub(super) struct Params(Map<String, Value>);
 

@@ -11,7 +11,7 @@ use threadkeep_core::compaction::{Policy, PolicyOptions, Reason, Strategy};
 use threadkeep_core::context::Action;
 use threadkeep_core::memory::{FactKind, Share, Source};
 use threadkeep_core::provider::validate_payload;
-use threadkeep_core::tokens::Counter;
+use threadkeep_core::tokens::{Counter, Overhead};
 use threadkeep_core::{Message, MessageId, Provider};
 use threadkeep_store::{MemoryStore, Scan, Store};
 
@@ -771,5 +771,65 @@ fn the_built_in_summariser_makes_a_checkpoint() {
             prompts(&keep, "chat").await;
             keep.append("chat", turns(30..60)).await.unwrap();
         }
+    });
+}
+
+#[test]
+fn the_tokens_after_are_those_of_the_prompt_though_covered_calls_were_never_answered() {
+    let keep = World::default().tab();
+    run(async {
+        for at in 0..4 {
+            keep.append("chat", turn(at)).await.unwrap();
+            keep.append("chat", vec![called(&format!("c{at}"))]).await.unwrap();
+        }
+        keep.append("chat", turns(4..9)).await.unwrap();
+        let bare = async || {
+            let reply = keep.context("chat", &options(json!({}))).await.unwrap();
+            // Without what every reply begins with.
+            reply.figures.tokens - u64::from(Overhead::of(Provider::OpenAiChat).reply)
+        };
+        let before = bare().await;
+        let done = compacted(&keep, "chat").await;
+        assert_eq!((done.tokens_before, done.tokens_after), (before, bare().await));
+        // A second one, over the first.
+        keep.append("chat", turns(9..14)).await.unwrap();
+        let before = bare().await;
+        let done = compacted(&keep, "chat").await;
+        assert_eq!((done.tokens_before, done.tokens_after), (before, bare().await));
+    });
+}
+
+#[test]
+fn what_a_compaction_took_and_warned_of_is_stored_with_its_checkpoint() {
+    struct Warns;
+    impl Summariser for Warns {
+        fn name(&self) -> &str {
+            "warns"
+        }
+        fn summarise<'a>(&'a self, material: &'a Material<'a>, counter: &'a dyn Counter) -> Answer<'a> {
+            Box::pin(async move {
+                let mut answered = FirstWords::default().summarise(material, counter).await?;
+                answered.warnings.push("https://example.org/v1?key=secret did not answer. Why?".to_owned());
+                Ok(answered)
+            })
+        }
+    }
+    let world = World::default();
+    let keep = world.tab();
+    run(async {
+        keep.append("chat", turns(0..10)).await.unwrap();
+        let done = keep.compact("chat", &estimated(), &Warns).await.unwrap();
+        let [stored] = &world.tab().checkpoints("chat").await.unwrap()[..] else { panic!("one checkpoint") };
+        assert!(done.cost.calls == 1 && done.cost.input_tokens > done.cost.output_tokens);
+        assert_eq!(stored.cost, Some(done.cost));
+        assert_eq!(done.warnings, ["https://example.org/v1?key=secret did not answer. Why?"]);
+        // Stored without what may be a key.
+        assert_eq!(stored.warnings, ["https://example.org/v1 did not answer. Why?"]);
+        // It comes along in an archive.
+        let mut text = String::new();
+        keep.export(None, |piece| text.push_str(&piece)).await.unwrap();
+        let again = World::default().tab();
+        again.import(vec![("all.threadkeep.jsonl".to_owned(), text.into_bytes())], None, |_| {}).await.unwrap();
+        assert_eq!(again.checkpoints("chat").await.unwrap(), std::slice::from_ref(stored));
     });
 }

@@ -7,6 +7,8 @@ mod chat;
 #[path = "../../../core/tests/support/folder.rs"]
 mod folder;
 
+mod agent;
+mod agent_support;
 mod archives;
 mod branches;
 mod compaction;
@@ -15,6 +17,7 @@ mod damage;
 mod epochs;
 mod imported_compactions;
 mod kernel;
+mod mailbox;
 mod memory;
 mod model;
 mod real;
@@ -23,7 +26,9 @@ mod removal;
 mod reply_chains;
 mod rules;
 mod search;
+mod seed_1;
 mod seed_2;
+mod seed_3;
 mod store_surface;
 mod summarisers;
 mod two_writers;

@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use threadkeep::NewFact;
 use threadkeep::compact::{Answer, Answered, CompactOptions, Summariser, policy};
 use threadkeep::kernel::{Kernel, KernelOptions, Usage};
 use threadkeep::protocol::{ContextOptions, Counting};
+use threadkeep::{Keep, MemoryFilter, NewFact, Options};
 use threadkeep_core::compaction::PolicyOptions;
 use threadkeep_core::compaction::summary::{FoundFact, Material, Statement, Summary};
 use threadkeep_core::memory::{BundleLimits, FactKind, Share, Source};
@@ -16,7 +16,7 @@ use threadkeep_core::message::ToolCall;
 use threadkeep_core::provider::validate_payload;
 use threadkeep_core::tokens::Counter;
 use threadkeep_core::{Message, MessageId, Provider, Role};
-use threadkeep_store::MemoryStore;
+use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
 
 use crate::{World, run};
 
@@ -115,6 +115,10 @@ impl Agent {
     }
 }
 
+fn none() -> MemoryFilter {
+    MemoryFilter::default()
+}
+
 fn said(messages: &[Message]) -> Vec<String> {
     messages.iter().map(|message| message.text().into_owned()).collect()
 }
@@ -172,14 +176,63 @@ fn section_7_the_store_adds_items_and_lists_them_by_kind_up_to_a_limit() {
         }
         it.turns(1..=6).await;
         it.kernel.compact().await.unwrap();
-        assert_eq!(keep.facts(&Default::default()).await.unwrap().len(), 6);
-        assert_eq!(keep.episodes(&Default::default()).await.unwrap().len(), 1);
-        for limit in 0..4 {
-            let bundle = it.kernel.retrieve(1, limit, None).await.unwrap();
-            assert_eq!((bundle.episodes.len(), bundle.facts.len()), (1, limit));
+        it.turns(7..=12).await;
+        it.kernel.compact().await.unwrap();
+        // Oldest first, and of too many the newest.
+        let (facts, episodes) = (keep.facts(&none()).await.unwrap(), keep.episodes(&none()).await.unwrap());
+        assert_eq!((facts.len(), episodes.len()), (7, 2));
+        assert!(facts[0].fact.starts_with("Rule 0") && facts[6].fact == "Harbour 2 is chosen.");
+        for limit in 0..9 {
+            let filter = MemoryFilter { limit: Some(limit), ..none() };
+            assert_eq!(keep.facts(&filter).await.unwrap(), facts[7 - limit.min(7)..]);
+            assert_eq!(keep.episodes(&filter).await.unwrap(), episodes[2 - limit.min(2)..]);
         }
         // Raw traces are listed by turns.
         assert_eq!(it.kernel.get_raw_tail(2, None).await.unwrap().len(), 8);
+    });
+}
+
+#[test]
+fn section_7_raw_traces_are_listed_and_pruned_ones_read_from_the_archive() {
+    let it = agent(&World::default(), "pilot");
+    run(async {
+        it.turns(1..=7).await;
+        let listed: Vec<Value> =
+            it.kernel.get_raw_tail(99, None).await.unwrap().iter().map(|trace| trace.to_json()).collect();
+        assert_eq!(lines(&it.files().await, "raw_traces.jsonl"), listed);
+        assert!(lines(&it.files().await, "raw_traces_archive.jsonl").is_empty());
+        let pruned = it.kernel.select_compaction_window().await.unwrap();
+        it.kernel.compact().await.unwrap();
+        // Pruned from the active file into the archive, and listed by the engine all the same.
+        let archived: Vec<Value> =
+            it.kernel.get_traces_for_turns(&pruned).await.unwrap().iter().map(|trace| trace.to_json()).collect();
+        assert_eq!(archived.len(), 12);
+        assert_eq!(lines(&it.files().await, "raw_traces_archive.jsonl"), archived);
+        assert_eq!(lines(&it.files().await, "raw_traces.jsonl"), listed[12..]);
+    });
+}
+
+#[test]
+fn section_7_1_the_base_folder_is_memory_where_nothing_is_said_and_any_where_files_are_read() {
+    let it = agent(&World::default(), "pilot");
+    run(async {
+        it.turns(1..=6).await;
+        it.kernel.compact().await.unwrap();
+        let files = it.files().await;
+        assert!(files.iter().all(|(path, _)| path.starts_with("memory/agents/")));
+        // A browser has no environment: whoever writes the files chooses the folder, and any is read.
+        let mut read = Vec::new();
+        for base in ["memory", "/srv/agent-memory", "C:\\data", "."] {
+            let moved = files.iter().map(|(path, text)| (path.replacen("memory", base, 1), text.clone().into_bytes()));
+            let keep = World::default().tab();
+            let report = keep.import(moved.collect::<Vec<_>>(), None, |_| {}).await.unwrap();
+            // The working context is made of the rest, and so passed over.
+            assert_eq!((report.added, report.memories, report.skipped_count), (1, 2, 1), "{base}: {report:?}");
+            let facts = keep.facts(&none()).await.unwrap().into_iter().map(|fact| fact.fact);
+            read.push((report.messages, facts.collect::<Vec<_>>()));
+        }
+        read.dedup();
+        assert_eq!(read.len(), 1);
     });
 }
 
@@ -472,6 +525,50 @@ fn section_22_rule_3_pruning_is_one_rewrite_without_tombstones() {
         let active = lines(&it.files().await, "raw_traces.jsonl");
         assert!(active.iter().all(|line| line["turn_id"].as_str().unwrap() > "turn_0003"));
         assert_eq!(seq(leaf).await, node);
+    });
+}
+
+/// A store that notes the keys of each of its commits.
+#[derive(Clone, Default)]
+struct Noted(MemoryStore, Rc<RefCell<Vec<Vec<String>>>>);
+
+impl Store for Noted {
+    async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.0.get(key).await
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Vec<Record>, StoreError> {
+        self.0.scan(scan).await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
+        self.1.borrow_mut().push(commit.puts.iter().map(|(key, _)| key.clone()).collect());
+        self.0.commit(commit).await
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.0.close().await
+    }
+}
+
+#[test]
+fn section_22_rule_3_pruning_and_what_replaces_it_are_one_atomic_commit() {
+    let world = World::default();
+    let it = agent(&world, "pilot");
+    run(async {
+        it.turns(1..=7).await;
+        let store = Noted(world.store.clone(), Rc::default());
+        let keep = Keep::open(store.clone(), world.host.clone(), Options::default()).await.unwrap();
+        let options = CompactOptions { encoding: Counting::Estimate, ..CompactOptions::default() };
+        store.1.borrow_mut().clear();
+        let done = keep.compact("pilot", &options, &Scribe::default()).await.unwrap();
+        assert!(done.checkpoint.is_some() && done.episodes.len() == 1 && done.facts.len() == 1);
+        let commits = store.1.borrow().clone();
+        let [keys] = &commits[..] else { panic!("one commit: {commits:?}") };
+        // The log's page with the checkpoint, the episode, the fact, and that the request was carried out.
+        for kind in ["p/", "e/", "f/", "c//"] {
+            assert!(keys.iter().any(|key| key.starts_with(kind)), "{kind}: {keys:?}");
+        }
     });
 }
 

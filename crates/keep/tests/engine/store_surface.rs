@@ -7,7 +7,7 @@ use threadkeep_core::Message;
 use crate::{World, code, run, texts, users};
 
 fn recent(messages: Option<u32>, tokens: Option<u32>, system: Option<bool>) -> Recent {
-    Recent { max_messages: messages, max_tokens: tokens, include_system: system }
+    Recent { max_messages: messages, max_tokens: tokens, include_system: system, ..Recent::default() }
 }
 
 #[test]

@@ -1,0 +1,449 @@
+//! An agent whose every reply chain is a transcript of its own.
+//!
+//! Goes in: the messages of the agent's mailbox, a [`Model`], tools. Comes out: nodes that grow, each message durable before the next
+//! step, replies in the mailbox, and [`AgentEvent`]s for whoever watches. A reply to a known message continues that message's
+//! chain, anything else begins a transcript; two replies to the same message are two branches.
+//!
+//! Where a turn stands is read from its node alone, so a turn that a crash has ended goes on like any other: [`Agent::catch_up`]
+//! looks at the messages that came since, answers those that have no answer, and answers none twice. What is asked of models
+//! is `turn`'s, the tools that every agent has are `tools`'.
+//!
+//! ```
+//! use std::rc::Rc;
+//! use threadkeep::agent::{Agent, AgentOptions, NoTools};
+//! use threadkeep::mailbox::{MailFilter, Outgoing};
+//! use threadkeep::model::{Answer, Call, Model};
+//! # use threadkeep::{Host, Keep, Options};
+//! use threadkeep_core::Message;
+//! use threadkeep_core::provider::{Completion, Delta, Finish};
+//! # use threadkeep_store::MemoryStore;
+//! # struct Test(std::cell::Cell<u8>);
+//! # impl Host for Test {
+//! #     fn now(&self) -> i64 { 0 }
+//! #     fn random(&self) -> [u8; 32] { self.0.set(self.0.get() + 1); [self.0.get(); 32] }
+//! # }
+//!
+//! /// A model that says what it was told; a real one sends `call.payload` to a provider.
+//! struct Parrot;
+//! impl Model for Parrot {
+//!     fn name(&self) -> &str { "parrot" }
+//!     fn call<'a>(&'a self, call: Call<'a>, _: &'a dyn Fn(Delta)) -> Answer<'a> {
+//!         let said = call.messages.iter().next_back().map(|message| message.text().into_owned());
+//!         let message = Message::assistant(said.unwrap_or_default());
+//!         Box::pin(std::future::ready(Ok(Completion { message, usage: None, finish: Finish::Stop })))
+//!     }
+//! }
+//!
+//! # pollster::block_on(async {
+//! # let keep = Keep::open(MemoryStore::new(), Test(0.into()), Options::default()).await?;
+//! let mut options = AgentOptions::new("polly");
+//! # options.context.encoding = threadkeep::protocol::Counting::Estimate;
+//! let polly = Agent::new(keep.clone(), options, Rc::new(Parrot), Rc::new(NoTools));
+//! let to_polly = Outgoing { from: "user".into(), to: "polly".into(), body: "hello".into(), ..Outgoing::default() };
+//! keep.send(to_polly).await?;
+//! polly.catch_up(&|_| {}).await?;
+//! let theirs = keep.list_messages("user", &MailFilter::default()).await?;
+//! assert_eq!(theirs[1].body.joined(), "[depth:2] hello");
+//! # Ok::<(), threadkeep::KeepError>(())
+//! # }).unwrap();
+//! ```
+
+mod arguments;
+mod event;
+mod join;
+mod steps;
+mod tools;
+mod turn;
+
+use std::cell::RefCell;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+use threadkeep_core::compaction::{Policy, PolicyOptions};
+use threadkeep_core::json::Object;
+use threadkeep_core::message::ToolCall;
+use threadkeep_core::node::Origin;
+use threadkeep_core::provider::ToolSchema;
+use threadkeep_core::{Message, MessageId, Role, TranscriptId};
+use threadkeep_store::{Commit, Store};
+use tokio::sync::Mutex;
+
+use crate::compact::{Cancel, CompactOptions, Extractive, Summariser};
+use crate::log::{Log, from_json, to_json};
+use crate::mailbox::{Mail, MailFilter};
+use crate::model::Model;
+use crate::protocol::{ContextOptions, Inbound, NodeInfo};
+use crate::{Keep, KeepError, keys};
+
+pub use event::{AgentEvent, Outcome};
+pub use tools::BUILT_IN;
+use turn::Turn;
+
+/// What a tool answers, once it does: a text or any JSON, or why it failed, in words for the model.
+pub type ToolAnswer<'a> = Pin<Box<dyn Future<Output = Result<Value, String>> + 'a>>;
+
+/// One call of a host's tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolUse {
+    /// The call's id.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments.
+    pub arguments: Map<String, Value>,
+    /// The node in whose turn it is called.
+    pub node: MessageId,
+}
+
+/// The tools of a host, beside those that every agent has ([`BUILT_IN`]).
+pub trait Tools {
+    /// What they are, for the model.
+    fn schemas(&self) -> Vec<ToolSchema> {
+        Vec::new()
+    }
+
+    /// Whether calling a tool twice does no harm. Where a crash leaves it open whether a call was carried out, such a tool is called
+    /// again; of any other the model is told that it was interrupted.
+    fn repeatable(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// Calls a tool. Several calls of one answer run side by side. A call that is dropped was cancelled.
+    fn call(&self, call: ToolUse) -> ToolAnswer<'_>;
+}
+
+/// No tools of a host's.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoTools;
+
+impl Tools for NoTools {
+    fn call(&self, call: ToolUse) -> ToolAnswer<'_> {
+        Box::pin(std::future::ready(Err(["there is no tool ", &call.name].concat())))
+    }
+}
+
+/// When a turn is ended though the model would go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnLimits {
+    /// The most answers of the model.
+    pub steps: usize,
+    /// The most tokens, prompts and answers together, as the provider counts them.
+    pub tokens: Option<u64>,
+    /// The longest time in milliseconds. What is being said then is cut off.
+    pub millis: Option<u64>,
+}
+
+impl Default for TurnLimits {
+    /// 50 steps.
+    fn default() -> Self {
+        Self { steps: 50, tokens: None, millis: None }
+    }
+}
+
+/// How an agent works.
+#[derive(Debug, Clone)]
+pub struct AgentOptions {
+    /// Its name, under which it has a mailbox.
+    pub name: String,
+    /// Whose messages it reads as they are; those of others begin with a line that says who writes and the number.
+    pub user: String,
+    /// What stands at the root of each of its transcripts.
+    pub system_prompt: String,
+    /// Which of [`BUILT_IN`] it has.
+    pub built_in: Vec<String>,
+    /// Budget, policy and counting of its prompts. Without a budget it is that of the model.
+    pub context: ContextOptions,
+    /// When its history is compacted, over what is known of the model.
+    pub policy: PolicyOptions,
+    /// How it is compacted; `None` for never.
+    pub compact: Option<CompactOptions>,
+    /// When a turn is ended.
+    pub limits: TurnLimits,
+}
+
+impl AgentOptions {
+    /// An agent with all built-in tools, a short system prompt, the policy `stable`, and compaction when it is due.
+    pub fn new(name: impl Into<String>) -> Self {
+        let mut context = ContextOptions::default();
+        context.build.policy = threadkeep_core::context::Policy::Stable;
+        Self {
+            name: name.into(),
+            user: "user".to_owned(),
+            system_prompt: "You are a helpful assistant.".to_owned(),
+            built_in: BUILT_IN.map(str::to_owned).to_vec(),
+            context,
+            policy: PolicyOptions::default(),
+            compact: Some(CompactOptions::default()),
+            limits: TurnLimits::default(),
+        }
+    }
+}
+
+/// An agent. See the module. It answers one message at a time.
+pub struct Agent<S: Store> {
+    keep: Keep<S>,
+    options: AgentOptions,
+    model: Rc<dyn Model>,
+    tools: Rc<dyn Tools>,
+    summariser: Rc<dyn Summariser>,
+    busy: Mutex<()>,
+    current: RefCell<Cancel>,
+}
+
+/// Whoever hears what an agent does.
+pub type Heard<'a> = &'a dyn Fn(AgentEvent);
+
+impl<S: Store> Agent<S> {
+    /// An agent over `keep`.
+    pub fn new(keep: Keep<S>, options: AgentOptions, model: Rc<dyn Model>, tools: Rc<dyn Tools>) -> Self {
+        let summariser = Rc::new(Extractive);
+        Self { keep, options, model, tools, summariser, busy: Mutex::new(()), current: RefCell::default() }
+    }
+
+    /// The same with another summariser than the one that needs no model.
+    #[must_use]
+    pub fn summarised_by(self, summariser: Rc<dyn Summariser>) -> Self {
+        Self { summariser, ..self }
+    }
+
+    /// Its keep.
+    pub fn keep(&self) -> &Keep<S> {
+        &self.keep
+    }
+
+    /// Its options.
+    pub fn options(&self) -> &AgentOptions {
+        &self.options
+    }
+
+    /// Answers all messages that have no answer yet, oldest first, and carries turns to their end that were begun and not ended. Gives how
+    /// many turns it carried out. A model that fails is no error: the turn says so, and its sender is told.
+    ///
+    /// # Errors
+    /// The store's. What was done until then is done, and the next call goes on from there.
+    pub async fn catch_up(&self, heard: Heard<'_>) -> Result<usize, KeepError> {
+        let _busy = self.busy.lock().await;
+        let mut state = self.state().await?;
+        let mut turns = 0;
+        while let Some(node) = state.open.first().cloned() {
+            if let Some(node) = self.keep.node(&node).await?.filter(|node| !node.sealed) {
+                self.carry_out(&node, true, heard).await?;
+                turns += 1;
+            }
+            state.open.remove(0);
+            self.keep_state(&state).await?;
+        }
+        loop {
+            let filter = MailFilter { after: state.seen, dismissed: true, limit: None };
+            let new = self.keep.list_messages(&self.options.name, &filter).await?;
+            if new.is_empty() {
+                return Ok(turns);
+            }
+            for mail in new {
+                let number = mail.number;
+                turns += usize::from(self.take(mail, heard).await?);
+                state.seen = number;
+                self.keep_state(&state).await?;
+            }
+        }
+    }
+
+    /// Answers once more what `node` answered, as a branch beside it: the same question to the same parent. Of a node without a question (a
+    /// single imported answer, say) the answer comes below its parent.
+    ///
+    /// # Errors
+    /// `missing-node`; `bad-request` for the beginning of a transcript without a question; the store's.
+    pub async fn again(&self, node: &MessageId, heard: Heard<'_>) -> Result<NodeInfo, KeepError> {
+        let old = self.known(node).await?;
+        let asked = old.messages.iter().take_while(|message| message.role == Role::User).cloned();
+        let asked: Vec<Message> = asked.collect();
+        match old.parent {
+            Some(parent) => self.begin(&parent, asked, old.origin, heard).await,
+            None if !asked.is_empty() => self.begin(&old.id, Vec::new(), Origin::default(), heard).await,
+            None => Err(KeepError::BadRequest("there is no question above this message".to_owned())),
+        }
+    }
+
+    /// Lets the model go on below `node`, without another question: after a failure, or where a turn was ended by a limit.
+    ///
+    /// # Errors
+    /// `missing-node`; the store's.
+    pub async fn go_on(&self, node: &MessageId, heard: Heard<'_>) -> Result<NodeInfo, KeepError> {
+        let old = self.known(node).await?;
+        self.begin(&old.id, Vec::new(), old.origin, heard).await
+    }
+
+    /// Ends the turn that is under way, if one is: what was said stays, marked as cut off, and the transcript is valid. The next message is
+    /// answered as ever.
+    pub fn stop(&self) {
+        self.current.borrow().cancel();
+    }
+
+    async fn known(&self, node: &MessageId) -> Result<NodeInfo, KeepError> {
+        self.keep.node(node).await?.ok_or_else(|| KeepError::MissingNode(node.clone()))
+    }
+
+    async fn begin(
+        &self,
+        parent: &MessageId,
+        messages: Vec<Message>,
+        origin: Origin,
+        heard: Heard<'_>,
+    ) -> Result<NodeInfo, KeepError> {
+        let _busy = self.busy.lock().await;
+        let origin = Origin { agent: Some(self.options.name.clone()), ..origin };
+        let node = self.keep.branch(parent, messages, origin).await?;
+        let mut state = self.state().await?;
+        state.open.push(node.id.clone());
+        self.keep_state(&state).await?;
+        self.carry_out(&node, false, heard).await?;
+        state.open.retain(|open| *open != node.id);
+        self.keep_state(&state).await?;
+        self.known(&node.id).await
+    }
+
+    /// Looks at one message of the mailbox; gives whether it was answered.
+    async fn take(&self, mail: Mail, heard: Heard<'_>) -> Result<bool, KeepError> {
+        if mail.from == self.options.name {
+            self.observe(&mail).await?;
+            return Ok(false);
+        }
+        let seen = self.keep.node(&mail.message_id).await?;
+        if mail.dismissed.is_some() && seen.is_none() || seen.as_ref().is_some_and(|node| node.sealed) {
+            return Ok(false);
+        }
+        let node = match &seen {
+            Some(node) => node.clone(),
+            None => self.keep.receive(self.inbound(&mail)).await?,
+        };
+        self.carry_out(&node, seen.is_some(), heard).await?;
+        Ok(true)
+    }
+
+    async fn carry_out(&self, node: &NodeInfo, resumed: bool, heard: Heard<'_>) -> Result<(), KeepError> {
+        let cancel = Cancel::default();
+        *self.current.borrow_mut() = cancel.clone();
+        Turn::new(self, node, resumed, cancel, heard).run().await
+    }
+
+    /// Sees a message of its own: whoever replies to it finds the chain in which it was said. One that answers nothing begins a
+    /// transcript, which such a reply continues.
+    async fn observe(&self, mail: &Mail) -> Result<(), KeepError> {
+        let id = &mail.message_id;
+        if self.keep.node(id).await?.is_some() {
+            return Ok(());
+        }
+        let Some(reply_to) = &mail.reply_to else {
+            let said = Inbound {
+                message_id: Some(id.clone()),
+                from: Some(mail.from.clone()),
+                system_prompt: Some(self.system_prompt()),
+                ..Inbound::new(mail.body.joined())
+            };
+            let node = self.keep.receive_as(said, Role::Assistant).await?;
+            return self.keep.seal(&node.id).await.map(drop);
+        };
+        let node = mail.node.as_ref().unwrap_or(reply_to);
+        if self.keep.node(node).await?.is_some() {
+            self.keep.alias(id, node).await?;
+        }
+        Ok(())
+    }
+
+    fn inbound(&self, mail: &Mail) -> Inbound {
+        let mut text = mail.body.joined();
+        if mail.from != self.options.user {
+            text.insert_str(0, &format!("[message {} from {}]\n", mail.number, mail.from));
+        }
+        Inbound {
+            message_id: Some(mail.message_id.clone()),
+            reply_to: mail.reply_to.clone(),
+            from: Some(mail.from.clone()),
+            number: Some(mail.number),
+            system_prompt: Some(self.system_prompt()),
+            ..Inbound::new(text)
+        }
+    }
+
+    fn system_prompt(&self) -> String {
+        let has = |tool: &str| self.options.built_in.iter().any(|name| name == tool);
+        if !has("reply") {
+            return self.options.system_prompt.clone();
+        }
+        [self.options.system_prompt.as_str(), tools::ABOUT_MAIL].join("\n\n")
+    }
+
+    /// What holds for its model: the table, and over that the agent's own figures.
+    fn policy(&self) -> Policy {
+        Policy::resolve(&self.options.policy, &PolicyOptions::default(), Some(self.model.name()))
+    }
+
+    async fn state(&self) -> Result<State, KeepError> {
+        let Some(bytes) = self.keep.inner.store.get(&keys::agent(&self.options.name)).await? else {
+            return Ok(State::default());
+        };
+        // Should it be damaged, everything is looked at again: what has an answer is found to have one.
+        let read = || {
+            let mut fields = Object::of(from_json(&bytes).ok()?, "agent").ok()?;
+            Some(State { seen: fields.count("seen").ok()?, open: fields.ids("open").ok()? })
+        };
+        Ok(read().unwrap_or_default())
+    }
+
+    async fn keep_state(&self, state: &State) -> Result<(), KeepError> {
+        let open = state.open.iter().map(|id| id.as_str().into()).collect();
+        let fields = [("seen".to_owned(), state.seen.into()), ("open".to_owned(), Value::Array(open))];
+        let value = to_json(&Value::Object(fields.into_iter().collect()))?;
+        let puts = vec![(keys::agent(&self.options.name), value)];
+        Ok(self.keep.inner.store.commit(Commit { puts, ..Commit::default() }).await?)
+    }
+}
+
+impl<S: Store> Keep<S> {
+    /// Deletes, for good, the transcripts that came about through the mailbox of `party` and of which all its messages are dismissed.
+    /// A transcript in which anything else lies (an import, say) stays. Gives how many were deleted.
+    ///
+    /// # Errors
+    /// The store's. What was deleted until then is.
+    pub async fn collect_dismissed(&self, party: &str) -> Result<usize, KeepError> {
+        let all = MailFilter { dismissed: true, ..MailFilter::default() };
+        let (mut done, mut open): (Vec<TranscriptId>, Vec<TranscriptId>) = (Vec::new(), Vec::new());
+        for mail in self.list_messages(party, &all).await? {
+            let Some(node) = self.node(&mail.message_id).await? else { continue };
+            let list = if mail.dismissed.is_some() { &mut done } else { &mut open };
+            if !list.contains(&node.transcript) {
+                list.push(node.transcript);
+            }
+        }
+        done.retain(|transcript| !open.contains(transcript));
+        let mut deleted = 0;
+        for transcript in done {
+            let from_mail = |log: &Log| {
+                let mut nodes = log.tree.nodes().map(|placed| &placed.node);
+                Ok(nodes.all(|node| node.parent.is_none() || node.origin.from.is_some()))
+            };
+            if self.read(&transcript, from_mail).await? == Some(true) {
+                self.delete_transcript(&transcript).await?;
+                deleted += 1;
+            }
+        }
+        Ok(deleted)
+    }
+}
+
+/// How far an agent is.
+#[derive(Default)]
+struct State {
+    /// The number of the last message of its mailbox that needs no more looking at.
+    seen: u64,
+    /// Turns under way that answer no message of the mailbox.
+    open: Vec<MessageId>,
+}
+
+/// A call as the model made it, and its place among the calls of the turn, which names it for good: models use ids again.
+#[derive(Debug, Clone, PartialEq)]
+struct Pending {
+    ordinal: usize,
+    call: ToolCall,
+}

@@ -1,0 +1,399 @@
+//! One turn: the loop of model and tools, from a question to the end of its answer.
+
+use std::cell::{Cell, RefCell};
+
+use serde_json::{Map, Value};
+use threadkeep_core::compaction::Reason;
+use threadkeep_core::message::{Kind, ToolCall};
+use threadkeep_core::provider::{Completion, Delta, Finish, ToolSchema, Usage};
+use threadkeep_core::{Message, MessageId, TranscriptId, depth};
+use threadkeep_store::Store;
+
+use super::join::Joined;
+use super::steps::{self, Step};
+use super::{Agent, AgentEvent, Heard, Outcome, Pending, arguments, tools};
+use crate::KeepError;
+use crate::compact::{Cancel, CompactOptions, unless};
+use crate::mailbox::{Body, Mail, Outgoing};
+use crate::model::{Call, Failure};
+use crate::protocol::{ContextOptions, NodeInfo};
+
+/// The code of a message that says that a turn was stopped.
+const CANCELLED: &str = "cancelled";
+/// The code of one that says that a limit was reached.
+const LIMIT: &str = "limit";
+
+/// A turn that is under way.
+pub(super) struct Turn<'a, S: Store> {
+    pub(super) agent: &'a Agent<S>,
+    pub(super) node: MessageId,
+    pub(super) transcript: TranscriptId,
+    /// The message that it answers, where there is one.
+    pub(super) mail: Option<Mail>,
+    number: Option<u64>,
+    parent: Option<MessageId>,
+    resumed: bool,
+    cancel: Cancel,
+    heard: Heard<'a>,
+    began: i64,
+    tokens: Cell<u64>,
+}
+
+impl<'a, S: Store> Turn<'a, S> {
+    pub(super) fn new(agent: &'a Agent<S>, node: &NodeInfo, resumed: bool, cancel: Cancel, heard: Heard<'a>) -> Self {
+        Self {
+            agent,
+            node: node.id.clone(),
+            transcript: node.transcript.clone(),
+            mail: None,
+            number: node.origin.number,
+            parent: node.parent.clone(),
+            resumed,
+            cancel,
+            heard,
+            began: agent.keep.now(),
+            tokens: Cell::new(0),
+        }
+    }
+
+    /// Carries it to its end.
+    pub(super) async fn run(mut self) -> Result<(), KeepError> {
+        if let Some(number) = self.number {
+            self.mail = self.agent.keep.mail(&self.agent.options.name, number).await?;
+        }
+        self.tell(AgentEvent::Began { node: self.node.clone(), resumed: self.resumed });
+        let mut resumed = self.resumed;
+        let messages = loop {
+            let messages = self.messages().await?;
+            match steps::next(&messages) {
+                Step::Done | Step::Failed => break messages,
+                Step::Tools(open) => self.use_tools(open, resumed).await?,
+                Step::Ask => self.ask(&messages).await?,
+            }
+            resumed = false;
+        };
+        self.end(&messages).await
+    }
+
+    async fn messages(&self) -> Result<Vec<Message>, KeepError> {
+        let node = self.agent.keep.node(&self.node).await?;
+        Ok(node.ok_or_else(|| KeepError::MissingNode(self.node.clone()))?.messages)
+    }
+
+    fn tell(&self, event: AgentEvent) {
+        (self.heard)(event);
+    }
+
+    async fn add(&self, messages: Vec<Message>) -> Result<(), KeepError> {
+        self.agent.keep.extend(&self.node, messages).await.map(drop)
+    }
+
+    /// Ends the turn with a message that says why there is no (whole) answer.
+    async fn fail(&self, code: &str, reason: String, partial: Message) -> Result<(), KeepError> {
+        let kind = Kind::Error { code: code.to_owned(), reason };
+        // Calls that will not be carried out would be calls without results.
+        self.add(vec![Message { kind, tool_calls: Vec::new(), ..partial }]).await
+    }
+
+    /// Which limit is reached, in words.
+    fn over_limit(&self, messages: &[Message]) -> Option<String> {
+        let limits = &self.agent.options.limits;
+        let steps = messages.iter().filter(|message| message.role == threadkeep_core::Role::Assistant).count();
+        if steps >= limits.steps {
+            return Some(format!("the turn was ended after {steps} answers of the model, its limit"));
+        }
+        if let Some(most) = limits.tokens.filter(|most| self.tokens.get() >= *most) {
+            return Some(format!("the turn was ended after {} tokens; its limit is {most}", self.tokens.get()));
+        }
+        let late = limits.millis.filter(|_| self.is_late())?;
+        Some(format!("the turn was ended after {late} milliseconds, its limit"))
+    }
+
+    fn is_late(&self) -> bool {
+        let spent = u64::try_from(self.agent.keep.now() - self.began).unwrap_or_default();
+        self.agent.options.limits.millis.is_some_and(|most| spent >= most)
+    }
+
+    /// Asks the model once, and stores what it says.
+    async fn ask(&self, messages: &[Message]) -> Result<(), KeepError> {
+        if self.cancel.is_cancelled() {
+            return self.fail(CANCELLED, "stopped".to_owned(), Message::assistant("")).await;
+        }
+        if let Some(reason) = self.over_limit(messages) {
+            return self.fail(LIMIT, reason, Message::assistant("")).await;
+        }
+        self.compact_if_due().await?;
+        let (options, schemas) = self.context();
+        let mut prompt = self.agent.keep.context(self.node.as_str(), &options).await?;
+        if prompt.over_budget && self.compact(&options).await? {
+            prompt = self.agent.keep.context(self.node.as_str(), &options).await?;
+        }
+        if prompt.over_budget {
+            let budget = prompt.limits.tokens.map_or_else(|| "its budget".to_owned(), |most| format!("{most} tokens"));
+            let reason = format!(
+                "the prompt needs {} tokens, and {budget} are allowed: nothing was sent",
+                prompt.figures.tokens
+            );
+            return self.fail("over-budget", reason, Message::assistant("")).await;
+        }
+        self.tell(AgentEvent::Asked { node: self.node.clone(), tokens: prompt.figures.tokens });
+        let (said, thought) = (RefCell::new(String::new()), RefCell::new(String::new()));
+        let heard = |delta: Delta| {
+            match &delta {
+                Delta::Text(text) => said.borrow_mut().push_str(text),
+                Delta::Reasoning(text) => thought.borrow_mut().push_str(text),
+                Delta::WasReasoning => thought.borrow_mut().push_str(&said.take()),
+                _ => {}
+            }
+            if self.is_late() {
+                self.cancel.cancel();
+            }
+            self.tell(AgentEvent::Delta { node: self.node.clone(), delta });
+        };
+        let call = Call { messages: &prompt.messages, payload: &prompt.payload, tools: &schemas };
+        let answer = unless(Some(&self.cancel), self.agent.model.call(call, &heard)).await;
+        let partial = || {
+            let reasoning = Some(thought.take()).filter(|thought| !thought.is_empty());
+            Message { reasoning, ..Message::assistant(said.take()) }
+        };
+        match answer {
+            Err(KeepError::Cancelled) => match self.over_limit(&[]) {
+                Some(reason) => self.fail(LIMIT, reason, partial()).await,
+                None => self.fail(CANCELLED, "stopped".to_owned(), partial()).await,
+            },
+            Err(error) => Err(error),
+            Ok(Err(failure)) => {
+                let Failure { code, message, partial: said } = failure;
+                self.fail(&code, message, said.unwrap_or_else(partial)).await
+            }
+            Ok(Ok(completion)) => self.said(completion, messages).await,
+        }
+    }
+
+    /// Stores an answer, and asks for a compaction where the usage says so.
+    async fn said(&self, completion: Completion, before: &[Message]) -> Result<(), KeepError> {
+        let Completion { mut message, usage, finish } = completion;
+        if finish == Finish::Length {
+            message.tags.push("cut-off".to_owned());
+        }
+        let calls: usize = before.iter().map(|message| message.tool_calls.len()).sum();
+        for (index, call) in message.tool_calls.iter_mut().enumerate() {
+            if call.id().is_empty() {
+                *call = ToolCall::function(format!("call_{}", calls + index), call.name(), call.arguments());
+            }
+        }
+        if message.tool_calls.is_empty() && message.text().trim().is_empty() {
+            let reason = match finish {
+                Finish::Length => "the model used up its tokens before it said anything",
+                Finish::Filtered => "the provider held the answer back",
+                _ => "the model said nothing",
+            };
+            return self.fail("bad-answer", reason.to_owned(), message).await;
+        }
+        self.add(vec![message]).await?;
+        let Usage { prompt_tokens, completion_tokens, .. } = usage.unwrap_or_default();
+        self.tokens.set(self.tokens.get().saturating_add(prompt_tokens).saturating_add(completion_tokens));
+        let prompt_tokens = usage.map(|usage| usage.prompt_tokens);
+        self.agent.keep.after_response(self.node.as_str(), prompt_tokens, &self.agent.policy()).await?;
+        self.tell(AgentEvent::Said { node: self.node.clone(), usage });
+        Ok(())
+    }
+
+    /// The options of the next prompt, and the tools that it names.
+    fn context(&self) -> (ContextOptions, Vec<ToolSchema>) {
+        let mut schemas = tools::schemas(&self.agent.options.built_in);
+        schemas.extend(self.agent.tools.schemas());
+        let mut options = self.agent.options.context.clone();
+        let policy = self.agent.policy();
+        let budget = &mut options.build.budget;
+        if budget.max_tokens.is_none() && budget.max_context_tokens.is_none() {
+            budget.max_tokens = Some(policy.input_budget());
+        }
+        options.build.provider = self.agent.model.provider();
+        let written = |schema: &ToolSchema| serde_json::json!({ "name": schema.name, "description": schema.description, "parameters": schema.parameters });
+        options.build.frame.tools = schemas.iter().map(written).collect();
+        options.render.tools.clone_from(&schemas);
+        options.render.model = Some(self.agent.model.name().to_owned());
+        options.render.stream = Some(true);
+        options.render.max_output_tokens.get_or_insert(policy.max_output_tokens);
+        (options, schemas)
+    }
+
+    /// Compacts where that was asked for: here, or by the turn before.
+    async fn compact_if_due(&self) -> Result<(), KeepError> {
+        let keep = &self.agent.keep;
+        let mut due: Option<Reason> = keep.compaction_required(self.node.as_str()).await?;
+        if let Some(parent) = &self.parent
+            && let Some(reason) = keep.compaction_required(parent.as_str()).await?
+        {
+            due = Some(reason);
+            keep.clear_compaction_request(parent.as_str()).await?;
+        }
+        if due.is_some() {
+            let (options, _) = self.context();
+            self.compact(&options).await?;
+        }
+        Ok(())
+    }
+
+    /// Compacts the history; gives whether that came to something. What goes wrong is told, and the turn goes on without.
+    async fn compact(&self, context: &ContextOptions) -> Result<bool, KeepError> {
+        let Some(options) = &self.agent.options.compact else { return Ok(false) };
+        self.tell(AgentEvent::Compacting { node: self.node.clone() });
+        let (provider, encoding) = (context.build.provider, context.encoding);
+        let options = CompactOptions { provider, encoding, cancel: Some(self.cancel.clone()), ..options.clone() };
+        let done = self.agent.keep.compact(self.node.as_str(), &options, &*self.agent.summariser).await;
+        let node = self.node.clone();
+        let (checkpoint, tokens, error) = match done {
+            Ok(done) => (done.checkpoint.map(|made| made.id), (done.tokens_before, done.tokens_after), None),
+            Err(error @ KeepError::Store(_)) => return Err(error),
+            Err(error) => {
+                // Otherwise it would be tried again with every step.
+                self.agent.keep.clear_compaction_request(self.node.as_str()).await?;
+                (None, (0, 0), Some(error.to_string()))
+            }
+        };
+        let made = checkpoint.is_some();
+        self.tell(AgentEvent::Compacted { node, checkpoint, tokens, error });
+        Ok(made)
+    }
+
+    /// Calls tools, all at once, and stores each result as it comes.
+    async fn use_tools(&self, open: Vec<Pending>, resumed: bool) -> Result<(), KeepError> {
+        type Working<'w> = std::pin::Pin<Box<dyn Future<Output = (usize, Result<Value, String>)> + 'w>>;
+        let mut left: Vec<usize> = (0..open.len()).collect();
+        let mut work: Vec<Working<'_>> = Vec::new();
+        for (at, pending) in open.iter().enumerate() {
+            let (call, name) = (&pending.call, pending.call.name());
+            self.tell(AgentEvent::Calling {
+                node: self.node.clone(),
+                call: call.id().to_owned(),
+                name: name.to_owned(),
+                arguments: call.arguments().to_owned(),
+            });
+            let again = tools::repeatable(name) || self.agent.tools.repeatable(name);
+            let arguments: Result<Map<String, Value>, String> = if resumed && !again {
+                Err("interrupted: the program ended before a result was kept; the call may or may not have been carried out".into())
+            } else {
+                arguments::object(call.arguments())
+            };
+            work.push(Box::pin(async move {
+                match arguments {
+                    Ok(arguments) => (at, self.call(pending, arguments).await),
+                    Err(wrong) => (at, Err(wrong)),
+                }
+            }));
+        }
+        let mut working = Joined::new(work);
+        loop {
+            match unless(Some(&self.cancel), Box::pin(working.next())).await {
+                Ok(None) => return Ok(()),
+                Ok(Some((at, result))) => {
+                    left.retain(|other| *other != at);
+                    self.called(&open[at].call, result).await?;
+                }
+                Err(_) => {
+                    drop(working);
+                    for at in left {
+                        self.called(&open[at].call, Err("cancelled".to_owned())).await?;
+                    }
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    async fn called(&self, call: &ToolCall, result: Result<Value, String>) -> Result<(), KeepError> {
+        let (text, is_error) = match result {
+            Ok(Value::String(text)) => (text, false),
+            Ok(value) => (value.to_string(), false),
+            Err(error) => (error, true),
+        };
+        let name = Some(call.name().to_owned()).filter(|name| !name.is_empty());
+        self.add(vec![Message { is_error, name, ..Message::tool(call.id(), text.clone()) }]).await?;
+        self.tell(AgentEvent::Called {
+            node: self.node.clone(),
+            call: call.id().to_owned(),
+            name: call.name().to_owned(),
+            result: text,
+            is_error,
+        });
+        Ok(())
+    }
+
+    /// Sends a message of this turn, once however often it is tried: its id is made of the turn and `what`.
+    pub(super) async fn deliver(
+        &self,
+        what: &str,
+        mut body: Body,
+        about: Option<&Mail>,
+        to: Option<String>,
+    ) -> Result<Mail, KeepError> {
+        let (keep, name) = (&self.agent.keep, &self.agent.options.name);
+        let mut to = to.unwrap_or_default();
+        if let Some(about) = about {
+            to.clone_from(if about.from == *name { &about.to } else { &about.from });
+            depth::write(&mut body.strings, keep.depth(&self.node).await?);
+        }
+        let sent = keep.send(Outgoing {
+            from: name.clone(),
+            to,
+            body,
+            reply_to: about.map(|mail| mail.message_id.clone()),
+            message_id: Some(MessageId::mint(&self.transcript, mixed(&self.node, what))),
+            node: Some(self.node.clone()),
+            is_error: what == "failure",
+        });
+        let sent = sent.await?;
+        self.agent.observe(&sent).await?;
+        self.tell(AgentEvent::Sent(Box::new(sent.clone())));
+        Ok(sent)
+    }
+
+    /// Answers, where the model has not done so itself, and completes the node.
+    async fn end(&self, messages: &[Message]) -> Result<(), KeepError> {
+        let last = messages.iter().rev().find(|message| message.role == threadkeep_core::Role::Assistant);
+        let failure = last.and_then(|message| match &message.kind {
+            Kind::Error { code, reason } => Some((code.as_str(), reason.clone())),
+            _ => None,
+        });
+        let outcome = match &failure {
+            None => Outcome::Answered,
+            Some((CANCELLED, _)) => Outcome::Cancelled,
+            Some((LIMIT, _)) => Outcome::Limited,
+            Some(_) => Outcome::Failed,
+        };
+        if let Some(mail) = self.mail.clone() {
+            let text = last.map(|message| message.text().into_owned()).unwrap_or_default();
+            let replied = messages.iter().flat_map(|message| &message.tool_calls).any(|call| self.replies(call, &mail));
+            match &failure {
+                None if !replied && !text.trim().is_empty() => {
+                    self.deliver("answer", Body::text(text), Some(&mail), None).await?;
+                }
+                Some((_, reason)) if outcome != Outcome::Cancelled => {
+                    let text = ["No answer: ", reason].concat();
+                    self.deliver("failure", Body::text(text), Some(&mail), None).await?;
+                }
+                _ => {}
+            }
+        }
+        self.agent.keep.seal(&self.node).await?;
+        let reason = failure.map(|(_, reason)| reason);
+        self.tell(AgentEvent::Ended { node: self.node.clone(), outcome, reason });
+        Ok(())
+    }
+
+    /// Whether a call is a reply to the message that the turn answers.
+    fn replies(&self, call: &ToolCall, mail: &Mail) -> bool {
+        let to = || arguments::number(&arguments::object(call.arguments()).ok()?, "messageNumber").ok();
+        call.name() == "reply" && to().is_some_and(|number| number.is_none_or(|number| number == mail.number))
+    }
+}
+
+/// A number made of a node and what is said in its turn (FNV-1a). Zero is a root's.
+fn mixed(node: &MessageId, what: &str) -> u64 {
+    let bytes = node.as_str().bytes().chain([0]).chain(what.bytes());
+    let hash = bytes
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    hash.max(1)
+}

@@ -1,0 +1,470 @@
+//! Mailboxes: numbered messages between parties, durable before anybody is told of them.
+//!
+//! A party is a name: a user, an agent, anyone. Each has one mailbox, in which what it received and what it sent stand
+//! together under numbers that count up from 1 and are never used twice. Sending puts the message into both mailboxes in one commit.
+//! Goes in: texts and to whom. Comes out: [`Mail`]. Who answers, and what a reply chain is, is left to [`agent`](crate::agent).
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+use threadkeep_core::MessageId;
+use threadkeep_core::json::{Object, Wrong, wrong};
+use threadkeep_store::{Commit, Scan, Store, StoreError};
+
+use crate::log::{from_json, to_json};
+use crate::protocol::Event;
+use crate::{Keep, KeepError, keys};
+
+/// How often a number that somebody else took first is looked for anew.
+const TRIES: u32 = 1000;
+
+/// One message of a mailbox.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mail {
+    /// Its number in this mailbox, from 1.
+    pub number: u64,
+    /// Its id, the same in both mailboxes.
+    pub message_id: MessageId,
+    /// The message that it answers.
+    pub reply_to: Option<MessageId>,
+    /// Who sent it.
+    pub from: String,
+    /// To whom.
+    pub to: String,
+    /// What it says, with the names between them.
+    pub body: Body,
+    /// When it was sent, in milliseconds since 1970 (UTC).
+    pub date: i64,
+    /// When its owner dismissed it.
+    pub dismissed: Option<i64>,
+    /// The transcript's node in whose turn it was sent, where an agent sent it.
+    pub node: Option<MessageId>,
+    /// Whether it says that no answer came about.
+    pub is_error: bool,
+    /// Its number in the other's mailbox; the same message, but for one to oneself.
+    twin: u64,
+}
+
+/// What a message says: texts, and between each two of them a name for something that goes along. `edge_names` are what the
+/// texts call these things, `pet_names` what the sender calls them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Body {
+    /// The texts.
+    pub strings: Vec<String>,
+    /// What stands between them.
+    pub edge_names: Vec<String>,
+    /// What the sender calls that.
+    pub pet_names: Vec<String>,
+}
+
+impl Body {
+    /// A single text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { strings: vec![text.into()], ..Self::default() }
+    }
+
+    /// The whole as one text, names as `@name`.
+    ///
+    /// ```
+    /// use threadkeep::mailbox::Body;
+    /// let body = Body {
+    ///     strings: vec!["See ".into(), " for more.".into()],
+    ///     edge_names: vec!["report".into()],
+    ///     pet_names: vec!["report-3".into()],
+    /// };
+    /// assert_eq!(body.joined(), "See @report for more.");
+    /// ```
+    pub fn joined(&self) -> String {
+        let mut joined = String::new();
+        for at in 0..self.strings.len().max(self.edge_names.len()) {
+            joined.push_str(self.strings.get(at).map_or("", String::as_str));
+            if let Some(name) = self.edge_names.get(at) {
+                joined.extend(["@", name]);
+            }
+        }
+        joined
+    }
+}
+
+impl From<&str> for Body {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+/// A message to be sent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Outgoing {
+    /// Who sends it.
+    pub from: String,
+    /// To whom.
+    pub to: String,
+    /// What it says.
+    pub body: Body,
+    /// The message that it answers.
+    pub reply_to: Option<MessageId>,
+    /// Its id; without one, an id is minted. One that was sent before is not sent again.
+    pub message_id: Option<MessageId>,
+    /// See [`Mail::node`].
+    pub node: Option<MessageId>,
+    /// See [`Mail::is_error`].
+    pub is_error: bool,
+}
+
+/// Which messages of a mailbox are listed. By default those that are not dismissed, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MailFilter {
+    /// Only numbers above this one.
+    pub after: u64,
+    /// The newest so many; `None` for all.
+    pub limit: Option<usize>,
+    /// Whether dismissed ones come too.
+    pub dismissed: bool,
+}
+
+impl<S: Store> Keep<S> {
+    /// Sends a message: it is in both mailboxes, or in none. Gives it as the sender has it.
+    ///
+    /// # Errors
+    /// `bad-request` for a party without a name; the store's.
+    pub async fn send(&self, mail: Outgoing) -> Result<Mail, KeepError> {
+        for (party, what) in [(&mail.from, "from"), (&mail.to, "to")] {
+            if party.is_empty() {
+                return Err(KeepError::BadRequest(["\"", what, "\" must name a party"].concat()));
+            }
+        }
+        let _writing = self.writing().await;
+        let id = match &mail.message_id {
+            Some(id) => id.clone(),
+            None => MessageId::mint(&self.mint_root(), self.random()),
+        };
+        for _ in 0..TRIES {
+            if let Some(sent) = self.mail_of(&mail.from, &id).await? {
+                return Ok(sent);
+            }
+            let to_self = mail.from == mail.to;
+            let own = self.next_number(&mail.from).await?;
+            let theirs = if to_self { own } else { self.next_number(&mail.to).await? };
+            let sent = Mail {
+                number: own,
+                message_id: id.clone(),
+                reply_to: mail.reply_to.clone(),
+                from: mail.from.clone(),
+                to: mail.to.clone(),
+                body: mail.body.clone(),
+                date: self.now(),
+                dismissed: None,
+                node: mail.node.clone(),
+                is_error: mail.is_error,
+                twin: theirs,
+            };
+            let mut commit = Commit::default();
+            let mut put = |party: &str, mail: &Mail| -> Result<(), KeepError> {
+                let (record, by_id) = (keys::mail(party, mail.number), keys::mail_id(party, &id));
+                commit.absent.extend([record.clone(), by_id.clone()]);
+                commit.puts.push((record, to_json(&mail.to_json())?));
+                commit.puts.push((by_id, mail.number.to_string().into_bytes()));
+                Ok(())
+            };
+            put(&mail.from, &sent)?;
+            if !to_self {
+                put(&mail.to, &Mail { number: theirs, twin: own, ..sent.clone() })?;
+            }
+            match self.inner.store.commit(commit).await {
+                // Somebody took one of the numbers, or sent the same message.
+                Err(StoreError::Conflict { .. }) => continue,
+                done => done?,
+            }
+            self.emit(&Event::Mail { party: mail.from.clone(), number: own });
+            if !to_self {
+                self.emit(&Event::Mail { party: mail.to.clone(), number: theirs });
+            }
+            return Ok(sent);
+        }
+        Err(StoreError::Transient("other writers were always first".to_owned()).into())
+    }
+
+    /// Answers the message `number` of `party`'s mailbox: to whoever sent it, with `replyTo` set to it. To one's own message,
+    /// the reply goes to whom that went.
+    ///
+    /// # Errors
+    /// `missing-mail`; the store's.
+    pub async fn reply(&self, party: &str, number: u64, body: Body) -> Result<Mail, KeepError> {
+        let mail = self.mail_or_fail(party, number).await?;
+        let to = if mail.from == party { mail.to } else { mail.from };
+        let reply_to = Some(mail.message_id);
+        self.send(Outgoing { from: party.to_owned(), to, body, reply_to, ..Outgoing::default() }).await
+    }
+
+    /// The messages of a mailbox, in the order of their numbers.
+    ///
+    /// # Errors
+    /// `corrupt`; the store's.
+    pub async fn list_messages(&self, party: &str, filter: &MailFilter) -> Result<Vec<Mail>, KeepError> {
+        let mut listed = Vec::new();
+        let most = filter.limit.unwrap_or(usize::MAX);
+        let mut scan = keys::mails(party, filter.after).reversed();
+        // Dismissed ones may be many; they are read a hundred at a time and left out.
+        scan.limit = filter.limit.map(|limit| limit.clamp(100, 10_000));
+        while listed.len() < most {
+            let records = self.inner.store.scan(&scan).await?;
+            let more = scan.limit == Some(records.len());
+            for (key, bytes) in &records {
+                let mail = read(key, bytes)?;
+                if (filter.dismissed || mail.dismissed.is_none()) && listed.len() < most {
+                    listed.push(mail);
+                }
+            }
+            match records.into_iter().next_back() {
+                Some((least, _)) if more => scan.end = least,
+                _ => break,
+            }
+        }
+        listed.reverse();
+        Ok(listed)
+    }
+
+    /// One message of a mailbox.
+    ///
+    /// # Errors
+    /// `corrupt`; the store's.
+    pub async fn mail(&self, party: &str, number: u64) -> Result<Option<Mail>, KeepError> {
+        let key = keys::mail(party, number);
+        self.inner.store.get(&key).await?.map(|bytes| read(&key, &bytes)).transpose()
+    }
+
+    /// The message of that id in a mailbox.
+    ///
+    /// # Errors
+    /// `corrupt`; the store's.
+    pub async fn mail_of(&self, party: &str, id: &MessageId) -> Result<Option<Mail>, KeepError> {
+        let key = keys::mail_id(party, id);
+        let Some(bytes) = self.inner.store.get(&key).await? else { return Ok(None) };
+        let number = String::from_utf8(bytes).ok().and_then(|digits| digits.parse().ok());
+        let number = number.ok_or_else(|| StoreError::Corrupt { key, why: "it is no number".to_owned() })?;
+        self.mail(party, number).await
+    }
+
+    pub(crate) async fn mail_or_fail(&self, party: &str, number: u64) -> Result<Mail, KeepError> {
+        let missing = || KeepError::MissingMail { party: party.to_owned(), number };
+        self.mail(party, number).await?.ok_or_else(missing)
+    }
+
+    /// Marks a message as done with. It stays, and [`MailFilter::dismissed`] shows it.
+    ///
+    /// # Errors
+    /// `missing-mail`; the store's.
+    pub async fn dismiss(&self, party: &str, number: u64) -> Result<Mail, KeepError> {
+        let _writing = self.writing().await;
+        let mail = self.mail_or_fail(party, number).await?;
+        if mail.dismissed.is_some() {
+            return Ok(mail);
+        }
+        let mail = Mail { dismissed: Some(self.now()), ..mail };
+        let key = keys::mail(party, number);
+        let puts = vec![(key.clone(), to_json(&mail.to_json())?)];
+        self.inner.store.commit(Commit { present: vec![key], puts, ..Commit::default() }).await?;
+        self.emit(&Event::Mail { party: party.to_owned(), number });
+        Ok(mail)
+    }
+
+    /// The messages of a mailbox from the one after `after` on, one's own as well: those that are there, then each as it comes,
+    /// also those that other tabs or processes sent, once [`Followed::look`] is called.
+    pub fn follow_messages(&self, party: &str, after: u64) -> Followed<S> {
+        let bell = Rc::new(Bell::default());
+        let (ringing, whose) = (Rc::clone(&bell), party.to_owned());
+        let number = self.on_event(move |event| {
+            if matches!(event, Event::Mail { party, .. } if *party == whose) {
+                ringing.ring();
+            }
+        });
+        Followed { keep: self.clone(), party: party.to_owned(), after, bell, number }
+    }
+
+    async fn next_number(&self, party: &str) -> Result<u64, KeepError> {
+        let newest = self.inner.store.scan(&keys::mails(party, 0).reversed().limit(1)).await?;
+        Ok(newest.first().and_then(|(key, _)| keys::mail_number(key)).unwrap_or_default() + 1)
+    }
+
+    /// Adds to a commit the deletion of the messages with these ids, from the mailboxes of both parties.
+    pub(crate) async fn unmail<'a>(
+        &self,
+        ids: impl Iterator<Item = &'a MessageId>,
+        commit: &mut Commit,
+    ) -> Result<(), KeepError> {
+        let parties = self.parties().await?;
+        if parties.is_empty() {
+            return Ok(());
+        }
+        for id in ids {
+            for party in &parties {
+                let key = keys::mail_id(party, id);
+                if let Some(bytes) = self.inner.store.get(&key).await? {
+                    let number = String::from_utf8(bytes).ok().and_then(|digits| digits.parse().ok());
+                    commit.deletes.extend(number.map(|number| keys::mail(party, number)));
+                    commit.deletes.push(key);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Everybody who has a mailbox.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn parties(&self) -> Result<Vec<String>, KeepError> {
+        let mut parties = Vec::new();
+        let mut scan = Scan::prefix(keys::MAIL).limit(1);
+        while let Some((key, _)) = self.inner.store.scan(&scan).await?.first() {
+            let Some(party) = keys::mail_party(key) else { break };
+            scan.start = keys::mails_end(&party);
+            parties.push(party);
+        }
+        Ok(parties)
+    }
+}
+
+/// Messages of a mailbox, one after the other; see [`Keep::follow_messages`].
+pub struct Followed<S: Store> {
+    keep: Keep<S>,
+    party: String,
+    after: u64,
+    bell: Rc<Bell>,
+    number: u64,
+}
+
+impl<S: Store> Followed<S> {
+    /// The next message, as soon as there is one.
+    ///
+    /// # Errors
+    /// `corrupt`; the store's.
+    pub async fn next(&mut self) -> Result<Mail, KeepError> {
+        loop {
+            let heard = self.bell.rung.get();
+            let found = self.keep.inner.store.scan(&keys::mails(&self.party, self.after).limit(1)).await?;
+            if let Some((key, bytes)) = found.first() {
+                let mail = read(key, bytes)?;
+                self.after = mail.number;
+                return Ok(mail);
+            }
+            self.bell.wait(heard).await;
+        }
+    }
+
+    /// Looks into the store: for messages of other tabs and processes, of which this engine was not told.
+    pub fn look(&self) {
+        self.bell.ring();
+    }
+}
+
+impl<S: Store> Drop for Followed<S> {
+    fn drop(&mut self) {
+        self.keep.off_event(self.number);
+    }
+}
+
+/// Wakes who waits for a message.
+#[derive(Default)]
+struct Bell {
+    rung: std::cell::Cell<u64>,
+    waiting: RefCell<Vec<Waker>>,
+}
+
+impl Bell {
+    fn ring(&self) {
+        self.rung.set(self.rung.get() + 1);
+        // Taken out first: whoever is woken may look here.
+        let waiting = self.waiting.take();
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Until it rings, or at once where it has rung since `heard`.
+    async fn wait(&self, heard: u64) {
+        std::future::poll_fn(|context| {
+            if self.rung.get() != heard {
+                return Poll::Ready(());
+            }
+            self.waiting.borrow_mut().push(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+fn read(key: &str, bytes: &[u8]) -> Result<Mail, KeepError> {
+    let corrupt = |why: String| StoreError::Corrupt { key: key.to_owned(), why };
+    let value: Value = from_json(bytes).map_err(|error| corrupt(error.to_string()))?;
+    Ok(Mail::read(value).map_err(|wrong| corrupt(wrong.to_string()))?)
+}
+
+impl Mail {
+    /// The message as the outside sees it: `number, messageId, replyTo?, from, to, strings, edgeNames, petNames, date, dismissed?,
+    /// node?, isError?`.
+    pub fn to_json(&self) -> Value {
+        let mut map = Map::new();
+        let mut put = |name: &str, value: Value| drop(map.insert(name.to_owned(), value));
+        put("number", self.number.into());
+        put("messageId", self.message_id.as_str().into());
+        if let Some(id) = &self.reply_to {
+            put("replyTo", id.as_str().into());
+        }
+        put("from", self.from.as_str().into());
+        put("to", self.to.as_str().into());
+        put("strings", self.body.strings.as_slice().into());
+        put("edgeNames", self.body.edge_names.as_slice().into());
+        put("petNames", self.body.pet_names.as_slice().into());
+        put("date", self.date.into());
+        if let Some(date) = self.dismissed {
+            put("dismissed", date.into());
+        }
+        if let Some(node) = &self.node {
+            put("node", node.as_str().into());
+        }
+        if self.is_error {
+            put("isError", true.into());
+        }
+        put("twin", self.twin.into());
+        Value::Object(map)
+    }
+
+    fn read(value: Value) -> Result<Self, Wrong> {
+        let mut fields = Object::of(value, "mail")?;
+        let mut texts = |name: &str| -> Result<Vec<String>, Wrong> {
+            let text = |value: Value| match value {
+                Value::String(text) => Ok(text),
+                _ => Err(wrong(name, "a list of strings")),
+            };
+            fields.list(name)?.into_iter().map(text).collect()
+        };
+        let body = Body { strings: texts("strings")?, edge_names: texts("edgeNames")?, pet_names: texts("petNames")? };
+        Ok(Self {
+            number: fields.count("number")?,
+            message_id: fields.id("messageId")?,
+            reply_to: fields.maybe_id("replyTo")?,
+            from: fields.text("from")?,
+            to: fields.text("to")?,
+            body,
+            date: fields.maybe_time("date")?.unwrap_or_default(),
+            dismissed: fields.maybe_time("dismissed")?,
+            node: fields.maybe_id("node")?,
+            is_error: fields.flag("isError")?,
+            twin: fields.count("twin")?,
+        })
+    }
+}
+
+impl Serialize for Mail {
+    fn serialize<Z: Serializer>(&self, serializer: Z) -> Result<Z::Ok, Z::Error> {
+        let Value::Object(fields) = self.to_json() else { return serializer.serialize_map(Some(0))?.end() };
+        let mut map = serializer.serialize_map(Some(fields.len()))?;
+        for (name, value) in &fields {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,663 @@
+//! Agents: what happens when models, tools, programs and people do what they do.
+
+#![allow(clippy::result_large_err, reason = "answers of scripts are few")]
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::Poll;
+
+use serde_json::json;
+use threadkeep::agent::{Agent, AgentEvent, TurnLimits};
+use threadkeep::mailbox::Mail;
+use threadkeep::model::Model;
+use threadkeep::protocol::NodeInfo;
+use threadkeep_core::Message;
+use threadkeep_core::message::Kind;
+use threadkeep_core::provider::{Delta, Provider, validate_payload};
+use threadkeep_store::MemoryStore;
+
+use crate::agent_support::{Said, Script, Toolbox, box_of, calls, counted, fails, options, says, words, write};
+use crate::{World, code, run, texts};
+
+fn with_tools(world: &World, script: &Rc<Script>, tools: &Rc<Toolbox>) -> Agent<MemoryStore> {
+    Agent::new(world.tab(), options("lal"), Rc::clone(script) as Rc<dyn Model>, tools.clone())
+}
+
+async fn node_of(lal: &Agent<MemoryStore>, mail: &Mail) -> NodeInfo {
+    lal.keep().node(&mail.message_id).await.unwrap().unwrap()
+}
+
+fn error_of(message: &Message) -> (&str, &str) {
+    match &message.kind {
+        Kind::Error { code, reason } => (code, reason),
+        other => panic!("no error: {other:?}"),
+    }
+}
+
+/// A chain is valid for every provider, whatever happened in it.
+async fn assert_valid(lal: &Agent<MemoryStore>, node: &NodeInfo) {
+    for provider in Provider::ALL {
+        let mut options = lal.options().context.clone();
+        options.build.provider = provider;
+        let prompt = lal.keep().context(node.id.as_str(), &options).await.unwrap();
+        let findings = validate_payload(&prompt.payload, provider);
+        assert!(findings.is_empty(), "{findings:?}");
+    }
+}
+
+#[test]
+fn events_tell_what_happens_in_order() {
+    let world = World::default();
+    let script =
+        Script::of([counted(calls(&[("x", "add", json!({ "a": 1, "b": 2 }))]), 10, 5), counted(says("three"), 20, 1)]);
+    script.deltas.borrow_mut().push(Delta::Text("th".into()));
+    let lal = with_tools(&world, &script, &Rc::default());
+    let events = RefCell::new(Vec::new());
+    run(async {
+        write(lal.keep(), "add", None).await;
+        lal.catch_up(&|event| events.borrow_mut().push(event)).await.unwrap();
+    });
+    let events = events.into_inner();
+    let wanted = ["began", "asked", "delta", "said", "calling", "called", "asked", "delta", "said", "sent", "ended"];
+    assert_eq!(words(&events), wanted);
+    assert_eq!(events[3].to_json()["promptTokens"], 10);
+    assert_eq!(events[10].to_json()["outcome"], "answered");
+    assert!(matches!(&events[5], AgentEvent::Called { result, is_error: false, .. } if result == "3"));
+}
+
+#[test]
+fn parallel_calls_run_side_by_side_and_errors_go_to_the_model() {
+    let world = World::default();
+    let all = [
+        ("a", "add", json!({ "a": 1, "b": 2 })),
+        ("b", "fail", json!({})),
+        ("c", "nothing", json!({})),
+        ("d", "add", json!("no object")),
+    ];
+    let script = Script::of([calls(&all), says("done")]);
+    let lal = with_tools(&world, &script, &Rc::default());
+    run(async {
+        let mail = write(lal.keep(), "go", None).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        let node = node_of(&lal, &mail).await;
+        let results: Vec<_> =
+            node.messages[2..6].iter().map(|message| (message.is_error, message.text().into_owned())).collect();
+        assert_eq!(results[0], (false, "3".into()));
+        assert_eq!(results[1], (true, "it is broken".into()));
+        assert!(results[2].0 && results[3].0);
+        assert!(results[3].1.contains("JSON"), "{results:?}");
+        assert_valid(&lal, &node).await;
+    });
+}
+
+#[test]
+fn a_model_that_fails_becomes_a_message_that_can_be_replied_to() {
+    let world = World::default();
+    let script = Script::of([fails("rate-limited"), says("now it works")]);
+    let lal = with_tools(&world, &script, &Rc::default());
+    run(async {
+        let mail = write(lal.keep(), "hi", None).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        let node = node_of(&lal, &mail).await;
+        assert_eq!(error_of(&node.messages[1]), ("rate-limited", "the model failed: rate-limited"));
+        assert!(node.sealed);
+        let told = box_of(lal.keep(), "ann").await.remove(1);
+        assert!(told.is_error && told.body.joined().contains("No answer: the model failed"));
+        let again = write(lal.keep(), "and now?", Some(&told)).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        let next = node_of(&lal, &again).await;
+        assert_eq!((next.parent.as_ref(), texts(&next.messages)[1].as_str()), (Some(&node.id), "now it works"));
+        assert_valid(&lal, &next).await;
+    });
+}
+
+#[test]
+fn after_a_failure_the_model_can_go_on_without_another_question() {
+    let world = World::default();
+    let script = Script::of([fails("cut-off"), says("as I was saying")]);
+    let lal = with_tools(&world, &script, &Rc::default());
+    run(async {
+        let mail = write(lal.keep(), "hi", None).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        let node = lal.go_on(&mail.message_id, &|_| {}).await.unwrap();
+        assert_eq!(
+            (node.parent.as_ref(), texts(&node.messages)),
+            (Some(&mail.message_id), vec!["as I was saying".into()])
+        );
+        // Whoever asked hears it, and can reply.
+        let heard = box_of(lal.keep(), "ann").await.pop().unwrap();
+        assert!(heard.body.joined().ends_with("as I was saying"));
+        assert_eq!(lal.keep().node(&heard.message_id).await.unwrap().unwrap().id, node.id);
+    });
+}
+
+#[test]
+fn another_answer_is_a_branch_also_of_what_was_imported() {
+    let world = World::default();
+    let script = Script::of([says("another")]);
+    let lal = with_tools(&world, &script, &Rc::default());
+    run(async {
+        let old = vec![Message::user("old question"), Message::assistant("old answer")];
+        let nodes = lal.keep().append("thread", old).await.unwrap();
+        let again = lal.again(&nodes[1].id, &|_| {}).await.unwrap();
+        assert_eq!(again.parent.as_ref(), Some(&nodes[0].id));
+        assert_eq!(script.prompt(0).last().unwrap(), "old question");
+        assert_eq!(lal.keep().children(&nodes[0].id).await.unwrap().len(), 2);
+    });
+}
+
+/// Polls `work` until `enough`, and drops it.
+async fn until<T>(work: impl Future<Output = T>, enough: impl Fn() -> bool) -> Option<T> {
+    let mut work = std::pin::pin!(work);
+    std::future::poll_fn(|context| match work.as_mut().poll(context) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending if enough() => Poll::Ready(None),
+        Poll::Pending => {
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    })
+    .await
+}
+
+#[test]
+fn stopping_while_the_model_speaks_keeps_what_was_said_and_the_next_turn_works() {
+    let world = World::default();
+    let script = Script::of([says("fresh")]);
+    script.stalls.set(true);
+    script.deltas.borrow_mut().extend([Delta::Reasoning("hm".into()), Delta::Text("half a".into())]);
+    let lal = with_tools(&world, &script, &Rc::default());
+    run(async {
+        let mail = write(lal.keep(), "hi", None).await;
+        let asked = Cell::new(false);
+        let heard = |event: AgentEvent| {
+            if matches!(event, AgentEvent::Delta { delta: Delta::Text(_), .. }) {
+                asked.set(true);
+                lal.stop();
+            }
+        };
+        lal.catch_up(&heard).await.unwrap();
+        assert!(asked.get());
+        let node = node_of(&lal, &mail).await;
+        assert_eq!(error_of(&node.messages[1]), ("cancelled", "stopped"));
+        assert_eq!((texts(&node.messages)[1].as_str(), node.messages[1].reasoning.as_deref()), ("half a", Some("hm")));
+        assert!(node.sealed);
+        assert_valid(&lal, &node).await;
+        // Nobody is told of what they stopped themselves.
+        assert_eq!(box_of(lal.keep(), "ann").await.len(), 1);
+        script.stalls.set(false);
+        let next = write(lal.keep(), "again", Some(&mail)).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        assert_eq!(texts(&node_of(&lal, &next).await.messages)[1], "fresh");
+    });
+}
+
+#[test]
+fn stopping_while_tools_run_gives_every_call_a_result() {
+    let world = World::default();
+    let script = Script::of([calls(&[("a", "add", json!({ "a": 1, "b": 1 })), ("b", "wait", json!({}))])]);
+    let lal = with_tools(&world, &script, &Rc::default());
+    run(async {
+        let mail = write(lal.keep(), "hi", None).await;
+        let heard = |event: AgentEvent| {
+            if matches!(event, AgentEvent::Called { .. }) {
+                lal.stop();
+            }
+        };
+        lal.catch_up(&heard).await.unwrap();
+        let node = node_of(&lal, &mail).await;
+        assert_eq!(texts(&node.messages)[2..4], ["2", "cancelled"]);
+        assert_eq!(error_of(&node.messages[4]).0, "cancelled");
+        assert_valid(&lal, &node).await;
+    });
+}
+
+#[test]
+fn limits_on_steps_tokens_and_time_end_a_turn_with_words() {
+    let over_and_over =
+        || (0..10).map(|at| counted(calls(&[(&format!("c{at}"), "add", json!({ "a": 1, "b": 1 }))]), 90, 10));
+    let cases = [
+        (TurnLimits { steps: 3, ..TurnLimits::default() }, "3 answers", 3),
+        (TurnLimits { tokens: Some(200), ..TurnLimits::default() }, "200 tokens", 2),
+        (TurnLimits { millis: Some(1), ..TurnLimits::default() }, "1 milliseconds", 0),
+    ];
+    for (limits, wanted, asked) in cases {
+        let world = World::default();
+        let script = Script::of(over_and_over());
+        let mut own = options("lal");
+        own.limits = limits;
+        let lal = Agent::new(world.tab(), own, script.clone(), Rc::new(Toolbox::default()));
+        run(async {
+            let mail = write(lal.keep(), "go", None).await;
+            lal.catch_up(&|_| {}).await.unwrap();
+            let node = node_of(&lal, &mail).await;
+            let (code, reason) = error_of(node.messages.last().unwrap());
+            assert_eq!(code, "limit");
+            assert!(reason.contains(wanted), "{reason}");
+            assert_eq!(script.asked(), asked, "{wanted}");
+            assert_valid(&lal, &node).await;
+        });
+    }
+}
+
+#[test]
+fn a_prompt_that_cannot_fit_is_not_sent() {
+    let world = World::default();
+    let script = Script::of([]);
+    let mut own = options("lal");
+    own.context.build.budget.max_tokens = Some(20);
+    let lal = Agent::new(world.tab(), own, script.clone(), Rc::new(Toolbox::default()));
+    run(async {
+        let mail = write(lal.keep(), &"word ".repeat(200), None).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        let node = node_of(&lal, &mail).await;
+        let (code, reason) = error_of(&node.messages[1]);
+        assert_eq!(code, "over-budget");
+        assert!(reason.contains("20 tokens are allowed"), "{reason}");
+        assert_eq!(script.asked(), 0);
+    });
+}
+
+#[test]
+fn history_is_compacted_when_the_providers_count_says_so_and_it_is_told() {
+    let world = World::default();
+    let long = "We decided to use the blue paint for the north wall because it dries faster. ".repeat(20);
+    let script = Script::of((0..12).map(|at| counted(says(&format!("{at} {long}")), 5_000, 500)));
+    let mut own = options("lal");
+    own.policy.max_context_tokens = Some(6_000);
+    own.policy.max_output_tokens = Some(1_000);
+    let lal = Agent::new(world.tab(), own, script.clone(), Rc::new(Toolbox::default()));
+    let events = RefCell::new(Vec::new());
+    run(async {
+        let mut last: Option<Mail> = None;
+        for at in 0..8 {
+            write(lal.keep(), &format!("question {at}: {long}"), last.as_ref()).await;
+            lal.catch_up(&|event| events.borrow_mut().push(event)).await.unwrap();
+            last = box_of(lal.keep(), "ann").await.pop();
+        }
+        let leaf = last.unwrap().message_id;
+        let made = lal.keep().checkpoints(leaf.as_str()).await.unwrap();
+        assert!(!made.is_empty());
+        let compacted: Vec<_> = events
+            .borrow()
+            .iter()
+            .filter_map(|event| match event {
+                AgentEvent::Compacted { checkpoint: Some(_), tokens, .. } => Some(*tokens),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(compacted.len(), made.len());
+        assert!(compacted.iter().all(|(before, after)| after < before));
+        // The originals are all there.
+        assert_eq!(lal.keep().depth(&leaf).await.unwrap(), 16);
+        assert!(script.prompt(7).len() < 16);
+    });
+}
+
+#[test]
+fn a_message_seen_again_is_not_answered_twice() {
+    let world = World::default();
+    let script = Script::of([says("once")]);
+    run(async {
+        let lal = with_tools(&world, &script, &Rc::default());
+        write(lal.keep(), "hi", None).await;
+        assert_eq!(lal.catch_up(&|_| {}).await.unwrap(), 1);
+        assert_eq!(lal.catch_up(&|_| {}).await.unwrap(), 0);
+        // Nor by another program, even if it lost count.
+        let later = with_tools(&world, &script, &Rc::default());
+        let puts = vec![("a/lal".to_owned(), b"{}".to_vec())];
+        use threadkeep_store::Store;
+        world.store.commit(threadkeep_store::Commit { puts, ..Default::default() }).await.unwrap();
+        assert_eq!(later.catch_up(&|_| {}).await.unwrap(), 0);
+        assert_eq!(script.asked(), 1);
+        assert_eq!(box_of(later.keep(), "ann").await.len(), 2);
+    });
+}
+
+#[test]
+fn dismissed_before_it_was_answered_needs_no_answer() {
+    let world = World::default();
+    let script = Script::of([]);
+    run(async {
+        let lal = with_tools(&world, &script, &Rc::default());
+        write(lal.keep(), "never mind", None).await;
+        lal.keep().dismiss("lal", 1).await.unwrap();
+        assert_eq!(lal.catch_up(&|_| {}).await.unwrap(), 0);
+    });
+}
+
+#[test]
+fn a_tool_that_a_crash_interrupted_is_not_called_again_unless_that_does_no_harm() {
+    for repeatable in [false, true] {
+        let world = World::default();
+        run(async {
+            let tools = Rc::new(Toolbox::default());
+            let script = Script::of([calls(&[("a", "wait", json!({})), ("b", "add", json!({ "a": 1, "b": 1 }))])]);
+            let mail = {
+                let lal = with_tools(&world, &script, &tools);
+                let mail = write(lal.keep(), "go", None).await;
+                let both = || tools.used.borrow().len() == 2;
+                assert!(until(lal.catch_up(&|_| {}), both).await.is_none());
+                mail
+            };
+            // Another program, over the same store.
+            let tools = Rc::new(Toolbox { repeatable: Cell::new(repeatable), ..Toolbox::default() });
+            let script = Script::of([says("so be it")]);
+            let lal = with_tools(&world, &script, &tools);
+            if repeatable {
+                let asked = || !tools.used.borrow().is_empty();
+                assert!(until(lal.catch_up(&|_| {}), asked).await.is_none());
+                assert_eq!(tools.used.borrow()[0].name, "wait");
+                return;
+            }
+            lal.catch_up(&|_| {}).await.unwrap();
+            let node = node_of(&lal, &mail).await;
+            let results = texts(&node.messages);
+            assert_eq!(results[2], "2");
+            assert!(results[3].starts_with("interrupted"), "{results:?}");
+            assert_eq!(results[4], "so be it");
+            assert!(tools.used.borrow().is_empty());
+            assert_valid(&lal, &node).await;
+        });
+    }
+}
+
+#[test]
+fn an_answer_that_was_asked_for_again_is_carried_to_its_end_after_a_crash() {
+    let world = World::default();
+    run(async {
+        let script = Script::of([says("first")]);
+        let lal = with_tools(&world, &script, &Rc::default());
+        let mail = write(lal.keep(), "hi", None).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        script.stalls.set(true);
+        let twice = || script.asked() == 2;
+        assert!(until(lal.again(&mail.message_id, &|_| {}), twice).await.is_none());
+        let later = with_tools(&world, &Script::of([says("second")]), &Rc::default());
+        assert_eq!(later.catch_up(&|_| {}).await.unwrap(), 1);
+        let root = node_of(&later, &mail).await.parent.unwrap();
+        let answers = later.keep().children(&root).await.unwrap();
+        assert_eq!(
+            answers.iter().map(|node| texts(&node.messages)[1].clone()).collect::<Vec<_>>(),
+            ["first", "second"]
+        );
+        assert!(answers.iter().all(|node| node.sealed));
+    });
+}
+
+#[test]
+fn messages_are_answered_one_at_a_time_in_order() {
+    let world = World::default();
+    let script = Script::of([says("one"), says("two"), says("three")]);
+    let lal = with_tools(&world, &script, &Rc::default());
+    run(async {
+        for text in ["1", "2", "3"] {
+            write(lal.keep(), text, None).await;
+        }
+        let events = RefCell::new(Vec::new());
+        let heard = |event| events.borrow_mut().push(event);
+        assert_eq!(lal.catch_up(&heard).await.unwrap(), 3);
+        let began: Vec<String> =
+            words(&events.borrow()).into_iter().filter(|word| word == "began" || word == "ended").collect();
+        assert_eq!(began, ["began", "ended", "began", "ended", "began", "ended"]);
+    });
+}
+
+#[test]
+fn agents_side_by_side_have_transcripts_of_their_own() {
+    let world = World::default();
+    let keep = world.tab();
+    let scripts = [Script::of([says("from a"), says("a again")]), Script::of([says("from b")])];
+    let named = |name: &str, script: &Rc<Script>| {
+        Agent::new(keep.clone(), options(name), script.clone(), Rc::new(Toolbox::default()))
+    };
+    let (a, b) = (named("a", &scripts[0]), named("b", &scripts[1]));
+    run(async {
+        let to = |name: &str| threadkeep::mailbox::Outgoing {
+            from: "ann".into(),
+            to: name.into(),
+            body: "hi".into(),
+            ..Default::default()
+        };
+        keep.send(to("a")).await.unwrap();
+        keep.send(to("b")).await.unwrap();
+        a.catch_up(&|_| {}).await.unwrap();
+        b.catch_up(&|_| {}).await.unwrap();
+        let all: Vec<String> = box_of(&keep, "ann").await.iter().map(|mail| mail.body.joined()).collect();
+        assert_eq!(all[2..], ["[depth:2] from a", "[depth:2] from b"]);
+        // One writes to the other: it says who writes.
+        keep.send(threadkeep::mailbox::Outgoing { from: "b".into(), ..to("a") }).await.unwrap();
+        a.catch_up(&|_| {}).await.unwrap();
+        assert_eq!(scripts[0].prompt(1).last().unwrap(), "[message 3 from b]\nhi");
+        assert_eq!(keep.roots().await.unwrap().len(), 3);
+    });
+}
+
+#[test]
+fn what_a_prompt_showed_in_part_can_be_read_and_memory_be_searched_and_added_to() {
+    let world = World::default();
+    let fact = json!({ "fact": "Ann takes her tea without milk." });
+    let script = Script::of([
+        calls(&[("r", "remember", fact), ("s", "searchMemory", json!({ "query": "tea" }))]),
+        calls(&[("s", "searchMemory", json!({ "query": "milk", "limit": "3" }))]),
+        says("noted"),
+    ]);
+    let lal = with_tools(&world, &script, &Rc::default());
+    run(async {
+        let mail = write(lal.keep(), "I take my tea without milk", None).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        let facts = lal.keep().facts(&threadkeep::MemoryFilter::default()).await.unwrap();
+        assert_eq!(facts[0].fact, "Ann takes her tea without milk.");
+        let node = node_of(&lal, &mail).await;
+        let found: serde_json::Value = serde_json::from_str(&node.messages[5].text()).unwrap();
+        assert!(found[0]["text"].as_str().unwrap().contains("milk"), "{found}");
+    });
+}
+
+#[test]
+fn an_answer_that_says_nothing_is_a_failure_with_words() {
+    let world = World::default();
+    let script = Script::of([says("  ")]);
+    let lal = with_tools(&world, &script, &Rc::default());
+    run(async {
+        let mail = write(lal.keep(), "hi", None).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        assert_eq!(error_of(&node_of(&lal, &mail).await.messages[1]), ("bad-answer", "the model said nothing"));
+        assert_eq!(code(lal.again(&crate::id("nowhere"), &|_| {}).await), "missing-node");
+    });
+}
+
+/// A model for long sessions: what it says depends on its prompt alone, so that it says the same after a crash. It calls as many tools as
+/// the message wants, one answer after the other or several at once, and then answers.
+struct Steady;
+
+impl Model for Steady {
+    fn name(&self) -> &str {
+        "steady"
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: threadkeep::model::Call<'a>,
+        heard: &'a dyn Fn(Delta),
+    ) -> threadkeep::model::Answer<'a> {
+        use threadkeep_core::Role;
+        let last = call.messages.iter().rposition(|message| message.role == Role::User).unwrap_or(0);
+        let asked = call.messages[last].text().into_owned();
+        let done = call.messages[last..].iter().filter(|message| message.role == Role::Tool).count();
+        let wanted: usize = asked.rsplit("tools ").next().and_then(|count| count.parse().ok()).unwrap_or(0);
+        let said: Said = if done < wanted {
+            let now = if wanted - done >= 3 { 2 } else { 1 };
+            let all: Vec<_> = (0..now).map(|at| (format!("c{}", done + at), json!({ "a": done, "b": at }))).collect();
+            let all: Vec<_> = all.iter().map(|(id, arguments)| (id.as_str(), "add", arguments.clone())).collect();
+            calls(&all)
+        } else {
+            says(&format!("answer to {asked} after {} messages", call.messages.len()))
+        };
+        Box::pin(async move {
+            heard(Delta::Text("…".into()));
+            breath().await;
+            said
+        })
+    }
+}
+
+/// Tools that take a moment.
+struct Slow;
+
+impl threadkeep::agent::Tools for Slow {
+    fn call(&self, call: threadkeep::agent::ToolUse) -> threadkeep::agent::ToolAnswer<'_> {
+        Box::pin(async move {
+            breath().await;
+            Ok(format!("{}+{}", call.arguments["a"], call.arguments["b"]).into())
+        })
+    }
+}
+
+/// Lets others go first.
+async fn breath() {
+    let mut first = true;
+    std::future::poll_fn(|context| {
+        if std::mem::take(&mut first) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    })
+    .await;
+}
+
+/// A store in which every operation takes a moment before and after it, so that a program can end in between.
+#[derive(Clone)]
+struct Breathing(MemoryStore);
+
+impl threadkeep_store::Store for Breathing {
+    async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, threadkeep_store::StoreError> {
+        self.0.get(key).await
+    }
+    async fn scan(
+        &self,
+        scan: &threadkeep_store::Scan,
+    ) -> Result<Vec<threadkeep_store::Record>, threadkeep_store::StoreError> {
+        self.0.scan(scan).await
+    }
+    async fn commit(&self, commit: threadkeep_store::Commit) -> Result<(), threadkeep_store::StoreError> {
+        breath().await;
+        let done = self.0.commit(commit).await;
+        breath().await;
+        done
+    }
+    async fn close(&self) -> Result<(), threadkeep_store::StoreError> {
+        Ok(())
+    }
+}
+
+/// Carries out 200 turns over 20 chains with 30 forks and 500 tool calls. After each of `kills` polls the program ends, and another goes on.
+/// Gives what the transcripts say, each branch, and how often something was marked interrupted.
+fn session(kills: &[usize]) -> (Vec<String>, Vec<String>, usize, usize) {
+    let world = World::default();
+    let store = Breathing(world.store.clone());
+    let open =
+        || run(threadkeep::Keep::open(store.clone(), world.host.clone(), threadkeep::Options::default())).unwrap();
+    let make =
+        |keep: &threadkeep::Keep<Breathing>| Agent::new(keep.clone(), options("lal"), Rc::new(Steady), Rc::new(Slow));
+    let (mut keep, mut kills) = (open(), kills.iter().copied());
+    let mut lal = make(&keep);
+    let (mut polls, mut next) = (0_usize, kills.next());
+    let mut answers: Vec<Vec<Mail>> = vec![Vec::new(); 20];
+    run(async {
+        let (mut tools, mut forks) = (0, 0);
+        for turn in 0..200_usize {
+            let chain = turn % 20;
+            let fork = forks < 30 && turn >= 40 && turn % 5 == 1;
+            let to = if fork { answers[chain].first() } else { answers[chain].last() }.cloned();
+            forks += usize::from(fork);
+            let wanted = if turn % 2 == 0 { 2 } else { 3 };
+            tools += wanted;
+            let asked = write(&keep, &format!("turn {turn} tools {wanted}"), to.as_ref()).await;
+            loop {
+                let mut work = Box::pin(lal.catch_up(&|_| {}));
+                let done = std::future::poll_fn(|context| {
+                    polls += 1;
+                    if next == Some(polls) {
+                        return Poll::Ready(false);
+                    }
+                    work.as_mut().poll(context).map(|done| done.is_ok())
+                });
+                if done.await {
+                    break;
+                }
+                drop(work);
+                // What was in memory is gone; what was stored is there.
+                next = kills.next();
+                keep = open();
+                lal = make(&keep);
+            }
+            let all = box_of(&keep, "ann").await;
+            let mine: Vec<_> = all.iter().filter(|mail| mail.reply_to.as_ref() == Some(&asked.message_id)).collect();
+            assert_eq!(mine.len(), 1, "turn {turn} has {} answers", mine.len());
+            answers[chain].push(mine[0].clone());
+        }
+        assert_eq!((tools, forks), (500, 30));
+        let (mut said, mut plain, mut interrupted) = (Vec::new(), Vec::new(), 0);
+        for root in keep.roots().await.unwrap() {
+            let mut stack = vec![(root.id, String::new())];
+            while let Some((at, before)) = stack.pop() {
+                let node = keep.node(&at).await.unwrap().unwrap();
+                assert!(node.sealed || node.parent.is_none());
+                let marked = node.messages.iter().any(|message| message.text().starts_with("interrupted"));
+                interrupted += usize::from(marked);
+                let own: Vec<String> = node
+                    .messages
+                    .iter()
+                    .map(|message| format!("{}: {}", message.role.as_str(), message.text()))
+                    .collect();
+                let all = format!("{before}\n{}", own.join("\n"));
+                for child in keep.children(&at).await.unwrap() {
+                    stack.push((child.id, all.clone()));
+                }
+                if !marked {
+                    plain.push(own.join("\n"));
+                }
+                let prompt = keep.context(at.as_str(), &lal.options().context).await.unwrap();
+                let findings = validate_payload(&prompt.payload, Provider::OpenAiChat);
+                assert!(findings.is_empty() || node.parent.is_none(), "{findings:?}");
+                said.push(all);
+            }
+        }
+        said.sort();
+        plain.sort();
+        (said, plain, interrupted, polls)
+    })
+}
+
+#[test]
+fn a_session_of_200_turns_that_is_killed_at_20_moments_ends_as_one_that_is_not() {
+    let (undisturbed, nodes, none, polls) = session(&[]);
+    assert_eq!((undisturbed.len(), none), (220, 0));
+    let mut killed = 0;
+    for round in 0..3_u64 {
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(round + 1);
+        let mut moments: Vec<usize> = (0..20)
+            .map(|_| {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                1 + (random % polls as u64) as usize
+            })
+            .collect();
+        moments.sort_unstable();
+        moments.dedup();
+        killed += moments.len();
+        let (disturbed, plain, interrupted, _) = session(&moments);
+        assert_eq!(disturbed.len(), undisturbed.len());
+        // Node by node the same, but for those that are marked.
+        let strange: Vec<_> = plain.iter().filter(|node| nodes.binary_search(node).is_err()).collect();
+        assert!(strange.is_empty(), "{strange:#?}");
+        assert!(interrupted <= moments.len());
+        if interrupted == 0 {
+            assert_eq!(disturbed, undisturbed);
+        }
+    }
+    assert!(killed >= 57, "{killed}");
+}
