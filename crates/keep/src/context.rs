@@ -425,9 +425,9 @@ impl<S: Store> Keep<S> {
             let fit = prepared.fit(&Plan { budget: recent.budget(), strict: true, ..Plan::default() });
             let mut places: Vec<usize> = prepared.kept(&fit).collect();
             places.sort_unstable();
-            let message = |place: usize| match &chain.summary {
-                Some(summary) if summary.index == place => summary.message.clone(),
-                _ => chain.items[place].message.clone(),
+            let message = |place: usize| match chain.comes.iter().find(|comes| comes.index == place) {
+                Some(comes) => comes.message.clone(),
+                None => chain.items[place].message.clone(),
             };
             Ok(places.into_iter().map(message).collect())
         });
