@@ -3,10 +3,12 @@
 //! [`render`] makes a request's body of messages; [`validate_payload`] and [`validate_messages`] say what a provider would
 //! refuse. They know nothing of each other, so that one can catch the other. Goes in: messages, or any JSON. Comes out: JSON, and
 //! notes or findings. Left to others: which messages are sent ([`context`](crate::context)), counting, and sending. Which
-//! fields of [`Message::extra`](crate::Message::extra) reach a provider is said in [`items`], and only there.
+//! fields of [`Message::extra`](crate::Message::extra) reach a provider is said in [`items`], and only there. [`Connection`] and
+//! [`request()`] say where a payload is sent and how, and a [`Reader`] reads what comes back; the sending is others'.
 
 mod completion;
 mod error;
+mod http;
 mod ids;
 pub mod items;
 mod json;
@@ -16,15 +18,21 @@ mod part;
 mod plain;
 mod plan;
 mod render;
+mod stream;
 mod tools;
 mod validate;
 
 pub use completion::{Completion, Delta, Finish, Usage};
 pub use error::ProviderError;
+pub use http::{
+    Backoff, Connection, Fault, HttpRequest, Key, Listed, PRESETS, Preset, http_date, models_request, read_models,
+    request,
+};
 pub use note::{Note, NoteRule};
 pub use options::{RenderOptions, ToolSchema};
 pub use plain::{render_json, validate_json};
 pub use render::{CLOSING, OPENING, Rendered, render};
+pub use stream::{Frame, Frames, Piece, Reader, ReaderOptions, Spoken, lift};
 pub use validate::{Finding, validate_messages, validate_payload};
 
 /// The wire form of a model endpoint.

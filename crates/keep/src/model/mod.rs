@@ -4,6 +4,18 @@
 //! Goes in: a prompt. Comes out: deltas while the model speaks, then a [`Completion`] or a [`Failure`]. What is sent where, and
 //! how an answer is read from the wire, is `threadkeep_core::provider`'s.
 
+#![allow(clippy::result_large_err)] // a failure holds what was said until then; it is rare, and moved once
+
+mod connected;
+mod http;
+mod scripted;
+mod summarising;
+
+pub use connected::Connected;
+pub use http::{Body, Http, Response, Unsent, Wait};
+pub use scripted::{Script, Scripted};
+pub use summarising::Summarising;
+
 use std::pin::Pin;
 
 use serde_json::Value;
