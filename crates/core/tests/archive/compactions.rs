@@ -285,6 +285,36 @@ fn a_claude_code_boundary_without_a_link_stands_behind_what_the_file_has_before_
 }
 
 #[test]
+fn what_claude_code_kept_of_the_history_stays_behind_its_summary() {
+    let line = |uuid: &str, parent: Option<&str>, role: &str| json!({"type": role, "uuid": uuid, "parentUuid": parent, "sessionId": "x", "message": {"role": role, "content": uuid}});
+    let anchors = |kept: Value| {
+        let mut data = json!({"trigger": "auto", "preTokens": 9});
+        data.as_object_mut().unwrap().extend(kept.as_object().unwrap().clone());
+        let mut summary = line("s", Some("b"), "user");
+        summary["isCompactSummary"] = true.into();
+        let file = [
+            line("u1", None, "user"),
+            line("a1", Some("u1"), "assistant"),
+            line("u2", Some("a1"), "user"),
+            line("a2", Some("u2"), "assistant"),
+            json!({"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": null, "logicalParentUuid": "a2", "sessionId": "x", "content": "Conversation compacted", "compactMetadata": data}),
+            summary,
+            line("u3", Some("s"), "user"),
+        ];
+        let tree = read("s.jsonl", &lines(&file)).only();
+        checkpoints(&tree).iter().map(|it| local(&it.anchor).to_owned()).collect::<Vec<_>>()
+    };
+    let segment = |head: &str| json!({"preservedSegment": {"headUuid": head, "anchorUuid": "s", "tailUuid": "a2"}});
+    assert_eq!(anchors(json!({})), ["a2"]);
+    assert_eq!(anchors(segment("u2")), ["a1"]);
+    assert_eq!(anchors(segment("a2")), ["u2"]);
+    assert_eq!(anchors(json!({"preservedMessages": {"anchorUuid": "s", "uuids": ["u2", "a2"]}})), ["a1"]);
+    // All of it was kept; or what is nowhere.
+    assert_eq!(anchors(segment("u1")), [] as [&str; 0]);
+    assert_eq!(anchors(segment("elsewhere")), ["a2"]);
+}
+
+#[test]
 fn results_that_claude_code_cleared_are_a_checkpoint_that_covers_nothing_more() {
     let line = |uuid: &str, parent: Option<&str>, role: &str, content: Value| json!({"type": role, "uuid": uuid, "parentUuid": parent, "sessionId": "x", "message": {"role": role, "content": content}});
     let call = |id: &str| json!([{"type": "tool_use", "id": id, "name": "Read", "input": {"file": id}}]);
