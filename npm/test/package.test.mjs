@@ -39,7 +39,7 @@ test("only what is needed is shipped", () => {
   const shipped = files(installed);
   assert.ok(shipped.includes("README.md"));
   for (const name of shipped)
-    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|dist\/[\w/]+\.(js|d\.ts)|wasm\/(threadkeep\.js|parts\.js|threadkeep_bg\.wasm|(archives|prompts|search|archives-prompts|archives-search|prompts-search|archives-prompts-search)\.wasm)|examples\/[\w-]+\.html|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
+    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|dist\/[\w/]+\.(js|d\.ts)|wasm\/(threadkeep\.js|parts\.js|threadkeep_bg\.wasm|(agent|archives|prompts|search|shared)\.wasm)|examples\/[\w-]+\.html|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
   assert.ok(shipped.includes("LICENSE-MIT") && shipped.includes("LICENSE-APACHE"));
   assert.equal(manifest.dependencies, undefined);
   assert.equal(manifest.sideEffects, false);
@@ -51,7 +51,7 @@ test("only what is needed is shipped", () => {
 test("bundlers can see the wasm, and nothing of Node in a static import", () => {
   const sources = files(installed).filter((name) => name.endsWith(".js"));
   const texts = sources.map((name) => readFileSync(join(installed, name), "utf8"));
-  for (const wasm of ["../wasm/threadkeep_bg.wasm", "./archives.wasm", "./prompts.wasm", "./search.wasm", "./archives-prompts.wasm", "./archives-search.wasm", "./prompts-search.wasm", "./archives-prompts-search.wasm"])
+  for (const wasm of ["../wasm/threadkeep_bg.wasm", "./agent.wasm", "./archives.wasm", "./prompts.wasm", "./search.wasm", "./shared.wasm"])
     assert.ok(texts.some((text) => text.replaceAll(", ", ",").includes(`new URL("${wasm}",import.meta.url)`)), wasm);
   for (const text of texts) {
     assert.doesNotMatch(text, /^\s*(import|export)[^;]*from\s*["']node:/m);
@@ -66,7 +66,7 @@ test("publint finds nothing", () => {
 });
 
 test("are the types wrong? no", () => {
-  const { status, stdout, stderr } = checker("@arethetypeswrong/cli", "dist/index.js", tarball, "--profile", "esm-only", "--no-emoji", "--exclude-entrypoints", "./threadkeep.wasm", "./archives.wasm", "./prompts.wasm", "./search.wasm", "./archives-prompts.wasm", "./archives-search.wasm", "./prompts-search.wasm", "./archives-prompts-search.wasm", "./o200k_base.gz", "./cl100k_base.gz");
+  const { status, stdout, stderr } = checker("@arethetypeswrong/cli", "dist/index.js", tarball, "--profile", "esm-only", "--no-emoji", "--exclude-entrypoints", "./threadkeep.wasm", "./agent.wasm", "./archives.wasm", "./prompts.wasm", "./search.wasm", "./shared.wasm", "./o200k_base.gz", "./cl100k_base.gz");
   assert.equal(status, 0, stdout + stderr);
   assert.match(stdout, /node16 \(from ESM\).*OK \(ESM\)/);
   assert.match(stdout, /bundler.*OK/);

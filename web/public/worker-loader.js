@@ -5,6 +5,12 @@ const loud = (error) => setTimeout(() => { throw error; });
 addEventListener("unhandledrejection", (event) => loud(event.reason));
 init({ module_or_path: new URL("./app_bg.wasm", import.meta.url) }).catch(loud);
 
+// One tab at a time lets the agent answer, so that no message gets two answers. Resolves, once it is this one's turn, to what ends it.
+self.turn = () =>
+  navigator.locks === undefined
+    ? Promise.resolve(() => {})
+    : new Promise((begin) => navigator.locks.request("threadkeep.agent", () => new Promise((end) => begin(end))));
+
 // A token vocabulary, unpacked, for the engine: its bytes are fetched when tokens are first counted.
 self.vocabulary = async (name) => {
   const answer = await fetch(new URL(`./vocabulary/${name}.gz`, import.meta.url));

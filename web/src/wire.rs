@@ -4,6 +4,7 @@
 //! These are the engine's own requests and answers, cut down to what a page uses: the page must stay small, and each side
 //! carries a reader for everything that it could be told.
 
+mod agent;
 mod context;
 mod found;
 mod memory;
@@ -18,6 +19,7 @@ use threadkeep::protocol::{
 use threadkeep_core::compaction::Checkpoint;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
+pub use agent::{Ending, Heard, Listed, Secret, Talk, Tested, Turn};
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
 pub use found::{EPISODE, FACT, Find, Found, Hit, SUMMARY, cut};
 pub use memory::{Card, Carrier, Compacted, Epoch, Memory, Recall, Said, Way, nodes};
@@ -73,6 +75,8 @@ pub enum Ask {
     Find(Find),
     /// About compaction and memory.
     Recall(Box<Recall>),
+    /// What needs a model.
+    Talk(Box<Talk>),
 }
 
 /// What the context inspector asks. Answered by a part of the module that is loaded with the first of these.
@@ -121,6 +125,10 @@ pub enum Reply {
     Step(Box<Step>),
     /// What stands for a message.
     Carrier(Box<Carrier>),
+    /// How the test of a connection went.
+    Tested(Tested),
+    /// The models that a connection has.
+    Models(Vec<Listed>),
 }
 
 /// A thread as the list shows it.
@@ -267,6 +275,8 @@ pub enum ToWorker {
     StopImport,
     /// Give up the compaction that runs, or its preview; it answers with `cancelled`, unless it was done already.
     StopCompaction,
+    /// End the agent's turn that runs; what it has until then stays.
+    StopTurn,
     /// What the browser's own summariser has answered, or why it has not.
     Summarised {
         /// The number of the question.
@@ -311,6 +321,8 @@ pub enum FromWorker {
     },
     /// What changed, here or in another tab, in order.
     Changes(Vec<Change>),
+    /// What happened in the agent's turn, in order.
+    Heard(Vec<Heard>),
     /// How far a compaction is.
     Compacting {
         /// How many messages were summarised.
@@ -379,6 +391,7 @@ pack_enum!(Ask {
     10 Inspect { 0: inspect },
     11 Find { 0: find },
     12 Recall { 0: asked },
+    13 Talk { 0: talk },
 });
 
 pack_enum!(Inspect {
@@ -404,6 +417,8 @@ pack_enum!(Reply {
     13 Epochs { 0: epochs },
     14 Step { 0: step },
     15 Carrier { 0: carrier },
+    16 Tested { 0: tested },
+    17 Models { 0: models },
 });
 
 pack_enum!(Change {
@@ -421,6 +436,7 @@ pack_enum!(ToWorker {
     4 StopImport {},
     5 StopCompaction {},
     6 Summarised { number: number, answer: answer },
+    7 StopTurn {},
 });
 
 pack_enum!(FromWorker {
@@ -432,6 +448,7 @@ pack_enum!(FromWorker {
     5 Changes { 0: changes },
     6 Compacting { done: done, now: now },
     7 Summarise { number: number, part: part, parts: parts, text: text },
+    8 Heard { 0: heard },
 });
 
 #[cfg(test)]

@@ -76,6 +76,8 @@ pub fn words(error: &ErrorReply) -> Words {
             false,
         ),
         "closed" => ("The store is closed", "Reload the page to open it again.", true, false),
+        "bad-connection" => ("The connection is not complete", "Open Connections and edit it.", false, false),
+        "model-failed" => ("The model could not be asked", "", false, false),
         "bad-import" => (
             "These files could not be read",
             "Threadkeep reads exports of ChatGPT, Claude, Gemini, LibreChat and Open WebUI, sessions of Claude Code, Codex, Gemini CLI and pi, chat data as JSON, and its own export.",
@@ -104,8 +106,14 @@ pub fn words(error: &ErrorReply) -> Words {
         _ => ("That did not work", "", false, false),
     };
     let mut advice = advice.to_owned();
-    if matches!(title, "That did not work" | "These files could not be read" | "A stored record is damaged")
-        && !error.message.is_empty()
+    if matches!(
+        title,
+        "That did not work"
+            | "The model could not be asked"
+            | "The connection is not complete"
+            | "These files could not be read"
+            | "A stored record is damaged"
+    ) && !error.message.is_empty()
     {
         let mut said = capital(&error.message);
         if !said.ends_with(['.', '!', '?']) {

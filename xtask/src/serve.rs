@@ -14,9 +14,10 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use crate::page;
 use crate::paths::Paths;
 
-/// What the page may do: run its own scripts and wasm, and talk to its own origin. Nothing inline, nothing from elsewhere.
+/// What the page may do: run its own scripts and wasm, nothing inline, nothing from elsewhere. Its worker, whose policy is this header
+/// alone, may call the models that the reader has connected, wherever they are; the page itself (`index.html`) only its own server.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; \
-                      font-src 'self'; manifest-src 'self'; connect-src 'self'; worker-src 'self'; base-uri 'none'; \
+                      font-src 'self'; manifest-src 'self'; connect-src 'self' https: http:; worker-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
 /// How many ports above the wanted one are tried.
 const TRIES: u16 = 50;

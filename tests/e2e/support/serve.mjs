@@ -14,9 +14,11 @@ const TYPES = {
   ".svg": "image/svg+xml",
 };
 
+// The policy of the page's worker is the header's: it alone may reach models, wherever the reader has them. The page itself says in its
+// own policy that it reaches nobody but its server.
 const POLICY =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; " +
-  "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "connect-src 'self' https: http:; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Serves `mounts` (address prefix → folder) on a free port; gives the address, with a slash at its end, and `close`. */
 export async function serve(mounts) {

@@ -31,12 +31,12 @@ export async function openSite(options) {
     },
     /**
      * The page in a context of its own, so with an empty store. `run` gets it; afterwards the guard looks back. With
-     * `mayFail`, errors on the console are no surprise; `prepare` gets the context before the page is opened; the other
-     * options are the context's.
+     * `mayFail`, errors on the console are no surprise; `prepare` gets the context before the page is opened; `allowed` are
+     * the only origins elsewhere that may be asked; the other options are the context's.
      */
-    async visit(run, { mayFail = false, prepare = () => {}, ...options } = {}) {
+    async visit(run, { mayFail = false, prepare = () => {}, allowed = [], ...options } = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, locale: "en-US", ...options });
-      const guard = new Guard(context, server.address);
+      const guard = new Guard(context, server.address, allowed);
       await guard.watch();
       await prepare(context);
       try {
@@ -58,9 +58,11 @@ export class Guard {
   violations = [];
   abroad = [];
 
-  constructor(context, address) {
+  /** `allowed` are addresses elsewhere that may be asked: those of the test's own models. */
+  constructor(context, address, allowed = []) {
     this.context = context;
     this.origin = new URL(address).origin;
+    this.allowed = allowed;
   }
 
   async watch() {
@@ -76,7 +78,7 @@ export class Guard {
     this.context.on("weberror", (error) => this.errors.push(String(error.error())));
     this.context.on("request", (request) => {
       const url = new URL(request.url());
-      const local = url.origin === this.origin || ["data:", "blob:", "about:"].includes(url.protocol);
+      const local = [this.origin, ...this.allowed].includes(url.origin) || ["data:", "blob:", "about:"].includes(url.protocol);
       if (!local) this.abroad.push(request.url());
     });
   }

@@ -39,6 +39,7 @@ pub fn dialogs(page: Page) -> Slot {
                 let at = at.clone();
                 ("Memory", panels::later(Box::new(move |panels| panels.memory(page, at.clone()))))
             }
+            Dialog::Connections => ("Connections", panels::later(Box::new(move |panels| panels.connections(page)))),
             Dialog::Storage => ("Storage and privacy", storage(page)),
             Dialog::Keys => ("Keys", keys()),
             Dialog::Help => ("How to get an export", how_to()),

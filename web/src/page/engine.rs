@@ -11,7 +11,7 @@ use threadkeep_core::TranscriptId;
 use wasm_bindgen::prelude::*;
 use web_sys::{Blob, ErrorEvent, File, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-use crate::wire::{self, Ask, Change, FromWorker, Reply, Ticket, ToWorker};
+use crate::wire::{self, Ask, Change, FromWorker, Heard, Reply, Ticket, ToWorker};
 use crate::words::CRASHED;
 
 /// How the engine is.
@@ -52,6 +52,7 @@ struct Inner {
     waiting: Vec<Waiting>,
     listeners: Vec<Listener>,
     summarise: Option<Summarise>,
+    heard: Option<Rc<dyn Fn(Vec<Heard>)>>,
 }
 
 /// The engine, as the page sees it. A handle: copies are the same.
@@ -180,6 +181,12 @@ impl Engine {
                     None => self.summarised(number, Err("the browser's summariser is gone".to_owned())),
                 }
             }
+            FromWorker::Heard(heard) => {
+                let listener = self.inner.with_value(|inner| inner.heard.clone());
+                if let Some(listener) = listener {
+                    listener(heard);
+                }
+            }
             FromWorker::Compacting { done, now } => self.compacting.set(Some((done, now))),
             FromWorker::Changes(changes) => {
                 let listeners = self.inner.with_value(|inner| inner.listeners.clone());
@@ -261,6 +268,19 @@ impl Engine {
     pub fn stop_compaction(self) {
         // Where the engine is gone, so is the compaction.
         drop(self.say(&ToWorker::StopCompaction, None));
+    }
+
+    /// Ends the agent's turn that runs. What it has until then stays.
+    #[allow(dead_code, reason = "the composer will call it")]
+    pub fn stop_turn(self) {
+        // Where the engine is gone, so is the turn.
+        drop(self.say(&ToWorker::StopTurn, None));
+    }
+
+    /// Calls `heard` with what happens in the agent's turns, for as long as the page lives.
+    #[allow(dead_code, reason = "the composer will call it")]
+    pub fn on_heard(self, heard: impl Fn(Vec<Heard>) + 'static) {
+        self.inner.update_value(|inner| inner.heard = Some(Rc::new(heard)));
     }
 
     /// Calls `summarise` with the texts for the browser's summariser; [`Self::summarised`] takes what it answers.

@@ -12,7 +12,7 @@ use web_sys::Node;
 
 use super::state::Page;
 use super::view::{draw, markup};
-use super::{compaction, epochs, memory};
+use super::{compaction, connections, epochs, memory};
 use crate::words::words;
 
 /// What the part brings.
@@ -21,6 +21,8 @@ pub trait Panels {
     fn compaction(&self, page: Page, leaf: &MessageId) -> Node;
     /// The epochs of the branch that ends at `leaf`, beginning with that of a checkpoint.
     fn epochs(&self, page: Page, leaf: &MessageId, checkpoint: Option<&str>) -> Node;
+    /// The models that one can talk to.
+    fn connections(&self, page: Page) -> Node;
     /// The memory, at one record where its id is given.
     fn memory(&self, page: Page, at: Option<String>) -> Node;
 }
@@ -37,6 +39,10 @@ impl Panels for All {
 
     fn epochs(&self, page: Page, leaf: &MessageId, checkpoint: Option<&str>) -> Node {
         epochs::dialog(page, leaf, checkpoint)
+    }
+
+    fn connections(&self, page: Page) -> Node {
+        connections::panel(page)
     }
 
     fn memory(&self, page: Page, at: Option<String>) -> Node {

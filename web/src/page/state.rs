@@ -13,6 +13,7 @@ use web_sys::File;
 use super::dom;
 use super::engine::{Engine, State};
 use super::inspector::Inspector;
+use super::keys::Connections;
 use super::nav::Nav;
 use crate::list::Sort;
 use crate::route::Route;
@@ -216,6 +217,8 @@ pub enum Dialog {
     },
     /// What is remembered, at one record where its id is given.
     Memory(Option<String>),
+    /// Models that one can talk to.
+    Connections,
     /// Storage and privacy.
     Storage,
     /// Keys.
@@ -252,6 +255,8 @@ pub struct Page {
     pub map: RwSignal<bool>,
     /// The context inspector.
     pub inspector: Inspector,
+    /// The models that one can talk to.
+    pub connections: Connections,
     /// Counts changes of the window's size.
     pub resized: RwSignal<usize>,
     /// Counts changes to the open thread's tree.
@@ -290,6 +295,7 @@ impl Page {
             // One of both has the place beside the thread.
             map: RwSignal::new(map && !inspector.open.get_untracked()),
             inspector,
+            connections: Connections::start(),
             resized: RwSignal::new(0),
             tree: RwSignal::new(0),
             leaf,

@@ -295,6 +295,9 @@ pub fn foot(page: Page) -> Node {
         <button type="button" class="icon" data-testid="memory" title="Memory: episodes and facts" aria-label="Memory" onclick={}>
             <svg sign="memory"/>
         </button>
+        <button type="button" class="icon" data-testid="connections-open" title="Connections: models to talk to" aria-label="Connections" onclick={}>
+            <svg sign="plug"/>
+        </button>
         <button
             type="button"
             class="icon"
@@ -313,6 +316,7 @@ pub fn foot(page: Page) -> Node {
         click(move || page.dialog.set(Some(Dialog::Storage))),
         live(words),
         click(move || page.dialog.set(Some(Dialog::Memory(None)))),
+        click(move || page.dialog.set(Some(Dialog::Connections))),
         live(move || page.threads.none()),
         click(move || page.export_soon(None)),
         click(move || page.dialog.set(Some(Dialog::Keys))),

@@ -5,6 +5,7 @@
 //! engine's business.
 
 mod browser;
+mod demo;
 mod files;
 mod find;
 mod host;
@@ -12,6 +13,7 @@ mod inspect;
 mod parts;
 mod recall;
 mod tabs;
+mod talk;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -103,6 +105,7 @@ fn hear(data: &JsValue) {
         ToWorker::Import { ticket } => spawn_local(serve(ticket, Work::Import(parts.get(1)))),
         ToWorker::StopImport => STOP.set(true),
         ToWorker::StopCompaction => stop_compaction(),
+        ToWorker::StopTurn => talk::stop(),
         ToWorker::Summarised { number, answer } => browser::answered(number, answer),
         ToWorker::Export { ticket, transcript } => spawn_local(serve(ticket, Work::Export(transcript))),
     }
@@ -128,6 +131,10 @@ async fn serve(ticket: Ticket, work: Work) {
             Err(_) => Err(part_missing()),
         },
         (Ok(engine), Work::Ask(Ask::Recall(asked))) => match parts::recall(engine, *asked).await {
+            Ok(answer) => answer.await,
+            Err(_) => Err(part_missing()),
+        },
+        (Ok(engine), Work::Ask(Ask::Talk(asked))) => match parts::talk(engine, *asked).await {
             Ok(answer) => answer.await,
             Err(_) => Err(part_missing()),
         },
@@ -169,7 +176,7 @@ async fn answer(engine: &Engine, ask: Ask) -> Result<Reply, KeepError> {
         Ask::DeleteAll => engine.delete_all().await.map(|()| Reply::Done)?,
         Ask::Stats => Reply::Stats(engine.stats().await?),
         // Answered where they are heard, since they take a part of the module.
-        Ask::Inspect(_) | Ask::Find(_) | Ask::Recall(_) => Reply::Done,
+        Ask::Inspect(_) | Ask::Find(_) | Ask::Recall(_) | Ask::Talk(_) => Reply::Done,
     })
 }
 

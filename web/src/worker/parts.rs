@@ -13,8 +13,8 @@ use threadkeep_parts::part;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::File;
 
-use super::{Engine, STOP, files, find, inspect, recall, say};
-use crate::wire::{Find, FromWorker, Inspect, Recall, Reply, Ticket};
+use super::{Engine, STOP, files, find, inspect, recall, say, talk};
+use crate::wire::{Find, FromWorker, Inspect, Recall, Reply, Talk, Ticket};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Reply, ErrorReply>>>>;
 
@@ -46,6 +46,13 @@ part! {
     /// Compacts, and answers about what is remembered.
     prompts: pub fn recall(engine: Rc<Engine>, asked: Recall) -> Answer {
         Box::pin(async move { recall::answer(&engine, asked).await })
+    }
+}
+
+part! {
+    /// Talks to models.
+    models: pub fn talk(engine: Rc<Engine>, asked: Talk) -> Answer {
+        Box::pin(async move { talk::answer(&engine, asked).await })
     }
 }
 

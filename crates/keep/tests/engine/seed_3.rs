@@ -4,6 +4,7 @@
 
 use std::cell::RefCell;
 
+use serde_json::json;
 use threadkeep::Keep;
 use threadkeep::compact::{Answer, CompactOptions, Extractive, Summariser};
 use threadkeep::protocol::{ContextOptions, Counting, Recent};
@@ -341,6 +342,46 @@ fn seed_3_the_trigger_may_keep_20_messages_for_half_a_budget() {
         let done = keep.compact("chat", &how, &FirstWords::default()).await.unwrap();
         assert_eq!((done.compacted_range.clone(), keep.get_count("chat").await.unwrap()), (0..100, 120));
         assert!(done.tokens_before > 2_000 && done.tokens_after <= 2_000, "{}", done.tokens_after);
+    });
+}
+
+#[test]
+fn seed_3_where_there_is_nothing_to_compact_the_result_is_empty() {
+    let keep = World::default().tab();
+    run(async {
+        keep.append("chat", turns(1..=4)).await.unwrap();
+        let done = keep.compact("chat", &estimated(), &FirstWords::default()).await.unwrap();
+        assert_eq!((done.summary_messages.len(), done.compacted_range.clone(), done.tokens_saved()), (0, 0..0, 0));
+        assert_eq!(keep.checkpoints("chat").await.unwrap(), []);
+    });
+}
+
+#[test]
+fn seed_3_max_context_messages_and_max_context_tokens_bound_the_working_context() {
+    let keep = World::default().tab();
+    run(async {
+        keep.append("chat", turns(1..=100)).await.unwrap();
+        for (limit, most) in
+            [(json!({"maxMessages": 50}), (50, u64::MAX)), (json!({"maxTokens": 4000}), (usize::MAX, 4000))]
+        {
+            let how = ContextOptions::from_json(&json!({"encoding": "estimate", "budget": limit})).unwrap();
+            let reply = keep.context("chat", &how).await.unwrap();
+            assert!(reply.messages.len() <= most.0 && reply.figures.tokens <= most.1 && !reply.over_budget);
+            // As much as fits, and the newest.
+            assert!(reply.messages.len() == 50 || reply.figures.tokens > 3_900, "{}", reply.figures.tokens);
+            assert_eq!(reply.messages.last(), turns(100..=100).last());
+        }
+    });
+}
+
+#[test]
+fn seed_3_difference_without_limits_the_working_context_is_whole_and_not_4000_tokens() {
+    let keep = World::default().tab();
+    run(async {
+        keep.append("chat", turns(1..=100)).await.unwrap();
+        let how = ContextOptions::from_json(&json!({"encoding": "estimate"})).unwrap();
+        let reply = keep.context("chat", &how).await.unwrap();
+        assert!(reply.messages.len() == 200 && reply.figures.tokens > 4_000 && !reply.over_budget);
     });
 }
 

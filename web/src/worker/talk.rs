@@ -1,0 +1,295 @@
+//! The worker's part of talking to models: tests of connections, and turns of the agent. A question with its connection in; an answer
+//! out, and meanwhile what is heard, in batches of a frame at most. How models are asked is the engine's business; keys go into
+//! requests and nowhere else.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use js_sys::{Function, Promise, Reflect};
+use serde_json::Value;
+use threadkeep::KeepError;
+use threadkeep::agent::{Agent, AgentEvent, AgentOptions, BUILT_IN, NoTools, Outcome};
+use threadkeep::mailbox::{Body, Outgoing};
+use threadkeep::model::{Call, Connected, Http, Model};
+use threadkeep::protocol::{Counting, ErrorReply};
+use threadkeep_core::Message;
+use threadkeep_core::provider::{Connection, Delta, Finish, RenderOptions, render};
+use threadkeep_core::tokens::Encoding;
+use threadkeep_fetch::Fetch;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+
+use super::{Engine, Place, demo, inspect, say};
+use crate::connections::{DEMO_MODEL, Tools};
+use crate::wire::{Ending, FromWorker, Heard, Listed, Reply, Secret, Talk, Tested, Turn};
+
+/// The name under which the page's agent has its mailbox.
+const AGENT: &str = "agent";
+/// How long what is heard waits for company, in milliseconds: about a frame.
+const FRAME: u32 = 16;
+/// The most tokens of a test's answer: enough for a model that thinks first.
+const TEST_TOKENS: u64 = 256;
+
+type Stop = Rc<dyn Fn()>;
+
+thread_local! {
+    /// Ends the turn that runs.
+    static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
+    /// What was heard and not yet sent.
+    static HEARD: RefCell<Vec<AgentEvent>> = const { RefCell::new(Vec::new()) };
+    /// Whether something sends it.
+    static SENDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Ends the turn that runs, if one does.
+pub fn stop() {
+    // A copy, since stopping may end the turn at once.
+    let stop = STOP.with_borrow(Option::clone);
+    if let Some(stop) = stop {
+        stop();
+    }
+}
+
+/// A connection that can be asked.
+struct Ready {
+    model: Rc<dyn Model>,
+    /// The endpoint; none for what has none.
+    connected: Option<Connected>,
+    tools: Tools,
+    max_context_tokens: Option<u64>,
+    max_output_tokens: Option<u64>,
+}
+
+fn ready(secret: &Secret) -> Result<Ready, ErrorReply> {
+    // What is wrong is said without the text: it holds a key.
+    let bad = |message: String| ErrorReply { code: "bad-connection".to_owned(), message, details: Value::Null };
+    let mut value: Value = serde_json::from_str(&secret.0).map_err(|_| bad("it cannot be read".to_owned()))?;
+    let tools = value.as_object_mut().and_then(|fields| fields.remove("tools"));
+    let tools = Tools::named(tools.as_ref().and_then(Value::as_str).unwrap_or_default());
+    if value.get("provider").and_then(Value::as_str) == Some(DEMO_MODEL) {
+        let model = Rc::new(demo::model(Rc::new(Fetch)));
+        return Ok(Ready {
+            model,
+            connected: None,
+            tools: Tools::Memory,
+            max_context_tokens: None,
+            max_output_tokens: None,
+        });
+    }
+    let connection = Connection::from_json(value).map_err(|error| bad(error.to_string()))?;
+    let (max_context_tokens, max_output_tokens) = (connection.max_context_tokens, connection.max_output_tokens);
+    let connected = Connected::new(connection, Rc::new(Fetch));
+    let model = Rc::new(connected.clone());
+    Ok(Ready { model, connected: Some(connected), tools, max_context_tokens, max_output_tokens })
+}
+
+/// Answers a question that needs a model.
+pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
+    match asked {
+        Talk::Test(secret) => Ok(Reply::Tested(match ready(&secret) {
+            Ok(ready) => test(&ready).await,
+            Err(error) => {
+                Tested { ok: false, words: ["The connection is not complete: ", &error.message, "."].concat() }
+            }
+        })),
+        Talk::Models(secret) => {
+            let ready = ready(&secret)?;
+            let Some(connected) = ready.connected else { return Ok(Reply::Models(Vec::new())) };
+            let failed = |failure: threadkeep::model::Failure| ErrorReply {
+                code: "model-failed".to_owned(),
+                message: failure.message,
+                details: Value::Null,
+            };
+            let small = |count: Option<u64>| count.and_then(|count| u32::try_from(count).ok());
+            let listed = |one: threadkeep_core::provider::Listed| Listed {
+                max_context_tokens: small(one.max_context_tokens),
+                id: one.id,
+            };
+            Ok(Reply::Models(connected.models().await.map_err(failed)?.into_iter().map(listed).collect()))
+        }
+        Talk::Turn { connection, turn } => {
+            let ready = ready(&connection)?;
+            let _alone = Alone::begin().await;
+            let result = take_turn(engine, ready, turn).await;
+            STOP.set(None);
+            flush().await;
+            result.map(|()| Reply::Done).map_err(|error| error.reply())
+        }
+    }
+}
+
+/// Asks for one word.
+async fn test(ready: &Ready) -> Tested {
+    let message = Message::user("This is a test of the connection. Answer with one short sentence.");
+    let options = RenderOptions {
+        model: Some(ready.model.name().to_owned()),
+        max_output_tokens: Some(TEST_TOKENS),
+        stream: Some(true),
+        ..RenderOptions::default()
+    };
+    let payload = render(&[&message], ready.model.provider(), &options).payload;
+    let began = Fetch.now();
+    let first = Cell::new(None);
+    let heard = |_: Delta| {
+        if first.get().is_none() {
+            first.set(Some(Fetch.now() - began));
+        }
+    };
+    let call = Call { messages: std::slice::from_ref(&message), payload: &payload, tools: &[] };
+    match ready.model.call(call, &heard).await {
+        Ok(done) => {
+            let said = done.message.text();
+            let said = crate::format::line(said.trim(), 160);
+            let what = match (said.is_empty(), done.finish) {
+                (false, _) => format!("it says “{said}”"),
+                (true, Finish::Length) => "it thought until the test's room was used up, and works".to_owned(),
+                (true, _) => "it answered without words".to_owned(),
+            };
+            let time = first.get().unwrap_or_default();
+            Tested {
+                ok: true,
+                words: format!("It works: {} began to answer after {time} ms; {what}", ready.model.name()),
+            }
+        }
+        Err(failure) => Tested { ok: false, words: failure.message },
+    }
+}
+
+async fn take_turn(engine: &Engine, ready: Ready, turn: Turn) -> Result<(), KeepError> {
+    let mut options = AgentOptions::new(AGENT);
+    options.built_in = ready.tools.of(&BUILT_IN);
+    options.policy.max_context_tokens = ready.max_context_tokens;
+    options.policy.max_output_tokens = ready.max_output_tokens;
+    // Exact counts where the vocabulary can be had; an estimate is better than no answer.
+    if inspect::fetch(engine, 0).await.is_err() {
+        options.context.encoding = Counting::Estimate;
+    } else {
+        options.context.encoding = Counting::Exact(Encoding::O200k);
+    }
+    let encoding = options.context.encoding;
+    if let Some(compact) = &mut options.compact {
+        compact.encoding = encoding;
+    }
+    let agent = Rc::new(Agent::<Place>::new(engine.clone(), options, ready.model, Rc::new(NoTools)));
+    let ends = Rc::clone(&agent);
+    STOP.set(Some(Rc::new(move || ends.stop())));
+    let engine = engine.clone();
+    let hear = move |event: AgentEvent| hear(&engine, event);
+    match turn {
+        Turn::Say { content, reply_to } => {
+            let (from, to) = (agent.options().user.clone(), AGENT.to_owned());
+            agent
+                .keep()
+                .send(Outgoing { from, to, body: Body::text(content), reply_to, ..Outgoing::default() })
+                .await?;
+            agent.catch_up(&hear).await.map(drop)
+        }
+        Turn::Again(node) => agent.again(&node, &hear).await.map(drop),
+        Turn::GoOn(node) => agent.go_on(&node, &hear).await.map(drop),
+        Turn::CatchUp => agent.catch_up(&hear).await.map(drop),
+    }
+}
+
+/// Notes what is heard; the first after a pause is sent at once, what follows within a frame together.
+fn hear(engine: &Engine, event: AgentEvent) {
+    HEARD.with_borrow_mut(|heard| match (heard.last_mut(), event) {
+        (
+            Some(AgentEvent::Delta { delta: Delta::Text(before), .. }),
+            AgentEvent::Delta { delta: Delta::Text(more), .. },
+        )
+        | (
+            Some(AgentEvent::Delta { delta: Delta::Reasoning(before), .. }),
+            AgentEvent::Delta { delta: Delta::Reasoning(more), .. },
+        ) => before.push_str(&more),
+        (_, event) => heard.push(event),
+    });
+    if SENDING.replace(true) {
+        return;
+    }
+    let engine = engine.clone();
+    spawn_local(async move {
+        loop {
+            let events = HEARD.take();
+            if events.is_empty() {
+                break;
+            }
+            let mut heard = Vec::with_capacity(events.len());
+            for event in events {
+                told(&engine, event, &mut heard).await;
+            }
+            say(&FromWorker::Heard(heard), None);
+            Fetch.sleep(FRAME).await;
+        }
+        SENDING.set(false);
+    });
+}
+
+/// Waits until all that was heard is sent, so that the answer comes after it.
+async fn flush() {
+    while SENDING.get() {
+        Fetch.sleep(FRAME).await;
+    }
+}
+
+/// What the page is told of an event.
+async fn told(engine: &Engine, event: AgentEvent, heard: &mut Vec<Heard>) {
+    let told = match event {
+        AgentEvent::Began { node, .. } => match engine.node(&node).await {
+            Ok(Some(info)) => Heard::Began { transcript: info.transcript, node },
+            _ => return,
+        },
+        AgentEvent::Asked { tokens, .. } => Heard::Asked(tokens),
+        AgentEvent::Delta { delta, .. } => match delta {
+            Delta::Text(text) => Heard::Text(text),
+            Delta::Reasoning(text) => Heard::Thought(text),
+            Delta::WasReasoning => Heard::WasThought,
+            Delta::ToolCall { index, name, arguments } => Heard::Call { at: index as u32, name, arguments },
+            Delta::Retry { attempt, wait, reason } => Heard::Retry { attempt, wait, reason },
+            Delta::Warning(words) => Heard::Warning(words),
+        },
+        AgentEvent::Said { node, .. } => Heard::Stored(node),
+        AgentEvent::Calling { call, name, arguments, .. } => Heard::Calling { call, name, arguments },
+        AgentEvent::Called { node, call, result, is_error, .. } => {
+            heard.push(Heard::Called { call, failed: is_error, text: result });
+            Heard::Stored(node)
+        }
+        AgentEvent::Compacting { .. } => Heard::Compacting,
+        AgentEvent::Compacted { error, .. } => match error {
+            Some(error) => Heard::Warning(["The history could not be compacted: ", &error, "."].concat()),
+            None => return,
+        },
+        AgentEvent::Sent(_) => return,
+        AgentEvent::Ended { node, outcome, reason } => {
+            let code = if outcome == Outcome::Answered { "" } else { outcome.name() };
+            let ending = Ending { node: Some(node), code: code.to_owned(), words: reason.unwrap_or_default() };
+            Heard::Ended(ending)
+        }
+    };
+    heard.push(told);
+}
+
+/// This tab's turn among all tabs; over when it is dropped.
+struct Alone(Option<Function>);
+
+impl Alone {
+    async fn begin() -> Self {
+        let begin = || -> Result<Promise, JsValue> {
+            let turn: Function = Reflect::get(&js_sys::global(), &"turn".into())?.dyn_into()?;
+            turn.call0(&JsValue::UNDEFINED)?.dyn_into()
+        };
+        match begin() {
+            Ok(promise) => Self(JsFuture::from(promise).await.ok().and_then(|end| end.dyn_into().ok())),
+            // Without it, only two tabs that answer at once are a problem.
+            Err(_) => Self(None),
+        }
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        if let Some(end) = &self.0 {
+            // Resolving a promise does not fail.
+            drop(end.call0(&JsValue::UNDEFINED));
+        }
+    }
+}
