@@ -237,6 +237,8 @@ fn keys() -> Node {
             </div>
             <div><dt><kbd>Alt+←</kbd> <kbd>Alt+→</kbd></dt><dd>The same, on a focused message</dd></div>
             <div><dt><kbd>Home</kbd> <kbd>End</kbd></dt><dd>First and last message</dd></div>
+            <div><dt><kbd>r</kbd></dt><dd>Reply to the focused message; <kbd>Esc</kbd> leaves that again</dd></div>
+            <div><dt><kbd>Enter</kbd></dt><dd>Send what you wrote; <kbd>Shift+Enter</kbd> is a new line</dd></div>
             <div><dt><kbd>m</kbd></dt><dd>Show or hide the map</dd></div>
             <div><dt><kbd>c</kbd></dt><dd>Show or hide the context inspector</dd></div>
             <div><dt><kbd>e</kbd></dt><dd>Prompts before and after each compaction</dd></div>

@@ -271,14 +271,12 @@ impl Engine {
     }
 
     /// Ends the agent's turn that runs. What it has until then stays.
-    #[allow(dead_code, reason = "the composer will call it")]
     pub fn stop_turn(self) {
         // Where the engine is gone, so is the turn.
         drop(self.say(&ToWorker::StopTurn, None));
     }
 
     /// Calls `heard` with what happens in the agent's turns, for as long as the page lives.
-    #[allow(dead_code, reason = "the composer will call it")]
     pub fn on_heard(self, heard: impl Fn(Vec<Heard>) + 'static) {
         self.inner.update_value(|inner| inner.heard = Some(Rc::new(heard)));
     }

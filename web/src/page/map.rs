@@ -134,7 +134,12 @@ pub fn pane(page: Page) -> Node {
             Some((drawn.nodes.get(leaf)?.id.clone(), at))
         });
         if let Some((leaf, at)) = to {
-            page.nav.go(Route { transcript: page.nav.now().transcript, leaf: Some(leaf), at: Some(at) });
+            page.nav.go(Route {
+                transcript: page.nav.now().transcript,
+                leaf: Some(leaf),
+                at: Some(at),
+                ..Route::default()
+            });
         }
     };
     let keys = move |event: Event| {

@@ -15,6 +15,7 @@ use super::engine::{Engine, State};
 use super::inspector::Inspector;
 use super::keys::Connections;
 use super::nav::Nav;
+use super::talk::Talking;
 use crate::list::Sort;
 use crate::route::Route;
 use crate::sentinel::{self, Sentinel};
@@ -227,6 +228,17 @@ pub enum Dialog {
     Help,
 }
 
+/// Where the reader wants to say something, other than at the end of the branch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// The message: to reply to, or to say otherwise.
+    pub node: MessageId,
+    /// What is below which the words go, where the message is said otherwise.
+    pub edit: Option<Option<MessageId>>,
+    /// Its first words; the whole text of one that is said otherwise.
+    pub words: String,
+}
+
 /// A line of a compaction card that is to be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
@@ -257,6 +269,10 @@ pub struct Page {
     pub inspector: Inspector,
     /// The models that one can talk to.
     pub connections: Connections,
+    /// Talking to one of them.
+    pub talking: Talking,
+    /// Where the reader wants to say something.
+    pub target: RwSignal<Option<Target>>,
     /// Counts changes of the window's size.
     pub resized: RwSignal<usize>,
     /// Counts changes to the open thread's tree.
@@ -280,6 +296,7 @@ impl Page {
             None => window().inner_width().ok().and_then(|width| width.as_f64()).is_some_and(|width| width >= 1500.0),
         };
         let leaf = RwSignal::new(None);
+        let connections = Connections::start();
         let inspector = Inspector::new(engine, leaf);
         Self {
             engine,
@@ -295,7 +312,9 @@ impl Page {
             // One of both has the place beside the thread.
             map: RwSignal::new(map && !inspector.open.get_untracked()),
             inspector,
-            connections: Connections::start(),
+            connections,
+            talking: Talking::start(engine, connections),
+            target: RwSignal::new(None),
             resized: RwSignal::new(0),
             tree: RwSignal::new(0),
             leaf,

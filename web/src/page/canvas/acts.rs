@@ -7,6 +7,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::Element;
 
 use super::{Action, Anchor, Canvas, TOP, focus};
+use crate::format;
 use crate::items::{self, Item};
 use crate::page::article;
 use crate::page::dom::{self, closest};
@@ -23,6 +24,7 @@ impl Canvas {
             ("Home", false) => self.jump(Anchor::Row(0, TOP), None),
             ("End", false) => self.jump(Anchor::End, None),
             ("j" | "k", false) => self.step(row, key == "j"),
+            ("r", false) if row.is_some() => self.talk("reply", row.unwrap_or_default()),
             ("[", false) => return self.turn(row, false),
             ("]", false) => return self.turn(row, true),
             // Anywhere but on a message these are the browser's.
@@ -96,6 +98,11 @@ impl Canvas {
                     (self.act)(Action::Delete(node.id.clone()));
                 }
             }
+            "reply" | "edit" | "again" | "go-on" | "catch-up" => {
+                if let Some(row) = row {
+                    self.talk(&action, row);
+                }
+            }
             "statement" => {
                 if let (Some(card), Some(place)) = (number("data-card-at"), number("data-place")) {
                     self.light((card, place));
@@ -145,6 +152,31 @@ impl Canvas {
             }
             _ => {}
         }
+    }
+
+    /// Something is to be said or answered at a row.
+    fn talk(&self, action: &str, row: usize) {
+        let Some(node) = self.node(row) else { return };
+        let said = |words: &str| {
+            [pieces::role_label(node.messages.last().map_or("", |last| last.role.as_str())), ": ", words].concat()
+        };
+        let action = match action {
+            "reply" => {
+                let words = said(&format::line(&pieces::copy_text(&node.messages), 90));
+                Action::Reply { node: node.id.clone(), words }
+            }
+            "edit" => {
+                let held = self.state.borrow();
+                let above = held.as_ref().and_then(|state| state.outline.rows.get(row.checked_sub(1)?));
+                let parent = above.map(|row| row.id.clone());
+                let text = node.messages.first().map(|first| first.text().into_owned()).unwrap_or_default();
+                Action::Edit { node: node.id.clone(), parent, text }
+            }
+            "again" => Action::Again(node.id.clone()),
+            "go-on" => Action::GoOn(node.id.clone()),
+            _ => Action::CatchUp,
+        };
+        (self.act)(action);
     }
 
     fn turn_at(&self, row: usize, forward: bool) {
