@@ -60,6 +60,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "trim", needs: &[Need::Npm], program: Program::Node("tests/bench/trim.mjs") },
     Bench { name: "tokens", needs: &[Need::Module], program: Program::Node("tests/bench/tokens.mjs") },
     Bench { name: "page", needs: &[Need::Page, Need::Browser], program: Program::Node("tests/e2e/bench-page.mjs") },
+    Bench { name: "talk", needs: &[Need::Page, Need::Browser], program: Program::Node("tests/e2e/bench-talk.mjs") },
 ];
 
 /// What the drivers in `tests/bench/` load in the browser.
