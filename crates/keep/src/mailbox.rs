@@ -45,8 +45,6 @@ pub struct Mail {
     pub node: Option<MessageId>,
     /// Whether it says that no answer came about.
     pub is_error: bool,
-    /// Its number in the other's mailbox; the same message, but for one to oneself.
-    twin: u64,
 }
 
 /// What a message says: texts, and between each two of them a name for something that goes along. `edge_names` are what the
@@ -160,7 +158,6 @@ impl<S: Store> Keep<S> {
                 dismissed: None,
                 node: mail.node.clone(),
                 is_error: mail.is_error,
-                twin: theirs,
             };
             let mut commit = Commit::default();
             let mut put = |party: &str, mail: &Mail| -> Result<(), KeepError> {
@@ -172,7 +169,7 @@ impl<S: Store> Keep<S> {
             };
             put(&mail.from, &sent)?;
             if !to_self {
-                put(&mail.to, &Mail { number: theirs, twin: own, ..sent.clone() })?;
+                put(&mail.to, &Mail { number: theirs, ..sent.clone() })?;
             }
             match self.inner.store.commit(commit).await {
                 // Somebody took one of the numbers, or sent the same message.
@@ -428,7 +425,6 @@ impl Mail {
         if self.is_error {
             put("isError", true.into());
         }
-        put("twin", self.twin.into());
         Value::Object(map)
     }
 
@@ -453,7 +449,6 @@ impl Mail {
             dismissed: fields.maybe_time("dismissed")?,
             node: fields.maybe_id("node")?,
             is_error: fields.flag("isError")?,
-            twin: fields.count("twin")?,
         })
     }
 }

@@ -203,7 +203,6 @@ fn body(map: &Map<String, Value>) -> Result<Body, String> {
 fn shown(mail: &Mail) -> Value {
     let mut value = mail.to_json();
     if let Some(map) = value.as_object_mut() {
-        map.shift_remove("twin");
         map.insert("text".to_owned(), mail.body.joined().into());
     }
     value
