@@ -1,6 +1,7 @@
 // What the engine calls of an agent's user: the model, the tools, whoever listens.
 
 import * as check from "./check.js";
+import { read } from "./mail.js";
 import { ask } from "./model/ask.js";
 import { words } from "./model/failure.js";
 import { now } from "./runtime.js";
@@ -54,7 +55,9 @@ export class Host {
 
   /** Something happened. */
   tell(json: string): void {
-    this.#heard(JSON.parse(json) as AgentEvent);
+    const event = JSON.parse(json) as AgentEvent;
+    if (event.type === "sent") read(event.mail);
+    this.#heard(event);
   }
 
   async #call(call: number, work: (signal: AbortSignal) => Promise<string>): Promise<string> {

@@ -23,7 +23,7 @@ const object = (value: unknown, argument: string): unknown => {
 const TOOL = { description: check.text, parameters: object, execute: check.callback, repeatable: check.flag };
 const LIMITS = {
   steps: check.count,
-  tokens: (value: unknown, argument: string) => check.count(value, argument, Number.MAX_SAFE_INTEGER),
+  tokens: check.count,
   millis: (value: unknown, argument: string) => check.count(value, argument, MAX_TIMEOUT),
 };
 /** Options of `createAgent()`. @internal */
