@@ -163,14 +163,20 @@ impl Engine {
     }
 }
 
-/// Ends a compaction that is under way.
+/// Ends a compaction, or a question to a model, that is under way.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct Canceller(Cancel);
 
+impl Canceller {
+    pub(crate) fn handle(&self) -> Cancel {
+        self.0.clone()
+    }
+}
+
 #[wasm_bindgen]
 impl Canceller {
-    /// For one compaction.
+    /// For one of either.
     #[wasm_bindgen(constructor)]
     pub fn new() -> Self {
         Self::default()
