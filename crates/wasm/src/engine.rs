@@ -56,14 +56,9 @@ impl Engine {
     pub fn call(&self, method: String, params: String) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
-            if [
-                &PromptRequest::METHODS[..],
-                &MemoryRequest::METHODS,
-                &CompactionRequest::METHODS,
-                &MailRequest::METHODS,
-            ]
-            .iter()
-            .any(|methods| methods.contains(&method.as_str()))
+            if [&PromptRequest::METHODS[..], &MemoryRequest::METHODS, &CompactionRequest::METHODS]
+                .iter()
+                .any(|methods| methods.contains(&method.as_str()))
             {
                 return prompt::load().await?.answer(keep, method, params).await;
             }
