@@ -24,6 +24,9 @@ export class Host {
   /** Asks the model; gives the answer as JSON text, or rejects with that of a failure. */
   ask(json: string, call: number, hear: (json: string) => void): Promise<string> {
     const request = JSON.parse(json) as Omit<ModelRequest, "signal" | "onDelta">;
+    request.tools = request.tools.map(({ name, description, parameters }) => {
+      return { name, ...(typeof description === "string" ? { description } : {}), parameters: check.isObject(parameters) ? parameters : { type: "object", properties: {} } };
+    });
     // Otherwise no usage comes with a stream.
     if (request.provider === "openai-chat") (request.payload as Record<string, unknown>)["stream_options"] ??= { include_usage: true };
     return this.#call(call, (signal) => {

@@ -25,7 +25,7 @@ function checker(name, bin, ...options) {
 }
 
 test("the surface is what it says", async () => {
-  assert.deepEqual(Object.keys(await load()).sort(), ["Agent", "Export", "INGEST_ORDER", "Kernel", "Threadkeep", "ThreadkeepError", "Turn", "VERSION", "chromeModel", "chromeSummarizer", "compressHistory", "countTokens", "createAgent", "forAiSdk", "init", "loadVocabulary", "mailText", "readDepth", "render", "trimMessages", "validate", "writeDepth"]);
+  assert.deepEqual(Object.keys(await load()).sort(), ["Agent", "Export", "INGEST_ORDER", "Kernel", "Threadkeep", "ThreadkeepError", "Turn", "VERSION", "chromeModel", "chromeSummarizer", "compressHistory", "connect", "countTokens", "createAgent", "forAiSdk", "init", "loadVocabulary", "mailText", "readDepth", "render", "trimMessages", "validate", "writeDepth"]);
   const methods = Object.getOwnPropertyNames(everything.Threadkeep.prototype).filter((name) => name !== "constructor");
   const promised =
     "receive extend seal alias node children roots chain depth head setHead fork append getRecent getAll getRange getStored getCount clear lint import export on stats close " +

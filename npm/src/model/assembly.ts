@@ -5,7 +5,7 @@ import type { ModelCompletion, ModelFinish, ModelPiece, ModelUsage } from "../ty
 import { ModelError } from "./failure.js";
 
 /** Hears pieces as the engine takes them. */
-export type Hear = (piece: { text: string } | { reasoning: string } | { index: number; name: string; arguments: string }) => void;
+export type Hear = (piece: ModelPiece) => void;
 
 interface Call {
   id: string;
@@ -72,7 +72,8 @@ export class Assembly {
   piece(piece: ModelPiece): void {
     if ("text" in piece) this.say(piece.text);
     else if ("reasoning" in piece) this.think(piece.reasoning);
-    else this.call(piece.index, piece);
+    else if ("index" in piece) this.call(piece.index, piece);
+    else this.#hear(piece);
   }
 
   /** The end in our own form. */
@@ -86,8 +87,8 @@ export class Assembly {
   message(message: Record<string, unknown>): void {
     if (message["role"] !== undefined && message["role"] !== "assistant")
       throw new ModelError("bad-answer", `the model's function answered a message of the role ${JSON.stringify(message["role"])}`);
-    const { content } = message;
-    if (this.#text === "") this.#hear({ text: typeof content === "string" ? content : textOf(content) });
+    const text = textOf(message["content"]);
+    if (this.#text === "" && text !== "") this.#hear({ text });
     this.#given = message;
   }
 

@@ -1,6 +1,7 @@
 // What a model's function throws, as a code and words that are stored and shown.
 
 import { isObject } from "../check.js";
+import { ThreadkeepError } from "../errors.js";
 import type { ModelFailureCode } from "../types/agent.js";
 
 const CODES: ReadonlySet<unknown> = new Set<ModelFailureCode>([
@@ -34,7 +35,7 @@ const KINDS: Readonly<Record<string, number>> = {
   timeout_error: 408,
 };
 /** What looks like a key. Messages of errors are stored, and keys never are. */
-const KEY = /\b(?:sk|pk|key|gsk|xai)-[\w-]{8,}|\bAIza[\w-]{16,}|\bBearer\s+\S+/g;
+const KEY = /\b(?:sk|pk|key|gsk|xai)-[\w-]{8,}|\bAIza[\w-]{16,}|\bBearer\s+[\w.~+/=-]+/g;
 
 /** A model's failure whose code is known here. */
 export class ModelError extends Error {
@@ -61,7 +62,9 @@ export function reported(body: unknown, status?: number): ModelError {
 export function failure(error: unknown, begun: boolean): string {
   const message = (words(error) || "the model failed without a word").replace(KEY, "…");
   const code = codeOf(error);
-  return JSON.stringify({ code: begun && code === "unreachable" ? "cut-off" : code, message });
+  // What a connection had heard until then.
+  const partial = error instanceof ThreadkeepError ? error.details["partial"] : undefined;
+  return JSON.stringify({ code: begun && code === "unreachable" ? "cut-off" : code, message, partial });
 }
 
 /** What was thrown, in words. */

@@ -35,7 +35,7 @@ export interface ModelRequest<P extends Provider = Provider> {
   onDelta(piece: string | ModelPiece): void;
 }
 
-/** A piece of an answer: more text, more of what the model thinks, or more of a tool call. */
+/** A piece of an answer: more text, more of what the model thinks, more of a tool call, or something about it. */
 export type ModelPiece =
   | { text: string }
   | { reasoning: string }
@@ -48,7 +48,13 @@ export type ModelPiece =
       name?: string;
       /** More of the arguments' JSON text. */
       arguments?: string;
-    };
+    }
+  /** The request is sent again after `wait` milliseconds, as try number `attempt`; why, in words. */
+  | { retry: string; attempt: number; wait: number }
+  /** All text so far was reasoning. */
+  | { wasReasoning: true }
+  /** Something is wrong that does not end the answer. */
+  | { warning: string };
 
 /** What a provider counted for one request, in tokens. */
 export interface ModelUsage {
@@ -120,7 +126,7 @@ export interface AgentModel<P extends Provider = Provider> {
   /** The form that it wants, where the agent's options give none. */
   provider?: P;
   /** What it takes, in tokens, where the agent's options do not say. */
-  tokens?: { maxContextTokens: number; maxOutputTokens: number; safetyMargin: number };
+  tokens?: Pick<CompactionPolicy, "maxContextTokens" | "maxOutputTokens" | "safetyMargin">;
 }
 
 /**

@@ -9,6 +9,7 @@ export const {
   chromeModel,
   chromeSummarizer,
   compressHistory,
+  connect,
   countTokens,
   createAgent,
   forAiSdk,
