@@ -1,7 +1,7 @@
 // Agents: what stands between the engine, which knows what a turn is, and the functions of a user: models, tools, listeners.
 
-import { Host } from "./agent-host.js";
-import { BUILT_IN, MAX_TIMEOUT, NAME, OPTIONS, SEND, USER, params, type Checked } from "./agent-options.js";
+import { Host } from "./agent/host.js";
+import { BUILT_IN, MAX_TIMEOUT, NAME, OPTIONS, SEND, USER, params, type Checked } from "./agent/options.js";
 import * as check from "./check.js";
 import { readDepth } from "./depth.js";
 import { ThreadkeepError, badArgument } from "./errors.js";

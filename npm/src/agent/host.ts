@@ -1,11 +1,11 @@
 // What the engine calls of an agent's user: the model, the tools, whoever listens.
 
-import * as check from "./check.js";
-import { read } from "./mail.js";
-import { ask } from "./model/ask.js";
-import { words } from "./model/failure.js";
-import { now } from "./runtime.js";
-import type { AgentEvent, AgentModel, AgentTool, ModelRequest } from "./types/agent.js";
+import * as check from "../check.js";
+import { read } from "../mail.js";
+import { ask } from "../model/ask.js";
+import { words } from "../model/failure.js";
+import { now } from "../runtime.js";
+import type { AgentEvent, AgentModel, AgentTool, ModelRequest } from "../types/agent.js";
 
 /** The functions of a user's, as the engine calls them. @internal */
 export class Host {

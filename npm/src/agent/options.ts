@@ -1,12 +1,12 @@
 // An agent's options: what is checked of them here, and how the engine takes them. Ranges of what it knows itself are its own.
 
-import * as check from "./check.js";
-import { policy } from "./compaction.js";
-import { badArgument } from "./errors.js";
-import { Threadkeep } from "./threadkeep.js";
-import type { AgentOptions, AgentTool, BuiltInTool } from "./types/agent.js";
-import type { CompactionPolicy } from "./types/compaction.js";
-import type { Budget, Encoding, Provider } from "./types/context.js";
+import * as check from "../check.js";
+import { policy } from "../compaction.js";
+import { badArgument } from "../errors.js";
+import { Threadkeep } from "../threadkeep.js";
+import type { AgentOptions, AgentTool, BuiltInTool } from "../types/agent.js";
+import type { CompactionPolicy } from "../types/compaction.js";
+import type { Budget, Encoding, Provider } from "../types/context.js";
 
 /** What an agent is called where nobody says, and who talks to it. @internal */
 export const [NAME, USER] = ["agent", "user"];
