@@ -398,18 +398,6 @@ test("two agents of one name over one keep answer once", async () => {
   await keep.close();
 });
 
-test("agents side by side talk to each other, each in transcripts of its own", async () => {
-  const keep = await memory({ encoding: "estimate" });
-  const model = script(calls(["c", "send", { recipientName: "bob", strings: ["lunch?"] }]), "I asked Bob.");
-  const agent = lal(keep, model);
-  const bob = createAgent({ keep, model: script("yes"), name: "bob", user: "ann" });
-  await agent.send("ask Bob for lunch");
-  assert.equal(await bob.catchUp(), 1);
-  const [, answer] = await bob.listMessages();
-  assert.deepEqual([answer.to, answer.strings], ["lal", ["[depth:2] yes"]]);
-  assert.equal((await keep.roots()).length, 3);
-  await keep.close();
-});
 
 test("a dismissed message needs no answer", async () => {
   const { keep, agent, model } = await setUp(["ok"]);
