@@ -1,121 +1,136 @@
-// Models at the end of a connection: providers' endpoints, asked with the platform's `fetch`. What is sent, how answers are read and
-// when a request is sent again is the engine's.
+// A model at the end of a connection: the request is made, sent and read by the engine, over the platform's `fetch`.
 
-import type { ModelHandle } from "../wasm/threadkeep.js";
+import type { Canceller, ModelHandle } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
-import { badArgument } from "./errors.js";
+import { ThreadkeepError } from "./errors.js";
+import { ModelError } from "./model/failure.js";
 import { need, now, run } from "./runtime.js";
-import type { AgentModel, ModelCompletion, ModelPiece } from "./types/agent.js";
-import type { Summarize } from "./types/compaction.js";
+import type { AgentModel, ModelCompletion, ModelFailureCode, ModelPiece, ModelRequest } from "./types/agent.js";
+import type { Summarize, SummaryRequest } from "./types/compaction.js";
 import type { Provider } from "./types/context.js";
 
-/** How to ask a model: where it is, how it is spoken to, and with which key. */
-export interface ConnectionOptions<P extends Provider = Provider> {
-  /** The form that it speaks; `openai-chat` is also that of Ollama, llama.cpp, vLLM, LM Studio and OpenRouter. */
+/** Where a model is, and how it is spoken to. */
+export interface Connection<P extends Provider = Provider> {
+  /** Whose form it speaks. Everything that is compatible with OpenAI's chat is `openai-chat`: Ollama, llama.cpp, vLLM, LM Studio, OpenRouter. */
   provider: P;
-  /** The address up to where the provider's own paths begin, such as `https://api.openai.com/v1` or `https://api.anthropic.com`. */
+  /** The address below which the provider's paths lie, such as `https://api.openai.com/v1` or `http://localhost:11434/v1`. */
   baseUrl: string;
-  /** The model's name. */
+  /** The model's name there. */
   model: string;
-  /** The key, where one is needed. It is sent to this address and nowhere else, stored nowhere, and stands in no error. */
+  /** The key, where one is needed. It is in memory alone, and in no error. */
   apiKey?: string;
-  /** Further headers; they take the place of ours of the same name. */
+  /** Further headers of each request. */
   headers?: Readonly<Record<string, string>>;
-  /** How many tokens the model's context holds, from 1; for about thirty families that is known. */
+  /** What to call it in messages. */
+  name?: string;
+  /** The model's context, in tokens, where it is no known one. */
   maxContextTokens?: number;
-  /** How many tokens an answer may take, from 1. */
+  /** The most tokens of an answer. */
   maxOutputTokens?: number;
-  /** How long nothing may be heard, before the first byte and between two, in milliseconds, from 1; 60,000 without it. */
+  /** How long nothing may be heard, in milliseconds; 60,000 without it. */
   timeoutMs?: number;
 }
 
 /** A model that an endpoint has. */
 export interface ListedModel {
-  /** Its name. */
+  /** Its name, as a connection wants it. */
   id: string;
   /** How many tokens its context holds; `null` where the endpoint does not say. */
   maxContextTokens: number | null;
-  /** How many tokens an answer may take, likewise. */
+  /** How many tokens an answer may take; `null` likewise. */
   maxOutputTokens: number | null;
 }
 
 /** A model at the end of a connection, for {@link createAgent}. */
 export interface ConnectedModel<P extends Provider = Provider> extends AgentModel<P> {
-  /** The same for {@link CompactOptions.summarize}. */
-  summarize: Summarize;
-  /**
-   * Which models the endpoint has. It is asked once, which also tests the connection.
-   *
-   * @throws ThreadkeepError a {@link ModelFailureCode}, with words that a person can act on
-   */
+  /** Asks it. Fails with an error whose `code` is a {@link ModelFailureCode}. */
+  (request: ModelRequest<P>): Promise<ModelCompletion>;
+  readonly modelName: string;
+  readonly provider: P;
+  /** The same model as a summariser, for `compact`. */
+  readonly summarize: Summarize;
+  /** The models that the endpoint has; it is asked once. */
   models(): Promise<ListedModel[]>;
 }
 
-const OPTIONS = {
+const FIELDS = {
   provider: check.text,
   baseUrl: check.text,
   model: check.text,
   apiKey: check.text,
-  headers: (value: unknown) => value,
+  headers: (value: unknown): unknown => value,
+  name: check.text,
   maxContextTokens: check.count,
   maxOutputTokens: check.count,
   timeoutMs: check.count,
 };
 
 /**
- * A model of a provider's, or of a server of your own, asked with `fetch`: OpenAI's chat form and Responses, Anthropic, Gemini,
- * Ollama. Answers are read as they stream; tool calls and thoughts that a model writes into its text are found there. What a
- * provider refuses for a while (429, 5xx) is sent again after a pause. Nothing is sent before it is asked for.
+ * A model at the end of a connection: any OpenAI-compatible endpoint, OpenAI's Responses, Anthropic, Gemini or Ollama. Answers are read as
+ * they stream; what passes (429, 5xx) is tried again, as `Retry-After` says. Nothing is sent before it is asked.
  *
- * @throws ThreadkeepError `bad-request` for an option that is not known or missing; what is wrong with their values comes
- * when it is first asked
+ * @throws ThreadkeepError `bad-request`, here for options that are not known, from the first request for an address that is none
  *
  * @example
  * ```ts
- * const model = connect({ provider: "openai-chat", baseUrl: "http://localhost:11434/v1", model: "qwen3" });
+ * const model = connect({ provider: "openai-chat", baseUrl: "http://localhost:11434/v1", model: "llama3.2" });
  * const agent = createAgent({ keep, model });
  * ```
  */
-export function connect<P extends Provider>(options: ConnectionOptions<P>): ConnectedModel<P> {
-  const given = check.options(options, "options", OPTIONS) as unknown as ConnectionOptions<P>;
-  for (const name of ["provider", "baseUrl", "model"] as const) if (given[name] === undefined) throw badArgument(`options.${name}`, "is missing");
-  const json = check.optionsJson(given);
+export function connect<P extends Provider>(connection: Connection<P>): ConnectedModel<P> {
+  const json = check.toJson(check.options(connection, "connection", FIELDS));
+  const { provider, model, maxContextTokens, maxOutputTokens } = connection;
   let opened: Promise<ModelHandle> | undefined;
-  const open = async (): Promise<ModelHandle> => {
-    await need("agent");
-    return run((wasm) => wasm.connect(json) as Promise<ModelHandle>);
-  };
-  const handle = (): Promise<ModelHandle> => {
-    opened ??= open().catch((error: unknown) => {
+  const open = (): Promise<ModelHandle> => {
+    opened ??= opening(json).catch((error: unknown) => {
       opened = undefined;
       throw error;
     });
     return opened;
   };
-  const ask = async (request: object, signal: AbortSignal, hear: (piece: ModelPiece) => void): Promise<ModelCompletion> => {
-    const model = await handle();
-    signal.throwIfAborted();
-    const canceller = now((wasm) => new wasm.Canceller());
+  const asked = async (request: Pick<ModelRequest, "messages" | "signal"> & Partial<Pick<ModelRequest, "payload" | "tools">>, heard: (piece: ModelPiece) => void): Promise<ModelCompletion> => {
+    const handle = await open();
+    const { messages, payload, tools, signal } = request;
+    const canceller: Canceller = now((wasm) => new wasm.Canceller());
     const cancel = (): void => now(() => canceller.cancel());
     signal.addEventListener("abort", cancel);
     try {
-      const heard = (piece: string): void => hear(JSON.parse(piece) as ModelPiece);
-      return JSON.parse(await run(() => model.ask(JSON.stringify(request), heard, canceller) as Promise<string>)) as ModelCompletion;
+      if (signal.aborted) cancel();
+      const hear = (piece: string): void => heard(JSON.parse(piece) as ModelPiece);
+      return JSON.parse(await run(() => handle.ask(JSON.stringify({ messages, payload, tools }), hear, canceller) as Promise<string>)) as ModelCompletion;
+    } catch (error) {
+      throw failed(error);
     } finally {
       signal.removeEventListener("abort", cancel);
       now(() => canceller.free());
     }
   };
-  const { model: modelName, provider, maxContextTokens, maxOutputTokens } = given;
-  const tokens = { ...(maxContextTokens === undefined ? {} : { maxContextTokens }), ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }) };
-  const answer: AgentModel<P> = ({ messages, payload, tools, signal, onDelta }) => ask({ messages, payload, tools }, signal, onDelta);
-  const summarize: Summarize = async ({ messages, signal }) => {
-    const { message } = await ask({ messages }, signal, () => undefined);
-    return (message ?? { content: "" }) as Awaited<ReturnType<Summarize>>;
+  const call = (request: ModelRequest<P>): Promise<ModelCompletion> => asked(request, (piece) => request.onDelta(piece));
+  const summarize = async ({ messages, signal }: SummaryRequest): Promise<string> => {
+    const { message } = await asked({ messages, signal }, () => undefined);
+    return typeof message?.content === "string" ? message.content : "";
   };
-  const models = async (): Promise<ListedModel[]> => {
-    const model = await handle();
-    return JSON.parse(await run(() => model.models() as Promise<string>)) as ListedModel[];
-  };
-  return Object.assign(answer, { modelName, provider, tokens, summarize: Object.assign(summarize, { summarizer: modelName }), models });
+  const most = maxOutputTokens === undefined ? undefined : { maxOutputTokens };
+  const tokens = maxContextTokens === undefined ? most : { maxContextTokens, maxOutputTokens: maxOutputTokens ?? Math.floor(maxContextTokens / 4), safetyMargin: 0 };
+  return Object.assign(call, {
+    modelName: model,
+    provider,
+    ...(tokens === undefined ? {} : { tokens }),
+    summarize: Object.assign(summarize, { summarizer: model }),
+    models: async (): Promise<ListedModel[]> => {
+      const handle = await open();
+      return JSON.parse(await run(() => handle.models() as Promise<string>)) as ListedModel[];
+    },
+  });
+}
+
+async function opening(json: string): Promise<ModelHandle> {
+  await need("agent");
+  return run((wasm) => wasm.connect(json) as Promise<ModelHandle>);
+}
+
+/** A failure of the model's, which comes as an error of the engine's. */
+function failed(error: unknown): unknown {
+  if (!(error instanceof ThreadkeepError)) return error;
+  return new ModelError(error.code as string as ModelFailureCode, error.message, error);
 }

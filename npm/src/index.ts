@@ -6,7 +6,7 @@ export { INGEST_ORDER, Kernel, type Extension, type KernelOptions, type Processo
 export { init, type InitOptions, type InitSource, type PartFile } from "./runtime.js";
 export { Agent, createAgent } from "./agent.js";
 export { Turn } from "./turn.js";
-export { connect, type ConnectedModel, type ConnectionOptions, type ListedModel } from "./connect.js";
+export { connect, type ConnectedModel, type Connection, type ListedModel } from "./connect.js";
 export { forAiSdk, type AiSdkMessage, type AiSdkRequest, type AiSdkUserPart } from "./model/aisdk.js";
 export { mailText } from "./mail.js";
 export { chromeModel, chromeSummarizer, type ChromeModel, type ChromeModelOptions, type ChromeSummarizer, type ChromeSummarizerOptions } from "./chrome.js";

@@ -11,7 +11,7 @@ import { jsonSchema, streamText } from "ai";
 import OpenAI from "openai";
 import { startModelServer } from "../../tests/support/model-server.mjs";
 import { all, lal } from "./support/agents.mjs";
-import { connect, forAiSdk, memory, rejects } from "./support/expect.mjs";
+import { forAiSdk, memory } from "./support/expect.mjs";
 import { installed, project, source } from "./support/installed.mjs";
 
 const server = await startModelServer({ key: "test-key" });
@@ -145,81 +145,6 @@ test("server-sent events are read wherever they are cut", async () => {
     assert.equal((await agent.send("hi")).text, "ä€𝄞 in pieces.");
     await keep.close();
   }
-});
-
-// Connections
-
-const WIRES = ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"];
-const connection = (wire, more = {}) => connect({ provider: wire, baseUrl: server.baseUrl(wire), model: "test-model", apiKey: "test-key", ...more });
-
-for (const wire of WIRES) {
-  test(`a connection, ${wire}: text, reasoning and tools come across, faults end in words, stopping ends the request`, async () => {
-    server.next({ text: "Let me see: ä€𝄞.", reasoning: "Sums.", calls: [{ name: "add", arguments: { a: 1, b: 2 } }], usage: { prompt: 120, completion: 30 } }, { text: "It is 3." });
-    const keep = await memory({ encoding: "estimate" });
-    const agent = lal(keep, connection(wire));
-    const turn = agent.send("add");
-    const events = await all(turn);
-    const { node, text, reply } = await turn;
-    const [, called, result] = (await keep.node(node)).messages;
-    assert.deepEqual([text, called.content, called.reasoning, result.content], ["It is 3.", "Let me see: ä€𝄞.", "Sums.", "3"]);
-    assert.equal(events.find(({ type }) => type === "said").promptTokens, 120);
-    assert.equal(events.filter(({ type }) => type === "delta").map((delta) => delta.text ?? "").join(""), "Let me see: ä€𝄞.It is 3.");
-
-    server.reset();
-    server.next({ fault: "status", status: 429, retryAfterMs: 1 }, { text: "Now." });
-    const again = agent.send("busy?", { replyTo: reply });
-    const retries = (await all(again)).filter(({ retry }) => retry !== undefined);
-    assert.deepEqual([(await again).text, retries.length, retries[0]?.attempt], ["Now.", 1, 2]);
-
-    const faults = [[{ fault: "status", status: 401 }, "unauthorized"], [{ fault: "too-long" }, "too-long"], [{ fault: "cut", after: 6, text: "Broken off in the middle of it all." }, "cut-off"], [{ fault: "html" }, "bad-answer"]];
-    for (const [fault, code] of faults) {
-      server.reset();
-      server.next({ text: "So.", ...fault }, { text: "Fine." });
-      const failed = await agent.send("hi");
-      const { kind } = (await keep.node(failed.node)).messages.at(-1);
-      assert.deepEqual([failed.outcome, kind?.code], ["failed", code], kind?.reason);
-      assert.doesNotMatch(kind.reason, /test-key/);
-      assert.equal((await agent.send("and?", { replyTo: failed.reply })).text, "Fine.");
-    }
-
-    server.reset();
-    server.next({ text: "A long story, of which only the beginning is told.", fault: "stall", after: 6 });
-    const stopped = agent.send("tell me");
-    for await (const { type } of stopped) if (type === "delta") stopped.stop();
-    assert.equal((await stopped).outcome, "cancelled");
-    while (!server.requests[0].aborted) await new Promise((resolve) => setTimeout(resolve, 2));
-    await keep.close();
-  });
-}
-
-test("a connection lists models, and summarises", async () => {
-  for (const wire of WIRES) {
-    const listed = await connection(wire).models();
-    assert.ok(listed.some(({ id }) => id === "test-model"), wire);
-    await rejects(connection(wire, { apiKey: "wrong-key" }).models(), "unauthorized");
-  }
-  const keep = await memory({ encoding: "estimate" });
-  const words = "with some words to it, so that it is worth a summary, ".repeat(4);
-  await keep.append("main", Array.from({ length: 16 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: `Number ${at} ${words}` })));
-  server.next({ text: '{"statements": ["Six numbers were named."]}' });
-  const { summarize } = connection("anthropic");
-  const { checkpoint, warnings, cost } = await keep.compact("main", { summarize });
-  assert.deepEqual([warnings, cost.calls, checkpoint.statements[0].text], [[], 1, "Six numbers were named."]);
-  await keep.close();
-});
-
-test("a connection that cannot be read is an error that shows no key", async () => {
-  assert.throws(() => connect({ provider: "openai-chat", model: "m" }), { code: "bad-request" });
-  assert.throws(() => connect({ provider: "openai-chat", baseUrl: "http://x", model: "m", key: "k" }), { code: "bad-request" });
-  for (const [more, words] of [[{ provider: "mistral" }, /provider/], [{ baseUrl: "no address" }, /baseUrl/], [{ apiKey: "secret\nkey" }, /apiKey/]]) {
-    const error = await rejects(connection("openai-chat", more).models(), "bad-request", words);
-    assert.doesNotMatch(`${error.message} ${JSON.stringify(error.details)}`, /secret|test-key/);
-  }
-  const keep = await memory({ encoding: "estimate" });
-  const { outcome, reason } = await lal(keep, connect({ provider: "openai-chat", baseUrl: "http://localhost:9", model: "m" })).send("hi");
-  assert.equal(outcome, "failed");
-  assert.match(reason, /cannot be reached at http:\/\/localhost:9/);
-  await keep.close();
 });
 
 // The examples

@@ -1,11 +1,11 @@
 // An answer that is being put together from its pieces, whichever client they come from.
 
 import { isObject } from "../check.js";
-import type { ModelCompletion, ModelFinish, ModelPiece, ModelUsage } from "../types/agent.js";
+import type { ModelCompletion, ModelFinish, ModelNotice, ModelPiece, ModelUsage } from "../types/agent.js";
 import { ModelError } from "./failure.js";
 
 /** Hears pieces as the engine takes them. */
-export type Hear = (piece: ModelPiece) => void;
+export type Hear = (piece: { text: string } | { reasoning: string } | { index: number; name: string; arguments: string } | ModelNotice) => void;
 
 interface Call {
   id: string;

@@ -1,7 +1,6 @@
 // What a model's function throws, as a code and words that are stored and shown.
 
 import { isObject } from "../check.js";
-import { ThreadkeepError } from "../errors.js";
 import type { ModelFailureCode } from "../types/agent.js";
 
 const CODES: ReadonlySet<unknown> = new Set<ModelFailureCode>([
@@ -62,9 +61,7 @@ export function reported(body: unknown, status?: number): ModelError {
 export function failure(error: unknown, begun: boolean): string {
   const message = (words(error) || "the model failed without a word").replace(KEY, "…");
   const code = codeOf(error);
-  // What a connection had heard until then.
-  const partial = error instanceof ThreadkeepError ? error.details["partial"] : undefined;
-  return JSON.stringify({ code: begun && code === "unreachable" ? "cut-off" : code, message, partial });
+  return JSON.stringify({ code: begun && code === "unreachable" ? "cut-off" : code, message });
 }
 
 /** What was thrown, in words. */

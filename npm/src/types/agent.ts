@@ -35,8 +35,22 @@ export interface ModelRequest<P extends Provider = Provider> {
   onDelta(piece: string | ModelPiece): void;
 }
 
-/** A piece of an answer: more text, more of what the model thinks, more of a tool call, or something about it. */
+/** Something to know of an answer that is under way: it is asked for again, all its text so far was reasoning, or something is odd. */
+export type ModelNotice =
+  | {
+      /** Why, in words. */
+      retry: string;
+      /** Which try comes next, from 2. */
+      attempt: number;
+      /** How long is waited before, in milliseconds. */
+      wait: number;
+    }
+  | { wasReasoning: true }
+  | { warning: string };
+
+/** A piece of an answer: more text, more of what the model thinks, more of a tool call, or a notice. */
 export type ModelPiece =
+  | ModelNotice
   | { text: string }
   | { reasoning: string }
   | {
@@ -48,13 +62,7 @@ export type ModelPiece =
       name?: string;
       /** More of the arguments' JSON text. */
       arguments?: string;
-    }
-  /** The request is sent again after `wait` milliseconds, as try number `attempt`; why, in words. */
-  | { retry: string; attempt: number; wait: number }
-  /** All text so far was reasoning. */
-  | { wasReasoning: true }
-  /** Something is wrong that does not end the answer. */
-  | { warning: string };
+    };
 
 /** What a provider counted for one request, in tokens. */
 export interface ModelUsage {
