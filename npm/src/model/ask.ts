@@ -22,7 +22,7 @@ export async function ask(model: AgentModel, request: Omit<ModelRequest, "onDelt
     const onDelta = (piece: string | ModelPiece): void => {
       // From now on the function tells what is to be heard itself.
       told = true;
-      heard(typeof piece === "string" ? { text: piece } : piece);
+      new Assembly(heard).piece(typeof piece === "string" ? { text: piece } : piece);
     };
     await read(await model({ ...request, onDelta }), answer);
     return answer.json();
