@@ -104,7 +104,7 @@ test("init says where the parts of the module come from", () => {
     const keep = await Threadkeep.open();
     console.log((await keep.import('{"messages":[{"role":"user","content":"hi"}]}')).messages, asked.sort().join());
   `);
-  assert.equal(printed, "0\ntrue archives-prompts-search.wasm,archives-prompts.wasm,prompts-search.wasm,prompts.wasm\n1 archives-prompts-search.wasm,archives-prompts.wasm,archives-search.wasm,archives.wasm,prompts-search.wasm,prompts.wasm\n");
+  assert.equal(printed, "0\ntrue prompts.wasm,shared.wasm\n1 archives.wasm,prompts.wasm,shared.wasm\n");
 });
 
 test("a part that cannot be had, or is of another build, is an error with its reason, and the next try may work", () => {

@@ -174,7 +174,7 @@ test("an import can be stopped; what came in stays whole, and the same files go 
 
 test("a part of the page is loaded when it is first needed; where it cannot be, that is said, and the next try loads it", () => {
   const asked = [];
-  const part = (url) => /\/(archives|prompts|archives-prompts)\.wasm$/.test(url);
+  const part = (url) => /\/(archives|prompts|shared)\.wasm$/.test(url);
   let broken = "offline";
   return site.visit(
     async (tab, context) => {

@@ -152,7 +152,7 @@ pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<Pa
     let folder = paths.work().join(module.artefact);
     let out = folder.join("out");
     let how = format!(
-        "{} {} {} {} short imports\n{}",
+        "{} {} {} {} short imports, one shared file\n{}",
         tools.bindgen.version,
         module.out_name,
         module.level,
@@ -183,10 +183,16 @@ pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<Pa
     fs::write(&wasm, short)?;
     fs::write(&glue, short_glue)?;
     optimise(tools, module.level, &wasm, &wasm)?;
-    for part in &parts.files {
-        optimise(tools, module.level, &cut.join(part), &bound.join(part))?;
-        parts.stamp(&bound.join(part))?;
+    for part in &parts.own {
+        let file = format!("{part}.wasm");
+        optimise(tools, module.level, &cut.join(&file), &bound.join(&file))?;
+        parts.stamp(&bound.join(&file))?;
     }
+    for piece in &parts.shared {
+        let file = cut.join(format!("{piece}.wasm"));
+        optimise(tools, module.level, &file, &file)?;
+    }
+    parts.join(&cut, &bound.join(split::SHARED))?;
     fs::copy(cut.join(split::SCRIPT), bound.join(split::SCRIPT))?;
     if module.typescript {
         fs::copy(cut.join(split::TYPES), bound.join(split::TYPES))?;

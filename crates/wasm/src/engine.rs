@@ -11,6 +11,7 @@ use threadkeep_core::archive::{Format, write::Target};
 use threadkeep_parts::part;
 use wasm_bindgen::prelude::*;
 
+use crate::agent::{self, AgentHandle, AgentHost};
 use crate::error::{bad_request, json as to_json, keep_error, own_error, part_missing};
 use crate::executor::{Answer, promise};
 use crate::host::Platform;
@@ -18,7 +19,7 @@ use crate::prompt;
 use crate::search;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
-use threadkeep::protocol::{CompactionRequest, MemoryRequest, PromptRequest, Request, SearchRequest};
+use threadkeep::protocol::{CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest};
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
 #[wasm_bindgen]
@@ -64,6 +65,9 @@ impl Engine {
             if SearchRequest::METHODS.contains(&method.as_str()) {
                 return search::answer(keep, method, params).await.map_err(|_| part_missing("search"))?.await;
             }
+            if MailRequest::METHODS.contains(&method.as_str()) {
+                return agent::answer(keep, method, params).await.map_err(|_| part_missing("agent"))?.await;
+            }
             let request = Request::read(&method, &params).map_err(bad_request)?;
             drop(params);
             let response = keep.handle(request).await.map_err(|error| keep_error(&error))?;
@@ -77,6 +81,16 @@ impl Engine {
     pub fn compact(&self, params: String, ask: Option<Function>, cancel: &Canceller) -> Promise {
         let (keep, cancel) = (self.keep.clone(), cancel.0.clone());
         promise(async move { prompt::load().await?.compact(keep, params, ask, cancel).await })
+    }
+
+    /// An agent in this keep: the JSON text of its parameters, and its model and tools. → an `AgentHandle`
+    pub fn agent(&self, params: String, host: AgentHost) -> Promise {
+        let keep = self.keep.clone();
+        promise(async move {
+            let memory = prompt::load().await?.memory(keep.clone());
+            let made = agent::make(keep, memory, params, host).await.map_err(|_| part_missing("agent"))?;
+            Ok(JsValue::from(AgentHandle(made?)))
+        })
     }
 
     /// Imports archives, of the format named or of the one that is found. `progress` is called with the JSON text of an
@@ -144,14 +158,20 @@ impl Engine {
     }
 }
 
-/// Ends a compaction that is under way.
+/// Ends a compaction, or a question to a model, that is under way.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct Canceller(Cancel);
 
+impl Canceller {
+    pub(crate) fn handle(&self) -> Cancel {
+        self.0.clone()
+    }
+}
+
 #[wasm_bindgen]
 impl Canceller {
-    /// For one compaction.
+    /// For one of either.
     #[wasm_bindgen(constructor)]
     pub fn new() -> Self {
         Self::default()

@@ -8,6 +8,8 @@
 
 // All but the pure functions needs a JavaScript host; natively there is nothing of it to compile.
 #[cfg(target_arch = "wasm32")]
+mod agent;
+#[cfg(target_arch = "wasm32")]
 mod engine;
 #[cfg(target_arch = "wasm32")]
 mod error;
@@ -25,6 +27,8 @@ mod source;
 #[cfg(target_arch = "wasm32")]
 mod store;
 
+#[cfg(target_arch = "wasm32")]
+pub use agent::{AgentHandle, AgentHost, ModelHandle, connect};
 #[cfg(target_arch = "wasm32")]
 pub use engine::{Canceller, Engine};
 #[cfg(target_arch = "wasm32")]

@@ -4,14 +4,17 @@
 //!
 //! Plain data as JSON text goes in and comes out; what fails is thrown as the JSON text of an `ErrorReply`.
 
+mod memory;
 mod model;
 mod part;
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use js_sys::{Array, Function, Promise};
 use serde_json::json;
 use threadkeep::Keep;
+use threadkeep::agent::Memory;
 use threadkeep::compact::Cancel;
 use threadkeep_parts::part;
 use wasm_bindgen::prelude::*;
@@ -26,6 +29,8 @@ pub(crate) trait Prompts {
     fn answer(&self, keep: Keep<AnyStore>, method: String, params: String) -> Answer;
     /// Compacts a chain: by the function, if there is one, until it is cancelled.
     fn compact(&self, keep: Keep<AnyStore>, params: String, ask: Option<Function>, cancel: Cancel) -> Answer;
+    /// A keep's prompts and memory, for an agent in it.
+    fn memory(&self, keep: Keep<AnyStore>) -> Rc<dyn Memory>;
     fn load_vocabulary(&self, encoding: &str, asset: &[u8]) -> Result<(), JsValue>;
     fn count_text(&self, text: &str, encoding: &str) -> Result<u32, JsValue>;
     fn count_messages(&self, list: &str, to: &str, encoding: &str) -> Result<f64, JsValue>;

@@ -15,11 +15,14 @@ const once = (start) => {
       throw error;
     }));
 };
-const load = async (file, url) => {
+const compiled = async (file, url) => {
   const module = await WebAssembly.compile(await read(file, url));
   const [built] = WebAssembly.Module.customSections(module, SECTION);
   // It would write into memory at places that mean something else here.
   if (built === undefined || new TextDecoder().decode(built) !== BUILD) throw new Error(`${file} belongs to another build`);
+  return module;
+};
+const start = async (module) => {
   await WebAssembly.instantiate(module, { __wasm_split: initSync() });
 };
 const all = async (files) => {

@@ -3,15 +3,17 @@
 //!
 //! | field | what it holds | who puts it there | who gets it |
 //! |---|---|---|---|
-//! | `anthropic` | the `content` list of a response, as it came | a host, from a response | Anthropic |
-//! | `openai-responses` | the `output` list of a response, as it came | a host | OpenAI Responses |
-//! | `gemini` | the `content.parts` list of a candidate, as it came | a host | Gemini |
-//! | `openai-chat` | an object: further fields of the message, such as `reasoning_content` or `audio` | a host | OpenAI Chat |
+//! | `anthropic` | the `content` list of a response, as it came | [`Reader`](super::Reader), or a host | Anthropic |
+//! | `openai-responses` | the `output` list of a response, as it came | [`Reader`](super::Reader), or a host | OpenAI Responses |
+//! | `gemini` | the `content.parts` list of a candidate, as it came | [`Reader`](super::Reader), or a host | Gemini |
+//! | `openai-chat` | an object: further fields of the message, such as `reasoning_content`, `reasoning_details` or `audio` | [`Reader`](super::Reader), or a host | OpenAI Chat |
 //! | `claude.thinking` | a list of `thinking` (with signature) and `redacted_thinking` blocks | the Claude archive readers | Anthropic |
 //! | `claude.calls` | a list of `{id, type?, …}`: what calls have beyond the chat form; `type` is `server_tool_use` for calls that Anthropic answered itself | the Claude archive readers | Anthropic |
 //! | `claude.type`, on a tool message | the result block's type, such as `web_search_tool_result` | the Claude archive readers | Anthropic |
 //! | `refusal` | text, where there is no content | OpenAI | all, as text |
 //! | `function_call` | `{name, arguments}`, the old form of a call | OpenAI | all, as a call |
+//!
+//! The reader keeps lists only where they say more than the message: thinking with signatures, encrypted reasoning, citations.
 //!
 //! A list either says all that the message says (the same calls in the same order, and the same words) and is then sent in its
 //! place, or holds nothing but reasoning and other items, which then go before what the message says. A list that

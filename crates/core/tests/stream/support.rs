@@ -8,6 +8,16 @@ use threadkeep_core::provider::{
 };
 use threadkeep_core::{Message, Provider};
 
+/// How often a property is tried: `PROPTEST_CASES`, or `cases`.
+pub fn tries(cases: u32) -> proptest::prelude::ProptestConfig {
+    let given = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    proptest::prelude::ProptestConfig {
+        cases: given.unwrap_or(cases),
+        failure_persistence: None,
+        ..proptest::prelude::ProptestConfig::default()
+    }
+}
+
 /// What was read of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Read {

@@ -51,6 +51,7 @@
 mod arguments;
 mod event;
 mod join;
+mod memory;
 mod steps;
 mod tools;
 mod turn;
@@ -69,7 +70,7 @@ use threadkeep_core::{Message, MessageId, Role, TranscriptId};
 use threadkeep_store::{Commit, Store};
 use tokio::sync::Mutex;
 
-use crate::compact::{Cancel, CompactOptions, Extractive, Summariser};
+use crate::compact::{Cancel, CompactOptions};
 use crate::log::{Log, from_json, to_json};
 use crate::mailbox::{Mail, MailFilter};
 use crate::model::Model;
@@ -77,6 +78,7 @@ use crate::protocol::{ContextOptions, Inbound, NodeInfo};
 use crate::{Keep, KeepError, keys};
 
 pub use event::{AgentEvent, Outcome};
+pub use memory::{Later, Memory, Own};
 pub use tools::BUILT_IN;
 use turn::Turn;
 
@@ -186,7 +188,7 @@ pub struct Agent<S: Store> {
     options: AgentOptions,
     model: Rc<dyn Model>,
     tools: Rc<dyn Tools>,
-    summariser: Rc<dyn Summariser>,
+    memory: Rc<dyn Memory>,
     busy: Mutex<()>,
     current: RefCell<Cancel>,
 }
@@ -196,15 +198,23 @@ pub type Heard<'a> = &'a dyn Fn(AgentEvent);
 
 impl<S: Store> Agent<S> {
     /// An agent over `keep`.
-    pub fn new(keep: Keep<S>, options: AgentOptions, model: Rc<dyn Model>, tools: Rc<dyn Tools>) -> Self {
-        let summariser = Rc::new(Extractive);
-        Self { keep, options, model, tools, summariser, busy: Mutex::new(()), current: RefCell::default() }
+    pub fn new(keep: Keep<S>, options: AgentOptions, model: Rc<dyn Model>, tools: Rc<dyn Tools>) -> Self
+    where
+        S: 'static,
+    {
+        let memory = Rc::new(Own::new(keep.clone()));
+        Self::with_memory(keep, options, model, tools, memory)
     }
 
-    /// The same with another summariser than the one that needs no model.
-    #[must_use]
-    pub fn summarised_by(self, summariser: Rc<dyn Summariser>) -> Self {
-        Self { summariser, ..self }
+    /// The same with another way to its prompts and its memory: one that has another summariser, say.
+    pub fn with_memory(
+        keep: Keep<S>,
+        options: AgentOptions,
+        model: Rc<dyn Model>,
+        tools: Rc<dyn Tools>,
+        memory: Rc<dyn Memory>,
+    ) -> Self {
+        Self { keep, options, model, tools, memory, busy: Mutex::new(()), current: RefCell::default() }
     }
 
     /// Its keep.

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
-use threadkeep_core::MessageId;
 use threadkeep_core::memory::Source;
 use threadkeep_core::provider::ToolSchema;
 use threadkeep_store::Store;
@@ -14,7 +13,6 @@ use super::turn::Turn;
 use crate::KeepError;
 use crate::mailbox::{Body, Mail, MailFilter};
 use crate::memory::NewFact;
-use crate::protocol::SearchOptions;
 
 /// The names of the built-in tools.
 pub const BUILT_IN: [&str; 7] =
@@ -157,22 +155,11 @@ impl<S: Store> Turn<'_, S> {
             }
             "searchMemory" => {
                 let limit = number(&map, "limit")?.unwrap_or(HITS).min(100) as usize;
-                let options = SearchOptions { limit, ..SearchOptions::default() };
-                let found = self.agent.keep.search(&text(&map, &["query"])?, &options).await.map_err(words)?;
-                let hit = |hit: &crate::protocol::Hit| {
-                    json!({
-                        "kind": hit.found.name(),
-                        "role": hit.role,
-                        "text": hit.snippet.text,
-                        "transcript": hit.transcript.as_ref().map(MessageId::as_str),
-                        "node": hit.node.as_ref().map(MessageId::as_str),
-                    })
-                };
-                Ok(found.hits.iter().map(hit).collect())
+                self.agent.memory.search(text(&map, &["query"])?, limit).await
             }
             "readToolResult" => {
                 let path = text(&map, &["path"])?;
-                let found = self.agent.keep.tool_result(self.node.as_str(), &path).await.map_err(words)?;
+                let found = self.agent.memory.tool_result(&self.node, &path).await.map_err(words)?;
                 let whole = found.ok_or_else(|| ["there is no tool result at ", path.trim()].concat())?;
                 let (from, length) = (number(&map, "offset")?.unwrap_or(0), number(&map, "length")?.unwrap_or(20_000));
                 let text = whole.text();
@@ -187,8 +174,7 @@ impl<S: Store> Turn<'_, S> {
                 let transcript = Some(self.transcript.clone());
                 let sources = vec![Source { node: self.node.clone(), index: 0 }];
                 let new = NewFact { transcript, sources, ..NewFact::new(fact) };
-                let fact = self.agent.keep.remember(new).await.map_err(words)?;
-                Ok(json!({ "id": fact.id, "fact": fact.fact }))
+                Ok(json!({ "id": self.agent.memory.remember(new).await.map_err(words)? }))
             }
             other => Err(["there is no tool ", other].concat()),
         }

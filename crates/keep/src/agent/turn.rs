@@ -124,9 +124,9 @@ impl<'a, S: Store> Turn<'a, S> {
         }
         self.compact_if_due().await?;
         let (options, schemas) = self.context();
-        let mut prompt = self.agent.keep.context(self.node.as_str(), &options).await?;
+        let mut prompt = self.agent.memory.context(&self.node, &options).await?;
         if prompt.over_budget && self.compact(&options).await? {
-            prompt = self.agent.keep.context(self.node.as_str(), &options).await?;
+            prompt = self.agent.memory.context(&self.node, &options).await?;
         }
         if prompt.over_budget {
             let budget = prompt.limits.tokens.map_or_else(|| "its budget".to_owned(), |most| format!("{most} tokens"));
@@ -194,7 +194,7 @@ impl<'a, S: Store> Turn<'a, S> {
         let Usage { prompt_tokens, completion_tokens, .. } = usage.unwrap_or_default();
         self.tokens.set(self.tokens.get().saturating_add(prompt_tokens).saturating_add(completion_tokens));
         let prompt_tokens = usage.map(|usage| usage.prompt_tokens);
-        self.agent.keep.after_response(self.node.as_str(), prompt_tokens, &self.agent.policy()).await?;
+        self.agent.memory.after_response(&self.node, prompt_tokens, self.agent.policy()).await?;
         self.tell(AgentEvent::Said { node: self.node.clone(), usage });
         Ok(())
     }
@@ -221,13 +221,13 @@ impl<'a, S: Store> Turn<'a, S> {
 
     /// Compacts where that was asked for: here, or by the turn before.
     async fn compact_if_due(&self) -> Result<(), KeepError> {
-        let keep = &self.agent.keep;
-        let mut due: Option<Reason> = keep.compaction_required(self.node.as_str()).await?;
+        let memory = &self.agent.memory;
+        let mut due: Option<Reason> = memory.compaction_required(&self.node).await?;
         if let Some(parent) = &self.parent
-            && let Some(reason) = keep.compaction_required(parent.as_str()).await?
+            && let Some(reason) = memory.compaction_required(parent).await?
         {
             due = Some(reason);
-            keep.clear_compaction_request(parent.as_str()).await?;
+            memory.clear_compaction_request(parent).await?;
         }
         if due.is_some() {
             let (options, _) = self.context();
@@ -242,14 +242,14 @@ impl<'a, S: Store> Turn<'a, S> {
         self.tell(AgentEvent::Compacting { node: self.node.clone() });
         let (provider, encoding) = (context.build.provider, context.encoding);
         let options = CompactOptions { provider, encoding, cancel: Some(self.cancel.clone()), ..options.clone() };
-        let done = self.agent.keep.compact(self.node.as_str(), &options, &*self.agent.summariser).await;
+        let done = self.agent.memory.compact(&self.node, &options).await;
         let node = self.node.clone();
         let (checkpoint, tokens, error) = match done {
             Ok(done) => (done.checkpoint.map(|made| made.id), (done.tokens_before, done.tokens_after), None),
             Err(error @ KeepError::Store(_)) => return Err(error),
             Err(error) => {
                 // Otherwise it would be tried again with every step.
-                self.agent.keep.clear_compaction_request(self.node.as_str()).await?;
+                self.agent.memory.clear_compaction_request(&self.node).await?;
                 (None, (0, 0), Some(error.to_string()))
             }
         };

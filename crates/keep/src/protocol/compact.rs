@@ -124,7 +124,7 @@ fn policy(mut params: Params) -> Checked<Policy> {
     Ok(Policy::resolve(&asked, &PolicyOptions::default(), model.as_deref()))
 }
 
-fn strategy(params: &mut Params) -> Checked<Option<Strategy>> {
+pub(super) fn strategy(params: &mut Params) -> Checked<Option<Strategy>> {
     let Some(name) = params.maybe_text("strategy")? else { return Ok(None) };
     match Strategy::from_name(&name) {
         None => bad("strategy", ["must be ", Strategy::NAMES].concat()),

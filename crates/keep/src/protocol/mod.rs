@@ -6,6 +6,7 @@
 
 mod compact;
 mod context;
+mod mail;
 mod memory;
 mod prompt;
 mod read;
@@ -24,6 +25,7 @@ pub use context::{
     ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, Wanted, WhatIf, limits_json, trim_options,
     warning_json,
 };
+pub use mail::{AgentCall, MailRequest};
 pub use memory::{MemoryRequest, bundle_json, interaction_json};
 pub use prompt::{PromptRequest, Recent};
 pub use read::Read;

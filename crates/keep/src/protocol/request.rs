@@ -69,7 +69,7 @@ pub(super) fn flag(params: &mut Params, name: &str) -> Checked<Option<bool>> {
 }
 
 /// Parameters that have not been taken yet.
-pub(super) struct Params(Map<String, Value>);
+pub(super) struct Params(pub(super) Map<String, Value>);
 
 impl Params {
     pub(super) fn read(params: &str) -> Checked<Self> {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use js_sys::{Array, Function, Int32Array, Uint32Array};
 use serde_json::{Value, json};
+use threadkeep::agent::Memory;
 use threadkeep::compact::{Cancel, Extractive, ModelSummariser, Summariser};
 use threadkeep::protocol::{
     BadRequest, CompactCall, CompactionRequest, Counting, MemoryRequest, PromptRequest, trim_options,
@@ -17,6 +18,7 @@ use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate, cost};
 use threadkeep_core::{Message, Provider};
 use wasm_bindgen::JsValue;
 
+use super::memory::Parted;
 use super::model::JsModel;
 use super::{Prompts, Trim};
 use crate::error::{bad_request, json as to_json, keep_error};
@@ -114,6 +116,10 @@ impl Prompts for Part {
         })
     }
 
+    fn memory(&self, keep: Keep<AnyStore>) -> Rc<dyn Memory> {
+        Rc::new(Parted::new(keep))
+    }
+
     fn load_vocabulary(&self, encoding: &str, asset: &[u8]) -> Result<(), JsValue> {
         let Some(encoding) = Encoding::from_name(encoding) else {
             return Err(bad("encoding", "must be o200k_base or cl100k_base"));
@@ -166,7 +172,7 @@ fn data(value: Value) -> JsValue {
 }
 
 /// Hands a keep what was loaded since it was last asked.
-fn lend(keep: &Keep<AnyStore>) {
+pub(super) fn lend(keep: &Keep<AnyStore>) {
     VOCABULARIES.with_borrow(|all| {
         for bpe in all.iter().filter(|bpe| !keep.has_vocabulary(bpe.encoding())) {
             keep.add_vocabulary(Rc::clone(bpe));

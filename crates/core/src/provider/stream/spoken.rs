@@ -248,7 +248,10 @@ impl Spoken {
                 }
                 at += open.len();
             } else if !last && MARKS.iter().any(|(mark, _)| mark.starts_with(rest)) {
-                // Perhaps a mark's beginning.
+                // Perhaps a mark's beginning; white space before it waits with it.
+                if !self.begun && self.held[..at].trim().is_empty() {
+                    return false;
+                }
                 let rest = self.held.split_off(at);
                 let text = std::mem::replace(&mut self.held, rest);
                 self.text(text, out);
@@ -276,7 +279,7 @@ impl Spoken {
         }
         let state = match mark {
             Mark::Think(close) => {
-                if !line_start && self.last.is_some() | !blank {
+                if !line_start {
                     self.thought = true;
                     return None;
                 }
@@ -312,12 +315,13 @@ impl Spoken {
         };
         let rest = self.held.split_off(at);
         let text = std::mem::replace(&mut self.held, rest);
-        // White space between thinking, calls and fences is nobody's.
-        if !text.trim().is_empty() || self.begun {
+        // White space before thinking is nobody's.
+        let thinks = matches!(state, State::Thinking(_));
+        if !(thinks && blank) {
             self.text(text, out);
         }
         self.state = state;
-        Some(if matches!(state, State::Thinking(_)) { open.len() } else { 0 })
+        Some(if thinks { open.len() } else { 0 })
     }
 
     /// In a fence: waits for its end as long as it may be a call.

@@ -1,0 +1,123 @@
+//! What an agent asks of its keep beside the chains: prompts, compaction, and what is remembered. Behind a trait, so that a browser can
+//! load what makes prompts, what searches and the agent apart from each other.
+
+use std::pin::Pin;
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+use threadkeep_core::compaction::{Policy, Reason};
+use threadkeep_core::{Message, MessageId};
+use threadkeep_store::Store;
+
+use super::ToolAnswer;
+use crate::compact::{CompactOptions, Compacted, Extractive, Summariser};
+use crate::memory::NewFact;
+use crate::protocol::{ContextOptions, ContextReply, Hit, SearchOptions};
+use crate::{Keep, KeepError};
+
+/// What is answered, once it is.
+pub type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, KeepError>> + 'a>>;
+
+/// An agent's way to prompts and memory. The methods are those of [`Keep`] of the same name; [`Own`] just calls them.
+pub trait Memory {
+    /// [`Keep::context`].
+    fn context<'a>(&'a self, at: &'a MessageId, options: &'a ContextOptions) -> Later<'a, ContextReply>;
+
+    /// [`Keep::compact`], by a summariser of its own.
+    fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions) -> Later<'a, Compacted>;
+
+    /// [`Keep::after_response`].
+    fn after_response<'a>(
+        &'a self,
+        at: &'a MessageId,
+        tokens: Option<u64>,
+        policy: Policy,
+    ) -> Later<'a, Option<Reason>>;
+
+    /// [`Keep::compaction_required`].
+    fn compaction_required<'a>(&'a self, at: &'a MessageId) -> Later<'a, Option<Reason>>;
+
+    /// [`Keep::clear_compaction_request`].
+    fn clear_compaction_request<'a>(&'a self, at: &'a MessageId) -> Later<'a, ()>;
+
+    /// [`Keep::tool_result`].
+    fn tool_result<'a>(&'a self, at: &'a MessageId, path: &'a str) -> Later<'a, Option<Message>>;
+
+    /// [`Keep::remember`]; gives the fact's id.
+    fn remember(&self, fact: NewFact) -> Later<'_, String>;
+
+    /// The best hits of a search, at most so many, as JSON for the model.
+    fn search(&self, query: String, limit: usize) -> ToolAnswer<'_>;
+}
+
+/// The keep itself.
+pub struct Own<S> {
+    keep: Keep<S>,
+    summariser: Rc<dyn Summariser>,
+}
+
+impl<S: Store> Own<S> {
+    /// With the summariser that needs no model.
+    pub fn new(keep: Keep<S>) -> Self {
+        Self { keep, summariser: Rc::new(Extractive) }
+    }
+
+    /// With another summariser.
+    #[must_use]
+    pub fn summarised_by(self, summariser: Rc<dyn Summariser>) -> Self {
+        Self { summariser, ..self }
+    }
+}
+
+impl<S: Store> Memory for Own<S> {
+    fn context<'a>(&'a self, at: &'a MessageId, options: &'a ContextOptions) -> Later<'a, ContextReply> {
+        Box::pin(self.keep.context(at.as_str(), options))
+    }
+
+    fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions) -> Later<'a, Compacted> {
+        Box::pin(self.keep.compact(at.as_str(), options, &*self.summariser))
+    }
+
+    fn after_response<'a>(
+        &'a self,
+        at: &'a MessageId,
+        tokens: Option<u64>,
+        policy: Policy,
+    ) -> Later<'a, Option<Reason>> {
+        Box::pin(async move { self.keep.after_response(at.as_str(), tokens, &policy).await })
+    }
+
+    fn compaction_required<'a>(&'a self, at: &'a MessageId) -> Later<'a, Option<Reason>> {
+        Box::pin(self.keep.compaction_required(at.as_str()))
+    }
+
+    fn clear_compaction_request<'a>(&'a self, at: &'a MessageId) -> Later<'a, ()> {
+        Box::pin(self.keep.clear_compaction_request(at.as_str()))
+    }
+
+    fn tool_result<'a>(&'a self, at: &'a MessageId, path: &'a str) -> Later<'a, Option<Message>> {
+        Box::pin(self.keep.tool_result(at.as_str(), path))
+    }
+
+    fn remember(&self, fact: NewFact) -> Later<'_, String> {
+        Box::pin(async move { Ok(self.keep.remember(fact).await?.id) })
+    }
+
+    fn search(&self, query: String, limit: usize) -> ToolAnswer<'_> {
+        Box::pin(async move {
+            let options = SearchOptions { limit, ..SearchOptions::default() };
+            let found = self.keep.search(&query, &options).await.map_err(|error| error.to_string())?;
+            Ok(found.hits.iter().map(shown).collect())
+        })
+    }
+}
+
+fn shown(hit: &Hit) -> Value {
+    json!({
+        "kind": hit.found.name(),
+        "role": hit.role,
+        "text": hit.snippet.text,
+        "transcript": hit.transcript.as_ref().map(MessageId::as_str),
+        "node": hit.node.as_ref().map(MessageId::as_str),
+    })
+}

@@ -1,0 +1,141 @@
+//! Agents and mailboxes lie in a part of the module of their own, which is loaded with the first of either. Their prompts are made by the
+//! part for prompts, which they reach through [`Memory`] alone.
+
+mod connection;
+mod host;
+
+use std::rc::Rc;
+
+use js_sys::{Function, Promise};
+use threadkeep::Keep;
+use threadkeep::agent::Memory;
+use threadkeep::compact::Cancel;
+use threadkeep::protocol::MailRequest;
+use threadkeep_parts::part;
+use wasm_bindgen::prelude::*;
+
+use crate::engine::Canceller;
+use crate::error::{bad_request, keep_error, part_missing};
+use crate::executor::{Answer, promise};
+use crate::store::AnyStore;
+
+part! {
+    /// Answers a [`MailRequest`].
+    agent: pub(crate) fn answer(keep: Keep<AnyStore>, method: String, params: String) -> Answer {
+        Box::pin(async move {
+            let request = MailRequest::read(&method, &params).map_err(bad_request)?;
+            let data = keep.mailing(request).await.map_err(|error| keep_error(&error))?;
+            Ok(JsValue::from([r#"{"data":"#, &data.to_string(), "}"].concat()))
+        })
+    }
+}
+
+part! {
+    /// Makes an agent.
+    agent: pub(crate) fn make(
+        keep: Keep<AnyStore>,
+        memory: Rc<dyn Memory>,
+        params: String,
+        object: AgentHost,
+    ) -> Result<Rc<dyn Working>, JsValue> {
+        host::make(keep, memory, &params, object)
+    }
+}
+
+part! {
+    /// Reads a connection.
+    agent: fn read_connection(json: String) -> Result<Rc<dyn Asking>, JsValue> {
+        connection::make(&json)
+    }
+}
+
+/// A model; see [`ModelHandle`].
+pub(crate) trait Asking {
+    fn ask(&self, json: String, hear: Function, cancel: Cancel) -> Answer;
+    fn models(&self) -> Answer;
+}
+
+/// A model at the end of a connection: the JSON text of `{provider, baseUrl, model, apiKey?, …}`. Nothing is sent yet. → a
+/// `ModelHandle`
+#[wasm_bindgen]
+pub fn connect(connection: String) -> Promise {
+    promise(async move {
+        let read = read_connection(connection).await.map_err(|_| part_missing("agent"))?;
+        Ok(JsValue::from(ModelHandle(read?)))
+    })
+}
+
+/// A model at the end of a connection. Rejections are the JSON text of an `ErrorReply`, whose `details` may hold `partial`: the message as
+/// far as it was said.
+#[wasm_bindgen]
+pub struct ModelHandle(Rc<dyn Asking>);
+
+#[wasm_bindgen]
+impl ModelHandle {
+    /// Asks it: the JSON text of `{messages, payload?, tools?}`. `hear` is called with the JSON text of each delta. → JSON text of
+    /// `{message, usage, finish}`
+    pub fn ask(&self, json: String, hear: Function, cancel: &Canceller) -> Promise {
+        promise(self.0.ask(json, hear, cancel.handle()))
+    }
+
+    /// Asks which models there are. → JSON text of a list of `{id, maxContextTokens, maxOutputTokens}`
+    pub fn models(&self) -> Promise {
+        promise(self.0.models())
+    }
+}
+
+/// An agent; see [`AgentHandle`].
+pub(crate) trait Working {
+    fn catch_up(&self) -> Answer;
+    fn anew(&self, node: String, go_on: bool) -> Answer;
+    fn stop(&self);
+}
+
+#[wasm_bindgen]
+extern "C" {
+    /// The model and the tools of an agent.
+    pub type AgentHost;
+    /// Asks the model: the JSON text of `{model, provider, messages, payload, tools}`. `hear` may be called with the JSON text of
+    /// `{text}`, `{reasoning}` or `{index, name, arguments}`. Promises the JSON text of `{message, usage?, finish?}`, or rejects with that
+    /// of `{code, message, partial?}`.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn ask(this: &AgentHost, json: String, call: f64, hear: &Function) -> Result<Promise, JsValue>;
+    /// Uses a tool: the JSON text of `{id, name, arguments, node}`. Promises JSON text, or rejects with words.
+    #[wasm_bindgen(method, catch, js_name = "use")]
+    pub(crate) fn use_tool(this: &AgentHost, json: String, call: f64) -> Result<Promise, JsValue>;
+    /// A call is no longer waited for. Does not throw.
+    #[wasm_bindgen(method)]
+    pub(crate) fn end(this: &AgentHost, call: f64);
+    /// Something happened: the JSON text of an event. Does not throw.
+    #[wasm_bindgen(method)]
+    pub(crate) fn tell(this: &AgentHost, json: String);
+}
+
+/// An agent that works in this keep.
+#[wasm_bindgen]
+pub struct AgentHandle(pub(crate) Rc<dyn Working>);
+
+#[wasm_bindgen]
+impl AgentHandle {
+    /// Answers what has no answer yet. → how many turns were carried out
+    #[wasm_bindgen(js_name = catchUp)]
+    pub fn catch_up(&self) -> Promise {
+        promise(self.0.catch_up())
+    }
+
+    /// Answers once more what a node answered, as a branch. → JSON text of the new node
+    pub fn again(&self, node: String) -> Promise {
+        promise(self.0.anew(node, false))
+    }
+
+    /// Goes on below a node. → JSON text of the new node
+    #[wasm_bindgen(js_name = goOn)]
+    pub fn go_on(&self, node: String) -> Promise {
+        promise(self.0.anew(node, true))
+    }
+
+    /// Ends the turn that is under way.
+    pub fn stop(&self) {
+        self.0.stop();
+    }
+}

@@ -1,0 +1,273 @@
+//! Agents: the model and the tools are functions of a JavaScript object, the loop is the engine's.
+//!
+//! The object has `ask(json, call, hear)` (a model request), `use(json, call)` (a tool), `end(call)` (a call is no longer waited for) and
+//! `tell(json)` (an event). What they take and promise is said at each. Time limits and signals are the TypeScript's.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::Waker;
+
+use js_sys::Function;
+use serde_json::{Value, json};
+use threadkeep::Keep;
+use threadkeep::agent::{Agent, Memory, ToolAnswer, ToolUse, Tools};
+use threadkeep::model::{Answer as ModelAnswer, Call, Failure, Model};
+use threadkeep::protocol::AgentCall;
+use threadkeep_core::json::Object;
+use threadkeep_core::provider::{Completion, Delta, Finish, Provider, ToolSchema, Usage};
+use threadkeep_core::{Message, MessageId};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+
+use super::{AgentHost, Working};
+use crate::error::{bad_request, json as to_json, keep_error, own_error};
+use crate::executor::Answer;
+use crate::store::AnyStore;
+
+/// What is common to the model and the tools of one agent.
+struct Host {
+    object: AgentHost,
+    calls: Cell<f64>,
+}
+
+impl Host {
+    fn number(&self) -> f64 {
+        self.calls.set(self.calls.get() + 1.0);
+        self.calls.get()
+    }
+}
+
+/// Says that a call is no longer waited for, unless it was answered.
+struct Waiting {
+    host: Rc<Host>,
+    call: f64,
+    answered: bool,
+}
+
+impl Waiting {
+    fn answered(mut self) {
+        self.answered = true;
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.host.object.end(self.call);
+        }
+    }
+}
+
+struct JsModel {
+    host: Rc<Host>,
+    name: String,
+    provider: Provider,
+}
+
+/// Deltas on their way from JavaScript, which calls whenever it likes, to the agent, which hears them when it is polled.
+#[derive(Default)]
+struct Stream {
+    waiting: RefCell<Vec<Delta>>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl Model for JsModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn provider(&self) -> Provider {
+        self.provider
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>, heard: &'a dyn Fn(Delta)) -> ModelAnswer<'a> {
+        let request = json!({
+            "model": self.name,
+            "provider": self.provider.name(),
+            "messages": call.messages.iter().map(Message::to_json).collect::<Value>(),
+            "payload": call.payload,
+            "tools": call.tools.iter().map(schema).collect::<Value>(),
+        });
+        let number = self.host.number();
+        let stream = Rc::new(Stream::default());
+        let into = Rc::clone(&stream);
+        let hear = Closure::<dyn Fn(String)>::new(move |text: String| {
+            into.waiting.borrow_mut().extend(delta(&text));
+            let waker = into.waker.take();
+            waker.into_iter().for_each(Waker::wake);
+        });
+        let function: &Function = hear.as_ref().unchecked_ref();
+        let promised = self.host.object.ask(request.to_string(), number, function);
+        let waiting = Waiting { host: Rc::clone(&self.host), call: number, answered: false };
+        Box::pin(async move {
+            let mut answer = Box::pin(JsFuture::from(promised.map_err(|error| failure(&error))?));
+            let answer = std::future::poll_fn(|context| {
+                *stream.waker.borrow_mut() = Some(context.waker().clone());
+                let done = answer.as_mut().poll(context);
+                // Taken out first: whoever hears it may call JavaScript.
+                let deltas = stream.waiting.take();
+                deltas.into_iter().for_each(heard);
+                done
+            });
+            let answer = answer.await;
+            waiting.answered();
+            drop(hear);
+            let text = answer.map_err(|error| failure(&error))?.as_string().unwrap_or_default();
+            completion(&text).ok_or_else(|| Failure {
+                code: "bad-answer".to_owned(),
+                message: "the model's function answered with no message".to_owned(),
+                partial: None,
+            })
+        })
+    }
+}
+
+fn schema(tool: &ToolSchema) -> Value {
+    json!({ "name": tool.name, "description": tool.description, "parameters": tool.parameters })
+}
+
+/// Reads `{text}`, `{reasoning}`, `{index, name, arguments}`, `{retry, attempt, wait}`, `{wasReasoning}` or `{warning}`.
+fn delta(text: &str) -> Option<Delta> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    if let Some(said) = text("text") {
+        return Some(Delta::Text(said));
+    }
+    if let Some(thought) = text("reasoning") {
+        return Some(Delta::Reasoning(thought));
+    }
+    if let Some(warning) = text("warning") {
+        return Some(Delta::Warning(warning));
+    }
+    if value.get("wasReasoning").is_some() {
+        return Some(Delta::WasReasoning);
+    }
+    if let Some(reason) = text("retry") {
+        let number = |name: &str| value.get(name).and_then(Value::as_u64).and_then(|number| number.try_into().ok());
+        return Some(Delta::Retry {
+            attempt: number("attempt").unwrap_or_default(),
+            wait: number("wait").unwrap_or_default(),
+            reason,
+        });
+    }
+    let index = usize::try_from(value.get("index")?.as_u64()?).ok()?;
+    let arguments = text("arguments").unwrap_or_default();
+    Some(Delta::ToolCall { index, name: text("name").unwrap_or_default(), arguments })
+}
+
+/// Reads `{message, usage?, finish?}`.
+fn completion(text: &str) -> Option<Completion> {
+    let mut fields = Object::of(serde_json::from_str(text).ok()?, "completion").ok()?;
+    let message = Message::from_json(fields.take("message")).ok()?;
+    let usage = Object::of(fields.take("usage"), "usage").ok().and_then(|mut usage| {
+        Some(Usage {
+            prompt_tokens: usage.maybe_count("promptTokens").ok()??,
+            completion_tokens: usage.maybe_count("completionTokens").ok().flatten().unwrap_or_default(),
+            cached_tokens: usage.maybe_count("cachedTokens").ok().flatten(),
+        })
+    });
+    let finish = match fields.maybe_text("finish").ok().flatten().as_deref() {
+        None | Some("stop") => Finish::Stop,
+        Some("tool-calls") => Finish::ToolCalls,
+        Some("length") => Finish::Length,
+        Some("filtered") => Finish::Filtered,
+        Some(other) => Finish::Other(other.to_owned()),
+    };
+    Some(Completion { message, usage, finish })
+}
+
+/// Reads the JSON text `{code, message, partial?}` that was thrown; any other text is the failure in words.
+fn failure(thrown: &JsValue) -> Failure {
+    let text = thrown.as_string().unwrap_or_else(|| "the model failed".to_owned());
+    let read = || {
+        let mut fields = Object::of(serde_json::from_str(&text).ok()?, "failure").ok()?;
+        Some(Failure {
+            code: fields.text("code").ok()?,
+            message: fields.text("message").ok()?,
+            partial: Message::from_json(fields.take("partial")).ok(),
+        })
+    };
+    read().unwrap_or_else(|| Failure { code: "failed".to_owned(), message: text.clone(), partial: None })
+}
+
+struct JsTools {
+    host: Rc<Host>,
+    schemas: Vec<ToolSchema>,
+    repeatable: Vec<String>,
+}
+
+impl Tools for JsTools {
+    fn schemas(&self) -> Vec<ToolSchema> {
+        self.schemas.clone()
+    }
+
+    fn repeatable(&self, name: &str) -> bool {
+        self.repeatable.iter().any(|known| known == name)
+    }
+
+    fn call(&self, call: ToolUse) -> ToolAnswer<'_> {
+        let ToolUse { id, name, arguments, node } = call;
+        if !self.schemas.iter().any(|tool| tool.name == name) {
+            return Box::pin(std::future::ready(Err(["there is no tool ", &name].concat())));
+        }
+        let number = self.host.number();
+        let written = json!({ "id": id, "name": name, "arguments": arguments, "node": node.as_str() });
+        let promised = self.host.object.use_tool(written.to_string(), number);
+        let waiting = Waiting { host: Rc::clone(&self.host), call: number, answered: false };
+        Box::pin(async move {
+            let words = |error: JsValue| error.as_string().unwrap_or_else(|| "the tool failed".to_owned());
+            let answer = JsFuture::from(promised.map_err(words)?).await;
+            waiting.answered();
+            let text = answer.map_err(words)?.as_string().unwrap_or_default();
+            Ok(serde_json::from_str(&text).unwrap_or(Value::String(text)))
+        })
+    }
+}
+
+/// An agent whose model and tools are the object's. See [`AgentCall::read`] for the parameters.
+pub(super) fn make(
+    keep: Keep<AnyStore>,
+    memory: Rc<dyn Memory>,
+    params: &str,
+    object: AgentHost,
+) -> Result<Rc<dyn Working>, JsValue> {
+    let call = AgentCall::read(params).map_err(bad_request)?;
+    let host = Rc::new(Host { object, calls: Cell::new(0.0) });
+    let (name, provider) = call.model;
+    let model = Rc::new(JsModel { host: Rc::clone(&host), name, provider });
+    let tools = Rc::new(JsTools { host: Rc::clone(&host), schemas: call.tools, repeatable: call.repeatable });
+    let agent = Agent::with_memory(keep, call.options, model, tools, memory);
+    Ok(Rc::new(JsAgent { agent: Rc::new(agent), host }))
+}
+
+struct JsAgent {
+    agent: Rc<Agent<AnyStore>>,
+    host: Rc<Host>,
+}
+
+impl Working for JsAgent {
+    fn catch_up(&self) -> Answer {
+        let (agent, host) = (Rc::clone(&self.agent), Rc::clone(&self.host));
+        Box::pin(async move {
+            let turns = agent.catch_up(&|event| host.object.tell(event.to_json().to_string())).await;
+            Ok(JsValue::from(turns.map_err(|error| keep_error(&error))? as f64))
+        })
+    }
+
+    fn anew(&self, node: String, go_on: bool) -> Answer {
+        let (agent, host) = (Rc::clone(&self.agent), Rc::clone(&self.host));
+        Box::pin(async move {
+            let wrong = |error: threadkeep_core::IdError| {
+                own_error("bad-request", error.to_string(), json!({ "argument": "nodeId" }))
+            };
+            let node = MessageId::new(&node).map_err(wrong)?;
+            let heard = |event: threadkeep::agent::AgentEvent| host.object.tell(event.to_json().to_string());
+            let done = if go_on { agent.go_on(&node, &heard).await } else { agent.again(&node, &heard).await };
+            to_json(&done.map_err(|error| keep_error(&error))?)
+        })
+    }
+
+    fn stop(&self) {
+        self.agent.stop();
+    }
+}
