@@ -1,7 +1,7 @@
 // Agents: what stands between the engine, which knows what a turn is, and the functions of a user: models, tools, listeners.
 
-import { Host } from "./agent-host.js";
-import { BUILT_IN, MAX_TIMEOUT, NAME, OPTIONS, SEND, USER, params, type Checked } from "./agent-options.js";
+import { Host } from "./agent/host.js";
+import { BUILT_IN, MAX_TIMEOUT, NAME, OPTIONS, SEND, USER, params, type Checked } from "./agent/options.js";
 import * as check from "./check.js";
 import { readDepth } from "./depth.js";
 import { ThreadkeepError, badArgument } from "./errors.js";
@@ -339,9 +339,8 @@ export class Agent {
     if (this.#handle !== undefined) return this.#handle;
     const { encoding, policy: ofKeep } = inside(this.#keep);
     const json = params(this.#options, encoding, ofKeep);
-    const { context, builtIn = BUILT_IN, model, tools = [] } = this.#options;
-    const search = builtIn.includes("searchMemory") ? need("search") : undefined;
-    await Promise.all([need("prompts"), search, needEncoding(context?.encoding ?? encoding)]);
+    const { context, model, tools = [] } = this.#options;
+    await Promise.all([need("agent"), need("prompts"), needEncoding(context?.encoding ?? encoding)]);
     // Not before: who waited may have been closed meanwhile.
     const { engine } = inside(this.#keep);
     const host = new Host(model, tools, (event) => this.#heard(event));

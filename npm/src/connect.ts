@@ -110,7 +110,8 @@ export function connect<P extends Provider>(connection: Connection<P>): Connecte
     const { message } = await asked({ messages, signal }, () => undefined);
     return typeof message?.content === "string" ? message.content : "";
   };
-  const tokens = maxContextTokens === undefined ? undefined : { maxContextTokens, maxOutputTokens: maxOutputTokens ?? Math.floor(maxContextTokens / 4), safetyMargin: 0 };
+  const most = maxOutputTokens === undefined ? undefined : { maxOutputTokens };
+  const tokens = maxContextTokens === undefined ? most : { maxContextTokens, maxOutputTokens: maxOutputTokens ?? Math.floor(maxContextTokens / 4), safetyMargin: 0 };
   return Object.assign(call, {
     modelName: model,
     provider,

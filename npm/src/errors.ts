@@ -1,5 +1,7 @@
 // Everything that can go wrong is a ThreadkeepError with a stable code.
 
+import type { ModelFailureCode } from "./types/agent.js";
+
 /**
  * The stable codes, by what you can do about them.
  *
@@ -11,10 +13,12 @@
  * The storage: `conflict` (somebody else wrote at the same time, again and again), `blocked`, `quota`, `unavailable`,
  * `storage-gone`, `newer-version`, `transient` (trying again may help), `bad-adapter` (a store of yours breaks its
  * contract), `storage` (the storage's own failure).
+ * A model at the end of a connection ({@link connect}): a {@link ModelFailureCode}.
  * Your callback: `embedding-failed` (`embed` failed, or what it gave are no vectors; searches by words go on).
  * The module: `init-failed`, `panicked` (a bug: reload; what was acknowledged is safe), `internal`.
  */
 export type ThreadkeepErrorCode =
+  | ModelFailureCode
   | "bad-request"
   | "missing-node"
   | "missing-transcript"

@@ -17,7 +17,7 @@
  *
  * @typedef {{ role: string, content?: unknown, tool_calls?: readonly object[] | null, is_error?: boolean }} Said
  * @typedef {{ function?: { name: string, arguments: string } }} Call
- * @typedef {{ name: string, description?: string, parameters: object }} Tool
+ * @typedef {{ name: string, description?: string | null, parameters: object }} Tool
  * @typedef {{ text: string } | { index: number, name: string, arguments: string }} Piece
  */
 
@@ -94,7 +94,7 @@ export function prompted(messages, tools) {
   const begin = first < 0 ? messages.length : first;
   const system = messages.slice(0, begin).map(({ content }) => text(content));
   if (tools.length > 0) {
-    const described = tools.map(({ name, description = "", parameters }) => `${name}: ${description} Arguments: ${JSON.stringify(parameters)}`);
+    const described = tools.map(({ name, description, parameters }) => `${name}: ${description ?? ""} Arguments: ${JSON.stringify(parameters)}`);
     system.push([ABOUT_TOOLS, ...described].join("\n"));
   }
   /** @type {Prompt[]} */

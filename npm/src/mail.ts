@@ -10,21 +10,27 @@ const texts = (value: unknown, argument: string): string[] => {
 };
 /** What `setInterval` takes. */
 const MAX_DELAY = 0x7fff_ffff;
-const number = (value: unknown, argument: string): number => check.count(value, argument, Number.MAX_SAFE_INTEGER);
 
 const TEXT = { content: check.text, strings: texts, edgeNames: texts, petNames: texts };
 const OUTGOING = { ...TEXT, from: check.id, to: check.id, replyTo: check.id, messageId: check.id };
 /** Options of `listMessages()`. @internal */
-export const FILTER = { after: number, limit: check.count, dismissed: check.flag };
+export const FILTER = { after: check.count, limit: check.count, dismissed: check.flag };
 /** Options of `followMessages()`. @internal */
 export const FOLLOW = {
-  after: number,
+  after: check.count,
   signal: check.signal,
   poll: (value: unknown, argument: string) => {
     if (value === 0) throw badArgument(argument, "must be at least 1");
     return check.count(value, argument, MAX_DELAY);
   },
 };
+
+/** What the engine answers, without what it keeps for itself: a message's number in the other mailbox. @internal */
+export function read<T>(answer: T): T {
+  if (Array.isArray(answer)) answer.forEach(read);
+  else if (check.isObject(answer)) delete answer["twin"];
+  return answer;
+}
 
 /** A message to be sent, as the engine takes it. @internal */
 export function outgoing(value: unknown): Record<string, unknown> {

@@ -917,7 +917,7 @@ export class Threadkeep {
    * ```
    */
   async send(message: OutgoingMail): Promise<Mail> {
-    return this.#call("send", mail.outgoing(message));
+    return this.#mail("send", mail.outgoing(message));
   }
 
   /**
@@ -932,17 +932,17 @@ export class Threadkeep {
    * ```
    */
   async reply(party: string, number: number, text: string | MailText): Promise<Mail> {
-    return this.#call("reply", { ...mailbox(party, number), ...mail.spoken(text, "text") });
+    return this.#mail("reply", { ...mailbox(party, number), ...mail.spoken(text, "text") });
   }
 
   /** The messages of `party`'s mailbox, sent and received, oldest first; without the dismissed ones, unless they are asked for. */
   async listMessages(party: string, filter?: MailFilter): Promise<Mail[]> {
-    return this.#call("listMessages", { party: check.id(party, "party"), ...check.options(filter, "filter", mail.FILTER) });
+    return this.#mail("listMessages", { party: check.id(party, "party"), ...check.options(filter, "filter", mail.FILTER) });
   }
 
   /** One message of `party`'s mailbox; `null` where there is none of that number. */
   async mail(party: string, number: number): Promise<Mail | null> {
-    return this.#call("mail", mailbox(party, number));
+    return this.#mail("mail", mailbox(party, number));
   }
 
   /**
@@ -952,7 +952,7 @@ export class Threadkeep {
    * @throws ThreadkeepError `missing-mail`
    */
   async dismiss(party: string, number: number): Promise<Mail> {
-    return this.#call("dismiss", mailbox(party, number));
+    return this.#mail("dismiss", mailbox(party, number));
   }
 
   /**
@@ -986,7 +986,7 @@ export class Threadkeep {
 
   /** Everybody who has a mailbox. */
   async parties(): Promise<string[]> {
-    return this.#call("parties");
+    return this.#mail("parties", {});
   }
 
   /**
@@ -996,7 +996,7 @@ export class Threadkeep {
    * @returns how many transcripts were deleted
    */
   async collectDismissed(party: string): Promise<number> {
-    return this.#call("collectDismissed", { party: check.id(party, "party") });
+    return this.#mail("collectDismissed", { party: check.id(party, "party") });
   }
 
   // Housekeeping
@@ -1065,6 +1065,14 @@ export class Threadkeep {
     return this.#answer(method, json);
   }
 
+  /** A request that needs the part of the module for mailboxes. */
+  async #mail<T>(method: string, params: Record<string, unknown>): Promise<T> {
+    this.#open();
+    const json = check.toJson(params);
+    await need("agent");
+    return mail.read(await this.#answer<T>(method, json));
+  }
+
   /** One request. It is written down at once, so that what the caller does to its objects later changes nothing. */
   async #call<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
     return this.#answer(method, check.toJson(params));
@@ -1079,7 +1087,7 @@ export class Threadkeep {
 }
 
 function mailbox(party: string, number: number): { party: string; number: number } {
-  return { party: check.id(party, "party"), number: check.count(number, "number", Number.MAX_SAFE_INTEGER) };
+  return { party: check.id(party, "party"), number: check.count(number, "number") };
 }
 
 function cancelled(details: ErrorDetails): ThreadkeepError {

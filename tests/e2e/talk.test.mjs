@@ -86,6 +86,51 @@ test("replying to the same message twice gives two branches, each with its own p
     assert.equal(await tab.message("right").count(), 0);
   }));
 
+test("the message in focus is shown with its ancestors and its own chain, other branches are set back", () =>
+  talk(echo, async (tab) => {
+    await tab.get("new").click();
+    await said(tab, "root", "Answer 1 to root.");
+    await said(tab, "left", "Answer 2 to left.");
+    await tab.message("Answer 1 to root.").hover();
+    await tab.message("Answer 1 to root.").getByTestId("reply").click();
+    await said(tab, "right", "Answer 3 to right.");
+    await said(tab, "further", "Answer 4 to further.");
+    if ((await tab.get("map").count()) === 0) await tab.get("map-toggle").click();
+    await tab.message("Answer 3 to right.").click();
+    await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=message].in-chain").length > 0);
+    const chain = await tab.page.locator("[data-testid=message]").evaluateAll((all) => all.map((one) => [one.innerText.match(/Answer \d/)?.[0] ?? "", one.classList.contains("in-chain")]));
+    assert.deepEqual(chain.filter(([name]) => name !== ""), [["Answer 1", true], ["Answer 3", true], ["Answer 4", false]]);
+    const nodes = () => tab.get("map-node").evaluateAll((all) => all.map((one) => ({ words: one.querySelector(".map-words").textContent, aside: one.classList.contains("aside"), focused: one.classList.contains("focused") })));
+    await tab.page.waitForFunction(() => document.querySelector("[data-testid=map-node].focused") !== null);
+    const drawn = await nodes();
+    assert.deepEqual(drawn.filter(({ aside }) => aside).map(({ words }) => words), ["left"], JSON.stringify(drawn));
+    assert.deepEqual(drawn.filter(({ focused }) => focused).map(({ words }) => words), ["right"]);
+    // In focus above the fork, both branches are its own chain.
+    await tab.message("Answer 1 to root.").click();
+    await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=map-node].aside").length === 0);
+  }));
+
+test("two branches are held against each other: what they say from where they part, and their prompts", () =>
+  talk(echo, async (tab) => {
+    await tab.get("new").click();
+    await said(tab, "root", "Answer 1 to root.");
+    await said(tab, "left", "Answer 2 to left.");
+    await tab.message("Answer 1 to root.").hover();
+    await tab.message("Answer 1 to root.").getByTestId("reply").click();
+    await said(tab, "right", "Answer 3 to right.");
+    await tab.get("fork-compare").click();
+    await tab.get("compare-common").waitFor();
+    assert.match(await tab.get("compare-common").innerText(), /the same 2 nodes.*root/);
+    // Instructions, question and answer are in both prompts.
+    assert.match(await tab.get("compare-prefix").innerText(), /the same 3 messages/);
+    const sides = await tab.get("compare-side").evaluateAll((all) => all.map((side) => [...side.querySelectorAll(".compare-words")].map((one) => one.textContent)));
+    assert.deepEqual(sides, [["right", "Answer 3 to right."], ["left", "Answer 2 to left."]]);
+    const only = await tab.get("compare-side").evaluateAll((all) => all.map((side) => [...side.querySelectorAll(".compare-prompt li")].map((one) => one.textContent)));
+    assert.deepEqual(only, [["user: right", "assistant: Answer 3 to right."], ["user: left", "assistant: Answer 2 to left."]]);
+    await tab.get("compare-open").last().click();
+    await tab.message("Answer 2 to left.").waitFor();
+  }));
+
 test("a message is edited and sent as a branch, an answer is given again as a branch", () =>
   talk(echo, async (tab, model) => {
     await tab.get("new").click();

@@ -13,7 +13,7 @@ import { valuesOf } from "./sse.js";
 export async function ask(model: AgentModel, request: Omit<ModelRequest, "onDelta">, hear: Hear): Promise<string> {
   let begun = false;
   const heard: Hear = (piece) => {
-    begun = true;
+    begun ||= !("retry" in piece || "warning" in piece);
     hear(piece);
   };
   let told = false;
@@ -62,7 +62,8 @@ function own(item: Record<string, unknown>, answer: Assembly): boolean {
   if (item["type"] !== undefined) return false;
   if (item["role"] !== undefined) answer.message(item);
   else if (isObject(item["message"]) || isObject(item["usage"]) || typeof item["finish"] === "string") answer.complete(item as ModelCompletion);
-  else if (typeof item["text"] === "string" || typeof item["reasoning"] === "string" || typeof item["index"] === "number") answer.piece(item as ModelPiece);
+  else if (typeof item["text"] === "string" || typeof item["reasoning"] === "string" || typeof item["index"] === "number" || item["wasReasoning"] === true || typeof item["retry"] === "string" || typeof item["warning"] === "string")
+    answer.piece(item as ModelPiece);
   else return false;
   return true;
 }

@@ -87,8 +87,8 @@ export class Assembly {
   message(message: Record<string, unknown>): void {
     if (message["role"] !== undefined && message["role"] !== "assistant")
       throw new ModelError("bad-answer", `the model's function answered a message of the role ${JSON.stringify(message["role"])}`);
-    const { content } = message;
-    if (this.#text === "") this.#hear({ text: typeof content === "string" ? content : textOf(content) });
+    const text = textOf(message["content"]);
+    if (this.#text === "" && text !== "") this.#hear({ text });
     this.#given = message;
   }
 

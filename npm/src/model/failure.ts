@@ -34,7 +34,7 @@ const KINDS: Readonly<Record<string, number>> = {
   timeout_error: 408,
 };
 /** What looks like a key. Messages of errors are stored, and keys never are. */
-const KEY = /\b(?:sk|pk|key|gsk|xai)-[\w-]{8,}|\bAIza[\w-]{16,}|\bBearer\s+\S+/g;
+const KEY = /\b(?:sk|pk|key|gsk|xai)-[\w-]{8,}|\bAIza[\w-]{16,}|\bBearer\s+[\w.~+/=-]+/g;
 
 /** A model's failure whose code is known here. */
 export class ModelError extends Error {

@@ -134,7 +134,7 @@ export interface AgentModel<P extends Provider = Provider> {
   /** The form that it wants, where the agent's options give none. */
   provider?: P;
   /** What it takes, in tokens, where the agent's options do not say. */
-  tokens?: { maxContextTokens: number; maxOutputTokens: number; safetyMargin: number };
+  tokens?: Pick<CompactionPolicy, "maxContextTokens" | "maxOutputTokens" | "safetyMargin">;
 }
 
 /**

@@ -143,6 +143,7 @@ fn arrows(of: usize, fork: &Fork) -> Element {
         .child(arrow("previous", "Previous", "left", fork.previous.is_some()))
         .child(label)
         .child(arrow("next", "Next", "right", fork.next.is_some()))
+        .child(arrow("compare", "Compare with the neighbouring", "compare", true))
 }
 
 fn header(parts: &Parts<'_>, id: &str) -> Element {
@@ -227,6 +228,11 @@ fn piece_element(piece: &Piece, place: &Place, breaks: bool, opened: &Opened) ->
             el("div").child(made).child(more.text(&words))
         }
         Piece::Card(card) => card_element(card, place, opened.cards.contains(place)),
+        // Somebody stopped it: that is no failure.
+        Piece::Error { code, .. } if code == "cancelled" => {
+            let line = el("p").class("stopped").attr("role", "note").child(sign("stop"));
+            line.child(el("span").text("Stopped. What was said until then stays."))
+        }
         Piece::Error { code, reason } => {
             let head = el("p").class("error-head").child(sign("warning"));
             let head = head.child(el("strong").text("The model failed here")).child(el("code").text(code));

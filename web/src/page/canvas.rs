@@ -75,6 +75,8 @@ pub enum Action {
     GoOn(MessageId),
     /// End what was interrupted.
     CatchUp,
+    /// Hold the branch that ends here against the one on the screen.
+    Compare(MessageId),
 }
 
 /// What stays in its place while heights change.
@@ -339,6 +341,13 @@ impl Canvas {
                     there.remove();
                 }
                 if let Some(tail) = tail {
+                    // As far to the right as what it follows.
+                    let held = self.state.borrow();
+                    let level = held.as_ref().and_then(|state| match state.items.last()? {
+                        Item::Row { level, .. } | Item::Hidden { level, .. } => Some(*level),
+                    });
+                    let level = level.unwrap_or_default().min(6);
+                    tail.set_class_name(&format!("message role-assistant live level-{level}"));
                     let _ = self.scroller.append_child(tail);
                 }
             }

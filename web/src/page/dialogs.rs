@@ -35,6 +35,11 @@ pub fn dialogs(page: Page) -> Slot {
                 let make = move |panels: &dyn panels::Panels| panels.epochs(page, &leaf, checkpoint.as_deref());
                 ("Epochs", panels::later(Box::new(make)))
             }
+            Dialog::Compare { transcript, leaves } => {
+                let (transcript, leaves) = (transcript.clone(), leaves.clone());
+                let make = move |panels: &dyn panels::Panels| panels.compare(page, &transcript, leaves.clone());
+                ("Two branches", panels::later(Box::new(make)))
+            }
             Dialog::Memory(at) => {
                 let at = at.clone();
                 ("Memory", panels::later(Box::new(move |panels| panels.memory(page, at.clone()))))

@@ -6,6 +6,7 @@ mod article;
 mod browser;
 mod canvas;
 mod compaction;
+mod compare;
 mod composer;
 mod connections;
 mod dialogs;

@@ -216,6 +216,13 @@ pub enum Dialog {
         /// The checkpoint to begin with; the last one without it.
         checkpoint: Option<String>,
     },
+    /// Two branches of a thread, side by side.
+    Compare {
+        /// The thread.
+        transcript: TranscriptId,
+        /// Their ends: of the one on the screen, and of the other.
+        leaves: [MessageId; 2],
+    },
     /// What is remembered, at one record where its id is given.
     Memory(Option<String>),
     /// Models that one can talk to.
@@ -279,6 +286,8 @@ pub struct Page {
     pub tree: RwSignal<usize>,
     /// The end of the branch that is on the screen.
     pub leaf: RwSignal<Option<MessageId>>,
+    /// The message in focus.
+    pub focused: RwSignal<Option<MessageId>>,
     /// Counts changes of what is remembered.
     pub memories: RwSignal<usize>,
     /// The line of a card that the thread is to show, until it does.
@@ -318,6 +327,7 @@ impl Page {
             resized: RwSignal::new(0),
             tree: RwSignal::new(0),
             leaf,
+            focused: RwSignal::new(None),
             memories: RwSignal::new(0),
             card: RwSignal::new(None),
         }

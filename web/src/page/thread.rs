@@ -257,6 +257,9 @@ impl Thread {
         let before =
             self.open.with_untracked(|open| open.as_ref().map(|open| (open.info.id.clone(), open.leaf.clone())));
         let route = Route { leaf: Some(open.leaf.clone()), ..self.page.nav.now() };
+        if before.as_ref().is_none_or(|(id, _)| *id != open.info.id) {
+            self.page.focused.set(None);
+        }
         if before.as_ref().is_some_and(|(id, leaf)| *id == open.info.id && *leaf != open.leaf) {
             // Another branch was looked at: the thread opens there next time.
             let (engine, leaf) = (self.page.engine, open.leaf.clone());
@@ -421,6 +424,7 @@ impl Thread {
                 self.page.notices.say("Nothing was copied", "The browser does not let this page use the clipboard.");
             }
             Action::Selected(selected) => {
+                self.page.focused.set(Some(selected.node.clone()));
                 self.carry(&selected.node);
                 self.page.inspector.select(Some(selected));
             }
@@ -429,6 +433,11 @@ impl Thread {
             Action::Reply { node, words } => self.page.target.set(Some(Target { node, edit: None, words })),
             Action::Edit { node, parent, text } => {
                 self.page.target.set(Some(Target { node, edit: Some(parent), words: text }));
+            }
+            Action::Compare(other) => {
+                if let (Some(transcript), Some(leaf)) = (transcript, self.page.leaf.get_untracked()) {
+                    self.page.dialog.set(Some(Dialog::Compare { transcript, leaves: [leaf, other] }));
+                }
             }
             Action::Again(node) => self.take(Turn::Again(node)),
             Action::GoOn(node) => self.take(Turn::GoOn(node)),

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
+use threadkeep_core::Message;
 use wasm_bindgen::prelude::*;
 use web_sys::Element;
 
@@ -116,6 +117,12 @@ impl Canvas {
             }
             "memory" => (self.act)(Action::Memory),
             "epochs" => (self.act)(Action::Epochs(button.get_attribute("data-checkpoint").unwrap_or_default())),
+            "compare" => {
+                let beside = number("data-of").and_then(|of| self.beside(of));
+                if let Some(leaf) = beside {
+                    (self.act)(Action::Compare(leaf));
+                }
+            }
             "previous" | "next" => {
                 if let Some(of) = number("data-of") {
                     self.turn_at(of, action == "next");
@@ -157,12 +164,14 @@ impl Canvas {
     /// Something is to be said or answered at a row.
     fn talk(&self, action: &str, row: usize) {
         let Some(node) = self.node(row) else { return };
-        let said = |words: &str| {
-            [pieces::role_label(node.messages.last().map_or("", |last| last.role.as_str())), ": ", words].concat()
-        };
         let action = match action {
             "reply" => {
-                let words = said(&format::line(&pieces::copy_text(&node.messages), 90));
+                // What it says last: that is what one replies to.
+                let spoken = |message: &&Message| message.role.counts() && !message.text().trim().is_empty();
+                let last = node.messages.iter().rfind(spoken).or(node.messages.last());
+                let said = last.map(|last| format::line(&pieces::copy_text(std::slice::from_ref(last)), 90));
+                let who = last.map_or("", |last| pieces::role_label(last.role.as_str()));
+                let words = [who, ": ", &said.unwrap_or_default()].concat();
                 Action::Reply { node: node.id.clone(), words }
             }
             "edit" => {
@@ -177,6 +186,13 @@ impl Canvas {
             _ => Action::CatchUp,
         };
         (self.act)(action);
+    }
+
+    /// The end of the branch beside the one at a fork.
+    fn beside(&self, row: usize) -> Option<threadkeep_core::MessageId> {
+        let held = self.state.borrow();
+        let fork = held.as_ref()?.outline.rows.get(row)?.fork.as_ref()?;
+        fork.previous.clone().or_else(|| fork.next.clone())
     }
 
     fn turn_at(&self, row: usize, forward: bool) {

@@ -1,10 +1,11 @@
 // What the engine calls of an agent's user: the model, the tools, whoever listens.
 
-import * as check from "./check.js";
-import { ask } from "./model/ask.js";
-import { words } from "./model/failure.js";
-import { now } from "./runtime.js";
-import type { AgentEvent, AgentModel, AgentTool, ModelRequest } from "./types/agent.js";
+import * as check from "../check.js";
+import { read } from "../mail.js";
+import { ask } from "../model/ask.js";
+import { words } from "../model/failure.js";
+import { now } from "../runtime.js";
+import type { AgentEvent, AgentModel, AgentTool, ModelRequest } from "../types/agent.js";
 
 /** The functions of a user's, as the engine calls them. @internal */
 export class Host {
@@ -23,6 +24,9 @@ export class Host {
   /** Asks the model; gives the answer as JSON text, or rejects with that of a failure. */
   ask(json: string, call: number, hear: (json: string) => void): Promise<string> {
     const request = JSON.parse(json) as Omit<ModelRequest, "signal" | "onDelta">;
+    request.tools = request.tools.map(({ name, description, parameters }) => {
+      return { name, ...(typeof description === "string" ? { description } : {}), parameters: check.isObject(parameters) ? parameters : { type: "object", properties: {} } };
+    });
     // Otherwise no usage comes with a stream.
     if (request.provider === "openai-chat") (request.payload as Record<string, unknown>)["stream_options"] ??= { include_usage: true };
     return this.#call(call, (signal) => {
@@ -54,7 +58,9 @@ export class Host {
 
   /** Something happened. */
   tell(json: string): void {
-    this.#heard(JSON.parse(json) as AgentEvent);
+    const event = JSON.parse(json) as AgentEvent;
+    if (event.type === "sent") read(event.mail);
+    this.#heard(event);
   }
 
   async #call(call: number, work: (signal: AbortSignal) => Promise<string>): Promise<string> {

@@ -1,12 +1,12 @@
 // An agent's options: what is checked of them here, and how the engine takes them. Ranges of what it knows itself are its own.
 
-import * as check from "./check.js";
-import { policy } from "./compaction.js";
-import { badArgument } from "./errors.js";
-import { Threadkeep } from "./threadkeep.js";
-import type { AgentOptions, AgentTool, BuiltInTool } from "./types/agent.js";
-import type { CompactionPolicy } from "./types/compaction.js";
-import type { Budget, Encoding, Provider } from "./types/context.js";
+import * as check from "../check.js";
+import { policy } from "../compaction.js";
+import { badArgument } from "../errors.js";
+import { Threadkeep } from "../threadkeep.js";
+import type { AgentOptions, AgentTool, BuiltInTool } from "../types/agent.js";
+import type { CompactionPolicy } from "../types/compaction.js";
+import type { Budget, Encoding, Provider } from "../types/context.js";
 
 /** What an agent is called where nobody says, and who talks to it. @internal */
 export const [NAME, USER] = ["agent", "user"];
@@ -23,7 +23,7 @@ const object = (value: unknown, argument: string): unknown => {
 const TOOL = { description: check.text, parameters: object, execute: check.callback, repeatable: check.flag };
 const LIMITS = {
   steps: check.count,
-  tokens: (value: unknown, argument: string) => check.count(value, argument, Number.MAX_SAFE_INTEGER),
+  tokens: check.count,
   millis: (value: unknown, argument: string) => check.count(value, argument, MAX_TIMEOUT),
 };
 /** Options of `createAgent()`. @internal */
