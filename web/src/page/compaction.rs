@@ -10,8 +10,10 @@ use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlInputElement, Node};
 
 use super::browser::{self, Browser, Offer};
+use super::keys::KeyState;
 use super::state::Page;
 use super::view::{Slot, Spot, click, draw, live, markup, on};
+use crate::connections::{CHROME, Connection, DEMO};
 use crate::epochs::{STRATEGIES, strategy};
 use crate::route::Route;
 use crate::wire::{Ask, Card, Compacted, Recall, Reply, Way};
@@ -48,6 +50,8 @@ struct Asking {
     offer: StoredValue<Option<Offer>, LocalStorage>,
     browser: StoredValue<Option<Browser>, LocalStorage>,
     summariser: Spot,
+    /// The name of the model that summarises, where one of a connection does.
+    model: RwSignal<Option<String>>,
     /// How much of it is loaded, in percent.
     loading: RwSignal<Option<u32>>,
     /// Which part of how many it is summarising.
@@ -59,7 +63,19 @@ struct Asking {
 impl Asking {
     fn recall(self, preview: bool) -> Ask {
         let (leaf, way) = (self.leaf.get_value(), self.way.get_untracked());
-        Ask::Recall(Box::new(Recall::Compact { leaf, preview, way }))
+        let connections = self.page.connections;
+        let model = self.model.get_untracked().and_then(|_| self.usable()).map(|one| connections.request(&one));
+        Ask::Recall(Box::new(Recall::Compact { leaf, preview, way, model }))
+    }
+
+    /// The connection in use, where its model can summarise; tracks.
+    fn usable(self) -> Option<Connection> {
+        let connections = self.page.connections;
+        let able = |one: &Connection| {
+            let open = connections.key_state(one) != KeyState::Locked;
+            open && one.preset != DEMO && one.preset != CHROME
+        };
+        connections.in_use().filter(able)
     }
 
     /// Asks what it would do.
@@ -149,23 +165,28 @@ impl Asking {
 
     /// The choice of who summarises, where there is one.
     fn summarisers(self) -> Slot {
-        let view = move |offered: &Option<bool>| {
-            let words = if (*offered)? { "The browser's own" } else { "The browser's own (loaded first)" };
+        let view = move |(offered, model): &(Option<bool>, Option<String>)| {
+            let option = |value: &'static str, words: String| markup!("<option value={}>{}</option>", value, words);
+            let own = offered.map(|ready| if ready { "The browser's own" } else { "The browser's own (loaded first)" });
+            let mut options = vec![option("0", "Built in: quotes what matters".to_owned())];
+            options.extend(own.map(|words| option("1", words.to_owned())));
+            options
+                .extend(model.as_ref().map(|name| option("2", ["Your model: ", name, " (is sent the text)"].concat())));
+            if options.len() == 1 {
+                return None;
+            }
             Some(markup!(
                 r#"
                 <div class="field">
                     <label for="summariser">Summarised by</label>
-                    <select id="summariser" name="summariser" data-testid="compact-summariser" disabled={} ref={}>
-                        <option value="0">Built in: quotes what matters</option>
-                        <option value="1">{}</option>
-                    </select>
+                    <select id="summariser" name="summariser" data-testid="compact-summariser" disabled={} ref={}>{}</select>
                 </div>"#,
                 live(move || self.busy.get()),
                 self.summariser,
-                words,
+                options,
             ))
         };
-        draw(move || self.offered.get(), view)
+        draw(move || (self.offered.get(), self.usable().map(|one| one.model)), view)
     }
 
     fn carry_out(self) {
@@ -214,8 +235,14 @@ impl Asking {
                 self.shown.set(number.map_or(USUAL, |at| at as usize));
                 self.way.update(|way| way.strategy = number);
             }
-            "summariser" if number == Some(1) => return self.take_browser(),
-            "summariser" => self.way.update(|way| way.browser = None),
+            "summariser" if number == Some(1) => {
+                self.model.set(None);
+                return self.take_browser();
+            }
+            "summariser" => {
+                self.way.update(|way| way.browser = None);
+                self.model.set(self.usable().filter(|_| number == Some(2)).map(|one| one.model));
+            }
             _ => {
                 wait = TYPING;
                 self.way.update(|way| way.tail = number);
@@ -250,6 +277,10 @@ impl Asking {
                 format!("The browser is summarising part {} of {}…", part + 1, parts)
             } else {
                 match self.page.engine.compacting.get() {
+                    Some(_) if self.model.with(Option::is_some) => {
+                        let name = self.model.get().unwrap_or_default();
+                        format!("{name} is summarising…")
+                    }
                     None => "Reading the thread and its token counts…".to_owned(),
                     Some((0, now)) => format!("Summarising {}…", format::plural(now.into(), "message")),
                     Some((done, now)) => {
@@ -286,6 +317,7 @@ pub fn dialog(page: Page, leaf: &MessageId) -> Node {
         offer: StoredValue::new_local(None),
         browser: StoredValue::new_local(None),
         summariser: Spot::new(),
+        model: RwSignal::new(None),
         loading: RwSignal::new(None),
         part: RwSignal::new(None),
         asked: StoredValue::new(0),

@@ -5,8 +5,8 @@ use threadkeep_core::compaction::Checkpoint;
 use threadkeep_core::memory::Source;
 use threadkeep_core::{MessageId, TranscriptId};
 
-use super::Question;
 use super::pack::{Pack, pack_enum, pack_struct};
+use super::{Question, Secret};
 
 /// What is asked. Answered by a part of the module that is loaded with the first of these.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub enum Recall {
         preview: bool,
         /// How.
         way: Way,
+        /// The connection whose model summarises; without it that is ours, or the browser's.
+        model: Option<Secret>,
     },
     /// The epochs of the branch that ends here, the original one first. → [`Reply::Epochs`](super::Reply::Epochs)
     Epochs(MessageId),
@@ -207,7 +209,7 @@ pack_enum!(Recall {
     2 Pin { id: id, pinned: pinned },
     3 Forget { 0: id },
     4 Remember { 0: text },
-    5 Compact { leaf: leaf, preview: preview, way: way },
+    5 Compact { leaf: leaf, preview: preview, way: way, model: model },
     6 Epochs { 0: leaf },
     7 Step { question: question, place: place },
     8 Carried { leaf: leaf, node: node, pins: pins },
@@ -246,6 +248,7 @@ mod tests {
                 leaf: id.clone(),
                 preview: true,
                 way: Way { strategy: Some(2), tail: None, browser: Some(4_000) },
+                model: Some(Secret("{}".into())),
             },
             Recall::Epochs(id.clone()),
             Recall::Carried { leaf: id.clone(), node: id.clone(), pins: vec![id.clone()] },

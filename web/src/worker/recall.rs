@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use js_sys::{Function, Promise};
 use threadkeep::compact::{Answer, Cancel, CompactOptions, EpochInfo, Extractive, ModelSummariser, Summariser};
+use threadkeep::model::{Model, Summarising};
 use threadkeep::protocol::{Counting, ErrorReply};
 use threadkeep::{KeepError, MemoryFilter, NewFact};
 use threadkeep_core::compaction::Strategy;
@@ -18,7 +19,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::WorkerGlobalScope;
 
 use super::browser::OfBrowser;
-use super::{CANCEL, Engine, inspect, say, stop_compaction};
+use super::{CANCEL, Engine, inspect, say, stop_compaction, talk};
 use crate::wire::{Card, Carrier, Compacted, Epoch, FromWorker, Memory, Question, Recall, Reply, Way, nodes};
 use crate::{format, pieces};
 
@@ -28,10 +29,11 @@ const EXCERPT: usize = 200;
 /// Answers a question about compaction and what is remembered.
 pub async fn answer(engine: &Engine, asked: Recall) -> Result<Reply, ErrorReply> {
     let answer = match asked {
-        Recall::Compact { leaf, preview, way } => {
+        Recall::Compact { leaf, preview, way, model } => {
             // Tokens are counted as the inspector counts them at first.
             inspect::fetch(engine, 0).await?;
-            compact(engine, &leaf, preview, way).await
+            let model = model.as_ref().map(talk::model).transpose()?;
+            compact(engine, &leaf, preview, way, model).await
         }
         Recall::Epochs(leaf) => epochs(engine, &leaf).await,
         Recall::Step { question, place } => {
@@ -84,7 +86,13 @@ async fn pause() {
     drop(JsFuture::from(Promise::new(&mut soon)).await);
 }
 
-async fn compact(engine: &Engine, leaf: &MessageId, preview: bool, way: Way) -> Result<Reply, KeepError> {
+async fn compact(
+    engine: &Engine,
+    leaf: &MessageId,
+    preview: bool,
+    way: Way,
+    model: Option<Rc<dyn Model>>,
+) -> Result<Reply, KeepError> {
     // One that still runs is of no use any more.
     stop_compaction();
     let cancel = Cancel::default();
@@ -97,8 +105,9 @@ async fn compact(engine: &Engine, leaf: &MessageId, preview: bool, way: Way) -> 
         cancel: Some(cancel),
         ..CompactOptions::default()
     };
-    let browser = way.browser.map(|tokens| ModelSummariser::new(Rc::new(OfBrowser(tokens))));
-    let inner: &dyn Summariser = browser.as_ref().map_or(&Extractive, |browser| browser);
+    let browser = || way.browser.map(|tokens| ModelSummariser::new(Rc::new(OfBrowser(tokens))));
+    let asked = model.map(|model| ModelSummariser::new(Rc::new(Summarising(model)))).or_else(browser);
+    let inner: &dyn Summariser = asked.as_ref().map_or(&Extractive, |asked| asked);
     let summariser = Watched { inner, done: Cell::new(0) };
     let done = engine.compact(leaf.as_str(), &options, &summariser).await?;
     Ok(Reply::Compacted(Box::new(Compacted {

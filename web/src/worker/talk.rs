@@ -83,6 +83,14 @@ fn ready(secret: &Secret) -> Result<Ready, ErrorReply> {
     Ok(Ready { model, connected: Some(connected), tools, max_context_tokens, max_output_tokens })
 }
 
+/// The model of a connection, to summarise with.
+///
+/// # Errors
+/// The connection is not complete.
+pub fn model(secret: &Secret) -> Result<Rc<dyn Model>, ErrorReply> {
+    ready(secret).map(|ready| ready.model)
+}
+
 /// Answers a question that needs a model.
 pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
     match asked {
