@@ -248,11 +248,15 @@ test("limits on steps, tokens and time end a turn with words", async () => {
     assert.equal(model.requests.length, 2);
     await keep.close();
   }
-  const slow = await setUp([() => never()], { limits: { millis: 30 } });
-  const { outcome, reason } = await slow.agent.send("hi");
-  assert.equal(outcome, "limited");
-  assert.match(reason, /30 milliseconds/);
-  await slow.keep.close();
+  const tools = { wait: { execute: () => never() } };
+  for (const answer of [() => never(), calls(["c", "wait", {}])]) {
+    const slow = await setUp([answer], { limits: { millis: 30 }, tools });
+    const { outcome, reason, node } = await slow.agent.send("hi");
+    assert.equal(outcome, "limited");
+    assert.match(reason, /30 milliseconds/);
+    assert.deepEqual(await slow.keep.lint(node), []);
+    await slow.keep.close();
+  }
 });
 
 test("another answer is a branch, and after a failure the model can go on", async () => {
