@@ -295,6 +295,21 @@ test("run answers whatever arrives, until its signal", async () => {
   await keep.close();
 });
 
+test("turns that are sent while it runs have all their events, and no others", async () => {
+  const { keep, agent } = await setUp(Array.from({ length: 6 }, (_, at) => `answer ${at}`));
+  const ending = new AbortController();
+  const running = all(agent.run({ signal: ending.signal }));
+  const turns = Array.from({ length: 6 }, (_, at) => agent.send(`question ${at}`));
+  for (const turn of turns) {
+    const events = await all(turn);
+    assert.deepEqual(kinds(events), ["began", "asked", "delta", "said", "sent", "ended"]);
+    assert.equal((await keep.node((await turn).node)).messages.length, 2);
+  }
+  ending.abort();
+  assert.equal((await running).filter(({ type }) => type === "ended").length, 6);
+  await keep.close();
+});
+
 test("run ends with break, and with the keep", async () => {
   const { keep, agent } = await setUp(["one", "two"]);
   await keep.send({ from: "ann", to: "lal", content: "hi" });
