@@ -1,25 +1,30 @@
 // Everything that can go wrong is a ThreadkeepError with a stable code.
 
+import type { ModelFailureCode } from "./types/agent.js";
+
 /**
  * The stable codes, by what you can do about them.
  *
  * Your call: `bad-request` (an argument or option is wrong; `details.argument` names it), `missing-node`,
- * `missing-transcript`, `missing-head`, `vocabulary-missing`, `head-taken`, `id-taken`, `sealed`, `second-root`, `not-initialised`, `closed`,
+ * `missing-transcript`, `missing-head`, `missing-memory`, `missing-mail`, `vocabulary-missing`, `head-taken`, `id-taken`, `sealed`, `second-root`, `not-initialised`, `closed`,
  * `cancelled` (as you asked).
  * A compaction: `summary-refused` (the summary is empty, calls tools or is not smaller; `details.reason`), `summariser-failed`.
  * The data: `missing-parent`, `cycle`, `damaged`, `corrupt`, `bad-import`.
  * The storage: `conflict` (somebody else wrote at the same time, again and again), `blocked`, `quota`, `unavailable`,
  * `storage-gone`, `newer-version`, `transient` (trying again may help), `bad-adapter` (a store of yours breaks its
  * contract), `storage` (the storage's own failure).
+ * A model at the end of a connection ({@link connect}): a {@link ModelFailureCode}.
  * Your callback: `embedding-failed` (`embed` failed, or what it gave are no vectors; searches by words go on).
  * The module: `init-failed`, `panicked` (a bug: reload; what was acknowledged is safe), `internal`.
  */
 export type ThreadkeepErrorCode =
+  | ModelFailureCode
   | "bad-request"
   | "missing-node"
   | "missing-transcript"
   | "missing-head"
   | "missing-memory"
+  | "missing-mail"
   | "vocabulary-missing"
   | "head-taken"
   | "id-taken"

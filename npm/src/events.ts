@@ -9,6 +9,7 @@ export type ChangeListener = (event: ChangeEvent) => void;
 /** The listeners of one instance, and its line to other instances of the same name. */
 export class Events {
   readonly #listeners = new Set<{ listener: ChangeListener }>();
+  readonly #endings = new Set<() => void>();
   readonly #channel: BroadcastChannel | undefined;
 
   /** `shared` names the data that other tabs, workers and instances may have open too. */
@@ -34,10 +35,18 @@ export class Events {
     return () => void this.#listeners.delete(entry);
   }
 
+  /** Calls `ended` when this is closed. */
+  atEnd(ended: () => void): () => void {
+    this.#endings.add(ended);
+    return () => void this.#endings.delete(ended);
+  }
+
   /** Lets go of the line and the listeners. */
   close(): void {
     this.#channel?.close();
     this.#listeners.clear();
+    for (const ended of this.#endings) ended();
+    this.#endings.clear();
   }
 
   #tell(event: ChangeEvent, remote: boolean): void {

@@ -19,6 +19,7 @@ import type {
 import type { Engine } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
 import * as compaction from "./compaction.js";
+import * as mail from "./mail.js";
 import * as memory from "./memory.js";
 import { BATCH, vectors, type EmbedOptions, type EmbedProgress, type ToEmbed } from "./embed.js";
 import { ThreadkeepError, badArgument, reportUncaught, type ErrorDetails } from "./errors.js";
@@ -55,6 +56,7 @@ import type {
   StoredMessage,
 } from "./types/compaction.js";
 import type { Context, ContextOptions, Encoding, Provider } from "./types/context.js";
+import type { FollowOptions, Mail, MailFilter, MailText, OutgoingMail } from "./types/mail.js";
 import type { Message, MessageInput } from "./types/message.js";
 import type { HeadInfo, LintFinding, NodeInfo, Outline, Stats, TranscriptInfo, TreeNode } from "./types/node.js";
 import type { IndexProgress, SearchHit } from "./types/search.js";
@@ -62,6 +64,19 @@ import type { StoreAdapter } from "./types/store.js";
 
 /** So many texts get a vector in the course of a search, which waits for them. */
 const EMBEDDED = 256;
+
+/** What an agent needs of its keep. @internal */
+export interface Inside {
+  engine: Engine;
+  events: Events;
+  encoding: Encoding;
+  policy: CompactionPolicy;
+  /** The name under which others may have the same data open; `undefined` where nobody can. */
+  shared: string | undefined;
+}
+
+/** The inside of a keep; throws where it is closed. @internal */
+export let inside: (keep: Threadkeep) => Inside;
 
 /**
  * Conversation memory: transcripts as trees of nodes, heads that point into them, and a message store on top.
@@ -90,18 +105,24 @@ export class Threadkeep {
   readonly #encoding: Encoding;
   readonly #policy: CompactionPolicy;
   readonly #embedding: Pick<OpenOptions, "embed" | "embedModel" | "onEmbedError">;
+  readonly #shared: string | undefined;
   #engine: Engine | undefined;
   #closing: Promise<void> | undefined;
 
-  private constructor(storage: "indexeddb" | "memory" | "adapter", engine: Engine, events: Events, options: OpenOptions) {
+  static {
+    inside = (keep) => ({ engine: keep.#open(), events: keep.#events, encoding: keep.#encoding, policy: keep.#policy, shared: keep.#shared });
+  }
+
+  private constructor(storage: "indexeddb" | "memory" | "adapter", engine: Engine, shared: string | undefined, options: OpenOptions) {
+    this.#shared = shared;
     this.#encoding = options.encoding ?? "o200k_base";
     this.#policy = options.compaction ?? {};
     this.#embedding = options;
     this.storage = storage;
     this.beginning = engine.beginning as Threadkeep["beginning"];
     this.#engine = engine;
-    this.#events = events;
-    engine.onEvent(events.take);
+    this.#events = new Events(shared);
+    engine.onEvent(this.#events.take);
   }
 
   /**
@@ -124,7 +145,7 @@ export class Threadkeep {
     await init();
     const engine = await run((wasm) => wasm.Engine.open(kind, name, adapter, cacheBytes) as Promise<Engine>);
     const shared = kind === "indexeddb" || (kind === "adapter" && options?.name !== undefined);
-    return new Threadkeep(kind, engine, new Events(shared ? name : undefined), given);
+    return new Threadkeep(kind, engine, shared ? name : undefined, given);
   }
 
   // Reply chains
@@ -883,6 +904,101 @@ export class Threadkeep {
     return this.#answer("buildSnapshot", json);
   }
 
+  // Mailbox
+
+  /**
+   * Sends a message: it is in the mailboxes of both, under a number of each one's own, or in none. Gives it as the sender has it.
+   *
+   * @throws ThreadkeepError `bad-request`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const asked = await keep.send({ from: "ann", to: "lal", content: "What colour is the sky?" });
+   * ```
+   */
+  async send(message: OutgoingMail): Promise<Mail> {
+    return this.#mail("send", mail.outgoing(message));
+  }
+
+  /**
+   * Answers the message `number` of `party`'s mailbox: to whoever sent it (of one's own, to whom it went), with `replyTo` set to it.
+   *
+   * @throws ThreadkeepError `missing-mail`, `bad-request`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const [first] = await keep.listMessages("ann");
+   * await keep.reply("ann", first.number, "And at night?");
+   * ```
+   */
+  async reply(party: string, number: number, text: string | MailText): Promise<Mail> {
+    return this.#mail("reply", { ...mailbox(party, number), ...mail.spoken(text, "text") });
+  }
+
+  /** The messages of `party`'s mailbox, sent and received, oldest first; without the dismissed ones, unless they are asked for. */
+  async listMessages(party: string, filter?: MailFilter): Promise<Mail[]> {
+    return this.#mail("listMessages", { party: check.id(party, "party"), ...check.options(filter, "filter", mail.FILTER) });
+  }
+
+  /** One message of `party`'s mailbox; `null` where there is none of that number. */
+  async mail(party: string, number: number): Promise<Mail | null> {
+    return this.#mail("mail", mailbox(party, number));
+  }
+
+  /**
+   * Marks a message as done with. It stays, and {@link MailFilter.dismissed} shows it. What is dismissed before it was answered
+   * needs no answer.
+   *
+   * @throws ThreadkeepError `missing-mail`
+   */
+  async dismiss(party: string, number: number): Promise<Mail> {
+    return this.#mail("dismiss", mailbox(party, number));
+  }
+
+  /**
+   * The messages of `party`'s mailbox, one's own and dismissed ones too: those that are there, then each as it comes, also from
+   * other tabs and workers; each once, in the order of their numbers. It ends with its signal, and when the keep is closed.
+   *
+   * @throws ThreadkeepError `bad-request`; the storage's codes, from the iterator
+   *
+   * @example
+   * ```ts
+   * for await (const mail of keep.followMessages("ann", { after: seen })) console.log(mail.from, mailText(mail));
+   * ```
+   */
+  followMessages(party: string, options?: FollowOptions): AsyncIterableIterator<Mail> {
+    const whose = check.id(party, "party");
+    const { after = 0, signal, poll } = check.options(options, "options", mail.FOLLOW) as FollowOptions;
+    this.#open();
+    const source = {
+      list: (after: number) => this.listMessages(whose, { after, dismissed: true }),
+      hear: (ring: (anew?: boolean) => void) => {
+        const changed: ChangeListener = (event) => {
+          if (event.type === "cleared" || (event.type === "mail" && event.party === whose)) ring(event.type === "cleared");
+        };
+        const ends = [this.#events.add(changed), this.#events.atEnd(() => ring())];
+        return () => ends.forEach((end) => end());
+      },
+      closed: () => this.#engine === undefined,
+    };
+    return mail.follow(source, after, signal, poll);
+  }
+
+  /** Everybody who has a mailbox. */
+  async parties(): Promise<string[]> {
+    return this.#mail("parties", {});
+  }
+
+  /**
+   * Deletes, for good, the transcripts that came about through `party`'s mailbox and of which all its messages are dismissed. A
+   * transcript in which anything else lies (an import, say) stays.
+   *
+   * @returns how many transcripts were deleted
+   */
+  async collectDismissed(party: string): Promise<number> {
+    return this.#mail("collectDismissed", { party: check.id(party, "party") });
+  }
+
   // Housekeeping
 
   /**
@@ -949,6 +1065,14 @@ export class Threadkeep {
     return this.#answer(method, json);
   }
 
+  /** A request that needs the part of the module for mailboxes. */
+  async #mail<T>(method: string, params: Record<string, unknown>): Promise<T> {
+    this.#open();
+    const json = check.toJson(params);
+    await need("agent");
+    return mail.read(await this.#answer<T>(method, json));
+  }
+
   /** One request. It is written down at once, so that what the caller does to its objects later changes nothing. */
   async #call<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
     return this.#answer(method, check.toJson(params));
@@ -960,6 +1084,10 @@ export class Threadkeep {
     const answer = await run(() => engine.call(method, json) as Promise<string>);
     return (JSON.parse(answer) as { data: T }).data;
   }
+}
+
+function mailbox(party: string, number: number): { party: string; number: number } {
+  return { party: check.id(party, "party"), number: check.count(number, "number") };
 }
 
 function cancelled(details: ErrorDetails): ThreadkeepError {

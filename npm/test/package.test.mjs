@@ -25,13 +25,14 @@ function checker(name, bin, ...options) {
 }
 
 test("the surface is what it says", async () => {
-  assert.deepEqual(Object.keys(await load()).sort(), ["Export", "INGEST_ORDER", "Kernel", "Threadkeep", "ThreadkeepError", "VERSION", "chromeSummarizer", "compressHistory", "countTokens", "init", "loadVocabulary", "readDepth", "render", "trimMessages", "validate", "writeDepth"]);
+  assert.deepEqual(Object.keys(await load()).sort(), ["Agent", "Export", "INGEST_ORDER", "Kernel", "Threadkeep", "ThreadkeepError", "Turn", "VERSION", "chromeModel", "chromeSummarizer", "compressHistory", "connect", "countTokens", "createAgent", "forAiSdk", "init", "loadVocabulary", "mailText", "readDepth", "render", "trimMessages", "validate", "writeDepth"]);
   const methods = Object.getOwnPropertyNames(everything.Threadkeep.prototype).filter((name) => name !== "constructor");
   const promised =
     "receive extend seal alias node children roots chain depth head setHead fork append getRecent getAll getRange getStored getCount clear lint import export on stats close " +
     "context toolResult heads transcripts outline tree rename choose deleteBranch deleteTranscript deleteAll search searchTool embedMissing indexProgress " +
     "compact checkpoints epochs afterResponse compactionRequired requestCompaction clearCompactionRequest setStrategy strategy " +
-    "episodes facts remember editFact editEpisode pin forget retrieve toolInteractions nextTurn rawTraces compactionTurns buildSnapshot";
+    "episodes facts remember editFact editEpisode pin forget retrieve toolInteractions nextTurn rawTraces compactionTurns buildSnapshot " +
+    "send reply listMessages mail dismiss followMessages parties collectDismissed";
   assert.deepEqual(methods.sort(), promised.split(" ").sort());
 });
 
@@ -39,7 +40,7 @@ test("only what is needed is shipped", () => {
   const shipped = files(installed);
   assert.ok(shipped.includes("README.md"));
   for (const name of shipped)
-    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|dist\/[\w/]+\.(js|d\.ts)|wasm\/(threadkeep\.js|parts\.js|threadkeep_bg\.wasm|(agent|archives|prompts|search|shared)\.wasm)|examples\/[\w-]+\.html|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
+    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|dist\/[\w/]+\.(js|d\.ts)|wasm\/(threadkeep\.js|parts\.js|threadkeep_bg\.wasm|(agent|archives|prompts|search|shared)\.wasm)|examples\/[\w-]+\.(html|mjs)|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
   assert.ok(shipped.includes("LICENSE-MIT") && shipped.includes("LICENSE-APACHE"));
   assert.equal(manifest.dependencies, undefined);
   assert.equal(manifest.sideEffects, false);

@@ -60,6 +60,22 @@ const CASES = [
       return { message: { role: "assistant", content: "For how many?" }, usage: { promptTokens: 12 } };
     };`, `
     assert.deepEqual(shown, [[{ promptTokens: 12 }], ["turn_0001", ["user", "assistant"]]]);`, ""],
+  ["agent", `${open.replace("writeDepth", "createAgent")}
+    const asked = [];
+    async function* stream(...chunks) {
+      for (const chunk of chunks) yield { object: "chat.completion.chunk", choices: [chunk] };
+    }
+    const call = { index: 0, id: "c", type: "function", function: { name: "weather", arguments: '{"town":"Oslo"}' } };
+    const answers = [[{ delta: { tool_calls: [call] }, finish_reason: "tool_calls" }], [{ delta: { content: "No," } }, { delta: { content: " it is clear." }, finish_reason: "stop" }]];
+    const openai = { chat: { completions: { create: async (payload) => (asked.push(payload), stream(...(answers.shift() ?? [{ delta: { content: "Clear too." }, finish_reason: "stop" }]))) } } };
+    const weatherIn = async (town) => ({ town, sky: "clear" });`, `
+    assert.deepEqual(shown, [["No,"], [" it is clear."], ["answered", "Clear too."]]);
+    assert.equal(asked[0].model, "gpt-4.1-mini");
+    assert.deepEqual(asked[2].messages.slice(1).map((message) => message.role), ["user", "assistant", "tool", "assistant", "user"]);
+    assert.equal((await keep.listMessages("user")).length, 4);`, ""],
+  ["mailbox", open.replace("writeDepth", "mailText"), `
+    assert.deepEqual(shown, [["ann", "Lunch?"], ["bob", "At one?"]]);
+    assert.deepEqual([(await keep.listMessages("ann")).length, (await keep.listMessages("ann", { dismissed: true })).length], [1, 2]);`, ""],
   ["search", open, `
     assert.deepEqual(shown.map(([snippet]) => snippet), ["My luggage was lost in Oslo."]);
     assert.deepEqual(shown[0][1].map(([from, to]) => shown[0][0].slice(from, to)), ["luggage", "lost", "Oslo"]);`, ""],

@@ -59,12 +59,17 @@ test("mistakes are found by the compiler", () => {
     `(await keep.roots())[0].messages[0].tool_calls;`,
     `const code: ThreadkeepErrorCode = "no-such-code";`,
     `new Threadkeep();`,
+    `createAgent({ keep });`,
+    `createAgent({ keep, model: () => 7 });`,
+    `createAgent({ keep, model: () => "", builtIn: ["shell"] });`,
+    `createAgent({ keep, model: ({ payload }) => payload.contents.length.toFixed() });`,
+    `await keep.send({ from: "a", to: "b" });`,
     `await keep.context("main", { polcy: "stable" });`,
     `await keep.context("main", { provider: "mistral" });`,
     `(await keep.context("main", { provider: "gemini" })).payload.messages.length.toFixed();`,
   ];
   const lines = mistakes.map((mistake) => `  { ${mistake} }`).join("\n");
-  const code = `import { Threadkeep, type ThreadkeepErrorCode } from "threadkeep";\nexport async function f(keep: Threadkeep) {\n${lines}\n}\n`;
+  const code = `import { Threadkeep, createAgent, type ThreadkeepErrorCode } from "threadkeep";\nexport async function f(keep: Threadkeep) {\n${lines}\n}\n`;
   const said = compile("types-mistakes", code, { module: "esnext", moduleResolution: "bundler", lib: ["es2022", "dom"], types: [] });
   const found = new Set([...said.matchAll(/consumer\.ts\((\d+),/g)].map((match) => Number(match[1]) - 3));
   mistakes.forEach((mistake, index) => assert.ok(found.has(index), `not found: ${mistake}\n${said}`));

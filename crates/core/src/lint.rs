@@ -119,7 +119,9 @@ pub fn check(chain: &[&Placed]) -> Vec<Finding> {
 
 fn says_nothing(message: &Message) -> bool {
     let thinks = message.reasoning.as_ref().is_some_and(|text| !text.is_empty());
-    message.content.is_empty() && message.tool_calls.is_empty() && !thinks && message.extra.is_empty()
+    // A failure says why in its kind.
+    let fails = matches!(message.kind, crate::message::Kind::Error { .. });
+    message.content.is_empty() && message.tool_calls.is_empty() && !thinks && !fails && message.extra.is_empty()
 }
 
 /// The calls that were seen: where, and whether they were answered.
@@ -194,6 +196,8 @@ mod tests {
         assert_eq!(rules(vec![Message::tool("a", "1")]), ["orphan-result"]);
         assert_eq!(rules(vec![call("a"), call("a"), Message::tool("a", "1")]), ["repeated-call-id"]);
         assert_eq!(rules(vec![Message::user("")]), ["empty-message"]);
+        let kind = crate::message::Kind::Error { code: "stalled".into(), reason: "nothing came".into() };
+        assert!(rules(vec![Message::user("u"), Message { kind, ..Message::assistant("") }]).is_empty());
         assert_eq!(rules(vec![Message::user("u"), Message::system("s")]), ["late-system"]);
         let nameless = Message { tool_calls: vec![ToolCall::function("a", "", "")], ..Message::assistant("x") };
         assert_eq!(rules(vec![nameless, Message::tool("a", "")]), ["nameless-call"]);

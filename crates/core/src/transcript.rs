@@ -532,7 +532,7 @@ impl Transcript {
     }
 
     /// The checkpoints whose anchors are on a chain of this tree, with the places of the anchors in it and the sequence numbers of
-    /// their entries: the shallowest anchor first, and for the same anchor the oldest.
+    /// their entries: those that cover least first, and of those that cover the same the oldest.
     pub fn checkpoints_on(&self, chain: &[&Placed]) -> Vec<(usize, u64, &Checkpoint)> {
         let mut found = Vec::new();
         for (seq, checkpoint) in self.checkpoints() {
@@ -542,11 +542,11 @@ impl Transcript {
                 found.push((place, seq, checkpoint));
             }
         }
-        found.sort_by_key(|(place, seq, _)| (*place, *seq));
+        found.sort_by_key(|(place, seq, checkpoint)| (checkpoint.end(*place), *seq));
         found
     }
 
-    /// The checkpoint that a chain uses: the deepest whose anchor is on it; the newest, where several have that anchor.
+    /// The checkpoint that a chain uses: of those whose anchors are on it, the one that covers most; the newest, where several do.
     pub fn checkpoint_of(&self, chain: &[&Placed]) -> Option<&Checkpoint> {
         self.checkpoints_on(chain).pop().map(|(_, _, checkpoint)| checkpoint)
     }
@@ -559,21 +559,22 @@ impl Transcript {
         let chain = self.chain(leaf)?;
         let messages = |end: usize| chain[..end].iter().map(|placed| placed.node.messages.len()).sum::<usize>();
         let mut made = self.checkpoints_on(&chain);
-        // In the order in which they were made; one that was made for a shallower anchor than one before it was never used.
+        // In the order in which they were made; one that covers less than one before it was never used.
         made.sort_by_key(|(_, seq, _)| *seq);
         let mut epochs = vec![Epoch { checkpoint: None, start: 0, end: messages(chain.len()), leaf: leaf.clone() }];
         let mut deepest = None;
         for (place, seq, checkpoint) in made {
-            if deepest.is_some_and(|deepest| place < deepest) {
+            let end = checkpoint.end(place);
+            if deepest.is_some_and(|deepest| end < deepest) {
                 continue;
             }
-            deepest = Some(place);
+            deepest = Some(end);
             let before = chain.partition_point(|placed| placed.seq < seq);
             if let (Some(last), Some(end)) = (epochs.last_mut(), before.checked_sub(1)) {
                 last.end = messages(before);
                 last.leaf = chain[end].node.id.clone();
             }
-            let (start, end) = (messages(place + 1), messages(chain.len()));
+            let (start, end) = (messages(end), messages(chain.len()));
             epochs.push(Epoch { checkpoint: Some(checkpoint), start, end, leaf: leaf.clone() });
         }
         Ok(epochs)

@@ -56,6 +56,8 @@ pub(crate) struct Laid {
     pub(crate) end: usize,
     /// Which of that stays raw.
     pub(crate) stays: Vec<bool>,
+    /// The places of the results that it cleared.
+    cleared: Vec<usize>,
 }
 
 impl Shelf {
@@ -70,7 +72,7 @@ impl Shelf {
         log: &Log,
         nodes: &[(u64, u32)],
         items: &mut [Item],
-        (laid, summary): (&Laid, Option<&Replacement>),
+        (laid, comes): (&Laid, &[Replacement]),
         options: &Options,
         (encoding, counter): (Counting, &dyn Counter),
     ) -> Rc<Prepared> {
@@ -107,7 +109,7 @@ impl Shelf {
                         item.cost = near.prepared.known_cost(index);
                     }
                 }
-                Rc::new(prepare_with(items, summary.cloned(), options, counter))
+                Rc::new(prepare_with(items, comes.to_vec(), options, counter))
             }
         };
         if self.ready.len() >= SHELF {
@@ -148,14 +150,15 @@ pub(crate) struct Chain<'a> {
     pub(crate) items: Vec<Item<'a>>,
     nodes: Vec<(u64, u32)>,
     pub(crate) laid: Laid,
-    summary: Option<Replacement>,
+    /// What stands in for messages: the summary, and marks for what was cleared.
+    comes: Vec<Replacement>,
 }
 
 impl<'a> Chain<'a> {
     pub(crate) fn new(tree: &'a Transcript, leaf: &MessageId) -> Result<Self, KeepError> {
         let placed = tree.chain(leaf)?;
         let nodes = placed.iter().map(|placed| (placed.seq, placed.node.messages.len() as u32)).collect();
-        Ok(Self { items: chain_items(tree, leaf)?, placed, nodes, laid: Laid::default(), summary: None })
+        Ok(Self { items: chain_items(tree, leaf)?, placed, nodes, laid: Laid::default(), comes: Vec::new() })
     }
 
     /// Lays the checkpoint of an epoch over the chain: that of the id, none for `original`, and the one that the chain uses where
@@ -179,10 +182,13 @@ impl<'a> Chain<'a> {
             None => {}
         }
         let Some((place, _, checkpoint)) = all.pop() else { return Ok(None) };
-        let end = self.nodes[..=place].iter().map(|(_, count)| *count as usize).sum();
+        let end = self.nodes[..checkpoint.end(place)].iter().map(|(_, count)| *count as usize).sum();
         let stays = overlay::stays(&self.items, end, pins);
-        self.summary = overlay::lay(&mut self.items, end, checkpoint, &stays);
-        self.laid = Laid { checkpoint: checkpoint.id.clone(), end, stays };
+        self.comes = overlay::lay(&mut self.items, end, checkpoint, &stays).into_iter().collect();
+        let marks = overlay::clear(&self.items, checkpoint, pins);
+        let cleared = marks.iter().map(|mark| mark.index).collect();
+        self.comes.extend(marks);
+        self.laid = Laid { checkpoint: checkpoint.id.clone(), end, stays, cleared };
         Ok(Some(checkpoint))
     }
 
@@ -195,7 +201,7 @@ impl<'a> Chain<'a> {
         encoding: Counting,
         counter: &dyn Counter,
     ) -> Rc<Prepared> {
-        let over = (&self.laid, self.summary.as_ref());
+        let over = (&self.laid, self.comes.as_slice());
         shelf.prepared(log, &self.nodes, &mut self.items, over, options, (encoding, counter))
     }
 
@@ -328,8 +334,8 @@ impl<S: Store> Keep<S> {
             let mut build = options.with_pins(chain.pins(&log.tree, &options.pins).0);
             build.frame.memory.extend(memory);
             chain.lay(&log.tree, options.epoch.as_deref(), &build.pins)?;
-            let (laid, summary) = (chain.laid.clone(), chain.summary.take());
-            let over = (&laid, summary.as_ref());
+            let (laid, comes) = (chain.laid.clone(), std::mem::take(&mut chain.comes));
+            let over = (&laid, comes.as_slice());
             let shelf = &mut *self.inner.shelf.borrow_mut();
             let frame = Frame::new(&build.frame, build.provider, counter.as_ref());
             let mut ready = |nodes: &[(u64, u32)], items: &mut [Item]| {
@@ -419,9 +425,9 @@ impl<S: Store> Keep<S> {
             let fit = prepared.fit(&Plan { budget: recent.budget(), strict: true, ..Plan::default() });
             let mut places: Vec<usize> = prepared.kept(&fit).collect();
             places.sort_unstable();
-            let message = |place: usize| match &chain.summary {
-                Some(summary) if summary.index == place => summary.message.clone(),
-                _ => chain.items[place].message.clone(),
+            let message = |place: usize| match chain.comes.iter().find(|comes| comes.index == place) {
+                Some(comes) => comes.message.clone(),
+                None => chain.items[place].message.clone(),
             };
             Ok(places.into_iter().map(message).collect())
         });

@@ -135,12 +135,18 @@ impl<S: Store> Keep<S> {
             let here =
                 log.tree.get(node).and_then(|node| chain.placed.iter().position(|placed| placed.seq == node.seq));
             let Some(here) = here else { return Err(KeepError::MissingNode(node.clone())) };
-            let Some((anchor, _, checkpoint)) = log.tree.checkpoints_on(&chain.placed).pop() else {
+            let mut all = log.tree.checkpoints_on(&chain.placed);
+            let Some((_, _, last)) = all.last() else { return Ok(Carried::default()) };
+            let messages = chain.placed[here].node.messages.len() as u32;
+            let cleared = last.cleared.iter().filter(|source| source.node == *node).count() as u32;
+            if cleared > 0 {
+                return Ok(Carried { checkpoint: Some(last.id.clone()), raw: messages.saturating_sub(cleared) });
+            }
+            // One that cleared results says nothing new of what was covered before.
+            all.retain(|(_, _, checkpoint)| checkpoint.cleared.is_empty());
+            let Some((anchor, _, checkpoint)) = all.pop().filter(|(anchor, ..)| here <= *anchor) else {
                 return Ok(Carried::default());
             };
-            if here > anchor {
-                return Ok(Carried::default());
-            }
             let end = |place: usize| chain.placed[..place].iter().map(|placed| placed.node.messages.len()).sum();
             let stays = overlay::stays(&chain.items, end(anchor + 1), &chain.pins(&log.tree, pins).0);
             let raw = stays[end(here)..end(here + 1)].iter().filter(|stays| **stays).count() as u32;

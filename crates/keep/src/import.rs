@@ -367,7 +367,8 @@ fn numbered(
             last = last.max(turn + node.opened_turns().saturating_sub(1));
         }
     }
-    if last > 0 {
+    // What covers no more than the one before it has the numbers of that.
+    if last > 0 && checkpoint.cleared.is_empty() {
         (checkpoint.covers.first_turn, checkpoint.covers.last_turn) = (first, last);
     }
     Entry::Checkpoint(Box::new(checkpoint))

@@ -1,6 +1,7 @@
 //! Agents and mailboxes lie in a part of the module of their own, which is loaded with the first of either. Their prompts are made by the
 //! part for prompts, which they reach through [`Memory`] alone.
 
+mod connection;
 mod host;
 
 use std::rc::Rc;
@@ -8,11 +9,13 @@ use std::rc::Rc;
 use js_sys::{Function, Promise};
 use threadkeep::Keep;
 use threadkeep::agent::Memory;
+use threadkeep::compact::Cancel;
 use threadkeep::protocol::MailRequest;
 use threadkeep_parts::part;
 use wasm_bindgen::prelude::*;
 
-use crate::error::{bad_request, keep_error};
+use crate::engine::Canceller;
+use crate::error::{bad_request, keep_error, part_missing};
 use crate::executor::{Answer, promise};
 use crate::store::AnyStore;
 
@@ -36,6 +39,48 @@ part! {
         object: AgentHost,
     ) -> Result<Rc<dyn Working>, JsValue> {
         host::make(keep, memory, &params, object)
+    }
+}
+
+part! {
+    /// Reads a connection.
+    agent: fn read_connection(json: String) -> Result<Rc<dyn Asking>, JsValue> {
+        connection::make(&json)
+    }
+}
+
+/// A model; see [`ModelHandle`].
+pub(crate) trait Asking {
+    fn ask(&self, json: String, hear: Function, cancel: Cancel) -> Answer;
+    fn models(&self) -> Answer;
+}
+
+/// A model at the end of a connection: the JSON text of `{provider, baseUrl, model, apiKey?, …}`. Nothing is sent yet. → a
+/// `ModelHandle`
+#[wasm_bindgen]
+pub fn connect(connection: String) -> Promise {
+    promise(async move {
+        let read = read_connection(connection).await.map_err(|_| part_missing("agent"))?;
+        Ok(JsValue::from(ModelHandle(read?)))
+    })
+}
+
+/// A model at the end of a connection. Rejections are the JSON text of an `ErrorReply`, whose `details` may hold `partial`: the message as
+/// far as it was said.
+#[wasm_bindgen]
+pub struct ModelHandle(Rc<dyn Asking>);
+
+#[wasm_bindgen]
+impl ModelHandle {
+    /// Asks it: the JSON text of `{messages, payload?, tools?}`. `hear` is called with the JSON text of each delta. → JSON text of
+    /// `{message, usage, finish}`
+    pub fn ask(&self, json: String, hear: Function, cancel: &Canceller) -> Promise {
+        promise(self.0.ask(json, hear, cancel.handle()))
+    }
+
+    /// Asks which models there are. → JSON text of a list of `{id, maxContextTokens, maxOutputTokens}`
+    pub fn models(&self) -> Promise {
+        promise(self.0.models())
     }
 }
 

@@ -56,14 +56,9 @@ impl Engine {
     pub fn call(&self, method: String, params: String) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
-            if [
-                &PromptRequest::METHODS[..],
-                &MemoryRequest::METHODS,
-                &CompactionRequest::METHODS,
-                &MailRequest::METHODS,
-            ]
-            .iter()
-            .any(|methods| methods.contains(&method.as_str()))
+            if [&PromptRequest::METHODS[..], &MemoryRequest::METHODS, &CompactionRequest::METHODS]
+                .iter()
+                .any(|methods| methods.contains(&method.as_str()))
             {
                 return prompt::load().await?.answer(keep, method, params).await;
             }
@@ -163,14 +158,20 @@ impl Engine {
     }
 }
 
-/// Ends a compaction that is under way.
+/// Ends a compaction, or a question to a model, that is under way.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct Canceller(Cancel);
 
+impl Canceller {
+    pub(crate) fn handle(&self) -> Cancel {
+        self.0.clone()
+    }
+}
+
 #[wasm_bindgen]
 impl Canceller {
-    /// For one compaction.
+    /// For one of either.
     #[wasm_bindgen(constructor)]
     pub fn new() -> Self {
         Self::default()

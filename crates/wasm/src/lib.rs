@@ -28,7 +28,7 @@ mod source;
 mod store;
 
 #[cfg(target_arch = "wasm32")]
-pub use agent::{AgentHandle, AgentHost};
+pub use agent::{AgentHandle, AgentHost, ModelHandle, connect};
 #[cfg(target_arch = "wasm32")]
 pub use engine::{Canceller, Engine};
 #[cfg(target_arch = "wasm32")]

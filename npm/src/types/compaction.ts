@@ -119,6 +119,11 @@ export interface Checkpoint {
   createdAt: number;
   /** The checkpoint whose content it carries on. */
   previous?: string;
+  /**
+   * The tool results whose content left prompts, in sessions that came in from programs that do this between two compactions. Such a
+   * checkpoint covers what the one before it covers, with the same statements.
+   */
+  cleared?: MemorySource[];
   /** What it took to make it; left out where nobody noted it: for an archive's, and those made before it was noted. */
   cost?: CompactionCost;
   /** What {@link Compaction.warnings} said, without the queries of addresses; left out where it said nothing. */

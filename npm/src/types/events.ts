@@ -16,5 +16,7 @@ export type ChangeEvent =
   | (Heard & { type: "head"; context: string; node: string | null })
   /** Episodes or facts were made, changed or deleted. */
   | (Heard & { type: "memory"; episodes: string[]; facts: string[] })
+  /** A message came into the mailbox of `party`, or one in it was dismissed. */
+  | (Heard & { type: "mail"; party: string; number: number })
   /** Everything was deleted. */
   | (Heard & { type: "cleared" });

@@ -1,6 +1,9 @@
 // The page that the tests of the npm package drive. It puts the package and what it does with it on `window`.
-import { Threadkeep, validate } from "./package/dist/index.js";
+import * as threadkeep from "./package/dist/index.js";
 import { batchSize, content, decision, turnSize } from "./content.js";
+import { look, play } from "./session.js";
+
+const { Threadkeep, validate } = threadkeep;
 
 const role = (number) => (number % 2 === 0 ? "user" : "assistant");
 const message = (stream, number) => ({ role: role(number), content: content(stream, number) });
@@ -190,5 +193,8 @@ async function readCompacted(name) {
   return found;
 }
 
-Object.assign(window, { compactOnAndOn, readCompacted, Threadkeep, write, read, appendSome, appendMany, importArchive, imported });
+const playSession = (name) => play(threadkeep, name, async (told) => window.acknowledgeTurn?.(told));
+const lookAtSession = (name) => look(threadkeep, name);
+
+Object.assign(window, { playSession, lookAtSession, compactOnAndOn, readCompacted, Threadkeep, write, read, appendSome, appendMany, importArchive, imported });
 document.documentElement.dataset.loaded = "";

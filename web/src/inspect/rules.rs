@@ -16,6 +16,7 @@ pub fn words(rule: &str) -> String {
         "stable-cut" => "before the cut of the stable policy, though it would fit",
         "checkpoint" => "compacted: the summary stands in for it",
         "sliding-window" => "compacted: nothing stands in for it",
+        "cleared" => "a tool result that was cleared before the session came in: only the call is left",
         "not-in-context" => "marked as not to be in prompts",
         "code-turn" | "compressed-turn" => "a code turn, shown as what it defined and printed",
         "moved-output" => "what the code turn before it printed is in that turn's summary",
@@ -71,6 +72,7 @@ mod tests {
             rule::STABLE_CUT,
             rule::CHECKPOINT,
             rule::SLIDING_WINDOW,
+            rule::CLEARED,
         ];
         for rule in rules {
             assert_ne!(words(rule), rule.replace('-', " "), "{rule}");

@@ -140,6 +140,8 @@ pub struct Card {
     pub anchor: MessageId,
     /// How many messages it covers, from the first on.
     pub messages: u32,
+    /// How many tool results it cleared; then it covers no more than the card before it, and says nothing new.
+    pub cleared: u32,
     /// What it stands in for, in tokens.
     pub before: u64,
     /// What stands there now.
@@ -182,8 +184,10 @@ pub fn nodes(sources: Vec<Source>) -> Vec<MessageId> {
 
 impl From<Checkpoint> for Card {
     fn from(checkpoint: Checkpoint) -> Self {
-        let statements = checkpoint.statements.into_iter();
+        let cleared = checkpoint.cleared.len() as u32;
+        let statements = checkpoint.statements.into_iter().filter(|_| cleared == 0);
         Self {
+            cleared,
             statements: statements.map(|one| Said { text: one.text, sources: nodes(one.sources) }).collect(),
             id: checkpoint.id,
             anchor: checkpoint.anchor,
@@ -221,7 +225,7 @@ pack_struct!(Held { tokens, messages });
 pack_struct!(StepLine { fate, place, node, role, words, summary, before, after });
 pack_struct!(Memory { id, episode, kind, text, tags, transcript, sources, pinned, superseded, created_at });
 pack_struct!(Said { text, sources });
-pack_struct!(Card { id, anchor, messages, before, after, created_at, strategy, summariser, statements });
+pack_struct!(Card { id, anchor, messages, cleared, before, after, created_at, strategy, summariser, statements });
 pack_struct!(Compacted { card, before, after, memories, warnings });
 
 #[cfg(test)]
@@ -251,6 +255,7 @@ mod tests {
         let card = Card {
             id: "cp".into(),
             anchor: id.clone(),
+            cleared: 2,
             messages: 9,
             before: 900,
             after: 90,

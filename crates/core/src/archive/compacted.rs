@@ -2,11 +2,17 @@
 //! the last node that it stands for. The node of the summary stays where it was, out of prompts, for the checkpoint says the same;
 //! so every prompt from then on is what the program's was, and the originals are there for whoever looks behind it. No format says
 //! from which messages a summary's sentences came: that is found by the words that they share.
+//!
+//! Claude Code also clears the results of single tool calls and leaves all else (`microcompact_boundary`): a checkpoint that says which,
+//! and covers what the one before it covers.
+
+use std::collections::HashSet;
 
 use super::digest::Digest;
 use crate::compaction::checkpoint::summary_message;
 use crate::compaction::summary::{Material, Piece, Statement};
-use crate::compaction::{Checkpoint, Chosen, Covers, Strategy, origins};
+use crate::compaction::{Checkpoint, Chosen, Covers, Strategy, origins, overlay};
+use crate::memory::Source;
 use crate::tokens::estimate_message;
 use crate::{Kind, Message, MessageId, Node, Role};
 
@@ -24,9 +30,11 @@ pub(super) struct Reach {
 }
 
 /// A compaction that was before.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Last {
     id: String,
+    /// The last one that left a summary: itself, or one before it.
+    summary_of: Option<String>,
     /// What was covered by it, and what its summary costs.
     tokens: u64,
     summary: u64,
@@ -47,9 +55,46 @@ impl Reach {
         reach
     }
 
-    /// The checkpoint that was made last on the way.
-    pub fn last(&self) -> Option<&str> {
-        self.last.as_ref().map(|last| last.id.as_str())
+    /// The checkpoint that was made last on the way, and the last that has a summary.
+    pub fn last(&self) -> [Option<&str>; 2] {
+        let last = self.last.as_ref();
+        [last.map(|last| last.id.as_str()), last.and_then(|last| last.summary_of.as_deref())]
+    }
+
+    /// The checkpoint of tool results that were cleared, which leaves all else as `before` has it, the last that has a summary. `node` says
+    /// that they were, `here` leads to its parent, the anchor; `tokens` is what they cost until then and from then on.
+    pub fn clearing(
+        here: &mut Self,
+        (root, anchor): (&MessageId, &MessageId),
+        node: &Node,
+        cleared: Vec<Source>,
+        tokens: (u64, u64),
+        before: Option<&Checkpoint>,
+        by: &str,
+    ) -> Checkpoint {
+        let none = Covers { from: root.clone(), nodes: 0, messages: 0, first_turn: 0, last_turn: 0 };
+        let last = here.last.take().unwrap_or_default();
+        let id = format!("cp_{:016x}", Digest::new().with(node.id.as_str().as_bytes()).0);
+        let checkpoint = Checkpoint {
+            id: id.clone(),
+            anchor: anchor.clone(),
+            covers: before.map_or(none, |before| before.covers.clone()),
+            statements: before.map_or_else(Vec::new, |before| before.statements.clone()),
+            episodes: Vec::new(),
+            facts: Vec::new(),
+            strategy: Strategy::Summarize,
+            summariser: by.to_owned(),
+            policy: Chosen::default(),
+            tokens_before: tokens.0,
+            tokens_after: tokens.1,
+            created_at: node.created_at.unwrap_or_default(),
+            cleared,
+            previous: Some(last.id.clone()).filter(|id| !id.is_empty()),
+            cost: None,
+            warnings: Vec::new(),
+        };
+        here.last = Some(Last { id, ..last });
+        checkpoint
     }
 
     /// The checkpoint that the summary in `node` makes, with what it says, which stands for everything from `root` to `anchor`: `here`
@@ -107,11 +152,12 @@ impl Reach {
             tokens_before: self.tokens.saturating_sub(covered) + carried,
             tokens_after: after,
             created_at,
+            cleared: Vec::new(),
             previous: before.map(|last| last.id.clone()),
             cost: None,
             warnings: Vec::new(),
         };
-        (checkpoint, Last { id, tokens: self.tokens, summary: after })
+        (checkpoint, Last { summary_of: Some(id.clone()), id, tokens: self.tokens, summary: after })
     }
 }
 
@@ -128,6 +174,20 @@ pub(super) fn statements(node: &Node, left: &[String]) -> Vec<Statement> {
         }
     }
     statements
+}
+
+/// The results of tool calls, of those ids, in a node: where they are, and what they cost before and after they were cleared.
+pub(super) fn cleared_in(node: &Node, ids: &mut HashSet<String>, found: &mut Vec<Source>, tokens: &mut (u64, u64)) {
+    let mut cleared = Message { role: Role::Tool, ..Message::user(overlay::CLEARED) };
+    for (index, message) in (0u32..).zip(&node.messages) {
+        if message.role == Role::Tool && message.tool_call_id.as_ref().is_some_and(|id| ids.remove(id)) {
+            found.push(Source { node: node.id.clone(), index });
+            cleared.tool_call_id.clone_from(&message.tool_call_id);
+            cleared.name.clone_from(&message.name);
+            tokens.0 += u64::from(estimate_message(message));
+            tokens.1 += u64::from(estimate_message(&cleared));
+        }
+    }
 }
 
 /// What is looked through for where statements came from, in bytes: at most so much of one conversation. Real sessions have a

@@ -27,6 +27,7 @@ mod clean;
 mod codex;
 mod compacted;
 mod digest;
+mod epochs;
 mod format;
 mod gemini;
 mod html;

@@ -6,8 +6,8 @@ use std::collections::hash_map::Entry as Slot;
 
 use serde_json::{Map, Value};
 
-use super::compacted::{self, LOOKED_THROUGH, Reach};
 use super::digest::Digest;
+use super::epochs::Epochs;
 use super::report::{Report, short};
 use super::{Code, Conversation};
 use crate::{Entry, InfoPatch, Message, MessageId, Node, TranscriptId};
@@ -27,6 +27,8 @@ pub(super) struct Draft {
     pub stands_to: Option<usize>,
     /// Of such a summary, the words with which the program went on, where the format has them beside it.
     pub left: Vec<String>,
+    /// The ids of tool calls whose results left the context here.
+    pub clears: Vec<String>,
 }
 
 /// What a draft brings to its node.
@@ -104,53 +106,15 @@ impl Tree {
         let first = node(root.clone(), None, std::mem::take(&mut self.root));
         let leaf = self.choose(&ids, &parents, &order, place, report);
         // Only what was compacted is measured.
-        let compacted = self.drafts.iter().any(|draft| draft.stands_to.is_some());
-        let mut reaches = vec![Reach::default(); if compacted { ids.len() } else { 0 }];
-        let start = if compacted { Reach::default().with(&first) } else { Reach::default() };
+        let compacted = self.drafts.iter().any(|draft| draft.stands_to.is_some() || !draft.clears.is_empty());
+        let mut epochs = compacted.then(|| Epochs::new(&first, &ids, &parents, self.source));
         entries.push(Entry::Node(Box::new(first)));
-        let mut steps = ids.len() * 4 + 1000;
-        // Where in `entries` a draft's node and a checkpoint are, and how many bytes may be looked through for its sources.
-        let mut places = vec![0; reaches.len()];
-        let mut made_at: HashMap<String, usize> = HashMap::new();
-        let mut bytes = LOOKED_THROUGH;
         for at in &order {
-            let up = parents[*at].node();
-            let parent = up.map_or_else(|| root.clone(), |up| ids[up].clone());
-            let mut made = node(ids[*at].clone(), Some(parent), std::mem::take(&mut self.drafts[*at].made));
-            if compacted {
-                let mut here = up.map_or_else(|| start.clone(), |up| reaches[up].clone());
-                let to = self.drafts[*at].stands_to.filter(|to| is_above(*to, *at, &parents, &mut steps));
-                let mut said = Vec::new();
-                if to.is_some() {
-                    said = compacted::statements(&made, &self.drafts[*at].left);
-                }
-                if let Some(to) = to.filter(|_| !said.is_empty()) {
-                    let before = here.last().and_then(|id| match &entries[*made_at.get(id)?] {
-                        Entry::Checkpoint(checkpoint) => Some(checkpoint),
-                        _ => None,
-                    });
-                    // What it stands for beyond that one, newest first.
-                    let up = |at: &usize| parents[*at].node();
-                    let known = |at: &usize| before.is_some_and(|before| before.anchor == ids[*at]);
-                    let new = std::iter::successors(Some(to), up).take_while(|at| !known(at));
-                    let mut nodes: Vec<&Node> = Vec::new();
-                    for at in new {
-                        steps = steps.saturating_sub(1);
-                        match &entries[places[at]] {
-                            Entry::Node(node) if steps > 0 => nodes.push(node),
-                            _ => break,
-                        }
-                    }
-                    nodes.reverse();
-                    let carried = before.map_or(&[][..], |before| &before.statements);
-                    compacted::trace(&mut said, &nodes, carried, &mut bytes);
-                    let ends = (&root, &ids[to]);
-                    let checkpoint = Reach::checkpoint(&mut here, &reaches[to], ends, &mut made, said, self.source);
-                    made_at.insert(checkpoint.id.clone(), entries.len());
-                    entries.push(Entry::Checkpoint(Box::new(checkpoint)));
-                }
-                places[*at] = entries.len();
-                reaches[*at] = here.with(&made);
+            let parent = parents[*at].node().map_or_else(|| root.clone(), |up| ids[up].clone());
+            let draft = &mut self.drafts[*at];
+            let mut made = node(ids[*at].clone(), Some(parent), std::mem::take(&mut draft.made));
+            if let Some(epochs) = &mut epochs {
+                epochs.node(*at, draft, &mut made, &mut entries);
             }
             entries.push(Entry::Node(Box::new(made)));
         }
@@ -347,27 +311,14 @@ impl Tree {
     }
 }
 
-/// Whether a draft lies above another. Each stretch is walked once, as a rule; files that are made to take long are not followed to
-/// the end: then the answer is no.
-fn is_above(above: usize, below: usize, parents: &[Parent], steps: &mut usize) -> bool {
-    let mut here = parents[below].node();
-    while let Some(now) = here.filter(|_| *steps > 0) {
-        *steps -= 1;
-        if now == above {
-            return true;
-        }
-        here = parents[now].node();
-    }
-    false
-}
-
 /// By the first of each pair; equals keep their order. One function, so that the sort is compiled once.
 fn sort(pairs: &mut [(i64, usize)]) {
     pairs.sort_by_key(|pair| pair.0);
 }
 
+/// Where a draft hangs.
 #[derive(Debug, Clone, Copy)]
-enum Parent {
+pub(super) enum Parent {
     Root,
     Node(usize),
     /// No link of its own leads anywhere, but this node calls it a child.
@@ -377,7 +328,8 @@ enum Parent {
 }
 
 impl Parent {
-    fn node(self) -> Option<usize> {
+    /// The draft above it.
+    pub fn node(self) -> Option<usize> {
         match self {
             Self::Node(up) | Self::Claimed(up) => Some(up),
             Self::Root | Self::Cut => None,

@@ -93,6 +93,10 @@ pub struct Checkpoint {
     /// The checkpoint whose content it carries on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous: Option<String>,
+    /// The tool results behind what it covers whose content is out of prompts from then on; their calls stay. Programs whose sessions
+    /// come in do that between two compactions: such a checkpoint covers what the one before it covers, with the same statements.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cleared: Vec<Source>,
     /// What it took to make it; `None` where nobody noted it: an archive's, and those made before it was noted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Spent>,
@@ -135,12 +139,18 @@ impl Checkpoint {
             tokens_after: fields.maybe_count("tokensAfter")?.unwrap_or_default(),
             created_at: fields.maybe_time("createdAt")?.unwrap_or_default(),
             previous: fields.maybe_text("previous")?,
+            cleared: sources(fields.list("cleared")?)?,
             cost: match fields.take("cost") {
                 Value::Null => None,
                 cost => Some(spent(cost)?),
             },
             warnings: texts(&mut fields, "warnings")?,
         })
+    }
+
+    /// How many nodes of a chain it covers on which its anchor is at `place`.
+    pub fn end(&self, place: usize) -> usize {
+        if self.cleared.is_empty() { place + 1 } else { (self.covers.nodes as usize).min(place + 1) }
     }
 
     /// The message that stands in prompts for what it covers; `None` where there is nothing to say.
@@ -167,7 +177,7 @@ impl Checkpoint {
     pub fn bytes(&self) -> usize {
         let statement = |statement: &Statement| 64 + statement.text.len() + 96 * statement.sources.len();
         let warnings = self.warnings.iter().map(|warning| 24 + warning.len()).sum::<usize>();
-        512 + warnings + self.statements.iter().map(statement).sum::<usize>()
+        512 + 96 * self.cleared.len() + warnings + self.statements.iter().map(statement).sum::<usize>()
     }
 }
 
@@ -201,10 +211,7 @@ pub fn statements(values: Vec<Value>) -> Result<Vec<Statement>, Wrong> {
     for value in values {
         let mut fields = Object::of(value, "statements")?;
         let level = fields.maybe_small("level")?.unwrap_or_default();
-        let mut sources = Vec::new();
-        for source in fields.list("sources")? {
-            sources.push(Source::read(source)?);
-        }
+        let sources = sources(fields.list("sources")?)?;
         read.push(Statement {
             text: fields.text("text")?,
             sources,
@@ -212,6 +219,10 @@ pub fn statements(values: Vec<Value>) -> Result<Vec<Statement>, Wrong> {
         });
     }
     Ok(read)
+}
+
+fn sources(values: Vec<Value>) -> Result<Vec<Source>, Wrong> {
+    values.into_iter().map(Source::read).collect()
 }
 
 fn spent(value: Value) -> Result<Spent, Wrong> {

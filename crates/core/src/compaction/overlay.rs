@@ -5,6 +5,7 @@ use crate::context::{Action, Item, Replacement, rule};
 use crate::{Content, Kind, Message, Role};
 
 use super::checkpoint::Checkpoint;
+use crate::memory::Source;
 
 /// The ids of the calls that a message makes, and of those that it answers.
 fn calls_and_answers(message: &Message) -> (Vec<&str>, Vec<&str>) {
@@ -69,7 +70,31 @@ pub fn stays(items: &[Item], end: usize, pins: &[usize]) -> Vec<bool> {
     stays
 }
 
-/// Lays a checkpoint over the items of a chain on which its anchor is: `end` is the place behind the anchor's last message.
+/// What stands in prompts for a tool result that was cleared.
+pub const CLEARED: &str = "[This result was cleared from the context to save space.]";
+
+/// What comes in for the tool results that a checkpoint says were cleared, where they are in the prompt and not at `pins`.
+pub fn clear(items: &[Item], checkpoint: &Checkpoint, pins: &[usize]) -> Vec<Replacement> {
+    let mut replaced = Vec::new();
+    let mut within = 0;
+    for (index, item) in items.iter().enumerate().filter(|_| !checkpoint.cleared.is_empty()) {
+        within = if index > 0 && items[index - 1].node == item.node { within + 1 } else { 0 };
+        let is_cleared = |source: &Source| Some(&source.node) == item.node && source.index == within;
+        let free = item.out.is_none() && item.message.include_in_context && item.message.role == Role::Tool;
+        let pinned = item.message.pinned || pins.contains(&index);
+        if free && !pinned && checkpoint.cleared.iter().any(is_cleared) {
+            let message = Message {
+                content: Content::Text(CLEARED.to_owned()),
+                extra: serde_json::Map::new(),
+                ..item.message.clone()
+            };
+            replaced.push(Replacement { index, message, action: Action::Compressed, rule: rule::CLEARED });
+        }
+    }
+    replaced
+}
+
+/// Lays a checkpoint over the items of a chain on which its anchor is: `end` is the place behind the last message that it covers.
 /// Gives the message that comes in, in the place of the first that leaves; the ledger has one line for both.
 pub fn lay<'a>(items: &mut [Item<'a>], end: usize, checkpoint: &Checkpoint, stays: &[bool]) -> Option<Replacement> {
     let message = checkpoint.message();
@@ -86,8 +111,12 @@ pub fn lay<'a>(items: &mut [Item<'a>], end: usize, checkpoint: &Checkpoint, stay
     }
     // Where an archive came in before its compactions did, the summary that its program left is a message behind what it stands
     // for. The checkpoint says the same.
-    for item in items.iter_mut().skip(end) {
-        if matches!(&item.message.kind, Kind::Summary { to: Some(to), .. } if *to == checkpoint.anchor) {
+    let (covered, behind) = items.split_at_mut(end.min(items.len()));
+    for item in behind {
+        if let Kind::Summary { to: Some(to), .. } = &item.message.kind
+            && item.message.include_in_context
+            && covered.iter().rev().any(|covered| covered.node == Some(to))
+        {
             item.out = Some(out);
         }
     }

@@ -130,18 +130,20 @@ pub fn prepare(history: &[Item], options: &Options, counter: &dyn Counter) -> Pr
     prepare_with(history, None, options, counter)
 }
 
-/// Like [`prepare`], for a history over which a checkpoint was [laid](crate::compaction::overlay::lay).
+/// Like [`prepare`], for a history over which a checkpoint was [laid](crate::compaction::overlay::lay): its summary, and what stands for
+/// what it [cleared](crate::compaction::overlay::clear).
 pub fn prepare_with(
     history: &[Item],
-    summary: Option<Replacement>,
+    summary: impl IntoIterator<Item = Replacement>,
     options: &Options,
     counter: &dyn Counter,
 ) -> Prepared {
     let mut replaced: Vec<Replacement> = summary.into_iter().collect();
     if let Some(compress) = &options.compress {
+        let laid: Vec<usize> = replaced.iter().map(|other| other.index).collect();
         let messages: Vec<&Message> = history.iter().map(|item| item.message).collect();
         for (index, verdict) in decide(&messages, compress).into_iter().enumerate() {
-            let free = history[index].out.is_none() && replaced.first().is_none_or(|summary| summary.index != index);
+            let free = history[index].out.is_none() && !laid.contains(&index);
             if let (Some(message), Some(rule), true) = (verdict.replacement, verdict.rule, free) {
                 replaced.push(Replacement { index, message, action: Action::Compressed, rule });
             }

@@ -147,7 +147,7 @@ impl Facts {
         let (calls, answers) = self.calls_and_answers(made.as_ref().unwrap_or(stored));
         if let Some(options) = reading.preview
             && !stored.pinned
-            && !summary
+            && replaced.is_none()
             && !self.refs[answers.0 as usize..].iter().any(|id| self.read_back.contains(id))
             && let Some(short) = preview(stored, options)
         {

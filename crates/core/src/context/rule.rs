@@ -33,6 +33,9 @@ pub const CHECKPOINT: &str = "checkpoint";
 /// Covered by a checkpoint that has no summary.
 pub const SLIDING_WINDOW: &str = "sliding-window";
 
+/// A tool result whose content was cleared before, by the program whose session came in.
+pub const CLEARED: &str = "cleared";
+
 /// Instructions, always kept.
 pub const SYSTEM: &str = "system";
 /// Pinned, always kept.

@@ -285,6 +285,88 @@ fn a_claude_code_boundary_without_a_link_stands_behind_what_the_file_has_before_
 }
 
 #[test]
+fn what_claude_code_kept_of_the_history_stays_behind_its_summary() {
+    let line = |uuid: &str, parent: Option<&str>, role: &str| json!({"type": role, "uuid": uuid, "parentUuid": parent, "sessionId": "x", "message": {"role": role, "content": uuid}});
+    let anchors = |kept: Value| {
+        let mut data = json!({"trigger": "auto", "preTokens": 9});
+        data.as_object_mut().unwrap().extend(kept.as_object().unwrap().clone());
+        let mut summary = line("s", Some("b"), "user");
+        summary["isCompactSummary"] = true.into();
+        let file = [
+            line("u1", None, "user"),
+            line("a1", Some("u1"), "assistant"),
+            line("u2", Some("a1"), "user"),
+            line("a2", Some("u2"), "assistant"),
+            json!({"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": null, "logicalParentUuid": "a2", "sessionId": "x", "content": "Conversation compacted", "compactMetadata": data}),
+            summary,
+            line("u3", Some("s"), "user"),
+        ];
+        let tree = read("s.jsonl", &lines(&file)).only();
+        checkpoints(&tree).iter().map(|it| local(&it.anchor).to_owned()).collect::<Vec<_>>()
+    };
+    let segment = |head: &str| json!({"preservedSegment": {"headUuid": head, "anchorUuid": "s", "tailUuid": "a2"}});
+    assert_eq!(anchors(json!({})), ["a2"]);
+    assert_eq!(anchors(segment("u2")), ["a1"]);
+    assert_eq!(anchors(segment("a2")), ["u2"]);
+    assert_eq!(anchors(json!({"preservedMessages": {"anchorUuid": "s", "uuids": ["u2", "a2"]}})), ["a1"]);
+    // All of it was kept; or what is nowhere.
+    assert_eq!(anchors(segment("u1")), [] as [&str; 0]);
+    assert_eq!(anchors(segment("elsewhere")), ["a2"]);
+}
+
+#[test]
+fn results_that_claude_code_cleared_are_a_checkpoint_that_covers_nothing_more() {
+    let line = |uuid: &str, parent: Option<&str>, role: &str, content: Value| json!({"type": role, "uuid": uuid, "parentUuid": parent, "sessionId": "x", "message": {"role": role, "content": content}});
+    let call = |id: &str| json!([{"type": "tool_use", "id": id, "name": "Read", "input": {"file": id}}]);
+    let result = |id: &str| json!([{"type": "tool_result", "tool_use_id": id, "content": format!("what {id} holds, at length")}]);
+    let micro = |uuid: &str, parent: &str, ids: Value| json!({"type": "system", "subtype": "microcompact_boundary", "uuid": uuid, "parentUuid": parent, "sessionId": "x", "content": "Context microcompacted", "microcompactMetadata": {"trigger": "auto", "preTokens": 9, "compactedToolIds": ids}});
+    let mut summary = line("s", Some("b"), "user", "It was read.".into());
+    summary["isCompactSummary"] = true.into();
+    let file = [
+        line("u", None, "user", "Read both.".into()),
+        line("a1", Some("u"), "assistant", call("t1")),
+        line("r1", Some("a1"), "user", result("t1")),
+        line("a2", Some("r1"), "assistant", call("t2")),
+        line("r2", Some("a2"), "user", result("t2")),
+        micro("m1", "r2", json!(["t1", "elsewhere"])),
+        line("a3", Some("m1"), "assistant", call("t3")),
+        line("r3", Some("a3"), "user", result("t3")),
+        micro("m2", "r3", json!(["t2"])),
+        line("a4", Some("m2"), "assistant", "Read.".into()),
+        json!({"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": null, "logicalParentUuid": "a4", "sessionId": "x", "content": "Conversation compacted"}),
+        summary,
+        line("a5", Some("s"), "assistant", call("t5")),
+        line("r5", Some("a5"), "user", result("t5")),
+        micro("m3", "r5", json!(["t5"])),
+        line("a6", Some("m3"), "assistant", "Done.".into()),
+        micro("m4", "a6", json!(["nowhere"])),
+    ];
+    let tree = read("s.jsonl", &lines(&file)).only();
+    let found = checkpoints(&tree);
+    let cleared: Vec<Vec<&str>> =
+        found.iter().map(|it| it.cleared.iter().map(|source| local(&source.node)).collect()).collect();
+    // The second adds to the first; a summary begins anew.
+    assert_eq!(cleared, [vec!["r1"], vec!["r2", "r1"], vec![], vec!["r5"]]);
+    let anchors: Vec<&str> = found.iter().map(|it| local(&it.anchor)).collect();
+    assert_eq!(anchors, ["r2", "r3", "a4", "r5"]);
+    assert_eq!(
+        found.iter().map(|it| it.covers.nodes).collect::<Vec<_>>(),
+        [0, 0, found[2].covers.nodes, found[2].covers.nodes]
+    );
+    assert_eq!(found.iter().map(|it| it.statements.len()).collect::<Vec<_>>(), [0, 0, 1, 1]);
+    let previous: Vec<Option<&str>> = found.iter().map(|it| it.previous.as_deref()).collect();
+    assert_eq!(previous[1..], [Some(found[0].id.as_str()), Some(found[1].id.as_str()), Some(found[2].id.as_str())]);
+    assert!(found[0].tokens_before > 0 && found[0].tokens_after > 0);
+    // Each is an epoch, and a summary covers what results were cleared before it.
+    let leaf = tree.info().leaf.unwrap();
+    let epochs = tree.epochs(&leaf).unwrap();
+    let ids: Vec<Option<&str>> = epochs.iter().map(|epoch| epoch.checkpoint.map(|it| it.id.as_str())).collect();
+    assert_eq!(ids[1..], found.iter().map(|it| Some(it.id.as_str())).collect::<Vec<_>>());
+    assert_eq!(ids[0], None);
+    assert_eq!(tree.checkpoint_of(&tree.chain(&leaf).unwrap()).map(|it| &it.id), Some(&found[3].id));
+}
+
+#[test]
 fn the_same_bytes_give_the_same_checkpoints_and_a_longer_file_gives_them_the_same_ids() {
     let all = twice();
     let whole = read("s.jsonl", &lines(&all));

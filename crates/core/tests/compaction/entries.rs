@@ -30,6 +30,7 @@ fn checkpoint(name: &str, anchor: &str) -> Checkpoint {
         tokens_before: 5_000_000_001,
         tokens_after: 7,
         created_at: 1_700_000_000_000,
+        cleared: Vec::new(),
         previous: Some("cp_0".into()),
         cost: Some(Spent { calls: 2, input_tokens: 5_000_000_002, output_tokens: 9 }),
         warnings: vec!["the model was late".into()],

@@ -128,6 +128,7 @@ impl Maker<'_> {
             tokens_before: 0,
             tokens_after: 0,
             created_at: 0,
+            cleared: Vec::new(),
             previous: laid.checkpoint.map(|before| before.id.clone()),
             cost: None,
             warnings: Vec::new(),

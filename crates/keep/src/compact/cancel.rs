@@ -47,7 +47,10 @@ impl Cancel {
 }
 
 /// What `work` comes to, or `cancelled` as soon as it is; `work` is dropped then.
-pub(crate) async fn unless<T>(
+///
+/// # Errors
+/// `cancelled`.
+pub async fn unless<T>(
     cancel: Option<&Cancel>,
     mut work: Pin<Box<dyn Future<Output = T> + '_>>,
 ) -> Result<T, KeepError> {

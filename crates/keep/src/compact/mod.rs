@@ -30,8 +30,7 @@ use threadkeep_store::Store;
 use crate::protocol::Counting;
 use crate::{Keep, KeepError};
 
-pub use cancel::Cancel;
-pub(crate) use cancel::unless;
+pub use cancel::{Cancel, unless};
 pub use epochs::EpochInfo;
 pub use model::{INPUT_TOKENS, Model, ModelRequest, ModelSummariser, Reply, input_tokens_of};
 pub use requests::policy;

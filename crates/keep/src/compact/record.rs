@@ -63,6 +63,7 @@ impl<S: Store> Keep<S> {
             tokens_before: job.before,
             tokens_after: after,
             created_at: now,
+            cleared: Vec::new(),
             previous: job.previous.clone(),
             cost: Some(made.spent),
             warnings: made.warnings.iter().map(|warning| without_queries(warning)).collect(),

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 use threadkeep::Keep;
 use threadkeep::protocol::{ContextOptions, Counting, ImportReport};
+use threadkeep_core::compaction::overlay::CLEARED;
+use threadkeep_core::context::MessageRef;
 use threadkeep_core::provider::validate_payload;
 use threadkeep_core::{Kind, Provider};
 use threadkeep_store::MemoryStore;
@@ -203,7 +205,7 @@ fn real(path: &str) -> Option<Vec<Value>> {
     Some(serde_json::Deserializer::from_str(&text).into_iter().map(Result::unwrap).collect())
 }
 
-/// The real Claude Code session, compacted twice as the program does it: at its end, and after one more turn.
+/// The real Claude Code session, in which results were cleared once, compacted twice as the program does it: at its end, and after one more turn.
 fn claude_code() -> Option<Vec<Value>> {
     let mut lines = real("claude-code-sessions/d5-99f72ee73a-0.jsonl")?;
     let is_main = |line: &&Value| line["uuid"].is_string() && line["isSidechain"] != true;
@@ -243,9 +245,58 @@ fn pi() -> Option<Vec<Value>> {
 }
 
 #[test]
+fn cleared_results_are_out_of_prompts_until_a_compaction_of_our_own_covers_them() {
+    use threadkeep::compact::{CompactOptions, Extractive};
+    let Some(lines) = real("claude-code-sessions/d5-99f72ee73a-0.jsonl") else { return };
+    let keep = World::default().tab();
+    run(async {
+        import(&keep, file(&lines)).await;
+        let leaf = keep.transcripts().await.unwrap().remove(0).info.leaf.unwrap();
+        let [made] = &keep.checkpoints(leaf.as_str()).await.unwrap()[..] else { panic!("one checkpoint") };
+        assert_eq!((made.cleared.len(), made.statements.len(), made.covers.messages), (11, 0, 0));
+        assert!(made.tokens_before > 10 * made.tokens_after, "{} {}", made.tokens_before, made.tokens_after);
+        // Without previews, which make long results short by themselves.
+        let bare = || {
+            let build = threadkeep_core::context::Options { preview: None, ..options().build };
+            ContextOptions { build, ..options() }
+        };
+        let original = ContextOptions { epoch: Some("original".to_owned()), ..bare() };
+        let whole = keep.context(leaf.as_str(), &original).await.unwrap().figures.tokens;
+        let now = keep.context(leaf.as_str(), &bare()).await.unwrap();
+        assert_eq!(now.ledger.iter().filter(|line| line.rule == "cleared").count(), 11);
+        assert_eq!(whole - now.figures.tokens, made.tokens_before - made.tokens_after);
+        for source in &made.cleared {
+            let carried = keep.carried(leaf.as_str(), &source.node, &[]).await.unwrap();
+            assert_eq!(carried.checkpoint.as_ref(), Some(&made.id));
+            // Pinned, it stays.
+            let mut pinned = bare();
+            pinned.pins = vec![MessageRef::InNode(source.node.to_string(), source.index as usize)];
+            let pinned = keep.context(leaf.as_str(), &pinned).await.unwrap();
+            assert_eq!(pinned.ledger.iter().filter(|line| line.rule == "cleared").count(), 10);
+        }
+        // Ours is used although its anchor may lie above, and has the originals before it.
+        let target_tokens = Some(now.figures.tokens / 5);
+        let compact = CompactOptions { encoding: Counting::Estimate, target_tokens, ..CompactOptions::default() };
+        let done = keep.compact(leaf.as_str(), &compact, &Extractive).await.unwrap().checkpoint.unwrap();
+        assert_eq!((done.previous.as_ref(), done.cleared.len()), (Some(&made.id), 0));
+        let after = keep.context(leaf.as_str(), &bare()).await.unwrap();
+        assert_eq!(after.checkpoint.as_ref(), Some(&done.id));
+        assert!(after.figures.tokens < now.figures.tokens / 2, "{} {}", after.figures.tokens, now.figures.tokens);
+        let epochs = keep.epochs(leaf.as_str()).await.unwrap();
+        let names: Vec<&str> = epochs.iter().map(|epoch| epoch.name()).collect();
+        assert_eq!(names, ["original", made.id.as_str(), done.id.as_str()]);
+        // It goes out and comes back.
+        let archive = export(&keep).await;
+        let other = World::default().tab();
+        import(&other, archive.clone()).await;
+        assert_eq!(export(&other).await, archive);
+    });
+}
+
+#[test]
 fn real_sessions_of_three_programs_have_valid_prompts_in_every_epoch() {
     let sessions = [
-        ("claude-code", 2, claude_code()),
+        ("claude-code", 3, claude_code()),
         ("codex", 6, real("codex-rollouts/agent-sessions-small.jsonl")),
         ("pi", 2, pi()),
     ];
@@ -273,12 +324,12 @@ fn real_sessions_of_three_programs_have_valid_prompts_in_every_epoch() {
                         epoch.name()
                     );
                     let summaries = reply.messages.iter().filter(|it| matches!(it.kind, Kind::Summary { .. }));
-                    assert_eq!(
-                        summaries.count(),
-                        usize::from(epoch.checkpoint.is_some()),
-                        "{program} {}",
-                        epoch.name()
-                    );
+                    let says = epoch.checkpoint.as_ref().is_some_and(|it| !it.statements.is_empty());
+                    assert_eq!(summaries.count(), usize::from(says), "{program} {}", epoch.name());
+                    // What was cleared is: the calls stay, with a mark for what they gave.
+                    let marks = reply.messages.iter().filter(|it| it.text() == CLEARED).count();
+                    let cleared = epoch.checkpoint.as_ref().map_or(0, |it| it.cleared.len());
+                    assert_eq!(marks, cleared, "{program} {}", epoch.name());
                 }
             }
             // Both ways: from what a summary says to messages that it covers, and from such a message to the checkpoint.

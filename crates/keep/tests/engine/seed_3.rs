@@ -346,6 +346,28 @@ fn seed_3_the_trigger_may_keep_20_messages_for_half_a_budget() {
 }
 
 #[test]
+fn seed_3_target_tokens_covers_more_turns_where_those_that_stay_are_too_long() {
+    run(async {
+        let keep = talked().await;
+        let mut last = 0;
+        for target in [4_000, 300, 240, 180] {
+            let how = CompactOptions { target_tokens: Some(target), preview: true, ..estimated() };
+            let done = keep.compact("chat", &how, &FirstWords::default()).await.unwrap();
+            assert!(done.tokens_after <= target, "{target}: {}", done.tokens_after);
+            assert!(done.compacted_range.end >= last, "{target}");
+            last = done.compacted_range.end;
+        }
+        // Without need the four turns stay, and the newest always does.
+        let end = async |target_tokens| {
+            let how = CompactOptions { target_tokens, preview: true, ..estimated() };
+            keep.compact("chat", &how, &FirstWords::default()).await.unwrap().compacted_range.end
+        };
+        assert_eq!((end(None).await, end(Some(4_000)).await, end(Some(1)).await), (9, 9, 15));
+        assert!((10..=15).contains(&last), "{last}");
+    });
+}
+
+#[test]
 fn seed_3_where_there_is_nothing_to_compact_the_result_is_empty() {
     let keep = World::default().tab();
     run(async {

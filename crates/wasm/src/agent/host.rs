@@ -126,7 +126,7 @@ fn schema(tool: &ToolSchema) -> Value {
     json!({ "name": tool.name, "description": tool.description, "parameters": tool.parameters })
 }
 
-/// Reads `{text}`, `{reasoning}` or `{index, name, arguments}`.
+/// Reads `{text}`, `{reasoning}`, `{index, name, arguments}`, `{retry, attempt, wait}`, `{wasReasoning}` or `{warning}`.
 fn delta(text: &str) -> Option<Delta> {
     let value: Value = serde_json::from_str(text).ok()?;
     let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -135,6 +135,20 @@ fn delta(text: &str) -> Option<Delta> {
     }
     if let Some(thought) = text("reasoning") {
         return Some(Delta::Reasoning(thought));
+    }
+    if let Some(warning) = text("warning") {
+        return Some(Delta::Warning(warning));
+    }
+    if value.get("wasReasoning").is_some() {
+        return Some(Delta::WasReasoning);
+    }
+    if let Some(reason) = text("retry") {
+        let number = |name: &str| value.get(name).and_then(Value::as_u64).and_then(|number| number.try_into().ok());
+        return Some(Delta::Retry {
+            attempt: number("attempt").unwrap_or_default(),
+            wait: number("wait").unwrap_or_default(),
+            reason,
+        });
     }
     let index = usize::try_from(value.get("index")?.as_u64()?).ok()?;
     let arguments = text("arguments").unwrap_or_default();

@@ -28,9 +28,9 @@ fn cites(state: &State, said: &Said) -> bool {
     state.chosen.as_ref().is_some_and(|chosen| said.sources.contains(chosen))
 }
 
-/// How many rows are covered by the last card.
+/// How many rows are covered by the last card that covers any.
 pub fn covered(state: &State) -> usize {
-    let Some(last) = state.outline.cards.last() else { return 0 };
+    let Some(last) = state.outline.cards.iter().rfind(|card| card.cleared == 0) else { return 0 };
     state.outline.rows.iter().position(|row| row.id == last.anchor).map_or(0, |at| at + 1)
 }
 
@@ -65,26 +65,37 @@ fn view(state: &State, card: &Card, at: usize) -> Node {
             said.text.clone(),
         )
     };
+    let originals = (card.cleared == 0).then(|| {
+        markup!(
+            r#"<button type="button" class="quiet small" data-do="originals" data-testid="originals">Show the originals</button>"#
+        )
+    });
+    let (heading, what) = match u64::from(card.cleared) {
+        0 => ("Compacted", ["first ", &format::plural(card.messages.into(), "message")].concat()),
+        cleared => ("Cleared", format::plural(cleared, "tool result")),
+    };
     markup!(
         r#"
         <section class="compaction" aria-label="Compaction" data-testid="compaction" data-checkpoint={}>
             <header>
                 <svg sign="fold"/>
-                <h3>Compacted</h3>
+                <h3>{}</h3>
                 <p class="thread-facts"><span>{}</span><span data-testid="compaction-tokens">{}</span><span>{}</span>{}</p>
                 <p class="card-acts">
                     <button type="button" class="quiet small" data-do="epochs" data-checkpoint={} data-testid="compaction-epochs">Before and after</button>
-                    <button type="button" class="quiet small" data-do="originals" data-testid="originals">Show the originals</button>
+                    {}
                 </p>
             </header>
             <ol class="statements">{}</ol>
         </section>"#,
         card.id.clone(),
-        format!("first {}", format::plural(card.messages.into(), "message")),
+        heading,
+        what,
         format!("{} → {} tokens", format::count(card.before), format::count(card.after)),
         made_by(card),
         dom::time(card.created_at),
         card.id.clone(),
+        originals,
         card.statements.iter().enumerate().map(statement).collect::<Vec<Node>>(),
     )
 }

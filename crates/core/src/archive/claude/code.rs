@@ -44,6 +44,10 @@ struct Line {
     summary: bool,
     /// Where a compaction happened, and why.
     compaction: Option<String>,
+    /// The tool calls whose results were cleared there.
+    clears: Vec<String>,
+    /// The first line that the program kept as it was.
+    keeps: Option<String>,
     error: bool,
     time: Option<i64>,
     agent: Option<String>,
@@ -176,6 +180,8 @@ impl Lines {
             meta: flag("isMeta"),
             summary: flag("isCompactSummary"),
             compaction: None,
+            clears: Vec::new(),
+            keeps: None,
             error: flag("isApiErrorMessage"),
             time: fields.value("timestamp").as_ref().and_then(when::millis),
             agent: fields.string("agentId"),
@@ -256,8 +262,19 @@ impl Lines {
 fn note(fields: &Fields, line: &mut Line) {
     line.content = fields.value("content").unwrap_or_default();
     if fields.string("subtype").is_some_and(|kind| kind.ends_with("compact_boundary")) {
-        let trigger = fields.object("compactMetadata").and_then(|data| data.string("trigger"));
+        let data = ["compactMetadata", "microcompactMetadata"].iter().find_map(|name| fields.object(name));
+        let trigger = data.as_ref().and_then(|data| data.string("trigger"));
         line.compaction = Some(trigger.unwrap_or_else(|| "unknown".to_owned()));
+        let kept = |name: &str| data.as_ref().and_then(|data| data.object(name));
+        let first = || match kept("preservedMessages")?.value("uuids")? {
+            Value::Array(list) => list.first()?.as_str().map(str::to_owned),
+            _ => None,
+        };
+        line.keeps = kept("preservedSegment").and_then(|kept| kept.string("headUuid")).or_else(first);
+        let clears = data.as_ref().and_then(|data| data.value("compactedToolIds"));
+        if let Some(Value::Array(clears)) = clears {
+            line.clears.extend(clears.iter().filter_map(Value::as_str).map(str::to_owned));
+        }
     }
     let known = ["uuid", "parentUuid", "sessionId", "timestamp", "content", "isSidechain", "isMeta", "agentId"];
     let repeated = ["cwd", "gitBranch", "version", "slug", "userType", "entrypoint"];

@@ -23,9 +23,9 @@ pub fn memory_files(
         // The tree's own leaves have chains.
         let chain = leaf.as_ref().and_then(|leaf| tree.chain(leaf).ok()).unwrap_or_default();
         let found = tree.checkpoints_on(&chain).pop();
-        let end = found
-            .as_ref()
-            .map_or(0, |(place, ..)| chain[..=*place].iter().map(|placed| placed.node.messages.len()).sum::<usize>());
+        let end = found.as_ref().map_or(0, |(place, _, checkpoint)| {
+            chain[..checkpoint.end(*place)].iter().map(|placed| placed.node.messages.len()).sum::<usize>()
+        });
         // A summary for which a checkpoint stands was not said by anybody.
         let said = |step: &Step| step.message.include_in_context || !matches!(step.message.kind, Kind::Summary { .. });
         let mut steps = steps(chain.iter().map(|placed| &placed.node));

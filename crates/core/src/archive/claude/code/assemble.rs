@@ -134,6 +134,9 @@ fn ups(lines: &[Line], by_uuid: &HashMap<String, usize>) -> Vec<Up> {
     ups.into_iter().map(|up| up.unwrap_or(Up::Top)).collect()
 }
 
+/// So many compactions, at most, are asked what they kept.
+const KEEPING: usize = 1000;
+
 /// So many lines up, at most, lies the beginning of an API message.
 const NEAR: usize = 1000;
 
@@ -259,13 +262,27 @@ impl Group {
             }
             parents.push(parent);
         }
+        let keeps = self.keeps();
         let nodes = std::mem::take(&mut self.nodes);
         let mut drafts: Vec<Draft> = Vec::with_capacity(nodes.len());
         for (members, parent) in nodes.into_iter().zip(parents) {
             drafts.push(self.draft(&members, parent, &names));
         }
-        cover(&mut drafts, transcript);
+        cover(&mut drafts, &keeps, transcript);
         drafts
+    }
+
+    /// The nodes of the compactions that kept something of what was before them, with the first node that each kept.
+    fn keeps(&self) -> HashMap<usize, usize> {
+        let mut keeps = HashMap::new();
+        let asked = self.lines.iter().enumerate().filter_map(|(at, line)| Some((at, line.keeps.as_ref()?)));
+        for (at, kept) in asked.take(KEEPING) {
+            let kept = self.lines.iter().position(|line| line.uuid == *kept).and_then(|at| self.node_of[at]);
+            if let (Some(node), Some(kept)) = (self.node_of[at], kept) {
+                keeps.insert(node, kept);
+            }
+        }
+        keeps
     }
 
     /// The nodes that started sub-agents, by the prompts that they gave them.
@@ -311,6 +328,7 @@ impl Group {
         if let Some(trigger) = &first.compaction {
             made.label("compaction", trigger);
         }
+        draft.clears.clone_from(&first.clears);
         let role = match kind {
             LineKind::User => Role::User,
             LineKind::Assistant => Role::Assistant,
@@ -387,8 +405,9 @@ fn prompt(line: &Line) -> Option<&str> {
     }
 }
 
-/// Says of each summary what it stands for: from the last summary before it, or the beginning, to the boundary.
-fn cover(drafts: &mut [Draft], transcript: &MessageId) {
+/// Says of each summary what it stands for: from the last summary before it, or the beginning, to the boundary, or to what was kept
+/// before that.
+fn cover(drafts: &mut [Draft], keeps: &HashMap<usize, usize>, transcript: &MessageId) {
     let index: HashMap<String, usize> =
         drafts.iter().enumerate().map(|(at, draft)| (draft.local.clone(), at)).collect();
     let is_summary = |draft: &Draft| draft.made.messages.iter().any(|m| matches!(m.kind, Kind::Summary { .. }));
@@ -401,10 +420,16 @@ fn cover(drafts: &mut [Draft], transcript: &MessageId) {
         }
         let up = |draft: &Draft| draft.parent.as_ref().and_then(|parent| index.get(parent)).copied();
         let (mut from, mut to, mut last) = (None, None, None);
+        let mut kept = None;
         let mut here = up(&drafts[at]);
         while let Some(now) = here.filter(|_| steps > 0) {
             steps -= 1;
-            if !is_boundary(&drafts[now]) {
+            if is_boundary(&drafts[now]) {
+                kept = kept.or_else(|| keeps.get(&now).copied().filter(|_| to.is_none()));
+            } else if kept == Some(now) {
+                // It and what follows it stay as they are.
+                (to, last, kept) = (None, None, None);
+            } else {
                 let id = MessageId::scoped(transcript, &drafts[now].local);
                 to.get_or_insert_with(|| id.clone());
                 last.get_or_insert(now);

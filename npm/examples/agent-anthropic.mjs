@@ -1,0 +1,36 @@
+// An agent on Anthropic's client. The questions are asked one after the other, each as a reply to the answer before.
+//
+//   npm install threadkeep @anthropic-ai/sdk
+//   ANTHROPIC_API_KEY=… node agent-anthropic.mjs "Will it rain in Oslo?" "And in Bergen?"
+import Anthropic from "@anthropic-ai/sdk";
+import { Threadkeep, createAgent } from "threadkeep";
+
+const anthropic = new Anthropic(); // reads ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL
+const keep = await Threadkeep.open();
+const agent = createAgent({
+  keep,
+  systemPrompt: "You know the weather. Be brief.",
+  modelName: process.env.MODEL ?? "claude-sonnet-4-5",
+  provider: "anthropic",
+  model: ({ payload, signal }) => anthropic.messages.create(payload, { signal }),
+  tools: {
+    weather: {
+      description: "Today's weather in a town.",
+      parameters: { type: "object", properties: { town: { type: "string" } }, required: ["town"] },
+      execute: ({ town }) => ({ town, sky: town === "Bergen" ? "rain" : "clear", celsius: 9 }),
+    },
+  },
+});
+
+let replyTo;
+for (const question of process.argv.slice(2)) {
+  const turn = agent.send(question, { replyTo });
+  for await (const event of turn) {
+    if (event.type === "delta" && "text" in event) process.stdout.write(event.text);
+    if (event.type === "called") console.log(`[${event.name}: ${event.result}]`);
+  }
+  const { outcome, reason, reply } = await turn;
+  console.log(outcome === "answered" ? "" : `${outcome}: ${reason}`);
+  replyTo = reply;
+}
+await keep.close();

@@ -1,0 +1,405 @@
+// Agents: what stands between the engine, which knows what a turn is, and the functions of a user: models, tools, listeners.
+
+import { Host } from "./agent/host.js";
+import { BUILT_IN, MAX_TIMEOUT, NAME, OPTIONS, SEND, USER, params, type Checked } from "./agent/options.js";
+import * as check from "./check.js";
+import { readDepth } from "./depth.js";
+import { ThreadkeepError, badArgument } from "./errors.js";
+import { FILTER, FOLLOW, mailText, spoken } from "./mail.js";
+import { textOf } from "./model/assembly.js";
+import { need, now, run } from "./runtime.js";
+import { inside, type Threadkeep } from "./threadkeep.js";
+import { Turn } from "./turn.js";
+import type { AgentEvent, AgentOptions, Outcome, SendOptions, TurnResult } from "./types/agent.js";
+import type { Provider } from "./types/context.js";
+import type { FollowOptions, Mail, MailFilter, MailText } from "./types/mail.js";
+import type { NodeInfo } from "./types/node.js";
+import { needEncoding } from "./vocabulary.js";
+
+/** What the engine has of an agent. */
+interface Handle {
+  catchUp(): Promise<number>;
+  again(node: string): Promise<string>;
+  goOn(node: string): Promise<string>;
+  stop(): void;
+  free(): void;
+}
+
+/** How much later than the engine's clock a timer looks, in milliseconds, so that it does not come too early. */
+const LATER = 15;
+
+/** Work on the agents of a keep, by name: of agents of one name, one works at a time. */
+const working = new WeakMap<Threadkeep, Map<string, Promise<unknown>>>();
+
+/**
+ * An agent: every message to it that answers a known one continues that message's chain, anything else begins a transcript, and two
+ * answers to the same message are two branches. Messages, answers and tool results are stored before the next step; a turn that
+ * a crash or a closed tab has interrupted goes on when {@link catchUp}, {@link run} or {@link send} is next called.
+ */
+export class Agent {
+  /** Its name, under which it has a mailbox. */
+  readonly name: string;
+  /** Who talks to it where nobody says. */
+  readonly user: string;
+  readonly #keep: Threadkeep;
+  readonly #options: Checked;
+  readonly #watchers = new Set<(event: AgentEvent) => void>();
+  #handle: Handle | undefined;
+  #closed = false;
+  /** The node of the turn under way. */
+  #current: string | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** @internal */
+  constructor(options: Checked) {
+    this.#keep = options.keep;
+    this.#options = options;
+    this.name = options.name ?? NAME;
+    this.user = options.user ?? USER;
+  }
+
+  /**
+   * Sends the agent a message and has it answered: the turn begins when those are done that came before. Iterate over what comes
+   * back for events, await it for the answer. If another tab was first to answer, its answer comes.
+   *
+   * @throws ThreadkeepError from the turn: `bad-request`, `cancelled` by a signal before it was sent, `closed`, `init-failed`;
+   * the storage's codes. A model that fails is no error: `outcome` and `reason` say so.
+   *
+   * @example
+   * ```ts
+   * const { text, reply } = await agent.send("What colour is the sky?");
+   * const more = await agent.send("And at night?", { replyTo: reply });
+   * ```
+   */
+  send(content: string | MailText, options?: SendOptions): Turn {
+    return this.#turn(options?.signal, async (tell) => {
+      const text = spoken(content, "content") as { strings: string[] };
+      const { from = this.user, replyTo, messageId, signal } = check.options(options, "options", SEND) as SendOptions & { replyTo?: string };
+      if (signal?.aborted === true) throw new ThreadkeepError("cancelled", "cancelled before the message was sent");
+      const ids = { ...(replyTo === undefined ? {} : { replyTo }), ...(messageId === undefined ? {} : { messageId }) };
+      const { messageId: node } = await this.#keep.send({ from, to: this.name, ...text, ...ids });
+      return this.#until(node, tell);
+    });
+  }
+
+  /**
+   * Answers all messages that have no answer yet, oldest first, and carries to their end turns that were interrupted. {@link send}
+   * and {@link run} do so too.
+   *
+   * @returns how many turns it carried out
+   * @throws ThreadkeepError `closed`, `bad-request` for options that the engine does not take; the storage's codes
+   */
+  async catchUp(): Promise<number> {
+    return this.#work((handle) => run(() => handle.catchUp()));
+  }
+
+  /**
+   * Answers whatever arrives, from anybody, in this tab or others, until its signal: the events of all turns, in order. It begins
+   * when it is first iterated. When it ends, a turn under way goes on to its end ({@link stop} ends it), and what arrives stays for
+   * the next time.
+   *
+   * @throws ThreadkeepError from the iterator, as {@link catchUp}
+   *
+   * @example
+   * ```ts
+   * for await (const event of agent.run({ signal })) if (event.type === "sent") console.log(mailText(event.mail));
+   * ```
+   */
+  run(options?: Pick<FollowOptions, "signal" | "poll">): AsyncGenerator<AgentEvent, void, undefined> {
+    const { signal, poll } = check.options(options, "options", { signal: FOLLOW.signal, poll: FOLLOW.poll }) as FollowOptions;
+    return this.#running(signal, poll);
+  }
+
+  /**
+   * Answers once more what `nodeId` answered, as a branch beside it: the same question to the same parent.
+   *
+   * @throws ThreadkeepError from the turn: `missing-node`; `bad-request` where there is no question above
+   */
+  again(nodeId: string, options?: Pick<SendOptions, "signal">): Turn {
+    return this.#below(nodeId, options, (handle, node) => handle.again(node));
+  }
+
+  /**
+   * Lets the model go on below `nodeId` without another question: after a failure, or where a limit ended the turn.
+   *
+   * @throws ThreadkeepError from the turn: `missing-node`
+   */
+  goOn(nodeId: string, options?: Pick<SendOptions, "signal">): Turn {
+    return this.#below(nodeId, options, (handle, node) => handle.goOn(node));
+  }
+
+  /** Ends the turn that is under way in this tab, if one is: what was said stays, and the next message is answered as ever. */
+  stop(): void {
+    if (this.#current !== undefined) now(() => this.#handle?.stop());
+  }
+
+  /** The messages of the agent's own mailbox, as {@link Threadkeep.listMessages} gives them. */
+  async listMessages(filter?: MailFilter): Promise<Mail[]> {
+    return this.#keep.listMessages(this.name, check.options(filter, "filter", FILTER) as MailFilter);
+  }
+
+  /** Lets go of it, when the turns under way and those that wait are over. The keep stays open. Closing twice is no error. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    await this.#work(async () => {
+      this.#closed = true;
+    }, false);
+    const handle = this.#handle;
+    this.#handle = undefined;
+    if (handle !== undefined) now(() => handle.free());
+  }
+
+  /** A turn whose stop comes at the right time: when it has begun. */
+  #turn(signal: AbortSignal | undefined, work: (tell: (event: AgentEvent) => void) => Promise<TurnResult>): Turn {
+    let [node, stopped] = ["", false];
+    const stop = (): void => {
+      stopped = true;
+      if (node !== "" && this.#current === node) this.stop();
+    };
+    const listens = check.isObject(signal) && typeof signal.addEventListener === "function" ? signal : undefined;
+    listens?.addEventListener("abort", stop);
+    const done = async (tell: (event: AgentEvent) => void): Promise<TurnResult> => {
+      try {
+        return await work((event) => {
+          tell(event);
+          if (event.type !== "began") return;
+          node = event.node;
+          if (stopped) stop();
+        });
+      } finally {
+        listens?.removeEventListener("abort", stop);
+      }
+    };
+    return new Turn(done, stop);
+  }
+
+  #below(nodeId: string, options: Pick<SendOptions, "signal"> | undefined, begin: (handle: Handle, node: string) => Promise<string>): Turn {
+    return this.#turn(options?.signal, async (tell) => {
+      const node = check.id(nodeId, "nodeId");
+      const { signal } = check.options(options, "options", { signal: check.signal }) as SendOptions;
+      if (signal?.aborted === true) throw new ThreadkeepError("cancelled", "cancelled before the turn began");
+      const seen: AgentEvent[] = [];
+      const made = await this.#work(async (handle) => {
+        const unwatch = this.#watch((event) => {
+          seen.push(event);
+          tell(event);
+        });
+        try {
+          return JSON.parse(await run(() => begin(handle, node))) as NodeInfo;
+        } finally {
+          unwatch();
+        }
+      });
+      return this.#result(made, seen, undefined);
+    });
+  }
+
+  /** Catches up until the turn of a message is over, here or elsewhere. */
+  async #until(node: string, tell: (event: AgentEvent) => void): Promise<TurnResult> {
+    const seen: AgentEvent[] = [];
+    let over = (): void => {};
+    const ended = new Promise<void>((resolve) => (over = resolve));
+    const unwatch = this.#watch((event) => {
+      if ((event.type === "sent" ? event.mail.node : event.node) !== node) return;
+      seen.push(event);
+      tell(event);
+      if (event.type === "ended") over();
+    });
+    try {
+      // Others may wait behind it: they are no reason to wait.
+      const all = this.catchUp();
+      all.catch(() => undefined);
+      await Promise.race([ended, all]);
+    } finally {
+      unwatch();
+    }
+    const info = await this.#keep.node(node);
+    if (info === null) return { node: null, outcome: null, reply: null, text: "" };
+    if (!seen.some(({ type }) => type === "ended") && info.sealed) {
+      for (const event of await this.#elsewhere(info)) {
+        seen.push(event);
+        tell(event);
+      }
+    }
+    return this.#result(info, seen, node);
+  }
+
+  /** The end of a turn that another tab carried out, or an earlier time. */
+  async #elsewhere(info: NodeInfo): Promise<AgentEvent[]> {
+    const mails = await this.#keep.listMessages(this.name, { after: info.origin.number ?? 0, dismissed: true });
+    const sent = mails.filter((mail) => mail.from === this.name && mail.node === info.id);
+    const last = info.messages.filter(({ role }) => role === "assistant").at(-1);
+    const end: { outcome: Outcome; reason?: string } = { outcome: "answered" };
+    if (last?.kind?.type === "error") {
+      const { code, reason } = last.kind;
+      Object.assign(end, { outcome: code === "cancelled" ? code : code === "limit" ? "limited" : "failed", reason });
+    }
+    return [...sent.map((mail) => ({ type: "sent" as const, mail })), { type: "ended", node: info.id, ...end }];
+  }
+
+  async #result(info: NodeInfo, seen: readonly AgentEvent[], about: string | undefined): Promise<TurnResult> {
+    const end = seen.find((event) => event.type === "ended");
+    const mails = seen.flatMap((event) => (event.type === "sent" ? [event.mail] : []));
+    const reply = mails.filter(({ replyTo }) => replyTo !== undefined && (about === undefined || replyTo === about)).at(-1) ?? null;
+    const said = info.messages.filter(({ role }) => role === "assistant").at(-1);
+    const text = reply !== null && reply.isError !== true ? readDepth(mailText(reply)).text : textOf(said?.content);
+    return { node: info.id, outcome: end?.outcome ?? null, ...(end?.reason === undefined ? {} : { reason: end.reason }), reply, text };
+  }
+
+  async *#running(signal: AbortSignal | undefined, poll: number | undefined): AsyncGenerator<AgentEvent, void, undefined> {
+    const events: AgentEvent[] = [];
+    let [ended, rung, wake, look] = [false, 0, (): void => {}, (): void => {}];
+    const end = (): void => {
+      ended = true;
+      wake();
+      look();
+    };
+    const ring = (): void => {
+      rung += 1;
+      look();
+    };
+    const answer = async (): Promise<void> => {
+      while (!ended) {
+        const heard = rung;
+        await this.catchUp();
+        if (rung === heard && !ended) await new Promise<void>((resolve) => (look = resolve));
+      }
+    };
+    const hub = inside(this.#keep).events;
+    const undo = [
+      this.#watch((event) => {
+        events.push(event);
+        wake();
+      }),
+      hub.add((event) => event.type === "mail" && event.party === this.name && ring()),
+      hub.atEnd(end),
+    ];
+    signal?.addEventListener("abort", end);
+    const timer = poll === undefined ? undefined : setInterval(ring, poll);
+    if (signal?.aborted === true) end();
+    let failed: { error: unknown } | undefined;
+    const work = answer().catch((error: unknown) => {
+      if (!ended) failed = { error };
+      end();
+    });
+    try {
+      for (;;) {
+        const event = events.shift();
+        if (event !== undefined) yield event;
+        else if (ended) break;
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
+    } finally {
+      end();
+      clearInterval(timer);
+      signal?.removeEventListener("abort", end);
+      for (const undone of undo) undone();
+    }
+    if (failed !== undefined) {
+      await work;
+      throw failed.error;
+    }
+  }
+
+  #watch(watcher: (event: AgentEvent) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Does something with the engine's agent when nobody of this name works, in this tab or another of the same data. */
+  async #work<T>(job: (handle: Handle) => Promise<T>, needed = true): Promise<T> {
+    const all = working.get(this.#keep) ?? new Map<string, Promise<unknown>>();
+    working.set(this.#keep, all);
+    const before = all.get(this.name) ?? Promise.resolve();
+    const mine = before.then(async () => {
+      if (!needed) return job(undefined as never);
+      if (this.#closed) throw new ThreadkeepError("closed", "this agent is closed: make another one");
+      const { shared } = inside(this.#keep);
+      return alone(shared === undefined ? undefined : `threadkeep-agent-${shared}-${this.name}`, async () => {
+        try {
+          return await job(await this.#ready());
+        } finally {
+          // Where the storage failed, no turn says that it is over.
+          this.#over();
+        }
+      });
+    });
+    all.set(
+      this.name,
+      mine.then(
+        () => undefined,
+        () => undefined,
+      ),
+    );
+    return mine;
+  }
+
+  /** The engine's agent, with what it needs loaded. */
+  async #ready(): Promise<Handle> {
+    if (this.#handle !== undefined) return this.#handle;
+    const { encoding, policy: ofKeep } = inside(this.#keep);
+    const json = params(this.#options, encoding, ofKeep);
+    const { context, model, tools = [] } = this.#options;
+    await Promise.all([need("agent"), need("prompts"), needEncoding(context?.encoding ?? encoding)]);
+    // Not before: who waited may have been closed meanwhile.
+    const { engine } = inside(this.#keep);
+    const host = new Host(model, tools, (event) => this.#heard(event));
+    this.#handle = await run(() => engine.agent(json, host) as Promise<Handle>);
+    return this.#handle;
+  }
+
+  #heard(event: AgentEvent): void {
+    // The engine looks at its clock only when it hears something.
+    if (event.type === "began") {
+      this.#current = event.node;
+      const millis = this.#options.limits?.millis;
+      if (millis !== undefined) this.#timer = setTimeout(() => this.stop(), Math.min(millis + LATER, MAX_TIMEOUT));
+    } else if (event.type === "ended") this.#over();
+    for (const watcher of [...this.#watchers]) watcher(event);
+  }
+
+  #over(): void {
+    this.#current = undefined;
+    clearTimeout(this.#timer);
+  }
+}
+
+/**
+ * Makes an agent: a model, tools, and a keep in which its conversations and its mailbox lie. Nothing is loaded or done before
+ * it is first asked for something.
+ *
+ * @throws ThreadkeepError `bad-request`
+ *
+ * @example
+ * ```ts
+ * const agent = createAgent({
+ *   keep,
+ *   name: "lal",
+ *   systemPrompt: "You know the weather.",
+ *   modelName: "gpt-4o-mini",
+ *   model: ({ payload, signal }) => openai.chat.completions.create(payload, { signal }),
+ *   tools: {
+ *     weather: {
+ *       description: "The weather in a town.",
+ *       parameters: { type: "object", properties: { town: { type: "string" } }, required: ["town"] },
+ *       execute: async ({ town }, { signal }) => (await fetch(`/weather/${town}`, { signal })).json(),
+ *     },
+ *   },
+ * });
+ * for await (const event of agent.send("Will it rain in Oslo?")) show(event);
+ * ```
+ */
+export function createAgent<P extends Provider = "openai-chat">(options: AgentOptions<P>): Agent {
+  const checked = check.options(options, "options", OPTIONS) as unknown as Checked;
+  for (const name of ["keep", "model"] as const) if (checked[name] === undefined) throw badArgument(`options.${name}`, "is missing");
+  const own: readonly string[] = checked.builtIn ?? BUILT_IN;
+  for (const [name] of checked.tools ?? [])
+    if (own.includes(name)) throw badArgument(`options.tools.${name}`, "has the name of a built-in tool: leave that out of builtIn, or rename this one");
+  return new Agent(checked);
+}
+
+/** Does something while no other tab does anything under this name, where there are locks for that. */
+function alone<T>(name: string | undefined, work: () => Promise<T>): Promise<T> {
+  const locks = (globalThis as { navigator?: { locks?: { request<T>(name: string, work: () => Promise<T>): Promise<T> } } }).navigator?.locks;
+  return name === undefined || locks === undefined ? work() : locks.request(name, work);
+}

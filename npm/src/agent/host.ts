@@ -1,0 +1,75 @@
+// What the engine calls of an agent's user: the model, the tools, whoever listens.
+
+import * as check from "../check.js";
+import { read } from "../mail.js";
+import { ask } from "../model/ask.js";
+import { words } from "../model/failure.js";
+import { now } from "../runtime.js";
+import type { AgentEvent, AgentModel, AgentTool, ModelRequest } from "../types/agent.js";
+
+/** The functions of a user's, as the engine calls them. @internal */
+export class Host {
+  readonly #model: AgentModel;
+  readonly #tools: ReadonlyMap<string, AgentTool>;
+  readonly #heard: (event: AgentEvent) => void;
+  /** The calls that are waited for. */
+  readonly #calls = new Map<number, AbortController>();
+
+  constructor(model: AgentModel, tools: Iterable<readonly [string, AgentTool]>, heard: (event: AgentEvent) => void) {
+    this.#model = model;
+    this.#tools = new Map(tools);
+    this.#heard = heard;
+  }
+
+  /** Asks the model; gives the answer as JSON text, or rejects with that of a failure. */
+  ask(json: string, call: number, hear: (json: string) => void): Promise<string> {
+    const request = JSON.parse(json) as Omit<ModelRequest, "signal" | "onDelta">;
+    request.tools = request.tools.map(({ name, description, parameters }) => {
+      return { name, ...(typeof description === "string" ? { description } : {}), parameters: check.isObject(parameters) ? parameters : { type: "object", properties: {} } };
+    });
+    // Otherwise no usage comes with a stream.
+    if (request.provider === "openai-chat") (request.payload as Record<string, unknown>)["stream_options"] ??= { include_usage: true };
+    return this.#call(call, (signal) => {
+      return ask(this.#model, { ...request, signal }, (piece) => {
+        // Functions that go on after they were ended speak to nobody.
+        if (this.#calls.get(call)?.signal === signal && !signal.aborted) now(() => hear(JSON.stringify(piece)));
+      });
+    });
+  }
+
+  /** Calls a tool; gives the result as JSON text, or rejects with words. */
+  use(json: string, call: number): Promise<string> {
+    const { id, name, arguments: args, node } = JSON.parse(json) as { id: string; name: string; arguments: unknown; node: string };
+    return this.#call(call, async (signal) => {
+      try {
+        const tool = this.#tools.get(name);
+        if (tool === undefined) throw new Error(`there is no tool ${name}`);
+        return check.json((await tool.execute(args, { id, name, node, signal })) ?? null, "the result");
+      } catch (error) {
+        throw words(error) || "the tool failed without a word";
+      }
+    });
+  }
+
+  /** A call is no longer waited for. */
+  end(call: number): void {
+    this.#calls.get(call)?.abort(new DOMException("nobody waits for it any more", "AbortError"));
+  }
+
+  /** Something happened. */
+  tell(json: string): void {
+    const event = JSON.parse(json) as AgentEvent;
+    if (event.type === "sent") read(event.mail);
+    this.#heard(event);
+  }
+
+  async #call(call: number, work: (signal: AbortSignal) => Promise<string>): Promise<string> {
+    const controller = new AbortController();
+    this.#calls.set(call, controller);
+    try {
+      return await work(controller.signal);
+    } finally {
+      this.#calls.delete(call);
+    }
+  }
+}

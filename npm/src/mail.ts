@@ -1,0 +1,144 @@
+// The mailbox: what is checked of its arguments, and following it.
+
+import * as check from "./check.js";
+import { badArgument } from "./errors.js";
+import type { Mail, MailText } from "./types/mail.js";
+
+const texts = (value: unknown, argument: string): string[] => {
+  if (!Array.isArray(value)) throw badArgument(argument, "must be a list of strings");
+  return value.map((text, at) => check.text(text, `${argument}[${at}]`));
+};
+/** What `setInterval` takes. */
+const MAX_DELAY = 0x7fff_ffff;
+
+const TEXT = { content: check.text, strings: texts, edgeNames: texts, petNames: texts };
+const OUTGOING = { ...TEXT, from: check.id, to: check.id, replyTo: check.id, messageId: check.id };
+/** Options of `listMessages()`. @internal */
+export const FILTER = { after: check.count, limit: check.count, dismissed: check.flag };
+/** Options of `followMessages()`. @internal */
+export const FOLLOW = {
+  after: check.count,
+  signal: check.signal,
+  poll: (value: unknown, argument: string) => {
+    if (value === 0) throw badArgument(argument, "must be at least 1");
+    return check.count(value, argument, MAX_DELAY);
+  },
+};
+
+/** What the engine answers, without what it keeps for itself: a message's number in the other mailbox. @internal */
+export function read<T>(answer: T): T {
+  if (Array.isArray(answer)) answer.forEach(read);
+  else if (check.isObject(answer)) delete answer["twin"];
+  return answer;
+}
+
+/** A message to be sent, as the engine takes it. @internal */
+export function outgoing(value: unknown): Record<string, unknown> {
+  const mail = check.options(value, "mail", OUTGOING);
+  for (const name of ["from", "to"]) if (mail[name] === undefined) throw badArgument(`mail.${name}`, "is missing");
+  return said(mail, "mail");
+}
+
+/** What a message says, as the engine takes it. @internal */
+export function spoken(value: string | MailText, argument: string): Record<string, unknown> {
+  return said(typeof value === "string" ? { content: check.text(value, argument) } : check.options(value, argument, TEXT), argument);
+}
+
+function said({ content, ...mail }: Record<string, unknown>, argument: string): Record<string, unknown> {
+  if ((content === undefined) === (mail["strings"] === undefined))
+    throw badArgument(content === undefined ? `${argument}.content` : `${argument}.strings`, content === undefined ? "is missing" : "cannot be given beside content");
+  return content === undefined ? mail : { ...mail, strings: [content] };
+}
+
+/**
+ * The whole of a message as one text; names stand in it as `@name`.
+ *
+ * @example
+ * ```ts
+ * mailText({ strings: ["See ", " for more."], edgeNames: ["report"] }); // "See @report for more."
+ * ```
+ */
+export function mailText({ strings, edgeNames }: Pick<Mail, "strings" | "edgeNames">): string {
+  const names = edgeNames.map((name) => `@${name}`);
+  const most = Math.max(strings.length, names.length);
+  return Array.from({ length: most }, (_, at) => (strings[at] ?? "") + (names[at] ?? "")).join("");
+}
+
+/** Where followed messages come from. @internal */
+export interface Source {
+  /** The messages above a number, dismissed ones too. */
+  list(after: number): Promise<Mail[]>;
+  /** Rings whenever there may be new ones, everything was deleted (`anew`), or the keep is closed. Gives a function that ends it. */
+  hear(ring: (anew?: boolean) => void): () => void;
+  /** Whether the keep is closed. */
+  closed(): boolean;
+}
+
+/** The messages of a mailbox: those that are there, then each as it comes. @internal */
+export function follow(source: Source, after: number, signal?: AbortSignal, poll?: number): AsyncIterableIterator<Mail> {
+  let listed: Mail[] = [];
+  let [begun, ended, rung] = [false, false, 0];
+  let wake = (): void => {};
+  let unhear = (): void => {};
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const ring = (anew = false): void => {
+    rung += 1;
+    if (anew) [after, listed] = [0, []];
+    wake();
+  };
+  const begin = (): void => {
+    begun = true;
+    unhear = source.hear(ring);
+    signal?.addEventListener("abort", end);
+    if (poll !== undefined) timer = setInterval(() => ring(), poll);
+    if (signal?.aborted === true) end();
+  };
+  const end = (): void => {
+    ended = true;
+    unhear();
+    signal?.removeEventListener("abort", end);
+    clearInterval(timer);
+    ring();
+  };
+  const step = async (): Promise<IteratorResult<Mail, undefined>> => {
+    if (!begun) begin();
+    for (;;) {
+      if (!ended && source.closed()) end();
+      if (ended) return { done: true, value: undefined };
+      const mail = listed.shift();
+      if (mail !== undefined) return { done: false, value: mail };
+      const heard = rung;
+      let found: Mail[];
+      try {
+        found = await source.list(after);
+      } catch (error) {
+        const closed = ended || source.closed();
+        end();
+        if (!closed) throw error;
+        continue;
+      }
+      // Meanwhile everything may have been deleted, and the numbers have begun anew.
+      if (found.length > 0 && rung !== heard) continue;
+      listed = found;
+      after = listed.at(-1)?.number ?? after;
+      if (listed.length === 0 && rung === heard && !ended) await new Promise<void>((resolve) => (wake = resolve));
+    }
+  };
+  // Whoever asks twice at once gets two messages, in order.
+  let last: Promise<unknown> = Promise.resolve();
+  const next = (): Promise<IteratorResult<Mail, undefined>> => {
+    const mine = last.then(step, step);
+    last = mine;
+    return mine;
+  };
+  return {
+    next,
+    async return() {
+      end();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

@@ -1,0 +1,80 @@
+// A turn as whoever began it holds it: its events, and what it came to.
+
+import { reportUncaught } from "./errors.js";
+import type { AgentEvent, TurnResult } from "./types/agent.js";
+
+/** What carries a turn out. @internal */
+export type Work = (tell: (event: AgentEvent) => void) => Promise<TurnResult>;
+
+/**
+ * A turn under way. Iterated over, it gives its events, from the first on, and ends when it is over; awaited, it gives what it came
+ * to. It goes on whether anybody looks or not: {@link Turn.stop} ends it.
+ *
+ * @example
+ * ```ts
+ * const turn = agent.send("What is the weather in Oslo?");
+ * for await (const event of turn) if (event.type === "delta" && "text" in event) write(event.text);
+ * const { text, outcome } = await turn;
+ * ```
+ */
+export class Turn implements AsyncIterable<AgentEvent>, PromiseLike<TurnResult> {
+  readonly #events: AgentEvent[] = [];
+  readonly #result: Promise<TurnResult>;
+  readonly #stop: () => void;
+  #waiting: (() => void)[] = [];
+  #over = false;
+  #watched = false;
+
+  /** @internal */
+  constructor(work: Work, stop: () => void) {
+    this.#stop = stop;
+    this.#result = work((event) => {
+      this.#events.push(event);
+      this.#wake();
+    });
+    const over = (): void => {
+      this.#over = true;
+      this.#wake();
+    };
+    this.#result.then(over, (error: unknown) => {
+      over();
+      // After whoever wants to see it had the time to begin.
+      setTimeout(() => this.#watched || reportUncaught(error));
+    });
+  }
+
+  /** Ends the turn, as soon as it has begun: what was said stays, marked as cut off, and the transcript is valid. */
+  stop(): void {
+    this.#stop();
+  }
+
+  /** What the turn came to. */
+  then<A = TurnResult, B = never>(
+    done?: ((result: TurnResult) => A | PromiseLike<A>) | null,
+    failed?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.#watched = true;
+    return this.#result.then(done, failed);
+  }
+
+  /** The events of the turn. Whoever begins later gets the earlier ones too. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<AgentEvent, void, undefined> {
+    this.#watched = true;
+    for (let at = 0; ; ) {
+      const event = this.#events[at];
+      if (event !== undefined) {
+        at += 1;
+        yield event;
+      } else if (this.#over) {
+        await this.#result;
+        return;
+      } else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const wake of waiting) wake();
+  }
+}
