@@ -196,6 +196,18 @@ fn file_name(file: &serde_json::Map<String, Value>) -> &str {
     texts.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
 }
 
+/// The depth that the text of a node's messages says (`[depth:N]`), and the one that the tree counts for that message. `depth` is
+/// the tree's for the end of the node.
+pub fn depth_said(messages: &[Message], depth: u32) -> Option<(u32, u32)> {
+    let spoken = messages.iter().rev().filter(|message| message.role.counts());
+    for (after, message) in (0..).zip(spoken) {
+        if let (Some(said), _) = depth::parse(&message.text()) {
+            return Some((said, depth.saturating_sub(after)));
+        }
+    }
+    None
+}
+
 /// The text that copying a message gives: what was said, and calls and results as they stand.
 pub fn copy_text(messages: &[Message]) -> String {
     let one = |message: &Message| {
@@ -418,6 +430,16 @@ mod tests {
         assert_eq!(clamp("aaaa\nbbbb", 6), Some("aaaa"));
         assert_eq!(clamp(&"é".repeat(20), 10), Some("é".repeat(10).as_str()));
         assert_eq!(clamp("éééééé", 10), None);
+    }
+
+    #[test]
+    fn a_depth_in_the_text_is_held_against_the_trees() {
+        let plain = [Message::user("hi"), Message::assistant("there")];
+        assert_eq!(depth_said(&plain, 2), None);
+        let said = [Message::user("hi"), Message::assistant("[depth:2] there"), Message::tool("c", "x")];
+        assert_eq!(depth_said(&said, 2), Some((2, 2)));
+        let earlier = [Message::assistant("[depth:7] so"), Message::user("on")];
+        assert_eq!(depth_said(&earlier, 5), Some((7, 4)), "the user's message comes after it");
     }
 
     #[test]

@@ -12,12 +12,14 @@ pub struct Route {
     pub leaf: Option<MessageId>,
     /// The message to show; the first one without it.
     pub at: Option<MessageId>,
+    /// Whether a new conversation is to begin; only without a transcript.
+    pub fresh: bool,
 }
 
 impl Route {
     /// A transcript at its chosen branch.
     pub fn thread(transcript: TranscriptId) -> Self {
-        Self { transcript: Some(transcript), leaf: None, at: None }
+        Self { transcript: Some(transcript), ..Self::default() }
     }
 
     /// Reads the fragment of an address, with or without its `#`. What cannot be read is the list.
@@ -25,16 +27,21 @@ impl Route {
         let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
         let (path, query) = fragment.split_once('?').unwrap_or((fragment, ""));
         let mut parts = path.split('/').filter(|part| !part.is_empty());
-        let (Some("t"), Some(transcript)) = (parts.next(), parts.next()) else { return Self::default() };
+        let (Some("t"), Some(transcript)) = (parts.next(), parts.next()) else {
+            return Self { fresh: path.trim_matches('/') == "new", ..Self::default() };
+        };
         let Ok(transcript) = TranscriptId::new(decode(transcript)) else { return Self::default() };
         let message = |text: &str| MessageId::new(decode(text)).ok();
         let at = query.split('&').find_map(|pair| pair.strip_prefix("at="));
-        Self { transcript: Some(transcript), leaf: parts.next().and_then(message), at: at.and_then(message) }
+        let (leaf, at) = (parts.next().and_then(message), at.and_then(message));
+        Self { transcript: Some(transcript), leaf, at, fresh: false }
     }
 
     /// The fragment, with its `#`.
     pub fn fragment(&self) -> String {
-        let Some(transcript) = &self.transcript else { return "#/".to_owned() };
+        let Some(transcript) = &self.transcript else {
+            return if self.fresh { "#/new" } else { "#/" }.to_owned();
+        };
         let mut text = format!("#/t/{}", encode(transcript.as_str()));
         if let Some(leaf) = &self.leaf {
             text.push('/');
@@ -101,9 +108,17 @@ mod tests {
                 transcript: Some(TranscriptId::new(transcript).unwrap()),
                 leaf: leaf.map(|id| MessageId::new(id).unwrap()),
                 at: at.map(|id| MessageId::new(id).unwrap()),
+                fresh: false,
             };
             assert_eq!(Route::parse(&route.fragment()), route);
         }
+    }
+
+    #[test]
+    fn a_new_conversation_has_an_address() {
+        let fresh = Route { fresh: true, ..Route::default() };
+        assert_eq!(Route::parse(&fresh.fragment()), fresh);
+        assert_eq!(fresh.fragment(), "#/new");
     }
 
     #[test]

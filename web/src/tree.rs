@@ -98,6 +98,11 @@ impl Map {
         path
     }
 
+    /// The stretch that holds a node.
+    pub fn stretch(&self, node: usize) -> Option<usize> {
+        self.of_node.get(node).copied()
+    }
+
     /// The leaf that one comes to from a stretch by the newest branch each time.
     pub fn leaf(&self, stretch: usize) -> Option<usize> {
         let mut at = self.stretches.get(stretch)?.last;

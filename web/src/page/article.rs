@@ -2,7 +2,7 @@
 //! What its buttons do is [`super::canvas`]'s business; here they only carry their names.
 
 use threadkeep::protocol::{Fork, Row};
-use threadkeep_core::MessageId;
+use threadkeep_core::{Kind, MessageId, Role};
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 
@@ -40,6 +40,8 @@ pub struct Parts<'a> {
     pub node: &'a Node,
     /// What is open.
     pub opened: &'a Opened,
+    /// Whether it is the last of the branch.
+    pub last: bool,
 }
 
 /// Builds the article.
@@ -84,7 +86,27 @@ pub fn article(parts: &Parts<'_>) -> Element {
         let words = if node.messages.is_empty() { "This node holds no message." } else { "This message is empty." };
         let _ = body.append_child(&el("p").class("nothing").text(words));
     }
+    if let Some(foot) = foot(parts) {
+        let _ = body.append_child(&foot);
+    }
     made.child(body)
+}
+
+/// What can be done about an answer that failed or was interrupted.
+fn foot(parts: &Parts<'_>) -> Option<Element> {
+    let act = |action: &str, words: &str, shape: &str| {
+        let made =
+            el("button").attr("type", "button").attr("data-do", action).attr("data-testid", action).class("small");
+        made.child(sign(shape)).child(el("span").text(words))
+    };
+    if parts.last && !parts.node.sealed {
+        let line = el("p").class("error-acts interrupted").attr("data-testid", "interrupted");
+        let line = line.child(el("span").text("This turn has not ended. If nothing is under way, it was interrupted."));
+        return Some(line.child(act("catch-up", "Carry it on", "play")));
+    }
+    let failed = matches!(parts.node.messages.last().map(|last| &last.kind), Some(Kind::Error { .. }));
+    let acts = el("p").class("error-acts");
+    failed.then(|| acts.child(act("again", "Try again", "again")).child(act("go-on", "Continue", "play")))
 }
 
 fn is_card_role(role: &str) -> bool {
@@ -121,12 +143,13 @@ fn arrows(of: usize, fork: &Fork) -> Element {
         .child(arrow("previous", "Previous", "left", fork.previous.is_some()))
         .child(label)
         .child(arrow("next", "Next", "right", fork.next.is_some()))
+        .child(arrow("compare", "Compare with the neighbouring", "compare", true))
 }
 
 fn header(parts: &Parts<'_>, id: &str) -> Element {
     let Parts { row, node, .. } = *parts;
     let name = match (&node.from, row.role.as_str()) {
-        (Some(from), "user") if !from.is_empty() => from.as_str(),
+        (Some(from), "user") if !matches!(from.as_str(), "" | "user") => from.as_str(),
         (_, role) => pieces::role_label(role),
     };
     let header = el("header").class("message-head").child(el("h3").class("who").attr("id", id).text(name));
@@ -148,8 +171,17 @@ fn header(parts: &Parts<'_>, id: &str) -> Element {
     }
     if row.depth > 0 && !is_card_role(&row.role) {
         let words = format!("{} up to here", format::plural(row.depth.into(), "user and assistant message"));
-        let badge = el("span").class("depth").attr("data-testid", "depth").attr("title", &words);
-        let _ = header.append_child(&badge.text(&format!("depth {}", row.depth)));
+        let badge = el("span").class("depth").attr("data-testid", "depth");
+        let text = format!("depth {}", row.depth);
+        // What the text itself says must be what the tree counts.
+        let badge = match pieces::depth_said(&node.messages, row.depth) {
+            Some((said, counted)) if said != counted => {
+                let words = format!("The text says depth {said}, but the tree counts {counted}");
+                badge.class("depth mismatch").attr("title", &words).text(&format!("{text} ≠ {said}"))
+            }
+            _ => badge.attr("title", &words).text(&text),
+        };
+        let _ = header.append_child(&badge);
     }
     if let Some(turn) = node.turn.as_deref().filter(|_| row.role == "user") {
         let _ = header.append_child(&el("span").class("fact turn").text(&format::turn(turn)));
@@ -158,8 +190,20 @@ fn header(parts: &Parts<'_>, id: &str) -> Element {
         let when: Element = dom::time(time).unchecked_into();
         let _ = header.append_child(&when.class("fact"));
     }
-    let acts = el("span")
-        .class("acts")
+    let mut acts = el("span").class("acts");
+    let offer = |action: &str, label: &str, shape: &str| {
+        button(action, label, "icon").attr("data-testid", action).child(sign(shape))
+    };
+    if !is_card_role(&row.role) {
+        acts = acts.child(offer("reply", "Reply here", "reply"));
+    }
+    if node.messages.first().is_some_and(|first| first.role == Role::User) {
+        acts = acts.child(offer("edit", "Edit and send as a branch", "edit"));
+    }
+    if node.messages.iter().any(|message| message.role == Role::Assistant) {
+        acts = acts.child(offer("again", "Answer again, as a branch", "again"));
+    }
+    let acts = acts
         .child(button("copy", "Copy this message", "icon").child(sign("copy")))
         .child(button("delete", "Delete from here on…", "icon").child(sign("trash")));
     header.child(acts)
@@ -184,6 +228,11 @@ fn piece_element(piece: &Piece, place: &Place, breaks: bool, opened: &Opened) ->
             el("div").child(made).child(more.text(&words))
         }
         Piece::Card(card) => card_element(card, place, opened.cards.contains(place)),
+        // Somebody stopped it: that is no failure.
+        Piece::Error { code, .. } if code == "cancelled" => {
+            let line = el("p").class("stopped").attr("role", "note").child(sign("stop"));
+            line.child(el("span").text("Stopped. What was said until then stays."))
+        }
         Piece::Error { code, reason } => {
             let head = el("p").class("error-head").child(sign("warning"));
             let head = head.child(el("strong").text("The model failed here")).child(el("code").text(code));

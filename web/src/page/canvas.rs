@@ -10,7 +10,7 @@ mod carried;
 mod marks;
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -53,6 +53,30 @@ pub enum Action {
     Memory,
     /// Rows could not be read.
     Failed(ErrorReply),
+    /// Say something below this message. `words` are its first ones.
+    Reply {
+        /// The message.
+        node: MessageId,
+        /// Its first words.
+        words: String,
+    },
+    /// Say this otherwise, as a branch beside it.
+    Edit {
+        /// The message.
+        node: MessageId,
+        /// What it is below; nothing at the beginning of a thread.
+        parent: Option<MessageId>,
+        /// What it says now.
+        text: String,
+    },
+    /// Have this answered again, as a branch beside it.
+    Again(MessageId),
+    /// Go on after a failure.
+    GoOn(MessageId),
+    /// End what was interrupted.
+    CatchUp,
+    /// Hold the branch that ends here against the one on the screen.
+    Compare(MessageId),
 }
 
 /// What stays in its place while heights change.
@@ -75,6 +99,8 @@ pub enum Start {
     Fork(usize),
     /// Where the reader is: the same branch, read again.
     Same,
+    /// At the end.
+    End,
 }
 
 struct Built {
@@ -110,6 +136,10 @@ struct State {
     /// The message that the reader has selected, and what stands for it in prompts.
     chosen: Option<MessageId>,
     carrier: Option<Carrier>,
+    /// The message below which something is to be said: what follows it is set back.
+    target: Option<MessageId>,
+    /// Nodes that have changed since they were read. They are shown until they are read again.
+    stale: HashSet<MessageId>,
     asking: bool,
     /// Counts the branches shown, so that late answers for another one are dropped.
     version: u64,
@@ -179,12 +209,10 @@ impl Canvas {
         self.early.borrow_mut().extend(nodes.into_iter().map(|node| (node.id.clone(), Rc::new(node))));
     }
 
-    /// Forgets nodes that changed.
+    /// Has nodes that changed read again.
     pub fn forget<'a>(&self, nodes: impl IntoIterator<Item = &'a MessageId>) {
         if let Some(state) = self.state.borrow_mut().as_mut() {
-            for node in nodes {
-                state.nodes.remove(node);
-            }
+            state.stale.extend(nodes.into_iter().filter(|node| state.nodes.contains_key(*node)).cloned());
         }
     }
 
@@ -201,26 +229,40 @@ impl Canvas {
     pub fn show(&self, outline: Branch, start: &Start) {
         let version = self.version.get() + 1;
         self.version.set(version);
-        let mut nodes = self.early.take();
+        let early = self.early.take();
+        let mut nodes = HashMap::new();
         let (mut unfolded, mut opened, mut anchor) = (Vec::new(), Opened::default(), Anchor::Row(0, TOP));
-        let mut chosen = None;
-        if let Some(old) = self.state.borrow_mut().take() {
+        let (mut chosen, mut target, mut stale) = (None, None, HashSet::new());
+        let (old, at_end) = (self.state.borrow_mut().take(), self.is_at_end(8));
+        let mut before = None;
+        if let Some(mut old) = old {
             if old.outline.thread.id == outline.thread.id {
                 // Runs keep their place as long as the way to them is the same.
                 let same = |at: &usize| {
                     old.outline.rows.get(*at).map(|row| &row.id) == outline.rows.get(*at).map(|row| &row.id)
                 };
-                unfolded = old.unfolded.into_iter().filter(same).collect();
-                opened = old.opened;
-                chosen = old.chosen.filter(|id| outline.rows.iter().any(|row| row.id == *id));
+                unfolded = old.unfolded.iter().copied().filter(same).collect();
+                opened = std::mem::take(&mut old.opened);
+                target = old.target.take();
+                stale = std::mem::take(&mut old.stale);
+                chosen = old.chosen.take().filter(|id| outline.rows.iter().any(|row| row.id == *id));
                 match start {
                     Start::Fork(row) => anchor = Anchor::Row(*row, self.offset_of(*row).unwrap_or(TOP)),
+                    // Where an answer grows, its end is followed for as long as the reader is there.
+                    Start::Same if at_end && self.has_tail() => anchor = Anchor::End,
                     Start::Same => anchor = old.anchor,
-                    Start::Top | Start::At(_) => {}
+                    Start::Top | Start::At(_) | Start::End => {}
                 }
-                nodes.extend(old.nodes);
+                nodes.clone_from(&old.nodes);
+                before = Some(old);
+            } else {
+                self.drop_blocks(old.built);
             }
-            self.drop_blocks(old.built);
+        }
+        stale.retain(|id| !early.contains_key(id));
+        nodes.extend(early);
+        if *start == Start::End {
+            anchor = Anchor::End;
         }
         let mut sought = None;
         if let Start::At(id) = start
@@ -249,6 +291,8 @@ impl Canvas {
             led: None,
             chosen,
             carrier: None,
+            target,
+            stale,
             asking,
             version,
         };
@@ -261,8 +305,87 @@ impl Canvas {
         // What is hidden cannot be measured; the page shows the scroller a moment later than it says so.
         let _ = self.scroller.class_list().remove_1("gone");
         self.lay_out(&mut state);
+        if let Some(old) = before {
+            self.take_over(old, &mut state);
+        }
         *self.state.borrow_mut() = Some(state);
         self.update();
+    }
+
+    /// Keeps what is built where it would be built alike, so that an answer that grows makes its own block anew and no other.
+    fn take_over(&self, old: State, state: &mut State) {
+        for at in 0..old.blocks.len().min(state.blocks.len()) {
+            if old.blocks[at].items == state.blocks[at].items
+                && let Some(height) = old.heights.measured(at)
+            {
+                state.heights.measure([(at, height)]);
+            }
+        }
+        let alike = old.outline.cards == state.outline.cards;
+        let (keep, gone): (Vec<Built>, Vec<Built>) = (old.built.into_iter()).partition(|built| {
+            alike
+                && built.complete
+                && same_block((&old.items, &old.blocks, &old.outline, &old.unfolded, &old.nodes), state, built.at)
+        });
+        self.drop_blocks(gone);
+        state.built = keep;
+    }
+
+    /// Puts what is being answered below the messages, or takes it away.
+    pub fn set_tail(&self, tail: Option<&Element>) {
+        let there = self.canvas.next_element_sibling();
+        match (there, tail) {
+            (Some(there), Some(tail)) if there == *tail => return,
+            (there, tail) => {
+                if let Some(there) = there {
+                    there.remove();
+                }
+                if let Some(tail) = tail {
+                    // As far to the right as what it follows.
+                    let held = self.state.borrow();
+                    let level = held.as_ref().and_then(|state| match state.items.last()? {
+                        Item::Row { level, .. } | Item::Hidden { level, .. } => Some(*level),
+                    });
+                    let level = level.unwrap_or_default().min(6);
+                    tail.set_class_name(&format!("message role-assistant live level-{level}"));
+                    let _ = self.scroller.append_child(tail);
+                }
+            }
+        }
+        self.follow_end();
+    }
+
+    fn has_tail(&self) -> bool {
+        self.canvas.next_element_sibling().is_some()
+    }
+
+    /// Whether the end of all is on the screen, but for so many pixels.
+    fn is_at_end(&self, about: i32) -> bool {
+        let seen = self.scroller.scroll_top() + self.scroller.client_height();
+        seen + about >= self.scroller.scroll_height()
+    }
+
+    /// What is below the messages has grown: its end stays on the screen where the reader is at the end.
+    pub fn follow_end(&self) {
+        if let Some(state) = self.state.borrow_mut().as_mut()
+            && state.anchor == Anchor::End
+        {
+            // Who has just scrolled up is told of later: they must not be pulled back before.
+            if f64::from(self.scroller.scroll_top()) < state.set - 2.0 {
+                return self.notice(state);
+            }
+            self.scroll(state, f64::from(self.scroller.scroll_height()));
+        }
+    }
+
+    /// Sets back what follows the message below which something is to be said.
+    pub fn aim(&self, target: Option<&MessageId>) {
+        if let Some(state) = self.state.borrow_mut().as_mut()
+            && state.target.as_ref() != target
+        {
+            state.target = target.cloned();
+            self.dress_all(state);
+        }
     }
 
     fn lay_out(&self, state: &mut State) {
@@ -376,6 +499,15 @@ impl Canvas {
         changed
     }
 
+    /// Whether a block holds a row that changed since it was read.
+    fn is_stale(&self, state: &State, at: usize) -> bool {
+        let stale = |item: &Item| match item {
+            Item::Row { row, .. } => state.stale.contains(&state.outline.rows[*row].id),
+            Item::Hidden { .. } => false,
+        };
+        !state.stale.is_empty() && state.items[state.blocks[at].items.clone()].iter().any(stale)
+    }
+
     fn ready(&self, state: &State, at: usize) -> bool {
         let has = |item: &Item| match item {
             Item::Row { row, .. } => state.nodes.contains_key(&state.outline.rows[*row].id),
@@ -400,7 +532,8 @@ impl Canvas {
                     let here = &state.outline.rows[*row];
                     let Some(node) = state.nodes.get(&here.id) else { continue };
                     let fork = items::fork(&state.outline.rows, *row, &state.unfolded);
-                    article::article(&Parts { at: *row, row: here, level: *level, fork, node, opened: &state.opened })
+                    let (opened, last) = (&state.opened, *row + 1 == state.outline.rows.len());
+                    article::article(&Parts { at: *row, row: here, level: *level, fork, node, opened, last })
                 }
             };
             self.mark_row(state, &made);
@@ -466,11 +599,14 @@ impl Canvas {
             if state.asking {
                 return;
             }
-            let missing = |row: &usize| !state.nodes.contains_key(&state.outline.rows[*row].id);
+            let missing = |row: &usize| {
+                let id = &state.outline.rows[*row].id;
+                !state.nodes.contains_key(id) || state.stale.contains(id)
+            };
             let mut wanted = state
                 .built
                 .iter()
-                .filter(|built| !built.complete)
+                .filter(|built| !built.complete || self.is_stale(state, built.at))
                 .filter_map(|built| rows_of(&state.items, &state.blocks[built.at]))
                 .flatten()
                 .filter(missing);
@@ -489,9 +625,17 @@ impl Canvas {
             let got = match answer {
                 Ok(Reply::Nodes(nodes)) => {
                     let before = state.nodes.len();
-                    state.nodes.extend(nodes.into_iter().map(|node| (node.id.clone(), Rc::new(node))));
+                    let mut renewed = false;
+                    for node in nodes {
+                        renewed |= state.stale.remove(&node.id);
+                        state.nodes.insert(node.id.clone(), Rc::new(node));
+                    }
+                    if renewed {
+                        // Made anew one by one as they are met; the others are as they were.
+                        state.built.iter_mut().for_each(|built| built.complete = false);
+                    }
                     trim(state);
-                    state.nodes.len() != before || before >= KEPT
+                    renewed || state.nodes.len() != before || before >= KEPT
                 }
                 Ok(_) => false,
                 Err(error) => {
@@ -518,8 +662,22 @@ impl Canvas {
         if state.set < 0.0 || (now - state.set).abs() < 2.0 {
             return;
         }
+        let down = now > state.set;
         state.set = now;
+        // Where an answer grows, the end has moved on a little since the reader scrolled there.
+        if self.has_tail() && self.is_at_end(if down { 120 } else { 8 }) {
+            state.anchor = Anchor::End;
+            return;
+        }
         if let Some((row, offset)) = self.first_visible() {
+            state.anchor = Anchor::Row(row, offset);
+            return;
+        }
+        // Only what is below the messages is on the screen: the last of them stays where it is above.
+        if self.has_tail()
+            && let Some(row) = state.outline.rows.len().checked_sub(1)
+            && let Some(offset) = self.offset_of(row)
+        {
             state.anchor = Anchor::Row(row, offset);
             return;
         }
@@ -591,6 +749,27 @@ impl Canvas {
         self.jump(Anchor::Row(row, TOP), with_focus.then_some(row));
         true
     }
+}
+
+/// What was shown before: items, blocks, the branch, what is unfolded, and the nodes.
+type Before<'a> = (&'a [Item], &'a [Block], &'a Branch, &'a [usize], &'a HashMap<MessageId, Rc<Node>>);
+
+/// Whether a block would be built as it was.
+fn same_block((items, blocks, outline, unfolded, nodes): Before<'_>, state: &State, at: usize) -> bool {
+    let (Some(old), Some(new)) = (blocks.get(at), state.blocks.get(at)) else { return false };
+    if old.items != new.items || items[old.items.clone()] != state.items[new.items.clone()] {
+        return false;
+    }
+    let (before, now) = (&outline.rows, &state.outline.rows);
+    items[old.items.clone()].iter().all(|item| match item {
+        Item::Hidden { .. } => true,
+        Item::Row { row, .. } => {
+            let same = before[*row] == now[*row] && (*row + 1 == before.len()) == (*row + 1 == now.len());
+            let node = |nodes: &HashMap<MessageId, Rc<Node>>| nodes.get(&now[*row].id).map(Rc::as_ptr);
+            same && node(nodes) == node(&state.nodes)
+                && items::fork(before, *row, unfolded) == items::fork(now, *row, &state.unfolded)
+        }
+    })
 }
 
 /// How far below the edge a message comes to lie that is jumped to.

@@ -356,7 +356,12 @@ fn compacted(page: Page, leaf: MessageId, done: Compacted) {
     let words =
         format!("{} → {} tokens. Every message is still there.", format::count(done.before), format::count(done.after));
     page.notices.say("Compacted", &words);
-    page.nav.go(Route { transcript: page.nav.now().transcript, leaf: Some(leaf), at: Some(card.anchor) });
+    page.nav.go(Route {
+        transcript: page.nav.now().transcript,
+        leaf: Some(leaf),
+        at: Some(card.anchor),
+        ..Route::default()
+    });
 }
 
 fn preview(done: &Compacted, card: &Card) -> Node {

@@ -35,6 +35,11 @@ pub fn dialogs(page: Page) -> Slot {
                 let make = move |panels: &dyn panels::Panels| panels.epochs(page, &leaf, checkpoint.as_deref());
                 ("Epochs", panels::later(Box::new(make)))
             }
+            Dialog::Compare { transcript, leaves } => {
+                let (transcript, leaves) = (transcript.clone(), leaves.clone());
+                let make = move |panels: &dyn panels::Panels| panels.compare(page, &transcript, leaves.clone());
+                ("Two branches", panels::later(Box::new(make)))
+            }
             Dialog::Memory(at) => {
                 let at = at.clone();
                 ("Memory", panels::later(Box::new(move |panels| panels.memory(page, at.clone()))))
@@ -237,6 +242,8 @@ fn keys() -> Node {
             </div>
             <div><dt><kbd>Alt+←</kbd> <kbd>Alt+→</kbd></dt><dd>The same, on a focused message</dd></div>
             <div><dt><kbd>Home</kbd> <kbd>End</kbd></dt><dd>First and last message</dd></div>
+            <div><dt><kbd>r</kbd></dt><dd>Reply to the focused message; <kbd>Esc</kbd> leaves that again</dd></div>
+            <div><dt><kbd>Enter</kbd></dt><dd>Send what you wrote; <kbd>Shift+Enter</kbd> is a new line</dd></div>
             <div><dt><kbd>m</kbd></dt><dd>Show or hide the map</dd></div>
             <div><dt><kbd>c</kbd></dt><dd>Show or hide the context inspector</dd></div>
             <div><dt><kbd>e</kbd></dt><dd>Prompts before and after each compaction</dd></div>

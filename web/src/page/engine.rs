@@ -53,6 +53,8 @@ struct Inner {
     listeners: Vec<Listener>,
     summarise: Option<Summarise>,
     heard: Option<Rc<dyn Fn(Vec<Heard>)>>,
+    /// Answers of the browser's own model that are under way, each with what ends it.
+    prompts: Vec<(u32, Option<JsValue>)>,
 }
 
 /// The engine, as the page sees it. A handle: copies are the same.
@@ -187,6 +189,28 @@ impl Engine {
                     listener(heard);
                 }
             }
+            FromWorker::Prompt { number, messages } => {
+                self.inner.update_value(|inner| inner.prompts.push((number, None)));
+                let tell = move |piece| drop(self.say(&ToWorker::Prompted { number, piece }, None));
+                let held = move |held| {
+                    self.inner.update_value(|inner| {
+                        if let Some(prompt) = inner.prompts.iter_mut().find(|(own, _)| *own == number) {
+                            prompt.1 = Some(held);
+                        }
+                    });
+                };
+                super::browser::prompt(messages, Box::new(held), Rc::new(tell));
+            }
+            FromWorker::StopPrompt(number) => {
+                let mut stopped = None;
+                self.inner.update_value(|inner| {
+                    let place = inner.prompts.iter().position(|(own, _)| *own == number);
+                    stopped = place.and_then(|place| inner.prompts.swap_remove(place).1);
+                });
+                if let Some(held) = stopped {
+                    super::browser::stop(&held);
+                }
+            }
             FromWorker::Compacting { done, now } => self.compacting.set(Some((done, now))),
             FromWorker::Changes(changes) => {
                 let listeners = self.inner.with_value(|inner| inner.listeners.clone());
@@ -271,14 +295,12 @@ impl Engine {
     }
 
     /// Ends the agent's turn that runs. What it has until then stays.
-    #[allow(dead_code, reason = "the composer will call it")]
     pub fn stop_turn(self) {
         // Where the engine is gone, so is the turn.
         drop(self.say(&ToWorker::StopTurn, None));
     }
 
     /// Calls `heard` with what happens in the agent's turns, for as long as the page lives.
-    #[allow(dead_code, reason = "the composer will call it")]
     pub fn on_heard(self, heard: impl Fn(Vec<Heard>) + 'static) {
         self.inner.update_value(|inner| inner.heard = Some(Rc::new(heard)));
     }

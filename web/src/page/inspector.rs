@@ -298,6 +298,11 @@ impl Inspector {
     }
 }
 
+/// What is set in the inspector.
+pub fn kept_settings() -> Settings {
+    Settings::read(&dom::remembered(SETTINGS).unwrap_or_default())
+}
+
 /// The pins of a thread.
 pub fn kept_pins(thread: &TranscriptId) -> Vec<MessageId> {
     read_pins(&dom::remembered(&[PINS, thread.as_str()].concat()).unwrap_or_default())

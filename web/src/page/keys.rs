@@ -66,7 +66,6 @@ impl Connections {
     }
 
     /// The connection in use; tracks.
-    #[allow(dead_code, reason = "the composer will call it")]
     pub fn in_use(self) -> Option<Connection> {
         self.book.with(|book| book.in_use().cloned())
     }

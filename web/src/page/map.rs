@@ -134,7 +134,12 @@ pub fn pane(page: Page) -> Node {
             Some((drawn.nodes.get(leaf)?.id.clone(), at))
         });
         if let Some((leaf, at)) = to {
-            page.nav.go(Route { transcript: page.nav.now().transcript, leaf: Some(leaf), at: Some(at) });
+            page.nav.go(Route {
+                transcript: page.nav.now().transcript,
+                leaf: Some(leaf),
+                at: Some(at),
+                ..Route::default()
+            });
         }
     };
     let keys = move |event: Event| {
@@ -167,9 +172,18 @@ pub fn pane(page: Page) -> Node {
             })
         })
     };
+    // The node in focus: what leads to it and what follows it is its chain; all else is set back.
+    let focus = move || {
+        let focused = page.focused.get()?;
+        drawn.with(|drawn| drawn.as_ref()?.nodes.iter().position(|node| node.id == focused))
+    };
+    let aside = move |drawn: &Drawn, stretch: &Stretch, here: bool, focus: Option<usize>| {
+        let follows = focus.is_some_and(|focus| drawn.map.leads_to(focus, stretch.last));
+        !here && !follows
+    };
     // The lines, and whether each belongs to the branch on the screen.
     let lines = rows(move |row| {
-        let (range, leaf) = (range(), leaf());
+        let (range, leaf, focus) = (range(), leaf(), focus());
         drawn.with(|drawn| {
             let Some(drawn) = drawn else { return };
             let path = drawn.path(leaf);
@@ -180,8 +194,14 @@ pub fn pane(page: Page) -> Node {
                     let meets = drawn.map.stretches[parent].row < range.end && stretch.row >= range.start;
                     if meets && path[stretch.row] == here {
                         let line = edge(&drawn.map, stretch, parent);
-                        row(format!("{here} {line}"), &mut || {
-                            markup!(r#"<path class="edge" class:here={} d={}/>"#, here, line.clone())
+                        let aside = aside(drawn, stretch, here, focus);
+                        row(format!("{here} {aside} {line}"), &mut || {
+                            markup!(
+                                r#"<path class="edge" class:here={} class:aside={} d={}/>"#,
+                                here,
+                                aside,
+                                line.clone()
+                            )
                         });
                     }
                 }
@@ -189,7 +209,7 @@ pub fn pane(page: Page) -> Node {
         });
     });
     let dots = rows(move |row| {
-        let (range, leaf, active) = (range(), leaf(), active.get());
+        let (range, leaf, active, focus) = (range(), leaf(), active.get(), focus());
         drawn.with(|drawn| {
             let Some(drawn) = drawn else { return };
             let path = drawn.path(leaf);
@@ -197,8 +217,11 @@ pub fn pane(page: Page) -> Node {
                 let Some(stretch) = drawn.map.stretches.get(at) else { continue };
                 let Some(node) = drawn.nodes.get(stretch.named) else { continue };
                 let (here, active) = (path[at], active == at);
-                let key = format!("{at} {here} {active} {} {} {}", stretch.nodes, stretch.forks, node.id);
-                row(key, &mut || dot(stretch, node, here, active, move || open(at)));
+                let aside = aside(drawn, stretch, here, focus);
+                let focused = focus.is_some_and(|focus| drawn.map.stretch(focus) == Some(at));
+                let key =
+                    format!("{at} {here} {active} {aside} {focused} {} {} {}", stretch.nodes, stretch.forks, node.id);
+                row(key, &mut || dot(stretch, node, Looks { here, active, aside, focused }, move || open(at)));
             }
         });
     });
@@ -248,7 +271,21 @@ pub fn pane(page: Page) -> Node {
     )
 }
 
-fn dot(stretch: &Stretch, node: &TreeNode, here: bool, active: bool, open: impl Fn() + 'static) -> Node {
+/// How a dot looks.
+#[derive(Clone, Copy)]
+struct Looks {
+    /// On the branch that is on the screen.
+    here: bool,
+    /// Where the keys are.
+    active: bool,
+    /// On none of the chains of the message in focus.
+    aside: bool,
+    /// Holds the message in focus.
+    focused: bool,
+}
+
+fn dot(stretch: &Stretch, node: &TreeNode, looks: Looks, open: impl Fn() + 'static) -> Node {
+    let Looks { here, active, aside, focused } = looks;
     let (cx, cy) = (x(stretch.lane), y(stretch.row));
     let text = cx + 14;
     let words =
@@ -269,6 +306,8 @@ fn dot(stretch: &Stretch, node: &TreeNode, here: bool, active: bool, open: impl 
             class={}
             class:here={}
             class:active={}
+            class:aside={}
+            class:focused={}
             role="treeitem"
             id={}
             aria-level={}
@@ -286,6 +325,8 @@ fn dot(stretch: &Stretch, node: &TreeNode, here: bool, active: bool, open: impl 
         role,
         here,
         active,
+        aside,
+        focused,
         format!("map-{}", stretch.row),
         (stretch.lane + 1).to_string(),
         if here { "true" } else { "false" },

@@ -111,7 +111,7 @@ impl Panel {
         let sources: Vec<Node> = match &one.transcript {
             None => Vec::new(),
             Some(thread) => one.sources.iter().take(SOURCES).enumerate().map(|(at, node)| {
-                let to = Route { transcript: Some(thread.clone()), leaf: None, at: Some(node.clone()) };
+                let to = Route { transcript: Some(thread.clone()), leaf: None, at: Some(node.clone()), ..Route::default() };
                 let open = move || {
                     self.page.dialog.set(None);
                     self.page.nav.go(to.clone());

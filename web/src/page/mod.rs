@@ -6,6 +6,8 @@ mod article;
 mod browser;
 mod canvas;
 mod compaction;
+mod compare;
+mod composer;
 mod connections;
 mod dialogs;
 mod dom;
@@ -14,6 +16,7 @@ mod epochs;
 mod imports;
 mod inspector;
 mod keys;
+mod live;
 mod map;
 mod memory;
 mod nav;
@@ -23,6 +26,7 @@ mod search;
 mod signs;
 mod state;
 mod storage;
+mod talk;
 mod theme;
 mod thread;
 mod threads;
@@ -83,7 +87,10 @@ fn app(page: Page) -> Node {
         }
         event.prevent_default();
     });
-    let has_thread = move || page.nav.route().transcript.is_some();
+    let has_thread = move || {
+        let route = page.nav.route();
+        route.transcript.is_some() || route.fresh
+    };
     let skip = move |event: web_sys::Event| {
         event.prevent_default();
         focus(if page.nav.now().transcript.is_some() { "#messages" } else { "#thread-list" });
@@ -102,7 +109,12 @@ fn app(page: Page) -> Node {
                     <h1>
                         <a href="#/" onclick={}><img src="./icon.svg" alt="" width="20" height="20"/>Threadkeep</a>
                     </h1>
-                    <div class="pick">{}</div>
+                    <div class="brand-acts">
+                        <button type="button" class="icon" title="New conversation" aria-label="New conversation" data-testid="new" onclick={}>
+                            <svg sign="plus"/>
+                        </button>
+                        <div class="pick">{}</div>
+                    </div>
                 </header>
                 {}
                 <footer class="foot">{}</footer>
@@ -119,6 +131,10 @@ fn app(page: Page) -> Node {
         live(move || page.inspector.open.get() && has_thread()),
         live(move || page.threads.none()),
         on(home),
+        click(move || {
+            page.nav.go(crate::route::Route { fresh: true, ..crate::route::Route::default() });
+            view::soon(|| focus("[data-testid=compose]"));
+        }),
         imports::pick_buttons(page),
         threads::pane(page),
         threads::foot(page),

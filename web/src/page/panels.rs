@@ -6,13 +6,13 @@ use std::cell::Cell;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use threadkeep::protocol::ErrorReply;
-use threadkeep_core::MessageId;
+use threadkeep_core::{MessageId, TranscriptId};
 use threadkeep_parts::part;
 use web_sys::Node;
 
 use super::state::Page;
 use super::view::{draw, markup};
-use super::{compaction, connections, epochs, memory};
+use super::{compaction, compare, connections, epochs, memory};
 use crate::words::words;
 
 /// What the part brings.
@@ -21,6 +21,8 @@ pub trait Panels {
     fn compaction(&self, page: Page, leaf: &MessageId) -> Node;
     /// The epochs of the branch that ends at `leaf`, beginning with that of a checkpoint.
     fn epochs(&self, page: Page, leaf: &MessageId, checkpoint: Option<&str>) -> Node;
+    /// Two branches of a thread, side by side, by their ends.
+    fn compare(&self, page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> Node;
     /// The models that one can talk to.
     fn connections(&self, page: Page) -> Node;
     /// The memory, at one record where its id is given.
@@ -39,6 +41,10 @@ impl Panels for All {
 
     fn epochs(&self, page: Page, leaf: &MessageId, checkpoint: Option<&str>) -> Node {
         epochs::dialog(page, leaf, checkpoint)
+    }
+
+    fn compare(&self, page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> Node {
+        compare::dialog(page, transcript, leaves)
     }
 
     fn connections(&self, page: Page) -> Node {

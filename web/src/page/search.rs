@@ -134,10 +134,10 @@ impl Search {
             (SUMMARY, Some(card)) => {
                 let words = snippet.into_iter().skip(1).step_by(2).collect();
                 // The address first: the line is shown where it leads.
-                self.page.nav.go(Route { transcript, leaf, at: node });
+                self.page.nav.go(Route { transcript, leaf, at: node, ..Route::default() });
                 self.page.card.set(Some(Line { card, words }));
             }
-            _ => self.page.nav.go(Route { transcript, leaf, at: node }),
+            _ => self.page.nav.go(Route { transcript, leaf, at: node, ..Route::default() }),
         }
     }
 

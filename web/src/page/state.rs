@@ -15,6 +15,7 @@ use super::engine::{Engine, State};
 use super::inspector::Inspector;
 use super::keys::Connections;
 use super::nav::Nav;
+use super::talk::Talking;
 use crate::list::Sort;
 use crate::route::Route;
 use crate::sentinel::{self, Sentinel};
@@ -215,6 +216,13 @@ pub enum Dialog {
         /// The checkpoint to begin with; the last one without it.
         checkpoint: Option<String>,
     },
+    /// Two branches of a thread, side by side.
+    Compare {
+        /// The thread.
+        transcript: TranscriptId,
+        /// Their ends: of the one on the screen, and of the other.
+        leaves: [MessageId; 2],
+    },
     /// What is remembered, at one record where its id is given.
     Memory(Option<String>),
     /// Models that one can talk to.
@@ -225,6 +233,17 @@ pub enum Dialog {
     Keys,
     /// How to get an export.
     Help,
+}
+
+/// Where the reader wants to say something, other than at the end of the branch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// The message: to reply to, or to say otherwise.
+    pub node: MessageId,
+    /// What is below which the words go, where the message is said otherwise.
+    pub edit: Option<Option<MessageId>>,
+    /// Its first words; the whole text of one that is said otherwise.
+    pub words: String,
 }
 
 /// A line of a compaction card that is to be shown.
@@ -257,12 +276,18 @@ pub struct Page {
     pub inspector: Inspector,
     /// The models that one can talk to.
     pub connections: Connections,
+    /// Talking to one of them.
+    pub talking: Talking,
+    /// Where the reader wants to say something.
+    pub target: RwSignal<Option<Target>>,
     /// Counts changes of the window's size.
     pub resized: RwSignal<usize>,
     /// Counts changes to the open thread's tree.
     pub tree: RwSignal<usize>,
     /// The end of the branch that is on the screen.
     pub leaf: RwSignal<Option<MessageId>>,
+    /// The message in focus.
+    pub focused: RwSignal<Option<MessageId>>,
     /// Counts changes of what is remembered.
     pub memories: RwSignal<usize>,
     /// The line of a card that the thread is to show, until it does.
@@ -280,6 +305,7 @@ impl Page {
             None => window().inner_width().ok().and_then(|width| width.as_f64()).is_some_and(|width| width >= 1500.0),
         };
         let leaf = RwSignal::new(None);
+        let connections = Connections::start();
         let inspector = Inspector::new(engine, leaf);
         Self {
             engine,
@@ -295,10 +321,13 @@ impl Page {
             // One of both has the place beside the thread.
             map: RwSignal::new(map && !inspector.open.get_untracked()),
             inspector,
-            connections: Connections::start(),
+            connections,
+            talking: Talking::start(engine, connections),
+            target: RwSignal::new(None),
             resized: RwSignal::new(0),
             tree: RwSignal::new(0),
             leaf,
+            focused: RwSignal::new(None),
             memories: RwSignal::new(0),
             card: RwSignal::new(None),
         }

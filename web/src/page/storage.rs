@@ -83,7 +83,7 @@ pub fn storage(page: Page) -> Node {
         r#"
         <p class="privacy">
             <svg sign="lock"/>
-            Nothing leaves this machine: your threads are read, kept and shown by this browser alone. There is no server, no
+            Nothing leaves this machine but what you send to a model that you connect: your threads are read, kept and shown by this browser alone. There is no server, no
             account and no tracking.
         </p>
         <dl class="facts">

@@ -13,11 +13,13 @@ use web_sys::{Event, KeyboardEvent, Node};
 
 use super::canvas::{Action, Canvas, Start};
 use super::engine::State;
-use super::state::{Dialog, Page};
+use super::live::Live;
+use super::state::{Dialog, Page, Target};
+use super::talk::Step;
 use super::view::{Spot, at_window, click, draw, follow, live, markup, on, soon};
-use super::{dom, inspector, map, welcome};
+use super::{composer, dom, inspector, map, welcome};
 use crate::route::Route;
-use crate::wire::{Ask, Branch, Change, Recall, Reply, ThreadInfo};
+use crate::wire::{Ask, Branch, Change, Recall, Reply, ThreadInfo, Turn};
 use crate::words::{self, Words};
 
 /// What the pane shows.
@@ -53,7 +55,11 @@ struct Thread {
     start: StoredValue<Option<Start>>,
     /// Counts what was asked for, so that a late answer does not replace a newer one.
     asked: StoredValue<usize>,
+    /// The last of these that was answered.
+    answered: StoredValue<usize>,
     due: StoredValue<bool>,
+    /// Whether the answer that grows is being read, and must be again.
+    growing: StoredValue<(bool, bool)>,
 }
 
 impl Thread {
@@ -65,6 +71,7 @@ impl Thread {
     fn follow(self, route: &Route) {
         let Some(transcript) = &route.transcript else {
             self.asked.update_value(|asked| *asked += 1);
+            self.answered.set_value(self.asked.get_value());
             if let Some(canvas) = self.canvas() {
                 canvas.clear();
             }
@@ -115,8 +122,17 @@ impl Thread {
             if self.asked.get_value() != number {
                 return;
             }
+            if let (Ok(Reply::Branch(outline)), Start::End) = (&answer, &start) {
+                self.read_end(outline).await;
+                if self.asked.get_value() != number {
+                    return;
+                }
+            }
+            self.answered.set_value(number);
             match answer {
-                Ok(Reply::Branch(outline)) => self.show(*outline, &start),
+                Ok(Reply::Branch(outline)) => {
+                    self.show(*outline, &start);
+                }
                 Ok(_) => self.shown.set(Shown::Missing),
                 Err(error) if error.code == "missing-node" && leaf.is_some() => {
                     if self.open.with_untracked(Option::is_none) {
@@ -139,6 +155,98 @@ impl Thread {
         });
     }
 
+    /// Reads the last messages of a branch before it is shown, so that its end is there at once.
+    async fn read_end(self, outline: &Branch) {
+        let end = outline.rows.len() as u32;
+        let ask = Ask::Rows { leaf: outline.leaf.clone(), start: end.saturating_sub(8), end };
+        if let (Ok(Reply::Nodes(nodes)), Some(canvas)) = (self.page.engine.ask(ask).await, self.canvas()) {
+            canvas.early(nodes);
+        }
+    }
+
+    /// The turn that is under way came to something.
+    fn step(self, step: Step) {
+        match step {
+            Step::Began(transcript, node) => {
+                let now = self.page.nav.now().transcript;
+                // Who has gone to another thread meanwhile stays there.
+                if now.is_none() || now.as_ref() == Some(&transcript) {
+                    self.start.set_value(Some(Start::End));
+                    self.page.nav.go(Route { transcript: Some(transcript), leaf: Some(node), ..Route::default() });
+                }
+            }
+            Step::Grew => {
+                if let Some(canvas) = self.canvas() {
+                    canvas.follow_end();
+                }
+            }
+            Step::Stored => self.grown(false),
+            Step::Ended(ending) => {
+                if ending.node.is_none()
+                    && let Some(canvas) = self.canvas()
+                {
+                    canvas.set_tail(None);
+                }
+                self.grown(true);
+            }
+        }
+    }
+
+    /// Reads what the answer has stored, and shows it in place of what was shown while it came.
+    fn grown(self, over: bool) {
+        let (busy, again) = self.growing.get_value();
+        if busy {
+            return self.growing.set_value((true, again || over));
+        }
+        self.growing.set_value((true, false));
+        if self.asked.get_value() != self.answered.get_value() {
+            // The branch of the answer is on its way.
+            let later = move || {
+                self.growing.set_value((false, false));
+                self.grown(over);
+            };
+            return set_timeout(later, Duration::from_millis(16));
+        }
+        spawn_local(async move {
+            let number = self.asked.get_value();
+            if let Some(open) = self.open.get_untracked() {
+                let ask = Ask::Branch { transcript: open.info.id.clone(), leaf: Some(open.leaf.clone()) };
+                if let Ok(Reply::Branch(outline)) = self.page.engine.ask(ask).await {
+                    self.read_end(&outline).await;
+                    let same = self.open.with_untracked(|now| now.as_ref().is_some_and(|now| now.leaf == open.leaf));
+                    if same && self.asked.get_value() == number {
+                        self.show(*outline, &Start::Same);
+                    }
+                }
+            }
+            self.page.talking.with_live(Live::drop_stored);
+            if let Some(canvas) = self.canvas() {
+                canvas.follow_end();
+            }
+            let (_, again) = self.growing.get_value();
+            self.growing.set_value((false, false));
+            if again {
+                self.grown(true);
+            }
+        });
+    }
+
+    /// Takes a turn at a message.
+    fn take(self, turn: Turn) {
+        let page = self.page;
+        if untrack(|| page.talking.lack()).is_some() {
+            return page.dialog.set(Some(Dialog::Connections));
+        }
+        if page.talking.running.with_untracked(Option::is_some) {
+            return page.notices.say("An answer is under way", "Stop it, or wait until it is there.");
+        }
+        page.talking.take(turn, move |result| {
+            if let Err(error) = result {
+                page.notices.fail(&error);
+            }
+        });
+    }
+
     fn show(self, outline: Branch, start: &Start) {
         let open = Open {
             info: outline.thread.clone(),
@@ -149,6 +257,9 @@ impl Thread {
         let before =
             self.open.with_untracked(|open| open.as_ref().map(|open| (open.info.id.clone(), open.leaf.clone())));
         let route = Route { leaf: Some(open.leaf.clone()), ..self.page.nav.now() };
+        if before.as_ref().is_none_or(|(id, _)| *id != open.info.id) {
+            self.page.focused.set(None);
+        }
         if before.as_ref().is_some_and(|(id, leaf)| *id == open.info.id && *leaf != open.leaf) {
             // Another branch was looked at: the thread opens there next time.
             let (engine, leaf) = (self.page.engine, open.leaf.clone());
@@ -165,8 +276,15 @@ impl Thread {
         {
             self.find(outline.thread.id.clone(), id.clone());
         }
+        let gone = |target: &Target| !outline.rows.iter().any(|row| row.id == target.node);
+        if self.page.target.with_untracked(|target| target.as_ref().is_some_and(gone)) {
+            self.page.target.set(None);
+        }
         if let Some(canvas) = self.canvas() {
             canvas.show(outline, start);
+            let live = self.page.talking.is_in(&leaf);
+            let tail = self.page.talking.with_live(|live| live.element().clone());
+            canvas.set_tail(tail.as_ref().filter(|_| live));
             let old = self.page.inspector.selected();
             let again = old.as_ref().and_then(|old| canvas.selected_again(old));
             if old != again {
@@ -228,6 +346,8 @@ impl Thread {
                 remembered = true;
             }
             match event {
+                // The answer that is being given is read when it says that it has grown.
+                Change::Changed { nodes, .. } if nodes.iter().all(|node| self.page.talking.is_in(node)) => {}
                 Change::Changed { transcript, nodes } if Some(transcript) == here.as_ref() && !nodes.is_empty() => {
                     if let Some(canvas) = self.canvas() {
                         canvas.forget(nodes);
@@ -247,19 +367,26 @@ impl Thread {
         }
         if again && !self.due.get_value() {
             self.due.set_value(true);
-            set_timeout(
-                move || {
-                    self.due.set_value(false);
-                    self.page.tree.update(|tree| *tree += 1);
-                    if let (Some(here), Some(open)) = (self.page.nav.now().transcript, self.open.get_untracked())
-                        && here == open.info.id
-                    {
-                        self.read(here, Some(left.unwrap_or(open.leaf)), Start::Same);
-                    }
-                },
-                Duration::from_millis(60),
-            );
+            self.again_soon(left);
         }
+    }
+
+    /// Reads the open branch again in a moment; `left` is where it ends now, if not where it did.
+    fn again_soon(self, left: Option<MessageId>) {
+        let again = move || {
+            // Another branch is on its way: to read the one that is left now would bring it back.
+            if self.asked.get_value() != self.answered.get_value() {
+                return self.again_soon(left);
+            }
+            self.due.set_value(false);
+            self.page.tree.update(|tree| *tree += 1);
+            if let (Some(here), Some(open)) = (self.page.nav.now().transcript, self.open.get_untracked())
+                && here == open.info.id
+            {
+                self.read(here, Some(left.unwrap_or(open.leaf)), Start::Same);
+            }
+        };
+        set_timeout(again, Duration::from_millis(60));
     }
 
     /// Asks what stands for a selected message in prompts, where a compaction covers it.
@@ -285,7 +412,7 @@ impl Thread {
         match action {
             Action::Branch { leaf, row } => {
                 self.start.set_value(Some(Start::Fork(row)));
-                self.page.nav.go(Route { transcript, leaf: Some(leaf), at: None });
+                self.page.nav.go(Route { transcript, leaf: Some(leaf), at: None, ..Route::default() });
             }
             Action::Delete(node) => {
                 if let Some(transcript) = transcript {
@@ -297,11 +424,24 @@ impl Thread {
                 self.page.notices.say("Nothing was copied", "The browser does not let this page use the clipboard.");
             }
             Action::Selected(selected) => {
+                self.page.focused.set(Some(selected.node.clone()));
                 self.carry(&selected.node);
                 self.page.inspector.select(Some(selected));
             }
             Action::Epochs(checkpoint) => self.page.show_epochs(Some(checkpoint)),
             Action::Memory => self.page.dialog.set(Some(Dialog::Memory(None))),
+            Action::Reply { node, words } => self.page.target.set(Some(Target { node, edit: None, words })),
+            Action::Edit { node, parent, text } => {
+                self.page.target.set(Some(Target { node, edit: Some(parent), words: text }));
+            }
+            Action::Compare(other) => {
+                if let (Some(transcript), Some(leaf)) = (transcript, self.page.leaf.get_untracked()) {
+                    self.page.dialog.set(Some(Dialog::Compare { transcript, leaves: [leaf, other] }));
+                }
+            }
+            Action::Again(node) => self.take(Turn::Again(node)),
+            Action::GoOn(node) => self.take(Turn::GoOn(node)),
+            Action::CatchUp => self.take(Turn::CatchUp),
             Action::Failed(error) => self.page.notices.fail(&error),
         }
     }
@@ -316,8 +456,17 @@ pub fn pane(page: Page) -> Node {
         canvas: StoredValue::new_local(None),
         start: StoredValue::new(None),
         asked: StoredValue::new(0),
+        answered: StoredValue::new(0),
         due: StoredValue::new(false),
+        growing: StoredValue::new((false, false)),
     };
+    page.talking.follow(move |step| thread.step(step));
+    follow(move || {
+        let aim = page.target.get().and_then(|target| target.edit.unwrap_or(Some(target.node)));
+        if let Some(canvas) = thread.canvas() {
+            canvas.aim(aim.as_ref());
+        }
+    });
     page.engine.listen(move |events| thread.heard(events));
     let scroller = Spot::new();
     follow(move || {
@@ -384,6 +533,8 @@ pub fn pane(page: Page) -> Node {
         }
     };
     let failed = move || matches!(page.engine.state.get(), State::Failed(_));
+    let writes =
+        move || page.engine.is_open() && thread.shown.with(|shown| matches!(shown, Shown::Thread | Shown::Nothing));
     let view = move |(shown, failed): &(Shown, bool)| match shown {
         Shown::Thread => None,
         Shown::Reading if *failed => None,
@@ -413,6 +564,7 @@ pub fn pane(page: Page) -> Node {
                 onclick={}
             ></div>
             {}
+            {}
         </section>
         {}{}"#,
         draw(is_thread, move |shown| shown.then(|| head::head(thread))),
@@ -421,6 +573,7 @@ pub fn pane(page: Page) -> Node {
         click(scrolled),
         on(clicked),
         draw(move || (thread.shown.get(), failed()), view),
+        draw(writes, move |writes| writes.then(|| composer::composer(page))),
         draw(move || page.map.get() && is_thread(), move |shown| shown.then(|| map::pane(page))),
         draw(move || page.inspector.open.get() && is_thread(), move |shown| shown.then(|| inspector::pane(page)),),
     )

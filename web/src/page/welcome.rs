@@ -143,7 +143,8 @@ fn empty(page: Page) -> Node {
             {}
             <p class="privacy">
                 <svg sign="lock"/>
-                Nothing leaves this machine: your threads are read, kept and shown by this browser alone.
+                Nothing leaves this machine but what you send to a model that you connect: your threads are read, kept and shown by
+                this browser alone.
             </p>
         </div>"#,
         loss(page),

@@ -3,10 +3,12 @@
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
+use threadkeep_core::Message;
 use wasm_bindgen::prelude::*;
 use web_sys::Element;
 
 use super::{Action, Anchor, Canvas, TOP, focus};
+use crate::format;
 use crate::items::{self, Item};
 use crate::page::article;
 use crate::page::dom::{self, closest};
@@ -23,6 +25,7 @@ impl Canvas {
             ("Home", false) => self.jump(Anchor::Row(0, TOP), None),
             ("End", false) => self.jump(Anchor::End, None),
             ("j" | "k", false) => self.step(row, key == "j"),
+            ("r", false) if row.is_some() => self.talk("reply", row.unwrap_or_default()),
             ("[", false) => return self.turn(row, false),
             ("]", false) => return self.turn(row, true),
             // Anywhere but on a message these are the browser's.
@@ -96,6 +99,11 @@ impl Canvas {
                     (self.act)(Action::Delete(node.id.clone()));
                 }
             }
+            "reply" | "edit" | "again" | "go-on" | "catch-up" => {
+                if let Some(row) = row {
+                    self.talk(&action, row);
+                }
+            }
             "statement" => {
                 if let (Some(card), Some(place)) = (number("data-card-at"), number("data-place")) {
                     self.light((card, place));
@@ -109,6 +117,12 @@ impl Canvas {
             }
             "memory" => (self.act)(Action::Memory),
             "epochs" => (self.act)(Action::Epochs(button.get_attribute("data-checkpoint").unwrap_or_default())),
+            "compare" => {
+                let beside = number("data-of").and_then(|of| self.beside(of));
+                if let Some(leaf) = beside {
+                    (self.act)(Action::Compare(leaf));
+                }
+            }
             "previous" | "next" => {
                 if let Some(of) = number("data-of") {
                     self.turn_at(of, action == "next");
@@ -145,6 +159,40 @@ impl Canvas {
             }
             _ => {}
         }
+    }
+
+    /// Something is to be said or answered at a row.
+    fn talk(&self, action: &str, row: usize) {
+        let Some(node) = self.node(row) else { return };
+        let action = match action {
+            "reply" => {
+                // What it says last: that is what one replies to.
+                let spoken = |message: &&Message| message.role.counts() && !message.text().trim().is_empty();
+                let last = node.messages.iter().rfind(spoken).or(node.messages.last());
+                let said = last.map(|last| format::line(&pieces::copy_text(std::slice::from_ref(last)), 90));
+                let who = last.map_or("", |last| pieces::role_label(last.role.as_str()));
+                let words = [who, ": ", &said.unwrap_or_default()].concat();
+                Action::Reply { node: node.id.clone(), words }
+            }
+            "edit" => {
+                let held = self.state.borrow();
+                let above = held.as_ref().and_then(|state| state.outline.rows.get(row.checked_sub(1)?));
+                let parent = above.map(|row| row.id.clone());
+                let text = node.messages.first().map(|first| first.text().into_owned()).unwrap_or_default();
+                Action::Edit { node: node.id.clone(), parent, text }
+            }
+            "again" => Action::Again(node.id.clone()),
+            "go-on" => Action::GoOn(node.id.clone()),
+            _ => Action::CatchUp,
+        };
+        (self.act)(action);
+    }
+
+    /// The end of the branch beside the one at a fork.
+    fn beside(&self, row: usize) -> Option<threadkeep_core::MessageId> {
+        let held = self.state.borrow();
+        let fork = held.as_ref()?.outline.rows.get(row)?.fork.as_ref()?;
+        fork.previous.clone().or_else(|| fork.next.clone())
     }
 
     fn turn_at(&self, row: usize, forward: bool) {

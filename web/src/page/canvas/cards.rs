@@ -46,6 +46,12 @@ pub fn dress(state: &State, row: usize, element: &Element) {
         let _ = element.class_list().toggle_with_force(class, on);
     };
     set("covered", row < covered(state));
+    let target = state.target.as_ref().and_then(|id| state.outline.rows.iter().position(|row| row.id == *id));
+    set("beyond", target.is_some_and(|target| row > target));
+    set("target", target == Some(row));
+    // The message in focus and all that leads to it.
+    let chosen = state.chosen.as_ref().and_then(|id| state.outline.rows.iter().position(|row| row.id == *id));
+    set("in-chain", chosen.is_some_and(|chosen| row <= chosen));
     let id = state.outline.rows.get(row).map(|row| &row.id);
     set("lit", id.is_some_and(|id| sources(state).contains(id)));
     carried::dress(state, id, element);

@@ -83,6 +83,7 @@ pub fn head(thread: Thread) -> Node {
     let damage = move || thread.open.with(|open| open.as_ref().and_then(|open| open.damage.clone()));
     markup!(
         r#"
+        <p class="for-readers phone-heading" role="heading" aria-level="1">Threadkeep</p>
         <header class="thread-head">
             <button type="button" class="icon back" title="All threads" aria-label="All threads" data-testid="back" onclick={}>
                 <svg sign="back"/>

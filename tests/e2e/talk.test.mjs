@@ -1,0 +1,372 @@
+// Talking to a model on the page: the composer, replies that branch, streaming, tools, failures, and what stays after a reload.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { rules } from "./support/axe.mjs";
+import { serveModel } from "./support/model.mjs";
+import { openSite } from "./support/site.mjs";
+
+let site;
+
+before(async () => {
+  site = await openSite();
+});
+after(() => site?.close());
+
+/** A visit with a model of the test's own; `plan` says what it answers. */
+async function talk(plan, run, options = {}) {
+  const model = await serveModel({ plan });
+  try {
+    await site.visit(async (tab, context) => run(tab, model, context), { allowed: [model.address], prepare: (context) => connect(context, model), ...options });
+  } finally {
+    await model.close();
+  }
+}
+
+/** Writes a connection as the page keeps it. */
+function connect(context, { url }) {
+  const connection = { id: "test", preset: "custom", name: "Test", provider: "openai-chat", baseUrl: url, model: "tiny-1", tools: "memory" };
+  return context.addInitScript((book) => {
+    if (location.protocol === "http:" && localStorage["threadkeep.connections"] === undefined) localStorage["threadkeep.connections"] = book;
+  }, JSON.stringify({ chosen: "test", list: [connection] }));
+}
+
+async function say(tab, words) {
+  await tab.get("compose").fill(words);
+  await tab.page.keyboard.press("Enter");
+}
+
+/** Waits until nothing is under way. */
+const quiet = (tab) => tab.get("send").waitFor();
+
+/** Says something and waits for the end of the turn. */
+async function said(tab, words, answer) {
+  await say(tab, words);
+  await tab.message(answer).waitFor();
+  await quiet(tab);
+}
+
+const texts = async (tab) => (await tab.texts()).map((text) => text.replace(/\s+/g, " "));
+/** What the last message of each role says in a request. */
+const sent = (request) => request.messages.filter(({ role }) => role !== "system").map(({ role, content }) => `${role}: ${typeof content === "string" ? content : JSON.stringify(content)}`);
+const echo = (request, number) => ({ text: `Answer ${number} to ${request.messages.at(-1).content}.` });
+
+test("a conversation begins, goes on, and is there after a reload", () =>
+  talk(echo, async (tab, model) => {
+    await tab.get("new").click();
+    assert.equal(await tab.page.evaluate(() => document.activeElement.dataset.testid), "compose");
+    await said(tab, "first", "Answer 1 to first.");
+    await said(tab, "second", "Answer 2 to second.");
+    assert.deepEqual(sent(model.asked[1]), ["user: first", "assistant: Answer 1 to first.", "user: second"]);
+    assert.equal(await tab.get("live").count(), 0, "what was given is in its message");
+    const before = await texts(tab);
+    await tab.page.reload();
+    await tab.ready();
+    await tab.message("Answer 2 to second.").waitFor();
+    assert.deepEqual(await texts(tab), before);
+    assert.equal(await tab.get("thread-row").count(), 1);
+  }));
+
+test("replying to the same message twice gives two branches, each with its own prompt", () =>
+  talk(echo, async (tab, model) => {
+    await tab.get("new").click();
+    await said(tab, "root", "Answer 1 to root.");
+    await said(tab, "left", "Answer 2 to left.");
+    const first = tab.message("Answer 1 to root.");
+    await first.hover();
+    await first.getByTestId("reply").click();
+    await tab.get("target").filter({ hasText: "Answer 1 to root." }).waitFor();
+    assert.match(await tab.message("Answer 2 to left.").getAttribute("class"), /\bbeyond\b/, "what follows is set back");
+    assert.doesNotMatch(await first.getAttribute("class"), /\bbeyond\b/);
+    await said(tab, "right", "Answer 3 to right.");
+    assert.deepEqual(sent(model.asked[2]), ["user: root", "assistant: Answer 1 to root.", "user: right"], "nothing of the other branch");
+    assert.equal(await tab.message("left").count(), 0);
+    assert.deepEqual(await tab.get("fork-label").allInnerTexts(), ["2/2"]);
+    await tab.get("fork-previous").click();
+    await tab.message("Answer 2 to left.").waitFor();
+    assert.equal(await tab.message("right").count(), 0);
+  }));
+
+test("the message in focus is shown with its ancestors and its own chain, other branches are set back", () =>
+  talk(echo, async (tab) => {
+    await tab.get("new").click();
+    await said(tab, "root", "Answer 1 to root.");
+    await said(tab, "left", "Answer 2 to left.");
+    await tab.message("Answer 1 to root.").hover();
+    await tab.message("Answer 1 to root.").getByTestId("reply").click();
+    await said(tab, "right", "Answer 3 to right.");
+    await said(tab, "further", "Answer 4 to further.");
+    if ((await tab.get("map").count()) === 0) await tab.get("map-toggle").click();
+    await tab.message("Answer 3 to right.").click();
+    await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=message].in-chain").length > 0);
+    const chain = await tab.page.locator("[data-testid=message]").evaluateAll((all) => all.map((one) => [one.innerText.match(/Answer \d/)?.[0] ?? "", one.classList.contains("in-chain")]));
+    assert.deepEqual(chain.filter(([name]) => name !== ""), [["Answer 1", true], ["Answer 3", true], ["Answer 4", false]]);
+    const nodes = () => tab.get("map-node").evaluateAll((all) => all.map((one) => ({ words: one.querySelector(".map-words").textContent, aside: one.classList.contains("aside"), focused: one.classList.contains("focused") })));
+    await tab.page.waitForFunction(() => document.querySelector("[data-testid=map-node].focused") !== null);
+    const drawn = await nodes();
+    assert.deepEqual(drawn.filter(({ aside }) => aside).map(({ words }) => words), ["left"], JSON.stringify(drawn));
+    assert.deepEqual(drawn.filter(({ focused }) => focused).map(({ words }) => words), ["right"]);
+    // In focus above the fork, both branches are its own chain.
+    await tab.message("Answer 1 to root.").click();
+    await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=map-node].aside").length === 0);
+  }));
+
+test("two branches are held against each other: what they say from where they part, and their prompts", () =>
+  talk(echo, async (tab) => {
+    await tab.get("new").click();
+    await said(tab, "root", "Answer 1 to root.");
+    await said(tab, "left", "Answer 2 to left.");
+    await tab.message("Answer 1 to root.").hover();
+    await tab.message("Answer 1 to root.").getByTestId("reply").click();
+    await said(tab, "right", "Answer 3 to right.");
+    await tab.get("fork-compare").click();
+    await tab.get("compare-common").waitFor();
+    assert.match(await tab.get("compare-common").innerText(), /the same 2 nodes.*root/);
+    // Instructions, question and answer are in both prompts.
+    assert.match(await tab.get("compare-prefix").innerText(), /the same 3 messages/);
+    const sides = await tab.get("compare-side").evaluateAll((all) => all.map((side) => [...side.querySelectorAll(".compare-words")].map((one) => one.textContent)));
+    assert.deepEqual(sides, [["right", "Answer 3 to right."], ["left", "Answer 2 to left."]]);
+    const only = await tab.get("compare-side").evaluateAll((all) => all.map((side) => [...side.querySelectorAll(".compare-prompt li")].map((one) => one.textContent)));
+    assert.deepEqual(only, [["user: right", "assistant: Answer 3 to right."], ["user: left", "assistant: Answer 2 to left."]]);
+    await tab.get("compare-open").last().click();
+    await tab.message("Answer 2 to left.").waitFor();
+  }));
+
+test("a message is edited and sent as a branch, an answer is given again as a branch", () =>
+  talk(echo, async (tab, model) => {
+    await tab.get("new").click();
+    await said(tab, "one", "Answer 1 to one.");
+    await said(tab, "two", "Answer 2 to two.");
+    await tab.message("Answer 2 to two.").hover();
+    await tab.message("Answer 2 to two.").getByTestId("edit").click();
+    assert.equal(await tab.get("compose").inputValue(), "two");
+    await said(tab, "deux", "Answer 3 to deux.");
+    assert.deepEqual(sent(model.asked[2]), ["user: one", "assistant: Answer 1 to one.", "user: deux"]);
+    await tab.message("Answer 3 to deux.").hover();
+    await tab.message("Answer 3 to deux.").getByTestId("again").click();
+    await tab.message("Answer 4 to deux.").waitFor();
+    await quiet(tab);
+    assert.deepEqual(sent(model.asked[3]), sent(model.asked[2]), "the same prompt again");
+    assert.deepEqual(await tab.get("fork-label").allInnerTexts(), ["3/3"]);
+  }));
+
+test("words appear as they come, and stopping keeps what is there", () =>
+  talk(
+    (_, number) => (number === 1 ? { pieces: ["Slowly ", "it ", "comes"], hold: true } : { text: "All right." }),
+    async (tab, model) => {
+      await tab.get("new").click();
+      await say(tab, "tell me");
+      await tab.get("live-text").filter({ hasText: "Slowly it comes" }).waitFor();
+      assert.equal(await tab.get("compose").inputValue(), "");
+      await tab.get("stop").click();
+      await tab.message("Slowly it comes").filter({ hasText: "Stopped." }).waitFor();
+      await quiet(tab);
+      assert.equal(await tab.get("live").count(), 0);
+      await tab.page.waitForFunction(() => true);
+      assert.equal(model.open(), 0, "the request is ended");
+      await said(tab, "and now?", "All right.");
+    },
+  ));
+
+test("a failure says what happened, and is tried again or continued as a branch", () =>
+  talk(
+    (_, number) => (number === 1 ? { status: 400, error: "This model is asleep." } : { text: "Awake again." }),
+    async (tab) => {
+      await tab.get("new").click();
+      await say(tab, "hello?");
+      const failed = tab.message("The model failed here");
+      await failed.waitFor();
+      await quiet(tab);
+      assert.match(await failed.innerText(), /This model is asleep/);
+      await failed.locator(".error-acts").getByTestId("again").click();
+      await tab.message("Awake again.").waitFor();
+      await quiet(tab);
+      assert.deepEqual(await tab.get("fork-label").allInnerTexts(), ["2/2"], "the failure stays, on its own branch");
+    },
+    { mayFail: true },
+  ));
+
+test("tools are shown at work, and their calls and results stay, folded", () =>
+  talk(
+    (request) => {
+      const last = request.messages.at(-1);
+      if (last.role === "tool") return { text: `Noted. ${last.content.length > 0 ? "The tool said so." : ""}` };
+      return { calls: [{ name: "remember", arguments: { fact: "The harbour freezes in January." } }] };
+    },
+    async (tab, model) => {
+      await tab.get("new").click();
+      await said(tab, "keep this", "Noted.");
+      const names = model.asked[0].tools.map((tool) => tool.function.name);
+      assert.deepEqual(names, ["searchMemory", "readToolResult", "remember"]);
+      const message = tab.message("Noted.");
+      const cards = await message.locator("details.card summary").allInnerTexts();
+      assert.ok(cards.some((card) => /Tool call\s*remember/.test(card)) && cards.some((card) => /Tool result\s*remember/.test(card)), cards.join(" | "));
+      await tab.get("memory").click();
+      await tab.get("fact").filter({ hasText: "The harbour freezes in January." }).waitFor();
+    },
+  ));
+
+test("drafts are kept for each place, Escape leaves it, and a line break is Shift and Enter", () =>
+  talk(echo, async (tab, model) => {
+    await tab.get("new").click();
+    await said(tab, "one", "Answer 1 to one.");
+    await tab.get("compose").fill("an unfinished");
+    await tab.message("Answer 1 to one.").click();
+    await tab.page.keyboard.press("r");
+    await tab.get("target").waitFor();
+    await tab.page.waitForFunction(() => document.activeElement?.dataset.testid === "compose");
+    assert.equal(await tab.get("compose").inputValue(), "an unfinished", "the end of the branch is the same place");
+    await tab.page.keyboard.press("Escape");
+    await tab.get("target").waitFor({ state: "detached" });
+    await tab.page.reload();
+    await tab.ready();
+    await tab.page.waitForFunction(() => document.querySelector("[data-testid=compose]")?.value === "an unfinished");
+    await tab.get("compose").focus();
+    await tab.page.keyboard.press("End");
+    await tab.page.keyboard.press("Shift+Enter");
+    await tab.page.keyboard.type("thought");
+    await tab.page.keyboard.press("Enter");
+    await tab.message("an unfinished").waitFor();
+    await quiet(tab);
+    assert.equal(sent(model.asked[1]).at(-1), "user: an unfinished\nthought");
+    assert.equal(await tab.get("compose").inputValue(), "");
+    assert.deepEqual(await tab.page.evaluate(() => Object.keys(sessionStorage).filter((key) => key.startsWith("threadkeep.draft."))), []);
+  }));
+
+test("the reader's place stays while an answer grows, and its end is followed at the end", () =>
+  talk(
+    (_, number) => ({ pieces: Array.from({ length: number === 1 ? 60 : 120 }, (_, at) => `Line ${at} of the answer.\n\n`), pause: number === 1 ? 0 : 10 }),
+    async (tab) => {
+      await tab.get("new").click();
+      await said(tab, "long", "Line 59 of");
+      await say(tab, "longer");
+      const end = () => tab.get("messages").evaluate((it) => it.scrollHeight - it.scrollTop - it.clientHeight);
+      await tab.get("live-text").filter({ hasText: "Line 30 of" }).waitFor();
+      assert.ok((await end()) < 40, `at the end: ${await end()}`);
+      // Scrolled up: what is read stays where it is.
+      await tab.get("messages").evaluate((it) => it.scrollBy(0, -500));
+      await tab.page.waitForTimeout(100);
+      const at = () => tab.get("messages").evaluate((it) => it.scrollTop);
+      const before = await at();
+      await tab.get("live-text").filter({ hasText: "Line 70 of" }).waitFor();
+      assert.equal(await at(), before, "nothing moved");
+      await tab.get("messages").evaluate((it) => it.scrollTo(0, it.scrollHeight));
+      await tab.get("live-text").filter({ hasText: "Line 100 of" }).waitFor();
+      assert.ok((await end()) < 40, `followed again: ${await end()}`);
+      await quiet(tab);
+      await tab.message("Line 119 of").waitFor();
+      assert.ok((await end()) < 40, `at the end when it is over: ${await end()}`);
+    },
+  ));
+
+test("without a connection the composer leads to the connections, and the demo needs no key", () =>
+  site.visit(async (tab) => {
+    await tab.get("compose").fill("hello");
+    assert.match(await tab.get("model-chip").innerText(), /Connect a model/);
+    await tab.get("send").click();
+    await tab.get("connections").waitFor();
+    await tab.get("preset-demo").click();
+    await tab.page.keyboard.press("Escape");
+    assert.match(await tab.get("model-chip").innerText(), /Offline demo \(scripted\)/);
+    assert.equal(await tab.get("compose").inputValue(), "hello", "what was typed is still there");
+    await tab.get("send").click();
+    await tab.message("This is the offline demo").waitFor();
+    await quiet(tab);
+    await said(tab, "remember The gate sticks in winter", "It is remembered");
+  }));
+
+/** A stand-in of the browser's own model, as its documentation has it. */
+function languageModel() {
+  window.asked = [];
+  window.gone = 0;
+  self.LanguageModel = class {
+    static availability = async () => "available";
+    static create = async ({ initialPrompts }) => Object.assign(new self.LanguageModel(), { initialPrompts });
+    destroy = () => (window.gone += 1);
+    async *promptStreaming(text, { signal }) {
+      window.asked.push([...this.initialPrompts, { role: "user", content: text }]);
+      yield "Here, ";
+      if (text === "wait") await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      yield `${text} too.`;
+    }
+  };
+}
+
+test("the browser's own model answers where there is one, and is stopped", () =>
+  site.visit(
+    async (tab) => {
+      await tab.get("model-chip").click();
+      await tab.get("preset-chrome").click();
+      await tab.get("connection-test").click();
+      await tab.get("connection-result").filter({ hasText: "It works" }).waitFor();
+      await tab.page.keyboard.press("Escape");
+      await said(tab, "good day", "Here, good day too.");
+      const asked = await tab.page.evaluate(() => window.asked.at(-1).map(({ role, content }) => `${role}: ${content.slice(0, 10)}`));
+      assert.deepEqual(asked, ["system: You are a ", "user: good day"]);
+      await say(tab, "wait");
+      await tab.get("live-text").filter({ hasText: "Here," }).waitFor();
+      await tab.get("stop").click();
+      await tab.message("Stopped. What was said until then stays.").waitFor();
+      await quiet(tab);
+      await tab.page.waitForFunction(() => window.gone === 3);
+    },
+    { prepare: (context) => context.addInitScript(languageModel) },
+  ));
+
+test("an answer that the end of the page interrupted is carried on", () =>
+  talk(
+    (_, number) => (number === 1 ? { pieces: ["Half "], hold: true } : { text: "Whole this time." }),
+    async (tab) => {
+      await tab.get("new").click();
+      await say(tab, "go");
+      await tab.get("live-text").filter({ hasText: "Half" }).waitFor();
+      await tab.page.reload();
+      await tab.ready();
+      await tab.get("interrupted").waitFor();
+      await tab.get("catch-up").click();
+      await tab.message("Whole this time.").waitFor();
+      await quiet(tab);
+      assert.equal(await tab.get("interrupted").count(), 0);
+      assert.equal(await tab.get("message").count(), 1 + (await tab.get("message").filter({ hasText: "You are a helpful" }).count()));
+    },
+  ));
+
+test("a depth in the text that the tree does not count is shown as such", () =>
+  site.visit(async (tab) => {
+    const messages = [
+      { role: "user", content: "hello" },
+      { role: "assistant", content: "[depth:2] right" },
+      { role: "user", content: "more" },
+      { role: "assistant", content: "[depth:9] wrong" },
+    ];
+    await tab.pick({ name: "chat.json", data: JSON.stringify(messages) });
+    await tab.closeReport();
+    await tab.message("wrong").waitFor();
+    assert.equal(await tab.message("right").getByTestId("depth").innerText(), "depth 2");
+    assert.equal(await tab.message("wrong").getByTestId("depth").innerText(), "depth 4 ≠ 9");
+    assert.doesNotMatch((await tab.texts()).join(), /\[depth/);
+  }));
+
+for (const colorScheme of ["light", "dark"])
+  test(`the composer passes the accessibility rules in ${colorScheme}, also on a phone`, async () => {
+    for (const phone of [false, true])
+      await talk(
+        echo,
+        async (tab) => {
+          const { look, check } = rules(tab.page);
+          await look("empty");
+          await tab.get("compose").fill("hello");
+          await tab.get("send").click();
+          await tab.message("Answer 1 to hello.").waitFor();
+          await quiet(tab);
+          await tab.message("Answer 1 to hello.").hover();
+          await tab.message("Answer 1 to hello.").getByTestId("reply").click();
+          await tab.get("target").waitFor();
+          await look("target");
+          // The composer covers nothing.
+          const boxes = await tab.page.evaluate(() => ["messages", "composer"].map((id) => document.querySelector(`[data-testid=${id}]`).getBoundingClientRect().toJSON()));
+          assert.ok(boxes[0].bottom <= boxes[1].top + 1 && boxes[1].bottom <= (await tab.page.evaluate(() => innerHeight)) + 1, JSON.stringify(boxes));
+          check();
+        },
+        phone ? { colorScheme, viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } : { colorScheme },
+      );
+  });

@@ -1,0 +1,253 @@
+//! The composer below the thread: what the reader says at the end of the branch, below any message, or in place of one, as a branch.
+//! It keeps drafts, one for each place, until they are sent, and says what is missing before something can be.
+
+use leptos::prelude::*;
+use threadkeep_core::MessageId;
+use wasm_bindgen::JsCast;
+use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
+
+use super::dom;
+use super::state::{Dialog, Page, Target};
+use super::talk::Lack;
+use super::view::{Spot, click, draw, follow, live, markup, on, soon};
+use crate::connections::DEMO;
+use crate::format;
+use crate::wire::Turn;
+
+/// Followed by the place.
+const DRAFT: &str = "threadkeep.draft.";
+
+#[derive(Clone, Copy)]
+struct Composer {
+    page: Page,
+    field: Spot,
+    /// The place whose draft is in the field.
+    place: StoredValue<String>,
+    /// Whether there is something to send.
+    empty: RwSignal<bool>,
+}
+
+/// The place at which something would be said.
+fn place(target: Option<&Target>, leaf: Option<&MessageId>) -> String {
+    match (target, leaf) {
+        (Some(target), _) => [if target.edit.is_some() { "edit." } else { "" }, target.node.as_str()].concat(),
+        (None, Some(leaf)) => leaf.to_string(),
+        (None, None) => "new".to_owned(),
+    }
+}
+
+impl Composer {
+    fn input(self) -> Option<HtmlInputElement> {
+        // A text area has the same field.
+        self.field.get().map(JsCast::unchecked_into)
+    }
+
+    fn text(self) -> String {
+        self.input().map(|field| field.value()).unwrap_or_default()
+    }
+
+    fn fill(self, text: &str) {
+        if let Some(field) = self.input() {
+            field.set_value(text);
+        }
+        self.empty.set(text.trim().is_empty());
+    }
+
+    fn typed(self) {
+        let text = self.text();
+        self.empty.set(text.trim().is_empty());
+        keep_draft(&self.place.get_value(), &text);
+    }
+
+    /// The draft of the place that is now the reader's.
+    fn turn_to(self, target: Option<&Target>, leaf: Option<&MessageId>) {
+        let now = place(target, leaf);
+        if self.place.get_value() == now {
+            return;
+        }
+        let kept = draft(&now);
+        // What is said otherwise begins with what it says.
+        let begin = target.filter(|target| target.edit.is_some()).map(|target| target.words.clone());
+        self.place.set_value(now);
+        self.fill(&kept.or(begin).unwrap_or_default());
+    }
+
+    fn send(self) {
+        let page = self.page;
+        if page.talking.running.with_untracked(Option::is_some) {
+            return;
+        }
+        if untrack(|| page.talking.lack()).is_some() {
+            return page.dialog.set(Some(Dialog::Connections));
+        }
+        let text = self.text().trim().to_owned();
+        if text.is_empty() {
+            return;
+        }
+        let target = page.target.get_untracked();
+        let reply_to = match &target {
+            Some(Target { edit: Some(parent), .. }) => parent.clone(),
+            Some(target) => Some(target.node.clone()),
+            None => page.nav.now().transcript.and_then(|_| page.leaf.get_untracked()),
+        };
+        let place = self.place.get_value();
+        self.fill("");
+        page.target.set(None);
+        // The draft stays until what was said is durable.
+        let done = move |result: Result<(), threadkeep::protocol::ErrorReply>| match result {
+            Ok(()) => keep_draft(&place, ""),
+            Err(error) => {
+                page.notices.fail(&error);
+                if self.place.try_get_value().is_some_and(|now| now == place) {
+                    self.fill(&draft(&place).unwrap_or_default());
+                }
+            }
+        };
+        page.talking.take(Turn::Say { content: text, reply_to }, done);
+    }
+
+    /// Leaves the message that was aimed at; what was typed there is kept for the next time.
+    fn leave(self) {
+        let Some(target) = self.page.target.get_untracked() else { return };
+        self.page.target.set(None);
+        dom::focus(&["[data-node=\"", target.node.as_str(), "\"]"].concat());
+    }
+}
+
+fn session() -> Option<web_sys::Storage> {
+    window().session_storage().ok()?
+}
+
+fn draft(place: &str) -> Option<String> {
+    session()?.get_item(&[DRAFT, place].concat()).ok()?
+}
+
+fn keep_draft(place: &str, text: &str) {
+    let Some(session) = session() else { return };
+    let key = [DRAFT, place].concat();
+    // A draft that finds no room is still in its field.
+    let _ = if text.trim().is_empty() { session.remove_item(&key) } else { session.set_item(&key, text) };
+}
+
+/// The composer.
+pub fn composer(page: Page) -> Node {
+    let composer =
+        Composer { page, field: Spot::new(), place: StoredValue::new(String::new()), empty: RwSignal::new(true) };
+    follow(move || {
+        let (target, leaf) = (page.target.get(), page.leaf.get());
+        soon(move || {
+            composer.turn_to(target.as_ref(), leaf.as_ref());
+            if target.is_some()
+                && let Some(field) = composer.field.get()
+            {
+                let _ = field.focus();
+            }
+        });
+    });
+    let keys = move |event: Event| {
+        let key: &KeyboardEvent = event.unchecked_ref();
+        match key.key().as_str() {
+            // While a word is being put together by an input method, Enter is the method's.
+            "Enter" if !key.shift_key() && !key.is_composing() => {
+                event.prevent_default();
+                composer.send();
+            }
+            "Escape" if !key.is_composing() => {
+                event.prevent_default();
+                event.stop_propagation();
+                composer.leave();
+            }
+            _ => {}
+        }
+    };
+    let running = move || page.talking.running.with(Option::is_some);
+    let aimed = move |target: &Option<Target>| {
+        let target = target.as_ref()?;
+        let (what, words) = if target.edit.is_some() {
+            ("Instead of", format::line(&target.words, 90))
+        } else {
+            ("Reply to", target.words.clone())
+        };
+        Some(markup!(
+            r#"
+            <p class="aimed" data-testid="target">
+                <svg sign={}/>
+                <span>{}</span>
+                <span class="aimed-words" dir="auto">{}</span>
+                <button type="button" class="icon" title="Leave it (Esc)" aria-label="Leave it" data-testid="target-close" onclick={}>
+                    <svg sign="close"/>
+                </button>
+            </p>"#,
+            if target.edit.is_some() { "edit" } else { "reply" },
+            what,
+            words,
+            click(move || composer.leave()),
+        ))
+    };
+    let model = move || {
+        let lack = page.talking.lack();
+        let name = page.connections.in_use().map(|one| {
+            let model = if one.preset == DEMO { String::new() } else { [" · ", &one.model].concat() };
+            [one.name.as_str(), &model].concat()
+        });
+        match (lack, name) {
+            (Some(Lack::Locked), Some(name)) => [&name, " (locked)"].concat(),
+            (_, Some(name)) => name,
+            (_, None) => "Connect a model".to_owned(),
+        }
+    };
+    let hint = move || match (page.target.get().is_some(), page.leaf.get().is_some()) {
+        (true, _) => "Your words go here, as a branch",
+        (_, true) => "Reply…",
+        _ => "Begin a conversation…",
+    };
+    let button = move |running: &bool| {
+        Some(if *running {
+            markup!(
+                r#"
+                <button type="button" class="stop" title="Stop the answer; what is there stays" data-testid="stop" disabled={} onclick={}>
+                    <svg sign="stop"/><span>Stop</span>
+                </button>"#,
+                live(move || page
+                    .talking
+                    .running
+                    .with(|running| running.as_ref().is_some_and(|running| running.stopping))),
+                click(move || page.talking.stop()),
+            )
+        } else {
+            markup!(
+                r#"
+                <button type="button" class="primary send" title="Send (Enter)" aria-label="Send" data-testid="send" disabled={} onclick={}>
+                    <svg sign="send"/>
+                </button>"#,
+                live(move || composer.empty.get() && page.talking.lack().is_none()),
+                click(move || composer.send()),
+            )
+        })
+    };
+    markup!(
+        r#"
+        <section class="composer" aria-label="Write" data-testid="composer">
+            {}
+            <div class="composer-box">
+                <textarea rows="1" dir="auto" aria-label="Your message" placeholder={} data-testid="compose" ref={} oninput={} onkeydown={}></textarea>
+                <div class="composer-acts">
+                    <button type="button" class="quiet small model-chip" title="Connections" data-testid="model-chip" onclick={}>
+                        <svg sign="plug"/><span>{}</span>
+                    </button>
+                    {}
+                </div>
+            </div>
+            <p class="for-readers" role="status" data-testid="talk-state">{}</p>
+        </section>"#,
+        draw(move || page.target.get(), aimed),
+        live(hint),
+        composer.field,
+        click(move || composer.typed()),
+        on(keys),
+        click(move || page.dialog.set(Some(Dialog::Connections))),
+        live(model),
+        draw(running, button),
+        live(move || if running() { "The model is answering." } else { "" }),
+    )
+}
