@@ -77,8 +77,7 @@ export class Agent {
       const { from = this.user, replyTo, messageId, signal } = check.options(options, "options", SEND) as SendOptions & { replyTo?: string };
       if (signal?.aborted === true) throw new ThreadkeepError("cancelled", "cancelled before the message was sent");
       const ids = { ...(replyTo === undefined ? {} : { replyTo }), ...(messageId === undefined ? {} : { messageId }) };
-      const { messageId: node } = await this.#keep.send({ from, to: this.name, ...text, ...ids });
-      return this.#until(node, tell);
+      return this.#until(async () => (await this.#keep.send({ from, to: this.name, ...text, ...ids })).messageId, tell);
     });
   }
 
@@ -194,18 +193,26 @@ export class Agent {
     });
   }
 
-  /** Catches up until the turn of a message is over, here or elsewhere. */
-  async #until(node: string, tell: (event: AgentEvent) => void): Promise<TurnResult> {
+  /** Sends a message, and catches up until its turn is over, here or elsewhere. */
+  async #until(send: () => Promise<string>, tell: (event: AgentEvent) => void): Promise<TurnResult> {
     const seen: AgentEvent[] = [];
     let over = (): void => {};
     const ended = new Promise<void>((resolve) => (over = resolve));
-    const unwatch = this.#watch((event) => {
+    let node: string | undefined;
+    // A turn may begin before we hear that the message was sent, since others catch up too.
+    let early: AgentEvent[] = [];
+    const take = (event: AgentEvent): void => {
+      if (node === undefined) return void early.push(event);
       if ((event.type === "sent" ? event.mail.node : event.node) !== node) return;
       seen.push(event);
       tell(event);
       if (event.type === "ended") over();
-    });
+    };
+    const unwatch = this.#watch(take);
     try {
+      node = await send();
+      early.forEach(take);
+      early = [];
       // Others may wait behind it: they are no reason to wait.
       const all = this.catchUp();
       all.catch(() => undefined);

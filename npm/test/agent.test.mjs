@@ -248,11 +248,15 @@ test("limits on steps, tokens and time end a turn with words", async () => {
     assert.equal(model.requests.length, 2);
     await keep.close();
   }
-  const slow = await setUp([() => never()], { limits: { millis: 30 } });
-  const { outcome, reason } = await slow.agent.send("hi");
-  assert.equal(outcome, "limited");
-  assert.match(reason, /30 milliseconds/);
-  await slow.keep.close();
+  const tools = { wait: { execute: () => never() } };
+  for (const answer of [() => never(), calls(["c", "wait", {}])]) {
+    const slow = await setUp([answer], { limits: { millis: 30 }, tools });
+    const { outcome, reason, node } = await slow.agent.send("hi");
+    assert.equal(outcome, "limited");
+    assert.match(reason, /30 milliseconds/);
+    assert.deepEqual(await slow.keep.lint(node), []);
+    await slow.keep.close();
+  }
 });
 
 test("another answer is a branch, and after a failure the model can go on", async () => {
@@ -288,6 +292,21 @@ test("run answers whatever arrives, until its signal", async () => {
   await keep.stats();
   assert.equal((await boxOf(keep, "ann")).length, 3, "nobody answered");
   assert.deepEqual(await all(agent.run({ signal: AbortSignal.abort() })), []);
+  await keep.close();
+});
+
+test("turns that are sent while it runs have all their events, and no others", async () => {
+  const { keep, agent } = await setUp(Array.from({ length: 6 }, (_, at) => `answer ${at}`));
+  const ending = new AbortController();
+  const running = all(agent.run({ signal: ending.signal }));
+  const turns = Array.from({ length: 6 }, (_, at) => agent.send(`question ${at}`));
+  for (const turn of turns) {
+    const events = await all(turn);
+    assert.deepEqual(kinds(events), ["began", "asked", "delta", "said", "sent", "ended"]);
+    assert.equal((await keep.node((await turn).node)).messages.length, 2);
+  }
+  ending.abort();
+  assert.equal((await running).filter(({ type }) => type === "ended").length, 6);
   await keep.close();
 });
 

@@ -11,13 +11,17 @@ const require = createRequire(join(source, "package.json"));
 const tsc = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
 
 /** Compiles `code` in the user's project; gives what the compiler says. */
-function compile(folderName, code, options, extra = {}) {
+function compile(folderName, code, options, extra = {}, packages = []) {
   const folder = join(project, folderName);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, "node_modules/@types"), { recursive: true });
   if (options.types?.includes("node"))
     for (const name of ["@types/node", "undici-types"])
       symlinkSync(dirname(require.resolve(`${name}/package.json`)), join(folder, "node_modules", name), "dir");
+  for (const name of packages) {
+    mkdirSync(dirname(join(folder, "node_modules", name)), { recursive: true });
+    symlinkSync(join(source, "node_modules", name), join(folder, "node_modules", name), "dir");
+  }
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
   writeFileSync(join(folder, "consumer.ts"), code);
   for (const [name, text] of Object.entries(extra)) writeFileSync(join(folder, name), text);
@@ -74,4 +78,20 @@ test("mistakes are found by the compiler", () => {
   const found = new Set([...said.matchAll(/consumer\.ts\((\d+),/g)].map((match) => Number(match[1]) - 3));
   mistakes.forEach((mistake, index) => assert.ok(found.has(index), `not found: ${mistake}\n${said}`));
   assert.equal(found.size, mistakes.length);
+});
+
+test("the clients of others are models, in TypeScript too", () => {
+  const code = `
+    import Anthropic from "@anthropic-ai/sdk";
+    import { jsonSchema, streamText, type LanguageModel } from "ai";
+    import OpenAI from "openai";
+    import { createAgent, forAiSdk, type Threadkeep } from "threadkeep";
+    export function agents(keep: Threadkeep, openai: OpenAI, anthropic: Anthropic, model: LanguageModel) {
+      createAgent({ keep, model: ({ payload, signal }) => openai.chat.completions.create(payload as OpenAI.ChatCompletionCreateParamsStreaming, { signal }) });
+      createAgent({ keep, provider: "anthropic", model: ({ payload, signal }) => anthropic.messages.create(payload as Anthropic.MessageCreateParamsStreaming, { signal }) });
+      createAgent({ keep, model: (request) => streamText({ model, ...forAiSdk(request, jsonSchema) }) });
+    }`;
+  // What is under test are our types, not the clients' declarations.
+  const options = { module: "esnext", moduleResolution: "bundler", lib: ["es2022", "dom", "dom.iterable"], types: ["node"], skipLibCheck: true, preserveSymlinks: false };
+  assert.equal(compile("types-clients", code, options, {}, ["openai", "@anthropic-ai/sdk", "ai"]), "");
 });

@@ -158,7 +158,7 @@ test("words appear as they come, and stopping keeps what is there", () =>
       await tab.get("live-text").filter({ hasText: "Slowly it comes" }).waitFor();
       assert.equal(await tab.get("compose").inputValue(), "");
       await tab.get("stop").click();
-      await tab.message("Slowly it comes").filter({ hasText: "stopped" }).waitFor();
+      await tab.message("Slowly it comes").filter({ hasText: "Stopped." }).waitFor();
       await quiet(tab);
       assert.equal(await tab.get("live").count(), 0);
       await tab.page.waitForFunction(() => true);
@@ -273,6 +273,44 @@ test("without a connection the composer leads to the connections, and the demo n
     await quiet(tab);
     await said(tab, "remember The gate sticks in winter", "It is remembered");
   }));
+
+/** A stand-in of the browser's own model, as its documentation has it. */
+function languageModel() {
+  window.asked = [];
+  window.gone = 0;
+  self.LanguageModel = class {
+    static availability = async () => "available";
+    static create = async ({ initialPrompts }) => Object.assign(new self.LanguageModel(), { initialPrompts });
+    destroy = () => (window.gone += 1);
+    async *promptStreaming(text, { signal }) {
+      window.asked.push([...this.initialPrompts, { role: "user", content: text }]);
+      yield "Here, ";
+      if (text === "wait") await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      yield `${text} too.`;
+    }
+  };
+}
+
+test("the browser's own model answers where there is one, and is stopped", () =>
+  site.visit(
+    async (tab) => {
+      await tab.get("model-chip").click();
+      await tab.get("preset-chrome").click();
+      await tab.get("connection-test").click();
+      await tab.get("connection-result").filter({ hasText: "It works" }).waitFor();
+      await tab.page.keyboard.press("Escape");
+      await said(tab, "good day", "Here, good day too.");
+      const asked = await tab.page.evaluate(() => window.asked.at(-1).map(({ role, content }) => `${role}: ${content.slice(0, 10)}`));
+      assert.deepEqual(asked, ["system: You are a ", "user: good day"]);
+      await say(tab, "wait");
+      await tab.get("live-text").filter({ hasText: "Here," }).waitFor();
+      await tab.get("stop").click();
+      await tab.message("Stopped. What was said until then stays.").waitFor();
+      await quiet(tab);
+      await tab.page.waitForFunction(() => window.gone === 3);
+    },
+    { prepare: (context) => context.addInitScript(languageModel) },
+  ));
 
 test("an answer that the end of the page interrupted is carried on", () =>
   talk(

@@ -14,6 +14,8 @@ init({ module_or_path: new URL("./app_bg.wasm", import.meta.url) }).catch((error
 
 // The browser's own summariser, for the dialog that asks whether there is one.
 self.summarizer = () => import("./summarizer.js");
+// The browser's own model, for conversations.
+self.languageModel = () => import("./language-model.js");
 // What seals keys, for when one is kept or unlocked.
 self.vault = () => import("./vault.js");
 

@@ -199,12 +199,11 @@ fn file_name(file: &serde_json::Map<String, Value>) -> &str {
 /// The depth that the text of a node's messages says (`[depth:N]`), and the one that the tree counts for that message. `depth` is
 /// the tree's for the end of the node.
 pub fn depth_said(messages: &[Message], depth: u32) -> Option<(u32, u32)> {
-    let mut after = 0;
-    for message in messages.iter().rev().filter(|message| message.role.counts()) {
+    let spoken = messages.iter().rev().filter(|message| message.role.counts());
+    for (after, message) in (0..).zip(spoken) {
         if let (Some(said), _) = depth::parse(&message.text()) {
             return Some((said, depth.saturating_sub(after)));
         }
-        after += 1;
     }
     None
 }

@@ -275,6 +275,13 @@ pub enum ToWorker {
     StopImport,
     /// Give up the compaction that runs, or its preview; it answers with `cancelled`, unless it was done already.
     StopCompaction,
+    /// A piece of what the browser's own model says: more text, its end, or why there is none.
+    Prompted {
+        /// The number of the question.
+        number: u32,
+        /// The piece.
+        piece: Result<Option<String>, String>,
+    },
     /// End the agent's turn that runs; what it has until then stays.
     StopTurn,
     /// What the browser's own summariser has answered, or why it has not.
@@ -323,6 +330,15 @@ pub enum FromWorker {
     Changes(Vec<Change>),
     /// What happened in the agent's turn, in order.
     Heard(Vec<Heard>),
+    /// A conversation for the browser's own model, which workers have not.
+    Prompt {
+        /// The number of the question.
+        number: u32,
+        /// The messages, as JSON.
+        messages: String,
+    },
+    /// Nobody waits for that answer any more.
+    StopPrompt(u32),
     /// How far a compaction is.
     Compacting {
         /// How many messages were summarised.
@@ -437,6 +453,7 @@ pack_enum!(ToWorker {
     5 StopCompaction {},
     6 Summarised { number: number, answer: answer },
     7 StopTurn {},
+    8 Prompted { number: number, piece: piece },
 });
 
 pack_enum!(FromWorker {
@@ -449,6 +466,8 @@ pack_enum!(FromWorker {
     6 Compacting { done: done, now: now },
     7 Summarise { number: number, part: part, parts: parts, text: text },
     8 Heard { 0: heard },
+    9 Prompt { number: number, messages: messages },
+    10 StopPrompt { 0: number },
 });
 
 #[cfg(test)]

@@ -88,13 +88,16 @@ impl Http for Fetch {
                 set(&init, name, value.into());
             }
             set(&init, "signal", sent.0.signal());
+            // A page that is isolated from others may not even send such a request to many servers.
+            let isolated = Reflect::get(&global(), &"crossOriginIsolated".into()).is_ok_and(|it| it.is_truthy());
             let mut answer = JsFuture::from(fetch(origin, &init).ok()?);
             let mut limit = Timer::new(REACH_MS);
             let answered = std::future::poll_fn(|context| {
                 use std::pin::Pin;
                 use std::task::Poll;
                 match Pin::new(&mut answer).poll(context) {
-                    Poll::Ready(answer) => Poll::Ready(Some(answer.is_ok())),
+                    Poll::Ready(Ok(_)) => Poll::Ready(Some(true)),
+                    Poll::Ready(Err(_)) => Poll::Ready(if isolated { None } else { Some(false) }),
                     Poll::Pending => Pin::new(&mut limit).poll(context).map(|()| None),
                 }
             });

@@ -1,4 +1,4 @@
-//! The browser's own summariser, where it has one: whether it is there, making it, and answering the worker with it. What it is
+//! The browser's own summariser and its own model, where it has them: whether it is there, making it, and answering the worker with it. What it is
 //! asked and how it answers is in `summarizer.js`, which the npm package has too; here it is only held.
 
 use std::rc::Rc;
@@ -84,5 +84,42 @@ impl Drop for Browser {
         if let Ok(Ok(destroy)) = Reflect::get(&self.0, &"destroy".into()).map(JsValue::dyn_into::<Function>) {
             drop(destroy.call0(&self.0));
         }
+    }
+}
+
+/// What the browser's own model offers: `available`, `downloadable`, `downloading`; `None` where there is none.
+pub async fn language_model() -> Option<String> {
+    let script = call(&window().into(), "languageModel", &JsValue::UNDEFINED).await.ok()?;
+    let found = call(&script, "availability", &JsValue::UNDEFINED).await.ok()?.as_string()?;
+    (!found.is_empty()).then_some(found)
+}
+
+/// Takes a piece of an answer: more text, its end, or why there is none.
+type Tell = Rc<dyn Fn(Result<Option<String>, String>)>;
+
+/// Has the browser's own model answer a conversation. `hold` is given what [`stop`] ends it with.
+pub fn prompt(messages: String, hold: Box<dyn FnOnce(JsValue)>, tell: Tell) {
+    spawn_local(async move {
+        let held: JsValue = js_sys::Object::new().into();
+        hold(held.clone());
+        let piece = Rc::clone(&tell);
+        let heard = Closure::<dyn Fn(String)>::new(move |text: String| piece(Ok(Some(text))));
+        let asked = js_sys::Object::new();
+        for (name, value) in [("messages", &messages.into()), ("tell", heard.as_ref()), ("held", &held)] {
+            // Setting a field of a plain object does not fail.
+            let _ = Reflect::set(&asked, &name.into(), value);
+        }
+        let answer = match call(&window().into(), "languageModel", &JsValue::UNDEFINED).await {
+            Ok(script) => call(&script, "answer", &asked).await,
+            Err(error) => Err(error),
+        };
+        tell(answer.map(|_| None).map_err(|error| words(&error)));
+    });
+}
+
+/// Ends an answer of the browser's own model.
+pub fn stop(held: &JsValue) {
+    if let Ok(Ok(stop)) = Reflect::get(held, &"stop".into()).map(JsValue::dyn_into::<Function>) {
+        drop(stop.call0(held));
     }
 }

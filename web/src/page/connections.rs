@@ -79,6 +79,19 @@ fn of_preset(preset: &Preset) -> Connection {
     }
 }
 
+/// The browser's own model.
+fn chrome() -> Connection {
+    let (id, name) = (CHROME.to_owned(), "Chrome's built-in model".to_owned());
+    Connection {
+        preset: id.clone(),
+        provider: id.clone(),
+        model: "built-in".to_owned(),
+        id,
+        name,
+        ..Connection::default()
+    }
+}
+
 fn demo() -> Connection {
     let name = "Offline demo (scripted)".to_owned();
     let text = DEMO_MODEL.to_owned();
@@ -277,6 +290,25 @@ impl Panel {
                 )
             })
         };
+        let browsers = RwSignal::new(None::<String>);
+        spawn_local(async move {
+            browsers.try_set(super::browser::language_model().await);
+        });
+        let has_chrome = move || self.keys.book.with(|book| book.find(CHROME).is_some());
+        let own = move |found: &Option<String>| {
+            let found = found.as_deref()?;
+            let words = if found == "available" {
+                "Chrome's built-in model"
+            } else {
+                "Chrome's built-in model (must be loaded)"
+            };
+            Some(markup!(
+                r#"<button type="button" data-testid="preset-chrome" disabled={} onclick={}>{}</button>"#,
+                live(has_chrome),
+                click(move || self.add(chrome())),
+                words,
+            ))
+        };
         let has_demo = move || self.keys.book.with(|book| book.find(DEMO).is_some());
         markup!(
             r#"
@@ -284,7 +316,7 @@ impl Panel {
             <ul class="connections" aria-label="Your connections">{}</ul>
             <h3>Add a connection</h3>
             <div class="presets">
-                {}
+                {}{}
                 <button type="button" data-testid="preset-demo" disabled={} onclick={}>Offline demo (scripted)</button>
             </div>
             <p class="privacy">
@@ -296,6 +328,7 @@ impl Panel {
             draw(none, note),
             each,
             presets,
+            draw(move || browsers.get(), own),
             live(has_demo),
             click(move || self.add(demo())),
         )

@@ -53,6 +53,8 @@ struct Inner {
     listeners: Vec<Listener>,
     summarise: Option<Summarise>,
     heard: Option<Rc<dyn Fn(Vec<Heard>)>>,
+    /// Answers of the browser's own model that are under way, each with what ends it.
+    prompts: Vec<(u32, Option<JsValue>)>,
 }
 
 /// The engine, as the page sees it. A handle: copies are the same.
@@ -185,6 +187,28 @@ impl Engine {
                 let listener = self.inner.with_value(|inner| inner.heard.clone());
                 if let Some(listener) = listener {
                     listener(heard);
+                }
+            }
+            FromWorker::Prompt { number, messages } => {
+                self.inner.update_value(|inner| inner.prompts.push((number, None)));
+                let tell = move |piece| drop(self.say(&ToWorker::Prompted { number, piece }, None));
+                let held = move |held| {
+                    self.inner.update_value(|inner| {
+                        if let Some(prompt) = inner.prompts.iter_mut().find(|(own, _)| *own == number) {
+                            prompt.1 = Some(held);
+                        }
+                    });
+                };
+                super::browser::prompt(messages, Box::new(held), Rc::new(tell));
+            }
+            FromWorker::StopPrompt(number) => {
+                let mut stopped = None;
+                self.inner.update_value(|inner| {
+                    let place = inner.prompts.iter().position(|(own, _)| *own == number);
+                    stopped = place.and_then(|place| inner.prompts.swap_remove(place).1);
+                });
+                if let Some(held) = stopped {
+                    super::browser::stop(&held);
                 }
             }
             FromWorker::Compacting { done, now } => self.compacting.set(Some((done, now))),

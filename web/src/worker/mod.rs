@@ -5,6 +5,7 @@
 //! engine's business.
 
 mod browser;
+mod chrome;
 mod demo;
 mod files;
 mod find;
@@ -106,6 +107,7 @@ fn hear(data: &JsValue) {
         ToWorker::StopImport => STOP.set(true),
         ToWorker::StopCompaction => stop_compaction(),
         ToWorker::StopTurn => talk::stop(),
+        ToWorker::Prompted { number, piece } => chrome::heard(number, piece),
         ToWorker::Summarised { number, answer } => browser::answered(number, answer),
         ToWorker::Export { ticket, transcript } => spawn_local(serve(ticket, Work::Export(transcript))),
     }

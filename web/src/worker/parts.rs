@@ -51,7 +51,7 @@ part! {
 
 part! {
     /// Talks to models.
-    models: pub fn talk(engine: Rc<Engine>, asked: Talk) -> Answer {
+    agent: pub fn talk(engine: Rc<Engine>, asked: Talk) -> Answer {
         Box::pin(async move { talk::answer(&engine, asked).await })
     }
 }

@@ -19,8 +19,8 @@ use threadkeep_fetch::Fetch;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
-use super::{Engine, Place, demo, inspect, say};
-use crate::connections::{DEMO_MODEL, Tools};
+use super::{Engine, Place, chrome, demo, inspect, say};
+use crate::connections::{CHROME, DEMO_MODEL, Tools};
 use crate::wire::{Ending, FromWorker, Heard, Listed, Reply, Secret, Talk, Tested, Turn};
 
 /// The name under which the page's agent has its mailbox.
@@ -29,6 +29,9 @@ const AGENT: &str = "agent";
 const FRAME: u32 = 16;
 /// The most tokens of a test's answer: enough for a model that thinks first.
 const TEST_TOKENS: u64 = 256;
+
+/// How many tokens the browser's own model is trusted with: its models are small, and it does not say before it is made.
+const CHROME_TOKENS: u64 = 6_000;
 
 type Stop = Rc<dyn Fn()>;
 
@@ -74,6 +77,15 @@ fn ready(secret: &Secret) -> Result<Ready, ErrorReply> {
             tools: Tools::Memory,
             max_context_tokens: None,
             max_output_tokens: None,
+        });
+    }
+    if value.get("provider").and_then(Value::as_str) == Some(CHROME) {
+        return Ok(Ready {
+            model: Rc::new(chrome::Chrome),
+            connected: None,
+            tools: Tools::None,
+            max_context_tokens: Some(CHROME_TOKENS),
+            max_output_tokens: Some(CHROME_TOKENS / 4),
         });
     }
     let connection = Connection::from_json(value).map_err(|error| bad(error.to_string()))?;

@@ -22,8 +22,8 @@
 
 use serde_json::{Map, Value};
 
-use super::Provider;
 use super::json::{field, kind, list, string};
+use super::{Provider, ids};
 use crate::{Message, ToolCall};
 
 /// What an item of a provider's own list is.
@@ -46,8 +46,8 @@ pub(super) fn said(item: &Value, provider: Provider) -> Said<'_> {
     match provider {
         Provider::Anthropic => match kind(item) {
             "text" => Said::Text,
-            // A call that lost a field would be refused, here and below.
-            "tool_use" if filled(item, "name") && item.get("input").is_some_and(Value::is_object) => {
+            // A call that lost a field, or of a tool that cannot be, would be refused, here and below.
+            "tool_use" if named(item, provider) && item.get("input").is_some_and(Value::is_object) => {
                 Said::Call(string(item, "id").unwrap_or_default())
             }
             "thinking" | "redacted_thinking" => Said::Reasoning,
@@ -56,11 +56,12 @@ pub(super) fn said(item: &Value, provider: Provider) -> Said<'_> {
             _ => Said::Foreign,
         },
         Provider::OpenAiResponses => match kind(item) {
-            "message" => Said::Text,
-            "function_call" if filled(item, "name") && string(item, "arguments").is_some() => {
+            "message" if is_message(item) => Said::Text,
+            "message" => Said::Foreign,
+            "function_call" if named(item, provider) && string(item, "arguments").is_some() => {
                 Said::Call(string(item, "call_id").unwrap_or_default())
             }
-            "custom_tool_call" if filled(item, "name") && string(item, "input").is_some() => {
+            "custom_tool_call" if named(item, provider) && string(item, "input").is_some() => {
                 Said::Call(string(item, "call_id").unwrap_or_default())
             }
             "function_call" | "custom_tool_call" => Said::Foreign,
@@ -74,24 +75,20 @@ pub(super) fn said(item: &Value, provider: Provider) -> Said<'_> {
         },
         Provider::Gemini => {
             if let Some(call) = item.get("functionCall") {
-                return Said::Call(string(call, "name").unwrap_or_default());
+                let fits = named(call, provider) && call.get("args").is_none_or(Value::is_object);
+                return if fits { Said::Call(string(call, "name").unwrap_or_default()) } else { Said::Foreign };
             }
             let text = string(item, "text");
+            let others =
+                ["inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"];
+            let beside = string(item, "thoughtSignature").is_some_and(|signature| !signature.is_empty())
+                || others.iter().any(|name| item.get(*name).is_some());
             match text {
-                None if item.get("text").is_some() => Said::Foreign,
+                None if item.get("text").is_some() || !beside => Said::Foreign,
                 _ if item.get("thought") == Some(&Value::Bool(true)) => Said::Reasoning,
                 Some("") => Said::Reasoning,
                 Some(_) => Said::Text,
-                None => {
-                    let others =
-                        ["inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"];
-                    let signed = item.get("thoughtSignature").is_some();
-                    if signed || others.iter().any(|name| item.get(*name).is_some()) {
-                        Said::Other
-                    } else {
-                        Said::Foreign
-                    }
-                }
+                None => Said::Other,
             }
         }
         Provider::OpenAiChat | Provider::Ollama => Said::Foreign,
@@ -151,6 +148,22 @@ fn words(item: &Value, provider: Provider) -> Vec<&str> {
         }
         _ => string(item, "text").into_iter().collect(),
     }
+}
+
+/// Whether a message of OpenAI's is whole.
+fn is_message(item: &Value) -> bool {
+    let parts = list(item, "content");
+    let said = |part: &Value| match kind(part) {
+        "output_text" => string(part, "text").is_some(),
+        "refusal" => string(part, "refusal").is_some(),
+        _ => false,
+    };
+    string(item, "role") == Some("assistant") && !parts.is_empty() && parts.iter().all(said)
+}
+
+/// Whether the item's name is one that the provider takes.
+fn named(item: &Value, provider: Provider) -> bool {
+    string(item, "name").is_some_and(|name| ids::name(name, provider).is_none())
 }
 
 fn filled(item: &Value, name: &str) -> bool {

@@ -26,7 +26,7 @@ fn end(reason: &str, output: Value) -> [Value; 2] {
 }
 
 /// Thinking with its signature, text, and two calls in pieces.
-fn thoughtful() -> Vec<Value> {
+pub fn thoughtful() -> Vec<Value> {
     let mut all = vec![
         start(
             json!({"input_tokens": 5, "cache_creation_input_tokens": 100, "cache_read_input_tokens": 20, "output_tokens": 1}),

@@ -169,6 +169,14 @@ fn bodies_have_what_streaming_needs() {
     ));
     assert_eq!(gemini, json!({"contents": []}));
     assert_eq!(body(&request(&connection("ollama", "http://a", json!({})), &json!({})))["stream"], true);
+    assert_eq!(
+        sent("openai-chat", "https://api.mistral.ai/v1").get("stream_options"),
+        None,
+        "Mistral refuses what it does not know"
+    );
+    let ollama = connection("ollama", "http://a", json!({"maxContextTokens": 16384}));
+    let ollama = body(&request(&ollama, &json!({"options": {"num_predict": 5}})));
+    assert_eq!(ollama["options"], json!({"num_predict": 5, "num_ctx": 16384}));
     let responses = |model: &str, payload: Value| {
         let it = connection("openai-responses", "https://api.openai.com/v1", json!({"model": model}));
         body(&request(&it, &payload))

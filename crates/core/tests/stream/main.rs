@@ -7,6 +7,7 @@ mod embedded;
 mod faults;
 mod frames;
 mod gemini;
+mod mutated;
 mod ollama;
 mod openai_chat;
 mod openai_responses;

@@ -23,7 +23,7 @@ fn response(status: &str, output: &[Value]) -> Value {
         "usage": {"input_tokens": 9, "input_tokens_details": {"cached_tokens": 2}, "output_tokens": 6}})
 }
 
-fn stream() -> Vec<Value> {
+pub fn stream() -> Vec<Value> {
     vec![
         json!({"type": "response.created", "response": response("in_progress", &[])}),
         json!({"type": "response.output_item.added", "output_index": 0, "item": {"id": "rs_1", "type": "reasoning", "summary": []}}),

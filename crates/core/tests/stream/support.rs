@@ -118,6 +118,19 @@ pub fn events(values: &[Value]) -> String {
     all
 }
 
+/// Sends an answer back that may be anything: the payload must be valid.
+pub fn next_turn_of_anything(provider: Provider, message: &Message) {
+    let mut messages = vec![Message::user("What is it?"), message.clone()];
+    messages.extend(message.tool_calls.iter().map(|call| Message::tool(call.id(), "done")));
+    messages.push(Message::user("Go on."));
+    let messages: Vec<Message> =
+        messages.iter().map(|message| Message::from_json(message.to_json()).unwrap()).collect();
+    let messages: Vec<&Message> = messages.iter().collect();
+    let options = RenderOptions { model: Some("m".to_owned()), ..RenderOptions::default() };
+    let payload = render(&messages, provider, &options).payload;
+    assert_eq!(validate_payload(&payload, provider), [], "{payload:#}\n{message:#?}");
+}
+
 /// The payload of the next turn: the answer, results for its calls, and a word of the user's. It must be valid.
 pub fn next_turn(provider: Provider, message: &Message) -> Value {
     let mut messages = vec![Message::user("What is it?"), message.clone()];

@@ -116,11 +116,12 @@ impl<'a, S: Store> Turn<'a, S> {
 
     /// Asks the model once, and stores what it says.
     async fn ask(&self, messages: &[Message]) -> Result<(), KeepError> {
-        if self.cancel.is_cancelled() {
-            return self.fail(CANCELLED, "stopped".to_owned(), Message::assistant("")).await;
-        }
+        // Limits first: whoever keeps the time stops the turn when it is over.
         if let Some(reason) = self.over_limit(messages) {
             return self.fail(LIMIT, reason, Message::assistant("")).await;
+        }
+        if self.cancel.is_cancelled() {
+            return self.fail(CANCELLED, "stopped".to_owned(), Message::assistant("")).await;
         }
         self.compact_if_due().await?;
         let (options, schemas) = self.context();

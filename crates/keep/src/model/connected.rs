@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use threadkeep_core::provider::{
-    Backoff, Connection, Delta, Fault, HttpRequest, Listed, Provider, Reader, ReaderOptions, models_request,
-    read_models, request,
+    Backoff, Completion, Connection, Delta, Fault, HttpRequest, Listed, Provider, Reader, ReaderOptions,
+    models_request, read_models, request,
 };
 
 use super::http::{Body, Http, Response, Unsent, Wait};
@@ -65,11 +65,7 @@ impl Connected {
         }
     }
 
-    async fn asked(
-        &self,
-        call: Call<'_>,
-        heard: &dyn Fn(Delta),
-    ) -> Result<threadkeep_core::provider::Completion, Failure> {
+    async fn asked(&self, call: Call<'_>, heard: &dyn Fn(Delta)) -> Result<Completion, Failure> {
         if self.connection.model.is_empty() {
             let words =
                 ["No model is chosen for ", &self.connection.label(), ": choose one in the connection's settings."];
@@ -80,7 +76,10 @@ impl Connected {
         loop {
             let mut reader = Reader::new(self.connection.provider, self.reader_options(&call));
             let fault = match self.tried(&request, &mut reader, heard).await {
-                Ok(completion) => return Ok(completion),
+                Ok(completion) => {
+                    self.silence(&completion, heard);
+                    return Ok(completion);
+                }
                 Err(fault) => fault,
             };
             let again = if fault.passes && !reader.has_begun() {
@@ -96,6 +95,19 @@ impl Connected {
             attempt += 1;
             heard(Delta::Retry { attempt, wait, reason: fault.message });
             self.http.sleep(wait).await;
+        }
+    }
+
+    /// Says what is known of answers that say nothing.
+    fn silence(&self, completion: &Completion, heard: &dyn Fn(Delta)) {
+        let message = &completion.message;
+        if message.tool_calls.is_empty() && message.text().trim().is_empty() {
+            let help = if self.connection.is_local() {
+                " said nothing. Some servers do that when the prompt is longer than the context that the model was loaded with."
+            } else {
+                " said nothing."
+            };
+            heard(Delta::Warning([&self.connection.label(), help].concat()));
         }
     }
 
@@ -122,7 +134,7 @@ impl Connected {
         request: &HttpRequest,
         reader: &mut Reader,
         heard: &dyn Fn(Delta),
-    ) -> Result<threadkeep_core::provider::Completion, Fault> {
+    ) -> Result<Completion, Fault> {
         let mut response = self.begin(request).await?;
         let scrub = |mut fault: Fault| {
             fault.message = self.connection.scrubbed(fault.message);

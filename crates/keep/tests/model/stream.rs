@@ -99,3 +99,15 @@ fn without_a_model_nothing_is_sent() {
     assert_eq!(asked.failure().code, "not-found");
     assert!(asked.failure().message.contains("choose one"));
 }
+
+#[test]
+fn an_answer_that_says_nothing_is_remarked_upon() {
+    let script = Script { events: RefCell::new(vec![ok(END)].into()), ..Script::default() };
+    let asked = ask_with(script, json!({"baseUrl": "http://localhost:1234/v1"}));
+    assert_eq!(asked.text(), "");
+    assert!(
+        matches!(&asked.heard[..], [Delta::Warning(words)] if words.contains("longer than the context")),
+        "{:?}",
+        asked.heard
+    );
+}

@@ -35,7 +35,8 @@ impl std::fmt::Debug for HttpRequest {
 ///   `max_completion_tokens`, which most others do not know. Where a host is known to refuse fields in messages that it does not
 ///   know, another endpoint's `reasoning_content` and the like stay out;
 /// - OpenAI Responses: `store: false`, and for models that reason `include: ["reasoning.encrypted_content"]`, so that their
-///   reasoning can go back to them though nothing is kept at OpenAI.
+///   reasoning can go back to them though nothing is kept at OpenAI;
+/// - Ollama: `options.num_ctx`, where the connection says how long the context is.
 pub fn request(connection: &Connection, payload: &Value) -> HttpRequest {
     let mut body = payload.as_object().cloned().unwrap_or_default();
     let provider = connection.provider;
@@ -62,16 +63,22 @@ pub fn request(connection: &Connection, payload: &Value) -> HttpRequest {
             "/responses"
         }
         Provider::Anthropic => "/v1/messages",
-        Provider::Ollama | Provider::Gemini => "/api/chat",
+        Provider::Ollama | Provider::Gemini => {
+            context(connection, &mut body);
+            "/api/chat"
+        }
     };
     post(connection, path, "", body)
 }
 
 /// What OpenAI chat needs.
 fn chat(connection: &Connection, body: &mut Map<String, Value>) {
-    or_put(body, "stream_options", object(&[], "include_usage", Value::Bool(true)));
     let address = connection.address();
     let is_at = |domains: &[&str]| domains.iter().any(|domain| address.is_some_and(|at| at.is_under(domain)));
+    // Mistral reports usage anyway, and refuses fields that it does not know.
+    if !is_at(&["mistral.ai"]) {
+        or_put(body, "stream_options", object(&[], "include_usage", Value::Bool(true)));
+    }
     if !is_at(&["openai.com", "azure.com", "openrouter.ai"])
         && let Some(most) = body.shift_remove("max_completion_tokens")
     {
@@ -85,6 +92,15 @@ fn chat(connection: &Connection, body: &mut Map<String, Value>) {
                 message.shift_remove(name);
             }
         }
+    }
+}
+
+/// Ollama loads models with a short context unless it is told otherwise, and forgets the beginning of what is longer without a word.
+fn context(connection: &Connection, body: &mut Map<String, Value>) {
+    let Some(tokens) = connection.max_context_tokens else { return };
+    or_put(body, "options", Value::Object(Map::new()));
+    if let Some(Value::Object(options)) = body.get_mut("options") {
+        or_put(options, "num_ctx", tokens.into());
     }
 }
 
