@@ -140,13 +140,13 @@ fn script(glue: &str, build: &str, needs: &BTreeMap<&str, Vec<&str>>) -> String 
     );
     script.push_str(LOADER);
     let address = |file: &str| format!("compiled(\"{file}\", new URL(\"./{file}\", import.meta.url))");
-    let is_own = |file: &&str| needs.contains_key(*file);
-    if !files.iter().all(|file| is_own(&file)) {
+    let is_own = |file: &&str| needs.contains_key(file);
+    if !files.iter().all(is_own) {
         script.push_str(&format!("const shared = once(() => {});\n", address(SHARED)));
     }
     for (at, file) in files.iter().enumerate() {
         // Written out, so that bundlers see each file.
-        let module = if is_own(&file) {
+        let module = if is_own(file) {
             format!("await {}", address(&format!("{file}.wasm")))
         } else {
             format!("await WebAssembly.compile(WebAssembly.Module.customSections(await shared(), \"{file}\")[0])")

@@ -297,9 +297,11 @@ impl<S: Store> Keep<S> {
         if parties.is_empty() {
             return Ok(());
         }
-        for id in ids {
+        // Where an agent answers another one, its node is named `<message>@<agent>`.
+        let message = |id: &MessageId| MessageId::new(id.as_str().rsplit_once('@')?.0).ok();
+        for id in ids.flat_map(|id| [Some(id.clone()), message(id)]).flatten() {
             for party in &parties {
-                let key = keys::mail_id(party, id);
+                let key = keys::mail_id(party, &id);
                 if let Some(bytes) = self.inner.store.get(&key).await? {
                     let number = String::from_utf8(bytes).ok().and_then(|digits| digits.parse().ok());
                     commit.deletes.extend(number.map(|number| keys::mail(party, number)));

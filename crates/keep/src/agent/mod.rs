@@ -319,13 +319,18 @@ impl<S: Store> Agent<S> {
             self.observe(&mail).await?;
             return Ok(false);
         }
-        let seen = self.keep.node(&mail.message_id).await?;
+        // Failures of others want no answer, or two agents would tell each other of theirs for ever.
+        if mail.is_error {
+            return Ok(false);
+        }
+        let id = self.inbound_id(&mail).await?;
+        let seen = self.keep.node(&id).await?;
         if mail.dismissed.is_some() && seen.is_none() || seen.as_ref().is_some_and(|node| node.sealed) {
             return Ok(false);
         }
         let node = match &seen {
             Some(node) => node.clone(),
-            None => self.keep.receive(self.inbound(&mail)).await?,
+            None => self.keep.receive(self.inbound(&mail, id)).await?,
         };
         self.carry_out(&node, seen.is_some(), heard).await?;
         Ok(true)
@@ -361,13 +366,27 @@ impl<S: Store> Agent<S> {
         Ok(())
     }
 
-    fn inbound(&self, mail: &Mail) -> Inbound {
+    /// The id of the node in which a message is answered: the message's own, unless that is a node, or stands for one, of another agent,
+    /// the one that sent it.
+    async fn inbound_id(&self, mail: &Mail) -> Result<MessageId, KeepError> {
+        let id = &mail.message_id;
+        if mail.node.is_none() {
+            let known = self.keep.node(id).await?;
+            let mine = |node: &NodeInfo| node.id == *id && node.origin.number == Some(mail.number);
+            if known.as_ref().is_none_or(mine) {
+                return Ok(id.clone());
+            }
+        }
+        Ok(MessageId::new([id.as_str(), "@", &self.options.name].concat())?)
+    }
+
+    fn inbound(&self, mail: &Mail, id: MessageId) -> Inbound {
         let mut text = mail.body.joined();
         if mail.from != self.options.user {
             text.insert_str(0, &format!("[message {} from {}]\n", mail.number, mail.from));
         }
         Inbound {
-            message_id: Some(mail.message_id.clone()),
+            message_id: Some(id),
             reply_to: mail.reply_to.clone(),
             from: Some(mail.from.clone()),
             number: Some(mail.number),
@@ -420,7 +439,14 @@ impl<S: Store> Keep<S> {
         let all = MailFilter { dismissed: true, ..MailFilter::default() };
         let (mut done, mut open): (Vec<TranscriptId>, Vec<TranscriptId>) = (Vec::new(), Vec::new());
         for mail in self.list_messages(party, &all).await? {
-            let Some(node) = self.node(&mail.message_id).await? else { continue };
+            let own = MessageId::new([mail.message_id.as_str(), "@", party].concat()).ok();
+            let mut found = None;
+            for id in own.iter().chain([&mail.message_id]) {
+                if found.is_none() {
+                    found = self.node(id).await?;
+                }
+            }
+            let Some(node) = found else { continue };
             let list = if mail.dismissed.is_some() { &mut done } else { &mut open };
             if !list.contains(&node.transcript) {
                 list.push(node.transcript);

@@ -22,7 +22,8 @@ pub const BUILT_IN: [&str; 7] =
 pub(super) const ABOUT_MAIL: &str = "You have a mailbox. Each message in it has a number. What you say at the end of a turn is \
 sent as the reply to the message that you are answering. To respond to a received message yourself, or to say something before \
 you are done, use reply() with the message's number (listMessages() shows them; without a number it is the message that you are \
-answering), not send(). Use send() only to begin a new conversation. Do not repeat at the end what you have replied already.";
+answering), not send(). Use send() only to begin a new conversation. Other agents get only what you reply() or send() to them. Do not \
+repeat at the end what you have replied already.";
 
 /// How many messages `listMessages` shows without being told.
 const LISTED: usize = 50;

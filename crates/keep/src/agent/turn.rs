@@ -364,7 +364,8 @@ impl<'a, S: Store> Turn<'a, S> {
             Some((LIMIT, _)) => Outcome::Limited,
             Some(_) => Outcome::Failed,
         };
-        if let Some(mail) = self.mail.clone() {
+        // Another agent gets what is meant for it, with `reply`: two that answered each other's last words would never end.
+        if let Some(mail) = self.mail.clone().filter(|mail| mail.node.is_none()) {
             let text = last.map(|message| message.text().into_owned()).unwrap_or_default();
             let replied = messages.iter().flat_map(|message| &message.tool_calls).any(|call| self.replies(call, &mail));
             match &failure {

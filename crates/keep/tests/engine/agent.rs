@@ -425,11 +425,50 @@ fn agents_side_by_side_have_transcripts_of_their_own() {
         b.catch_up(&|_| {}).await.unwrap();
         let all: Vec<String> = box_of(&keep, "ann").await.iter().map(|mail| mail.body.joined()).collect();
         assert_eq!(all[2..], ["[depth:2] from a", "[depth:2] from b"]);
-        // One writes to the other: it says who writes.
-        keep.send(threadkeep::mailbox::Outgoing { from: "b".into(), ..to("a") }).await.unwrap();
-        a.catch_up(&|_| {}).await.unwrap();
-        assert_eq!(scripts[0].prompt(1).last().unwrap(), "[message 3 from b]\nhi");
+    });
+}
+
+#[test]
+fn agents_of_one_keep_answer_each_other_with_reply_and_come_to_an_end() {
+    let world = World::default();
+    let keep = world.tab();
+    let ask = json!({ "recipientName": "b", "strings": ["What is the weather?"] });
+    let scripts = [
+        Script::of([calls(&[("s", "send", ask)]), says("I have asked."), says("Rain, it says."), says("not asked")]),
+        Script::of([calls(&[("r", "reply", json!({ "strings": ["Rain."] }))]), says("Told."), says("not asked")]),
+    ];
+    let named = |name: &str, script: &Rc<Script>| {
+        Agent::new(keep.clone(), options(name), script.clone(), Rc::new(Toolbox::default()))
+    };
+    let (a, b) = (named("a", &scripts[0]), named("b", &scripts[1]));
+    run(async {
+        let mail = threadkeep::mailbox::Outgoing {
+            from: "ann".into(),
+            to: "a".into(),
+            body: "ask b".into(),
+            ..Default::default()
+        };
+        keep.send(mail).await.unwrap();
+        for _ in 0..4 {
+            a.catch_up(&|_| {}).await.unwrap();
+            b.catch_up(&|_| {}).await.unwrap();
+        }
+        // It says who writes, and each has the conversation in a transcript of its own.
+        assert_eq!(scripts[1].prompt(0).last().unwrap(), "[message 1 from a]\nWhat is the weather?");
+        let heard = scripts[0].prompt(2);
+        assert_eq!(
+            heard[heard.len() - 2..],
+            ["What is the weather?".to_owned(), "[message 4 from b]\n[depth:2] Rain.".to_owned()]
+        );
+        assert_eq!((scripts[0].asked(), scripts[1].asked()), (3, 2), "nobody goes on for ever");
         assert_eq!(keep.roots().await.unwrap().len(), 3);
+        // What is deleted goes from the mailboxes of both.
+        for root in keep.roots().await.unwrap() {
+            keep.delete_transcript(&root.id).await.unwrap();
+        }
+        for party in ["a", "b", "ann"] {
+            assert!(box_of(&keep, party).await.is_empty(), "{party}");
+        }
     });
 }
 
