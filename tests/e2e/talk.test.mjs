@@ -63,10 +63,10 @@ test("a conversation begins, goes on, and is there after a reload", () =>
     await tab.ready();
     await tab.message("Answer 2 to second.").waitFor();
     assert.deepEqual(await texts(tab), before);
-    assert.equal(await tab.get("thread-row").count(), 1);
+    await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=thread-row]").length === 1);
   }));
 
-test("replying to the same message twice gives two branches, each with its own prompt", () =>
+test("seed 1, goals 1 and 3: replying to the same message twice gives two branches, each with its own prompt", () =>
   talk(echo, async (tab, model) => {
     await tab.get("new").click();
     await said(tab, "root", "Answer 1 to root.");
@@ -129,6 +129,20 @@ test("two branches are held against each other: what they say from where they pa
     assert.deepEqual(only, [["user: right", "assistant: Answer 3 to right."], ["user: left", "assistant: Answer 2 to left."]]);
     await tab.get("compare-open").last().click();
     await tab.message("Answer 2 to left.").waitFor();
+  }));
+
+test("seed 1, goal 2: a message that answers nothing begins a transcript of its own", () =>
+  talk(echo, async (tab, model) => {
+    await tab.get("new").click();
+    await said(tab, "about boats", "Answer 1 to about boats.");
+    await tab.get("new").click();
+    await said(tab, "about bread", "Answer 2 to about bread.");
+    assert.deepEqual(sent(model.asked[1]), ["user: about bread"], "nothing of the other conversation");
+    await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=thread-row]").length === 2);
+    await tab.row("about boats").click();
+    await tab.message("Answer 1 to about boats.").waitFor();
+    await said(tab, "more", "Answer 3 to more.");
+    assert.deepEqual(sent(model.asked[2]), ["user: about boats", "assistant: Answer 1 to about boats.", "user: more"]);
   }));
 
 test("a message is edited and sent as a branch, an answer is given again as a branch", () =>
@@ -330,7 +344,7 @@ test("an answer that the end of the page interrupted is carried on", () =>
     },
   ));
 
-test("a depth in the text that the tree does not count is shown as such", () =>
+test("seed 1, goal 5: the depth in the text is a badge, and one that the tree does not count is shown as such", () =>
   site.visit(async (tab) => {
     const messages = [
       { role: "user", content: "hello" },

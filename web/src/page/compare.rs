@@ -28,7 +28,8 @@ struct Side {
     leaf: MessageId,
     /// Who says what, from where they part: the node, the role, the words.
     said: Vec<(MessageId, String, String)>,
-    /// How many more there are.
+    /// How many nodes there are from there on, and how many of them are not listed.
+    nodes: usize,
     more: usize,
     /// The messages of its prompt that the other has not at this place.
     prompt: Vec<String>,
@@ -104,7 +105,7 @@ fn shown(page: Page, transcript: &TranscriptId, both: &Both) -> Node {
             if at == 0 { "This branch" } else { "The other branch" },
             if at == 0 { "This branch" } else { "The other branch" },
             format!("{} tokens in its prompt", format::count(side.tokens)),
-            format::plural((side.said.len() + side.more) as u64, "node"),
+            format::plural(side.nodes as u64, "node"),
             side.said.iter().map(line).collect::<Vec<Node>>(),
             more,
             format!("Only in its prompt: {}", format::plural(side.prompt.len() as u64, "message")),
@@ -154,7 +155,7 @@ async fn read(page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> 
     let last = match shared.checked_sub(1) {
         Some(last) => {
             let said = said(page, one, last..shared).await?;
-            said.into_iter().next().map(|(.., words)| format::line(&words, 120)).unwrap_or_default()
+            said.into_iter().next_back().map(|(.., words)| format::line(&words, 120)).unwrap_or_default()
         }
         None => String::new(),
     };
@@ -172,7 +173,8 @@ async fn side(
 ) -> Result<Side, ErrorReply> {
     let end = branch.rows.len().min(shared + MOST);
     let said = said(page, branch, shared..end).await?;
-    Ok(Side { leaf: branch.leaf.clone(), said, more: branch.rows.len() - end, prompt, tokens })
+    let nodes = branch.rows.len() - shared;
+    Ok(Side { leaf: branch.leaf.clone(), said, nodes, more: branch.rows.len() - end, prompt, tokens })
 }
 
 async fn said(

@@ -535,10 +535,11 @@ pub fn pane(page: Page) -> Node {
     let failed = move || matches!(page.engine.state.get(), State::Failed(_));
     let writes =
         move || page.engine.is_open() && thread.shown.with(|shown| matches!(shown, Shown::Thread | Shown::Nothing));
-    let view = move |(shown, failed): &(Shown, bool)| match shown {
+    let view = move |(shown, failed, is_fresh): &(Shown, bool, bool)| match shown {
         Shown::Thread => None,
         Shown::Reading if *failed => None,
         Shown::Reading => Some(markup!(r#"<p class="reading" role="status">Reading…</p>"#)),
+        Shown::Nothing if *is_fresh => Some(fresh(page)),
         Shown::Nothing => Some(welcome::welcome(page)),
         Shown::Missing => Some(missing(page)),
         Shown::Failed(words) => Some(markup!(
@@ -572,7 +573,7 @@ pub fn pane(page: Page) -> Node {
         scroller,
         click(scrolled),
         on(clicked),
-        draw(move || (thread.shown.get(), failed()), view),
+        draw(move || (thread.shown.get(), failed(), page.nav.route().fresh), view),
         draw(writes, move |writes| writes.then(|| composer::composer(page))),
         draw(move || page.map.get() && is_thread(), move |shown| shown.then(|| map::pane(page))),
         draw(move || page.inspector.open.get() && is_thread(), move |shown| shown.then(|| inspector::pane(page)),),
@@ -603,6 +604,19 @@ impl Thread {
         focused.forget();
         self.canvas.set_value(Some(canvas));
     }
+}
+
+/// Where a conversation begins.
+fn fresh(page: Page) -> Node {
+    markup!(
+        r#"
+        <div class="message-page choose" data-testid="fresh">
+            <h2>A new conversation</h2>
+            <p>Say something below. Reply to any message later on, and the conversation forks there.</p>
+            <p><button type="button" class="quiet back" onclick={}><svg sign="back"/>All threads</button></p>
+        </div>"#,
+        click(move || page.nav.go(Route::default())),
+    )
 }
 
 fn missing(page: Page) -> Node {
