@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use serde_json::{Map, Value};
 use threadkeep_core::compaction::Reason;
 use threadkeep_core::message::{Kind, ToolCall};
-use threadkeep_core::provider::{Completion, Delta, Finish, ToolSchema, Usage};
+use threadkeep_core::provider::{Completion, Delta, Finish, ToolSchema, Usage, lift};
 use threadkeep_core::{Message, MessageId, TranscriptId, depth};
 use threadkeep_store::Store;
 
@@ -167,13 +167,16 @@ impl<'a, S: Store> Turn<'a, S> {
                 let Failure { code, message, partial: said } = failure;
                 self.fail(&code, message, said.unwrap_or_else(partial)).await
             }
-            Ok(Ok(completion)) => self.said(completion, messages).await,
+            Ok(Ok(completion)) => self.said(completion, messages, &schemas).await,
         }
     }
 
     /// Stores an answer, and asks for a compaction where the usage says so.
-    async fn said(&self, completion: Completion, before: &[Message]) -> Result<(), KeepError> {
+    async fn said(&self, completion: Completion, before: &[Message], schemas: &[ToolSchema]) -> Result<(), KeepError> {
         let Completion { mut message, usage, finish } = completion;
+        // A connection has done so already; a host's function may know nothing of it.
+        let tools: Vec<String> = schemas.iter().map(|schema| schema.name.clone()).collect();
+        lift(&mut message, &tools, &format!("{} {}", self.node, before.len()));
         if finish == Finish::Length {
             message.tags.push("cut-off".to_owned());
         }

@@ -91,6 +91,23 @@ fn parallel_calls_run_side_by_side_and_errors_go_to_the_model() {
 }
 
 #[test]
+fn calls_and_thoughts_that_a_model_writes_into_its_text_are_taken_out() {
+    let world = World::default();
+    let text = "<think>I must add.</think>Let me see.\n<tool_call>{\"name\": \"add\", \"arguments\": {\"a\": 2, \"b\": 3}}</tool_call>";
+    let script = Script::of([says(text), says("Five.")]);
+    let lal = with_tools(&world, &script, &Rc::default());
+    run(async {
+        let mail = write(lal.keep(), "2 + 3?", None).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        let node = node_of(&lal, &mail).await;
+        let said = &node.messages[1];
+        assert_eq!((said.text().as_ref(), said.reasoning.as_deref()), ("Let me see.", Some("I must add.")));
+        assert_eq!((said.tool_calls[0].name(), texts(&node.messages)[2].as_str()), ("add", "5"));
+        assert_valid(&lal, &node).await;
+    });
+}
+
+#[test]
 fn a_model_that_fails_becomes_a_message_that_can_be_replied_to() {
     let world = World::default();
     let script = Script::of([fails("rate-limited"), says("now it works")]);
