@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { rules } from "./support/axe.mjs";
-import { serveModel } from "./support/model.mjs";
 import { openSite } from "./support/site.mjs";
+import { echo, quiet, said, say, sent, talk as visit } from "./support/talk.mjs";
 
 let site;
 
@@ -12,43 +12,8 @@ before(async () => {
 });
 after(() => site?.close());
 
-/** A visit with a model of the test's own; `plan` says what it answers. */
-async function talk(plan, run, options = {}) {
-  const model = await serveModel({ plan });
-  try {
-    await site.visit(async (tab, context) => run(tab, model, context), { allowed: [model.address], prepare: (context) => connect(context, model), ...options });
-  } finally {
-    await model.close();
-  }
-}
-
-/** Writes a connection as the page keeps it. */
-function connect(context, { url }) {
-  const connection = { id: "test", preset: "custom", name: "Test", provider: "openai-chat", baseUrl: url, model: "tiny-1", tools: "memory" };
-  return context.addInitScript((book) => {
-    if (location.protocol === "http:" && localStorage["threadkeep.connections"] === undefined) localStorage["threadkeep.connections"] = book;
-  }, JSON.stringify({ chosen: "test", list: [connection] }));
-}
-
-async function say(tab, words) {
-  await tab.get("compose").fill(words);
-  await tab.page.keyboard.press("Enter");
-}
-
-/** Waits until nothing is under way. */
-const quiet = (tab) => tab.get("send").waitFor();
-
-/** Says something and waits for the end of the turn. */
-async function said(tab, words, answer) {
-  await say(tab, words);
-  await tab.message(answer).waitFor();
-  await quiet(tab);
-}
-
 const texts = async (tab) => (await tab.texts()).map((text) => text.replace(/\s+/g, " "));
-/** What the last message of each role says in a request. */
-const sent = (request) => request.messages.filter(({ role }) => role !== "system").map(({ role, content }) => `${role}: ${typeof content === "string" ? content : JSON.stringify(content)}`);
-const echo = (request, number) => ({ text: `Answer ${number} to ${request.messages.at(-1).content}.` });
+const talk = (plan, run, options) => visit(site, plan, run, options);
 
 test("a conversation begins, goes on, and is there after a reload", () =>
   talk(echo, async (tab, model) => {
@@ -197,6 +162,35 @@ test("a failure says what happened, and is tried again or continued as a branch"
       assert.deepEqual(await tab.get("fork-label").allInnerTexts(), ["2/2"], "the failure stays, on its own branch");
     },
     { mayFail: true },
+  ));
+
+test("an answer whose beginning is heard after its question was stored is shown, and not taken for interrupted", () =>
+  talk(
+    (_, number) => (number === 1 ? { text: "First." } : { pieces: ["It ", "comes"], hold: true }),
+    async (tab, model, context) => {
+      // What is heard of a turn comes late; what is stored is told at once.
+      await context.addInitScript(() => {
+        const { get, set } = Object.getOwnPropertyDescriptor(Worker.prototype, "onmessage");
+        const HEARD = 8;
+        const late = (handler) =>
+          function hear(event) {
+            if (event.data?.[0]?.[0] !== HEARD) return handler.call(this, event);
+            window.heardLate = (window.heardLate ?? 0) + 1;
+            setTimeout(() => handler.call(this, event), 400);
+          };
+        Object.defineProperty(Worker.prototype, "onmessage", { get, set(handler) { set.call(this, handler && late(handler)); } });
+      });
+      await tab.page.reload();
+      await tab.ready();
+      await tab.get("new").click();
+      await said(tab, "one", "First.");
+      await say(tab, "two");
+      await tab.get("live-text").filter({ hasText: "It comes" }).waitFor();
+      await tab.get("interrupted").waitFor({ state: "detached" });
+      assert.ok((await tab.page.evaluate(() => window.heardLate)) > 3, "it did come late");
+      await tab.get("stop").click();
+      await quiet(tab);
+    },
   ));
 
 test("tools are shown at work, and their calls and results stay, folded", () =>

@@ -4,7 +4,6 @@
 //!
 //! Plain data as JSON text goes in and comes out; what fails is thrown as the JSON text of an `ErrorReply`.
 
-mod memory;
 mod model;
 mod part;
 

@@ -2,12 +2,20 @@
 
 use serde_json::{Map, Value};
 use threadkeep::Keep;
+use threadkeep::agent::ToolAnswer;
 use threadkeep::protocol::SearchRequest;
 use threadkeep_parts::part;
 
 use crate::error::{bad_request, json, keep_error};
 use crate::executor::Answer;
 use crate::store::AnyStore;
+
+part! {
+    /// What an agent finds with its tool.
+    search: pub(crate) fn found(keep: Keep<AnyStore>, query: String, limit: usize) -> ToolAnswer<'static> {
+        threadkeep::agent::found(keep, query, limit)
+    }
+}
 
 part! {
     /// Answers a [`SearchRequest`].

@@ -169,6 +169,14 @@ impl Thread {
         match step {
             Step::Began(transcript, node) => {
                 let now = self.page.nav.now().transcript;
+                let open = self.open.with_untracked(|open| open.as_ref().is_some_and(|open| open.leaf == node));
+                if open {
+                    // The question was stored, and so shown, before this was heard: it is not interrupted, and its answer belongs below it.
+                    if let Some(canvas) = self.canvas() {
+                        canvas.forget(std::slice::from_ref(&node));
+                    }
+                    return self.read(transcript, Some(node), Start::End);
+                }
                 // Who has gone to another thread meanwhile stays there.
                 if now.is_none() || now.as_ref() == Some(&transcript) {
                     self.start.set_value(Some(Start::End));

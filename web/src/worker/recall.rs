@@ -19,7 +19,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::WorkerGlobalScope;
 
 use super::browser::OfBrowser;
-use super::{CANCEL, Engine, inspect, say, stop_compaction, talk};
+use super::{CANCEL, Engine, inspect, part_missing, parts, say, stop_compaction};
 use crate::wire::{Card, Carrier, Compacted, Epoch, FromWorker, Memory, Question, Recall, Reply, Way, nodes};
 use crate::{format, pieces};
 
@@ -32,7 +32,10 @@ pub async fn answer(engine: &Engine, asked: Recall) -> Result<Reply, ErrorReply>
         Recall::Compact { leaf, preview, way, model } => {
             // Tokens are counted as the inspector counts them at first.
             inspect::fetch(engine, 0).await?;
-            let model = model.as_ref().map(talk::model).transpose()?;
+            let model = match model {
+                Some(connection) => Some(parts::model(connection).await.map_err(|_| part_missing())??),
+                None => None,
+            };
             compact(engine, &leaf, preview, way, model).await
         }
         Recall::Epochs(leaf) => epochs(engine, &leaf).await,

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use js_sys::{Function, Promise, Reflect};
 use serde_json::Value;
 use threadkeep::KeepError;
-use threadkeep::agent::{Agent, AgentEvent, AgentOptions, BUILT_IN, NoTools, Outcome};
+use threadkeep::agent::{Agent, AgentEvent, AgentOptions, BUILT_IN, Memory, NoTools, Outcome};
 use threadkeep::mailbox::{Body, Outgoing};
 use threadkeep::model::{Call, Connected, Http, Model};
 use threadkeep::protocol::{Counting, ErrorReply};
@@ -19,7 +19,7 @@ use threadkeep_fetch::Fetch;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
-use super::{Engine, Place, chrome, demo, inspect, say};
+use super::{Engine, Place, chrome, demo, part_missing, parts, say};
 use crate::connections::{CHROME, DEMO_MODEL, Tools};
 use crate::wire::{Ending, FromWorker, Heard, Listed, Reply, Secret, Talk, Tested, Turn};
 
@@ -129,8 +129,9 @@ pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
         }
         Talk::Turn { connection, turn } => {
             let ready = ready(&connection)?;
+            let (memory, exact) = parts::memory(Rc::new(engine.clone())).await.map_err(|_| part_missing())?.await;
             let _alone = Alone::begin().await;
-            let result = take_turn(engine, ready, turn).await;
+            let result = take_turn(engine, memory, exact, ready, turn).await;
             STOP.set(None);
             flush().await;
             result.map(|()| Reply::Done).map_err(|error| error.reply())
@@ -175,22 +176,24 @@ async fn test(ready: &Ready) -> Tested {
     }
 }
 
-async fn take_turn(engine: &Engine, ready: Ready, turn: Turn) -> Result<(), KeepError> {
+async fn take_turn(
+    engine: &Engine,
+    memory: Rc<dyn Memory>,
+    exact: bool,
+    ready: Ready,
+    turn: Turn,
+) -> Result<(), KeepError> {
     let mut options = AgentOptions::new(AGENT);
     options.built_in = ready.tools.of(&BUILT_IN);
     options.policy.max_context_tokens = ready.max_context_tokens;
     options.policy.max_output_tokens = ready.max_output_tokens;
     // Exact counts where the vocabulary can be had; an estimate is better than no answer.
-    if inspect::fetch(engine, 0).await.is_err() {
-        options.context.encoding = Counting::Estimate;
-    } else {
-        options.context.encoding = Counting::Exact(Encoding::O200k);
-    }
+    options.context.encoding = if exact { Counting::Exact(Encoding::O200k) } else { Counting::Estimate };
     let encoding = options.context.encoding;
     if let Some(compact) = &mut options.compact {
         compact.encoding = encoding;
     }
-    let agent = Rc::new(Agent::<Place>::new(engine.clone(), options, ready.model, Rc::new(NoTools)));
+    let agent = Rc::new(Agent::<Place>::with_memory(engine.clone(), options, ready.model, Rc::new(NoTools), memory));
     let ends = Rc::clone(&agent);
     STOP.set(Some(Rc::new(move || ends.stop())));
     let engine = engine.clone();

@@ -50,16 +50,29 @@ pub trait Memory {
     fn search(&self, query: String, limit: usize) -> ToolAnswer<'_>;
 }
 
+/// Where the tool `searchMemory` looks: the best hits for a query, at most so many.
+pub type Search = Rc<dyn Fn(String, usize) -> ToolAnswer<'static>>;
+
 /// The keep itself.
 pub struct Own<S> {
     keep: Keep<S>,
     summariser: Rc<dyn Summariser>,
+    search: Search,
 }
 
 impl<S: Store> Own<S> {
     /// With the summariser that needs no model.
-    pub fn new(keep: Keep<S>) -> Self {
-        Self { keep, summariser: Rc::new(Extractive) }
+    pub fn new(keep: Keep<S>) -> Self
+    where
+        S: 'static,
+    {
+        let own = keep.clone();
+        Self::searching(keep, Rc::new(move |query, limit| found(own.clone(), query, limit)))
+    }
+
+    /// With another way to search: where that is loaded when it is first needed, say.
+    pub fn searching(keep: Keep<S>, search: Search) -> Self {
+        Self { keep, summariser: Rc::new(Extractive), search }
     }
 
     /// With another summariser.
@@ -104,12 +117,17 @@ impl<S: Store> Memory for Own<S> {
     }
 
     fn search(&self, query: String, limit: usize) -> ToolAnswer<'_> {
-        Box::pin(async move {
-            let options = SearchOptions { limit, ..SearchOptions::default() };
-            let found = self.keep.search(&query, &options).await.map_err(|error| error.to_string())?;
-            Ok(found.hits.iter().map(shown).collect())
-        })
+        (self.search)(query, limit)
     }
+}
+
+/// The best hits of a search in a keep, as JSON for a model.
+pub fn found<S: Store + 'static>(keep: Keep<S>, query: String, limit: usize) -> ToolAnswer<'static> {
+    Box::pin(async move {
+        let options = SearchOptions { limit, ..SearchOptions::default() };
+        let found = keep.search(&query, &options).await.map_err(|error| error.to_string())?;
+        Ok(found.hits.iter().map(shown).collect())
+    })
 }
 
 fn shown(hit: &Hit) -> Value {

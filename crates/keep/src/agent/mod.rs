@@ -78,7 +78,7 @@ use crate::protocol::{ContextOptions, Inbound, NodeInfo};
 use crate::{Keep, KeepError, keys};
 
 pub use event::{AgentEvent, Outcome};
-pub use memory::{Later, Memory, Own};
+pub use memory::{Later, Memory, Own, Search, found};
 pub use tools::BUILT_IN;
 use turn::Turn;
 

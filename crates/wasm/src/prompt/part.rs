@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use js_sys::{Array, Function, Int32Array, Uint32Array};
 use serde_json::{Value, json};
-use threadkeep::agent::Memory;
+use threadkeep::agent::{Memory, Own, ToolAnswer};
 use threadkeep::compact::{Cancel, Extractive, ModelSummariser, Summariser};
 use threadkeep::protocol::{
     BadRequest, CompactCall, CompactionRequest, Counting, MemoryRequest, PromptRequest, trim_options,
@@ -18,11 +18,11 @@ use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate, cost};
 use threadkeep_core::{Message, Provider};
 use wasm_bindgen::JsValue;
 
-use super::memory::Parted;
 use super::model::JsModel;
 use super::{Prompts, Trim};
 use crate::error::{bad_request, json as to_json, keep_error};
 use crate::executor::Answer;
+use crate::search;
 use crate::store::AnyStore;
 
 thread_local! {
@@ -117,7 +117,17 @@ impl Prompts for Part {
     }
 
     fn memory(&self, keep: Keep<AnyStore>) -> Rc<dyn Memory> {
-        Rc::new(Parted::new(keep))
+        lend(&keep);
+        let own = keep.clone();
+        // Search lies in a part of its own, which is loaded when it is first asked for.
+        let search = move |query, limit| -> ToolAnswer<'static> {
+            let keep = own.clone();
+            Box::pin(async move {
+                let found = search::found(keep, query, limit).await;
+                found.map_err(|_| "the search could not be loaded".to_owned())?.await
+            })
+        };
+        Rc::new(Own::searching(keep, Rc::new(search)))
     }
 
     fn load_vocabulary(&self, encoding: &str, asset: &[u8]) -> Result<(), JsValue> {
