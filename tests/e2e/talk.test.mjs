@@ -186,7 +186,7 @@ test("an answer whose beginning is heard after its question was stored is shown,
       await said(tab, "one", "First.");
       await say(tab, "two");
       await tab.get("live-text").filter({ hasText: "It comes" }).waitFor();
-      await tab.get("interrupted").waitFor({ state: "detached" });
+      await tab.get("interrupted").waitFor({ state: "hidden" });
       assert.ok((await tab.page.evaluate(() => window.heardLate)) > 3, "it did come late");
       await tab.get("stop").click();
       await quiet(tab);
