@@ -490,7 +490,7 @@ fn agents_of_one_keep_answer_each_other_with_reply_and_come_to_an_end() {
 }
 
 #[test]
-fn what_a_prompt_showed_in_part_can_be_read_and_memory_be_searched_and_added_to() {
+fn memory_can_be_searched_and_added_to() {
     let world = World::default();
     let fact = json!({ "fact": "Ann takes her tea without milk." });
     let script = Script::of([
@@ -507,6 +507,32 @@ fn what_a_prompt_showed_in_part_can_be_read_and_memory_be_searched_and_added_to(
         let node = node_of(&lal, &mail).await;
         let found: serde_json::Value = serde_json::from_str(&node.messages[5].text()).unwrap();
         assert!(found[0]["text"].as_str().unwrap().contains("milk"), "{found}");
+    });
+}
+
+#[test]
+fn a_result_of_which_a_prompt_shows_the_beginning_can_be_read_whole() {
+    let world = World::default();
+    let path = "@state/logs/tool-results/long.json";
+    let script = Script::of([
+        calls(&[("long", "listMessages", json!({}))]),
+        calls(&[("read", "readToolResult", json!({ "path": path, "offset": "100", "length": 50_000 }))]),
+        calls(&[("none", "readToolResult", json!({ "path": "@state/logs/tool-results/other.json" }))]),
+        says("read"),
+    ]);
+    let lal = with_tools(&world, &script, &Rc::default());
+    run(async {
+        let mail = write(lal.keep(), &format!("{} the end", "word ".repeat(8_000)), None).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        let shown = script.prompt(1).pop().unwrap();
+        assert!(shown.contains(path) && !shown.contains("the end"), "only the beginning is shown");
+        let node = node_of(&lal, &mail).await;
+        let read: serde_json::Value = serde_json::from_str(&node.messages[4].text()).unwrap();
+        let whole = node.messages[2].text().into_owned();
+        assert!(read["text"].as_str().unwrap().contains("the end"));
+        assert_eq!(read["characters"], whole.chars().count());
+        assert_eq!(read["text"].as_str().unwrap(), whole.chars().skip(100).take(50_000).collect::<String>());
+        assert!(node.messages[6].is_error && node.messages[6].text().contains("there is no tool result"));
     });
 }
 
