@@ -14,6 +14,7 @@ use super::steps::{self, Step};
 use super::{Agent, AgentEvent, Heard, Outcome, Pending, arguments, tools};
 use crate::KeepError;
 use crate::compact::{Cancel, CompactOptions, unless};
+use crate::hash::fnv;
 use crate::mailbox::{Body, Mail, Outgoing};
 use crate::model::{Call, Failure};
 use crate::protocol::{ContextOptions, NodeInfo};
@@ -395,10 +396,7 @@ impl<'a, S: Store> Turn<'a, S> {
     }
 }
 
-/// A number made of a node and what is said in its turn (FNV-1a). Zero is a root's.
+/// A number made of a node and what is said in its turn. Zero is a root's.
 fn mixed(node: &MessageId, what: &str) -> u64 {
-    let bytes = node.as_str().bytes().chain([0]).chain(what.bytes());
-    let hash = bytes
-        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    hash.max(1)
+    fnv(node.as_str().bytes().chain([0]).chain(what.bytes())).max(1)
 }

@@ -7,6 +7,7 @@ use threadkeep_core::{Entry, MessageId, TranscriptId};
 use threadkeep_store::{Commit, Store, StoreError};
 
 use crate::context::Chain;
+use crate::hash::fnv;
 use crate::keep::Write;
 use crate::log::{from_json, to_json};
 use crate::{Keep, KeepError, keys};
@@ -158,11 +159,9 @@ pub fn policy(call: &PolicyOptions, keep: &PolicyOptions, model: Option<&str>) -
     Policy::resolve(call, keep, model)
 }
 
-/// What names the content of a chain: it changes whenever something is added. A hash (FNV-1a), so that what is kept of a
+/// What names the content of a chain: it changes whenever something is added. A hash, so that what is kept of a
 /// request names no node that was deleted since.
 pub(super) fn content(leaf: &MessageId, messages: usize) -> String {
     let bytes = leaf.as_str().bytes().chain((messages as u64).to_le_bytes());
-    let hash = bytes
-        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    format!("{hash:016x}")
+    format!("{:016x}", fnv(bytes))
 }
