@@ -12,7 +12,8 @@ before(async () => {
 });
 after(() => site?.close());
 
-const texts = async (tab) => (await tab.texts()).map((text) => text.replace(/\s+/g, " "));
+/** What the messages say, without spaces: a message that is off the screen just now gives its text without line breaks. */
+const texts = async (tab) => (await tab.texts()).map((text) => text.replace(/\s+/g, ""));
 const talk = (plan, run, options) => visit(site, plan, run, options);
 
 test("a conversation begins, goes on, and is there after a reload", () =>
