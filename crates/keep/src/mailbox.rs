@@ -297,9 +297,7 @@ impl<S: Store> Keep<S> {
         if parties.is_empty() {
             return Ok(());
         }
-        // Where an agent answers another one, its node is named `<message>@<agent>`.
-        let message = |id: &MessageId| MessageId::new(id.as_str().rsplit_once('@')?.0).ok();
-        for id in ids.flat_map(|id| [Some(id.clone()), message(id)]).flatten() {
+        for id in ids.flat_map(|id| [Some(id.clone()), message_of(id)]).flatten() {
             for party in &parties {
                 let key = keys::mail_id(party, &id);
                 if let Some(bytes) = self.inner.store.get(&key).await? {
@@ -365,6 +363,16 @@ impl<S: Store> Drop for Followed<S> {
     fn drop(&mut self) {
         self.keep.off_event(self.number);
     }
+}
+
+/// The node in which an agent answers a message of another one, whose own node has the message's id: `<message>@<agent>`.
+pub(crate) fn node_of(message: &MessageId, agent: &str) -> Result<MessageId, KeepError> {
+    Ok(MessageId::new([message.as_str(), "@", agent].concat())?)
+}
+
+/// The message that such a node answers; `None` for any other node.
+fn message_of(node: &MessageId) -> Option<MessageId> {
+    MessageId::new(node.as_str().rsplit_once('@')?.0).ok()
 }
 
 /// Wakes who waits for a message.

@@ -72,7 +72,7 @@ use tokio::sync::Mutex;
 
 use crate::compact::{Cancel, CompactOptions};
 use crate::log::{Log, from_json, to_json};
-use crate::mailbox::{Mail, MailFilter};
+use crate::mailbox::{Mail, MailFilter, node_of};
 use crate::model::Model;
 use crate::protocol::{ContextOptions, Inbound, NodeInfo};
 use crate::{Keep, KeepError, keys};
@@ -377,7 +377,7 @@ impl<S: Store> Agent<S> {
                 return Ok(id.clone());
             }
         }
-        Ok(MessageId::new([id.as_str(), "@", &self.options.name].concat())?)
+        node_of(id, &self.options.name)
     }
 
     fn inbound(&self, mail: &Mail, id: MessageId) -> Inbound {
@@ -439,7 +439,7 @@ impl<S: Store> Keep<S> {
         let all = MailFilter { dismissed: true, ..MailFilter::default() };
         let (mut done, mut open): (Vec<TranscriptId>, Vec<TranscriptId>) = (Vec::new(), Vec::new());
         for mail in self.list_messages(party, &all).await? {
-            let own = MessageId::new([mail.message_id.as_str(), "@", party].concat()).ok();
+            let own = node_of(&mail.message_id, party).ok();
             let mut found = None;
             for id in own.iter().chain([&mail.message_id]) {
                 if found.is_none() {

@@ -124,8 +124,8 @@ impl<'a, S: Store> Turn<'a, S> {
         if self.cancel.is_cancelled() {
             return self.fail(CANCELLED, "stopped".to_owned(), Message::assistant("")).await;
         }
-        self.compact_if_due().await?;
         let (options, schemas) = self.context();
+        self.compact_if_due(&options).await?;
         let mut prompt = self.agent.memory.context(&self.node, &options).await?;
         if prompt.over_budget && self.compact(&options).await? {
             prompt = self.agent.memory.context(&self.node, &options).await?;
@@ -225,7 +225,7 @@ impl<'a, S: Store> Turn<'a, S> {
     }
 
     /// Compacts where that was asked for: here, or by the turn before.
-    async fn compact_if_due(&self) -> Result<(), KeepError> {
+    async fn compact_if_due(&self, options: &ContextOptions) -> Result<(), KeepError> {
         let memory = &self.agent.memory;
         let mut due: Option<Reason> = memory.compaction_required(&self.node).await?;
         if let Some(parent) = &self.parent
@@ -235,8 +235,7 @@ impl<'a, S: Store> Turn<'a, S> {
             memory.clear_compaction_request(parent).await?;
         }
         if due.is_some() {
-            let (options, _) = self.context();
-            self.compact(&options).await?;
+            self.compact(options).await?;
         }
         Ok(())
     }
