@@ -71,3 +71,27 @@ pub enum Finish {
     /// Another reason, in the provider's word.
     Other(String),
 }
+
+impl Finish {
+    /// Its name: `stop`, `tool-calls`, `length`, `filtered`, or the provider's own word.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Stop => "stop",
+            Self::ToolCalls => "tool-calls",
+            Self::Length => "length",
+            Self::Filtered => "filtered",
+            Self::Other(word) => word,
+        }
+    }
+
+    /// The reason of that [name](Self::name).
+    pub fn from_name(name: &str) -> Self {
+        match name {
+            "stop" => Self::Stop,
+            "tool-calls" => Self::ToolCalls,
+            "length" => Self::Length,
+            "filtered" => Self::Filtered,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+}

@@ -60,6 +60,16 @@ pub struct ToolSchema {
 }
 
 impl ToolSchema {
+    /// It as `{name, description, parameters}`, which [`ToolSchema::from_json`] reads.
+    pub fn to_json(&self) -> Value {
+        let fields = [
+            ("name", self.name.as_str().into()),
+            ("description", self.description.as_deref().into()),
+            ("parameters", self.parameters.clone()),
+        ];
+        Value::Object(fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
+    }
+
     /// Reads `{name, description?, parameters?, strict?}`, bare or as OpenAI's `{type: "function", function: {…}}`;
     /// Anthropic's and MCP's names for the parameters (`input_schema`, `inputSchema`) are known too.
     ///

@@ -215,8 +215,7 @@ impl<'a, S: Store> Turn<'a, S> {
             budget.max_tokens = Some(policy.input_budget());
         }
         options.build.provider = self.agent.model.provider();
-        let written = |schema: &ToolSchema| serde_json::json!({ "name": schema.name, "description": schema.description, "parameters": schema.parameters });
-        options.build.frame.tools = schemas.iter().map(written).collect();
+        options.build.frame.tools = schemas.iter().map(ToolSchema::to_json).collect();
         options.render.tools.clone_from(&schemas);
         options.render.model = Some(self.agent.model.name().to_owned());
         options.render.stream = Some(true);

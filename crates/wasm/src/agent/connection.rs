@@ -8,7 +8,7 @@ use threadkeep::compact::{Cancel, unless};
 use threadkeep::model::{Call, Connected, Failure, Model};
 use threadkeep::protocol::BadRequest;
 use threadkeep_core::Message;
-use threadkeep_core::provider::{Completion, Connection, Delta, Finish, RenderOptions, ToolSchema, render};
+use threadkeep_core::provider::{Completion, Connection, Delta, RenderOptions, ToolSchema, render};
 use threadkeep_fetch::Fetch;
 use wasm_bindgen::JsValue;
 
@@ -102,14 +102,7 @@ fn completed(answer: &Completion) -> Value {
             "cachedTokens": usage.cached_tokens,
         })
     });
-    let finish = match &answer.finish {
-        Finish::Stop => "stop",
-        Finish::ToolCalls => "tool-calls",
-        Finish::Length => "length",
-        Finish::Filtered => "filtered",
-        Finish::Other(word) => word,
-    };
-    json!({ "message": answer.message.to_json(), "usage": usage, "finish": finish })
+    json!({ "message": answer.message.to_json(), "usage": usage, "finish": answer.finish.name() })
 }
 
 fn failed(failure: Failure) -> JsValue {

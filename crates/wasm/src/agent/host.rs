@@ -86,7 +86,7 @@ impl Model for JsModel {
             "provider": self.provider.name(),
             "messages": call.messages.iter().map(Message::to_json).collect::<Value>(),
             "payload": call.payload,
-            "tools": call.tools.iter().map(schema).collect::<Value>(),
+            "tools": call.tools.iter().map(ToolSchema::to_json).collect::<Value>(),
         });
         let number = self.host.number();
         let stream = Rc::new(Stream::default());
@@ -120,10 +120,6 @@ impl Model for JsModel {
             })
         })
     }
-}
-
-fn schema(tool: &ToolSchema) -> Value {
-    json!({ "name": tool.name, "description": tool.description, "parameters": tool.parameters })
 }
 
 /// Reads `{text}`, `{reasoning}`, `{index, name, arguments}`, `{retry, attempt, wait}`, `{wasReasoning}` or `{warning}`.
@@ -166,13 +162,7 @@ fn completion(text: &str) -> Option<Completion> {
             cached_tokens: usage.maybe_count("cachedTokens").ok().flatten(),
         })
     });
-    let finish = match fields.maybe_text("finish").ok().flatten().as_deref() {
-        None | Some("stop") => Finish::Stop,
-        Some("tool-calls") => Finish::ToolCalls,
-        Some("length") => Finish::Length,
-        Some("filtered") => Finish::Filtered,
-        Some(other) => Finish::Other(other.to_owned()),
-    };
+    let finish = fields.maybe_text("finish").ok().flatten().map_or(Finish::Stop, |name| Finish::from_name(&name));
     Some(Completion { message, usage, finish })
 }
 
