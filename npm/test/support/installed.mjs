@@ -2,7 +2,7 @@
 // package. Test files run in processes of their own; they share one installation per tarball.
 import { createHash } from "node:crypto";
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -62,6 +62,7 @@ function install() {
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
   const options = ["--no-audit", "--no-fund", "--no-package-lock", "--offline", "--loglevel=error"];
   execFileSync(npm, ["install", ...options, tarball], { cwd: building, stdio: ["ignore", "ignore", "inherit"] });
+  withPeers(building);
   try {
     renameSync(building, folder);
   } catch (error) {
@@ -72,4 +73,14 @@ function install() {
   for (const old of readdirSync(all))
     if (!old.startsWith(hash)) rmSync(join(all, old), { recursive: true, force: true });
   return folder;
+}
+
+/** Gives the project the peers that this folder locks, as a user would install them, and all else that our tests import. */
+function withPeers(folder) {
+  const { devDependencies } = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
+  for (const name of Object.keys(devDependencies)) {
+    const link = join(folder, "node_modules", name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(source, "node_modules", name), link, "junction");
+  }
 }
