@@ -1,11 +1,11 @@
 // Where the files of this package lie: beside it. This is the only module that names them, so that bundlers copy them for
 // whoever imports an entry with places, and copy nothing for `threadkeep/slim`. It is imported for what it does (package.json
-// lists it in `sideEffects`): it hands a function over and does no more.
+// lists it in `sideEffects`): it hands functions over and does no more.
 
-import { placed, type PartFile } from "./runtime.js";
+import { placed } from "./runtime.js";
 
 // Written out, so that bundlers see each file.
-const PLACES: Readonly<Record<PartFile | "threadkeep.wasm", () => URL>> = {
+placed({
   "threadkeep.wasm": () => new URL("../wasm/threadkeep_bg.wasm", import.meta.url),
   "agent.wasm": () => new URL("../wasm/agent.wasm", import.meta.url),
   "archives.wasm": () => new URL("../wasm/archives.wasm", import.meta.url),
@@ -14,6 +14,4 @@ const PLACES: Readonly<Record<PartFile | "threadkeep.wasm", () => URL>> = {
   "shared.wasm": () => new URL("../wasm/shared.wasm", import.meta.url),
   "o200k_base.gz": () => new URL("../vocabulary/o200k_base.gz", import.meta.url),
   "cl100k_base.gz": () => new URL("../vocabulary/cl100k_base.gz", import.meta.url),
-};
-
-placed((file) => PLACES[file]());
+});

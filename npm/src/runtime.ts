@@ -34,16 +34,17 @@ export interface InitOptions {
   part?: (file: PartFile) => InitSource | Promise<InitSource> | undefined;
 }
 
-type Place = (file: PartFile | "threadkeep.wasm") => URL;
+/** A file of this package. */
+type OwnFile = PartFile | "threadkeep.wasm";
 
-/** Where the package's own files lie; unknown to `threadkeep/slim`. */
-let place: Place | undefined;
+/** Where the package's own files lie, as far as an entry said; `threadkeep/slim` says nothing. */
+const places: Partial<Record<OwnFile, () => URL>> = {};
 /** What `init` was told of the files that come later. */
 let partOf: InitOptions["part"];
 
-/** Says where the package's own files lie. @internal */
-export function placed(places: Place): void {
-  place = places;
+/** Says where files of the package lie. @internal */
+export function placed(more: typeof places): void {
+  Object.assign(places, more);
 }
 
 let loading: Promise<void> | undefined;
@@ -136,8 +137,9 @@ export async function partBytes(file: PartFile): Promise<Uint8Array<ArrayBuffer>
   return asset((await partOf?.(file)) ?? ownFile(file));
 }
 
-function ownFile(file: PartFile | "threadkeep.wasm"): URL {
-  if (place !== undefined) return place(file);
+function ownFile(file: OwnFile): URL {
+  const place = places[file];
+  if (place !== undefined) return place();
   throw new ThreadkeepError(
     "init-failed",
     `nobody said where ${file} is: threadkeep/slim knows no files of its own, so init(source, { part }) comes before anything else`,
