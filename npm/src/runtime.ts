@@ -16,6 +16,7 @@ export type InitSource = string | URL | Response | ArrayBuffer | Uint8Array | ob
 export type PartFile =
   | "agent.wasm"
   | "archives.wasm"
+  | "contract.wasm"
   | "prompts.wasm"
   | "search.wasm"
   | "shared.wasm"
@@ -27,7 +28,7 @@ export interface InitOptions {
   /**
    * Where the files that come later are, if not beside this package. `archives.wasm` is loaded by the first
    * `import`, `prompts.wasm` by the first `context`, `getRecent`, `countTokens`, `trimMessages` and the like, `search.wasm` by the
-   * first `search`, `agent.wasm` by the first agent or message of a mailbox; `shared.wasm`, which has what several of them need, by
+   * first `search`, `agent.wasm` by the first agent or message of a mailbox, `contract.wasm` by `checkStore`; `shared.wasm`, which has what several of them need, by
    * the first of all; a vocabulary (`o200k_base.gz`, `cl100k_base.gz`) when something is first counted by it. `undefined` for a
    * file: the place beside this package, which `threadkeep/slim` does not know.
    */
@@ -103,7 +104,7 @@ async function load(source: InitSource | Promise<InitSource> | undefined, part: 
   ready = true;
 }
 
-type Part = "agent" | "archives" | "prompts" | "search";
+type Part = "agent" | "archives" | "contract" | "prompts" | "search";
 
 const present = new Map<Part, Promise<void>>();
 

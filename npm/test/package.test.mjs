@@ -24,14 +24,14 @@ function checker(name, bin, ...options) {
 }
 
 test("the surface is what it says", async () => {
-  assert.deepEqual(Object.keys(await load()).sort(), ["Agent", "Export", "INGEST_ORDER", "Kernel", "Threadkeep", "ThreadkeepError", "Turn", "VERSION", "chromeModel", "chromeSummarizer", "compressHistory", "connect", "countTokens", "createAgent", "forAiSdk", "init", "loadVocabulary", "mailText", "readDepth", "render", "trimMessages", "validate", "writeDepth"]);
+  assert.deepEqual(Object.keys(await load()).sort(), ["Agent", "Export", "INGEST_ORDER", "Kernel", "Threadkeep", "ThreadkeepError", "Turn", "VERSION", "chromeModel", "chromeSummarizer", "compressHistory", "connect", "countTokens", "createAgent", "forAiSdk", "init", "loadVocabulary", "mailText", "readDepth", "recordKey", "recordParts", "recordRange", "render", "trimMessages", "validate", "writeDepth"]);
   const methods = Object.getOwnPropertyNames(everything.Threadkeep.prototype).filter((name) => name !== "constructor");
   const promised =
     "receive extend seal alias node children roots chain depth head setHead fork append getRecent getAll getRange getStored getCount clear lint import export on stats close " +
     "context toolResult heads transcripts outline tree rename choose deleteBranch deleteTranscript deleteAll search searchTool embedMissing indexProgress " +
     "compact checkpoints epochs afterResponse compactionRequired requestCompaction clearCompactionRequest setStrategy strategy " +
     "episodes facts remember editFact editEpisode pin forget retrieve toolInteractions nextTurn rawTraces compactionTurns buildSnapshot " +
-    "send reply listMessages mail dismiss followMessages parties collectDismissed";
+    "records send reply listMessages mail dismiss followMessages parties collectDismissed";
   assert.deepEqual(methods.sort(), promised.split(" ").sort());
 });
 
@@ -42,7 +42,7 @@ test("only what is needed is shipped", () => {
   const shipped = files(installed);
   assert.ok(shipped.includes("README.md"));
   for (const name of shipped)
-    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|(cjs\/)?dist\/[\w/-]+\.(js|d\.ts)|(cjs\/)?wasm\/(threadkeep|parts)\.js|cjs\/package\.json|wasm\/(threadkeep_bg|agent|archives|prompts|search|shared)\.wasm|examples\/[\w-]+\.(html|mjs)|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
+    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|(cjs\/)?dist\/[\w/-]+\.(js|d\.ts)|(cjs\/)?wasm\/(threadkeep|parts)\.js|cjs\/package\.json|wasm\/(threadkeep_bg|agent|archives|contract|prompts|search|shared)\.wasm|examples\/[\w-]+\.(html|mjs)|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
   assert.ok(shipped.includes("LICENSE-MIT") && shipped.includes("LICENSE-APACHE"));
   assert.equal(manifest.dependencies, undefined);
   assert.equal(manifest.license, "MIT OR Apache-2.0");
@@ -70,7 +70,7 @@ test("every entry has its ES module, its CommonJS module and the types of both",
 });
 
 test("the modules that do something when they are imported are listed, and no others do", () => {
-  assert.deepEqual(manifest.sideEffects, ["./dist/index.js", "./dist/places.js", "./cjs/dist/index.js", "./cjs/dist/places.js"]);
+  assert.deepEqual(manifest.sideEffects, ["./dist/", "./cjs/dist/"].flatMap((folder) => ["index.js", "places.js", "stores/contract.js"].map((name) => folder + name)));
   // A bundler that keeps nothing of an entry but its effects: only the places are left of the main entry, nothing of the slim one.
   const left = (entry) => {
     const { outputFiles } = buildSync({
@@ -94,11 +94,9 @@ test("nothing of the main entry leads to Node or to a package of others, and not
     const under = await graph(entry, "node");
     for (const { path } of under.others) assert.match(path, /^node:/, `${entry} under Node`);
   }
-  const places = readFileSync(join(installed, "dist/places.js"), "utf8");
-  for (const asset of ASSETS) {
-    const file = manifest.exports[asset].replace("./", "../");
-    assert.ok(places.includes(`new URL("${file}", import.meta.url)`), `bundlers can see ${file}`);
-  }
+  const places = ["dist/places.js", "dist/stores/contract.js"].map((name) => readFileSync(join(installed, name), "utf8")).join("");
+  for (const asset of ASSETS)
+    assert.match(places, new RegExp(`new URL\\("[./]+${manifest.exports[asset].slice(1)}", import\\.meta\\.url\\)`), "bundlers can see it");
 });
 
 test("an entry needs the packages that its name promises, and no others", async () => {
