@@ -40,7 +40,7 @@ test("only what is needed is shipped", () => {
   const shipped = files(installed);
   assert.ok(shipped.includes("README.md"));
   for (const name of shipped)
-    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|dist\/[\w/]+\.(js|d\.ts)|wasm\/(threadkeep\.js|parts\.js|threadkeep_bg\.wasm|(agent|archives|contract|prompts|search|shared)\.wasm)|examples\/[\w-]+\.(html|mjs)|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
+    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|dist\/[\w/]+\.(js|d\.ts)|wasm\/(threadkeep\.js|parts\.js|threadkeep_bg\.wasm|(agent|archives|contract|prompts|search|shared)\.wasm)|examples\/[\w.-]+\.(html|mjs)|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
   assert.ok(shipped.includes("LICENSE-MIT") && shipped.includes("LICENSE-APACHE"));
   assert.equal(manifest.dependencies, undefined);
   assert.equal(manifest.sideEffects, false);
