@@ -22,7 +22,10 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
     if let Some(tarball) = shared.tarball(paths, &mut tally) {
         tally.tests("tests", || {
             let mut test = npm(&paths.npm());
-            test.args(["test", "--silent"]).env("THREADKEEP_TARBALL", &tarball).env("CHROMIUM", &browser.chromium).envs(servers.variables());
+            test.args(["test", "--silent"])
+                .env("THREADKEEP_TARBALL", &tarball)
+                .env("CHROMIUM", &browser.chromium)
+                .envs(servers.variables());
             listen(&mut test)
         });
     }
