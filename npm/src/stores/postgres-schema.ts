@@ -119,8 +119,8 @@ FROM (
     FROM ${s}.records WHERE key >= 'p/' AND key < 'p0' AND key ~ '/[0-9a-f]{16}$'
 ) AS pages
 CROSS JOIN LATERAL unnest(string_to_array(rtrim(pages.lines, E'\\n'), E'\\n')) WITH ORDINALITY AS entries (line, position)
--- PostgreSQL's text cannot hold the character U+0000.
-CROSS JOIN LATERAL (SELECT replace(entries.line, '\\u0000', '\\ufffd')::json AS value) AS entry
+-- PostgreSQL's text cannot hold the character U+0000: one whose backslash is not itself escaped becomes U+FFFD.
+CROSS JOIN LATERAL (SELECT regexp_replace(entries.line, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1\\\\ufffd', 'g')::json AS value) AS entry
 CROSS JOIN LATERAL (SELECT coalesce(entry.value -> 'node', entry.value -> 'extend') AS value) AS node
 CROSS JOIN LATERAL json_array_elements(CASE json_typeof(node.value -> 'messages') WHEN 'array' THEN node.value -> 'messages' ELSE '[]' END)
   WITH ORDINALITY AS said (value, position);
