@@ -1,0 +1,3 @@
+// `threadkeep/langgraph`: LangGraph's checkpointer and long-term store on a keep, and a hook that trims a graph's messages to a budget.
+
+export { ThreadkeepSaver, type ChannelHistory, type SaverOptions } from "./langgraph/saver.js";
