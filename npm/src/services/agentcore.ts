@@ -138,7 +138,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
   readonly idempotent = true;
   readonly #options: AgentCoreOptions;
   #made: BedrockAgentCoreClient | undefined;
-  #lastTime = 0;
+  readonly #lastTimes = new Map<string, number>();
 
   /** @internal */
   constructor(options: AgentCoreOptions) {
@@ -167,7 +167,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
             memoryId: this.#options.memoryId,
             actorId,
             sessionId,
-            eventTimestamp: this.#now(),
+            eventTimestamp: this.#time(sessionId, null),
             payload: group.flatMap(payload),
             ...(named === undefined ? {} : { branch: named }),
           }),
@@ -185,8 +185,9 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
   async getRecent(contextId: string, options?: RecentLimits, call?: string | AgentCoreCall): Promise<Message[]> {
     const { maxMessages = 50, maxTokens, includeSystem } = check.options(options, "options", RECENT) as RecentLimits;
     const all = (await this.getAll(contextId, call)).filter(({ role }) => includeSystem !== false || role !== "system");
-    const query = textOf(all.findLast(({ role }) => role === "user") ?? { role: "user", content: "" });
-    const wanted = this.#options.includeLongTermMemories !== false && includeSystem !== false && maxMessages > 1 && query !== "";
+    const asked = all.filter(({ role }) => role === "user").at(-1);
+    const query = (asked === undefined ? "" : textOf(asked)) || "relevant context";
+    const wanted = this.#options.includeLongTermMemories !== false && includeSystem !== false && maxMessages > 1;
     const { how } = await this.#place({ contextId }, call);
     const found = wanted ? await this.#find("search", { contextId }, query, 10, how) : [];
     const room = maxTokens === undefined ? Number.POSITIVE_INFINITY : Math.floor(maxTokens / 4);
@@ -314,7 +315,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
             memoryId: this.#options.memoryId,
             actorId: place.actorId,
             sessionId: place.sessionId,
-            eventTimestamp: this.#now(),
+            eventTimestamp: this.#time(place.sessionId, last.createdAt),
             payload: group.flatMap(({ message }) => payload(message)),
             clientToken,
             metadata: metadata(source),
@@ -440,10 +441,11 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
     return { actorId, sessionId: await nameOf(session), how };
   }
 
-  /** The time, later than any before it, so that events of one millisecond keep their order. */
-  #now(): Date {
-    this.#lastTime = Math.max(Date.now(), this.#lastTime + 1);
-    return new Date(this.#lastTime);
+  /** When something was said (or now), later than what was said before it: events of one millisecond keep their order. */
+  #time(sessionId: string, createdAt: number | null): Date {
+    const time = Math.max(createdAt ?? Date.now(), (this.#lastTimes.get(sessionId) ?? 0) + 1);
+    this.#lastTimes.set(sessionId, time);
+    return new Date(time);
   }
 
   #send<T>(operation: string, options: CallOptions | undefined, call: (client: BedrockAgentCoreClient, signal: AbortSignal) => Promise<T>): Promise<T>;
