@@ -4,7 +4,7 @@
 
 import type { AgentInputItem } from "@openai/agents-core";
 import type { Message, MessageInput, ToolCall } from "../../types/message.js";
-import { decode, encode } from "./codec.js";
+import { canonical, decode, encode } from "./codec.js";
 import { callOf, isReply, replyOf, type Call } from "./calls.js";
 import { partsOf, textOf, userContent, wellFormed } from "./content.js";
 
@@ -33,9 +33,9 @@ export type Loose = Readonly<Record<string, unknown>> & { type?: string; role?: 
  */
 export function toMessages(items: readonly AgentInputItem[], argument = "items"): MessageInput[] {
   return groups(items).flatMap(({ items: own, messages: [first, ...more] }) => {
-    const json = encode(own, argument);
     const mark: Mark = { of: own.length };
-    if (first !== undefined && (more.length > 0 || json !== canonical(first))) mark.json = json;
+    const json = encode(own, argument);
+    if (first === undefined || more.length > 0 || !says(first, own)) mark.json = json;
     const rest = more.map((message) => ({ ...message, [FIELD]: { of: 0 } }));
     return [{ ...first, [FIELD]: mark }, ...rest] as unknown as MessageInput[];
   });
@@ -72,10 +72,11 @@ function markOf(message: Message): Mark | undefined {
   return typeof mark === "object" && mark !== null ? (mark as Mark) : undefined;
 }
 
-function canonical(message: Record<string, unknown>): string | undefined {
-  // Without its reasoning, which no item can be made of: providers know theirs by ids and signatures.
-  if (message["reasoning"] !== undefined || message["include_in_context"] === false) return undefined;
-  return encode(said(message as unknown as Message, new Map()), "items");
+/** Whether a message says these items by itself. */
+function says(message: Record<string, unknown>, items: readonly AgentInputItem[]): boolean {
+  // Of thoughts no item can be made: providers know theirs by ids and signatures.
+  if (message["reasoning"] !== undefined || message["include_in_context"] === false) return false;
+  return canonical(said(message as unknown as Message, new Map())) === canonical(items);
 }
 
 function groups(items: readonly AgentInputItem[]): Group[] {

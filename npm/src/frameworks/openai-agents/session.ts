@@ -167,6 +167,19 @@ export class ThreadkeepSession implements Session {
     await this.#rewrite("compaction", () => items);
   }
 
+  /**
+   * Replaces the beginning of the history by other items, in one step; what was added behind it meanwhile stays.
+   *
+   * @throws ThreadkeepError `conflict` where the history does not begin like that
+   */
+  async replaceBeginning(beginning: AgentInputItem[], replacement: AgentInputItem[]): Promise<void> {
+    await this.#rewrite("compaction", (items) => {
+      if (canonical(items.slice(0, beginning.length)) !== canonical(beginning))
+        throw new ThreadkeepError("conflict", "the session's history does not begin as expected", { session: this.#sessionId });
+      return [...replacement, ...items.slice(beginning.length)];
+    });
+  }
+
   /** The histories that were left by taking back, replacing and clearing, oldest first: `keep.chain(leaf)` has each. */
   async past(): Promise<PastHistory[]> {
     return this.#places.past();
@@ -256,6 +269,8 @@ export class ThreadkeepSession implements Session {
     const grown = await this.#grow(context, plain ? null : parent, below);
     const [first, last] = [grown[0], grown.at(-1)];
     const expected = first === undefined || (parent === null ? await this.#isRoot(first.parent) : first.parent === parent);
+    // Where there is no head, the session is empty. So there must be one, at the empty root, before it is not.
+    if (!plain && place.head === null && first !== undefined) await this.keep.setHead(this.contextId, first.transcript);
     const next = { leaf: last?.id ?? parent, seq: Math.max(place.seq, last?.seq ?? 0) };
     const left = reason === undefined || place.leaf === null ? undefined : { leaf: place.leaf, reason, at: Date.now() };
     const moved = expected && (await this.#places.move(place, next, { left, operation, forget }));
