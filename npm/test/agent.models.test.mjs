@@ -176,7 +176,7 @@ function example(folder, name, questions) {
 
 test("the examples run as they stand", async () => {
   const folder = home();
-  const names = readdirSync(folder).filter((name) => name.endsWith(".mjs"));
+  const names = readdirSync(folder).filter((name) => name.startsWith("agent-"));
   assert.deepEqual(names.sort(), ["agent-ai-sdk.mjs", "agent-anthropic.mjs", "agent-fetch.mjs", "agent-openai.mjs"]);
   for (const name of names) {
     server.reset();
