@@ -2,3 +2,4 @@
 
 export { ThreadkeepChatMessageHistory, type HistoryOptions } from "./langchain/history.js";
 export { fromLangChain, toLangChain } from "./langchain/messages.js";
+export { trimLangChain, type TrimmedLangChain } from "./langchain/trim.js";

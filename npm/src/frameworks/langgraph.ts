@@ -2,3 +2,4 @@
 
 export { ThreadkeepSaver, type ChannelHistory, type SaverOptions } from "./langgraph/saver.js";
 export { ThreadkeepStore, type StoreOptions } from "./langgraph/store.js";
+export { contextHook, type ContextHookOptions, type HookReport } from "./langgraph/hook.js";
