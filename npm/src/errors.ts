@@ -58,8 +58,12 @@ export type ThreadkeepErrorCode =
 /** Names and figures that belong to an error: which node, which argument, which version. */
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
+/** What marks an error as ours, whichever copy of the package made it. */
+const BRAND = Symbol.for("threadkeep.error");
+
 /**
- * What every method rejects with.
+ * What every method rejects with. `instanceof` also holds for the errors of another copy of this package in the same program, as when
+ * one module has imported it and another has required it.
  *
  * @example
  * ```ts
@@ -83,6 +87,17 @@ export class ThreadkeepError extends Error {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.details = details;
+  }
+
+  /** @internal */
+  get [BRAND](): true {
+    return true;
+  }
+
+  /** @internal */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    const own = this === ThreadkeepError && typeof value === "object" && value !== null && BRAND in value;
+    return own || Function.prototype[Symbol.hasInstance].call(this, value);
   }
 }
 

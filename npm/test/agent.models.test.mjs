@@ -165,7 +165,7 @@ function home() {
 
 /** Runs an example while the server of this process answers. */
 function example(folder, name, questions) {
-  const env = { PATH: process.env.PATH, MODEL: "test-model", OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: openaiUrl, ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: anthropicUrl };
+  const env = { PATH: process.env.PATH, THREADKEEP_HOME: join(folder, `home-${name}`), MODEL: "test-model", OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: openaiUrl, ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: anthropicUrl };
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [name, ...questions], { cwd: folder, env });
     let said = "";
