@@ -10,7 +10,7 @@ import { installed, source } from "./support/installed.mjs";
 /** How many tests the suite's pinned version has. */
 const TESTS = 726;
 
-for (const storage of ["memory"]) {
+for (const storage of ["memory", "file"]) {
   test(`LangGraph's own suite, all of it, on a keep in ${storage}`, { timeout: 300_000 }, () => {
     const folder = mkdtempSync(join(tmpdir(), "threadkeep-vitest-"));
     try {

@@ -12,7 +12,7 @@ export const places = {
     return {
       async fresh() {
         const folder = await mkdtemp(join(tmpdir(), "threadkeep-langgraph-"));
-        return { storage: await fileStore(folder), remove: () => rm(folder, { recursive: true, force: true }) };
+        return { storage: fileStore({ folder }), remove: () => rm(folder, { recursive: true, force: true }) };
       },
     };
   },
