@@ -179,12 +179,10 @@ test("a relative name counts from the working directory, whatever is in its name
     await loadVocabulary("o200k_base");
     console.log(JSON.stringify([readDepth("[depth:3]").depth, await countTokens("hello")]));
   });`;
-  // Node cannot import anything from a folder with a backslash in its name; requiring works there too.
-  const ways = [["module", "100% #1 a?b ü", 'import("threadkeep")'], ["commonjs", "100% #1 a?b \\ ü", 'Promise.resolve(require("threadkeep"))']];
-  for (const [type, name, load] of ways) {
-    const odd = join(folder, name);
-    mkdirSync(odd, { recursive: true });
-    cpSync(join(project, "node_modules/threadkeep"), join(odd, "node_modules/threadkeep"), { recursive: true });
+  const odd = join(folder, "100% #1 a?b ü");
+  mkdirSync(odd, { recursive: true });
+  cpSync(join(project, "node_modules/threadkeep"), join(odd, "node_modules/threadkeep"), { recursive: true });
+  for (const [type, load] of [["module", 'import("threadkeep")'], ["commonjs", 'Promise.resolve(require("threadkeep"))']]) {
     const { status, stdout, stderr } = spawnSync(process.execPath, [`--input-type=${type}`, "--eval", code(load)], { cwd: odd, encoding: "utf8" });
     assert.equal(status, 0, stderr);
     assert.deepEqual(JSON.parse(stdout), [3, 1]);
