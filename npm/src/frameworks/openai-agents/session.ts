@@ -270,7 +270,8 @@ export class ThreadkeepSession implements Session {
     const [first, last] = [grown[0], grown.at(-1)];
     const expected = first === undefined || (parent === null ? await this.#isRoot(first.parent) : first.parent === parent);
     // Where there is no head, the session is empty. So there must be one, at the empty root, before it is not.
-    if (!plain && place.head === null && first !== undefined) await this.keep.setHead(this.contextId, first.transcript);
+    const start = first?.transcript ?? parent;
+    if (!plain && place.head === null && start !== null) await this.keep.setHead(this.contextId, start);
     const next = { leaf: last?.id ?? parent, seq: Math.max(place.seq, last?.seq ?? 0) };
     const left = reason === undefined || place.leaf === null ? undefined : { leaf: place.leaf, reason, at: Date.now() };
     const moved = expected && (await this.#places.move(place, next, { left, operation, forget }));
