@@ -21,7 +21,7 @@ import { RunnableWithMessageHistory } from "@langchain/core/runnables";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { installed, load } from "./support/installed.mjs";
+import { inChild, installed, load } from "./support/installed.mjs";
 
 const { Threadkeep, countTokens, render, validate } = await load();
 const { ThreadkeepChatMessageHistory, fromLangChain, toLangChain } = await import(pathToFileURL(join(installed, "dist/frameworks/langchain.js")).href);
@@ -248,4 +248,11 @@ test("tool calls and their results stay or go together; too small a budget says 
   assert.throws(() => new ThreadkeepChatMessageHistory(keep, ""), { code: "bad-request" });
   assert.throws(() => fromLangChain({ role: "user", content: "x" }), { code: "bad-request" });
   await keep.close();
+});
+
+test("trimming needs nothing but its own import, as a module and by require", () => {
+  const code = (from) => `${from} trimLangChain([new HumanMessage("hi")]).then(({ tokens }) => console.log(tokens > 0));`;
+  assert.equal(inChild(code('import { trimLangChain } from "threadkeep/langchain"; import { HumanMessage } from "@langchain/core/messages";')).trim(), "true");
+  const require = 'import { createRequire } from "node:module"; const require = createRequire(process.cwd() + "/here.js");';
+  assert.equal(inChild(code(`${require} const { trimLangChain } = require("threadkeep/langchain"); const { HumanMessage } = require("@langchain/core/messages");`)).trim(), "true");
 });

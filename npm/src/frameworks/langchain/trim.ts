@@ -1,5 +1,7 @@
 // LangChain's messages trimmed to a budget by Threadkeep: the messages that stay are the caller's own objects.
 
+// Whoever imports nothing else of this package needs the module, too.
+import "../../places.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import { badArgument } from "../../errors.js";
 import { trimMessages } from "../../trim.js";
