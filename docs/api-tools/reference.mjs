@@ -1,12 +1,14 @@
 // The API reference, in Markdown, a file for each entry, made from the types and comments of the package as it is shipped.
 // `node docs/api-tools/reference.mjs FOLDER OUT` writes it for the package in FOLDER; it fails at the first warning: a link that leads
 // nowhere, something undocumented, a type that is used and not exported.
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Application, ReflectionKind } from "typedoc";
+import { alone } from "./alone.mjs";
 
-const [folder, out] = process.argv.slice(2).map((path) => resolve(path));
+const [given, out] = process.argv.slice(2).map((path) => resolve(path));
+const folder = alone(given);
 // TypeDoc would take the configuration of whatever project it is called from; here there is none.
 process.chdir(dirname(fileURLToPath(import.meta.url)));
 const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
@@ -24,7 +26,6 @@ const app = await Application.bootstrapWithPlugins({
   excludePrivate: true,
   excludeInternal: true,
   excludeExternals: true,
-  externalPattern: ["**/node_modules/!(threadkeep)/**"],
   disableSources: true,
   disableGit: true,
   readme: "none",
@@ -64,4 +65,5 @@ for (const reflection of project.getReflectionsByKind(DOCUMENTED))
   if (!commented(reflection) && !reflection.inheritedFrom && !reflection.flags.isExternal && !inLiteral(reflection))
     app.logger.error(`${reflection.getFriendlyFullName()} has no comment`);
 await app.generateOutputs(project);
+rmSync(folder, { recursive: true });
 process.exit(app.logger.hasErrors() || app.logger.hasWarnings() ? 1 : 0);
