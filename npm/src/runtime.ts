@@ -13,14 +13,14 @@ import { VERSION } from "./version.js";
 export type InitSource = string | URL | Response | ArrayBuffer | Uint8Array | object;
 
 /** The files of the parts of the module that are loaded when they are first needed. */
-export type PartFile = "agent.wasm" | "archives.wasm" | "prompts.wasm" | "search.wasm" | "shared.wasm";
+export type PartFile = "agent.wasm" | "archives.wasm" | "contract.wasm" | "prompts.wasm" | "search.wasm" | "shared.wasm";
 
 /** Options of {@link init}. */
 export interface InitOptions {
   /**
    * Where the parts of the module come from, if not from beside this package. `archives.wasm` is loaded by the first
    * `import`, `prompts.wasm` by the first `context`, `getRecent`, `countTokens`, `trimMessages` and the like, `search.wasm` by the
-   * first `search`, `agent.wasm` by the first agent or message of a mailbox; `shared.wasm`, which has what several of them need, by
+   * first `search`, `agent.wasm` by the first agent or message of a mailbox, `contract.wasm` by `checkStore`; `shared.wasm`, which has what several of them need, by
    * the first of all. `undefined` for a file: the place beside this package.
    */
   part?: (file: PartFile) => InitSource | Promise<InitSource> | undefined;
@@ -81,7 +81,7 @@ async function load(source: InitSource | Promise<InitSource> | undefined, part: 
   ready = true;
 }
 
-type Part = "agent" | "archives" | "prompts" | "search";
+type Part = "agent" | "archives" | "contract" | "prompts" | "search";
 
 const present = new Map<Part, Promise<void>>();
 

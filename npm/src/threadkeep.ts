@@ -39,6 +39,7 @@ import {
   type RecentOptions,
   type SearchOptions,
 } from "./options.js";
+import { recordsOf } from "./records.js";
 import { init, need, run } from "./runtime.js";
 import { needEncoding } from "./vocabulary.js";
 import { searchTool, type SearchTool } from "./tool.js";
@@ -59,6 +60,7 @@ import type { Context, ContextOptions, Encoding, Provider } from "./types/contex
 import type { FollowOptions, Mail, MailFilter, MailText, OutgoingMail } from "./types/mail.js";
 import type { Message, MessageInput } from "./types/message.js";
 import type { HeadInfo, LintFinding, NodeInfo, Outline, Stats, TranscriptInfo, TreeNode } from "./types/node.js";
+import type { Records } from "./types/records.js";
 import type { IndexProgress, SearchHit } from "./types/search.js";
 import type { StoreAdapter } from "./types/store.js";
 
@@ -598,6 +600,25 @@ export class Threadkeep {
    */
   async deleteTranscript(transcriptId: string): Promise<number> {
     return this.#call("deleteTranscript", { transcript: check.id(transcriptId, "transcriptId") });
+  }
+
+  // Records of others
+
+  /**
+   * Records of your own in this keep's storage, under the name `namespace`: what belongs to conversations and is none, such as the
+   * state of a framework. They are as durable as everything else here and go with {@link deleteAll}; exports leave them out.
+   *
+   * @throws ThreadkeepError `bad-request`; from its methods also `closed`
+   *
+   * @example
+   * ```ts
+   * const settings = keep.records("settings");
+   * await settings.commit({ puts: [["theme", new TextEncoder().encode("dark")]] });
+   * const theme = await settings.get("theme");
+   * ```
+   */
+  records(namespace: string): Records {
+    return recordsOf(() => this.#open(), check.id(namespace, "namespace"));
   }
 
   /** Deletes everything, for good. */

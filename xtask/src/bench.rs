@@ -27,6 +27,8 @@ enum Need {
     Module,
     /// Chromium: `CHROMIUM` and `CHROMEDRIVER`.
     Browser,
+    /// Redis and PostgreSQL: `REDIS_SERVER` and `POSTGRES_BIN`.
+    Servers,
 }
 
 /// How a measurement is run.
@@ -53,6 +55,7 @@ const BENCHES: &[Bench] = &[
         needs: &[Need::Module, Need::Browser],
         program: Program::Node("tests/bench/durability.mjs"),
     },
+    Bench { name: "stores", needs: &[Need::Npm, Need::Servers], program: Program::Node("tests/bench/stores.mjs") },
     Bench { name: "stable", needs: &[], program: Program::Cargo { package: "threadkeep-core", example: "stable" } },
     Bench { name: "compact", needs: &[], program: Program::Cargo { package: "threadkeep", example: "compact" } },
     Bench { name: "recall", needs: &[], program: Program::Cargo { package: "threadkeep-recall", example: "recall" } },
@@ -85,7 +88,7 @@ pub(crate) fn run(paths: &Paths, names: &[String], chats: Option<&OsStr>) -> Res
         let path = std::fs::canonicalize(chats).with_context(|| format!("{} is not there", chats.display()))?;
         environment.push(("THREADKEEP_CHATS", path.into_os_string()));
     }
-    for need in [Need::Page, Need::Npm, Need::Module, Need::Browser] {
+    for need in [Need::Page, Need::Npm, Need::Module, Need::Browser, Need::Servers] {
         if chosen.iter().any(|bench| bench.needs.contains(&need)) {
             environment.extend(provide(paths, need)?);
         }
@@ -133,6 +136,7 @@ fn provide(paths: &Paths, need: Need) -> Result<Vec<(&'static str, std::ffi::OsS
             let browser = setup::browser()?;
             vec![("CHROMIUM", browser.chromium.into()), ("CHROMEDRIVER", browser.driver.into())]
         }
+        Need::Servers => setup::servers()?.variables().into(),
     })
 }
 

@@ -10,7 +10,8 @@ use crate::test::Part;
 
 /// What `cargo xtask help` prints.
 pub(crate) const USAGE: &str = "\
-cargo xtask setup               install what is missing: Rust components, wasm-bindgen, wasm-opt, esbuild, Chromium, npm packages
+cargo xtask setup               install what is missing: Rust components, wasm-bindgen, wasm-opt, esbuild, Chromium,
+                                Redis, PostgreSQL, npm packages
 cargo xtask serve [--port N]    build the page in release and serve it on 127.0.0.1 (default port 8080)
 cargo xtask build               build the page in release into target/site and check its size
 cargo xtask pack                build the npm package into target/npm and check its size
@@ -24,7 +25,8 @@ cargo xtask fuzz [context] [--steps N] [--seed S] [--first N]
                                 try contexts over made-up transcripts (default 1,000,000 steps, seed 1, from step 0)
 
 Tools that are not on PATH are kept in $THREADKEEP_CACHE, else $XDG_CACHE_HOME/threadkeep, else ~/.cache/threadkeep.
-CHROMIUM and CHROMEDRIVER name a browser and a driver of your own.";
+CHROMIUM and CHROMEDRIVER name a browser and a driver of your own, REDIS_SERVER and POSTGRES_BIN (the folder of initdb and postgres)
+servers of your own.";
 
 /// The port that `serve` tries first.
 const DEFAULT_PORT: u16 = 8080;

@@ -65,6 +65,11 @@ impl Paths {
         self.root.join("tests").join("bench")
     }
 
+    /// The runtimes under which the npm package is tested, beside the installed Node.
+    pub(crate) fn runtimes(&self) -> PathBuf {
+        self.root.join("tests").join("runtimes")
+    }
+
     /// `path` as seen from the checkout, for messages.
     pub(crate) fn short(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()

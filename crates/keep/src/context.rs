@@ -438,7 +438,9 @@ impl<S: Store> Keep<S> {
     async fn remembered_for(&self, options: &ContextOptions, counter: &dyn Counter) -> Result<Vec<Message>, KeepError> {
         let Some(wanted) = &options.memory else { return Ok(Vec::new()) };
         let bundle = self.retrieve(&MemoryFilter::default(), wanted.query.as_deref(), wanted.limits).await?;
-        Ok(bundle_messages(&bundle, None, counter))
+        let mut messages = bundle_messages(&bundle, None, counter);
+        messages.extend(wanted.text.as_deref().filter(|text| !text.is_empty()).map(Message::system));
+        Ok(messages)
     }
 
     /// Reads a transcript that was just found, without asking the store again.

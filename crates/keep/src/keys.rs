@@ -19,6 +19,7 @@
 //! | `b/<party>/n/<number>` | a message of a mailbox |
 //! | `b/<party>/i/<id>` | its number |
 //! | `a/<agent>` | how far an agent is with its mailbox, and which turns are under way |
+//! | `x/<name>/<key>` | a record of somebody else's, such as an adapter of a framework |
 //! | `m/memory` | nothing; that episodes or facts were ever written |
 //! | `m/memory/<random>` | nothing; its name changes whenever they are written |
 //! | `m/imported` | when the last import ended, in milliseconds since 1970 |
@@ -32,7 +33,7 @@ use threadkeep_core::{MessageId, TranscriptId};
 use threadkeep_store::Scan;
 
 /// The prefixes of everything that the engine writes.
-pub const ALL: [&str; 11] = ["t/", "p/", "i/", "h/", "e/", "f/", "c/", "s/", "b/", "a/", "m/"];
+pub const ALL: [&str; 12] = ["t/", "p/", "i/", "h/", "e/", "f/", "c/", "s/", "b/", "a/", "m/", "x/"];
 
 /// Written strictly when an import ends, which makes the relaxed commits before it durable.
 pub const IMPORTED: &str = "m/imported";
@@ -191,6 +192,11 @@ pub fn mail_number(key: &str) -> Option<u64> {
 
 pub fn mail_party(key: &str) -> Option<String> {
     unescape(key.strip_prefix(MAIL)?.split('/').next()?)
+}
+
+/// Before the keys of the records of `name`.
+pub fn records_of(name: &str) -> String {
+    format!("x/{}/", escape(name))
 }
 
 /// How far an agent is.

@@ -44,6 +44,7 @@ pub mod mailbox;
 mod memory;
 pub mod model;
 pub mod protocol;
+mod records;
 mod remove;
 mod route;
 mod search;
@@ -55,6 +56,7 @@ pub use host::{Host, Source};
 pub use import::Verdict;
 pub use keep::{Keep, Options};
 pub use memory::{MemoryFilter, NewFact};
+pub use records::LONGEST_KEY;
 pub use threadkeep_core::archive::Format;
 
 /// The README's Rust example, run as a test.

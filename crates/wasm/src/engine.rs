@@ -2,13 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use js_sys::{Function, Promise};
+use js_sys::{Function, Promise, Uint8Array};
 use serde_json::json;
 use threadkeep::compact::Cancel;
 use threadkeep::{Keep, Options};
 use threadkeep_core::MessageId;
 use threadkeep_core::archive::{Format, write::Target};
 use threadkeep_parts::part;
+use threadkeep_store::foreign::{commit_from, records, scan_from};
 use wasm_bindgen::prelude::*;
 
 use crate::agent::{self, AgentHandle, AgentHost};
@@ -134,6 +135,35 @@ impl Engine {
         promise(async move {
             let exporting = export_other(keep, format, transcript, branches, sink).await;
             exporting.map_err(|_| part_missing("archives"))?.await
+        })
+    }
+
+    /// The value under a key of the records of `name`. → a `Uint8Array`, or `undefined`
+    pub fn record(&self, name: String, key: String) -> Promise {
+        let keep = self.keep.clone();
+        promise(async move {
+            let found = keep.record(&name, &key).await.map_err(|error| keep_error(&error))?;
+            Ok(found.map_or(JsValue::UNDEFINED, |value| Uint8Array::from(value.as_slice()).into()))
+        })
+    }
+
+    /// The records of `name` in a range, as an adapter's `scan` gets it; an empty `end` is the end of them all. → a list of `[key, value]`
+    #[wasm_bindgen(js_name = scanRecords)]
+    pub fn scan_records(&self, name: String, range: JsValue) -> Promise {
+        let keep = self.keep.clone();
+        promise(async move {
+            let found = keep.scan_records(&name, &scan_from(&range)).await.map_err(|error| keep_error(&error))?;
+            Ok(records(&found).into())
+        })
+    }
+
+    /// Carries out a commit, as an adapter's `commit` gets it, on the records of `name`. → `undefined`
+    #[wasm_bindgen(js_name = commitRecords)]
+    pub fn commit_records(&self, name: String, commit: JsValue) -> Promise {
+        let (keep, commit) = (self.keep.clone(), commit_from(&commit));
+        promise(async move {
+            keep.commit_records(&name, commit).await.map_err(|error| keep_error(&error))?;
+            Ok(JsValue::UNDEFINED)
         })
     }
 

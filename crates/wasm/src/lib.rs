@@ -10,6 +10,8 @@
 #[cfg(target_arch = "wasm32")]
 mod agent;
 #[cfg(target_arch = "wasm32")]
+mod contract;
+#[cfg(target_arch = "wasm32")]
 mod engine;
 #[cfg(target_arch = "wasm32")]
 mod error;
@@ -29,6 +31,8 @@ mod store;
 
 #[cfg(target_arch = "wasm32")]
 pub use agent::{AgentHandle, AgentHost, ModelHandle, connect};
+#[cfg(target_arch = "wasm32")]
+pub use contract::check_store;
 #[cfg(target_arch = "wasm32")]
 pub use engine::{Canceller, Engine};
 #[cfg(target_arch = "wasm32")]

@@ -124,8 +124,11 @@ export interface ContextOptions<P extends Provider = Provider> {
   errorWindow?: number;
   /** When large tool results become previews, which {@link Threadkeep.toolResult} reads back; `false` for never. */
   toolPreview?: ToolPreview | false;
-  /** What of the memory comes along, by relevance to `query`: 3 episodes and 20 facts at most; nothing without it. */
-  memory?: { episodes?: number; facts?: number; query?: string } | false;
+  /**
+   * What of the memory comes along, by relevance to `query`: 3 episodes and 20 facts at most; nothing without it. `text` is what a
+   * memory service of yours remembers: it stands behind the keep's own, and counts into the budget like it.
+   */
+  memory?: { episodes?: number; facts?: number; query?: string; text?: string } | false;
   /** Whose prompt it is: an {@link Epoch}'s name; that of the checkpoint that the chain uses without it. */
   epoch?: string;
   /** The tools that the model may call. They cost tokens. */

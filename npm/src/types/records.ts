@@ -21,8 +21,8 @@ export interface RecordScan {
  * @example
  * ```ts
  * const notes = keep.records("notes");
- * await notes.commit({ puts: [[recordKey("héllo", 1), new TextEncoder().encode("text")]] });
- * const all = await notes.scan(); // [["h%c3%a9llo/…", Uint8Array]]
+ * await notes.commit({ puts: [[recordKey("thread", 1), new TextEncoder().encode("text")]] });
+ * const all = await notes.scan(); // [["thread!0000000000000001", Uint8Array]]
  * ```
  */
 export interface Records {

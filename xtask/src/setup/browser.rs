@@ -6,7 +6,8 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::run::{on_path, quiet, step};
+use crate::run::{on_path, quiet};
+use crate::setup::apt;
 
 /// A browser and the driver that goes with it.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ pub(crate) fn browser() -> Result<Browser> {
     let found = match look()? {
         Ok(browser) => browser,
         Err(missing) => {
-            install(&missing)?;
+            apt::install(&missing, &["chromium", "chromium-driver"], BY_HAND)?;
             match look()? {
                 Ok(browser) => browser,
                 Err(missing) => bail!("{missing} is still missing after its installation: {BY_HAND}"),
@@ -73,34 +74,6 @@ fn named(variable: &str) -> Result<Option<PathBuf>> {
 fn search(names: &[&str], places: &[&str]) -> Option<PathBuf> {
     let known = || places.iter().map(Path::new).find(|path| path.is_file()).map(Path::to_owned);
     names.iter().find_map(|name| on_path(name)).or_else(known)
-}
-
-fn install(missing: &str) -> Result<()> {
-    if on_path("apt-get").is_none() {
-        bail!("{missing} is missing, and there is no apt-get to install it with: {BY_HAND}");
-    }
-    let root = quiet(Command::new("id").arg("-u")).is_ok_and(|user| user.trim() == "0");
-    if !root && on_path("sudo").is_none() {
-        bail!(
-            "{missing} is missing, and only root may install it: run `apt-get install chromium chromium-driver` as root, or {BY_HAND}"
-        );
-    }
-    let apt = |arguments: &[&str]| {
-        let mut command = Command::new(if root { "env" } else { "sudo" });
-        if !root {
-            command.arg("env");
-        }
-        command.arg("DEBIAN_FRONTEND=noninteractive").arg("apt-get").args(arguments);
-        quiet(&mut command).map(drop)
-    };
-    step(&format!("installing {missing} through apt-get (about 1 min)"), || {
-        // Old lists may still do, so only the installation itself decides.
-        if let Err(error) = apt(&["update"]) {
-            eprintln!("{error:#}");
-        }
-        apt(&["install", "--yes", "--no-install-recommends", "chromium", "chromium-driver"])
-    })
-    .map_err(|error| error.context(format!("{missing} is missing: {BY_HAND}")))
 }
 
 /// The major version that a program announces, as in `Chromium 156.0.1 built on …`.

@@ -1,11 +1,13 @@
 //! Getting the tools: each is looked for first, on PATH and then in our cache, and installed the ordinary way when it
 //! is missing. Each function here hands back where its tool is; what is done with it is left to the callers.
 
+mod apt;
 mod bindgen;
 mod browser;
 mod node;
 mod node_tools;
 mod rust;
+mod servers;
 
 use anyhow::Result;
 
@@ -14,6 +16,7 @@ pub(crate) use browser::{Browser, browser};
 pub(crate) use node::{node, packages};
 pub(crate) use node_tools::{NodeTools, node_tools};
 pub(crate) use rust::{CARGO_SMALL, RUSTC_SMALL, UNSTABLE, WASM, components, small_std, wasm_target};
+pub(crate) use servers::servers;
 
 use crate::paths::Paths;
 
@@ -29,7 +32,8 @@ pub(crate) fn everything(paths: &Paths) -> Result<()> {
     let tools = node_tools(paths)?;
     let small_std = small_std();
     let browser = browser()?;
-    for folder in [paths.npm(), paths.e2e(), paths.bench()] {
+    let servers = servers()?;
+    for folder in [paths.npm(), paths.e2e(), paths.bench(), paths.runtimes()] {
         packages(paths, &folder)?;
     }
     eprintln!("wasm-bindgen  {}", bindgen.cli.display());
@@ -37,6 +41,8 @@ pub(crate) fn everything(paths: &Paths) -> Result<()> {
     eprintln!("esbuild       {}", tools.esbuild.display());
     eprintln!("Chromium      {}", browser.chromium.display());
     eprintln!("ChromeDriver  {}", browser.driver.display());
+    eprintln!("Redis         {}", servers.redis.display());
+    eprintln!("PostgreSQL    {}", servers.postgres.display());
     match small_std {
         Ok(_) => eprintln!("std           compiled for size with what ships"),
         Err(why) => eprintln!("std           the toolchain's own, so that what ships is larger: {why}"),

@@ -8,12 +8,20 @@ use crate::test::{Shared, Tally};
 /// Runs the part.
 pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
     let mut tally = Tally::default();
-    if !tally.check("set-up", setup::node) {
-        return tally;
-    }
+    let mut servers = None;
+    let ready = tally.check("set-up", || {
+        setup::node()?;
+        setup::packages(paths, &paths.npm())?;
+        setup::packages(paths, &paths.runtimes())?;
+        servers = Some(setup::servers()?);
+        Ok(())
+    });
+    let (true, Some(servers)) = (ready, servers) else { return tally };
     if let Some(tarball) = shared.tarball(paths, &mut tally) {
         tally.tests("tests", || {
-            listen(npm(&paths.npm()).args(["test", "--silent"]).env("THREADKEEP_TARBALL", &tarball))
+            let mut test = npm(&paths.npm());
+            test.args(["test", "--silent"]).env("THREADKEEP_TARBALL", &tarball).envs(servers.variables());
+            listen(&mut test)
         });
     }
     tally

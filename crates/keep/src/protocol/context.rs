@@ -59,13 +59,15 @@ pub struct ContextOptions {
     pub memory: Option<Wanted>,
 }
 
-/// What of the memory a prompt has. As JSON `{episodes?, facts?, query?}`; 3 and 20 without.
+/// What of the memory a prompt has. As JSON `{episodes?, facts?, query?, text?}`; 3 and 20 without.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Wanted {
     /// How many episodes and facts at most.
     pub limits: BundleLimits,
     /// What they are to be about.
     pub query: Option<String>,
+    /// What a memory service of the caller's remembers. It stands behind our own memory, and counts like it.
+    pub text: Option<String>,
 }
 
 impl Wanted {
@@ -75,13 +77,14 @@ impl Wanted {
         let most = |count: Option<u64>, other: usize| count.map_or(other, |count| count as usize);
         limits.episodes = most(fields.count("episodes")?, limits.episodes);
         limits.facts = most(fields.count("facts")?, limits.facts);
-        let query = match fields.take("query") {
-            None => None,
-            Some(Value::String(query)) => Some(query),
-            Some(_) => return fields.bad("query", "must be a string"),
+        let mut text = |name| match fields.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => fields.bad(name, "must be a string"),
         };
-        fields.end("episodes, facts, query")?;
-        Ok(Self { limits, query })
+        let (query, text) = (text("query")?, text("text")?);
+        fields.end("episodes, facts, query, text")?;
+        Ok(Self { limits, query, text })
     }
 }
 

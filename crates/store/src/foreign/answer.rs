@@ -69,8 +69,8 @@ fn bytes(value: &JsValue) -> Option<Vec<u8>> {
     (is_view && name.as_deref() == Some("Uint8Array")).then(|| Uint8Array::new(value).to_vec())
 }
 
-/// What an adapter threw, or rejected with.
-pub(super) fn thrown(error: &JsValue) -> StoreError {
+/// What an adapter threw, or rejected with, as an error of the same kind.
+pub fn thrown(error: &JsValue) -> StoreError {
     let read = |name: &str| {
         let has_properties = error.is_object() || error.is_function();
         has_properties.then(|| Reflect::get(error, &JsValue::from_str(name)).ok()).flatten().unwrap_or_default()

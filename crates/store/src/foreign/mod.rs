@@ -69,14 +69,18 @@
 //! `"newer-version"` (with `found` and `supported`); else it becomes [`StoreError::Other`] with its message.
 
 mod answer;
+mod plain;
 
 use std::cell::Cell;
 
-use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array};
+use js_sys::{Array, Function, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
-use crate::{Commit, Durability, Record, Scan, Store, StoreError};
+use crate::{Commit, Record, Scan, Store, StoreError};
+
+pub use answer::thrown;
+pub use plain::{commit_from, records, scan_from};
 
 /// A [`Store`] that drives a JavaScript object. See the [module](self) for what the object must do.
 #[derive(Debug)]
@@ -134,44 +138,13 @@ impl Store for ForeignStore {
         if scan.start >= scan.end || scan.limit == Some(0) {
             return Ok(Vec::new());
         }
-        let range = object(&[
-            ("start", JsValue::from_str(&scan.start)),
-            ("end", JsValue::from_str(&scan.end)),
-            ("reverse", JsValue::from_bool(scan.reverse)),
-        ]);
-        if let Some(limit) = scan.limit {
-            set(&range, "limit", &JsValue::from_f64(f64::from(u32::try_from(limit).unwrap_or(u32::MAX))));
-        }
-        let found = self.call(&self.scan, &Array::of1(&range)).await?;
+        let found = self.call(&self.scan, &Array::of1(&plain::scan(scan))).await?;
         answer::records(&found, scan)
     }
 
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         self.check_open()?;
-        let durability = match commit.durability {
-            Durability::Strict => "strict",
-            Durability::Relaxed => "relaxed",
-        };
-        let keys = |keys: &[String]| keys.iter().map(|key| JsValue::from_str(key)).collect::<Array>().into();
-        let ranges: Array = commit
-            .delete_ranges
-            .iter()
-            .map(|(start, end)| Array::of2(&JsValue::from_str(start), &JsValue::from_str(end)))
-            .collect();
-        let puts: Array = commit
-            .puts
-            .iter()
-            .map(|(key, value)| Array::of2(&JsValue::from_str(key), &Uint8Array::from(value.as_slice())))
-            .collect();
-        let plain = object(&[
-            ("absent", keys(&commit.absent)),
-            ("present", keys(&commit.present)),
-            ("deletes", keys(&commit.deletes)),
-            ("deleteRanges", ranges.into()),
-            ("puts", puts.into()),
-            ("durability", JsValue::from_str(durability)),
-        ]);
-        self.call(&self.commit, &Array::of1(&plain)).await.map(drop)
+        self.call(&self.commit, &Array::of1(&plain::commit(&commit))).await.map(drop)
     }
 
     async fn close(&self) -> Result<(), StoreError> {
@@ -184,17 +157,4 @@ impl Store for ForeignStore {
 
 fn bad(method: &str, why: String) -> StoreError {
     StoreError::BadAdapter { method: method.to_owned(), why }
-}
-
-fn object(properties: &[(&str, JsValue)]) -> Object {
-    let object = Object::new();
-    for (name, value) in properties {
-        set(&object, name, value);
-    }
-    object
-}
-
-fn set(object: &Object, name: &str, value: &JsValue) {
-    // A plain new object takes every property.
-    let _ = Reflect::set(object, &JsValue::from_str(name), value);
 }
