@@ -29,9 +29,9 @@ export function date(millis: number | null | undefined): string | undefined {
 }
 
 /** Where a message is and who said it, without its text. */
-export function head({ position, node, index, message }: Entry): { position: number; node: string; index: number; role: string; date?: string } {
+export function head({ position, node, message }: Entry): { position: number; role: string; date?: string } {
   const when = date(node.createdAt);
-  return { position, node: node.id, index, role: message.role, ...(when === undefined ? {} : { date: when }) };
+  return { position, role: message.role, ...(when === undefined ? {} : { date: when }) };
 }
 
 /** All that a message says: reasoning (if it is wanted), text, calls, and what failed. */

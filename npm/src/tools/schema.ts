@@ -65,7 +65,7 @@ function object(value: Record<string, unknown>, schema: JsonSchema, path: string
     if (inner === undefined)
       throw new ToolFailure(`There is no argument ${shown(path + name)}. There are: ${Object.keys(properties).join(", ") || "none"}.`);
     const item = value[name];
-    if ((item === null || item === undefined || (item === "" && (inner.minLength ?? 0) > 0)) && !required.includes(name)) continue;
+    if ((item === null || item === undefined || item === "") && !required.includes(name)) continue;
     checked[name] = one(item, inner, path + name);
   }
   for (const name of required)
