@@ -6,7 +6,7 @@ import type { TranscriptInfo } from "../types/node.js";
 import { fitting, type Measure } from "./bound.js";
 import { date, entries, head, wording, type Entry } from "./render.js";
 import { ToolFailure, type JsonSchema } from "./schema.js";
-import { CONVERSATION, CURSOR, MORE, day } from "./search.js";
+import { CONVERSATION, CURSOR, MORE, day, transcriptOf } from "./search.js";
 import { goesOn, type ToolCallOptions, type ToolSpec } from "./tool.js";
 
 const PAGE = 20;
@@ -188,12 +188,12 @@ async function place(keep: Threadkeep, conversation: string, cursor: string | un
 
 /** The end of the branch that a model means: a head's, the chosen one of a transcript, or the node itself. @internal */
 export async function leafOf(keep: Threadkeep, conversation: string): Promise<string> {
-  const named = await keep.head(conversation);
-  if (named !== null) return named.id;
+  const head = await keep.head(conversation);
+  if (head !== null) return head.id;
+  const transcript = await transcriptOf(keep, conversation);
+  if (transcript === conversation) return (await keep.outline(transcript)).leaf;
   const node = await keep.node(conversation);
-  if (node === null) throw new ToolFailure(`There is no conversation ${JSON.stringify(conversation.slice(0, 80))}. list_conversations gives the ids of all.`);
-  if (node.parent !== null) return node.id;
-  return (await keep.outline(node.transcript)).leaf;
+  return node?.id ?? (await keep.outline(transcript)).leaf;
 }
 
 /** The messages of a chain that fit, before or after a place; long ones in part. @internal */

@@ -131,9 +131,9 @@ export class MemoryFiles {
   async rename(from: string, to: string): Promise<void> {
     await this.#change(async ({ files }) => {
       const moved = files.filter((file) => file.path === from || below(file.path, from));
-      if (moved.length === 0) throw new FileFailure(`Error: The path ${from} does not exist`);
       if (to === ROOT || files.some((file) => file.path === to || below(file.path, to)))
         throw new FileFailure(`Error: The destination ${to} already exists`);
+      if (moved.length === 0) throw new FileFailure(`Error: The path ${from} does not exist`);
       if (below(to, from)) throw new FileFailure(`Error: The path ${from} cannot be moved into itself`);
       this.#parents(files, to);
       const change: Change = new Map();
@@ -195,6 +195,8 @@ export class MemoryFiles {
     const deletes: string[] = token === undefined ? [] : [token];
     if (token === undefined) puts.push([BEGUN, new Uint8Array()]);
     let grows = false;
+    // What only moves is as large as it was.
+    const moves = [...change.values()].includes(null);
     for (const [path, text] of change) {
       if (text === null) {
         after.delete(path);
@@ -203,7 +205,7 @@ export class MemoryFiles {
       }
       const encoded = encoder.encode(text);
       const { maxFileBytes } = this.#limits;
-      const had = after.get(path) ?? 0;
+      const had = moves ? encoded.length : (after.get(path) ?? 0);
       if (encoded.length > maxFileBytes && encoded.length > had)
         throw new FileFailure(`Error: The file ${path} would have ${encoded.length} bytes, at most ${maxFileBytes} are allowed. Split it into several files, or keep less of it.`);
       grows ||= encoded.length > had;

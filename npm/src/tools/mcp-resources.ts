@@ -8,6 +8,7 @@ import { leafOf } from "./conversations.js";
 import type { MemoryFile, MemoryFiles } from "./files.js";
 import { memoryPath } from "./path.js";
 import { date, entries, wording } from "./render.js";
+import { ToolFailure } from "./schema.js";
 import { goesOn } from "./tool.js";
 
 /** Where resources come from. @internal */
@@ -91,8 +92,9 @@ export async function read(sources: Sources, uri: string, signal: AbortSignal): 
 
 /** A stretch of a conversation as Markdown. @internal */
 export async function markdown({ keep, measure }: Sources, id: string, from: number, uri: string, signal?: AbortSignal): Promise<string> {
-  if ((await keep.node(id)) === null && (await keep.head(id)) === null) throw missing(uri);
-  const leaf = await leafOf(keep, id);
+  const leaf = await leafOf(keep, id).catch((error: unknown) => {
+    throw error instanceof ToolFailure ? missing(uri) : error;
+  });
   const all = entries(await keep.chain(leaf));
   const transcript = all[0]?.node.transcript ?? id;
   const title = (await keep.transcripts()).find((info) => info.id === transcript)?.title ?? id;

@@ -27,10 +27,11 @@ export const CONVERSATION: JsonSchema = {
   description: "The id of a conversation as search_memory and list_conversations give it, or its name.",
 };
 
-/** The transcript that `given` names; words for the model where there is none. @internal */
+/** The transcript that `given` names: a head's, itself, or that of a node; words for the model where there is none. @internal */
 export async function transcriptOf(keep: Threadkeep, given: string): Promise<string> {
   const head = await keep.head(given);
   if (head !== null) return head.transcript;
+  if ((await keep.transcripts()).some(({ id }) => id === given)) return given;
   const node = await keep.node(given);
   if (node === null) throw new ToolFailure(`There is no conversation ${JSON.stringify(given.slice(0, 80))}. list_conversations gives the ids of all.`);
   return node.transcript;
