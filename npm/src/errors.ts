@@ -7,7 +7,7 @@ import type { ModelFailureCode } from "./types/agent.js";
  *
  * Your call: `bad-request` (an argument or option is wrong; `details.argument` names it), `missing-node`,
  * `missing-transcript`, `missing-head`, `missing-memory`, `missing-mail`, `vocabulary-missing`, `head-taken`, `id-taken`, `sealed`, `second-root`, `not-initialised`, `closed`,
- * `cancelled` (as you asked).
+ * `cancelled` (as you asked), `over-budget` (what must stay of a prompt does not fit, where an adapter cannot hand that on otherwise).
  * A compaction: `summary-refused` (the summary is empty, calls tools or is not smaller; `details.reason`), `summariser-failed`.
  * The data: `missing-parent`, `cycle`, `damaged`, `corrupt`, `bad-import`.
  * The storage: `conflict` (somebody else wrote at the same time, again and again), `blocked`, `quota`, `unavailable`,
@@ -33,6 +33,7 @@ export type ThreadkeepErrorCode =
   | "not-initialised"
   | "closed"
   | "cancelled"
+  | "over-budget"
   | "summary-refused"
   | "summariser-failed"
   | "missing-parent"
@@ -57,8 +58,12 @@ export type ThreadkeepErrorCode =
 /** Names and figures that belong to an error: which node, which argument, which version. */
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
+/** What marks an error as ours, whichever copy of the package made it. */
+const BRAND = Symbol.for("threadkeep.error");
+
 /**
- * What every method rejects with.
+ * What every method rejects with. `instanceof` also holds for the errors of another copy of this package in the same program, as when
+ * one module has imported it and another has required it.
  *
  * @example
  * ```ts
@@ -82,6 +87,17 @@ export class ThreadkeepError extends Error {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.details = details;
+  }
+
+  /** @internal */
+  get [BRAND](): true {
+    return true;
+  }
+
+  /** @internal */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    const own = this === ThreadkeepError && typeof value === "object" && value !== null && BRAND in value;
+    return own || Function.prototype[Symbol.hasInstance].call(this, value);
   }
 }
 

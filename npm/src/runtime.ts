@@ -12,18 +12,40 @@ import { VERSION } from "./version.js";
  */
 export type InitSource = string | URL | Response | ArrayBuffer | Uint8Array | object;
 
-/** The files of the parts of the module that are loaded when they are first needed. */
-export type PartFile = "agent.wasm" | "archives.wasm" | "contract.wasm" | "prompts.wasm" | "search.wasm" | "shared.wasm";
+/** The files that are loaded when they are first needed: the parts of the module, and the vocabularies. */
+export type PartFile =
+  | "agent.wasm"
+  | "archives.wasm"
+  | "contract.wasm"
+  | "prompts.wasm"
+  | "search.wasm"
+  | "shared.wasm"
+  | "o200k_base.gz"
+  | "cl100k_base.gz";
 
 /** Options of {@link init}. */
 export interface InitOptions {
   /**
-   * Where the parts of the module come from, if not from beside this package. `archives.wasm` is loaded by the first
+   * Where the files that come later are, if not beside this package. `archives.wasm` is loaded by the first
    * `import`, `prompts.wasm` by the first `context`, `getRecent`, `countTokens`, `trimMessages` and the like, `search.wasm` by the
    * first `search`, `agent.wasm` by the first agent or message of a mailbox, `contract.wasm` by `checkStore`; `shared.wasm`, which has what several of them need, by
-   * the first of all. `undefined` for a file: the place beside this package.
+   * the first of all; a vocabulary (`o200k_base.gz`, `cl100k_base.gz`) when something is first counted by it. `undefined` for a
+   * file: the place beside this package, which `threadkeep/slim` does not know.
    */
   part?: (file: PartFile) => InitSource | Promise<InitSource> | undefined;
+}
+
+/** A file of this package. */
+type OwnFile = PartFile | "threadkeep.wasm";
+
+/** Where the package's own files lie, as far as an entry said; `threadkeep/slim` says nothing. */
+const places: Partial<Record<OwnFile, () => URL>> = {};
+/** What `init` was told of the files that come later. */
+let partOf: InitOptions["part"];
+
+/** Says where files of the package lie. @internal */
+export function placed(more: typeof places): void {
+  Object.assign(places, more);
 }
 
 let loading: Promise<void> | undefined;
@@ -60,14 +82,15 @@ export function init(source?: InitSource | Promise<InitSource>, options?: InitOp
 async function load(source: InitSource | Promise<InitSource> | undefined, part: InitOptions["part"]): Promise<void> {
   if (part !== undefined && typeof part !== "function") throw badArgument("options.part", "must be a function");
   try {
-    const module = await compile((await source) ?? new URL("../wasm/threadkeep_bg.wasm", import.meta.url));
+    const module = await compile((await source) ?? ownFile("threadkeep.wasm"));
     // Looked at before the bindings take it, since they keep the first instance that they get.
     if (!WebAssembly.Module.exports(module).some(({ name }) => name === "runTasks"))
       throw initFailed("this is another WebAssembly module");
     // The one asks for `Response`, which takes Node longer to make than all the rest here; the other is refused by browsers.
     if (inNode()) wasm.initSync({ module });
     else await initWasm({ module_or_path: module });
-    parts.readWith(async (file, url) => asset((await part?.(file as PartFile)) ?? url));
+    partOf = part;
+    parts.readWith((file) => partBytes(file as PartFile));
     const built = wasm.version();
     if (built !== VERSION) throw initFailed(`the module has version ${built}, this package is ${VERSION}`);
     wasm.start(
@@ -110,6 +133,21 @@ async function loadPart(part: Part): Promise<void> {
   if (part === "prompts") await run((module) => module.loadPrompts() as Promise<void>);
 }
 
+/** The bytes of a file that comes later. What fails to be read is thrown as it is. @internal */
+export async function partBytes(file: PartFile): Promise<Uint8Array<ArrayBuffer>> {
+  return asset((await partOf?.(file)) ?? ownFile(file));
+}
+
+function ownFile(file: OwnFile): URL {
+  const place = places[file];
+  if (place !== undefined) return place();
+  throw new ThreadkeepError(
+    "init-failed",
+    `nobody said where ${file} is: threadkeep/slim knows no files of its own, so init(source, { part }) comes before anything else`,
+    { file },
+  );
+}
+
 async function compile(source: InitSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source as BufferSource);
@@ -142,15 +180,18 @@ export function inNode(): boolean {
   return (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
 }
 
+/** A module of Node's own, found so that no bundler follows. @internal */
+export async function nodeModule<T>(name: string): Promise<T> {
+  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } };
+  // Old versions of Node have no such function; the comments are for bundlers, which leave the line alone.
+  return (process?.getBuiltinModule?.(name) ?? import(/* webpackIgnore: true */ /* @vite-ignore */ name)) as T;
+}
+
 /** Reads a file under Node; asks for it elsewhere. */
 async function read(source: string | URL): Promise<Uint8Array<ArrayBuffer> | Response> {
   const url = typeof source === "string" ? absolute(source) : source;
   if (inNode() && url.protocol === "file:") {
-    // The name stands in a variable and the comments are there so that bundlers for the browser leave the line alone.
-    const fs = "node:fs/promises";
-    const { readFile } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ fs)) as {
-      readFile(path: URL): Promise<Uint8Array<ArrayBuffer>>;
-    };
+    const { readFile } = await nodeModule<{ readFile(path: URL): Promise<Uint8Array<ArrayBuffer>> }>("node:fs/promises");
     return readFile(url);
   }
   return fetch(url);
@@ -163,10 +204,17 @@ async function compileResponse(response: Response): Promise<WebAssembly.Module> 
   return streams ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }
 
-/** An address as pages write it; where there is no page, it counts from this file. */
+/** An address as pages write it; where there is no page, a name counts from the working directory, as with all of Node. */
 function absolute(address: string): URL {
-  const page = (globalThis as { location?: { href?: string } }).location?.href;
-  return new URL(address, page ?? import.meta.url);
+  const { location, process } = globalThis as { location?: { href?: string }; process?: { cwd?(): string } };
+  return new URL(address, location?.href ?? (process?.cwd === undefined ? undefined : folderUrl(process.cwd())));
+}
+
+/** The URL of a folder, with everything in its name that means something else in a URL written out. */
+function folderUrl(path: string): string {
+  const windows = /^[a-z]:\\|^\\\\/i.test(path);
+  const name = (windows ? path.replaceAll("\\", "/") : path).replace(/[%?#\\\n\r\t]/g, encodeURIComponent);
+  return `${name.startsWith("//") ? "file:" : name.startsWith("/") ? "file://" : "file:///"}${name}/`;
 }
 
 function initFailed(why: string, cause?: unknown): ThreadkeepError {

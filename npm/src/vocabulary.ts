@@ -1,17 +1,13 @@
 // The token vocabularies: assets of their own, read when something is first counted by them and never before.
 
 import { ThreadkeepError, badArgument } from "./errors.js";
-import { asset, inNode, need, now, type InitSource } from "./runtime.js";
+import { asset, inNode, need, nodeModule, now, partBytes, type InitSource } from "./runtime.js";
 import type { Encoding } from "./types/context.js";
 
 /** The vocabularies that are assets of this package. */
 export type VocabularyName = Exclude<Encoding, "estimate">;
 
-// Written out, so that bundlers see each file.
-const PLACES: Readonly<Record<VocabularyName, () => URL>> = {
-  o200k_base: () => new URL("../vocabulary/o200k_base.gz", import.meta.url),
-  cl100k_base: () => new URL("../vocabulary/cl100k_base.gz", import.meta.url),
-};
+const NAMES: ReadonlySet<unknown> = new Set<VocabularyName>(["o200k_base", "cl100k_base"]);
 
 const loading = new Map<VocabularyName, Promise<void>>();
 const loaded = new Set<unknown>(["estimate"]);
@@ -30,7 +26,7 @@ const loaded = new Set<unknown>(["estimate"]);
  * ```
  */
 export function loadVocabulary(encoding: VocabularyName, source?: InitSource | Promise<InitSource>): Promise<void> {
-  if (!Object.hasOwn(PLACES, encoding)) return Promise.reject(badArgument("encoding", 'must be "o200k_base" or "cl100k_base"'));
+  if (!NAMES.has(encoding)) return Promise.reject(badArgument("encoding", 'must be "o200k_base" or "cl100k_base"'));
   let promise = loading.get(encoding);
   if (promise === undefined) {
     promise = load(encoding, source).catch((error: unknown) => {
@@ -49,7 +45,7 @@ export function isLoaded(encoding: unknown): boolean {
 
 /** Loads what is needed to count like this; what is no encoding is left to whoever refuses it. @internal */
 export async function needEncoding(encoding: unknown): Promise<void> {
-  const missing = !loaded.has(encoding) && typeof encoding === "string" && Object.hasOwn(PLACES, encoding);
+  const missing = !loaded.has(encoding) && NAMES.has(encoding);
   await (missing ? loadVocabulary(encoding as VocabularyName) : need("prompts"));
 }
 
@@ -70,7 +66,8 @@ async function read(
   source: InitSource | Promise<InitSource> | undefined,
 ): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    const bytes = await asset((await source) ?? PLACES[encoding]());
+    const given = await source;
+    const bytes = await (given === undefined ? partBytes(`${encoding}.gz`) : asset(given));
     // A server may have unpacked it on the way, then there is nothing to do.
     return bytes[0] === 0x1f && bytes[1] === 0x8b ? await unpack(bytes) : bytes;
   } catch (error) {
@@ -89,11 +86,9 @@ async function unpack(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayB
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   }
-  // As in `runtime`, so that bundlers for the browser leave the line alone.
-  const zlib = "node:zlib";
-  const { gunzip } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ zlib)) as {
+  const { gunzip } = await nodeModule<{
     gunzip(bytes: Uint8Array, options: object, done: (error: Error | null, bytes: Uint8Array<ArrayBuffer>) => void): void;
-  };
+  }>("node:zlib");
   return new Promise((resolve, reject) => {
     gunzip(bytes, { chunkSize: ROOM, maxOutputLength: ROOM }, (error, unpacked) => (error ? reject(error) : resolve(unpacked)));
   });

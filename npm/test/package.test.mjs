@@ -1,15 +1,14 @@
-// The package as such: what is in it, what it promises, what the checkers of packages say. Its size is checked where it
-// is packed, by `cargo xtask pack`.
+// The package as such: what is in it, what it promises, what the checkers of packages say.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { buildSync, transformSync } from "esbuild";
 import { VERSION } from "./support/expect.mjs";
 import * as everything from "./support/expect.mjs";
+import { entries, graph, manifest } from "./support/entries.mjs";
 import { installed, load, source, tarball } from "./support/installed.mjs";
-
-const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
 
 function files(folder, prefix = "") {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -36,27 +35,79 @@ test("the surface is what it says", async () => {
   assert.deepEqual(methods.sort(), promised.split(" ").sort());
 });
 
+/** The names of the wasm files and vocabularies, which are no modules. */
+const ASSETS = Object.keys(manifest.exports).filter((name) => /\.(wasm|gz)$/.test(name));
+
 test("only what is needed is shipped", () => {
   const shipped = files(installed);
   assert.ok(shipped.includes("README.md"));
   for (const name of shipped)
-    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|dist\/[\w/]+\.(js|d\.ts)|wasm\/(threadkeep\.js|parts\.js|threadkeep_bg\.wasm|(agent|archives|contract|prompts|search|shared)\.wasm)|examples\/[\w-]+\.(html|mjs)|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
+    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|(cjs\/)?dist\/[\w/-]+\.(js|d\.ts)|(cjs\/)?wasm\/(threadkeep|parts)\.js|cjs\/package\.json|wasm\/(threadkeep_bg|agent|archives|contract|prompts|search|shared)\.wasm|examples\/[\w.-]+\.(html|mjs)|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
   assert.ok(shipped.includes("LICENSE-MIT") && shipped.includes("LICENSE-APACHE"));
   assert.equal(manifest.dependencies, undefined);
-  assert.equal(manifest.sideEffects, false);
   assert.equal(manifest.license, "MIT OR Apache-2.0");
   assert.equal(manifest.version, VERSION);
   assert.deepEqual(Object.keys(manifest.scripts ?? {}).filter((name) => /install|prepare/.test(name)), []);
+  for (const name of Object.keys(manifest.peerDependencies)) assert.equal(manifest.peerDependenciesMeta[name]?.optional, true, name);
 });
 
-test("bundlers can see the wasm, and nothing of Node in a static import", () => {
-  const sources = files(installed).filter((name) => name.endsWith(".js"));
-  const texts = sources.map((name) => readFileSync(join(installed, name), "utf8"));
-  for (const wasm of ["../wasm/threadkeep_bg.wasm", "./agent.wasm", "./archives.wasm", "./contract.wasm", "./prompts.wasm", "./search.wasm", "./shared.wasm"])
-    assert.ok(texts.some((text) => text.replaceAll(", ", ",").includes(`new URL("${wasm}",import.meta.url)`)), wasm);
-  for (const text of texts) {
-    assert.doesNotMatch(text, /^\s*(import|export)[^;]*from\s*["']node:/m);
-    assert.doesNotMatch(text, /\beval\(|new Function\(/);
+test("every entry has its ES module, its CommonJS module and the types of both", () => {
+  for (const [name, entry] of Object.entries(manifest.exports)) {
+    if (typeof entry === "string") {
+      assert.ok(name === "./package.json" || ASSETS.includes(name), name);
+      continue;
+    }
+    const module = entry.default;
+    const types = module.replace(/\.js$/, ".d.ts");
+    const common = (path) => path.replace(/^\./, "./cjs");
+    assert.deepEqual(entry, { import: { types, default: module }, require: { types: common(types), default: common(module) }, default: module }, name);
+    if (name === ".") assert.deepEqual([manifest.types, manifest.main], [common(types), common(module)]);
+    else assert.deepEqual(manifest.typesVersions["*"][name.slice(2)], [common(types)], name);
+  }
+  assert.equal(Object.keys(manifest.typesVersions["*"]).length, entries.length - 1, "no entry that is not there");
+  const { type, browser } = JSON.parse(readFileSync(join(installed, "cjs/package.json"), "utf8"));
+  assert.deepEqual([type, browser], ["commonjs", Object.fromEntries(Object.values(manifest.imports).map((place) => [place.node, place.default]))]);
+});
+
+test("the modules that do something when they are imported are listed, and no others do", () => {
+  assert.deepEqual(manifest.sideEffects, ["./dist/", "./cjs/dist/"].flatMap((folder) => ["index.js", "places.js", "stores/contract.js"].map((name) => folder + name)));
+  // A bundler that keeps nothing of an entry but its effects: only the places are left of the main entry, nothing of the slim one.
+  const left = (entry) => {
+    const { outputFiles } = buildSync({
+      stdin: { contents: `import ${JSON.stringify(join(installed, entry))};`, resolveDir: installed },
+      bundle: true, write: false, format: "esm", platform: "neutral", logLevel: "silent",
+    });
+    return outputFiles[0].text;
+  };
+  assert.match(left("dist/index.js"), /o200k_base\.gz/);
+  assert.equal(left("dist/slim.js").trim(), "");
+});
+
+test("nothing of the main entry leads to Node or to a package of others, and nothing of the slim one to a file", async () => {
+  for (const entry of [".", "./slim"]) {
+    const { modules, others } = await graph(entry, "browser");
+    assert.deepEqual(others, [], `${entry} in a browser`);
+    const named = [...modules].filter(([, text]) => transformSync(text).code.includes("import.meta")).map(([name]) => name);
+    assert.deepEqual(named, entry === "." ? ["dist/places.js"] : [], `${entry}: who names files`);
+    for (const [name, text] of modules) assert.doesNotMatch(text, /\beval\(|new Function\(/, name);
+    // Under Node the store of files comes along, later, and with it Node's own modules; never a package of others.
+    const under = await graph(entry, "node");
+    for (const { path } of under.others) assert.match(path, /^node:/, `${entry} under Node`);
+  }
+  const places = ["dist/places.js", "dist/stores/contract.js"].map((name) => readFileSync(join(installed, name), "utf8")).join("");
+  for (const asset of ASSETS)
+    assert.match(places, new RegExp(`new URL\\("[./]+${manifest.exports[asset].slice(1)}", import\\.meta\\.url\\)`), "bundlers can see it");
+});
+
+test("an entry needs the packages that its name promises, and no others", async () => {
+  for (const entry of entries) {
+    const { others } = await graph(entry, "node");
+    for (const { path, kind } of others) {
+      const name = path.startsWith("@") ? path.split("/", 2).join("/") : path.split("/", 1)[0];
+      if (path.startsWith("node:")) continue;
+      assert.ok(name in manifest.peerDependencies, `${entry} imports ${path}, which is no peer`);
+      assert.ok(["import-statement", "dynamic-import"].includes(kind), `${entry}: ${kind} of ${path}`);
+    }
   }
 });
 
@@ -67,8 +118,8 @@ test("publint finds nothing", () => {
 });
 
 test("are the types wrong? no", () => {
-  const { status, stdout, stderr } = checker("@arethetypeswrong/cli", "dist/index.js", tarball, "--profile", "esm-only", "--no-emoji", "--exclude-entrypoints", "./threadkeep.wasm", "./agent.wasm", "./archives.wasm", "./contract.wasm", "./prompts.wasm", "./search.wasm", "./shared.wasm", "./o200k_base.gz", "./cl100k_base.gz");
+  const { status, stdout, stderr } = checker("@arethetypeswrong/cli", "dist/index.js", tarball, "--profile", "strict", "--no-emoji", "--exclude-entrypoints", ...ASSETS);
   assert.equal(status, 0, stdout + stderr);
-  assert.match(stdout, /node16 \(from ESM\).*OK \(ESM\)/);
-  assert.match(stdout, /bundler.*OK/);
+  for (const way of [/node10: OK\s*$/gm, /node16 \(from CJS\): OK \(CJS\)\s*$/gm, /node16 \(from ESM\): OK \(ESM\)\s*$/gm, /bundler: OK\s*$/gm])
+    assert.equal(stdout.match(way)?.length, entries.length, `${way}\n${stdout}`);
 });

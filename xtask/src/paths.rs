@@ -65,6 +65,11 @@ impl Paths {
         self.root.join("tests").join("bench")
     }
 
+    /// The projects that bundle the npm package.
+    pub(crate) fn bundlers(&self) -> PathBuf {
+        self.root.join("tests").join("bundlers")
+    }
+
     /// The runtimes under which the npm package is tested, beside the installed Node.
     pub(crate) fn runtimes(&self) -> PathBuf {
         self.root.join("tests").join("runtimes")

@@ -1,8 +1,12 @@
 // The contract suite for stores of one's own: the same that every store of this package passes.
 
+import "../places.js";
 import { badArgument } from "../errors.js";
-import { need, run } from "../runtime.js";
+import { need, placed, run } from "../runtime.js";
 import type { MaybePromise, StoreAdapter } from "../types/store.js";
+
+// The suite is a part that only tests need: its place is named here, so that bundlers copy it for nobody else.
+placed({ "contract.wasm": () => new URL("../../wasm/contract.wasm", import.meta.url) });
 
 /** What {@link checkStore} found. */
 export interface StoreReport {

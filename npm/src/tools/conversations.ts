@@ -10,8 +10,8 @@ import { CONVERSATION, CURSOR, MORE, day, transcriptOf } from "./search.js";
 import { goesOn, type ToolCallOptions, type ToolSpec } from "./tool.js";
 
 const PAGE = 20;
-/** What an answer has beside its messages, in tokens. */
-const ENVELOPE = 160;
+/** What an answer has beside what it lists, in tokens. */
+const ENVELOPE = 100;
 
 const MESSAGE: JsonSchema = {
   type: "object",
@@ -154,9 +154,13 @@ function readTool(keep: Threadkeep, measure: Measure): ToolSpec {
       const at = await place(keep, conversation, cursor, begin);
       goesOn(options);
       const all = entries(await keep.chain(at.leaf));
-      const { shown, from, to } = await stretch(all, at, measure.limited(max_tokens), options);
+      const limited = measure.limited(max_tokens);
+      const labels = await labelled(keep, all);
+      const cursors = { earlier: `before:${all.length}@${at.leaf}`, later: `after:${all.length}@${at.leaf}` };
+      const budget = limited.most - (await limited.json({ ...labels, messages: [], total: all.length, ...cursors }));
+      const { shown, from, to } = await stretch(all, at, limited, budget, options);
       return {
-        ...(await labelled(keep, all)),
+        ...labels,
         messages: shown,
         total: all.length,
         ...(from > 0 ? { earlier: `before:${from}@${at.leaf}` } : {}),
@@ -201,10 +205,12 @@ export async function stretch(
   all: readonly Entry[],
   { way, position }: Place,
   measure: Measure,
+  budget: number,
   options: ToolCallOptions,
 ): Promise<{ shown: Shown[]; from: number; to: number }> {
-  const share = Math.max(40, Math.floor((measure.most - ENVELOPE) / 4));
-  let left = measure.most - ENVELOPE;
+  // No message takes all of it, as long as there are others.
+  const share = Math.max(40, Math.floor(budget / 3));
+  let left = budget;
   const shown: Shown[] = [];
   let from = Math.min(position ?? all.length, all.length);
   let to = from;
@@ -236,7 +242,7 @@ async function inPart(entry: Entry, measure: Measure, budget: number): Promise<S
 
 async function labelled(keep: Threadkeep, all: readonly Entry[]): Promise<{ conversation: string; title?: string; branch: string }> {
   const conversation = all[0]?.node.transcript ?? "";
-  const title = (await keep.transcripts()).find(({ id }) => id === conversation)?.title;
+  const title = (await keep.transcripts()).find(({ id }) => id === conversation)?.title.slice(0, 200);
   return { conversation, ...(title === undefined ? {} : { title }), branch: all.at(-1)?.node.id ?? conversation };
 }
 
@@ -275,8 +281,10 @@ function messageTool(keep: Threadkeep, measure: Measure): ToolSpec {
       const { before = 0, after = 0, cursor = "0" } = input as { before?: number; after?: number; cursor?: string };
       if (!/^\d{1,9}$/.test(cursor)) throw new ToolFailure("This cursor is none that read_message gave.");
       const { all, anchor } = await found(keep, input as Named, after, options);
-      const { shown, more } = await around(all, anchor, Number(cursor), before, after, measure, options);
-      return { ...(await labelled(keep, all)), messages: shown, total: all.length, ...(more === undefined ? {} : { more: String(more) }) };
+      const labels = await labelled(keep, all);
+      const budget = measure.most - (await measure.json({ ...labels, messages: [], total: all.length, more: cursor })) - 16;
+      const { shown, more } = await around(all, anchor, { from: Number(cursor), before, after }, measure, budget, options);
+      return { ...labels, messages: shown, total: all.length, ...(more === undefined ? {} : { more: String(more) }) };
     },
   };
 }
@@ -313,15 +321,14 @@ async function found(keep: Threadkeep, named: Named, after: number, options: Too
 async function around(
   all: readonly Entry[],
   anchor: Entry,
-  from: number,
-  before: number,
-  after: number,
+  { from, before, after }: { from: number; before: number; after: number },
   measure: Measure,
+  budget: number,
   options: ToolCallOptions,
 ): Promise<{ shown: Shown[]; more?: number }> {
   const text = wording(anchor.message, true);
   if (from > 0 && from >= text.length) throw new ToolFailure(`This message has ${text.length} characters: there is nothing more.`);
-  let left = measure.most - ENVELOPE - (await measure.json(head(anchor)));
+  let left = budget - (await measure.json({ ...head(anchor), text: "", cut: `characters ${text.length} to ${text.length} of ${text.length}` }));
   const { text: part, to } = await measure.cut(text, from, left);
   const whole = from === 0 && to >= text.length;
   const shown: Shown[] = [{ ...head(anchor), text: part, ...(whole ? {} : { cut: `characters ${from} to ${to} of ${text.length}` }) }];
@@ -333,7 +340,7 @@ async function around(
       if (distance > wanted || entry === undefined) continue;
       goesOn(options);
       if (left < 80) continue;
-      const message = await inPart(entry, measure, Math.min(left - 60, Math.floor(measure.most / 4)));
+      const message = await inPart(entry, measure, Math.min(left - 60, Math.floor(budget / 4)));
       left -= (await measure.json(message)) + 1;
       if (position < anchor.position) shown.unshift(message);
       else shown.push(message);

@@ -33,7 +33,7 @@ pub(crate) fn everything(paths: &Paths) -> Result<()> {
     let small_std = small_std();
     let browser = browser()?;
     let servers = servers()?;
-    for folder in [paths.npm(), paths.e2e(), paths.bench(), paths.runtimes()] {
+    for folder in [paths.npm(), paths.e2e(), paths.bench(), paths.bundlers(), paths.runtimes()] {
         packages(paths, &folder)?;
     }
     eprintln!("wasm-bindgen  {}", bindgen.cli.display());

@@ -8,19 +8,24 @@ use crate::test::{Shared, Tally};
 /// Runs the part.
 pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
     let mut tally = Tally::default();
-    let mut servers = None;
+    let (mut servers, mut browser) = (None, None);
     let ready = tally.check("set-up", || {
         setup::node()?;
         setup::packages(paths, &paths.npm())?;
+        setup::packages(paths, &paths.bundlers())?;
         setup::packages(paths, &paths.runtimes())?;
+        browser = Some(setup::browser()?);
         servers = Some(setup::servers()?);
         Ok(())
     });
-    let (true, Some(servers)) = (ready, servers) else { return tally };
+    let (true, Some(servers), Some(browser)) = (ready, servers, browser) else { return tally };
     if let Some(tarball) = shared.tarball(paths, &mut tally) {
         tally.tests("tests", || {
             let mut test = npm(&paths.npm());
-            test.args(["test", "--silent"]).env("THREADKEEP_TARBALL", &tarball).envs(servers.variables());
+            test.args(["test", "--silent"])
+                .env("THREADKEEP_TARBALL", &tarball)
+                .env("CHROMIUM", &browser.chromium)
+                .envs(servers.variables());
             listen(&mut test)
         });
     }

@@ -1,0 +1,69 @@
+// What the stores on databases and servers share: errors in Threadkeep's words, and patience with what may pass.
+
+import { ThreadkeepError, type ThreadkeepErrorCode } from "../errors.js";
+import type { StoreConflict } from "../types/store.js";
+
+/** What a commit rejects with when a condition does not hold. */
+export class Conflict extends Error implements StoreConflict {
+  override readonly name = "Conflict";
+  readonly code = "conflict";
+  readonly key: string;
+
+  constructor(key: string) {
+    super(`another writer was first: the condition on ${JSON.stringify(key)} does not hold`);
+    this.key = key;
+  }
+}
+
+/** An error of a store: what happened, and the words of whoever said so. */
+export function trouble(code: ThreadkeepErrorCode, what: string, cause?: unknown): ThreadkeepError {
+  return new ThreadkeepError(code, cause === undefined ? what : `${what}: ${words(cause)}`, {}, cause);
+}
+
+/** The message of anything that was thrown. Some errors of the network have none, but errors inside. */
+export function words(cause: unknown): string {
+  if (cause instanceof AggregateError && cause.message === "") return cause.errors.map(words).join("; ");
+  const { message, code } = (cause ?? {}) as { message?: unknown; code?: unknown };
+  if (typeof message === "string" && message !== "") return message;
+  return typeof code === "string" ? code : String(cause);
+}
+
+/** What a closed store answers. */
+export function closedError(): ThreadkeepError {
+  return new ThreadkeepError("closed", "the store is closed");
+}
+
+/** Waits that long. */
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** A number of milliseconds of the user's, at least 1. */
+export function milliseconds(value: unknown, argument: string, count: (value: unknown, argument: string) => number): number {
+  return Math.max(1, count(value, argument));
+}
+
+/**
+ * Pauses between tries of one piece of work: from `first` milliseconds they double up to `longest`, and end when `budget`
+ * milliseconds have gone by. Half of each is left to chance, so that two who got into each other's way do not meet again.
+ */
+export class Patience {
+  readonly #end: number;
+  readonly #longest: number;
+  #next: number;
+
+  constructor(budget: number, first: number, longest: number) {
+    this.#end = performance.now() + budget;
+    this.#longest = longest;
+    this.#next = first;
+  }
+
+  /** Waits before the next try; `false`, at once, when the time is up. */
+  async wait(): Promise<boolean> {
+    const left = this.#end - performance.now();
+    if (left <= 0) return false;
+    await pause(Math.min(left, this.#next * (0.5 + Math.random() / 2)));
+    this.#next = Math.min(this.#longest, this.#next * 2);
+    return true;
+  }
+}

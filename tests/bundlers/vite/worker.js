@@ -1,0 +1,4 @@
+import { Threadkeep } from "threadkeep";
+import { answer } from "../shared/answer.js";
+
+answer(Threadkeep);
