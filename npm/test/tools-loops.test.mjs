@@ -2,6 +2,8 @@
 // agent; and the example, run as it stands.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, beforeEach, test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
@@ -11,7 +13,7 @@ import { generateText, isStepCount, jsonSchema, tool } from "ai";
 import { startModelServer } from "../../tests/support/model-server.mjs";
 import { lal, script } from "./support/agents.mjs";
 import { memory } from "./support/expect.mjs";
-import { installed, project } from "./support/installed.mjs";
+import { installed } from "./support/installed.mjs";
 import { memoryFiles, memoryHandlers, memoryTool, memoryTools, remembering } from "./support/tools.mjs";
 
 const server = await startModelServer({ key: "test-key" });
@@ -138,15 +140,27 @@ test("our own agent works with the tools", async () => {
   await keep.close();
 });
 
-test("the example runs as it stands", { timeout: 60_000 }, async () => {
-  server.next(command({ command: "view", path: "/memories" }), command({ command: "create", path: "/memories/ann.md", file_text: "Ann, short answers\n" }), { text: "Noted, Ann." });
-  const env = { ...process.env, ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: server.baseUrl("anthropic"), MODEL: "test-model" };
-  const child = spawn(process.execPath, [join(installed, "examples/anthropic-memory.mjs"), "My name is Ann, and I like short answers."], { cwd: project, env });
-  let out = "";
-  let err = "";
-  child.stdout.on("data", (chunk) => (out += chunk));
-  child.stderr.on("data", (chunk) => (err += chunk));
-  const code = await new Promise((resolve) => child.on("close", resolve));
-  assert.equal(code, 0, err);
-  assert.match(out, /^Noted, Ann\.\n\[\/memories\/ann\.md: 19 bytes\]\n$/);
+test("the example runs as it stands, and finds the next time what was written", { timeout: 60_000 }, async () => {
+  const cwd = mkdtempSync(join(tmpdir(), "threadkeep-example-"));
+  const env = { ...process.env, ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: server.baseUrl("anthropic"), MODEL: "test-model", THREADKEEP_HOME: "" };
+  const run = (question) =>
+    new Promise((resolve) => {
+      const child = spawn(process.execPath, [join(installed, "examples/anthropic-memory.mjs"), question], { cwd, env });
+      let [out, err] = ["", ""];
+      child.stdout.on("data", (chunk) => (out += chunk));
+      child.stderr.on("data", (chunk) => (err += chunk));
+      child.on("close", (code) => resolve({ code, out, err }));
+    });
+  try {
+    server.next(command({ command: "view", path: "/memories" }), command({ command: "create", path: "/memories/ann.md", file_text: "Ann, short answers\n" }), { text: "Noted, Ann." });
+    const first = await run("My name is Ann, and I like short answers.");
+    assert.equal(first.code, 0, first.err);
+    assert.match(first.out, /^Noted, Ann\.\n\[\/memories\/ann\.md: 19 bytes\]\n$/);
+    server.next(command({ command: "view", path: "/memories/ann.md" }), { text: "You are Ann." });
+    const second = await run("What do you know about me?");
+    assert.equal(second.code, 0, second.err);
+    assert.match(JSON.stringify(server.requests.at(-1).body.messages.at(-1)), /Ann, short answers/);
+  } finally {
+    rmSync(cwd, { recursive: true, force: true });
+  }
 });

@@ -273,6 +273,26 @@ test("it ends cleanly at SIGTERM and SIGINT", { timeout: 60_000, skip: process.p
   }
 });
 
+test("what it was told is in its folder the next time, and a second process is told that the folder is taken", { timeout: 60_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "threadkeep-mcp-"));
+  try {
+    const { client } = await launched(["--folder", folder, "--name", "ann"]);
+    await client.callTool({ name: "memory_create", arguments: { path: "/memories/a.md", file_text: "kept" } });
+    const second = spawnSync(process.execPath, [program, "--folder", folder, "--name", "ann"], { encoding: "utf8", input: "" });
+    assert.deepEqual([second.status, second.stdout], [1, ""]);
+    assert.match(second.stderr, /^threadkeep-mcp: process \d+ has the folder .* open.* another window of the host\.\n$/s);
+    const other = spawnSync(process.execPath, [program, "--folder", folder, "--name", "bob"], { encoding: "utf8", input: "" });
+    assert.deepEqual([other.status, other.stderr], [0, ""]);
+    await client.close();
+    const again = await launched(["--folder", folder, "--name", "ann", "--tools", "files"]);
+    const { content } = await again.client.callTool({ name: "memory_view", arguments: { path: "/memories/a.md" } });
+    assert.match(content[0].text, /\tkept$/);
+    await again.client.close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 test("what it cannot do is said on stderr", { timeout: 60_000 }, async () => {
   const run = (...args) => spawnSync(process.execPath, [program, ...args], { encoding: "utf8", input: "", cwd: project });
   assert.match(run("--help").stdout, /--read-only/);

@@ -5,10 +5,7 @@
 
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { ThreadkeepError } from "../errors.js";
-import type { OpenOptions } from "../options.js";
-import { Threadkeep } from "../threadkeep.js";
-import { VERSION } from "../version.js";
+import { Threadkeep, ThreadkeepError, VERSION, type OpenOptions } from "../index.js";
 import type { McpServerOptions } from "./mcp.js";
 
 const HELP = `threadkeep-mcp ${VERSION}: conversation memory for any MCP host
@@ -154,7 +151,7 @@ function counting(transport: Transport): { transport: Transport; none(): Promise
 function failed(error: unknown): void {
   if (error instanceof Trouble) say(error.message);
   else if (error instanceof ThreadkeepError && error.code === "blocked")
-    say(`${error.message}. Another process has this folder open, perhaps the same server for another window of the host: end it, or give this one a --name of its own.`);
+    say(`${error.message} Perhaps it is this same server, started for another window of the host.`);
   else if (error instanceof ThreadkeepError) say(`${error.message} (${error.code})`);
   else if ((error as { code?: unknown } | null)?.code?.toString().startsWith("ERR_PARSE_ARGS") === true) say(`${(error as Error).message}\nTry --help.`);
   else say(error instanceof Error ? (error.stack ?? error.message) : String(error));
