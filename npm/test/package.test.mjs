@@ -105,6 +105,8 @@ test("an entry needs the packages that its name promises, and no others", async 
     for (const { path, kind } of others) {
       const name = path.startsWith("@") ? path.split("/", 2).join("/") : path.split("/", 1)[0];
       if (path.startsWith("node:")) continue;
+      // Peers of mem0ai's own (redis 4) contradict ours, so that npm would install neither: it is loaded when asked for, and no peer.
+      if (entry === "./mem0" && name === "mem0ai" && kind === "dynamic-import") continue;
       assert.ok(name in manifest.peerDependencies, `${entry} imports ${path}, which is no peer`);
       assert.ok(["import-statement", "dynamic-import"].includes(kind), `${entry}: ${kind} of ${path}`);
     }

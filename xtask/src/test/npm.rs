@@ -12,8 +12,9 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
     let ready = tally.check("set-up", || {
         setup::node()?;
         setup::packages(paths, &paths.npm())?;
-        setup::packages(paths, &paths.bundlers())?;
-        setup::packages(paths, &paths.runtimes())?;
+        for folder in [paths.bundlers(), paths.runtimes(), paths.api_tools()] {
+            setup::packages(paths, &folder)?;
+        }
         browser = Some(setup::browser()?);
         servers = Some(setup::servers()?);
         Ok(())
@@ -26,6 +27,14 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
                 .env("THREADKEEP_TARBALL", &tarball)
                 .env("CHROMIUM", &browser.chromium)
                 .envs(servers.variables());
+            // Without it the one suite that needs it is skipped, and says so.
+            match setup::python(paths) {
+                Ok(python) => test.env(setup::PYTHON, python),
+                Err(why) => {
+                    eprintln!("no Python for the Claude Agent SDK's suite: {why:#}");
+                    &mut test
+                }
+            };
             listen(&mut test)
         });
     }

@@ -7,12 +7,11 @@ import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
 import { follows } from "./follow.js";
+import { place, Queues, TRIES } from "./place.js";
 import { plain } from "./plain.js";
 import { Thread, type Entry, type Ui } from "./ride.js";
 import { Writer, type Ended } from "./write.js";
 
-/** How often a save is tried again after somebody else wrote in between. */
-const TRIES = 20;
 /** So many chats are remembered as they were read. */
 const CHATS = 16;
 
@@ -91,7 +90,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
   readonly keep: Threadkeep;
   readonly #prefix: string;
   readonly #threads = new Map<string, Thread>();
-  readonly #busy = new Map<string, Promise<unknown>>();
+  readonly #queues = new Queues();
 
   /** @internal */
   constructor(keep: Threadkeep, options?: ChatStoreOptions) {
@@ -117,7 +116,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    */
   async load(chatId: string): Promise<M[]> {
     const context = this.contextId(chatId);
-    return this.#alone(context, async () => shown<M>(await this.#thread(context)));
+    return this.#queues.run(context, async () => shown<M>(await this.#thread(context)));
   }
 
   /**
@@ -147,7 +146,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const context = this.contextId(chatId);
     // Copied at once: who asked goes on with their messages.
     const given = copied(messages);
-    return this.#alone(context, async () => {
+    return this.#queues.run(context, async () => {
       for (let tries = 0; tries < TRIES; tries += 1) {
         const saved = await this.#save(context, given, inner);
         if (saved !== undefined) return saved;
@@ -171,7 +170,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    */
   async branches(chatId: string, messageId: string): Promise<ChatBranch<M>[]> {
     const context = this.contextId(chatId);
-    return this.#alone(context, async () => {
+    return this.#queues.run(context, async () => {
       const thread = await this.#thread(context);
       const place = thread.entries.map((entry) => idOf(entry, thread)).lastIndexOf(messageId);
       const entry = thread.entries[place];
@@ -201,7 +200,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    */
   async select(chatId: string, node: string): Promise<M[]> {
     const context = this.contextId(chatId);
-    return this.#alone(context, async () => {
+    return this.#queues.run(context, async () => {
       const leaf = await this.#leaf(check.id(node, "node"));
       await this.keep.setHead(context, leaf);
       await this.keep.choose(leaf);
@@ -228,25 +227,11 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    */
   async delete(chatId: string): Promise<number> {
     const context = this.contextId(chatId);
-    return this.#alone(context, async () => {
+    return this.#queues.run(context, async () => {
       this.#threads.delete(context);
       const head = await this.keep.head(context);
       return head === null ? 0 : this.keep.deleteTranscript(head.transcript);
     });
-  }
-
-  /** One after the other, for one chat. */
-  #alone<T>(context: string, work: () => Promise<T>): Promise<T> {
-    const done = (this.#busy.get(context) ?? Promise.resolve()).then(work, work);
-    const quiet = done.then(
-      () => {},
-      () => {},
-    );
-    this.#busy.set(context, quiet);
-    void quiet.then(() => {
-      if (this.#busy.get(context) === quiet) this.#busy.delete(context);
-    });
-    return done;
   }
 
   /** The chain that a chat shows. What is remembered holds as long as the head is where it ends: nodes do not change. */
@@ -299,15 +284,9 @@ export class ChatStore<M extends UIMessage = UIMessage> {
       return { leaf: last, added: made.length, branched: true };
     }
     const branched = parent !== undefined && parent.id !== leaf;
-    if (branched) await this.keep.setHead(context, parent.id);
-    const made = await this.keep.append(context, messages);
-    const first = made[0] as NodeInfo;
+    const made = await place(this.keep, context, parent?.id, leaf, messages);
+    if (made === undefined) return undefined;
     const last = made.at(-1) as NodeInfo;
-    if (first.parent !== (parent?.id ?? first.transcript)) {
-      // Another tab or process moved the head meanwhile: take it back, unless something follows already.
-      if ((await this.keep.children(last.id)).length === 0) await this.keep.deleteBranch(first.id);
-      return undefined;
-    }
     const next = branched ? new Thread(thread.nodes.slice(0, at + 1)) : thread;
     if (parent === undefined) {
       for (const node of await this.keep.chain(last.id)) next.push(node);
