@@ -42,7 +42,7 @@ const FILES = {
 export const FILES_OPTIONS = FILES;
 
 /** So often a change is made again that others were faster than. */
-const TRIES = 64;
+const TRIES = 200;
 
 /** All files as they were at one moment, and the mark of that moment. */
 interface Tree {
@@ -183,8 +183,8 @@ export class MemoryFiles {
         return await this.#records.commit(this.#write(tree, await plan(tree)));
       } catch (error) {
         if (!(error instanceof ThreadkeepError) || error.code !== "conflict" || tries === TRIES) throw error;
-        // Who was faster is let go on; whoever waits longer each time comes through.
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(tries, 20)));
+        // In each round somebody gets on. Whoever waits between them is overtaken, so that is not done before it seems to be in step.
+        if (tries % 8 === 0) await new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
       }
     }
   }
