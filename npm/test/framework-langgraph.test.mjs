@@ -258,6 +258,51 @@ test("a long thread costs about as much as its messages, not their number square
   await keep.close();
 });
 
+test("lists that grow, shrink, change and fork at random come back as they were", async () => {
+  for (const seed of [1, 2, 3, 4]) {
+    let state = seed;
+    const next = (n) => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      return Math.floor((state / 2 ** 32) * n);
+    };
+    const keep = await Threadkeep.open({ storage: "memory" });
+    const savers = [new ThreadkeepSaver(keep), new ThreadkeepSaver(keep)];
+    const known = new Map();
+    const item = () => (next(4) === 0 ? "x".repeat(next(400)) : { n: next(1000), text: "y".repeat(next(60)) });
+    const change = (list) => {
+      const kind = next(10);
+      if (kind < 5) return [...list, ...Array.from({ length: 1 + next(3) }, item)];
+      if (kind < 6) return list.slice(0, next(list.length + 1));
+      if (kind < 7) return list.map((one, at) => (at === next(list.length) ? item() : one));
+      if (kind < 8) return [item(), ...list];
+      if (kind < 9) return list.slice(next(list.length + 1));
+      return next(3) === 0 ? "no list" : [...list, ...list].slice(0, 60);
+    };
+    for (let step = 0; step < 150; step += 1) {
+      const ids = [...known.keys()];
+      const parent = ids.length === 0 || next(20) === 0 ? undefined : ids[Math.max(0, ids.length - 1 - next(next(2) === 0 ? 1 : 12))];
+      const before = known.get(parent) ?? { list: [], other: 0, versions: { list: 0, other: 0 } };
+      const versions = { ...before.versions };
+      const fresh = {};
+      const changed = parent === undefined || next(5) > 0;
+      const values = { list: before.list, other: before.other };
+      if (changed) values.list = change(Array.isArray(before.list) ? before.list : []);
+      if (changed) fresh.list = versions.list += 1;
+      if (parent === undefined || next(2) === 0) (values.other = next(10)), (fresh.other = versions.other += 1);
+      const id = uuid6(step);
+      await savers[next(2)].put(at("t", { checkpoint_ns: "", checkpoint_id: parent }), { v: 4, id, ts: "", channel_values: values, channel_versions: versions, versions_seen: {} }, { source: "loop", step, parents: {} }, fresh);
+      known.set(id, { ...values, versions });
+      const check = [id, [...known.keys()][next(known.size)]];
+      for (const one of check) {
+        const { checkpoint } = await savers[next(2)].getTuple(at("t", { checkpoint_ns: "", checkpoint_id: one }));
+        assert.deepEqual(checkpoint.channel_values, { list: known.get(one).list, other: known.get(one).other }, `seed ${seed}, step ${step}`);
+      }
+    }
+    for (const [id, { list, other }] of known) assert.deepEqual((await new ThreadkeepSaver(keep).getTuple(at("t", { checkpoint_id: id }))).checkpoint.channel_values, { list, other });
+    await keep.close();
+  }
+});
+
 test("values that are no plain lists, and lists of anything, come back as they were", async () => {
   const keep = await Threadkeep.open({ storage: "memory" });
   const saver = new ThreadkeepSaver(keep);
