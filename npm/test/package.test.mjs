@@ -99,6 +99,14 @@ test("nothing of the main entry leads to Node or to a package of others, and not
     assert.match(places, new RegExp(`new URL\\("[./]+${manifest.exports[asset].slice(1)}", import\\.meta\\.url\\)`), "bundlers can see it");
 });
 
+test("only the entries for servers lead to Node's own modules", async () => {
+  const servers = ["./file", "./postgres", "./redis"];
+  for (const entry of entries) {
+    const { others } = await graph(entry, "browser");
+    assert.equal(others.some(({ path }) => path.startsWith("node:")), servers.includes(entry), entry);
+  }
+});
+
 test("an entry needs the packages that its name promises, and no others", async () => {
   for (const entry of entries) {
     const { others } = await graph(entry, "node");
