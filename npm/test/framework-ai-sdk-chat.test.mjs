@@ -343,3 +343,34 @@ test("what cannot be stored is told, and with onError the chat goes on", async (
   assert.deepEqual(said(chat.messages), ["Hi", "Heard."]);
   assert.ok(told.length >= 2 && told.every((code) => code === "closed"), told.join());
 });
+
+test("each step is stored while the next one is still being made; metadata at the end is no message of its own", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  let go;
+  const first = [{ type: "start", messageId: "a1" }, { type: "start-step" }, { type: "tool-input-available", toolCallId: "k", toolName: "x", input: { n: 1 } }, { type: "tool-output-available", toolCallId: "k", output: "paid" }, { type: "finish-step" }];
+  const second = [{ type: "start-step" }, { type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "Done." }, { type: "text-end", id: "t" }, { type: "finish-step" }, { type: "message-metadata", messageMetadata: { model: "m" } }, { type: "finish", messageMetadata: { tokens: 3 } }];
+  const inner = {
+    sendMessages: async () => new ReadableStream({
+      async start(c) {
+        first.forEach((chunk) => c.enqueue(chunk));
+        await new Promise((resolve) => (go = resolve));
+        second.forEach((chunk) => c.enqueue(chunk));
+        c.close();
+      },
+    }),
+    reconnectToStream: async () => null,
+  };
+  const transport = branchingTransport(inner, keep);
+  const chat = new Chat({ id: "c1", generateId: ids, transport });
+  const sent = chat.sendMessage({ text: "Pay" });
+  // The payment is on the disk although the model has not spoken yet.
+  while ((await keep.getAll("c1")).length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual((await keep.getAll("c1")).map(({ role, content }) => [role, content]), [["user", "Pay"], ["assistant", null], ["tool", "paid"]]);
+  go();
+  await sent;
+  await transport.settled();
+  assert.deepEqual(await transport.chats.load("c1"), plain(chat.messages));
+  assert.deepEqual(chat.lastMessage.metadata, { model: "m", tokens: 3 });
+  assert.deepEqual((await keep.getAll("c1")).map(({ role }) => role), ["user", "assistant", "tool", "assistant"]);
+  await keep.close();
+});

@@ -85,15 +85,14 @@ export class BranchingTransport<M extends UIMessage = UIMessage> implements Chat
     await (chatId === undefined ? Promise.all(this.#work.values()) : this.#work.get(chatId));
   }
 
-  #recorded(stream: ReadableStream<UIMessageChunk>, chatId: string, signal: AbortSignal | undefined, what: Omit<Recording, "save">): ReadableStream<UIMessageChunk> {
+  #recorded(stream: ReadableStream<UIMessageChunk>, chatId: string, signal: AbortSignal | undefined, what: Omit<Recording, "save" | "begun">): ReadableStream<UIMessageChunk> {
     const save: Recording["save"] = async (messages, inner) => void (await this.chats.record(chatId, messages, inner));
-    const recorder = new Recorder({ ...what, save });
+    const recorder: Recorder = new Recorder({ ...what, save, begun: () => this.#follow(chatId, recorder) });
     const reader = stream.getReader();
     const stopped = (): void => finish(() => recorder.end({ code: "cancelled", reason: "the answer was stopped" }));
     const finish = (end: () => void): void => {
       signal?.removeEventListener("abort", stopped);
       end();
-      this.#follow(chatId, recorder);
     };
     signal?.addEventListener("abort", stopped);
     if (signal?.aborted === true) stopped();
@@ -108,7 +107,6 @@ export class BranchingTransport<M extends UIMessage = UIMessage> implements Chat
             } else {
               controller.enqueue(value);
               recorder.take(value);
-              if (value.type === "finish-step") this.#follow(chatId, recorder);
             }
           } catch (error) {
             const aborted = (error as { name?: unknown } | null)?.name === "AbortError";
