@@ -13,6 +13,8 @@ export const { hybrid, formatMemories } = await subpath("hybrid");
 export const { mem0Memory } = await subpath("mem0");
 export const { agentcoreMemory, AgentCoreMemory } = await subpath("agentcore");
 
+/** Mem0's client; loaded only now, since it looks at the environment when it is loaded. */
+export const { MemoryClient } = await import("mem0ai");
 export const MEMORY_ID = "chats-a1b2c3d4e5";
 
 /** Mem0's own client against a server here. The test closes the server. */
