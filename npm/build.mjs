@@ -32,11 +32,14 @@ for (const name of GLUE) {
   writeFileSync(path, code);
 }
 
+/** Peers that are ES modules only: for types, a CommonJS module must say that it imports them. A test finds who is missing here. */
+const ES_MODULES = /^(import|export)(?: type)? ((?:\{[^{}"]*\}|\*(?: as \w+)?|\w+) from "(?:ai|@anthropic-ai\/claude-agent-sdk|@assistant-ui\/core)(?:\/[^"]*)?");$/gm;
+
 const { imports } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
 const modules = files("dist");
 for (const name of [...modules, ...GLUE]) {
   const text = readFileSync(join(here, name), "utf8");
-  put(`cjs/${name}`, name.endsWith(".js") ? commonJs(name, text) : text);
+  put(`cjs/${name}`, name.endsWith(".js") ? commonJs(name, text) : text.replace(ES_MODULES, '$1 type $2 with { "resolution-mode": "import" };'));
 }
 // `imports` counts in a package's own package.json only: CommonJS requires what Node gets, and bundlers for browsers read `browser`.
 const browser = Object.fromEntries(Object.values(imports).map((place) => [place.node, place.default]));

@@ -29,7 +29,7 @@ const OPTIONS = { budget: any, reserve: check.count, policy: any, encoding: any,
  * A `sessionInputCallback` that sends of a session's history what fits a budget: the newest, whole tool groups, and always
  * the new input. The session itself is not changed. It works with every session of the SDK.
  *
- * @throws ThreadkeepError `bad-request`. The callback throws `too-long`, before a model is called, where the new input alone is over the budget
+ * @throws ThreadkeepError `bad-request`. The callback throws `over-budget`, with the figures and before a model is called, where the new input alone is over the budget
  *
  * @example
  * ```ts
@@ -46,7 +46,7 @@ export function budgetInput(options: BudgetInputOptions): SessionInputCallback {
     const trimmed = await trimMessages([...old, ...fresh].map(visible), { ...how, pins });
     onTrimmed?.(trimmed as Trimmed);
     if (trimmed.overBudget)
-      throw new ThreadkeepError("too-long", "what must be sent is over the budget", { tokens: trimmed.tokens, budget: trimmed.budget });
+      throw new ThreadkeepError("over-budget", "what must be sent does not fit the budget", { tokens: trimmed.tokens, budget: trimmed.budget });
     const kept = new Set(trimmed.ledger.filter(({ action, tokensAfter }) => action !== "injected" && tokensAfter > 0).map(({ index }) => index));
     return [...chosen(history, old, kept), ...added];
   };
