@@ -22,11 +22,10 @@ export interface Mem0Client {
 /** A memory as the client gives it. */
 export interface Mem0Memory {
   id: string;
-  memory?: string;
-  score?: number;
-  metadata?: Record<string, unknown> | null;
-  createdAt?: Date | string;
-  [field: string]: unknown;
+  memory?: string | undefined;
+  score?: number | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
+  createdAt?: Date | string | undefined;
 }
 
 /**
