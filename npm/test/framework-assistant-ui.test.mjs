@@ -8,7 +8,7 @@ import { AssistantRuntimeImpl, LocalRuntimeCore, MessageRepository } from "@assi
 import { memory, rejects } from "./support/expect.mjs";
 import { installed } from "./support/installed.mjs";
 
-const { threadHistory } = await import(pathToFileURL(join(installed, "dist/frameworks/assistant-ui.js")).href);
+const { threadHistory, threadList } = await import(pathToFileURL(join(installed, "dist/frameworks/assistant-ui.js")).href);
 
 /** A message of assistant-ui. */
 function message(id, role, content, more = {}) {
@@ -287,5 +287,39 @@ test("a thread that is not there yet is begun with its first message", async () 
   await threadHistory(keep, "other").save(from);
   const plain = (value) => JSON.parse(JSON.stringify(value));
   assert.deepEqual(plain((await loaded(threadHistory(keep, "other"))).export().messages), plain(from.messages));
+  await keep.close();
+});
+
+test("the list of threads: begun, named, put away, deleted", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const threads = threadList(keep, { prefix: "aui/" });
+  assert.deepEqual(await threads.list(), { threads: [] });
+  for (const id of ["one", "two/ü"]) assert.deepEqual(await threads.initialize(id), { remoteId: id, externalId: undefined });
+  await threads.initialize("one");
+  const history = threadHistory(keep, "one", { prefix: "aui/" });
+  const first = message("u", "user", "Will it rain in Oslo tomorrow, or is it going to be one of those clear and cold days?");
+  await history.append({ parentId: null, message: first });
+  const pieces = [];
+  for await (const chunk of await threads.generateTitle("one", [first])) pieces.push(chunk);
+  const title = "Will it rain in Oslo tomorrow, or is it going to be one of…";
+  assert.deepEqual(pieces.map(({ type, textDelta }) => [type, textDelta]), [["part-start", undefined], ["text-delta", title], ["part-finish", undefined]]);
+  assert.equal((await keep.transcripts())[0].title, title);
+  await threads.archive("one");
+  await threads.updateCustom("one", { folder: "weather" });
+  const told = await threads.fetch("one");
+  assert.deepEqual([told.status, told.title, told.custom], ["archived", title, { folder: "weather" }]);
+  assert.ok(told.lastMessageAt instanceof Date);
+  await threads.unarchive("one");
+  await threads.updateCustom("one", undefined);
+  await threads.rename("one", "Rain");
+  const { threads: listed } = await threads.list();
+  assert.deepEqual(listed.map(({ remoteId, status, title, custom }) => [remoteId, status, title, custom]).sort(), [["one", "regular", "Rain", undefined], ["two/ü", "regular", undefined, undefined]]);
+  assert.deepEqual((await threadList(keep).list()).threads, []);
+  await threads.delete("one");
+  assert.equal((await keep.transcripts()).length, 0);
+  await rejects(threads.fetch("one"), "missing-transcript");
+  await rejects(threads.rename("one", "x"), "missing-transcript");
+  const silent = await threadList(keep, { prefix: "aui/", title: () => "" }).generateTitle("two/ü", []);
+  assert.equal((await silent.getReader().read()).done, true);
   await keep.close();
 });

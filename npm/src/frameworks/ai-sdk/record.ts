@@ -50,11 +50,13 @@ export class Recorder {
     let chunk = { ...given } as Chunk;
     if (!this.#begun) this.#begin(chunk);
     switch (chunk.type) {
-      case "start":
+      case "start": {
         // The reader would take another id for another message; the chat gives the one that it goes on with that id.
-        if (typeof chunk.messageId === "string") this.#id = chunk.messageId;
-        chunk = { ...chunk, messageId: this.#id ?? "" };
+        const { messageId, ...rest } = chunk;
+        if (typeof messageId === "string") this.#id = messageId;
+        chunk = rest as Chunk;
         break;
+      }
       case "error":
         this.#failed = { code: "failed", reason: chunk.errorText };
         return;

@@ -8,7 +8,7 @@ import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
 import { follows } from "./follow.js";
 import { place, Queues, TRIES } from "./place.js";
-import { plain } from "./plain.js";
+import { plain, same } from "./plain.js";
 import { Thread, type Entry, type Ui } from "./ride.js";
 import { Writer, type Ended } from "./write.js";
 
@@ -141,11 +141,24 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     return this.record(chatId, uiMessages(messages, "options.messages"));
   }
 
+  /** The messages as they are now: those that are known as they are stored, copies of the others. @internal */
+  take(chatId: string, messages: readonly Ui[]): Ui[] {
+    const known = this.#threads.get(this.contextId(chatId))?.entries;
+    try {
+      return messages.map((message, at) => {
+        const ui = known?.[at]?.ui;
+        return ui !== undefined && same(ui, message) ? ui : plain(message);
+      });
+    } catch (error) {
+      throw badArgument("messages", `cannot be written as JSON: ${(error as Error).message}`, error);
+    }
+  }
+
   /** @internal */
   async record(chatId: string, messages: readonly Ui[], inner: Inner = {}): Promise<Saved> {
     const context = this.contextId(chatId);
-    // Copied at once: who asked goes on with their messages.
-    const given = copied(messages);
+    // At once: who asked goes on with their messages.
+    const given = this.take(chatId, messages);
     return this.#queues.run(context, async () => {
       for (let tries = 0; tries < TRIES; tries += 1) {
         const saved = await this.#save(context, given, inner);
@@ -265,7 +278,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
       const entry = index < known ? there.entries[index] : undefined;
       if (entry === undefined) writer.add(message, index);
       // An older version than the stored one says nothing new.
-      else if (follows(entry.ui, message) !== undefined) writer.add(named(message, entry), index, entry.ui);
+      else if (message !== entry.ui && follows(entry.ui, message) !== undefined) writer.add(named(message, entry), index, entry.ui);
     }
     const complete = ended === undefined || there.entries[given.length - 1]?.ended === ended.code;
     const messages = writer.end(complete ? undefined : ended);
@@ -420,14 +433,6 @@ function shown<M extends UIMessage>(thread: Thread): M[] {
 
 function message<M extends UIMessage>(entry: Entry, thread: Thread): M {
   return structuredClone({ ...entry.ui, id: idOf(entry, thread) }) as unknown as M;
-}
-
-function copied(messages: readonly Ui[]): Ui[] {
-  try {
-    return plain(messages) as Ui[];
-  } catch (error) {
-    throw badArgument("messages", `cannot be written as JSON: ${(error as Error).message}`, error);
-  }
 }
 
 /** A list of UI messages, as far as storing them needs. */

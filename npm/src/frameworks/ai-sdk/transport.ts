@@ -5,7 +5,6 @@ import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import * as check from "../../check.js";
 import { badArgument, reportUncaught, type ThreadkeepError } from "../../errors.js";
 import { Threadkeep } from "../../threadkeep.js";
-import { plain } from "./plain.js";
 import { Recorder, type Recording } from "./record.js";
 import type { Ui } from "./ride.js";
 import { ChatStore } from "./store.js";
@@ -47,7 +46,7 @@ export class BranchingTransport<M extends UIMessage = UIMessage> implements Chat
     const { chatId, trigger, messageId, abortSignal } = options;
     await this.settled(chatId);
     // The chat goes on with its own objects.
-    const messages = plain(options.messages) as unknown as Ui[];
+    const messages = this.chats.take(chatId, options.messages as unknown as Ui[]);
     try {
       await this.chats.record(chatId, messages);
     } catch (error) {
