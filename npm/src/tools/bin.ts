@@ -102,6 +102,13 @@ async function main(): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => void end(false));
   // Whoever listened is gone.
   process.stdout.on("error", () => void end(false));
+  server.onerror = (error) => say(`what came in was not understood: ${error.message.split("\n")[0]?.slice(0, 200)}`);
+  // The transport lets go of its input when somebody floods it: then there is nobody to serve any more.
+  const closed = server.onclose;
+  server.onclose = () => {
+    closed?.();
+    void end(false);
+  };
   await server.connect(pending.transport);
   // What came before the listeners were there has ended by now, too.
   if (process.stdin.readableEnded) await end(true);

@@ -5,7 +5,7 @@ import { SEARCH_ARGUMENTS, SEARCH_WORDS } from "../tool.js";
 import type { SearchOptions } from "../options.js";
 import type { SearchHit } from "../types/search.js";
 import { fitting, type Measure } from "./bound.js";
-import { date } from "./render.js";
+import { date, short, TITLE } from "./render.js";
 import { ToolFailure, type JsonSchema } from "./schema.js";
 import { goesOn, type ToolCallOptions, type ToolSpec } from "./tool.js";
 
@@ -140,12 +140,12 @@ function shown({ kind, id, role, createdAt, transcript, node, index, snippet }: 
   return {
     kind,
     ...(transcript === null ? {} : { conversation: transcript }),
-    ...(title === undefined ? {} : { title }),
+    ...(title === undefined ? {} : { title: short(title, TITLE) }),
     ...(node === null ? {} : { node, index }),
     ...(id === null ? {} : { id }),
-    ...(kind === "message" ? { role } : {}),
+    ...(kind === "message" ? { role: short(role, 40) } : {}),
     ...(when === undefined ? {} : { date: when }),
-    text: snippet,
+    text: short(snippet, 600),
   };
 }
 
