@@ -237,7 +237,7 @@ test("it fails at any call, before or after it did its work, and still everythin
 
 test("what the service refuses for good is said and left out; the rest goes on", { timeout: 30_000 }, async () => {
   const { store, service, errors } = await open({ syncStrategy: "end-of-session" });
-  const { serviceError } = { serviceError: (reason) => new ThreadkeepError("memory-service", "no", { reason }) };
+  const serviceError = (reason) => new ThreadkeepError("memory-service", "no", { reason });
   service.before = async (messages) => {
     if (messages.some(({ message }) => message.content === "m3")) throw serviceError("refused");
   };
@@ -257,29 +257,25 @@ test("what the service refuses for good is said and left out; the rest goes on",
   await store.close();
 });
 
-test("a callback that throws disturbs nobody", { timeout: 30_000 }, async () => {
+test("a callback that throws disturbs nobody", { timeout: 30_000 }, async (t) => {
   const uncaught = [];
-  const listener = (error) => uncaught.push(error.message);
-  process.prependListener("uncaughtException", listener);
-  try {
-    const { store, service } = await open({
-      maxRetryDelay: 1,
-      onMemoryError: () => {
-        throw new Error("in the callback");
-      },
-    });
-    let failures = 0;
-    service.before = async () => {
-      if (failures++ < 3) throw new Error("down");
-    };
-    await store.append("main", many(2));
-    await until(() => service.told.length === 2);
-    await until(() => uncaught.length === 3);
-    assert.deepEqual(new Set(uncaught), new Set(["in the callback"]));
-    await store.close();
-  } finally {
-    process.removeListener("uncaughtException", listener);
-  }
+  const before = globalThis.reportError;
+  globalThis.reportError = (error) => uncaught.push(error.message);
+  t.after(() => (globalThis.reportError = before));
+  const { store, service } = await open({
+    maxRetryDelay: 1,
+    onMemoryError: () => {
+      throw new Error("in the callback");
+    },
+  });
+  let failures = 0;
+  service.before = async () => {
+    if (failures++ < 3) throw new Error("down");
+  };
+  await store.append("main", many(2));
+  await until(() => service.told.length === 2);
+  assert.deepEqual(uncaught, Array(3).fill("in the callback"));
+  await store.close();
 });
 
 test("forks and branch switches: each message once, each branch under its own name", { timeout: 30_000 }, async () => {

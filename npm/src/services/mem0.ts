@@ -22,11 +22,10 @@ export interface Mem0Client {
 /** A memory as the client gives it. */
 export interface Mem0Memory {
   id: string;
-  memory?: string;
-  score?: number;
-  metadata?: Record<string, unknown> | null;
-  createdAt?: Date | string;
-  [field: string]: unknown;
+  memory?: string | undefined;
+  score?: number | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
+  createdAt?: Date | string | undefined;
 }
 
 /**
@@ -39,7 +38,7 @@ export type Mem0Level = "user" | "session" | "agent" | "org";
 export interface Mem0Options {
   /** A client of yours. It, or `apiKey`. */
   client?: Mem0Client;
-  /** The key, for a client that is made when it is first needed. Its telemetry is off unless you set `MEM0_TELEMETRY`. */
+  /** The key, for a client that is made when it is first needed. Its telemetry is off, unless the environment's `MEM0_TELEMETRY` says `true`. */
   apiKey?: string;
   /** Where the service is, for that client; Mem0's own without it. */
   host?: string;
@@ -223,15 +222,23 @@ class Mem0 implements MemoryService {
   }
 }
 
-/** A client that is made here says nothing to third parties: its telemetry reads the environment when it is loaded. */
+/**
+ * A client that is made here says nothing to third parties: Mem0's own asks its server for the account's address and sends that, with
+ * what it was called for, to a collector. Who wants that says so in the environment.
+ */
 async function make({ apiKey, host }: Mem0Options): Promise<Mem0Client> {
-  const environment = (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env;
-  if (environment !== undefined) environment["MEM0_TELEMETRY"] ??= "false";
   const { MemoryClient } = await import("mem0ai");
-  const made: unknown = new MemoryClient({ apiKey: apiKey as string, ...(host === undefined ? {} : { host }) });
-  // What it would send off after each call; where it sends nothing, it warns of that each time.
-  (made as { _captureEvent?: unknown })._captureEvent = () => undefined;
-  return made as Mem0Client;
+  const options = { apiKey: apiKey as string, ...(host === undefined ? {} : { host }) };
+  const wanted = (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.["MEM0_TELEMETRY"];
+  if (wanted !== undefined && wanted !== "false") return new MemoryClient(options) as unknown as Mem0Client;
+  const Client = MemoryClient as unknown as new (options: object) => Mem0Client;
+  class Quiet extends Client {
+    _initializeClient(): Promise<object> {
+      return Promise.resolve({ telemetryId: "", organizationId: null, projectId: null });
+    }
+    _captureEvent(): void {}
+  }
+  return new Quiet(options);
 }
 
 /** The client, whose requests hear a signal: it has no option for that, but all of them go through one method. */

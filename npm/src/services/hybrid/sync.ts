@@ -345,7 +345,10 @@ export class Sync {
       } catch (error) {
         const arrived = prefix(items, added);
         if (this.#memory.idempotent && arrived.length > 0) await sent.mark(branch, contextId, arrived);
-        if (!isRefused(error)) throw error;
+        if (!isRefused(error)) {
+          if (!this.#memory.idempotent && !mayGoOn(error)) await sent.begin({ ...this.#intent(batch, branch, items), at: 0 });
+          throw error;
+        }
         const left = items.slice(this.#memory.idempotent ? arrived.length : 0);
         const [only] = left;
         if (left.length === 1 || messages.length === 1) {
@@ -426,6 +429,11 @@ export class Sync {
   #call<T>(operation: string, signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return limited(this.#memory.name, operation, { signal, timeout: this.#options.timeout }, call);
   }
+}
+
+/** Whether a call that failed may still be under way: then others do not ask yet how it ended. */
+function mayGoOn(error: unknown): boolean {
+  return !(error instanceof ThreadkeepError) || error.code !== "memory-service" || error.details["reason"] === "timeout";
 }
 
 /** Those of the first items that are known to have arrived. */
