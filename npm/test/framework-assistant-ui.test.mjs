@@ -127,6 +127,12 @@ test("an update keeps the branch that is shown; a text that grew is more of the 
   assert.deepEqual((await history.load()).messages.map(({ parentId, message: { id } }) => [parentId, id]), [[null, "u"], ["u", "u2"]]);
   assert.ok(!(await keep.export().text()).includes("Rain, rather"));
   assert.ok(!(await keep.export().text()).includes('"clear"'));
+  // A head of somebody else's goes along with what it points at.
+  await history.append({ parentId: "u2", message: message("a2", "assistant", "Then it clears.") });
+  await keep.fork("t", "side");
+  await history.delete([{ parentId: "u", message: message("u2", "user", "And then?") }]);
+  assert.equal((await keep.getAll("side")).at(-1).content, "Then it clears.");
+  assert.deepEqual((await history.load()).messages.map(({ parentId, message: { id } }) => [parentId, id]), [[null, "u"], ["u", "a2"]]);
   await rejects(history.append({ parentId: "nowhere", message: message("x", "user", "?") }), "missing-node");
   await keep.close();
 });

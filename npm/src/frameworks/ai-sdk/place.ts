@@ -25,6 +25,14 @@ export async function place(keep: Threadkeep, context: string, parent: string | 
   return undefined;
 }
 
+/** Deletes the transcript of a head; where other heads point into it, only what they do not need. Gives how many messages that were. */
+export async function discard(keep: Threadkeep, context: string): Promise<number> {
+  const head = await keep.head(context);
+  if (head === null) return 0;
+  const shared = (await keep.heads()).some((other) => other.transcript === head.transcript && other.context !== context);
+  return shared ? keep.clear(context) : keep.deleteTranscript(head.transcript);
+}
+
 /** Work on things with names, for each name one after the other. */
 export class Queues {
   readonly #busy = new Map<string, Promise<unknown>>();
