@@ -6,7 +6,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { transformSync } from "esbuild";
 
@@ -32,13 +32,15 @@ for (const name of GLUE) {
   writeFileSync(path, code);
 }
 
+const { imports } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
 const modules = files("dist");
 for (const name of [...modules, ...GLUE]) {
   const text = readFileSync(join(here, name), "utf8");
   put(`cjs/${name}`, name.endsWith(".js") ? commonJs(name, text) : text);
 }
-const { imports } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
-put("cjs/package.json", `${JSON.stringify({ type: "commonjs", imports }, null, 2)}\n`);
+// `imports` counts in a package's own package.json only: CommonJS requires what Node gets, and bundlers for browsers read `browser`.
+const browser = Object.fromEntries(Object.values(imports).map((place) => [place.node, place.default]));
+put("cjs/package.json", `${JSON.stringify({ type: "commonjs", browser }, null, 2)}\n`);
 console.log(`npm/dist, npm/cjs: ${modules.filter((name) => name.endsWith(".js")).length} modules each`);
 
 /** A module as CommonJS. */
@@ -54,8 +56,15 @@ function commonJs(name, text) {
     define: { "import.meta.url": "importMetaUrl" },
   });
   // What is ours is required; what is another's stays an import, which Node can do whichever kind of module it is.
-  const required = code.replace(/\bimport\(("(?:\.{1,2}\/|#)[^"]+")\)/g, "Promise.resolve().then(() => require($1))");
+  const place = (path) => (path.startsWith("#") ? relativeTo(name, imports[path].node) : path);
+  const required = code.replace(/\bimport\("((?:\.{1,2}\/|#)[^"]+)"\)/g, (_, path) => `Promise.resolve().then(() => require("${place(path)}"))`);
   return `"use strict";\n${usesAddress ? address(name) : ""}${required}`;
+}
+
+/** How a module names a file of the package. */
+function relativeTo(name, file) {
+  const path = relative(dirname(name), file).replaceAll("\\", "/");
+  return path.startsWith(".") ? path : `./${path}`;
 }
 
 /** The address of the ES module of the same name, beside which the package's other files lie: without a module of Node's, for bundlers. */

@@ -5,6 +5,7 @@ import { BUILT_IN, MAX_TIMEOUT, NAME, OPTIONS, SEND, USER, params, type Checked 
 import * as check from "./check.js";
 import { readDepth } from "./depth.js";
 import { ThreadkeepError, badArgument } from "./errors.js";
+import { leased } from "./lease.js";
 import { FILTER, FOLLOW, mailText, spoken } from "./mail.js";
 import { textOf } from "./model/assembly.js";
 import { need, now, run } from "./runtime.js";
@@ -321,8 +322,7 @@ export class Agent {
     const mine = before.then(async () => {
       if (!needed) return job(undefined as never);
       if (this.#closed) throw new ThreadkeepError("closed", "this agent is closed: make another one");
-      const { shared } = inside(this.#keep);
-      return alone(shared === undefined ? undefined : `threadkeep-agent-${shared}-${this.name}`, async () => {
+      return alone(this.#keep, this.name, async () => {
         try {
           return await job(await this.#ready());
         } finally {
@@ -405,8 +405,12 @@ export function createAgent<P extends Provider = "openai-chat">(options: AgentOp
   return new Agent(checked);
 }
 
-/** Does something while no other tab does anything under this name, where there are locks for that. */
-function alone<T>(name: string | undefined, work: () => Promise<T>): Promise<T> {
+/** Does something while nobody else who has the same data open does anything under this name. */
+function alone<T>(keep: Threadkeep, agent: string, work: () => Promise<T>): Promise<T> {
+  const { shared } = inside(keep);
   const locks = (globalThis as { navigator?: { locks?: { request<T>(name: string, work: () => Promise<T>): Promise<T> } } }).navigator?.locks;
-  return name === undefined || locks === undefined ? work() : locks.request(name, work);
+  const name = `threadkeep-agent-${shared}-${agent}`;
+  const here = () => (shared === undefined || locks === undefined ? work() : locks.request(name, work));
+  // Other processes can have an adapter's data open, and no lock of a browser reaches them.
+  return keep.storage === "adapter" ? leased(keep.records("agents"), agent, here) : here();
 }

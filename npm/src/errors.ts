@@ -7,7 +7,7 @@ import type { ModelFailureCode } from "./types/agent.js";
  *
  * Your call: `bad-request` (an argument or option is wrong; `details.argument` names it), `missing-node`,
  * `missing-transcript`, `missing-head`, `missing-memory`, `missing-mail`, `vocabulary-missing`, `head-taken`, `id-taken`, `sealed`, `second-root`, `not-initialised`, `closed`,
- * `cancelled` (as you asked).
+ * `cancelled` (as you asked), `over-budget` (what must stay of a prompt does not fit, where an adapter cannot hand that on otherwise).
  * A compaction: `summary-refused` (the summary is empty, calls tools or is not smaller; `details.reason`), `summariser-failed`.
  * The data: `missing-parent`, `cycle`, `damaged`, `corrupt`, `bad-import`.
  * The storage: `conflict` (somebody else wrote at the same time, again and again), `blocked`, `quota`, `unavailable`,
@@ -33,6 +33,7 @@ export type ThreadkeepErrorCode =
   | "not-initialised"
   | "closed"
   | "cancelled"
+  | "over-budget"
   | "summary-refused"
   | "summariser-failed"
   | "missing-parent"

@@ -19,11 +19,12 @@ export interface OpenOptions {
    */
   name?: string;
   /**
-   * Where the data lies. `indexeddb`: in the browser, durable. `memory`: until the instance is closed. An adapter: where
-   * you say. Without it: `indexeddb` where the platform has one, else (Node) `memory`; {@link Threadkeep.storage} tells
-   * which it is. A database that cannot be opened is an error, never quietly replaced by memory.
+   * Where the data lies. `indexeddb`: in the browser, durable. `file`: under Node, Deno and Bun, durable, in the folder `.threadkeep/<name>` of
+   * the working directory, or `<name>` of the folder that the environment variable THREADKEEP_HOME names; one process at a time. `memory`:
+   * until the instance is closed. An adapter: where you say. Without it: `indexeddb` where the platform has one, else `file` where there are
+   * files, else `memory`; {@link Threadkeep.storage} tells which it is. A place that cannot be opened is an error, never quietly replaced by memory.
    */
-  storage?: "indexeddb" | "memory" | StoreAdapter;
+  storage?: "indexeddb" | "file" | "memory" | StoreAdapter;
   /**
    * How tokens are counted where a call does not say: `o200k_base` (the default), `cl100k_base`, or `estimate` at four
    * characters a token. A vocabulary is loaded when something is first counted by it.
@@ -198,8 +199,8 @@ function bytes(value: unknown, argument: string): number {
 }
 
 function storage(value: unknown, argument: string): unknown {
-  if (value === "indexeddb" || value === "memory") return value;
-  if (!check.isObject(value)) throw badArgument(argument, 'must be "indexeddb", "memory" or a StoreAdapter');
+  if (value === "indexeddb" || value === "file" || value === "memory") return value;
+  if (!check.isObject(value)) throw badArgument(argument, 'must be "indexeddb", "file", "memory" or a StoreAdapter');
   for (const name of ["get", "scan", "commit", "close"])
     if (typeof value[name] !== "function") throw badArgument(`${argument}.${name}`, "must be a function of the adapter");
   return value;

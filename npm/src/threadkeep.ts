@@ -39,6 +39,7 @@ import {
   type RecentOptions,
   type SearchOptions,
 } from "./options.js";
+import { opened, place } from "./place.js";
 import { recordsOf } from "./records.js";
 import { init, need, run } from "./runtime.js";
 import { needEncoding } from "./vocabulary.js";
@@ -62,7 +63,6 @@ import type { Message, MessageInput } from "./types/message.js";
 import type { HeadInfo, LintFinding, NodeInfo, Outline, Stats, TranscriptInfo, TreeNode } from "./types/node.js";
 import type { Records } from "./types/records.js";
 import type { IndexProgress, SearchHit } from "./types/search.js";
-import type { StoreAdapter } from "./types/store.js";
 
 /** So many texts get a vector in the course of a search, which waits for them. */
 const EMBEDDED = 256;
@@ -97,10 +97,10 @@ export let inside: (keep: Threadkeep) => Inside;
  */
 export class Threadkeep {
   /** Where the data lies. */
-  readonly storage: "indexeddb" | "memory" | "adapter";
+  readonly storage: "indexeddb" | "file" | "memory" | "adapter";
   /**
    * What opening found: data that was there (`existing`), none (`created`), or a damaged database that the browser had
-   * wiped (`wiped`: say so, and offer the last export). Of an adapter's data nothing is known (`unknown`).
+   * wiped (`wiped`: say so, and offer the last export). Of an adapter that does not say, nothing is known (`unknown`).
    */
   readonly beginning: "existing" | "created" | "wiped" | "unknown";
   readonly #events: Events;
@@ -115,13 +115,13 @@ export class Threadkeep {
     inside = (keep) => ({ engine: keep.#open(), events: keep.#events, encoding: keep.#encoding, policy: keep.#policy, shared: keep.#shared });
   }
 
-  private constructor(storage: "indexeddb" | "memory" | "adapter", engine: Engine, shared: string | undefined, options: OpenOptions) {
+  private constructor(storage: Threadkeep["storage"], engine: Engine, found: Threadkeep["beginning"] | void, shared: string | undefined, options: OpenOptions) {
     this.#shared = shared;
     this.#encoding = options.encoding ?? "o200k_base";
     this.#policy = options.compaction ?? {};
     this.#embedding = options;
     this.storage = storage;
-    this.beginning = engine.beginning as Threadkeep["beginning"];
+    this.beginning = found ?? (engine.beginning as Threadkeep["beginning"]);
     this.#engine = engine;
     this.#events = new Events(shared);
     engine.onEvent(this.#events.take);
@@ -131,7 +131,8 @@ export class Threadkeep {
    * Opens a keep, and loads the WebAssembly module if need be.
    *
    * @throws ThreadkeepError `bad-request`, `init-failed`; `unavailable` where there is no such storage (private
-   * browsing), `blocked` when another tab holds an older version open, `newer-version`, `storage`
+   * browsing, a folder that cannot be written to), `blocked` when another tab holds an older version open, or another process the
+   * folder; `corrupt` for a damaged folder, `newer-version`, `storage`
    *
    * @example
    * ```ts
@@ -140,14 +141,18 @@ export class Threadkeep {
    */
   static async open(options?: OpenOptions): Promise<Threadkeep> {
     const given = check.options(options, "options", OPEN) as OpenOptions;
-    const { name = "threadkeep", storage, cacheBytes } = given;
-    const place = storage ?? (hasIndexedDb() ? "indexeddb" : "memory");
-    const kind = typeof place === "string" ? place : "adapter";
-    const adapter: StoreAdapter | undefined = typeof place === "string" ? undefined : place;
+    const { name = "threadkeep", cacheBytes } = given;
+    const { kind, adapter, shared } = await place(given, name);
     await init();
-    const engine = await run((wasm) => wasm.Engine.open(kind, name, adapter, cacheBytes) as Promise<Engine>);
-    const shared = kind === "indexeddb" || (kind === "adapter" && options?.name !== undefined);
-    return new Threadkeep(kind, engine, shared ? name : undefined, given);
+    const found = await opened(adapter);
+    try {
+      const engine = await run((wasm) => wasm.Engine.open(kind === "file" ? "adapter" : kind, name, adapter, cacheBytes) as Promise<Engine>);
+      return new Threadkeep(kind, engine, found, shared, given);
+    } catch (error) {
+      // Nobody else lets go of what was opened here.
+      if (typeof adapter?.open === "function") await adapter.close();
+      throw error;
+    }
   }
 
   // Reply chains
@@ -1118,8 +1123,4 @@ function cancelled(details: ErrorDetails): ThreadkeepError {
 function time(millis: number | null): string | null {
   const date = new Date(millis ?? Number.NaN);
   return Number.isNaN(date.getTime()) ? null : date.toISOString();
-}
-
-function hasIndexedDb(): boolean {
-  return (globalThis as { indexedDB?: unknown }).indexedDB !== undefined;
 }

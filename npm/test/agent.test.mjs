@@ -323,13 +323,15 @@ test("run ends with break, and with the keep", async () => {
 
 test("what a crash interrupted goes on, and nothing is answered twice", async () => {
   const records = new Map();
-  const open = () => Threadkeep.open({ storage: mapAdapter({ records }), encoding: "estimate" });
-  const before = await open();
+  let gone = false;
+  const open = (pause) => Threadkeep.open({ storage: mapAdapter({ records, pause }), encoding: "estimate" });
+  const before = await open(() => (gone ? never() : undefined));
   const stuck = script(calls(["a", "add", { a: 1, b: 1 }], ["b", "send_money", {}]), () => never());
   const tools = { add: { execute: ({ a, b }) => a + b, repeatable: true }, send_money: { execute: () => "sent" } };
   lal(before, stuck, { tools }).send("go").then(() => assert.fail("it never ends"), () => {});
   await until(() => stuck.requests.length === 2);
-  // The program is gone; what it stored is there.
+  // The program is gone; what it stored is there, and its lease, which nobody renews.
+  gone = true;
   const after = await open();
   const model = script("done at last");
   const agent = lal(after, model, { tools });

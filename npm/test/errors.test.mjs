@@ -87,10 +87,10 @@ test("wrong options of open", async () => {
   }
 });
 
-test("indexeddb where there is none is an error, not memory", async () => {
+test("indexeddb where there is none is an error, not files or memory", async () => {
   await rejects(Threadkeep.open({ storage: "indexeddb" }), "unavailable");
   const keep = await Threadkeep.open();
-  assert.equal(keep.storage, "memory");
+  assert.equal(keep.storage, "file");
   assert.equal(keep.beginning, "created");
   await keep.close();
 });

@@ -88,7 +88,7 @@ test("a module that cannot be had is an error, and the next try may succeed", ()
     const keep = await Threadkeep.open();
     console.log(keep.storage);
   `);
-  assert.equal(printed, `${"true init-failed true\n".repeat(4)}bad-request source\nmemory\n`);
+  assert.equal(printed, `${"true init-failed true\n".repeat(4)}bad-request source\nfile\n`);
 });
 
 test("init says where the parts of the module come from", () => {
@@ -137,7 +137,7 @@ test("a keep that is closed while a part is on its way says so, and nothing brea
     const ends = calls.map((call) => call.then(() => "answered", (error) => error.code));
     await keep.close();
     for (const end of ends) console.log(await end);
-    console.log(await (await Threadkeep.open()).getCount("main"));
+    console.log(await (await Threadkeep.open({ storage: "memory" })).getCount("main"));
   `);
   assert.equal(printed, "closed\nclosed\nclosed\n0\n");
 });

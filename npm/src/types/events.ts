@@ -1,7 +1,7 @@
 // What the outside hears of changes.
 
 /** Fields of every event. */
-interface Heard {
+export interface Heard {
   /** Whether another tab, worker or instance made the change. */
   remote: boolean;
 }

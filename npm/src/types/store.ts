@@ -76,6 +76,11 @@ export interface StoreConflict {
  * ```
  */
 export interface StoreAdapter {
+  /**
+   * Called once before all others, if it is there: opens the place, and may say what it found, which {@link Threadkeep.beginning} tells then. What it throws
+   * reaches the caller with its own words: a `ThreadkeepError` as it is, and an error whose `code` is one of those above under that code.
+   */
+  open?(): MaybePromise<"existing" | "created" | void>;
   /** The value under `key`; `undefined` or `null` where there is none. An empty value is a value. */
   get(key: string): MaybePromise<Uint8Array | null | undefined>;
   /** The records of a range, in key order (or reversed), at most `limit` of them, as one consistent reading. */

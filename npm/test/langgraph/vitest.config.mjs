@@ -1,9 +1,13 @@
-// Vitest for the suite of LangGraph's authors, over the installed package. `framework-langgraph-validation.test.mjs` runs it.
+// Vitest for the suite of LangGraph's authors, over the installed package: under Node, or, where THREADKEEP_BROWSER names a Chromium,
+// in that. `framework-langgraph-validation.test.mjs` and `tests/e2e/langgraph.test.mjs` run it and read its report.
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
+import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
 
 const installed = process.env.THREADKEEP_INSTALLED;
+const browser = process.env.THREADKEEP_BROWSER;
+const SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
 
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
@@ -15,11 +19,24 @@ export default defineConfig({
       { find: /^threadkeep\/file$/, replacement: join(installed, "dist/stores/file.js") },
     ],
   },
+  server: { fs: { strict: false } },
+  optimizeDeps: { include: ["@langchain/langgraph-checkpoint", "@langchain/langgraph-checkpoint-validation", "@langchain/core/messages"] },
   test: {
     globals: true,
-    include: ["validation.spec.mjs"],
+    include: [browser === undefined ? "node.spec.mjs" : "browser.spec.mjs"],
     fileParallelism: false,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    ...(browser === undefined
+      ? {}
+      : {
+          browser: {
+            enabled: true,
+            headless: true,
+            screenshotFailures: false,
+            provider: playwright({ launchOptions: { executablePath: browser, args: SWITCHES } }),
+            instances: [{ browser: "chromium" }],
+          },
+        }),
   },
 });

@@ -2,7 +2,8 @@
 // package. Test files run in processes of their own; they share one installation per tarball.
 import { createHash } from "node:crypto";
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -19,18 +20,25 @@ export const project = install();
 /** The installed package's folder. */
 export const installed = join(project, "node_modules/threadkeep");
 
+// Where keeps lie that say nothing of it, in this process and in those that inherit its variables.
+process.env.THREADKEEP_HOME = mkdtempSync(join(tmpdir(), "threadkeep-home-"));
+process.on("exit", () => rmSync(process.env.THREADKEEP_HOME, { recursive: true, force: true }));
+
 /** The installed package, imported the way a user's module would. */
 export async function load() {
   return import(pathToFileURL(join(installed, "dist/index.js")).href);
 }
 
-/** Runs a module of a user's in a process of its own, in the user's project; gives what it printed. */
+/** Runs a module of a user's in a process of its own, in the user's project and with nothing stored; gives what it printed. */
 export function inChild(code, { timeout = 60_000, expectFailure = false } = {}) {
+  const home = mkdtempSync(join(process.env.THREADKEEP_HOME, "child-"));
   const child = spawnSync(process.execPath, ["--input-type=module", "--eval", code], {
     cwd: project,
+    env: { ...process.env, THREADKEEP_HOME: home },
     encoding: "utf8",
     timeout,
   });
+  rmSync(home, { recursive: true, force: true });
   if (child.error !== undefined) throw child.error;
   if ((child.status !== 0) !== expectFailure)
     throw new Error(`the process ended with ${child.status ?? child.signal}:\n${child.stdout}${child.stderr}`);

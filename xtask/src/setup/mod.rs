@@ -6,6 +6,7 @@ mod bindgen;
 mod browser;
 mod node;
 mod node_tools;
+mod python;
 mod rust;
 mod servers;
 
@@ -15,6 +16,7 @@ pub(crate) use bindgen::{Bindgen, wasm_bindgen};
 pub(crate) use browser::{Browser, browser};
 pub(crate) use node::{node, packages};
 pub(crate) use node_tools::{NodeTools, node_tools};
+pub(crate) use python::{PYTHON, python};
 pub(crate) use rust::{CARGO_SMALL, RUSTC_SMALL, UNSTABLE, WASM, components, small_std, wasm_target};
 pub(crate) use servers::servers;
 
@@ -33,6 +35,7 @@ pub(crate) fn everything(paths: &Paths) -> Result<()> {
     let small_std = small_std();
     let browser = browser()?;
     let servers = servers()?;
+    let python = python(paths);
     for folder in [paths.npm(), paths.e2e(), paths.bench(), paths.bundlers(), paths.runtimes()] {
         packages(paths, &folder)?;
     }
@@ -43,6 +46,12 @@ pub(crate) fn everything(paths: &Paths) -> Result<()> {
     eprintln!("ChromeDriver  {}", browser.driver.display());
     eprintln!("Redis         {}", servers.redis.display());
     eprintln!("PostgreSQL    {}", servers.postgres.display());
+    match python {
+        Ok(python) => eprintln!("Python        {}", python.display()),
+        Err(why) => {
+            eprintln!("Python        none, so that the Claude Agent SDK's suite for stores is skipped: {why:#}")
+        }
+    }
     match small_std {
         Ok(_) => eprintln!("std           compiled for size with what ships"),
         Err(why) => eprintln!("std           the toolchain's own, so that what ships is larger: {why}"),

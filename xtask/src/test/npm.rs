@@ -26,6 +26,14 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
                 .env("THREADKEEP_TARBALL", &tarball)
                 .env("CHROMIUM", &browser.chromium)
                 .envs(servers.variables());
+            // Without it the one suite that needs it is skipped, and says so.
+            match setup::python(paths) {
+                Ok(python) => test.env(setup::PYTHON, python),
+                Err(why) => {
+                    eprintln!("no Python for the Claude Agent SDK's suite: {why:#}");
+                    &mut test
+                }
+            };
             listen(&mut test)
         });
     }

@@ -18,7 +18,7 @@ import {
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { isObject, options as checkOptions } from "../../check.js";
+import { isObject, options as checkOptions, text } from "../../check.js";
 import { ThreadkeepError, badArgument } from "../../errors.js";
 import { recordKey, recordParts, recordRange } from "../../records.js";
 import type { Threadkeep } from "../../threadkeep.js";
@@ -26,6 +26,7 @@ import type { Records } from "../../types/records.js";
 import type { StoreRecord } from "../../types/store.js";
 import { frame, unframe } from "./frame.js";
 import { same } from "./filter.js";
+import { isMessages, mirror } from "./mirror.js";
 import { ChannelValues, type Place, type Ref, type Typed } from "./values.js";
 
 /** Options of {@link ThreadkeepSaver}. */
@@ -34,6 +35,12 @@ export interface SaverOptions {
   serde?: SerializerProtocol;
   /** The name under which the records lie in the keep; `langgraph` without it. Savers of different names do not see each other's threads. */
   namespace?: string;
+  /**
+   * `true`: the channel `messages` of each thread is a conversation of the keep as well, under the thread's id as head, which can be shown,
+   * searched and compacted; a thread that is forked from an older checkpoint is a branch there. A text names another channel.
+   * {@link ThreadkeepSaver.deleteThread | deleteThread} then deletes the conversation, too.
+   */
+  transcripts?: boolean | string;
 }
 
 /** What of one channel a walk over a checkpoint's ancestors found. */
@@ -84,14 +91,20 @@ const SMALL_PAGE = 16;
 export class ThreadkeepSaver extends BaseCheckpointSaver {
   readonly #records: Records;
   readonly #values: ChannelValues;
+  readonly #keep: Threadkeep;
+  /** The channel whose messages become conversations. */
+  readonly #channel: string | undefined;
 
   /**
    * @param keep an open keep; closing it is the caller's
    * @throws ThreadkeepError `bad-request` for an option that is not known
    */
   constructor(keep: Threadkeep, options?: SaverOptions) {
-    const { serde, namespace = "langgraph" } = checkOptions(options, "options", { serde: asIs, namespace: asIs }) as SaverOptions;
+    const given = checkOptions(options, "options", { serde: asIs, namespace: asIs, transcripts: asIs }) as SaverOptions;
+    const { serde, namespace = "langgraph", transcripts = false } = given;
     super(serde);
+    this.#keep = keep;
+    this.#channel = transcripts === true ? "messages" : transcripts === false ? undefined : text(transcripts, "options.transcripts");
     this.#records = keep.records(namespace);
     this.#values = new ChannelValues(this.#records, () => this.serde);
   }
@@ -201,6 +214,8 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
       puts.push([recordKey("c", thread, ns, id), frame(header, [checkpointBytes, metadataBytes])]);
       try {
         await this.#records.commit({ absent, present: [...present], puts });
+        const messages = this.#channel === undefined || ns !== "" ? undefined : values[this.#channel];
+        if (isMessages(messages)) await mirror(this.#keep, thread, messages);
         return { configurable: { thread_id: thread, checkpoint_ns: ns, checkpoint_id: id } };
       } catch (error) {
         if (attempt >= 20 || !isConflict(error)) throw error;
@@ -252,6 +267,8 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     });
     this.#values.forget();
     await this.#records.commit({ deleteRanges });
+    const head = this.#channel === undefined ? null : await this.#keep.head(thread);
+    if (head !== null) await this.#keep.deleteTranscript(head.transcript);
   }
 
   /**
@@ -268,6 +285,8 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     const source = needThread({ configurable: { thread_id: sourceThreadId } });
     const target = needThread({ configurable: { thread_id: targetThreadId } });
     const puts: StoreRecord[] = [];
+    if ((await this.#records.scan({ ...recordRange("c", target), limit: 1 })).length > 0)
+      throw new ThreadkeepError("conflict", `the thread ${target} has checkpoints already`, { thread: target });
     for (const kind of ["c", "b", "w"]) {
       const from = recordRange(kind, source).start;
       const to = recordRange(kind, target).start;

@@ -5,5 +5,5 @@ export const runtime = "nodejs";
 export const dynamic = "force-dynamic";
 
 export async function GET() {
-  return Response.json(await sample(Threadkeep, { storage: "memory" }));
+  return Response.json(await sample(Threadkeep));
 }

@@ -1,0 +1,142 @@
+// How a UI message of the AI SDK lies in a transcript. One UI message is several messages of ours: what the model said in each
+// step, with its calls, and a result for each call, so that budgets, search and compaction see them as such. What those cannot
+// say rides along in the field `ai_sdk`, as small steps that make the UI message again; texts, arguments and results are not
+// written twice, the steps point at them. Reading is a fold over the chain.
+
+import { isObject } from "../../check.js";
+import type { NodeInfo } from "../../types/node.js";
+import { lift } from "./lift.js";
+
+/** The field of our messages that belongs to the AI SDK. */
+export const FIELD = "ai_sdk";
+
+/** A part of a UI message. */
+export interface Part {
+  type: string;
+  [field: string]: unknown;
+}
+
+/** A UI message, whatever its type parameters are. */
+export interface Ui {
+  id: string;
+  role: "system" | "user" | "assistant";
+  metadata?: unknown;
+  parts: Part[];
+  [field: string]: unknown;
+}
+
+/** A place in the message that carries a step: the k-th text or the k-th address of its content, its reasoning, the arguments of its k-th call, its result. */
+export type Source = ["text", number] | ["url", number] | ["reasoning"] | ["input", number] | ["result"] | ["json"];
+
+/** One step that makes UI messages. */
+export interface Op {
+  /** Which message of the chain, from 0; the newest without it. */
+  to?: number;
+  /** Begins a message: all its fields but the parts. */
+  new?: Record<string, unknown>;
+  /** All its fields but the parts, anew. */
+  head?: Record<string, unknown>;
+  /** The place of a part, there already or next. */
+  at?: number;
+  /** Fields of the part. */
+  set?: Record<string, unknown>;
+  /** Fields that the part has no more. */
+  unset?: string[];
+  /** Fields of the part that stand in the message already. */
+  take?: Record<string, Source>;
+  /** What its text goes on with: a text, or where it stands. */
+  add?: string | Source;
+}
+
+/** What rides along. */
+export interface Ride {
+  ops: Op[];
+  /** How the answer ended that was not complete: `cancelled`, `failed`, `cut-off`. */
+  ended?: string;
+}
+
+/** A UI message on a chain. */
+export interface Entry {
+  ui: Ui;
+  /** The places on the chain of the node with which it begins, and of the last that added to it itself. */
+  start: number;
+  end: number;
+  /** Whether it begins in the middle of a node, so that nothing can be put directly before it. */
+  inside: boolean;
+  /** Whether somebody else wrote it, and the UI message is made up of what there is. */
+  foreign: boolean;
+  /** How it ended, where it was not complete. */
+  ended?: string;
+}
+
+/** The UI messages of a chain, grown node by node. */
+export class Thread {
+  readonly entries: Entry[] = [];
+  readonly nodes: NodeInfo[] = [];
+
+  constructor(chain: readonly NodeInfo[] = []) {
+    for (const node of chain) this.push(node);
+  }
+
+  /** Goes on with the next node of the chain. */
+  push(node: NodeInfo): void {
+    const place = this.nodes.push(node) - 1;
+    node.messages.forEach((message, index) => {
+      const fields = message as unknown as Record<string, unknown>;
+      const ride = fields[FIELD] as Ride | undefined;
+      if (!isObject(ride) || !Array.isArray(ride.ops)) {
+        lift(this.entries, node, index, place);
+        return;
+      }
+      for (const op of ride.ops) this.#apply(op, fields, place, index);
+      const last = this.entries.at(-1);
+      if (last === undefined) return;
+      if (typeof ride.ended === "string") last.ended = ride.ended;
+      else if (last.end === place) delete last.ended;
+    });
+  }
+
+  #apply(op: Op, message: Record<string, unknown>, place: number, index: number): void {
+    if (op.new !== undefined) {
+      const ui = { ...op.new, parts: [] } as unknown as Ui;
+      this.entries.push({ ui, start: place, end: place, inside: index > 0, foreign: false });
+    }
+    const to = op.to ?? this.entries.length - 1;
+    const entry = this.entries[to];
+    if (entry === undefined) return;
+    const { ui } = entry;
+    if (op.head !== undefined) entry.ui = { ...op.head, parts: ui.parts } as unknown as Ui;
+    if (op.at !== undefined) {
+      const part: Part = { ...(ui.parts[op.at] as Part | undefined), ...op.set } as Part;
+      for (const name of op.unset ?? []) delete part[name];
+      for (const [name, source] of Object.entries(op.take ?? {})) part[name] = taken(message, source);
+      if (op.add !== undefined) part["text"] = `${String(part["text"] ?? "")}${String(typeof op.add === "string" ? op.add : taken(message, op.add))}`;
+      ui.parts[op.at] = part;
+    }
+    // What is said of an older message later on belongs to the node that says it.
+    if (to === this.entries.length - 1) entry.end = place;
+  }
+}
+
+function taken(message: Record<string, unknown>, [what, at = 0]: Source): unknown {
+  const { content } = message;
+  switch (what) {
+    case "text":
+    case "url": {
+      if (!Array.isArray(content)) return content;
+      const found = content.filter((part) => isObject(part) && (part["type"] === "text") === (what === "text"))[at] as Record<string, Record<string, unknown>> | undefined;
+      if (what === "text") return found?.["text"];
+      return found?.["image_url"]?.["url"] ?? found?.["file"]?.["file_data"];
+    }
+    case "reasoning":
+      return message["reasoning"];
+    case "input": {
+      const call = (message["tool_calls"] as { function: { arguments: string } }[] | undefined)?.[at];
+      return call === undefined ? undefined : (JSON.parse(call.function.arguments) as unknown);
+    }
+    case "result":
+      return content;
+    default:
+      return JSON.parse(String(content)) as unknown;
+  }
+}

@@ -1,0 +1,466 @@
+// Chats of the AI SDK in a keep: what `useChat` shows is a chain, what it throws away (by regenerating, by editing) is a branch.
+
+import type { UIMessage } from "ai";
+import * as check from "../../check.js";
+import { badArgument, ThreadkeepError } from "../../errors.js";
+import type { Threadkeep } from "../../threadkeep.js";
+import type { MessageInput } from "../../types/message.js";
+import type { NodeInfo } from "../../types/node.js";
+import { follows } from "./follow.js";
+import { plain } from "./plain.js";
+import { Thread, type Entry, type Ui } from "./ride.js";
+import { Writer, type Ended } from "./write.js";
+
+/** How often a save is tried again after somebody else wrote in between. */
+const TRIES = 20;
+/** So many chats are remembered as they were read. */
+const CHATS = 16;
+
+/** Options of {@link chatStore}. */
+export interface ChatStoreOptions {
+  /** What the names of the chats' heads begin with; nothing without it, so that a chat's id is its head's name. */
+  prefix?: string;
+}
+
+/** What is saved. */
+export interface SaveOptions<M extends UIMessage = UIMessage> {
+  /** The chat. */
+  chatId: string;
+  /** All messages of the chat as it is shown now, first to last. */
+  messages: readonly M[];
+}
+
+/** What a save did. */
+export interface Saved {
+  /** The node at which the chat ends now. */
+  leaf: string | null;
+  /** How many messages of a transcript were added: none where all was known. */
+  added: number;
+  /** Whether a branch was begun: the messages go on from an earlier one than the last. */
+  branched: boolean;
+}
+
+/** One of the messages that were said at the same place. */
+export interface ChatBranch<M extends UIMessage = UIMessage> {
+  /** Its node, for {@link ChatStore.select}. */
+  node: string;
+  /** The message, as it is at the end of its newest branch. */
+  message: M;
+  /** Whether the chat shows it. */
+  chosen: boolean;
+  /** Where the answer is not complete: `cancelled`, `failed`, `cut-off`. */
+  ended?: string;
+}
+
+/** A chat, as a list shows it. */
+export interface ChatInfo {
+  chatId: string;
+  /** The beginning of what was said first, or the name that it was given. */
+  title: string;
+  /** When it last changed, in milliseconds since 1970 (UTC). */
+  updatedAt: number | null;
+  /** How many branches it has: 1 for a plain one. */
+  branches: number;
+  /** Its transcript. */
+  transcript: string;
+}
+
+/** @internal */
+export interface Inner {
+  /** How the last message ended, where it is not complete. */
+  ended?: Ended;
+  /** Whether the last message is another one than all that are stored, however alike. */
+  fresh?: boolean;
+}
+
+/** Where in a transcript a list of messages stands. */
+interface Place {
+  thread: Thread;
+  /** How many of the messages are there. */
+  known: number;
+  /** The place on the thread behind which the rest goes; -1 for before its beginning. */
+  at: number;
+}
+
+/**
+ * The chats of the AI SDK in a keep. Each chat is a transcript and a head of the chat's name, so that prompts, search and
+ * compaction of the keep work on it. Methods reject with a {@link ThreadkeepError}; when they resolve, what they did is durable.
+ */
+export class ChatStore<M extends UIMessage = UIMessage> {
+  /** The keep. */
+  readonly keep: Threadkeep;
+  readonly #prefix: string;
+  readonly #threads = new Map<string, Thread>();
+  readonly #busy = new Map<string, Promise<unknown>>();
+
+  /** @internal */
+  constructor(keep: Threadkeep, options?: ChatStoreOptions) {
+    this.keep = keep;
+    this.#prefix = (check.options(options, "options", { prefix: check.text }) as ChatStoreOptions).prefix ?? "";
+  }
+
+  /** The name of a chat's head, for `keep.context`, `keep.compact` and all else that takes one. */
+  contextId(chatId: string): string {
+    return check.id(this.#prefix + check.id(chatId, "chatId"), "chatId");
+  }
+
+  /**
+   * The messages of a chat, of the branch that is chosen; none where there is no such chat. What others wrote into its transcript
+   * (an import, an agent) comes as messages of the AI SDK, too.
+   *
+   * @throws ThreadkeepError `bad-request`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const chat = useChat({ id, messages: await chats.load(id) });
+   * ```
+   */
+  async load(chatId: string): Promise<M[]> {
+    const context = this.contextId(chatId);
+    return this.#alone(context, async () => shown<M>(await this.#thread(context)));
+  }
+
+  /**
+   * Stores what is new in a chat's messages. They are told apart by their ids and places: a message behind the last one is
+   * appended; one in the place of another (an edit, another answer) begins a branch and leaves the other where it is; an answer
+   * that grew (outputs, approvals, metadata) grows. Saving the same again adds nothing, nor does a shorter list.
+   *
+   * @throws ThreadkeepError `bad-request` for what JSON cannot carry; `conflict` when others write without end; the storage's codes
+   *
+   * @example
+   * ```ts
+   * return result.toUIMessageStreamResponse({
+   *   originalMessages: messages,
+   *   generateMessageId: generateId,
+   *   onFinish: ({ messages }) => chats.save({ chatId, messages }),
+   * });
+   * ```
+   */
+  async save(options: SaveOptions<M>): Promise<Saved> {
+    const { chatId, messages } = check.options(options, "options", { chatId: check.id, messages: uiMessages }) as unknown as SaveOptions<M>;
+    if (chatId === undefined) throw badArgument("options.chatId", "is missing");
+    return this.record(chatId, uiMessages(messages, "options.messages"));
+  }
+
+  /** @internal */
+  async record(chatId: string, messages: readonly Ui[], inner: Inner = {}): Promise<Saved> {
+    const context = this.contextId(chatId);
+    // Copied at once: who asked goes on with their messages.
+    const given = copied(messages);
+    return this.#alone(context, async () => {
+      for (let tries = 0; tries < TRIES; tries += 1) {
+        const saved = await this.#save(context, given, inner);
+        if (saved !== undefined) return saved;
+      }
+      throw new ThreadkeepError("conflict", "other writers of this chat were always first", { chatId });
+    });
+  }
+
+  /**
+   * What was said in the place of a message: the message itself and its other versions (edits, other answers), oldest first.
+   * Several chats with one keep share nothing of this.
+   *
+   * @param messageId a message of the branch that the chat shows
+   * @throws ThreadkeepError `bad-request` where the chat shows no such message; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const versions = await chats.branches(id, message.id); // 2 of 3: versions.findIndex(({ chosen }) => chosen) + 1
+   * setMessages(await chats.select(id, versions[0].node));
+   * ```
+   */
+  async branches(chatId: string, messageId: string): Promise<ChatBranch<M>[]> {
+    const context = this.contextId(chatId);
+    return this.#alone(context, async () => {
+      const thread = await this.#thread(context);
+      const place = thread.entries.map((entry) => idOf(entry, thread)).lastIndexOf(messageId);
+      const entry = thread.entries[place];
+      if (entry === undefined) throw badArgument("messageId", "is of no message that the chat shows");
+      const before = thread.entries[place - 1];
+      const from = before?.start ?? (entry.inside ? entry.start : entry.start - 1);
+      const own = branch<M>(entry, thread, true);
+      if (from < 0 || entry.inside) return [own];
+      const found: ChatBranch<M>[] = [];
+      for (const node of await this.#beginnings(thread, from, place)) {
+        if (node === own.node) found.push(own);
+        else {
+          const other = await this.#below(node);
+          const version = other.entries[place];
+          if (version !== undefined) found.push(branch<M>(version, other, false));
+        }
+      }
+      return found;
+    });
+  }
+
+  /**
+   * Has a chat show another branch from now on: the newest that goes through a node. Gives its messages.
+   *
+   * @param node a {@link ChatBranch.node}, or any other node of the chat
+   * @throws ThreadkeepError `missing-node`; the storage's codes
+   */
+  async select(chatId: string, node: string): Promise<M[]> {
+    const context = this.contextId(chatId);
+    return this.#alone(context, async () => {
+      const leaf = await this.#leaf(check.id(node, "node"));
+      await this.keep.setHead(context, leaf);
+      await this.keep.choose(leaf);
+      return shown<M>(await this.#thread(context));
+    });
+  }
+
+  /** All chats, the one that changed last first. */
+  async list(): Promise<ChatInfo[]> {
+    const [heads, transcripts] = await Promise.all([this.keep.heads(), this.keep.transcripts()]);
+    const known = new Map(transcripts.map((transcript) => [transcript.id, transcript]));
+    const chats = heads.flatMap(({ context, transcript }): ChatInfo[] => {
+      const info = known.get(transcript);
+      if (!context.startsWith(this.#prefix) || context === this.#prefix || info === undefined) return [];
+      return [{ chatId: context.slice(this.#prefix.length), title: info.title, updatedAt: info.updatedAt, branches: info.branches, transcript }];
+    });
+    return chats.sort((left, right) => (right.updatedAt ?? 0) - (left.updatedAt ?? 0));
+  }
+
+  /**
+   * Deletes a chat with all its branches, for good.
+   *
+   * @returns how many messages of its transcript were removed; 0 where there is no such chat
+   */
+  async delete(chatId: string): Promise<number> {
+    const context = this.contextId(chatId);
+    return this.#alone(context, async () => {
+      this.#threads.delete(context);
+      const head = await this.keep.head(context);
+      return head === null ? 0 : this.keep.deleteTranscript(head.transcript);
+    });
+  }
+
+  /** One after the other, for one chat. */
+  #alone<T>(context: string, work: () => Promise<T>): Promise<T> {
+    const done = (this.#busy.get(context) ?? Promise.resolve()).then(work, work);
+    const quiet = done.then(
+      () => {},
+      () => {},
+    );
+    this.#busy.set(context, quiet);
+    void quiet.then(() => {
+      if (this.#busy.get(context) === quiet) this.#busy.delete(context);
+    });
+    return done;
+  }
+
+  /** The chain that a chat shows. What is remembered holds as long as the head is where it ends: nodes do not change. */
+  async #thread(context: string): Promise<Thread> {
+    const head = await this.keep.head(context);
+    if (head === null) return new Thread();
+    const known = this.#threads.get(context);
+    const last = known?.nodes.at(-1);
+    // An unsealed node can grow, so it is read again.
+    if (known !== undefined && last?.id === head.id && last.sealed) return known;
+    const thread = new Thread(await this.keep.chain(head.id));
+    this.#remember(context, thread);
+    return thread;
+  }
+
+  #remember(context: string, thread: Thread): void {
+    this.#threads.delete(context);
+    this.#threads.set(context, thread);
+    for (const [oldest] of this.#threads) if (this.#threads.size > CHATS) this.#threads.delete(oldest);
+  }
+
+  /** Saves; `undefined` where somebody else wrote in between, and all is to be looked at anew. */
+  async #save(context: string, given: readonly Ui[], { ended, fresh }: Inner): Promise<Saved | undefined> {
+    const current = await this.#thread(context);
+    const { thread, known, at } = await this.#find(current, given, fresh === true);
+    const leaf = current.nodes.at(-1)?.id ?? null;
+    // The messages as they are where the rest goes: what is said later does not hold there.
+    const there = at === thread.nodes.length - 1 ? thread : new Thread(thread.nodes.slice(0, at + 1));
+    const writer = new Writer();
+    for (const [index, message] of given.entries()) {
+      const entry = index < known ? there.entries[index] : undefined;
+      if (entry === undefined) writer.add(message, index);
+      // An older version than the stored one says nothing new.
+      else if (follows(entry.ui, message) !== undefined) writer.add(named(message, entry), index, entry.ui);
+    }
+    const complete = ended === undefined || there.entries[given.length - 1]?.ended === ended.code;
+    const messages = writer.end(complete ? undefined : ended);
+    if (messages.length === 0) return { leaf, added: 0, branched: false };
+    return this.#write(context, thread, at, leaf, messages);
+  }
+
+  async #write(context: string, thread: Thread, at: number, leaf: string | null, messages: MessageInput[]): Promise<Saved | undefined> {
+    const parent = thread.nodes[at];
+    if (parent === undefined && leaf !== null) {
+      // Nothing can stand before the first message of what somebody else wrote: the branch gets a transcript of its own.
+      const name = `${context}~${Math.random().toString(36).slice(2)}`;
+      const made = await this.keep.append(name, messages);
+      const last = (made.at(-1) as NodeInfo).id;
+      await this.keep.setHead(context, last);
+      return { leaf: last, added: made.length, branched: true };
+    }
+    const branched = parent !== undefined && parent.id !== leaf;
+    if (branched) await this.keep.setHead(context, parent.id);
+    const made = await this.keep.append(context, messages);
+    const first = made[0] as NodeInfo;
+    const last = made.at(-1) as NodeInfo;
+    if (first.parent !== (parent?.id ?? first.transcript)) {
+      // Another tab or process moved the head meanwhile: take it back, unless something follows already.
+      if ((await this.keep.children(last.id)).length === 0) await this.keep.deleteBranch(first.id);
+      return undefined;
+    }
+    const next = branched ? new Thread(thread.nodes.slice(0, at + 1)) : thread;
+    if (parent === undefined) {
+      for (const node of await this.keep.chain(last.id)) next.push(node);
+    } else for (const node of made) next.push(node);
+    this.#remember(context, next);
+    return { leaf: last.id, added: made.length, branched };
+  }
+
+  /** Where the messages stand: on the chain that the chat shows, else on another branch. */
+  async #find(current: Thread, given: readonly Ui[], fresh: boolean): Promise<Place> {
+    let thread = current;
+    let known = 0;
+    const tried = new Set<string>();
+    for (;;) {
+      const most = fresh ? given.length - 1 : given.length;
+      while (known < most && known < thread.entries.length && isAt(thread.entries[known] as Entry, given[known] as Ui, thread)) known += 1;
+      if (known >= most || thread.nodes.length === 0) break;
+      const other = await this.#elsewhere(thread, known, given[known] as Ui, tried);
+      if (other === undefined) break;
+      thread = other;
+    }
+    // Behind a message that shares its node with the next one nothing can be put: then that one is said again, too.
+    while (known > 0 && known < thread.entries.length && thread.entries[known]?.inside === true) known -= 1;
+    return { thread, known, at: this.#behind(thread, known, given) };
+  }
+
+  /** The place behind the first `known` messages of a thread. */
+  #behind(thread: Thread, known: number, given: readonly Ui[]): number {
+    const next = thread.entries[known];
+    const last = thread.entries[known - 1];
+    // Nothing new follows: what is said anew of what is there comes at the end.
+    if (next === undefined || known === given.length) return thread.nodes.length - 1;
+    const end = next.start - (next.inside ? 0 : 1);
+    const message = given[known - 1];
+    if (last === undefined || message === undefined || last.ended !== undefined) return end;
+    if (follows(last.ui, message) !== undefined) return end;
+    // It goes on from an older version of the message: where that was.
+    for (let place = last.end; place >= last.start; place -= 1) {
+      const ui = new Thread(thread.nodes.slice(0, place + 1)).entries[known - 1]?.ui;
+      if (ui !== undefined && follows(ui, message) === "same") return place;
+    }
+    return end;
+  }
+
+  /** Another branch of the same tree that has `message` as its message number `place`. */
+  async #elsewhere(thread: Thread, place: number, message: Ui, tried: Set<string>): Promise<Thread | undefined> {
+    const next = thread.entries[place];
+    const from = thread.entries[place - 1]?.start ?? (next === undefined ? thread.nodes.length : next.start) - 1;
+    if (from < 0 || next?.inside === true) return undefined;
+    for (const node of (await this.#beginnings(thread, from, place)).reverse()) {
+      if (node === thread.nodes[next?.start ?? -1]?.id || tried.has(node)) continue;
+      tried.add(node);
+      const other = await this.#below(node);
+      const entry = other.entries[place];
+      if (entry !== undefined && isAt(entry, message, other)) return other;
+    }
+    return undefined;
+  }
+
+  /** The nodes with which a message number `place` begins, below a place of a thread, oldest first. */
+  async #beginnings(thread: Thread, from: number, place: number): Promise<string[]> {
+    const found: NodeInfo[] = [];
+    const look = async (prefix: Thread): Promise<void> => {
+      const parent = prefix.nodes.at(-1) as NodeInfo;
+      for (const child of await this.keep.children(parent.id)) {
+        const grown = new Thread([...prefix.nodes, child]);
+        if (grown.entries.length > place) found.push(child);
+        else await look(grown);
+      }
+    };
+    await look(new Thread(thread.nodes.slice(0, from + 1)));
+    return found.sort((left, right) => left.seq - right.seq).map(({ id }) => id);
+  }
+
+  async #below(node: string): Promise<Thread> {
+    return new Thread(await this.keep.chain(await this.#leaf(node)));
+  }
+
+  async #leaf(id: string): Promise<string> {
+    const node = await this.keep.node(id);
+    if (node === null) throw new ThreadkeepError("missing-node", `there is no node ${id}`, { node: id });
+    return (await this.keep.outline(node.transcript, node.id)).leaf;
+  }
+}
+
+/**
+ * The chats of the AI SDK in a keep: what `load` and `save` of its guides on persistence do, with the branches that
+ * regenerating and editing would overwrite.
+ *
+ * @throws ThreadkeepError `bad-request`
+ *
+ * @example
+ * ```ts
+ * const chats = chatStore(await Threadkeep.open());
+ * await chats.save({ chatId: "c1", messages });
+ * const messages = await chats.load("c1");
+ * ```
+ */
+export function chatStore<M extends UIMessage = UIMessage>(keep: Threadkeep, options?: ChatStoreOptions): ChatStore<M> {
+  return new ChatStore<M>(keep, options);
+}
+
+/** Whether a message is the one that stands there, in whatever version. */
+function isAt(entry: Entry, message: Ui, thread: Thread): boolean {
+  if (entry.ui.role !== message.role) return false;
+  const unnamed = entry.ui.id === "";
+  if (!unnamed && message.id !== idOf(entry, thread)) return false;
+  if (follows(entry.ui, message) !== undefined) return true;
+  return !unnamed && follows(message, entry.ui) !== undefined;
+}
+
+/** A message's id; that of its node where it came without one. */
+function idOf(entry: Entry, thread: Thread): string {
+  return entry.ui.id === "" ? (thread.nodes[entry.start] as NodeInfo).id : entry.ui.id;
+}
+
+/** A message that came without an id does not lose the one that it was given since. */
+function named(message: Ui, entry: Entry): Ui {
+  return message.id === "" ? { ...message, id: entry.ui.id } : message;
+}
+
+function branch<M extends UIMessage>(entry: Entry, thread: Thread, chosen: boolean): ChatBranch<M> {
+  const { ended } = entry;
+  const node = (thread.nodes[entry.start] as NodeInfo).id;
+  return { node, message: message<M>(entry, thread), chosen, ...(ended === undefined ? {} : { ended }) };
+}
+
+function shown<M extends UIMessage>(thread: Thread): M[] {
+  return thread.entries.map((entry) => message<M>(entry, thread));
+}
+
+function message<M extends UIMessage>(entry: Entry, thread: Thread): M {
+  return structuredClone({ ...entry.ui, id: idOf(entry, thread) }) as unknown as M;
+}
+
+function copied(messages: readonly Ui[]): Ui[] {
+  try {
+    return plain(messages) as Ui[];
+  } catch (error) {
+    throw badArgument("messages", `cannot be written as JSON: ${(error as Error).message}`, error);
+  }
+}
+
+/** A list of UI messages, as far as storing them needs. */
+function uiMessages(value: unknown, argument: string): readonly Ui[] {
+  if (!Array.isArray(value)) throw badArgument(argument, "must be a list of UI messages");
+  value.forEach((message: unknown, at) => {
+    if (!check.isObject(message)) throw badArgument(`${argument}[${at}]`, "must be a UI message");
+    if (typeof message["id"] !== "string") throw badArgument(`${argument}[${at}].id`, "must be a string");
+    check.oneOf(message["role"], ["system", "user", "assistant"], `${argument}[${at}].role`);
+    const { parts } = message;
+    if (!Array.isArray(parts) || !parts.every((part) => check.isObject(part) && typeof part["type"] === "string"))
+      throw badArgument(`${argument}[${at}].parts`, "must be a list of parts, each with a type");
+  });
+  return value as Ui[];
+}

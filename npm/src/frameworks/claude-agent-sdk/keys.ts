@@ -1,0 +1,76 @@
+// Under which records the entries of a session lie: numbered pages of lines, a mark that changes with every write, and a summary
+// for each main transcript.
+
+import { badArgument } from "../../errors.js";
+import * as check from "../../check.js";
+import { recordKey, recordRange } from "../../records.js";
+import type { SessionKey } from "@anthropic-ai/claude-agent-sdk";
+
+/** The namespace of the records. */
+export const NAMESPACE = "claude-agent-sdk";
+
+/** A range of keys, the second out. */
+export type Range = [start: string, end: string];
+
+/** So long a part of a key may be; longer ones are told apart by a hash. */
+const LONGEST = 150;
+
+/** The keys of one transcript: a session's, or a subagent's. */
+export interface Keys {
+  /** What is in it, from a page on. */
+  pages(from?: number): Range;
+  page(number: number): string;
+  marks: Range;
+  mark(name: string): string;
+  /** Of the main transcript only. */
+  summary: string;
+}
+
+/** Where a transcript lies. */
+export async function keysOf({ projectKey, sessionId, subpath }: SessionKey): Promise<Keys> {
+  const parts = [await short(projectKey), await short(sessionId), await short(subpath ?? "")] as const;
+  return {
+    pages: (from = 0) => [recordKey("e", ...parts, from), range("e", ...parts)[1]],
+    page: (number) => recordKey("e", ...parts, number),
+    marks: range("t", ...parts),
+    mark: (name) => recordKey("t", ...parts, name),
+    summary: recordKey("s", parts[0], parts[1]),
+  };
+}
+
+/** Everything of a session, its subagents' too: pages and marks. */
+export async function ofSession({ projectKey, sessionId }: SessionKey): Promise<Range[]> {
+  const parts = [await short(projectKey), await short(sessionId)] as const;
+  return [range("e", ...parts), range("t", ...parts)];
+}
+
+/** The marks of a session and of its subagents. */
+export async function marksOf(key: SessionKey): Promise<Range> {
+  return (await ofSession(key))[1] as Range;
+}
+
+/** The summaries of a project's sessions. */
+export async function summariesOf(projectKey: string): Promise<Range> {
+  return range("s", await short(check.text(projectKey, "projectKey")));
+}
+
+/** A key as it is given, checked. */
+export function checked(key: unknown, argument = "key"): SessionKey {
+  if (!check.isObject(key)) throw badArgument(argument, "must be an object");
+  const { projectKey, sessionId, subpath } = key;
+  for (const [name, value] of Object.entries({ projectKey, sessionId, ...(subpath === undefined ? {} : { subpath }) }))
+    if (check.text(value, `${argument}.${name}`) === "") throw badArgument(`${argument}.${name}`, "must not be empty");
+  return key as SessionKey;
+}
+
+function range(...parts: string[]): Range {
+  const { start, end } = recordRange(...parts);
+  return [start, end];
+}
+
+async function short(part: string): Promise<string> {
+  const escaped = recordKey(part);
+  if (escaped.length <= LONGEST) return part;
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(part)));
+  return `${escaped.slice(0, 80)} ${Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

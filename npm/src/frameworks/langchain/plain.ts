@@ -1,0 +1,81 @@
+// Values as JSON can carry them, and back: bytes and dates, which JSON has no word for, become objects under a name of their own.
+
+import { badArgument } from "../../errors.js";
+
+const NAME = "$threadkeep";
+
+/**
+ * A copy that JSON can carry. What JSON would leave out of an object (functions, `undefined`) is left out.
+ *
+ * @throws ThreadkeepError `bad-request` for a value within itself, and for big integers
+ */
+export function toPlain(value: unknown, argument: string): unknown {
+  return copy(value, argument, []);
+}
+
+function copy(value: unknown, argument: string, within: readonly object[]): unknown {
+  if (typeof value === "bigint") throw badArgument(argument, "holds a big integer, which JSON cannot carry");
+  if (typeof value !== "object" || value === null) {
+    if (typeof value === "number" && !Number.isFinite(value)) return null;
+    return typeof value === "function" || typeof value === "symbol" ? undefined : value;
+  }
+  if (within.includes(value)) throw badArgument(argument, "holds a value within itself, which JSON cannot carry");
+  const path = [...within, value];
+  if (value instanceof Uint8Array) return { [NAME]: "bytes", base64: base64(value) };
+  if (value instanceof Date) return { [NAME]: "date", iso: Number.isNaN(value.getTime()) ? null : value.toISOString() };
+  if (Array.isArray(value)) return value.map((item) => copy(item, argument, path) ?? null);
+  const toJson = (value as { toJSON?: unknown }).toJSON;
+  if (typeof toJson === "function") return copy(toJson.call(value), argument, path);
+  const made: Record<string, unknown> = {};
+  for (const [name, item] of Object.entries(value)) {
+    const copied = copy(item, argument, path);
+    if (copied !== undefined) set(made, name, copied);
+  }
+  return Object.hasOwn(made, NAME) ? { [NAME]: "object", object: made } : made;
+}
+
+/** What {@link toPlain} made a copy of. */
+export function fromPlain(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(fromPlain);
+  const fields = value as Record<string, unknown>;
+  switch (fields[NAME]) {
+    case "bytes":
+      return Uint8Array.from(atob(String(fields["base64"])), (char) => char.charCodeAt(0));
+    case "date":
+      return new Date(fields["iso"] === null ? Number.NaN : String(fields["iso"]));
+    case "object":
+      return inside(fields["object"] as Record<string, unknown>);
+    default:
+      return inside(fields);
+  }
+}
+
+/** Whether two values are the same, or hold the same; the order of fields does not matter. */
+export function equal(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return false;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && equal((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]))
+  );
+}
+
+/** Bytes as base64. */
+export function base64(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  return btoa(text);
+}
+
+function inside(fields: Record<string, unknown>): Record<string, unknown> {
+  const made: Record<string, unknown> = {};
+  for (const [name, item] of Object.entries(fields)) set(made, name, fromPlain(item));
+  return made;
+}
+
+/** Sets a field, whatever its name: `__proto__` is one, too. */
+function set(object: object, name: string, value: unknown): void {
+  Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+}

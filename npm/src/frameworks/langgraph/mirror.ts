@@ -1,0 +1,108 @@
+// The messages of a graph's threads as conversations of the keep. The list of messages is what the graph says it is; here it becomes a way
+// through a tree: what is new is appended, and where the list went another way (a thread forked from an older checkpoint, a message
+// edited or removed), a branch begins there, or the branch that says the same is followed. What was on the other branch stays.
+
+import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
+import type { Threadkeep } from "../../threadkeep.js";
+import type { MessageInput } from "../../types/message.js";
+import type { NodeInfo } from "../../types/node.js";
+import { fromLangChain } from "../langchain/messages.js";
+import { equal } from "../langchain/plain.js";
+
+/** How many threads' last lists are remembered, so that one that grew is not read again. */
+const THREADS = 32;
+
+/** What a thread's head was pointed at last, and for which messages. */
+interface Last {
+  leaf: string;
+  messages: readonly BaseMessage[];
+}
+
+interface State {
+  /** Mirrorings of a keep come one after the other. */
+  turn: Promise<unknown>;
+  last: Map<string, Last>;
+}
+
+const states = new WeakMap<Threadkeep, State>();
+
+/** Whether a channel's value is a list of messages. */
+export function isMessages(value: unknown): value is BaseMessage[] {
+  return Array.isArray(value) && value.length > 0 && value.every((item) => isBaseMessage(item));
+}
+
+/** Makes the conversation at the head `contextId` say what `messages` say. */
+export async function mirror(keep: Threadkeep, contextId: string, messages: readonly BaseMessage[]): Promise<void> {
+  let state = states.get(keep);
+  if (state === undefined) states.set(keep, (state = { turn: Promise.resolve(), last: new Map() }));
+  const { turn, last } = state;
+  const mine = turn.then(
+    () => follow(keep, last, contextId, [...messages]),
+    () => follow(keep, last, contextId, [...messages]),
+  );
+  state.turn = mine;
+  await mine;
+}
+
+async function follow(keep: Threadkeep, known: Map<string, Last>, contextId: string, messages: BaseMessage[]): Promise<void> {
+  if (messages.length === 0) return;
+  const head = await keep.head(contextId);
+  const last = known.get(contextId);
+  let leaf: string;
+  if (head !== null && last?.leaf === head.id && last.messages.length <= messages.length && last.messages.every((message, at) => message === messages[at]))
+    leaf = await go(keep, contextId, head.id, head.id, messages.slice(last.messages.length).map(fromLangChain));
+  else leaf = await find(keep, contextId, head, messages.map(fromLangChain));
+  known.delete(contextId);
+  known.set(contextId, { leaf, messages });
+  const [oldest] = known.keys();
+  if (known.size > THREADS && oldest !== undefined) known.delete(oldest);
+}
+
+async function find(keep: Threadkeep, contextId: string, head: NodeInfo | null, wanted: MessageInput[]): Promise<string> {
+  if (head === null) return grow(keep, contextId, "", wanted);
+  const chain = await keep.chain(head.id);
+  // Nodes that say what the list says, as far as both go. A conversation that began with an append has an empty root.
+  let nodes = 0;
+  let at = 0;
+  for (let node = chain[0]; node !== undefined && says(node, wanted, at); node = chain[nodes]) {
+    at += node.messages.length;
+    nodes += 1;
+  }
+  if (nodes === 0) return begin(keep, contextId, wanted);
+  return go(keep, contextId, head.id, (chain[nodes - 1] as NodeInfo).id, wanted.slice(at));
+}
+
+/** From a node on: first where others say the same, then appending. */
+async function go(keep: Threadkeep, contextId: string, head: string, from: string, wanted: MessageInput[]): Promise<string> {
+  let leaf = from;
+  let at = 0;
+  while (at < wanted.length) {
+    const next = (await keep.children(leaf)).find((child) => child.messages.length > 0 && says(child, wanted, at));
+    if (next === undefined) break;
+    at += next.messages.length;
+    leaf = next.id;
+  }
+  if (leaf !== head) await keep.setHead(contextId, leaf);
+  return grow(keep, contextId, leaf, wanted.slice(at));
+}
+
+/** Appends at the head; gives the new leaf. */
+async function grow(keep: Threadkeep, contextId: string, leaf: string, messages: MessageInput[]): Promise<string> {
+  const nodes = messages.length === 0 ? [] : await keep.append(contextId, messages);
+  return nodes.at(-1)?.id ?? leaf;
+}
+
+/** Points the head at a conversation of its own: the list has nothing in common with the one before. */
+async function begin(keep: Threadkeep, contextId: string, messages: MessageInput[]): Promise<string> {
+  const passing = `${contextId.slice(0, 100)}/${crypto.randomUUID()}`;
+  const leaf = await grow(keep, passing, "", messages);
+  await keep.setHead(contextId, leaf);
+  // Only the passing name goes: what it points at belongs to the head.
+  await keep.clear(passing);
+  return leaf;
+}
+
+/** Whether a node says what the list says from `at` on. */
+function says({ messages }: NodeInfo, wanted: readonly MessageInput[], at: number): boolean {
+  return at + messages.length <= wanted.length && messages.every((message, index) => equal(message, wanted[at + index]));
+}

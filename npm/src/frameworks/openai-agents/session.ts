@@ -1,0 +1,331 @@
+// The session: the Agents SDK's items at a head of a keep. Adding appends to the chain; whatever takes back or replaces
+// begins a branch, to which the session moves in one step, so that no history is ever lost or half there.
+
+import type { AgentInputItem, Session, SessionHistoryMutation, SessionHistoryTransaction } from "@openai/agents-core";
+import * as check from "../../check.js";
+import { ThreadkeepError } from "../../errors.js";
+import type { Threadkeep } from "../../threadkeep.js";
+import type { MessageInput } from "../../types/message.js";
+import type { NodeInfo } from "../../types/node.js";
+import { canonical } from "./codec.js";
+import { FIELD, itemsByMessage, toMessages } from "./messages.js";
+import { replaced, transactionOf } from "./transactions.js";
+import { Places, type PastHistory, type Place } from "./place.js";
+
+/** Options of {@link ThreadkeepSession}. */
+export interface ThreadkeepSessionOptions {
+  /** The session's id, by which a later process finds it again; a new one without it. */
+  sessionId?: string;
+  /** The head at which it lies; the session's id without it. An existing head is continued, whoever wrote it. */
+  contextId?: string;
+}
+
+/** What {@link ThreadkeepSession.applyHistoryTransaction} takes. */
+export interface HistoryTransaction {
+  /** A name that stays the same when the transaction is tried again. */
+  operationId: string;
+  /** Items to append, or a suffix to replace. */
+  transaction: SessionHistoryTransaction;
+}
+
+/** What is to happen: messages below a node of the chain (`null`: below nothing). */
+interface Change {
+  parent: string | null;
+  messages: MessageInput[];
+  operation?: readonly [id: string, what: string];
+  /** Why the history so far is left, where it is. */
+  reason?: string;
+  /** Whether the names of operations are forgotten. */
+  forget?: boolean;
+}
+
+/** The history as it is, by nodes. */
+interface History {
+  place: Place;
+  nodes: NodeInfo[];
+  items: AgentInputItem[][];
+}
+
+const OPTIONS = { sessionId: check.id, contextId: check.id } as const;
+/** So often a change is tried again that others were quicker than. */
+const TRIES = 1000;
+/** Where an emptied session begins whose conversation began elsewhere, without an empty root. */
+const EMPTY: MessageInput[] = [{ role: "system", content: "The session was emptied.", include_in_context: false, [FIELD]: { of: 0 } }];
+
+/** What runs at a head in this process, so that sessions in one process need not compete. */
+const running = new WeakMap<Threadkeep, Map<string, Promise<unknown>>>();
+
+/**
+ * A session of `@openai/agents` in a keep: pass it to `run`. Items come back exactly as they were added, and are messages of the
+ * keep at the same time, so that search, budgets, compaction and the page see them. Sessions of one id share their history,
+ * in one process or several.
+ *
+ * @example
+ * ```ts
+ * const session = new ThreadkeepSession(keep, { sessionId: "ann" });
+ * await run(agent, "What did I ask you yesterday?", { session });
+ * ```
+ */
+export class ThreadkeepSession implements Session {
+  /** The keep that it lies in. */
+  readonly keep: Threadkeep;
+  /** The head at which it lies: what `keep.context`, `keep.compact` and the like take. */
+  readonly contextId: string;
+  readonly #sessionId: string;
+  readonly #places: Places;
+
+  /**
+   * @throws ThreadkeepError `bad-request` for an option that is not known or not what it must be
+   */
+  constructor(keep: Threadkeep, options?: ThreadkeepSessionOptions) {
+    const { sessionId, contextId } = check.options(options, "options", OPTIONS) as ThreadkeepSessionOptions;
+    this.keep = keep;
+    this.#sessionId = sessionId ?? contextId ?? crypto.randomUUID();
+    this.contextId = contextId ?? this.#sessionId;
+    this.#places = new Places(keep, this.contextId);
+  }
+
+  /** The session's id. */
+  async getSessionId(): Promise<string> {
+    return this.#sessionId;
+  }
+
+  /**
+   * The items, oldest first; with a limit, the newest so many, and none for a limit of 0 or less.
+   *
+   * @throws ThreadkeepError the storage's codes
+   */
+  async getItems(limit?: number): Promise<AgentInputItem[]> {
+    if (limit !== undefined && limit <= 0) return [];
+    const items = (await this.#history()).items.flat();
+    return limit === undefined ? items : items.slice(Math.max(items.length - limit, 0));
+  }
+
+  /**
+   * Adds items at the end, all of them or none.
+   *
+   * @throws ThreadkeepError `bad-request` for what is no plain data; the storage's codes
+   */
+  async addItems(items: AgentInputItem[]): Promise<void> {
+    const messages = toMessages(items);
+    if (messages.length === 0) return;
+    await this.#change((place) => ({ parent: place.leaf, messages }));
+  }
+
+  /** Takes the newest item off, and gives it; `undefined` where there is none. It stays on the branch that is left. */
+  async popItem(): Promise<AgentInputItem | undefined> {
+    let popped: AgentInputItem | undefined;
+    await this.#rewrite("pop", (items) => {
+      popped = items.at(-1);
+      return popped === undefined ? undefined : items.slice(0, -1);
+    });
+    return popped;
+  }
+
+  /** Empties the session. What was in it stays in the keep, as a branch that {@link ThreadkeepSession.past} names; {@link ThreadkeepSession.erase} deletes. */
+  async clearSession(): Promise<void> {
+    await this.#change(async (place) => {
+      const { nodes, items } = await this.#history(place);
+      const kept = common(items, []);
+      return { parent: nodes[kept - 1]?.id ?? null, messages: [], forget: true, ...(kept < nodes.length ? { reason: "clear" } : {}) };
+    });
+  }
+
+  /**
+   * Appends items, or replaces the newest ones, in one step and once: the same transaction under the same name again does nothing.
+   *
+   * @throws ThreadkeepError `bad-request` for a transaction that is none, `id-taken` where another one was carried out under its name,
+   * `conflict` where the history does not end as it expects; nothing has changed then. The storage's codes
+   */
+  async applyHistoryTransaction(args: HistoryTransaction): Promise<void> {
+    const { operationId, transaction } = transactionOf(args);
+    const what = canonical(transaction);
+    const plan = (items: AgentInputItem[]): AgentInputItem[] => {
+      if (transaction.type === "append_items") return [...items, ...transaction.items];
+      const { expectedSuffix, replacement } = transaction;
+      const start = items.length - expectedSuffix.length;
+      if (start < 0 || canonical(items.slice(start)) !== canonical(expectedSuffix))
+        throw new ThreadkeepError("conflict", "the session's history does not end as the transaction expects", { operationId });
+      return [...items.slice(0, start), ...replacement];
+    };
+    await this.#rewrite("transaction", plan, async () => {
+      const done = await this.#places.operation(operationId);
+      if (done !== undefined && done !== what)
+        throw new ThreadkeepError("id-taken", "another transaction was carried out under this operationId", { operationId });
+      return done === undefined ? [operationId, what] : undefined;
+    });
+  }
+
+  /** Replaces calls in the history, as the SDK does when a call's arguments were changed on approval. */
+  async applyHistoryMutations({ mutations }: { mutations: SessionHistoryMutation[] }): Promise<void> {
+    if (mutations.length === 0) return;
+    await this.#rewrite("mutation", (items) => mutations.reduce(replaced, items));
+  }
+
+  /** Replaces the whole history by a compacted one, in one step. */
+  async replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {
+    await this.#rewrite("compaction", () => items);
+  }
+
+  /**
+   * Replaces the beginning of the history by other items, in one step; what was added behind it meanwhile stays.
+   *
+   * @throws ThreadkeepError `conflict` where the history does not begin like that
+   */
+  async replaceBeginning(beginning: AgentInputItem[], replacement: AgentInputItem[]): Promise<void> {
+    await this.#rewrite("compaction", (items) => {
+      if (canonical(items.slice(0, beginning.length)) !== canonical(beginning))
+        throw new ThreadkeepError("conflict", "the session's history does not begin as expected", { session: this.#sessionId });
+      return [...replacement, ...items.slice(beginning.length)];
+    });
+  }
+
+  /** The histories that were left by taking back, replacing and clearing, oldest first: `keep.chain(leaf)` has each. */
+  async past(): Promise<PastHistory[]> {
+    return this.#places.past();
+  }
+
+  /**
+   * Goes to another node of the keep: a past history, another branch, an imported conversation. The items from there on are
+   * the session's. (A head that is moved by `setHead` alone is moved back.)
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async moveTo(nodeId: string): Promise<void> {
+    const target = await this.keep.node(nodeId);
+    if (target === null) throw new ThreadkeepError("missing-node", `there is no node ${nodeId}`, { node: nodeId });
+    await this.#change((place) => ({ parent: target.id, messages: [], ...(place.leaf === null ? {} : { reason: "move" }) }));
+  }
+
+  /**
+   * Deletes the session for good: all its transcripts with all branches, and its records.
+   *
+   * @returns how many messages were deleted
+   */
+  async erase(): Promise<number> {
+    return this.#alone(async () => {
+      const place = await this.#places.read();
+      const leaves = [place.leaf, ...(await this.#places.past()).map(({ leaf }) => leaf)];
+      const nodes = await Promise.all(leaves.map((leaf) => (leaf === null ? null : this.keep.node(leaf))));
+      let deleted = 0;
+      for (const transcript of new Set(nodes.flatMap((node) => (node === null ? [] : [node.transcript]))))
+        deleted += await this.keep.deleteTranscript(transcript);
+      await this.#places.erase();
+      return deleted;
+    });
+  }
+
+  async #history(place?: Place): Promise<History> {
+    const at = place ?? (await this.#places.read());
+    const nodes = at.leaf === null ? [] : await this.keep.chain(at.leaf);
+    // Names of tools come from the calls above, so the chain is read as a whole.
+    const messages = nodes.flatMap((node) => node.messages);
+    const all = itemsByMessage(messages);
+    let next = 0;
+    return { place: at, nodes, items: nodes.map((node) => node.messages.flatMap(() => all[next++] ?? [])) };
+  }
+
+  /** Makes another list of the items: what both begin with stays, and the rest is a branch below it. */
+  async #rewrite(
+    reason: string,
+    plan: (items: AgentInputItem[]) => AgentInputItem[] | undefined,
+    operation?: () => Promise<readonly [string, string] | undefined>,
+  ): Promise<void> {
+    await this.#change(async (place) => {
+      const named = await operation?.();
+      if (operation !== undefined && named === undefined) return undefined;
+      const { nodes, items } = await this.#history(place);
+      const before = items.flat();
+      const after = plan(before);
+      if (after === undefined) return undefined;
+      const kept = common(items, after);
+      const rest = after.slice(items.slice(0, kept).flat().length);
+      const whole = rest.length === 0 && kept === nodes.length;
+      if (whole && named === undefined) return undefined;
+      const change: Change = { parent: nodes[kept - 1]?.id ?? null, messages: toMessages(rest) };
+      if (kept < nodes.length) change.reason = reason;
+      return named === undefined ? change : { ...change, operation: named };
+    });
+  }
+
+  /** Carries a change out; it is planned anew whenever somebody else was quicker. */
+  async #change(plan: (place: Place) => Change | undefined | Promise<Change | undefined>): Promise<void> {
+    await this.#alone(async () => {
+      for (let tried = 0; tried < TRIES; tried += 1) {
+        if (tried > 1) await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(50, 2 ** tried)));
+        const place = await this.#places.read();
+        const change = await plan(place);
+        if (change === undefined || (await this.#carryOut(place, change))) return this.#places.settle();
+      }
+      throw new ThreadkeepError("conflict", "others changed the session again and again", { session: this.#sessionId });
+    });
+  }
+
+  async #carryOut(place: Place, { parent, messages, operation, reason, forget }: Change): Promise<boolean> {
+    const below = parent === null && messages.length === 0 && place.leaf !== null ? EMPTY : messages;
+    // A plain append goes to the head itself. Whatever else must not be seen before it is whole grows at a head of its own.
+    const plain = operation === undefined && parent === place.leaf && parent === place.head;
+    const context = plain ? this.contextId : `${this.contextId.slice(0, 100)}~${crypto.randomUUID()}`;
+    const grown = await this.#grow(context, plain ? null : parent, below);
+    const [first, last] = [grown[0], grown.at(-1)];
+    const expected = first === undefined || (parent === null ? await this.#isRoot(first.parent) : first.parent === parent);
+    // Where there is no head, the session is empty. So there must be one, at the empty root, before it is not.
+    const start = first?.transcript ?? parent;
+    if (!plain && place.head === null && start !== null) await this.keep.setHead(this.contextId, start);
+    const next = { leaf: last?.id ?? parent, seq: Math.max(place.seq, last?.seq ?? 0) };
+    const left = reason === undefined || place.leaf === null ? undefined : { leaf: place.leaf, reason, at: Date.now() };
+    const moved = expected && (await this.#places.move(place, next, { left, operation, forget }));
+    if (!moved && first !== undefined) await ignoring("missing-node", this.keep.deleteBranch(first.id));
+    if (moved) await this.#places.settle();
+    if (!plain && first !== undefined) await this.#dropHead(context, first.transcript);
+    return moved;
+  }
+
+  async #grow(context: string, below: string | null, messages: MessageInput[]): Promise<NodeInfo[]> {
+    if (messages.length === 0) return [];
+    if (below !== null) await this.keep.setHead(context, below);
+    return this.keep.append(context, messages);
+  }
+
+  async #isRoot(id: string | null): Promise<boolean> {
+    return id === null || (await this.keep.node(id))?.parent === null;
+  }
+
+  /** Removes a head that was only needed for a while, and nothing with it: at the root there is always more below. */
+  async #dropHead(context: string, transcript: string): Promise<void> {
+    await ignoring("missing-node", this.keep.setHead(context, transcript));
+    await this.keep.clear(context);
+  }
+
+  /** Runs one thing after the other at this head. */
+  #alone<T>(run: () => Promise<T>): Promise<T> {
+    const all = running.get(this.keep) ?? new Map<string, Promise<unknown>>();
+    running.set(this.keep, all);
+    const turn = (all.get(this.contextId) ?? Promise.resolve()).then(run, run);
+    const done = turn.then(
+      () => undefined,
+      () => undefined,
+    );
+    all.set(this.contextId, done);
+    void done.then(() => all.get(this.contextId) === done && all.delete(this.contextId));
+    return turn;
+  }
+}
+
+/** How many nodes of the history are also the beginning of `after`, each whole. */
+function common(items: readonly AgentInputItem[][], after: readonly AgentInputItem[]): number {
+  let at = 0;
+  for (const [index, own] of items.entries()) {
+    if (canonical(own) !== canonical(after.slice(at, at + own.length))) return index;
+    at += own.length;
+  }
+  return items.length;
+}
+
+async function ignoring(code: string, promise: Promise<unknown>): Promise<void> {
+  try {
+    await promise;
+  } catch (error) {
+    if (!(error instanceof ThreadkeepError && error.code === code)) throw error;
+  }
+}

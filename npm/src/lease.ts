@@ -1,0 +1,66 @@
+// One at a time under a name, among everybody who has the same storage open: other processes, other machines. Browsers have Web
+// Locks for it; a database has none, so whoever holds the lease shows that he lives by counting up in a record.
+
+import { ThreadkeepError } from "./errors.js";
+import { recordKey, recordParts, recordRange } from "./records.js";
+import type { Records } from "./types/records.js";
+
+/** Times in milliseconds. @internal */
+export interface LeaseTimes {
+  /** How often the holder counts up. */
+  beat: number;
+  /** How long his count may stand still before another takes over. Measured by the waiting one's clock, so that clocks need not agree. */
+  stale: number;
+  /** How often one who waits looks. */
+  look: number;
+}
+
+const TIMES: LeaseTimes = { beat: 1_000, stale: 5_000, look: 200 };
+
+/**
+ * Does `work` while nobody else does any under this name. A holder that has died is replaced after a while; one whose process stood
+ * still for as long may find that another has begun.
+ *
+ * @internal
+ */
+export async function leased<T>(records: Records, name: string, work: () => Promise<T>, times = TIMES): Promise<T> {
+  const lease = await acquire(records, name, times);
+  let count = 0;
+  let beating = Promise.resolve();
+  const write = (value: string) =>
+    // A lease that somebody took over is not written to: its record is gone.
+    records.commit({ present: [lease], puts: [[lease, new TextEncoder().encode(value)]], durability: "relaxed" }).catch(() => undefined);
+  const timer = setInterval(() => (beating = beating.then(() => write(String((count += 1))))), times.beat);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    await beating;
+    await write("");
+  }
+}
+
+/** Waits for the lease; gives the key of its record. */
+async function acquire(records: Records, name: string, { stale, look }: LeaseTimes): Promise<string> {
+  let [seen, since] = ["", 0];
+  for (;;) {
+    const [last] = await records.scan({ ...recordRange(name), reverse: true, limit: 1 });
+    const state = last === undefined ? "" : new TextDecoder().decode(last[1]);
+    const now = performance.now();
+    const same = seen === `${last?.[0]} ${state}`;
+    if (state === "" || (same && now - since >= stale)) {
+      const before = last === undefined ? [] : [last[0]];
+      const next = recordKey(name, last === undefined ? 0 : Number(recordParts(last[0]).at(-1)) + 1);
+      try {
+        await records.commit({ absent: [next], present: before, deletes: before, puts: [[next, new TextEncoder().encode("0")]], durability: "relaxed" });
+        return next;
+      } catch (error) {
+        // Another one was first.
+        if (!(error instanceof ThreadkeepError && error.code === "conflict")) throw error;
+        continue;
+      }
+    }
+    if (!same) [seen, since] = [`${last?.[0]} ${state}`, now];
+    await new Promise((resolve) => setTimeout(resolve, look));
+  }
+}

@@ -1,0 +1,39 @@
+// Values that were written or read lately, up to so many bytes. An append reads the end of its transcript, which the append before
+// has just written.
+
+/** Values by what they belong to; those that were not asked for longest go first. */
+export class Cache<K extends object> {
+  readonly #values = new Map<K, Uint8Array>();
+  #bytes = 0;
+
+  constructor(readonly most: number) {}
+
+  get(owner: K): Uint8Array | undefined {
+    const value = this.#values.get(owner);
+    if (value !== undefined) {
+      this.#values.delete(owner);
+      this.#values.set(owner, value);
+    }
+    return value;
+  }
+
+  /** Takes a value, unless it is so large that it would drive many others out. */
+  set(owner: K, value: Uint8Array): void {
+    if (value.length > this.most / 8) return;
+    this.delete(owner);
+    this.#values.set(owner, value);
+    this.#bytes += value.length;
+    for (const [old, { length }] of this.#values) {
+      if (this.#bytes <= this.most) break;
+      this.#values.delete(old);
+      this.#bytes -= length;
+    }
+  }
+
+  delete(owner: K): void {
+    const value = this.#values.get(owner);
+    if (value === undefined) return;
+    this.#values.delete(owner);
+    this.#bytes -= value.length;
+  }
+}

@@ -1,0 +1,103 @@
+// Where values are: in which file, from where to where. Files that a compaction has replaced stay until nobody reads them.
+
+import { hex } from "./crc.js";
+import { decodeBase64 } from "./format.js";
+import { storeError, type LogFile, type LogFolder } from "./place.js";
+
+/** A log file in use. */
+export class Source {
+  #readers = 0;
+  #retired: (() => void) | undefined;
+
+  constructor(
+    readonly file: LogFile,
+    /** The number in its name. */
+    readonly number: number,
+  ) {}
+
+  /** Reads some bytes; the file stays until they have come. */
+  async read(at: number, length: number): Promise<Uint8Array> {
+    this.#readers += 1;
+    try {
+      return await this.file.read(at, length);
+    } finally {
+      this.#readers -= 1;
+      if (this.#readers === 0) this.#retired?.();
+    }
+  }
+
+  /** Comes back when nobody reads the file any more. Nobody may begin to. */
+  retire(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#retired = resolve;
+      if (this.#readers === 0) resolve();
+    });
+  }
+}
+
+/** Where a value is. */
+export interface Entry {
+  source: Source;
+  at: number;
+  length: number;
+  crc: number;
+  base64: boolean;
+}
+
+/** About how many bytes of a log a record takes beside its value. */
+export function overhead(key: string): number {
+  return key.length + 32;
+}
+
+/** The value that was read, if it is what was written. */
+export function checked(folder: LogFolder, key: string, entry: Readonly<Entry>, bytes: Uint8Array): Uint8Array {
+  if (bytes.length !== entry.length || folder.crc32(bytes) !== entry.crc) {
+    const { name } = entry.source.file;
+    const got = bytes.length !== entry.length ? `${bytes.length} of ${entry.length} bytes are there` : `its CRC-32 is ${hex(folder.crc32(bytes))} and was ${hex(entry.crc)}`;
+    throw storeError(
+      "corrupt",
+      `the value of ${JSON.stringify(key)} at byte ${entry.at} of ${name} in ${folder.words} is not what was written (${got}): restore the file from a copy; what else is in it can be read and exported`,
+      { ...folder.details, file: name, offset: entry.at, key },
+    );
+  }
+  return entry.base64 ? decodeBase64(bytes) : bytes;
+}
+
+/** Values that lie in one file near each other are read together if what is between them is shorter than this. */
+const GAP = 16 * 1024;
+/** And as long as what is read at once is not longer. */
+const TOGETHER = 4 << 20;
+
+/** Reads the values of entries, of which each may be in another place by the time they have come. */
+export async function readAll(folder: LogFolder, wanted: readonly (readonly [key: string, entry: Entry])[]): Promise<Uint8Array[]> {
+  // Copies: a compaction moves entries while we wait. The reading itself must begin now, while the files are there.
+  const places = wanted.map(([key, entry], index) => ({ key, entry: { ...entry }, index }));
+  places.sort((a, b) => a.entry.source.number - b.entry.source.number || a.entry.at - b.entry.at);
+  const values = new Array<Uint8Array>(wanted.length);
+  const readings: Promise<void>[] = [];
+  for (let from = 0; from < places.length; ) {
+    const { source, at } = places[from]!.entry;
+    let to = from;
+    let end = at;
+    while (to < places.length) {
+      const { entry } = places[to]!;
+      if (to > from && (entry.source !== source || entry.at - end > GAP || entry.at + entry.length - at > TOGETHER)) break;
+      end = entry.at + entry.length;
+      to += 1;
+    }
+    const group = places.slice(from, to);
+    readings.push(
+      source.read(at, end - at).then(
+        (bytes) => {
+          for (const { key, entry, index } of group) values[index] = checked(folder, key, entry, bytes.subarray(entry.at - at, entry.at - at + entry.length));
+        },
+        (error: unknown) => {
+          throw folder.failure(error, `reading ${source.file.name}`);
+        },
+      ),
+    );
+    from = to;
+  }
+  await Promise.all(readings);
+  return values;
+}

@@ -1,0 +1,119 @@
+// Reads a log line by line, and checks every sum. Out come lines with the places of their values, or the reason why what is there
+// is no line. It decides nothing about damage; `recover` does.
+
+import { hex } from "./crc.js";
+import { LINE_END, looksLikeLine, readLine, type Beginning, type Change, type Copied, type Line, type Put, type Whole } from "./format.js";
+import { storeError, type LogFile, type LogFolder } from "./place.js";
+
+/** So much is read at once, at least. */
+const WINDOW = 1 << 20;
+
+/** A line that is whole. */
+export interface Found {
+  line: Line;
+  /** Where it begins. */
+  at: number;
+  /** Where its first value begins; the others follow, each with a line's end behind it. */
+  values: number;
+  /** Where what comes behind it begins. */
+  next: number;
+}
+
+/** What is wrong in a place. */
+export interface Broken {
+  why: string;
+  /** The key of the value that is damaged, if the line is whole. */
+  key?: string;
+}
+
+/** A file that is read from its beginning to its end, with steps back now and then. */
+export class Reader {
+  #bytes: Uint8Array = new Uint8Array(0);
+  #from = 0;
+
+  constructor(
+    readonly folder: LogFolder,
+    readonly file: LogFile,
+    readonly size: number,
+    /** The sum of the store's id; known once the first line is read. */
+    public seed = 0,
+  ) {}
+
+  /** The first line of the file; `undefined` where there is none. */
+  async beginning(): Promise<{ line: Beginning; next: number } | undefined> {
+    const end = await this.#lineEnd(0);
+    if (end === undefined) return undefined;
+    const line = readLine(this.folder, await this.#take(0, end), 0) as Beginning | undefined;
+    if (typeof line?.threadkeep !== "number") return undefined;
+    return { line, next: end + 1 };
+  }
+
+  /** The line at `at`, with its values. */
+  async line(at: number): Promise<Found | Broken> {
+    const end = await this.#lineEnd(at);
+    if (end === undefined) return { why: "a line has no end" };
+    const line = readLine(this.folder, await this.#take(at, end - at), this.seed);
+    if (!isLine(line)) return { why: "a line does not have the sum that stands in front of it" };
+    const found: Found = { line, at, values: end + 1, next: end + 1 };
+    for (const [key, length, crc] of putsOf(line)) {
+      const bytes = await this.#take(found.next, length + 1);
+      if (bytes.length <= length) return { why: `the value of ${JSON.stringify(key)} ends too early`, key };
+      const value = bytes.subarray(0, length);
+      if (hex(this.folder.crc32(value)) !== crc || bytes[length] !== LINE_END[0])
+        return { why: `the value of ${JSON.stringify(key)} does not have its sum`, key };
+      found.next += length + 1;
+    }
+    return found;
+  }
+
+  /** The first whole line that begins behind `at`, of a commit later than `n`. */
+  async next(at: number, n: number): Promise<Found | undefined> {
+    for (;;) {
+      const end = await this.#lineEnd(at);
+      if (end === undefined) return undefined;
+      at = end + 1;
+      if (!looksLikeLine(await this.#take(at, 16))) continue;
+      const found = await this.line(at);
+      if ("line" in found && (!("n" in found.line) || found.line.n > n)) return found;
+    }
+  }
+
+  /** Where the line that begins at `at` ends. */
+  async #lineEnd(at: number): Promise<number | undefined> {
+    for (let length = 4096; ; length *= 4) {
+      const bytes = await this.#take(at, length);
+      const end = bytes.indexOf(10);
+      if (end >= 0) return at + end;
+      if (bytes.length < length) return undefined;
+    }
+  }
+
+  /** Some bytes of the file; fewer where it ends. */
+  async #take(at: number, length: number): Promise<Uint8Array> {
+    length = Math.min(length, this.size - at);
+    if (length <= 0) return new Uint8Array(0);
+    if (at < this.#from || at + length > this.#from + this.#bytes.length) {
+      try {
+        this.#bytes = await this.file.read(at, Math.min(Math.max(length, WINDOW), this.size - at));
+      } catch (error) {
+        throw this.folder.failure(error, `reading ${this.file.name}`);
+      }
+      this.#from = at;
+      if (this.#bytes.length < length)
+        throw storeError("storage", `${this.file.name} in ${this.folder.words} became shorter while it was read: does another program write to it?`);
+    }
+    return this.#bytes.subarray(at - this.#from, at - this.#from + length);
+  }
+}
+
+/** What a line puts. */
+export function putsOf(line: Line): Put[] {
+  return ("put" in line ? line.put : undefined) ?? [];
+}
+
+/** Whether JSON with the right sum is a line that this version writes. */
+function isLine(line: unknown): line is Line {
+  if (typeof line !== "object" || line === null) return false;
+  const { n, part, whole } = line as Partial<Change & Copied & Whole>;
+  return typeof (n ?? part) === "number" && [n, part, whole].every((figure) => figure === undefined || Number.isSafeInteger(figure));
+}

@@ -1,0 +1,271 @@
+// Opens the files of a store, whatever a crash or a hand has left: finds the log that counts, reads it (or its index and what was
+// written after), cuts off a commit that was not written to its end, and refuses damage with its place.
+
+import { type Entry, Source, overhead } from "./entry.js";
+import { FORMAT, seedOf, writeLine, type Beginning } from "./format.js";
+import { readIndexes, type Index } from "./index.js";
+import { Keys } from "./keys.js";
+import { storeError, type LogFile, type LogFolder } from "./place.js";
+import { Reader, putsOf, type Broken, type Found } from "./reader.js";
+
+/** A store as it was found. */
+export interface State {
+  source: Source;
+  store: string;
+  seed: number;
+  keys: Keys<Entry>;
+  /** The number of the last commit. */
+  n: number;
+  /** Where the next one goes. */
+  end: number;
+  /** About how many bytes of the file count. */
+  live: number;
+  /** Up to where an index is on the disk. */
+  indexed: number;
+  /** The numbers of the index files that are there, the newer one last. */
+  indexes: number[];
+  beginning: "existing" | "created";
+  /** What was left out because it is damaged, where that was asked for. */
+  skipped: Skipped[];
+}
+
+/** Damage that was passed over on request. */
+export interface Skipped {
+  file: string;
+  /** From this byte on. */
+  from: number;
+  /** Up to this one. */
+  to: number;
+  /** The commits of which some or all are missing, the first and the last. */
+  commits: [number, number];
+  why: string;
+}
+
+const LOG = /^log-(\d{6,15})$/;
+
+/** The name of a log file. */
+export function logName(number: number): string {
+  return `log-${String(number).padStart(6, "0")}`;
+}
+
+/** Reads what is in a folder; an empty one gets a log. With `repair`, damage is passed over and reported instead of refused. */
+export async function recover(folder: LogFolder, repair: boolean): Promise<State> {
+  const names = await folder.list();
+  const numbers = names.flatMap((name) => LOG.exec(name)?.[1] ?? []).map(Number);
+  numbers.sort((a, b) => b - a);
+  const indexes = await readIndexes(folder, names);
+  const newest = indexes.at(-1);
+  if (newest !== undefined && newest.log > (numbers[0] ?? 0))
+    throw storeError(
+      "corrupt",
+      `${logName(newest.log)} is missing in ${folder.words}, where the conversations were (an index of it is there): restore it from a copy, or delete the index- files to go on without it`,
+      { ...folder.details, file: logName(newest.log) },
+    );
+  for (const number of numbers) {
+    const file = await open(folder, logName(number));
+    try {
+      const state = await read(folder, file, number, { indexes, repair, alone: number === numbers.at(-1) });
+      if (state !== undefined) {
+        // What a compaction or a crash has left.
+        for (const other of numbers) if (other < number) await folder.remove(logName(other));
+        return state;
+      }
+      await file.close();
+      // A compaction that did not come to its end; what it copied is in the file before.
+      await folder.remove(logName(number));
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+  return create(folder);
+}
+
+/** An empty store. */
+async function create(folder: LogFolder): Promise<State> {
+  const random = crypto.getRandomValues(new Uint8Array(16));
+  const store = Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const file = await open(folder, logName(1));
+  try {
+    const first = writeLine(folder, { threadkeep: FORMAT, store, log: 1, n: 0 } satisfies Beginning, 0);
+    await file.truncate(0);
+    await file.write(0, first);
+    await file.sync();
+    await folder.sync();
+    const source = new Source(file, 1);
+    return { source, store, seed: seedOf(folder, store), keys: new Keys(), n: 0, end: first.length, live: 0, indexed: 0, indexes: [], beginning: "created", skipped: [] };
+  } catch (error) {
+    await file.close();
+    throw folder.failure(error, `writing to ${logName(1)}`);
+  }
+}
+
+async function open(folder: LogFolder, name: string): Promise<LogFile> {
+  try {
+    return await folder.open(name);
+  } catch (error) {
+    throw folder.failure(error, `opening ${name}`);
+  }
+}
+
+interface How {
+  indexes: Index[];
+  repair: boolean;
+  /** There is no older log that could stand in for this one. */
+  alone: boolean;
+}
+
+/** Reads one log; `undefined` where it does not count, since its making did not come to its end. */
+async function read(folder: LogFolder, file: LogFile, number: number, how: How): Promise<State | undefined> {
+  const size = await file.size();
+  const reader = new Reader(folder, file, size);
+  const first = await reader.beginning();
+  if (first === undefined) {
+    // A crash while the very first line was written leaves a beginning of it, and no end.
+    const made = (await file.read(0, Math.min(size, 4096))).indexOf(10) < 0 && size < 4096;
+    if (made && (!how.alone || (number === 1 && how.indexes.length === 0))) return undefined;
+    throw damaged(folder, file.name, 0, { why: "its first line is not that of a log" }, "");
+  }
+  const { line, next } = first;
+  if (line.threadkeep > FORMAT)
+    throw storeError(
+      "newer-version",
+      `${file.name} in ${folder.words} has version ${line.threadkeep}, this build reads up to ${FORMAT}: update Threadkeep; nothing was changed`,
+      { ...folder.details, found: line.threadkeep, supported: FORMAT },
+    );
+  reader.seed = seedOf(folder, line.store);
+  const source = new Source(file, number);
+  const state: State = { source, store: line.store, seed: reader.seed, keys: new Keys(), n: line.n, end: next, live: 0, indexed: 0, indexes: how.indexes.map(({ number }) => number), beginning: "existing", skipped: [] };
+  const index = how.indexes.filter(({ log, store }) => log === number && store === line.store).at(-1);
+  if (index !== undefined && index.end > size)
+    throw damaged(folder, file.name, size, { why: `its end is missing: it had ${index.end} bytes and has ${size}` }, "");
+  let whole = line.replaces === undefined;
+  if (index !== undefined && !index.load(source, state.keys)) state.keys = new Keys();
+  else if (index !== undefined) {
+    Object.assign(state, { n: index.n, end: index.end, live: index.live, indexed: index.end });
+    whole = true;
+  }
+  whole = await follow(reader, state, whole, how);
+  if (whole) {
+    if (state.skipped.length > 0) await keepAside(folder, file, size);
+    return state;
+  }
+  if (how.alone) throw damaged(folder, file.name, state.end, { why: "the end of what a compaction copied is missing, and so is the log before it" }, "");
+  return undefined;
+}
+
+/** Reads on from `state.end`; says whether what a compaction copied is all there. */
+async function follow(reader: Reader, state: State, whole: boolean, { repair, alone }: How): Promise<boolean> {
+  const { folder, file, size } = reader;
+  let parts = 0;
+  while (state.end < size) {
+    const found = await reader.line(state.end);
+    const wrong = "line" in found ? misplaced(found, state.n, parts, whole) : found;
+    if ("line" in found && wrong === undefined) {
+      apply(state, found);
+      if ("part" in found.line) parts += 1;
+      if ("whole" in found.line) whole = true;
+      state.end = found.next;
+      continue;
+    }
+    // A copy that did not come to its end does not count, whatever is in it, while the original is there.
+    if (!whole && !alone && !(await hasWhole(reader, state.end))) return false;
+    const behind = "line" in found ? found : await reader.next(state.end, state.n);
+    if (behind === undefined) {
+      // Nothing whole comes after it: the last commit, which a crash has cut off.
+      if (whole) await cut(folder, file, state.end);
+      break;
+    }
+    const n = "n" in behind.line ? behind.line.n : state.n;
+    const last = Math.max(state.n + 1, "whole" in behind.line ? n : n - 1);
+    if (!repair) throw damaged(folder, file.name, state.end, wrong ?? { why: "" }, ` (${missing(state.n + 1, last)})`);
+    const backward = (whole && !("n" in behind.line)) || ("n" in behind.line && !("whole" in behind.line) && n <= state.n) || (whole && "whole" in behind.line);
+    state.skipped.push({ file: file.name, from: state.end, to: behind.at, commits: [state.n + 1, last], why: wrong?.why ?? "" });
+    // A line that was here before, or does not belong here, is passed over; what comes after others that are gone counts.
+    state.end = backward ? behind.next : behind.at;
+    if (backward) continue;
+    if ("part" in behind.line) parts = behind.line.part - 1;
+    else if ("whole" in behind.line) [parts, state.n] = [behind.line.whole, n];
+    else state.n = n - 1;
+  }
+  return whole;
+}
+
+/** Whether the line that ends a copy is anywhere behind `at`. */
+async function hasWhole(reader: Reader, at: number): Promise<boolean> {
+  for (;;) {
+    const found = await reader.next(at, -1);
+    if (found === undefined) return false;
+    if ("whole" in found.line) return true;
+    at = found.at;
+  }
+}
+
+/** Copies a damaged file as it is, before anything is written. */
+async function keepAside(folder: LogFolder, file: LogFile, size: number): Promise<void> {
+  const name = `damaged-${file.name}`;
+  const copy = await open(folder, name);
+  try {
+    await copy.truncate(0);
+    for (let at = 0; at < size; ) {
+      const bytes = await file.read(at, Math.min(4 << 20, size - at));
+      if (bytes.length === 0) break;
+      await copy.write(at, bytes);
+      at += bytes.length;
+    }
+    await copy.sync();
+    await folder.sync();
+  } catch (error) {
+    throw folder.failure(error, `copying ${file.name} to ${name}`);
+  } finally {
+    await copy.close();
+  }
+}
+
+/** What is wrong with a whole line in its place. */
+function misplaced({ line }: Found, n: number, parts: number, whole: boolean): Broken | undefined {
+  if ("part" in line) return !whole && line.part === parts + 1 ? undefined : { why: `part ${line.part} comes after part ${parts}: lines are missing, doubled or moved` };
+  if ("whole" in line) return !whole && line.whole === parts && line.n === n ? undefined : { why: `${line.whole} parts should be there, there are ${parts}: lines are missing` };
+  return line.n === n + 1 ? undefined : { why: `commit ${line.n} comes after commit ${n}: lines are missing, doubled or moved` };
+}
+
+/** Carries out a line. */
+function apply(state: State, { line, values }: Found): void {
+  const { keys, source } = state;
+  if ("n" in line && !("whole" in line)) {
+    state.n = line.n;
+    for (const key of line.delete ?? []) forget(state, key, keys.delete(key));
+    for (const [start, end] of line.deleteRange ?? []) keys.deleteRange(start, end, (entry, key) => forget(state, key, entry));
+  }
+  let at = values;
+  for (const [key, length, crc, how] of putsOf(line)) {
+    forget(state, key, keys.set(key, { source, at, length, crc: Number.parseInt(crc, 16), base64: how === "base64" }));
+    state.live += length + overhead(key);
+    at += length + 1;
+  }
+}
+
+function forget(state: { live: number }, key: string, entry: Entry | undefined): void {
+  if (entry !== undefined) state.live -= entry.length + overhead(key);
+}
+
+async function cut(folder: LogFolder, file: LogFile, at: number): Promise<void> {
+  try {
+    await file.truncate(at);
+    await file.sync();
+  } catch (error) {
+    throw folder.failure(error, `cutting off what a crash has left at the end of ${file.name}`);
+  }
+}
+
+function missing(first: number, last: number): string {
+  return first === last ? `commit ${first}` : `commits ${first} to ${last}`;
+}
+
+function damaged(folder: LogFolder, name: string, at: number, { why, key }: Broken, which: string): Error {
+  return storeError(
+    "corrupt",
+    `${name} in ${folder.words} is damaged at byte ${at}${which}: ${why}. Nothing was changed: restore the file from a copy, or open it with repair: true, which goes on without the damaged part and keeps the file as it is beside it`,
+    { ...folder.details, file: name, offset: at, ...(key === undefined ? {} : { key }) },
+  );
+}

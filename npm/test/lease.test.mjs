@@ -1,0 +1,74 @@
+// One at a time under a name over one store, as processes of their own have it: no lock of the platform helps them.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { mapAdapter } from "./support/adapters.mjs";
+import { Threadkeep, createAgent } from "./support/expect.mjs";
+import { installed } from "./support/installed.mjs";
+
+const { leased } = await import(pathToFileURL(join(installed, "dist/lease.js")).href);
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const TIMES = { beat: 20, stale: 100_000, look: 5 };
+
+/** As many keeps over one store that know nothing of each other. */
+async function keeps(count) {
+  const records = new Map();
+  return Promise.all(Array.from({ length: count }, () => Threadkeep.open({ storage: mapAdapter({ records }), encoding: "estimate" })));
+}
+
+test("one works at a time, and all get their turn", async () => {
+  const all = await keeps(4);
+  let [inside, most, done] = [0, 0, 0];
+  const work = async () => {
+    most = Math.max(most, (inside += 1));
+    await pause(30);
+    inside -= 1;
+    return (done += 1);
+  };
+  const results = await Promise.all(all.flatMap((keep) => [1, 2].map(() => leased(keep.records("l"), "é!x", work, TIMES))));
+  assert.deepEqual([most, done], [1, 8]);
+  assert.deepEqual(results.sort(), [1, 2, 3, 4, 5, 6, 7, 8]);
+  assert.equal((await all[0].records("l").scan()).length, 1, "one record a name");
+  // Work that fails gives the lease back too.
+  await assert.rejects(leased(all[0].records("l"), "é!x", () => Promise.reject(new Error("no")), TIMES), /no/);
+  assert.equal(await leased(all[1].records("l"), "é!x", async () => "next", TIMES), "next");
+  await Promise.all(all.map((keep) => keep.close()));
+});
+
+test("a holder that has died is replaced, and does not disturb who replaced it", async () => {
+  const [dead, alive] = await keeps(2);
+  let release;
+  // Its records stop answering, as those of a killed process do; the work goes on, as that of a stalled one does.
+  const stalled = { scan: (range) => dead.records("l").scan(range), commit: (commit) => (commit.absent ? dead.records("l").commit(commit) : pause(200).then(() => dead.records("l").commit(commit))) };
+  const first = leased(stalled, "n", () => new Promise((resolve) => (release = resolve)), { ...TIMES, beat: 100_000 });
+  while (release === undefined) await pause(5);
+  const order = [];
+  const second = leased(alive.records("l"), "n", async () => {
+    order.push("second");
+    release("late");
+    assert.equal(await first, "late");
+    order.push("first");
+  }, { ...TIMES, stale: 60 });
+  await second;
+  assert.deepEqual(order, ["second", "first"]);
+  assert.equal((await alive.records("l").scan()).length, 1);
+  await Promise.all([dead.close(), alive.close()]);
+});
+
+test("two processes' agents of one name over one adapter answer a message once", async () => {
+  const [here, there] = await keeps(2);
+  let asked = 0;
+  const model = async () => {
+    asked += 1;
+    await pause(50);
+    return { role: "assistant", content: "answered" };
+  };
+  const agents = [here, there].map((keep) => createAgent({ keep, name: "lal", model, systemPrompt: "s" }));
+  for (let at = 0; at < 3; at++) await here.send({ from: "ann", to: "lal", content: `question ${at}` });
+  await Promise.all(agents.map((agent) => agent.catchUp()));
+  assert.equal(asked, 3);
+  const mails = await there.listMessages("ann", {});
+  assert.equal(mails.filter(({ from }) => from === "lal").length, 3);
+  await Promise.all([here.close(), there.close()]);
+});
