@@ -47,7 +47,7 @@ async function tell(keep) {
   await keep.extend(question.id, [assistant("because")]);
   await keep.alias("sent", "q");
   await keep.receive({ messageId: "r", replyTo: "sent", content: "really?" });
-  await keep.remember({ kind: "preference", text: "likes heliotropes" });
+  await keep.remember({ kind: "preference", fact: "likes heliotropes" });
   const report = await keep.import({ name: "conversations.json", data: fixture("claude.json") });
   await keep.append("gone", [user("to be cleared")]);
   await keep.clear("gone");
@@ -65,8 +65,8 @@ async function look(keep) {
     prompt: (await keep.context("main", { encoding: "estimate" })).messages.length,
     checkpoints: (await keep.checkpoints((await keep.head("main")).id)).length,
     chain: texts((await keep.chain("r")).flatMap((node) => node.messages)),
-    facts: (await keep.facts()).map(({ text }) => text),
-    hits: hits.map(({ message }) => message.content),
+    facts: (await keep.facts()).map(({ fact }) => fact),
+    hits: hits.map(({ message, snippet }) => message?.content ?? snippet),
     gone: await keep.getCount("gone"),
     heads: (await keep.heads()).map(({ context }) => context),
     stats: Object.fromEntries(Object.entries(await keep.stats()).filter(([name]) => ["transcripts", "messages", "heads"].includes(name))),
@@ -100,4 +100,74 @@ export async function story(open) {
 export function exampleOf(page) {
   const text = readFileSync(new URL(`../../../docs/stores/${page}.md`, import.meta.url), "utf8");
   return /```(?:js|ts|javascript)\n([\s\S]*?)```/.exec(text)[1];
+}
+
+/** Two commits that each forbid what the other writes: however they meet, one of them wins. */
+export async function skew(open) {
+  const [first, second] = [await open(), await open()];
+  for (let round = 0; round < 40; round += 1) {
+    const [left, right] = [`skew/${round}/left`, `skew/${round}/right`];
+    const results = await Promise.allSettled([
+      first.commit(change({ absent: [left], puts: [[right, bytes("1")]] })),
+      second.commit(change({ absent: [right], puts: [[left, bytes("1")]] })),
+    ]);
+    assert.deepEqual(results.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+    assert.equal(results.find(({ status }) => status === "rejected").reason.code, "conflict");
+  }
+  // The same with a range: who still sees the mark has his record removed with it, or comes too late.
+  for (let round = 0; round < 40; round += 1) {
+    const key = (name) => `range/${round}/${name}`;
+    await first.commit(change({ puts: [[key("mark"), bytes("")]] }));
+    const results = await Promise.allSettled([
+      first.commit(change({ deleteRanges: [[key(""), key("~")]] })),
+      second.commit(change({ present: [key("mark")], puts: [[key("record"), bytes("1")]] })),
+    ]);
+    assert.equal(results[0].status, "fulfilled");
+    assert.deepEqual(await first.scan({ start: key(""), end: key("~"), reverse: false }), []);
+  }
+  await Promise.all([first.close(), second.close()]);
+}
+
+/** A long scan shows one state, though another writes all the time. */
+export async function wholeScans(open) {
+  const [writer, reader] = [await open(), await open()];
+  const keys = Array.from({ length: 300 }, (_, index) => `whole/${String(index).padStart(3, "0")}`);
+  const write = (round) => writer.commit(change({ durability: "relaxed", puts: keys.map((key) => [key, new Uint8Array(12_000).fill(round)]) }));
+  await write(0);
+  let writing = true;
+  const rounds = (async () => {
+    for (let round = 1; writing; round += 1) await write(round % 250);
+  })();
+  try {
+    for (let scan = 0; scan < 10; scan += 1) {
+      const found = await reader.scan({ start: "whole/", end: "whole0", reverse: scan % 2 === 1 });
+      assert.deepEqual(found.map(([key]) => key), scan % 2 === 1 ? [...keys].reverse() : keys);
+      assert.equal(new Set(found.map(([, value]) => value[value.length - 1])).size, 1);
+    }
+  } finally {
+    writing = false;
+    await rounds;
+  }
+  await Promise.all([writer.close(), reader.close()]);
+}
+
+/** A commit whose answer gets lost happened once, and is not taken for somebody else's. */
+export async function lostAnswers(store, proxy) {
+  for (let round = 0; round < 10; round += 1) {
+    const key = `lost/${round}`;
+    await store.commit(change({ puts: [["lost/count", bytes(String(round))]] }));
+    proxy.loseAnswer();
+    await store.commit(change({ absent: [key], puts: [[key, bytes("once")]] }));
+    assert.equal(proxy.lost(), round + 1, "an answer was lost");
+    await assert.rejects(store.commit(change({ absent: [key] })), { code: "conflict", key });
+  }
+  // What is a conflict stays one, whether its answer gets lost or not.
+  proxy.loseAnswer();
+  await assert.rejects(store.commit(change({ absent: ["lost/0"], puts: [["lost/no", bytes("")]] })), { code: "conflict", key: "lost/0" });
+  assert.equal(await store.get("lost/no"), undefined);
+  // Readings are asked for again too.
+  proxy.loseAnswer();
+  assert.equal(new TextDecoder().decode(await store.get("lost/3")), "once");
+  proxy.loseAnswer();
+  assert.equal((await store.scan({ start: "lost/0", end: "lost/9~", reverse: false })).length, 10);
 }
