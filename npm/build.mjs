@@ -32,11 +32,16 @@ for (const name of GLUE) {
   writeFileSync(path, code);
 }
 
-const { imports } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
-const modules = files("dist");
+/** Peers that are ES modules only: for types, a CommonJS module must say that it imports them. A test finds who is missing here. */
+const ES_MODULES = /^(import|export)(?: type)? ((?:\{[^{}"]*\}|\*(?: as \w+)?|\w+) from "(?:ai|@anthropic-ai\/claude-agent-sdk|@assistant-ui\/core)(?:\/[^"]*)?");$/gm;
+
+const { imports, bin } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
+// Programs are run, not required.
+const programs = new Set(Object.values(bin).map((path) => path.replace(/^\.\//, "")));
+const modules = files("dist").filter((name) => !programs.has(name));
 for (const name of [...modules, ...GLUE]) {
   const text = readFileSync(join(here, name), "utf8");
-  put(`cjs/${name}`, name.endsWith(".js") ? commonJs(name, text) : text);
+  put(`cjs/${name}`, name.endsWith(".js") ? commonJs(name, text) : text.replace(ES_MODULES, '$1 type $2 with { "resolution-mode": "import" };'));
 }
 // `imports` counts in a package's own package.json only: CommonJS requires what Node gets, and bundlers for browsers read `browser`.
 const browser = Object.fromEntries(Object.values(imports).map((place) => [place.node, place.default]));
@@ -58,7 +63,9 @@ function commonJs(name, text) {
   // What is ours is required; what is another's stays an import, which Node can do whichever kind of module it is.
   const place = (path) => (path.startsWith("#") ? relativeTo(name, imports[path].node) : path);
   const required = code.replace(/\bimport\("((?:\.{1,2}\/|#)[^"]+)"\)/g, (_, path) => `Promise.resolve().then(() => require("${place(path)}"))`);
-  return `"use strict";\n${usesAddress ? address(name) : ""}${required}`;
+  // Where both are ours, a default export is what is called that.
+  const own = required.replace(/__toESM\(require\(("\.{1,2}\/[^"]*")\), 1\)/g, "__toESM(require($1))");
+  return `"use strict";\n${usesAddress ? address(name) : ""}${own}`;
 }
 
 /** How a module names a file of the package. */
@@ -67,14 +74,19 @@ function relativeTo(name, file) {
   return path.startsWith(".") ? path : `./${path}`;
 }
 
-/** The address of the ES module of the same name, beside which the package's other files lie: without a module of Node's, for bundlers. */
+/**
+ * The address of the ES module of the same name, beside which the package's other files lie: without a module of Node's, for bundlers. In a
+ * browser's bundle there is no such place; then `init` must be told.
+ */
 function address(name) {
   const twin = `${"../".repeat(name.split("/").length)}${name}`;
-  return `const importMetaUrl = new URL(${JSON.stringify(twin)}, (function (path) {
+  return `const importMetaUrl = new URL(${JSON.stringify(twin)}, (function () {
+  if (typeof __filename !== "string") return "threadkeep:/";
+  let path = __filename;
   if (/^[a-z]:\\\\|^\\\\\\\\/i.test(path)) path = path.replaceAll("\\\\", "/");
   path = path.replace(/[%?#\\\\\\n\\r\\t]/g, encodeURIComponent);
   return (path.startsWith("//") ? "file:" : path.startsWith("/") ? "file://" : "file:///") + path;
-})(__filename)).href;
+})()).href;
 `;
 }
 

@@ -1,12 +1,22 @@
 // The public types of the package in one text: for each entry, the declaration of each thing that it exports, without comments, in the
 // order of their names. `node docs/api-tools/surface.mjs FOLDER` prints it for the package in FOLDER.
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
+import { alone } from "./alone.mjs";
 
 /** The text for the package in `folder`. */
 export function surface(folder) {
+  const copy = alone(folder);
+  try {
+    return text(copy);
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
+}
+
+function text(folder) {
   const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const entries = Object.entries(exports).filter(([, entry]) => entry.import?.types !== undefined);
   const files = entries.map(([, entry]) => join(folder, entry.import.types));

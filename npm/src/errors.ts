@@ -15,6 +15,7 @@ import type { ModelFailureCode } from "./types/agent.js";
  * contract), `storage` (the storage's own failure).
  * A model at the end of a connection ({@link connect}): a {@link ModelFailureCode}.
  * Your callback: `embedding-failed` (`embed` failed, or what it gave are no vectors; searches by words go on).
+ * A memory service beside the keep: `memory-service` (`details.reason` says why).
  * The module: `init-failed`, `panicked` (a bug: reload; what was acknowledged is safe), `internal`.
  */
 export type ThreadkeepErrorCode =
@@ -51,6 +52,7 @@ export type ThreadkeepErrorCode =
   | "bad-adapter"
   | "storage"
   | "embedding-failed"
+  | "memory-service"
   | "init-failed"
   | "panicked"
   | "internal";

@@ -19,7 +19,8 @@ export interface SearchTool {
 }
 
 const MOST = 20;
-const PARAMETERS = {
+/** What a search is asked, for a model. @internal */
+export const SEARCH_ARGUMENTS = {
   type: "object",
   properties: {
     query: {
@@ -33,16 +34,19 @@ const PARAMETERS = {
   },
   required: ["query"],
   additionalProperties: false,
-};
+} as const;
+
+/** What a search is for, in words for a model. @internal */
+export const SEARCH_WORDS =
+  "Finds earlier messages of the user, of you and of tools, summaries, and remembered facts, by their words. Use it when something was said before that is not in this conversation any more.";
 
 /** Makes the tool of a search; `fixed` are options that the model cannot change. @internal */
 export function searchTool(search: (query: string, options: SearchOptions) => Promise<SearchHit[]>, fixed: SearchOptions): SearchTool {
   return {
     schema: {
       name: "search_memory",
-      description:
-        "Finds earlier messages of the user, of you and of tools, summaries, and remembered facts, by their words. Use it when something was said before that is not in this conversation any more.",
-      parameters: structuredClone(PARAMETERS),
+      description: SEARCH_WORDS,
+      parameters: structuredClone(SEARCH_ARGUMENTS),
     },
     async call(args) {
       let asked: { query: string; options: SearchOptions };
@@ -74,7 +78,7 @@ function read(args: unknown): { query: string; options: SearchOptions } {
     else if (name === "limit" && typeof value === "number" && value >= 1) options.limit = Math.min(MOST, Math.floor(value));
     else if ((name === "since" || name === "until") && typeof value === "string" && !Number.isNaN(Date.parse(value)))
       options[name] = Date.parse(value);
-    else throw new Error(Object.hasOwn(PARAMETERS.properties, name) ? `${name} is not what it must be` : `there is no argument ${name}`);
+    else throw new Error(Object.hasOwn(SEARCH_ARGUMENTS.properties, name) ? `${name} is not what it must be` : `there is no argument ${name}`);
   }
   if (query === undefined) throw new Error("query is missing");
   return { query, options };

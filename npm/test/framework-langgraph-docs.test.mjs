@@ -2,7 +2,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inChild, installed, project, source } from "./support/installed.mjs";
 
@@ -41,3 +41,52 @@ for (const page of ["langgraph", "langchain"])
     assert.ok(promised.length >= 3);
     assert.deepEqual(inChild(code).trim().split("\n"), promised);
   });
+
+const CONSUMER = `
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { RunnableWithMessageHistory } from "@langchain/core/runnables";
+import { FakeListChatModel } from "@langchain/core/utils/testing";
+import { fakeModel } from "@langchain/core/testing";
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { createReactAgent } from "@langchain/langgraph/prebuilt";
+import { Threadkeep, type Message } from "threadkeep";
+import { createAgent } from "langchain";
+import { ThreadkeepChatMessageHistory, contextMiddleware, fromLangChain, toLangChain, trimLangChain } from "threadkeep/langchain";
+import { ThreadkeepSaver, ThreadkeepStore, contextHook, type ContextHookOptions } from "threadkeep/langgraph";
+
+const keep = await Threadkeep.open();
+const checkpointer = new ThreadkeepSaver(keep, { transcripts: true });
+const store = new ThreadkeepStore(keep);
+const options: ContextHookOptions = { keep, budget: { maxTokens: 10 }, memory: false };
+const agent = createReactAgent({ llm: fakeModel(), tools: [], checkpointer, store, preModelHook: contextHook(options) });
+const graph = new StateGraph(MessagesAnnotation).addNode("trim", contextHook({ budget: { maxTokens: 10 } })).addEdge(START, "trim").compile({ checkpointer, store });
+await graph.invoke({ messages: [new HumanMessage("x")] });
+await agent.invoke({ messages: [new HumanMessage("x")] });
+await createAgent({ model: fakeModel(), tools: [], middleware: [contextMiddleware({ keep, budget: { maxTokens: 10 } })] }).invoke({ messages: "x" });
+const history = new ThreadkeepChatMessageHistory(keep, "x", { budget: { maxTokens: 5 } });
+new RunnableWithMessageHistory({ runnable: new FakeListChatModel({ responses: [] }), getMessageHistory: () => history, inputMessagesKey: "input" });
+await keep.append("main", [fromLangChain(new AIMessage("x"))]);
+const theirs: BaseMessage[] = (await keep.getAll("main")).map((message: Message) => toLangChain(message));
+const { messages, tokens } = await trimLangChain(theirs, { budget: { maxTokens: 5 } });
+export const text: string = messages[0]?.text + String(tokens);
+`;
+
+/** What the compiler says of a user's module. */
+function compile(name, code) {
+  const folder = join(project, `types-${name}-${process.pid}`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
+  writeFileSync(join(folder, "consumer.ts"), code);
+  const compilerOptions = { strict: true, noEmit: true, target: "es2022", module: "nodenext", skipLibCheck: true, types: [] };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+  const run = spawnSync(process.execPath, [join(source, "node_modules/typescript/bin/tsc"), "-p", folder, "--pretty", "false"], { encoding: "utf8" });
+  rmSync(folder, { recursive: true, force: true });
+  return run.stdout + run.stderr;
+}
+
+test("the types fit LangChain's and LangGraph's", { timeout: 120_000 }, () => {
+  assert.equal(compile("langgraph", CONSUMER), "");
+  const wrong = ["new ThreadkeepSaver(keep, { transcript: true });", 'contextHook({ budget: 10 });', 'fromLangChain("x");', "new ThreadkeepStore(store);"];
+  const said = compile("langgraph-wrong", `${CONSUMER}${wrong.join("\n")}`);
+  for (const [at] of wrong.entries()) assert.match(said, new RegExp(`consumer\\.ts\\(${CONSUMER.split("\n").length + at},`));
+});

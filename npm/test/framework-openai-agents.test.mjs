@@ -273,7 +273,7 @@ test("a budget keeps tool groups whole, thoughts with their calls, and the new i
   }
   assert.equal((await budgetInput({ budget: { maxTokens: 5000 } })(history, fresh)).length, history.length + 1);
   assert.equal((await budgetInput({ budget: { maxTokens: 5000 }, reserve: 4993 })(history, fresh)).length, 1);
-  await rejects(budgetInput({ budget: { maxTokens: 2 } })(history, fresh), "too-long");
+  await rejects(budgetInput({ budget: { maxTokens: 2 } })(history, fresh), "over-budget");
   assert.throws(() => budgetInput({ tokens: 3 }), { code: "bad-request" });
   let told;
   await budgetInput({ budget: { maxTokens: 30 }, onTrimmed: (trimmed) => (told = trimmed) })(history, fresh);

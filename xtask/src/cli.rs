@@ -15,6 +15,7 @@ cargo xtask setup               install what is missing: Rust components, wasm-b
 cargo xtask serve [--port N]    build the page in release and serve it on 127.0.0.1 (default port 8080)
 cargo xtask build               build the page in release into target/site and check its size
 cargo xtask pack                build the npm package into target/npm and check its size
+cargo xtask docs                build the npm package and its API reference, in Markdown, into target/api
 cargo xtask vocabulary          make the token vocabularies in crates/tokens/vocabulary anew
 cargo xtask test [PART…]        run the checks: native, wasm, npm, e2e (all when none is named)
 cargo xtask bench [NAME…] [--chats PATH]
@@ -39,6 +40,7 @@ pub(crate) enum Order {
     Build,
     Serve { port: u16 },
     Pack,
+    Docs,
     Vocabulary,
     Test(Vec<Part>),
     Bench { names: Vec<String>, chats: Option<OsString> },
@@ -97,6 +99,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
         "build" => Order::Build,
         "serve" => Order::Serve { port: port.unwrap_or(DEFAULT_PORT) },
         "pack" => Order::Pack,
+        "docs" => Order::Docs,
         "vocabulary" => Order::Vocabulary,
         "test" => Order::Test(rest.iter().map(|word| Part::named(word)).collect::<Result<_>>()?),
         "bench" => Order::Bench { names: rest, chats },
@@ -120,6 +123,7 @@ mod tests {
         assert_eq!(parsed("serve").unwrap(), Order::Serve { port: 8080 });
         assert_eq!(parsed("serve --port 9001").unwrap(), Order::Serve { port: 9001 });
         assert_eq!(parsed("serve --port=0").unwrap(), Order::Serve { port: 0 });
+        assert_eq!(parsed("docs").unwrap(), Order::Docs);
         assert_eq!(parsed("vocabulary").unwrap(), Order::Vocabulary);
         assert_eq!(parsed("test").unwrap(), Order::Test(vec![]));
         assert_eq!(parsed("test npm native").unwrap(), Order::Test(vec![Part::Npm, Part::Native]));

@@ -4,6 +4,7 @@
 
 mod bench;
 mod cli;
+mod docs;
 mod folder;
 mod fuzz;
 mod html;
@@ -50,6 +51,7 @@ fn work() -> anyhow::Result<bool> {
         Order::Pack => {
             pack::build(&paths)?.sizes.iter().try_for_each(size::Sizes::check)?;
         }
+        Order::Docs => docs::make(&paths)?,
         Order::Vocabulary => vocabulary::make(&paths)?,
         Order::Test(parts) => return test::run(&paths, &parts),
         Order::Bench { names, chats } => return bench::run(&paths, &names, chats.as_deref()),

@@ -70,6 +70,11 @@ impl Paths {
         self.root.join("tests").join("bundlers")
     }
 
+    /// What makes the API reference and reads the public types.
+    pub(crate) fn api_tools(&self) -> PathBuf {
+        self.root.join("docs").join("api-tools")
+    }
+
     /// The runtimes under which the npm package is tested, beside the installed Node.
     pub(crate) fn runtimes(&self) -> PathBuf {
         self.root.join("tests").join("runtimes")

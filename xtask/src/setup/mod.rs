@@ -36,7 +36,7 @@ pub(crate) fn everything(paths: &Paths) -> Result<()> {
     let browser = browser()?;
     let servers = servers()?;
     let python = python(paths);
-    for folder in [paths.npm(), paths.e2e(), paths.bench(), paths.bundlers(), paths.runtimes()] {
+    for folder in [paths.npm(), paths.e2e(), paths.bench(), paths.bundlers(), paths.api_tools(), paths.runtimes()] {
         packages(paths, &folder)?;
     }
     eprintln!("wasm-bindgen  {}", bindgen.cli.display());

@@ -12,8 +12,9 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
     let ready = tally.check("set-up", || {
         setup::node()?;
         setup::packages(paths, &paths.npm())?;
-        setup::packages(paths, &paths.bundlers())?;
-        setup::packages(paths, &paths.runtimes())?;
+        for folder in [paths.bundlers(), paths.runtimes(), paths.api_tools()] {
+            setup::packages(paths, &folder)?;
+        }
         browser = Some(setup::browser()?);
         servers = Some(setup::servers()?);
         Ok(())

@@ -7,12 +7,11 @@ import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
 import { follows } from "./follow.js";
-import { plain } from "./plain.js";
+import { discard, place, Queues, TRIES } from "./place.js";
+import { plain, same } from "./plain.js";
 import { Thread, type Entry, type Ui } from "./ride.js";
 import { Writer, type Ended } from "./write.js";
 
-/** How often a save is tried again after somebody else wrote in between. */
-const TRIES = 20;
 /** So many chats are remembered as they were read. */
 const CHATS = 16;
 
@@ -91,7 +90,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
   readonly keep: Threadkeep;
   readonly #prefix: string;
   readonly #threads = new Map<string, Thread>();
-  readonly #busy = new Map<string, Promise<unknown>>();
+  readonly #queues = new Queues();
 
   /** @internal */
   constructor(keep: Threadkeep, options?: ChatStoreOptions) {
@@ -117,7 +116,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    */
   async load(chatId: string): Promise<M[]> {
     const context = this.contextId(chatId);
-    return this.#alone(context, async () => shown<M>(await this.#thread(context)));
+    return this.#queues.run(context, async () => shown<M>(await this.#thread(context)));
   }
 
   /**
@@ -142,12 +141,25 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     return this.record(chatId, uiMessages(messages, "options.messages"));
   }
 
+  /** The messages as they are now: those that are known as they are stored, copies of the others. @internal */
+  take(chatId: string, messages: readonly Ui[]): Ui[] {
+    const known = this.#threads.get(this.contextId(chatId))?.entries;
+    try {
+      return messages.map((message, at) => {
+        const ui = known?.[at]?.ui;
+        return ui !== undefined && same(ui, message) ? ui : plain(message);
+      });
+    } catch (error) {
+      throw badArgument("messages", `cannot be written as JSON: ${(error as Error).message}`, error);
+    }
+  }
+
   /** @internal */
   async record(chatId: string, messages: readonly Ui[], inner: Inner = {}): Promise<Saved> {
     const context = this.contextId(chatId);
-    // Copied at once: who asked goes on with their messages.
-    const given = copied(messages);
-    return this.#alone(context, async () => {
+    // At once: who asked goes on with their messages.
+    const given = this.take(chatId, messages);
+    return this.#queues.run(context, async () => {
       for (let tries = 0; tries < TRIES; tries += 1) {
         const saved = await this.#save(context, given, inner);
         if (saved !== undefined) return saved;
@@ -171,7 +183,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    */
   async branches(chatId: string, messageId: string): Promise<ChatBranch<M>[]> {
     const context = this.contextId(chatId);
-    return this.#alone(context, async () => {
+    return this.#queues.run(context, async () => {
       const thread = await this.#thread(context);
       const place = thread.entries.map((entry) => idOf(entry, thread)).lastIndexOf(messageId);
       const entry = thread.entries[place];
@@ -182,7 +194,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
       if (from < 0 || entry.inside) return [own];
       const found: ChatBranch<M>[] = [];
       for (const node of await this.#beginnings(thread, from, place)) {
-        if (node === own.node) found.push(own);
+        if (node.id === own.node) found.push(own);
         else {
           const other = await this.#below(node);
           const version = other.entries[place];
@@ -197,12 +209,15 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    * Has a chat show another branch from now on: the newest that goes through a node. Gives its messages.
    *
    * @param node a {@link ChatBranch.node}, or any other node of the chat
-   * @throws ThreadkeepError `missing-node`; the storage's codes
+   * @throws ThreadkeepError `missing-node` for a node that is none of the chat's; the storage's codes
    */
   async select(chatId: string, node: string): Promise<M[]> {
     const context = this.contextId(chatId);
-    return this.#alone(context, async () => {
-      const leaf = await this.#leaf(check.id(node, "node"));
+    return this.#queues.run(context, async () => {
+      const head = await this.keep.head(context);
+      const to = await this.keep.node(check.id(node, "node"));
+      if (head === null || to?.transcript !== head.transcript) throw new ThreadkeepError("missing-node", `the chat has no node ${node}`, { node });
+      const leaf = await this.#leaf(to);
       await this.keep.setHead(context, leaf);
       await this.keep.choose(leaf);
       return shown<M>(await this.#thread(context));
@@ -222,31 +237,16 @@ export class ChatStore<M extends UIMessage = UIMessage> {
   }
 
   /**
-   * Deletes a chat with all its branches, for good.
+   * Deletes a chat with all its branches, for good. Where another head points into its transcript (a fork, say), only what that does not need.
    *
    * @returns how many messages of its transcript were removed; 0 where there is no such chat
    */
   async delete(chatId: string): Promise<number> {
     const context = this.contextId(chatId);
-    return this.#alone(context, async () => {
+    return this.#queues.run(context, async () => {
       this.#threads.delete(context);
-      const head = await this.keep.head(context);
-      return head === null ? 0 : this.keep.deleteTranscript(head.transcript);
+      return discard(this.keep, context);
     });
-  }
-
-  /** One after the other, for one chat. */
-  #alone<T>(context: string, work: () => Promise<T>): Promise<T> {
-    const done = (this.#busy.get(context) ?? Promise.resolve()).then(work, work);
-    const quiet = done.then(
-      () => {},
-      () => {},
-    );
-    this.#busy.set(context, quiet);
-    void quiet.then(() => {
-      if (this.#busy.get(context) === quiet) this.#busy.delete(context);
-    });
-    return done;
   }
 
   /** The chain that a chat shows. What is remembered holds as long as the head is where it ends: nodes do not change. */
@@ -280,7 +280,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
       const entry = index < known ? there.entries[index] : undefined;
       if (entry === undefined) writer.add(message, index);
       // An older version than the stored one says nothing new.
-      else if (follows(entry.ui, message) !== undefined) writer.add(named(message, entry), index, entry.ui);
+      else if (message !== entry.ui && follows(entry.ui, message) !== undefined) writer.add(named(message, entry), index, entry.ui);
     }
     const complete = ended === undefined || there.entries[given.length - 1]?.ended === ended.code;
     const messages = writer.end(complete ? undefined : ended);
@@ -299,15 +299,9 @@ export class ChatStore<M extends UIMessage = UIMessage> {
       return { leaf: last, added: made.length, branched: true };
     }
     const branched = parent !== undefined && parent.id !== leaf;
-    if (branched) await this.keep.setHead(context, parent.id);
-    const made = await this.keep.append(context, messages);
-    const first = made[0] as NodeInfo;
+    const made = await place(this.keep, context, parent?.id, leaf, messages);
+    if (made === undefined) return undefined;
     const last = made.at(-1) as NodeInfo;
-    if (first.parent !== (parent?.id ?? first.transcript)) {
-      // Another tab or process moved the head meanwhile: take it back, unless something follows already.
-      if ((await this.keep.children(last.id)).length === 0) await this.keep.deleteBranch(first.id);
-      return undefined;
-    }
     const next = branched ? new Thread(thread.nodes.slice(0, at + 1)) : thread;
     if (parent === undefined) {
       for (const node of await this.keep.chain(last.id)) next.push(node);
@@ -358,8 +352,8 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const from = thread.entries[place - 1]?.start ?? (next === undefined ? thread.nodes.length : next.start) - 1;
     if (from < 0 || next?.inside === true) return undefined;
     for (const node of (await this.#beginnings(thread, from, place)).reverse()) {
-      if (node === thread.nodes[next?.start ?? -1]?.id || tried.has(node)) continue;
-      tried.add(node);
+      if (node.id === thread.nodes[next?.start ?? -1]?.id || tried.has(node.id)) continue;
+      tried.add(node.id);
       const other = await this.#below(node);
       const entry = other.entries[place];
       if (entry !== undefined && isAt(entry, message, other)) return other;
@@ -368,7 +362,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
   }
 
   /** The nodes with which a message number `place` begins, below a place of a thread, oldest first. */
-  async #beginnings(thread: Thread, from: number, place: number): Promise<string[]> {
+  async #beginnings(thread: Thread, from: number, place: number): Promise<NodeInfo[]> {
     const found: NodeInfo[] = [];
     const look = async (prefix: Thread): Promise<void> => {
       const parent = prefix.nodes.at(-1) as NodeInfo;
@@ -379,16 +373,14 @@ export class ChatStore<M extends UIMessage = UIMessage> {
       }
     };
     await look(new Thread(thread.nodes.slice(0, from + 1)));
-    return found.sort((left, right) => left.seq - right.seq).map(({ id }) => id);
+    return found.sort((left, right) => left.seq - right.seq);
   }
 
-  async #below(node: string): Promise<Thread> {
+  async #below(node: NodeInfo): Promise<Thread> {
     return new Thread(await this.keep.chain(await this.#leaf(node)));
   }
 
-  async #leaf(id: string): Promise<string> {
-    const node = await this.keep.node(id);
-    if (node === null) throw new ThreadkeepError("missing-node", `there is no node ${id}`, { node: id });
+  async #leaf(node: NodeInfo): Promise<string> {
     return (await this.keep.outline(node.transcript, node.id)).leaf;
   }
 }
@@ -441,14 +433,6 @@ function shown<M extends UIMessage>(thread: Thread): M[] {
 
 function message<M extends UIMessage>(entry: Entry, thread: Thread): M {
   return structuredClone({ ...entry.ui, id: idOf(entry, thread) }) as unknown as M;
-}
-
-function copied(messages: readonly Ui[]): Ui[] {
-  try {
-    return plain(messages) as Ui[];
-  } catch (error) {
-    throw badArgument("messages", `cannot be written as JSON: ${(error as Error).message}`, error);
-  }
 }
 
 /** A list of UI messages, as far as storing them needs. */

@@ -28,6 +28,7 @@ export type HistoryOptions = Pick<ContextOptions, "budget" | "policy" | "provide
  * ```
  */
 export class ThreadkeepChatMessageHistory extends BaseListChatMessageHistory {
+  /** What LangChain calls the place of this class. */
   override lc_namespace = ["threadkeep", "langchain"];
   readonly #keep: Threadkeep;
   readonly #options: HistoryOptions | undefined;

@@ -3,46 +3,22 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import * as check from "../../check.js";
-import { ThreadkeepError, badArgument } from "../../errors.js";
-import type { Threadkeep } from "../../threadkeep.js";
-import type { ContextOptions, LedgerLine, Limits } from "../../types/context.js";
+import { badArgument } from "../../errors.js";
+import type { ToolSchema } from "../../types/context.js";
 import { toLangChain } from "../langchain/messages.js";
-import { trimLangChain } from "../langchain/trim.js";
-import { mirror } from "./mirror.js";
-
-/** What a hook did, for whoever wants to know. */
-export interface HookReport {
-  /** One line for each message. */
-  ledger: LedgerLine[];
-  /** What the model's messages hold, in tokens. */
-  tokens: number;
-  /** The limits that held. */
-  budget: Limits;
-}
+import { PROMPT, checkPrompt, promptOf, type PromptOptions } from "../langchain/prompt.js";
 
 /** Options of {@link contextHook}. */
-export interface ContextHookOptions extends Pick<ContextOptions, "budget" | "provider" | "encoding" | "policy" | "systemPrompt"> {
-  /**
-   * Where the messages become a conversation, under the thread's id as head. The model then sees what `keep.context` makes of it: summaries
-   * for what a compaction has covered, previews of large tool results, memory. Without it, the messages are trimmed.
-   */
-  keep?: Threadkeep;
-  /** Only with a keep: see {@link ContextOptions.toolPreview}. */
-  toolPreview?: ContextOptions["toolPreview"];
-  /** Only with a keep: see {@link ContextOptions.memory}. */
-  memory?: ContextOptions["memory"];
-  /** Only with a keep: tools whose schemas count against the budget. */
-  tools?: ContextOptions["tools"];
+export interface ContextHookOptions extends PromptOptions {
+  /** The instructions, inside the budget; they come first. */
+  systemPrompt?: string;
+  /** Tools whose schemas count against the budget. */
+  tools?: readonly ToolSchema[];
   /** The state's list of messages; `messages` without it. */
   channel?: string;
-  /** Told after each trimming. */
-  onTrim?: (report: HookReport) => void;
 }
 
-const asIs = (value: unknown): unknown => value;
-const TRIM = { budget: asIs, provider: asIs, encoding: asIs, policy: asIs } as const;
-const KEEP = { toolPreview: asIs, memory: asIs, tools: asIs } as const;
-const HOOK = { ...TRIM, ...KEEP, systemPrompt: check.text, keep: asIs, channel: check.text, onTrim: check.callback } as const;
+const HOOK = { ...PROMPT, systemPrompt: check.text, tools: (value: unknown) => value, channel: check.text };
 
 /**
  * A `preModelHook` for `createReactAgent`, or a node of your own before the model: what of the messages fits the budget, tool calls together with
@@ -60,32 +36,13 @@ const HOOK = { ...TRIM, ...KEEP, systemPrompt: check.text, keep: asIs, channel: 
 export function contextHook(
   options?: ContextHookOptions,
 ): (state: Record<string, unknown>, config?: RunnableConfig) => Promise<{ llmInputMessages: BaseMessage[] }> {
-  const { keep, channel = "messages", onTrim, systemPrompt, ...how } = check.options(options, "options", HOOK) as ContextHookOptions;
-  if (keep === undefined)
-    for (const name of Object.keys(KEEP)) if (name in how) throw badArgument(`options.${name}`, "needs a keep: give one as options.keep");
+  const { channel = "messages", systemPrompt, tools = [], ...how } = check.options(options, "options", HOOK) as ContextHookOptions;
+  checkPrompt(how);
   return async (state, config) => {
     const messages = state[channel];
     if (!Array.isArray(messages)) throw badArgument(`state.${channel}`, "must be a list of messages");
-    const list = messages as BaseMessage[];
-    if (list.length === 0 && systemPrompt === undefined) return { llmInputMessages: [] };
-    if (keep === undefined || list.length === 0) {
-      const instructions = systemPrompt === undefined ? [] : [toLangChain({ role: "system", content: systemPrompt })];
-      const { budget, provider, encoding, policy } = how;
-      const given = { budget, provider, encoding, policy };
-      const trimmed = await trimLangChain([...instructions, ...list], Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)));
-      return { llmInputMessages: done(trimmed, onTrim, trimmed.messages) };
-    }
+    const system = systemPrompt === undefined ? undefined : toLangChain({ role: "system", content: systemPrompt });
     const thread: unknown = config?.configurable?.["thread_id"];
-    if (typeof thread !== "string" || thread === "") throw badArgument("config.configurable.thread_id", "must name the thread, whose conversation the keep holds");
-    await mirror(keep, thread, list);
-    const context = await keep.context(thread, { ...how, ...(systemPrompt === undefined ? {} : { systemPrompt }) } as ContextOptions);
-    return { llmInputMessages: done(context, onTrim, context.messages.map(toLangChain)) };
+    return { llmInputMessages: await promptOf(how, { messages: messages as BaseMessage[], thread, system, tools }) };
   };
-}
-
-function done(made: HookReport & { overBudget: boolean }, onTrim: ContextHookOptions["onTrim"], messages: BaseMessage[]): BaseMessage[] {
-  const { ledger, tokens, budget } = made;
-  onTrim?.({ ledger, tokens, budget });
-  if (made.overBudget) throw new ThreadkeepError("over-budget", "what the model must see does not fit the budget", { tokens, budget });
-  return messages;
 }

@@ -26,7 +26,7 @@ import type { Records } from "../../types/records.js";
 import type { StoreRecord } from "../../types/store.js";
 import { frame, unframe } from "./frame.js";
 import { same } from "./filter.js";
-import { isMessages, mirror } from "./mirror.js";
+import { isMessages, mirror } from "../langchain/mirror.js";
 import { ChannelValues, type Place, type Ref, type Typed } from "./values.js";
 
 /** Options of {@link ThreadkeepSaver}. */

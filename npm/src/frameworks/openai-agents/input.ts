@@ -1,5 +1,7 @@
 // What of a session's history is sent: as much as a budget allows, tool calls with their results and the thoughts before them.
 
+// Whoever imports nothing else of this package needs the module, too.
+import "../../places.js";
 import type { AgentInputItem, SessionInputCallback } from "@openai/agents-core";
 import * as check from "../../check.js";
 import { ThreadkeepError } from "../../errors.js";
@@ -29,7 +31,7 @@ const OPTIONS = { budget: any, reserve: check.count, policy: any, encoding: any,
  * A `sessionInputCallback` that sends of a session's history what fits a budget: the newest, whole tool groups, and always
  * the new input. The session itself is not changed. It works with every session of the SDK.
  *
- * @throws ThreadkeepError `bad-request`. The callback throws `too-long`, before a model is called, where the new input alone is over the budget
+ * @throws ThreadkeepError `bad-request`. The callback throws `over-budget`, with the figures and before a model is called, where the new input alone is over the budget
  *
  * @example
  * ```ts
@@ -46,7 +48,7 @@ export function budgetInput(options: BudgetInputOptions): SessionInputCallback {
     const trimmed = await trimMessages([...old, ...fresh].map(visible), { ...how, pins });
     onTrimmed?.(trimmed as Trimmed);
     if (trimmed.overBudget)
-      throw new ThreadkeepError("too-long", "what must be sent is over the budget", { tokens: trimmed.tokens, budget: trimmed.budget });
+      throw new ThreadkeepError("over-budget", "what must be sent does not fit the budget", { tokens: trimmed.tokens, budget: trimmed.budget });
     const kept = new Set(trimmed.ledger.filter(({ action, tokensAfter }) => action !== "injected" && tokensAfter > 0).map(({ index }) => index));
     return [...chosen(history, old, kept), ...added];
   };

@@ -116,7 +116,7 @@ function here(): string {
 function held(folder: string, name: string): Error {
   const [, pid, , where] = NAME.exec(name) ?? [];
   const same = Number(pid) === process.pid && where === here();
-  const who = where !== here() ? `process ${pid} of another machine or container` : same ? `this process (${pid}), in another thread` : `process ${pid}`;
+  const who = where !== here() ? `process ${pid} of another machine or container` : same ? `this process (${pid}), in another thread,` : `process ${pid}`;
   const what = same
     ? "Open it in one thread and let the others ask that one"
     : where === here()

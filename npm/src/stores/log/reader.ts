@@ -8,6 +8,9 @@ import { storeError, type LogFile, type LogFolder } from "./place.js";
 /** So much is read at once, at least. */
 const WINDOW = 1 << 20;
 
+/** So many bytes are in front of a line's JSON: its sum and a space. */
+const BEFORE = 9;
+
 /** A line that is whole. */
 export interface Found {
   line: Line;
@@ -66,16 +69,21 @@ export class Reader {
     return found;
   }
 
-  /** The first whole line that begins behind `at`, of a commit later than `n`. */
+  /** The first whole line that begins behind `at`, of a commit later than `n`; also where the end of the line before it is damaged. */
   async next(at: number, n: number): Promise<Found | undefined> {
-    for (;;) {
-      const end = await this.#lineEnd(at);
-      if (end === undefined) return undefined;
-      at = end + 1;
-      if (!looksLikeLine(await this.#take(at, 16))) continue;
-      const found = await this.line(at);
-      if ("line" in found && (!("n" in found.line) || found.line.n > n)) return found;
+    for (let from = at + 1; from < this.size; ) {
+      const bytes = await this.#take(from, WINDOW);
+      for (let brace = bytes.indexOf(123, BEFORE); brace >= 0; brace = bytes.indexOf(123, brace + 1)) {
+        const begin = brace - BEFORE;
+        if (!looksLikeLine(bytes.subarray(begin))) continue;
+        const found = await this.line(from + begin);
+        if ("line" in found && (!("n" in found.line) || found.line.n > n)) return found;
+      }
+      if (bytes.length < WINDOW) return undefined;
+      // A line may begin in this window and show that only in the next.
+      from += bytes.length - 2 * BEFORE;
     }
+    return undefined;
   }
 
   /** Where the line that begins at `at` ends. */

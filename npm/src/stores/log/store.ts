@@ -8,7 +8,7 @@ import { Compaction } from "./compact.js";
 import { overhead, readAll, type Entry, type Source } from "./entry.js";
 import { removeIndex, writeIndex } from "./index.js";
 import type { Keys } from "./keys.js";
-import { join, storeError, type LogFolder } from "./place.js";
+import { join, pause, storeError, type LogFolder } from "./place.js";
 import { recover, type Skipped, type State } from "./recover.js";
 
 /** How a log store works. */
@@ -21,6 +21,8 @@ export interface LogOptions {
   repair: boolean;
 }
 
+/** After so many milliseconds of commits others have their turn. */
+const TURN = 8;
 /** So much is written at once, at most (one commit may be larger). */
 const BATCH = 8 << 20;
 /** After so much more log an index is written, at least. */
@@ -52,6 +54,8 @@ export class LogStore {
   #compaction: Compaction | undefined;
   #broken: Error | undefined;
   #closing = false;
+  /** When others last had their turn. */
+  #turn = 0;
 
   private constructor(
     readonly folder: LogFolder,
@@ -146,6 +150,11 @@ export class LogStore {
       const all = this.#queue.splice(0, end < 0 ? this.#queue.length : end);
       if (all.length > 0) await this.#writeBatch(all);
       this.#tend();
+      // Where files answer at once, those who commit one after the other would never let anybody else have a turn, nor a compaction.
+      if (performance.now() - this.#turn > TURN) {
+        await pause();
+        this.#turn = performance.now();
+      }
     }
     this.#writing = undefined;
   }

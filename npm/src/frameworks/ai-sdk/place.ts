@@ -1,0 +1,53 @@
+// Writing at a place of a tree: a head is put there and moves on with what is appended.
+
+import type { Threadkeep } from "../../threadkeep.js";
+import type { MessageInput } from "../../types/message.js";
+import type { NodeInfo } from "../../types/node.js";
+
+/** How often a write is tried again after somebody else wrote in between. */
+export const TRIES = 20;
+
+/**
+ * Appends messages behind a node; `undefined` where another tab or process moved the head in the same moment, and all is to be looked
+ * at anew.
+ *
+ * @param parent the node; `undefined` where the head is not there yet
+ * @param leaf where the head points now
+ */
+export async function place(keep: Threadkeep, context: string, parent: string | undefined, leaf: string | null, messages: readonly MessageInput[]): Promise<NodeInfo[] | undefined> {
+  if (parent !== undefined && parent !== leaf) await keep.setHead(context, parent);
+  const made = await keep.append(context, messages);
+  const first = made[0];
+  const last = made.at(-1);
+  if (first === undefined || last === undefined || first.parent === (parent ?? first.transcript)) return made;
+  // It hangs elsewhere: take it back, unless something follows already.
+  if ((await keep.children(last.id)).length === 0) await keep.deleteBranch(first.id);
+  return undefined;
+}
+
+/** Deletes the transcript of a head; where other heads point into it, only what they do not need. Gives how many messages that were. */
+export async function discard(keep: Threadkeep, context: string): Promise<number> {
+  const head = await keep.head(context);
+  if (head === null) return 0;
+  const shared = (await keep.heads()).some((other) => other.transcript === head.transcript && other.context !== context);
+  return shared ? keep.clear(context) : keep.deleteTranscript(head.transcript);
+}
+
+/** Work on things with names, for each name one after the other. */
+export class Queues {
+  readonly #busy = new Map<string, Promise<unknown>>();
+
+  /** Does `work` when all that was asked for before under that name is done, well or not. */
+  run<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const done = (this.#busy.get(name) ?? Promise.resolve()).then(work, work);
+    const quiet = done.then(
+      () => {},
+      () => {},
+    );
+    this.#busy.set(name, quiet);
+    void quiet.then(() => {
+      if (this.#busy.get(name) === quiet) this.#busy.delete(name);
+    });
+    return done;
+  }
+}

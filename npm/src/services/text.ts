@@ -1,0 +1,58 @@
+// Texts of messages, and memories as a text for a prompt.
+
+import type { Message, MessageInput } from "../types/message.js";
+import type { MemoryItem } from "./types.js";
+
+/** What a message says, without pictures and the like; `""` where it says nothing. @internal */
+export function textOf(message: MessageInput): string {
+  const content: unknown = message.content;
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return (content as { type?: unknown; text?: unknown }[])
+    .filter(({ text }) => typeof text === "string")
+    .map(({ text }) => text as string)
+    .join("\n");
+}
+
+/** Memories as one text: a heading, then one line each; `""` without any. */
+export function formatMemories(memories: readonly MemoryItem[]): string {
+  if (memories.length === 0) return "";
+  return `Relevant memories from previous conversations:\n${memories.map(({ text }) => `- ${text.replaceAll("\n", " ")}`).join("\n")}`;
+}
+
+/** About how many tokens a message of this text takes, as `getRecent` counts. @internal */
+export function estimated(text: string): number {
+  return Math.ceil(text.length / 4) + 4;
+}
+
+/** About how many tokens a message takes, as `getRecent` counts. @internal */
+export function estimatedMessage(message: Message): number {
+  const calls = message.role === "assistant" && message.tool_calls ? JSON.stringify(message.tool_calls) : "";
+  return estimated(textOf(message) + calls);
+}
+
+/**
+ * The text of as many memories, the best first, as stay within a limit of tokens. @internal
+ *
+ * @param count says what a text takes
+ */
+export async function fitMemories(
+  memories: readonly MemoryItem[],
+  maxTokens: number,
+  format: (memories: readonly MemoryItem[]) => string,
+  count: (text: string) => number | Promise<number>,
+): Promise<{ text: string; used: MemoryItem[] }> {
+  let used = memories.filter(({ text }) => text.trim() !== "");
+  while (used.length > 0) {
+    const text = format(used);
+    if (text === "") break;
+    if ((await count(text)) <= maxTokens) return { text, used };
+    used = used.slice(0, -1);
+  }
+  return { text: "", used: [] };
+}
+
+/** A message that carries memories into a prompt. @internal */
+export function memoryMessage(text: string): Message {
+  return { role: "system", content: text };
+}
