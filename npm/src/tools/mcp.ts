@@ -124,8 +124,8 @@ function described({ name, title, description, inputSchema, outputSchema, readOn
     name,
     title,
     description,
-    inputSchema: inputSchema as unknown as Tool["inputSchema"],
-    ...(outputSchema === undefined ? {} : { outputSchema: outputSchema as unknown as NonNullable<Tool["outputSchema"]> }),
+    inputSchema: { ...inputSchema },
+    ...(outputSchema === undefined ? {} : { outputSchema: { ...outputSchema } }),
     annotations: { title, readOnlyHint: readOnly, destructiveHint: destructive, idempotentHint: idempotent, openWorldHint: false },
   };
 }
