@@ -329,3 +329,18 @@ test("the list of threads: begun, named, put away, deleted", async () => {
   assert.equal((await silent.getReader().read()).done, true);
   await keep.close();
 });
+
+test("three tabs on one storage write at once below the same message: all of it is there, in the right place", async () => {
+  const { mapAdapter } = await import("./support/adapters.mjs");
+  const storage = mapAdapter({ pause: () => new Promise((resolve) => setImmediate(resolve)) });
+  const keeps = await Promise.all([1, 2, 3].map(() => memory({ encoding: "estimate", storage })));
+  const histories = keeps.map((keep) => threadHistory(keep, "t"));
+  await histories[0].append({ parentId: null, message: message("u", "user", "Who?") });
+  await Promise.all(histories.map((history) => history.load()));
+  await Promise.all(histories.flatMap((history, at) => [0, 1, 2].map((turn) => history.append({ parentId: turn === 0 ? "u" : `a${at}-${turn - 1}`, message: message(`a${at}-${turn}`, "assistant", [{ type: "text", text: `Me, ${at}, ${turn}.` }, call(`k${at}${turn}`, "x")]) }))));
+  const { messages } = await threadHistory(keeps[1], "t").load();
+  assert.deepEqual(messages.map(({ parentId, message: { id } }) => `${parentId} ${id}`).sort(), ["null u", ...[0, 1, 2].flatMap((at) => [`u a${at}-0`, `a${at}-0 a${at}-1`, `a${at}-1 a${at}-2`])].sort());
+  assert.equal((await keeps[0].stats()).messages, 1 + 9 * 2);
+  assert.deepEqual(await keeps[2].lint(), []);
+  await Promise.all(keeps.map((keep) => keep.close()));
+});

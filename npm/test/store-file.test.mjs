@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Threadkeep, rejects, user } from "./support/expect.mjs";
 import { bytes, child, commit, everything, failure, fileStore, logText, logs, module, scratch, text } from "./support/filestore.mjs";
-import { inChild } from "./support/installed.mjs";
+import { inChild, source } from "./support/installed.mjs";
 
 const { checkStore } = await module("stores/contract.js");
 
@@ -531,6 +531,16 @@ test("options that are wrong are refused at once", () => {
     ["options.repair", { folder: "x", repair: "yes" }],
   ])
     assert.throws(() => fileStore(options), (error) => error.code === "bad-request" && error.details.argument === argument);
+});
+
+test("the examples of docs/stores/file.md run as they stand", () => {
+  const page = readFileSync(join(source, "../docs/stores/file.md"), "utf8");
+  const [first, second, ...more] = [...page.matchAll(/```js\n(.+?)```/gs)].map(([, code]) => code);
+  assert.equal(more.length, 0);
+  const there = "process.chdir(process.env.THREADKEEP_HOME);\nconst before = process.env.THREADKEEP_HOME;\ndelete process.env.THREADKEEP_HOME;\n";
+  assert.equal(inChild(`${there}${first}await keep.close();`), "file created\n");
+  const said = inChild(`${there}import fs from "node:fs";\n${second.replace("const keep", 'import { Threadkeep } from "threadkeep";\nconst keep')}await keep.close(); console.log(fs.readdirSync("data/conversations").join());`);
+  assert.equal(said, "log-000001\n");
 });
 
 test("a whole keep in a folder: conversations, search, deletion, and back after closing", async (t) => {

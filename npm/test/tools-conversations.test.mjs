@@ -227,7 +227,7 @@ test("whatever a model sends is answered in words, never thrown", { timeout: 60_
   assert.match(await fails("search_memory", { query: 5 }), /query must be a string, it is 5/);
   assert.match(await fails("search_memory", {}), /The argument query is missing: What to look for/);
   assert.match(await fails("search_memory", { query: "x", limit: "many" }), /limit must be a whole number from 1 to 20, it is "many"/);
-  assert.match(await fails("search_memory", { query: "x", colour: 1 }), /There is no argument "colour"\. There are: query, role/);
+  assert.match(await fails("search_memory", { query: "x", colour: 1 }), /There is no argument "colour"\. There are: query, limit, role/);
   assert.match(await fails("read_conversation", { conversation: "nobody" }), /list_conversations gives the ids/);
   assert.match(await fails("read_conversation", { conversation: "trip", cursor: "before:2@recipes" }), /is none that read_conversation gave/);
   assert.match(await fails("read_message", { node: "nothing" }), /search_memory gives nodes/);

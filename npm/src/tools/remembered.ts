@@ -28,7 +28,7 @@ const FACT: JsonSchema = {
   properties: {
     id: { type: "string" },
     fact: { type: "string" },
-    kind: { type: "string", enum: KINDS },
+    kind: { type: "string", enum: [...KINDS] },
     tags: { type: "array", items: { type: "string" } },
     confidence: { type: "number" },
     date: { type: "string" },
@@ -83,7 +83,7 @@ export function factTools(keep: Threadkeep, measure: Measure): ToolSpec[] {
         type: "object",
         properties: {
           fact: { type: "string", minLength: 1, maxLength: 2000, description: "One sentence that can be understood without this conversation." },
-          kind: { type: "string", enum: KINDS, description: "What kind of fact; other without it." },
+          kind: { type: "string", enum: [...KINDS], description: "What kind of fact; other without it." },
           tags: TAGS,
           salience: { type: "number", minimum: 0, maximum: 1, description: "How much it matters, from 0 to 1; 0.5 without it." },
         },

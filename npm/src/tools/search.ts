@@ -44,7 +44,7 @@ export async function titles(keep: Threadkeep): Promise<Map<string, string>> {
 
 /** The tool. @internal */
 export function searchTool(keep: Threadkeep, measure: Measure): ToolSpec {
-  const { since, until, ...rest } = SEARCH_ARGUMENTS.properties;
+  const { role, since, until, ...rest } = SEARCH_ARGUMENTS.properties;
   return {
     name: "search_memory",
     title: "Search conversations",
@@ -53,9 +53,11 @@ export function searchTool(keep: Threadkeep, measure: Measure): ToolSpec {
     readOnly: true,
     inputSchema: {
       ...SEARCH_ARGUMENTS,
+      required: [...SEARCH_ARGUMENTS.required],
       properties: {
         ...rest,
-        kind: { type: "string", enum: KINDS, description: "Only messages, summaries of conversations, episodes, or facts." },
+        role: { ...role, enum: [...role.enum] },
+        kind: { type: "string", enum: [...KINDS], description: "Only messages, summaries of conversations, episodes, or facts." },
         conversation: CONVERSATION,
         since,
         until,
@@ -71,7 +73,7 @@ export function searchTool(keep: Threadkeep, measure: Measure): ToolSpec {
           items: {
             type: "object",
             properties: {
-              kind: { type: "string", enum: KINDS },
+              kind: { type: "string", enum: [...KINDS] },
               conversation: { type: "string" },
               title: { type: "string" },
               node: { type: "string", description: "For read_message, with index." },
