@@ -1,7 +1,7 @@
 // The MCP server, spoken to by the SDK's own client: in this process, and as a program on stdin and stdout.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -162,7 +162,17 @@ test("prompts begin with what they are about", async () => {
   assert.match(recall.messages[0].content.text, /about this: the luggage\n.*tk_search_memory/s);
   const { messages } = await client.getPrompt({ name: "continue_conversation", arguments: { conversation: "recipes" } });
   assert.match(messages[0].content.resource.text, /aquafaba/);
+  // Of a long one its end, whole.
+  await keep.append("long", Array.from({ length: 200 }, (_, at) => ({ role: "user", content: `line ${at} ${"word ".repeat(200)}` })));
+  const end = (await client.getPrompt({ name: "continue_conversation", arguments: { conversation: "long" } })).messages[0].content.resource.text;
+  assert.match(end, /line 199 [^]*word \n$/);
+  assert.ok(/line 190 /.test(end) && !/line 100 /.test(end));
   await client.close();
+  const { client: few } = await connected(keep, { include: ["files"] });
+  assert.deepEqual((await few.listPrompts()).prompts.map(({ name }) => name), ["continue_conversation"]);
+  await assert.rejects(few.getPrompt({ name: "recall", arguments: { topic: "x" } }), /There is no prompt/);
+  assert.ok(!/read_conversation/.test((await few.getPrompt({ name: "continue_conversation", arguments: { conversation: "recipes" } })).messages[1].content.text));
+  await few.close();
   await keep.close();
 });
 
@@ -309,6 +319,9 @@ test("what it was told is in its folder the next time, and a second process is t
     const { content } = await again.client.callTool({ name: "memory_view", arguments: { path: "/memories/a.md" } });
     assert.match(content[0].text, /\tkept$/);
     await again.client.close();
+    const home = spawnSync(process.execPath, [program, "--folder", "~/at-home"], { encoding: "utf8", input: "", cwd: folder, env: { ...process.env, HOME: folder, USERPROFILE: folder } });
+    assert.deepEqual([home.status, home.stderr], [0, ""]);
+    assert.ok(existsSync(join(folder, "at-home")));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -24,7 +24,7 @@ import type { ChangeEvent } from "../types/events.js";
 import { VERSION } from "../version.js";
 import { Measure } from "./bound.js";
 import { MemoryFiles, onFiles } from "./files.js";
-import { completed, prompt, PROMPTS } from "./mcp-prompts.js";
+import { completed, prompt, promptsFor } from "./mcp-prompts.js";
 import { fileUri, listed, read, TEMPLATES, transcriptUri, type Sources } from "./mcp-resources.js";
 import { failure, type MemoryTool } from "./tool.js";
 import { memoryTools, TOOLS_OPTIONS, type MemoryToolsOptions } from "./tools.js";
@@ -81,8 +81,10 @@ export function mcpServer(keep: Threadkeep, options?: McpServerOptions): Server 
   const sources: Sources = { keep, files: new MemoryFiles(keep, rest.files ?? {}), measure: new Measure(rest.maxTokens ?? 10_000, rest.encoding ?? "estimate") };
   if (resources) serveResources(server, sources, rest.files?.namespace ?? "memories");
   if (prompts) {
-    server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: PROMPTS }));
-    server.setRequestHandler(GetPromptRequestSchema, ({ params }) => said(() => prompt(sources, params.name, params.arguments ?? {}, rest.prefix ?? "")));
+    const { prefix = "" } = rest;
+    const names = new Set(tools.map(({ name }) => name.slice(prefix.length)));
+    server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: promptsFor(names) }));
+    server.setRequestHandler(GetPromptRequestSchema, ({ params }) => said(() => prompt(sources, params.name, params.arguments ?? {}, names, prefix)));
   }
   if (resources || prompts) server.setRequestHandler(CompleteRequestSchema, ({ params }) => said(() => completed(sources, params)));
   return server;
