@@ -43,6 +43,17 @@ export async function nodeFolder(path: string): Promise<LogFolder> {
   return folder;
 }
 
+/** Whether bytes are UTF-8; not every platform that has Node's modules has all of them. */
+function isUtf8(bytes: Uint8Array): boolean {
+  if (typeof buffer.isUtf8 === "function") return buffer.isUtf8(bytes);
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** An error of the file system, in our words. */
 export function failure(error: unknown, doing: string, path: string): ThreadkeepError {
   if (error instanceof ThreadkeepError) return error;
@@ -93,7 +104,7 @@ class NodeFolder implements LogFolder {
   readonly crc32: LogFolder["crc32"] = (zlib as { crc32?: LogFolder["crc32"] }).crc32 ?? crc32;
 
   isText(bytes: Uint8Array): boolean {
-    return buffer.isUtf8(bytes) && !bytes.includes(0);
+    return !bytes.includes(0) && isUtf8(bytes);
   }
 
   failure(error: unknown, doing: string): ThreadkeepError {
