@@ -123,18 +123,26 @@ class NodeFile implements LogFile {
     return fs.fstatSync(this.descriptor).size;
   }
 
-  async read(at: number, length: number): Promise<Uint8Array> {
+  read(at: number, length: number): Uint8Array | Promise<Uint8Array> {
     const bytes = new Uint8Array(length);
+    if (length > AT_ONCE) return this.#readElsewhere(bytes, at);
     let done = 0;
     while (done < length) {
-      const got =
-        length <= AT_ONCE
-          ? fs.readSync(this.descriptor, bytes, done, length - done, at + done)
-          : (await read(this.descriptor, bytes, done, length - done, at + done)).bytesRead;
-      if (got === 0) return bytes.subarray(0, done);
+      const got = fs.readSync(this.descriptor, bytes, done, length - done, at + done);
+      if (got === 0) break;
       done += got;
     }
-    return bytes;
+    return bytes.subarray(0, done);
+  }
+
+  async #readElsewhere(bytes: Uint8Array, at: number): Promise<Uint8Array> {
+    let done = 0;
+    while (done < bytes.length) {
+      const { bytesRead } = await read(this.descriptor, bytes, done, bytes.length - done, at + done);
+      if (bytesRead === 0) break;
+      done += bytesRead;
+    }
+    return bytes.subarray(0, done);
   }
 
   async write(at: number, bytes: Uint8Array): Promise<void> {
