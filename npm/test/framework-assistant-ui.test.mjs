@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { ExportedMessageRepository } from "@assistant-ui/core";
-import { AssistantRuntimeImpl, LocalRuntimeCore, MessageRepository } from "@assistant-ui/core/internal";
+import { AssistantRuntimeImpl, ExternalStoreRuntimeCore, LocalRuntimeCore, MessageRepository } from "@assistant-ui/core/internal";
 import { memory, rejects } from "./support/expect.mjs";
 import { installed } from "./support/installed.mjs";
 
@@ -343,4 +343,20 @@ test("three tabs on one storage write at once below the same message: all of it 
   assert.equal((await keeps[0].stats()).messages, 1 + 9 * 2);
   assert.deepEqual(await keeps[2].lint(), []);
   await Promise.all(keeps.map((keep) => keep.close()));
+});
+
+test("a runtime that keeps its own messages begins with what is loaded, and is saved whole", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const history = threadHistory(keep, "t");
+  await history.append({ parentId: null, message: message("u", "user", "Count") });
+  for (const id of ["a1", "a2"]) await history.append({ parentId: "u", message: message(id, "assistant", `Answer ${id}`) });
+  const runtime = (messageRepository) => new AssistantRuntimeImpl(new ExternalStoreRuntimeCore({ messageRepository, setMessages: () => {}, onNew: async () => {} })).thread;
+  const thread = runtime(await history.load());
+  assert.deepEqual(texts(thread), ["Count", "Answer a2"]);
+  const exported = thread.export();
+  assert.deepEqual((await loaded(history)).export(), exported);
+  await history.save({ ...exported, headId: "a1" });
+  assert.deepEqual(texts(runtime(await threadHistory(keep, "t").load())), ["Count", "Answer a1"]);
+  assert.equal((await keep.stats()).messages, 3);
+  await keep.close();
 });
