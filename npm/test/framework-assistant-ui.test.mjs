@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { ExportedMessageRepository } from "@assistant-ui/core";
-import { AssistantRuntimeImpl, LocalRuntimeCore, MessageRepository } from "@assistant-ui/core/internal";
+import { AssistantRuntimeImpl, ExternalStoreRuntimeCore, LocalRuntimeCore, MessageRepository } from "@assistant-ui/core/internal";
 import { memory, rejects } from "./support/expect.mjs";
 import { installed } from "./support/installed.mjs";
 
@@ -127,6 +127,12 @@ test("an update keeps the branch that is shown; a text that grew is more of the 
   assert.deepEqual((await history.load()).messages.map(({ parentId, message: { id } }) => [parentId, id]), [[null, "u"], ["u", "u2"]]);
   assert.ok(!(await keep.export().text()).includes("Rain, rather"));
   assert.ok(!(await keep.export().text()).includes('"clear"'));
+  // A head of somebody else's goes along with what it points at.
+  await history.append({ parentId: "u2", message: message("a2", "assistant", "Then it clears.") });
+  await keep.fork("t", "side");
+  await history.delete([{ parentId: "u", message: message("u2", "user", "And then?") }]);
+  assert.equal((await keep.getAll("side")).at(-1).content, "Then it clears.");
+  assert.deepEqual((await history.load()).messages.map(({ parentId, message: { id } }) => [parentId, id]), [[null, "u"], ["u", "a2"]]);
   await rejects(history.append({ parentId: "nowhere", message: message("x", "user", "?") }), "missing-node");
   await keep.close();
 });
@@ -321,5 +327,36 @@ test("the list of threads: begun, named, put away, deleted", async () => {
   await rejects(threads.rename("one", "x"), "missing-transcript");
   const silent = await threadList(keep, { prefix: "aui/", title: () => "" }).generateTitle("two/ü", []);
   assert.equal((await silent.getReader().read()).done, true);
+  await keep.close();
+});
+
+test("three tabs on one storage write at once below the same message: all of it is there, in the right place", async () => {
+  const { mapAdapter } = await import("./support/adapters.mjs");
+  const storage = mapAdapter({ pause: () => new Promise((resolve) => setImmediate(resolve)) });
+  const keeps = await Promise.all([1, 2, 3].map(() => memory({ encoding: "estimate", storage })));
+  const histories = keeps.map((keep) => threadHistory(keep, "t"));
+  await histories[0].append({ parentId: null, message: message("u", "user", "Who?") });
+  await Promise.all(histories.map((history) => history.load()));
+  await Promise.all(histories.flatMap((history, at) => [0, 1, 2].map((turn) => history.append({ parentId: turn === 0 ? "u" : `a${at}-${turn - 1}`, message: message(`a${at}-${turn}`, "assistant", [{ type: "text", text: `Me, ${at}, ${turn}.` }, call(`k${at}${turn}`, "x")]) }))));
+  const { messages } = await threadHistory(keeps[1], "t").load();
+  assert.deepEqual(messages.map(({ parentId, message: { id } }) => `${parentId} ${id}`).sort(), ["null u", ...[0, 1, 2].flatMap((at) => [`u a${at}-0`, `a${at}-0 a${at}-1`, `a${at}-1 a${at}-2`])].sort());
+  assert.equal((await keeps[0].stats()).messages, 1 + 9 * 2);
+  assert.deepEqual(await keeps[2].lint(), []);
+  await Promise.all(keeps.map((keep) => keep.close()));
+});
+
+test("a runtime that keeps its own messages begins with what is loaded, and is saved whole", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const history = threadHistory(keep, "t");
+  await history.append({ parentId: null, message: message("u", "user", "Count") });
+  for (const id of ["a1", "a2"]) await history.append({ parentId: "u", message: message(id, "assistant", `Answer ${id}`) });
+  const runtime = (messageRepository) => new AssistantRuntimeImpl(new ExternalStoreRuntimeCore({ messageRepository, setMessages: () => {}, onNew: async () => {} })).thread;
+  const thread = runtime(await history.load());
+  assert.deepEqual(texts(thread), ["Count", "Answer a2"]);
+  const exported = thread.export();
+  assert.deepEqual((await loaded(history)).export(), exported);
+  await history.save({ ...exported, headId: "a1" });
+  assert.deepEqual(texts(runtime(await threadHistory(keep, "t").load())), ["Count", "Answer a1"]);
+  assert.equal((await keep.stats()).messages, 3);
   await keep.close();
 });

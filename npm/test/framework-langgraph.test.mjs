@@ -1,7 +1,7 @@
 // LangGraph's own graphs with a checkpointer on a keep: pausing, going back, forking, ending in the middle and going on.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,12 +10,15 @@ import { AIMessage, HumanMessage, RemoveMessage } from "@langchain/core/messages
 import { Annotation, Command, DeltaValue, END, MemorySaver, MessagesAnnotation, START, Send, StateGraph, StateSchema, interrupt } from "@langchain/langgraph";
 import { uuid6 } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
-import { steps } from "./langgraph/crash.mjs";
-import { logAdapter, mapAdapter } from "./support/adapters.mjs";
+import { counting, steps } from "./langgraph/crash.mjs";
+import { mapAdapter } from "./support/adapters.mjs";
 import { inChild, installed, load } from "./support/installed.mjs";
 
 const { Threadkeep } = await load();
 const { ThreadkeepSaver } = await import(pathToFileURL(join(installed, "dist/frameworks/langgraph.js")).href);
+
+const { fileStore } = await import(pathToFileURL(join(installed, "dist/stores/file.js")).href);
+const CRASH = fileURLToPath(new URL("./langgraph/crash.mjs", import.meta.url));
 
 const at = (thread_id, more = {}) => ({ configurable: { thread_id, ...more } });
 const texts = (values) => values.messages.map(({ content }) => content);
@@ -211,19 +214,59 @@ test("branches of one thread do not see each other's values, though their versio
 test("killed in the middle of a run: what was done stays, and the run goes on", { timeout: 60_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "threadkeep-langgraph-"));
   try {
-    const path = join(folder, "log");
-    const script = fileURLToPath(new URL("./langgraph/crash.mjs", import.meta.url));
-    const child = spawnSync(process.execPath, [script, "run", installed, path], { encoding: "utf8", timeout: 50_000 });
+    const child = spawnSync(process.execPath, [CRASH, "run", installed, folder], { encoding: "utf8", timeout: 50_000 });
     assert.equal(child.signal, "SIGKILL", child.stderr);
-    const keep = await Threadkeep.open({ storage: await logAdapter(path) });
+    const keep = await Threadkeep.open({ storage: fileStore({ folder }) });
     const graph = steps(new ThreadkeepSaver(keep));
     const state = await graph.getState(at("crash"));
     assert.deepEqual([texts(state.values), state.next], [["go", "first"], ["second"]]);
     assert.deepEqual(texts(await graph.invoke(null, at("crash"))), ["go", "first", "second", "third"]);
     await keep.close();
-    const again = await Threadkeep.open({ storage: await logAdapter(path) });
+    const again = await Threadkeep.open({ storage: fileStore({ folder }) });
     assert.deepEqual(texts((await steps(new ThreadkeepSaver(again)).getState(at("crash"))).values), ["go", "first", "second", "third"]);
     await again.close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("killed anywhere: what was acknowledged is there, every checkpoint is whole, and the thread goes on", { timeout: 120_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "threadkeep-langgraph-"));
+  try {
+    let acknowledged = 0;
+    for (const lines of [1, 4, 9]) {
+      const child = spawn(process.execPath, [CRASH, "talk", installed, folder], { stdio: ["ignore", "pipe", "inherit"] });
+      child.stdout.setEncoding("utf8");
+      let said = "";
+      await new Promise((resolve, reject) => {
+        child.once("exit", resolve);
+        child.once("error", reject);
+        child.stdout.on("data", (text) => {
+          said += text;
+          // The next turn is under way when this comes.
+          if (said.split("\n").length > lines) child.kill("SIGKILL");
+        });
+      });
+      acknowledged = Number(said.trim().split("\n").at(-1));
+      assert.ok(acknowledged >= 2 * lines);
+      const keep = await Threadkeep.open({ storage: fileStore({ folder }) });
+      const saver = new ThreadkeepSaver(keep);
+      const tuples = await all(saver.list(at("talk")));
+      for (const { checkpoint } of tuples) {
+        const { messages = [] } = checkpoint.channel_values;
+        for (const [index, { content }] of messages.entries()) assert.match(content, index % 2 === 0 ? /^question / : new RegExp(`^answer ${index}$`));
+      }
+      const { messages } = tuples[0].checkpoint.channel_values;
+      assert.ok(messages.length >= acknowledged, `${messages.length} of ${acknowledged}`);
+      // The conversation is at most the last step behind, and the next step brings it up.
+      const state = await counting(saver).getState(at("talk"));
+      if (state.next.length > 0) await counting(new ThreadkeepSaver(keep, { transcripts: true })).invoke(null, at("talk"));
+      await counting(new ThreadkeepSaver(keep, { transcripts: true })).invoke({ messages: [new HumanMessage("question again")] }, at("talk"));
+      const { values } = await counting(saver).getState(at("talk"));
+      assert.deepEqual((await keep.getAll("talk")).map(({ content }) => content), texts(values));
+      assert.equal(texts(values).at(-2), "question again");
+      await keep.close();
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -237,7 +237,7 @@ test("it fails at any call, before or after it did its work, and still everythin
 
 test("what the service refuses for good is said and left out; the rest goes on", { timeout: 30_000 }, async () => {
   const { store, service, errors } = await open({ syncStrategy: "end-of-session" });
-  const { serviceError } = { serviceError: (reason) => new ThreadkeepError("memory-service", "no", { reason }) };
+  const serviceError = (reason) => new ThreadkeepError("memory-service", "no", { reason });
   service.before = async (messages) => {
     if (messages.some(({ message }) => message.content === "m3")) throw serviceError("refused");
   };
@@ -257,29 +257,25 @@ test("what the service refuses for good is said and left out; the rest goes on",
   await store.close();
 });
 
-test("a callback that throws disturbs nobody", { timeout: 30_000 }, async () => {
+test("a callback that throws disturbs nobody", { timeout: 30_000 }, async (t) => {
   const uncaught = [];
-  const listener = (error) => uncaught.push(error.message);
-  process.prependListener("uncaughtException", listener);
-  try {
-    const { store, service } = await open({
-      maxRetryDelay: 1,
-      onMemoryError: () => {
-        throw new Error("in the callback");
-      },
-    });
-    let failures = 0;
-    service.before = async () => {
-      if (failures++ < 3) throw new Error("down");
-    };
-    await store.append("main", many(2));
-    await until(() => service.told.length === 2);
-    await until(() => uncaught.length === 3);
-    assert.deepEqual(new Set(uncaught), new Set(["in the callback"]));
-    await store.close();
-  } finally {
-    process.removeListener("uncaughtException", listener);
-  }
+  const before = globalThis.reportError;
+  globalThis.reportError = (error) => uncaught.push(error.message);
+  t.after(() => (globalThis.reportError = before));
+  const { store, service } = await open({
+    maxRetryDelay: 1,
+    onMemoryError: () => {
+      throw new Error("in the callback");
+    },
+  });
+  let failures = 0;
+  service.before = async () => {
+    if (failures++ < 3) throw new Error("down");
+  };
+  await store.append("main", many(2));
+  await until(() => service.told.length === 2);
+  assert.deepEqual(uncaught, Array(3).fill("in the callback"));
+  await store.close();
 });
 
 test("forks and branch switches: each message once, each branch under its own name", { timeout: 30_000 }, async () => {
@@ -429,6 +425,45 @@ test("seed 3: clear says when the service could not, and has it done later, also
   await next.close();
 });
 
+test("what is deleted in the keep itself is forgotten by the service too", { timeout: 30_000 }, async () => {
+  const { keep, store, service } = await open();
+  const nodes = await store.append("main", many(4));
+  await store.append("other", [user("stays")]);
+  await store.sync();
+  await keep.setHead("main", nodes[1].id);
+  await store.append("main", [user("b0")]);
+  await store.sync();
+  await keep.deleteBranch(nodes[2].id);
+  await until(() => told(service).sort().join() === "b0,m0,m1,stays", "the branch was forgotten");
+  await keep.clear("main");
+  await until(() => told(service).join() === "stays", "the conversation was forgotten");
+  await store.close();
+  // While no hybrid is open: the next one notices.
+  const [{ transcript }] = await keep.append("other", [user("more")]);
+  await keep.deleteTranscript(transcript);
+  const next = hybrid({ keep, memory: service });
+  await until(() => service.told.length === 0, "the transcript was forgotten");
+  await next.append("other", [user("anew")]);
+  await until(() => told(service).join() === "anew");
+  await next.close();
+  // Everything, the hybrid's own notes included.
+  await keep.deleteAll();
+  await rejects(next.append("x", [user("y")]), "closed");
+});
+
+test("a transcript that is deleted and imported again is told again", { timeout: 30_000 }, async () => {
+  const { keep, store, service } = await open({ syncStrategy: "end-of-session" });
+  const [{ transcript }] = await store.append("main", many(3));
+  await store.sync();
+  const copy = await keep.export().text();
+  await keep.deleteTranscript(transcript);
+  await until(() => service.told.length === 0);
+  await keep.import(copy);
+  assert.deepEqual(await store.sync("main"), { sent: 3 });
+  assert.deepEqual(told(service), ["m0", "m1", "m2"]);
+  await store.close();
+});
+
 test("clear does not wait for a sending that hangs", { timeout: 30_000 }, async () => {
   const { store, service } = await open({ timeout: LONG, retryDelay: LONG, maxRetryDelay: LONG });
   let hanging = false;
@@ -437,6 +472,30 @@ test("clear does not wait for a sending that hangs", { timeout: 30_000 }, async 
   await until(() => hanging);
   assert.deepEqual(await store.clear("main"), { messages: 2, memory: "cleared" });
   await store.close();
+});
+
+test("clear does not wait for ever for a service that hangs in it", { timeout: 30_000 }, async () => {
+  const { store, service } = await open({ timeout: 20, retryDelay: LONG, maxRetryDelay: LONG });
+  await store.append("main", many(2));
+  await until(() => service.told.length === 2);
+  service.removing = () => new Promise(() => {});
+  const report = await store.clear("main");
+  assert.deepEqual([report.memory, report.error.details.reason], ["pending", "timeout"]);
+  await store.close();
+});
+
+test("names of any length and letters", { timeout: 30_000 }, async () => {
+  const { keep, store, service } = await open({ syncStrategy: "end-of-session" });
+  const names = ["é".repeat(256), "a".repeat(512), "a/b!c\"d~e", " "];
+  for (const [at, name] of names.entries()) await store.append(name, [user(`n${at}`)]);
+  assert.equal((await store.sync()).sent, 4);
+  const receiving = await keep.receive({ messageId: "💬".repeat(128), content: "outside" });
+  await keep.setHead("long", receiving.id);
+  assert.equal((await store.sync("long")).sent, 1);
+  for (const name of names) assert.equal((await store.clear(name)).memory, "cleared");
+  assert.deepEqual(told(service), ["outside"]);
+  await store.close();
+  assert.throws(() => hybrid({ keep, memory: listService({ name: "x".repeat(61) }) }), /name/);
 });
 
 test("search and list go through, with limits, signals and time limits", { timeout: 30_000 }, async () => {

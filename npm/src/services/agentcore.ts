@@ -299,7 +299,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
 
   // A memory service
 
-  /** Creates events for messages of a keep: forks become branches. @internal */
+  /** Creates events for messages of a keep, under tokens made of their ids; forks become branches. */
   async add(batch: MemoryBatch, options?: AddOptions): Promise<void> {
     const place = await this.#place(batch, options);
     const name = batch.branch === undefined ? undefined : await nameOf(batch.branch.name);
@@ -338,7 +338,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
     return (await this.#list("list", scope, options?.limit ?? Number.POSITIVE_INFINITY, options)).map(item);
   }
 
-  /** Deletes events of a session. @internal */
+  /** Deletes the events of a session, or those that came from nodes that are gone; records that were extracted stay. */
   async remove(scope: MemoryScope, gone?: (node: string) => Promise<boolean>, options?: CallOptions): Promise<number> {
     const place = await this.#place(scope, options);
     const doomed: Event[] = [];

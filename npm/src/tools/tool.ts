@@ -2,7 +2,7 @@
 // sends. An answer is a text of bounded length; what goes wrong is an answer, too.
 
 import { reportUncaught, ThreadkeepError } from "../errors.js";
-import { readArguments, ToolFailure, type JsonSchema } from "./schema.js";
+import { readArguments, ToolFailure, type ObjectSchema } from "./schema.js";
 
 /** What belongs together, to be chosen together: see {@link MemoryToolsOptions.include}. */
 export type ToolGroup = "search" | "conversations" | "facts" | "episodes" | "files";
@@ -34,9 +34,9 @@ export interface MemoryTool {
   /** What it does and when to use it, for the model. */
   readonly description: string;
   /** The JSON Schema of its arguments. */
-  readonly inputSchema: JsonSchema;
+  readonly inputSchema: ObjectSchema;
   /** The JSON Schema of `data` of its answers; none where it answers in words alone. */
-  readonly outputSchema?: JsonSchema;
+  readonly outputSchema?: ObjectSchema;
   /** What it belongs to. */
   readonly group: ToolGroup;
   /** Whether it changes nothing. */
@@ -62,8 +62,8 @@ export interface ToolSpec {
   title: string;
   description: string;
   group: ToolGroup;
-  inputSchema: JsonSchema;
-  outputSchema?: JsonSchema;
+  inputSchema: ObjectSchema;
+  outputSchema?: ObjectSchema;
   readOnly: boolean;
   destructive?: boolean;
   idempotent?: boolean;

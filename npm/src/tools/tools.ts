@@ -13,7 +13,7 @@ import { searchTool } from "./search.js";
 import { tool, type MemoryTool, type ToolGroup } from "./tool.js";
 
 export type { MemoryFile, MemoryFiles, MemoryFilesOptions } from "./files.js";
-export type { JsonSchema } from "./schema.js";
+export type { JsonSchema, ObjectSchema } from "./schema.js";
 export type { MemoryTool, ToolAnswer, ToolCallOptions, ToolGroup } from "./tool.js";
 
 /** The names of the tools, without a prefix. */

@@ -7,7 +7,7 @@ import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
 import { follows } from "./follow.js";
-import { place, Queues, TRIES } from "./place.js";
+import { discard, place, Queues, TRIES } from "./place.js";
 import { plain, same } from "./plain.js";
 import { Thread, type Entry, type Ui } from "./ride.js";
 import { Writer, type Ended } from "./write.js";
@@ -194,7 +194,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
       if (from < 0 || entry.inside) return [own];
       const found: ChatBranch<M>[] = [];
       for (const node of await this.#beginnings(thread, from, place)) {
-        if (node === own.node) found.push(own);
+        if (node.id === own.node) found.push(own);
         else {
           const other = await this.#below(node);
           const version = other.entries[place];
@@ -209,12 +209,15 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    * Has a chat show another branch from now on: the newest that goes through a node. Gives its messages.
    *
    * @param node a {@link ChatBranch.node}, or any other node of the chat
-   * @throws ThreadkeepError `missing-node`; the storage's codes
+   * @throws ThreadkeepError `missing-node` for a node that is none of the chat's; the storage's codes
    */
   async select(chatId: string, node: string): Promise<M[]> {
     const context = this.contextId(chatId);
     return this.#queues.run(context, async () => {
-      const leaf = await this.#leaf(check.id(node, "node"));
+      const head = await this.keep.head(context);
+      const to = await this.keep.node(check.id(node, "node"));
+      if (head === null || to?.transcript !== head.transcript) throw new ThreadkeepError("missing-node", `the chat has no node ${node}`, { node });
+      const leaf = await this.#leaf(to);
       await this.keep.setHead(context, leaf);
       await this.keep.choose(leaf);
       return shown<M>(await this.#thread(context));
@@ -234,7 +237,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
   }
 
   /**
-   * Deletes a chat with all its branches, for good.
+   * Deletes a chat with all its branches, for good. Where another head points into its transcript (a fork, say), only what that does not need.
    *
    * @returns how many messages of its transcript were removed; 0 where there is no such chat
    */
@@ -242,8 +245,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const context = this.contextId(chatId);
     return this.#queues.run(context, async () => {
       this.#threads.delete(context);
-      const head = await this.keep.head(context);
-      return head === null ? 0 : this.keep.deleteTranscript(head.transcript);
+      return discard(this.keep, context);
     });
   }
 
@@ -350,8 +352,8 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const from = thread.entries[place - 1]?.start ?? (next === undefined ? thread.nodes.length : next.start) - 1;
     if (from < 0 || next?.inside === true) return undefined;
     for (const node of (await this.#beginnings(thread, from, place)).reverse()) {
-      if (node === thread.nodes[next?.start ?? -1]?.id || tried.has(node)) continue;
-      tried.add(node);
+      if (node.id === thread.nodes[next?.start ?? -1]?.id || tried.has(node.id)) continue;
+      tried.add(node.id);
       const other = await this.#below(node);
       const entry = other.entries[place];
       if (entry !== undefined && isAt(entry, message, other)) return other;
@@ -360,7 +362,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
   }
 
   /** The nodes with which a message number `place` begins, below a place of a thread, oldest first. */
-  async #beginnings(thread: Thread, from: number, place: number): Promise<string[]> {
+  async #beginnings(thread: Thread, from: number, place: number): Promise<NodeInfo[]> {
     const found: NodeInfo[] = [];
     const look = async (prefix: Thread): Promise<void> => {
       const parent = prefix.nodes.at(-1) as NodeInfo;
@@ -371,16 +373,14 @@ export class ChatStore<M extends UIMessage = UIMessage> {
       }
     };
     await look(new Thread(thread.nodes.slice(0, from + 1)));
-    return found.sort((left, right) => left.seq - right.seq).map(({ id }) => id);
+    return found.sort((left, right) => left.seq - right.seq);
   }
 
-  async #below(node: string): Promise<Thread> {
+  async #below(node: NodeInfo): Promise<Thread> {
     return new Thread(await this.keep.chain(await this.#leaf(node)));
   }
 
-  async #leaf(id: string): Promise<string> {
-    const node = await this.keep.node(id);
-    if (node === null) throw new ThreadkeepError("missing-node", `there is no node ${id}`, { node: id });
+  async #leaf(node: NodeInfo): Promise<string> {
     return (await this.keep.outline(node.transcript, node.id)).leaf;
   }
 }
