@@ -43,6 +43,8 @@ export interface SyncOptions {
 
 /** How often somebody else may be first. */
 const CONFLICTS = 5;
+/** How often it is looked whether another process is done. */
+const LOOK = 100;
 /** What a sending of another process may take beyond its time limit. */
 const MARGIN = 1_000;
 
@@ -262,7 +264,7 @@ export class Sync {
   #later(error: unknown, failure: MemoryFailure): void {
     const until = error instanceof ThreadkeepError ? (error.details["until"] as number | undefined) : undefined;
     const { retryDelay, maxRetryDelay } = this.#options;
-    const delay = until === undefined ? Math.min(retryDelay * 2 ** this.#attempts, maxRetryDelay) : Math.max(until - Date.now(), 1);
+    const delay = until === undefined ? Math.min(retryDelay * 2 ** this.#attempts, maxRetryDelay) : Math.min(Math.max(until - Date.now(), 1), retryDelay);
     if (until === undefined) this.#attempts += 1;
     clearTimeout(this.#retryTimer);
     if (!this.#closed)
@@ -302,7 +304,7 @@ export class Sync {
           return await this.#send(contextId, controller.signal);
         } catch (error) {
           const until = error instanceof ThreadkeepError ? (error.details["until"] as number | undefined) : undefined;
-          if (until !== undefined && patience) await wait(until - Date.now(), controller.signal);
+          if (until !== undefined && patience) await wait(Math.min(until - Date.now(), LOOK), controller.signal);
           else if (!isConflict(error) || tries === CONFLICTS) throw error;
         }
     } finally {
