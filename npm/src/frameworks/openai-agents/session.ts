@@ -49,6 +49,8 @@ interface History {
 const OPTIONS = { sessionId: check.id, contextId: check.id } as const;
 /** So often a change is tried again that others were quicker than. */
 const TRIES = 1000;
+/** After so many milliseconds nobody needs a head any more that was for one change. */
+const ABANDONED = 3_600_000;
 /** Where an emptied session begins whose conversation began elsewhere, without an empty root. */
 const EMPTY: MessageInput[] = [{ role: "system", content: "The session was emptied.", include_in_context: false, [FIELD]: { of: 0 } }];
 
@@ -73,6 +75,9 @@ export class ThreadkeepSession implements Session {
   readonly contextId: string;
   readonly #sessionId: string;
   readonly #places: Places;
+  /** How the names of heads begin that are only needed for a while. */
+  readonly #aside: string;
+  #swept = false;
 
   /**
    * @throws ThreadkeepError `bad-request` for an option that is not known or not what it must be
@@ -83,6 +88,7 @@ export class ThreadkeepSession implements Session {
     this.#sessionId = sessionId ?? contextId ?? crypto.randomUUID();
     this.contextId = contextId ?? this.#sessionId;
     this.#places = new Places(keep, this.contextId);
+    this.#aside = `openai-agents ${this.contextId.slice(0, 100)} `;
   }
 
   /** The session's id. */
@@ -265,7 +271,8 @@ export class ThreadkeepSession implements Session {
     const below = parent === null && messages.length === 0 && place.leaf !== null ? EMPTY : messages;
     // A plain append goes to the head itself. Whatever else must not be seen before it is whole grows at a head of its own.
     const plain = operation === undefined && parent === place.leaf && parent === place.head;
-    const context = plain ? this.contextId : `${this.contextId.slice(0, 100)}~${crypto.randomUUID()}`;
+    if (!plain) await this.#sweep();
+    const context = plain ? this.contextId : `${this.#aside}${Date.now()} ${crypto.randomUUID()}`;
     const grown = await this.#grow(context, plain ? null : parent, below);
     const [first, last] = [grown[0], grown.at(-1)];
     const expected = first === undefined || (parent === null ? await this.#isRoot(first.parent) : first.parent === parent);
@@ -295,6 +302,16 @@ export class ThreadkeepSession implements Session {
   async #dropHead(context: string, transcript: string): Promise<void> {
     await ignoring("missing-node", this.keep.setHead(context, transcript));
     await this.keep.clear(context);
+  }
+
+  /** Removes such heads of processes that ended in between; none that may still be needed. */
+  async #sweep(): Promise<void> {
+    if (this.#swept) return;
+    this.#swept = true;
+    for (const { context, transcript } of await this.keep.heads()) {
+      const since = context.startsWith(this.#aside) ? Number(context.slice(this.#aside.length).split(" ", 1)[0]) : Infinity;
+      if (Date.now() - since > ABANDONED) await this.#dropHead(context, transcript);
+    }
   }
 
   /** Runs one thing after the other at this head. */
