@@ -35,8 +35,10 @@ for (const name of GLUE) {
 /** Peers that are ES modules only: for types, a CommonJS module must say that it imports them. A test finds who is missing here. */
 const ES_MODULES = /^(import|export)(?: type)? ((?:\{[^{}"]*\}|\*(?: as \w+)?|\w+) from "(?:ai|@anthropic-ai\/claude-agent-sdk|@assistant-ui\/core)(?:\/[^"]*)?");$/gm;
 
-const { imports } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
-const modules = files("dist");
+const { imports, bin } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
+// Programs are run, not required.
+const programs = new Set(Object.values(bin).map((path) => path.replace(/^\.\//, "")));
+const modules = files("dist").filter((name) => !programs.has(name));
 for (const name of [...modules, ...GLUE]) {
   const text = readFileSync(join(here, name), "utf8");
   put(`cjs/${name}`, name.endsWith(".js") ? commonJs(name, text) : text.replace(ES_MODULES, '$1 type $2 with { "resolution-mode": "import" };'));

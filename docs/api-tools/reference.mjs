@@ -35,12 +35,12 @@ const app = await Application.bootstrapWithPlugins({
   hideBreadcrumbs: true,
   entryFileName: "README",
 });
-// A link names what the main entry exports, whether or not the module that it stands in imports it.
+// A link names what the main entry exports, or else another, whether or not the module that it stands in imports it.
 app.converter.addUnknownSymbolResolver((reference, from, link) => {
   if (link === undefined) return undefined;
   const path = reference.symbolReference?.path?.map(({ path }) => path);
-  const main = from.project.children?.find(({ name }) => name === "index");
-  const target = path && main?.getChildByName(path);
+  const modules = [...(from.project.children ?? [])].sort((a, b) => Number(b.name === "index") - Number(a.name === "index"));
+  const target = path && modules.map((module) => module.getChildByName(path)).find((found) => found !== undefined);
   return target && { target, caption: path.join(".") };
 });
 const { Class, Interface, TypeAlias, Variable, CallSignature, GetSignature } = ReflectionKind;
@@ -48,10 +48,9 @@ const DOCUMENTED = Class | Interface | TypeAlias | Variable | CallSignature | Ge
 /** Whether it is part of a type that is written out in the declaration of another, whose comment then is for both. */
 const inLiteral = (reflection) => reflection !== undefined && (reflection.kind === ReflectionKind.TypeLiteral || inLiteral(reflection.parent));
 /** Whether it has a comment; of a type of functions, either it or the function. */
-const commented = (reflection) =>
-  reflection.hasComment() ||
-  (reflection.kind === CallSignature && reflection.parent.kind === Interface && reflection.parent.hasComment()) ||
-  (reflection.type?.declaration?.signatures ?? []).some((signature) => signature.hasComment());
+const commented = (reflection) => reflection.hasComment() || (reflection.type?.declaration?.signatures ?? []).some((signature) => signature.hasComment());
+/** Whether it is a member of an interface, which may be the shape of something well known. */
+const inInterface = (reflection) => reflection !== undefined && (reflection.parent?.kind === Interface || inInterface(reflection.parent));
 
 const project = await app.convert();
 if (project === undefined) process.exit(1);
@@ -62,7 +61,7 @@ for (const module of project.children ?? []) {
 }
 app.validate(project);
 for (const reflection of project.getReflectionsByKind(DOCUMENTED))
-  if (!commented(reflection) && !reflection.inheritedFrom && !reflection.flags.isExternal && !inLiteral(reflection))
+  if (!commented(reflection) && !reflection.inheritedFrom && !reflection.flags.isExternal && !inLiteral(reflection) && !inInterface(reflection))
     app.logger.error(`${reflection.getFriendlyFullName()} has no comment`);
 await app.generateOutputs(project);
 rmSync(folder, { recursive: true });

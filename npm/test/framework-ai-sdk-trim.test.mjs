@@ -114,7 +114,7 @@ test("what fits is not touched; what must stay and does not fit is said", async 
   const messages = [{ role: "user", content: "Hi" }];
   assert.deepEqual(await trimSteps({ budget: { maxTokens: 1000 }, encoding: "estimate" })({ messages, stepNumber: 0 }), {});
   const big = [{ role: "user", content: "much ".repeat(1000) }];
-  const error = await rejects(trimSteps({ budget: { maxTokens: 100 }, encoding: "estimate" })({ messages: big, stepNumber: 3 }), "too-long");
+  const error = await rejects(trimSteps({ budget: { maxTokens: 100 }, encoding: "estimate" })({ messages: big, stepNumber: 3 }), "over-budget");
   assert.equal(error.details.stepNumber, 3);
   const told = [];
   assert.deepEqual(await trimSteps({ budget: { maxTokens: 100 }, encoding: "estimate", overBudget: "send", onTrim: (step) => told.push(step) })({ messages: big, stepNumber: 0 }), {});

@@ -101,6 +101,47 @@ test("with a keep: the conversation is there to show, search and compact, and th
   await keep.close();
 });
 
+test("with a keep that compacts: the model's prompts stay small, the originals stay, and nothing is asked for twice", async () => {
+  const keep = await Threadkeep.open({ storage: "memory" });
+  const asked = [];
+  let answers = 0;
+  const respond = async (messages) => {
+    const input_tokens = await countTokens(messages.map(fromLangChain));
+    answers += 1;
+    return new AIMessage({ content: `answer ${answers} ${"and so on ".repeat(30)}`, usage_metadata: { input_tokens, output_tokens: 60, total_tokens: input_tokens + 60 } });
+  };
+  const shown = [];
+  const hook = contextHook({
+    keep,
+    budget: { maxTokens: 4000 },
+    compact: { keepTurns: 2, summarize: (request) => (asked.push(request), JSON.stringify({ summary: [{ text: "They talked.", sources: [1] }], episodes: [], facts: [] })) },
+    compactWhen: { maxContextTokens: 1000, maxOutputTokens: 0, safetyMargin: 0, compactionRatio: 0.6 },
+  });
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("model", async (state, config) => {
+      const { llmInputMessages } = await hook(state, config);
+      shown.push(llmInputMessages);
+      return { messages: [await respond(llmInputMessages)] };
+    })
+    .addEdge(START, "model")
+    .addEdge("model", END)
+    .compile({ checkpointer: new ThreadkeepSaver(keep, { transcripts: true }) });
+  for (let round = 0; round < 30; round += 1) await graph.invoke({ messages: [new HumanMessage(`question ${round}`)] }, at("t"));
+  const sizes = await Promise.all(shown.map((messages) => countTokens(messages.map(fromLangChain))));
+  assert.ok(Math.max(...sizes) < 1000, String(sizes));
+  assert.ok(sizes.at(-1) > 100);
+  assert.equal(await keep.getCount("t"), 60);
+  const checkpoints = await keep.checkpoints("t");
+  assert.ok(checkpoints.length >= 2 && checkpoints.length <= 15, String(checkpoints.length));
+  assert.ok(asked.length >= checkpoints.length);
+  assert.match(JSON.stringify(shown.at(-1).map(({ content }) => content)), /Previous conversation summary/);
+  assert.equal((await graph.getState(at("t"))).values.messages.length, 60);
+  assert.deepEqual(await keep.lint(), []);
+  assert.throws(() => contextHook({ keep, compactWhen: {} }), { code: "bad-request" });
+  assert.throws(() => contextHook({ compact: {} }), { code: "bad-request" });
+  await keep.close();
+});
+
 /** A graph that answers each question. */
 function echo(checkpointer) {
   return new StateGraph(MessagesAnnotation)

@@ -42,7 +42,7 @@ test("only what is needed is shipped", () => {
   const shipped = files(installed);
   assert.ok(shipped.includes("README.md"));
   for (const name of shipped)
-    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|(cjs\/)?dist\/[\w/-]+\.(js|d\.ts)|(cjs\/)?wasm\/(threadkeep|parts)\.js|cjs\/package\.json|wasm\/(threadkeep_bg|agent|archives|contract|prompts|search|shared)\.wasm|examples\/[\w.-]+\.(html|mjs)|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
+    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|(cjs\/)?dist\/[\w/-]+\.(js|d\.ts)|(cjs\/)?wasm\/(threadkeep|parts)\.js|cjs\/package\.json|wasm\/(threadkeep_bg|agent|archives|contract|prompts|search|shared)\.wasm|examples\/[\w.-]+\.(html|mjs|jsx)|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
   assert.ok(shipped.includes("LICENSE-MIT") && shipped.includes("LICENSE-APACHE"));
   assert.equal(manifest.dependencies, undefined);
   assert.equal(manifest.license, "MIT OR Apache-2.0");

@@ -16,14 +16,19 @@ export default defineConfig({
     alias: [
       { find: /^threadkeep$/, replacement: join(installed, "dist/index.js") },
       { find: /^threadkeep\/langgraph$/, replacement: join(installed, "dist/frameworks/langgraph.js") },
+      { find: /^threadkeep\/langchain$/, replacement: join(installed, "dist/frameworks/langchain.js") },
       { find: /^threadkeep\/file$/, replacement: join(installed, "dist/stores/file.js") },
     ],
   },
   server: { fs: { strict: false } },
-  optimizeDeps: { include: ["@langchain/langgraph-checkpoint", "@langchain/langgraph-checkpoint-validation", "@langchain/core/messages"] },
+  optimizeDeps: {
+    include: ["@langchain/langgraph-checkpoint", "@langchain/langgraph-checkpoint-validation", "@langchain/core/messages", "@langchain/core/chat_history", "@langchain/langgraph/web"],
+    // As it was packed: it finds its wasm beside its modules.
+    exclude: ["threadkeep", "threadkeep/langchain", "threadkeep/langgraph"],
+  },
   test: {
     globals: true,
-    include: [browser === undefined ? "node.spec.mjs" : "browser.spec.mjs"],
+    include: [process.env.THREADKEEP_SPEC],
     fileParallelism: false,
     testTimeout: 30_000,
     hookTimeout: 60_000,

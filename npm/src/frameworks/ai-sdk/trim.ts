@@ -28,7 +28,7 @@ export interface TrimmedStep {
 
 /** Options of {@link trimSteps}: those of `trimMessages` but pins. */
 export interface TrimStepsOptions extends Omit<TrimOptions, "pins" | "includeSystem"> {
-  /** What happens when what must stay does not fit: the step fails with `too-long` (the default), or the model is asked all the same. */
+  /** What happens when what must stay does not fit: the step fails with `over-budget` (the default), or the model is asked all the same. */
   overBudget?: "fail" | "send";
   /** Called for each step with what was done. */
   onTrim?: (step: TrimmedStep) => void;
@@ -63,7 +63,7 @@ type Placed = MessageInput & { [AT]?: readonly [message: number, part?: number] 
  *
  * The tools' schemas are not counted: leave room for them.
  *
- * @throws ThreadkeepError `bad-request`; from the step `too-long` where what must stay is over the budget
+ * @throws ThreadkeepError `bad-request`; from the step `over-budget` where what must stay is over the budget
  *
  * @example
  * ```ts
@@ -84,7 +84,7 @@ export function trimSteps(options: TrimStepsOptions = {}): (step: StepToTrim) =>
     const trimmed = await trimMessages(list, how);
     if (trimmed.overBudget && overBudget === "fail") {
       const { tokens, budget } = trimmed;
-      throw new ThreadkeepError("too-long", "what must stay of this step's messages is over the budget", { tokens, budget, stepNumber });
+      throw new ThreadkeepError("over-budget", "what must stay of this step's messages is over the budget", { tokens, budget, stepNumber });
     }
     const kept = raised(messages, trimmed.messages as Placed[]);
     onTrim?.({ stepNumber, before: messages.length, after: kept.length, tokens: trimmed.tokens, budget: trimmed.budget, overBudget: trimmed.overBudget });
