@@ -63,7 +63,9 @@ function commonJs(name, text) {
   // What is ours is required; what is another's stays an import, which Node can do whichever kind of module it is.
   const place = (path) => (path.startsWith("#") ? relativeTo(name, imports[path].node) : path);
   const required = code.replace(/\bimport\("((?:\.{1,2}\/|#)[^"]+)"\)/g, (_, path) => `Promise.resolve().then(() => require("${place(path)}"))`);
-  return `"use strict";\n${usesAddress ? address(name) : ""}${required}`;
+  // Where both are ours, a default export is what is called that.
+  const own = required.replace(/__toESM\(require\(("\.{1,2}\/[^"]*")\), 1\)/g, "__toESM(require($1))");
+  return `"use strict";\n${usesAddress ? address(name) : ""}${own}`;
 }
 
 /** How a module names a file of the package. */
@@ -72,14 +74,19 @@ function relativeTo(name, file) {
   return path.startsWith(".") ? path : `./${path}`;
 }
 
-/** The address of the ES module of the same name, beside which the package's other files lie: without a module of Node's, for bundlers. */
+/**
+ * The address of the ES module of the same name, beside which the package's other files lie: without a module of Node's, for bundlers. In a
+ * browser's bundle there is no such place; then `init` must be told.
+ */
 function address(name) {
   const twin = `${"../".repeat(name.split("/").length)}${name}`;
-  return `const importMetaUrl = new URL(${JSON.stringify(twin)}, (function (path) {
+  return `const importMetaUrl = new URL(${JSON.stringify(twin)}, (function () {
+  if (typeof __filename !== "string") return "threadkeep:/";
+  let path = __filename;
   if (/^[a-z]:\\\\|^\\\\\\\\/i.test(path)) path = path.replaceAll("\\\\", "/");
   path = path.replace(/[%?#\\\\\\n\\r\\t]/g, encodeURIComponent);
   return (path.startsWith("//") ? "file:" : path.startsWith("/") ? "file://" : "file:///") + path;
-})(__filename)).href;
+})()).href;
 `;
 }
 

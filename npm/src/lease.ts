@@ -31,6 +31,8 @@ export async function leased<T>(records: Records, name: string, work: () => Prom
     // A lease that somebody took over is not written to: its record is gone.
     records.commit({ present: [lease], puts: [[lease, new TextEncoder().encode(value)]], durability: "relaxed" }).catch(() => undefined);
   const timer = setInterval(() => (beating = beating.then(() => write(String((count += 1))))), times.beat);
+  // Node would wait for it, though a keep that is open keeps no process alive.
+  (timer as { unref?: () => void }).unref?.();
   try {
     return await work();
   } finally {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { lastAssistantMessageIsCompleteWithApprovalResponses, tool, validateUIMessages } from "ai";
 import { z } from "zod";
 import { Chat, branchingTransport, chatStore, counter, plain, said, scripted, serving } from "./support/ai-sdk.mjs";
-import { memory } from "./support/expect.mjs";
+import { memory, rejects } from "./support/expect.mjs";
 
 const ids = counter("m");
 
@@ -286,5 +286,91 @@ test("an answer that is resumed is the one that was under way", async () => {
   assert.deepEqual(said(chat.messages), ["Tell", "All of it."]);
   assert.equal((await keep.transcripts())[0].branches, 1);
   assert.equal((await transport.chats.branches("c1", "a1"))[0].ended, undefined);
+  await keep.close();
+});
+
+test("an answer that goes on under another id is stored as the chat shows it", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const part = { type: "tool-input-available", toolCallId: "k", toolName: "x", input: {} };
+  const answers = [
+    [{ type: "start", messageId: "a1" }, { type: "start-step" }, part, { type: "tool-approval-request", approvalId: "y", toolCallId: "k" }, { type: "finish-step" }, { type: "finish" }],
+    [{ type: "start", messageId: "a2" }, { type: "tool-output-available", toolCallId: "k", output: 1 }, { type: "start-step" }, { type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "Done." }, { type: "text-end", id: "t" }, { type: "finish-step" }, { type: "finish" }],
+  ];
+  const inner = { sendMessages: async () => new ReadableStream({ start(c) { answers.shift().forEach((chunk) => c.enqueue(chunk)); c.close(); } }), reconnectToStream: async () => null };
+  const transport = branchingTransport(inner, keep);
+  const chat = new Chat({ id: "c1", generateId: ids, transport });
+  await chat.sendMessage({ text: "Do" });
+  await chat.addToolApprovalResponse({ id: "y", approved: true });
+  await chat.sendMessage();
+  await transport.settled();
+  assert.equal(said(chat.messages).at(-1), "Done.");
+  assert.deepEqual(await transport.chats.load("c1"), plain(chat.messages));
+  await keep.close();
+});
+
+test("another head in the same transcript keeps what it needs; a node of another chat is none of this one's", async () => {
+  const it = await chatting(scripted({ text: "One." }, { text: "Two." }));
+  await it.chat.sendMessage({ text: "Count" });
+  await it.transport.settled();
+  await it.keep.fork("c1", "side");
+  await it.chat.sendMessage({ text: "On" });
+  await it.transport.settled();
+  assert.equal(await it.chats.delete("c1"), 2);
+  assert.deepEqual(await it.chats.load("c1"), []);
+  assert.deepEqual(said(await it.chats.load("side")), ["Count", "One."]);
+  await it.chats.save({ chatId: "c2", messages: [{ id: "u", role: "user", parts: [{ type: "text", text: "Else" }] }] });
+  const { id } = await it.keep.head("side");
+  await rejects(it.chats.select("c2", id), "missing-node");
+  assert.deepEqual(said(await it.chats.load("c2")), ["Else"]);
+  assert.throws(() => branchingTransport(it.inner, {}), { code: "bad-request" });
+  assert.throws(() => branchingTransport({}, it.keep), { code: "bad-request" });
+  await it.keep.close();
+});
+
+test("what cannot be stored is told, and with onError the chat goes on", async () => {
+  const it = await chatting(scripted({ text: "Unheard." }));
+  await it.keep.close();
+  await it.chat.sendMessage({ text: "Hi" });
+  assert.equal(it.chat.error.code, "closed");
+  assert.equal(it.inner.requests.length, 0);
+  const told = [];
+  const closed = await memory({ encoding: "estimate" });
+  const transport = branchingTransport(serving(scripted({ text: "Heard." })), closed, { onError: (error) => told.push(error.code) });
+  await closed.close();
+  const chat = new Chat({ id: "c1", generateId: ids, transport });
+  await chat.sendMessage({ text: "Hi" });
+  await transport.settled();
+  assert.deepEqual(said(chat.messages), ["Hi", "Heard."]);
+  assert.ok(told.length >= 2 && told.every((code) => code === "closed"), told.join());
+});
+
+test("each step is stored while the next one is still being made; metadata at the end is no message of its own", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  let go;
+  const first = [{ type: "start", messageId: "a1" }, { type: "start-step" }, { type: "tool-input-available", toolCallId: "k", toolName: "x", input: { n: 1 } }, { type: "tool-output-available", toolCallId: "k", output: "paid" }, { type: "finish-step" }];
+  const second = [{ type: "start-step" }, { type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "Done." }, { type: "text-end", id: "t" }, { type: "finish-step" }, { type: "message-metadata", messageMetadata: { model: "m" } }, { type: "finish", messageMetadata: { tokens: 3 } }];
+  const inner = {
+    sendMessages: async () => new ReadableStream({
+      async start(c) {
+        first.forEach((chunk) => c.enqueue(chunk));
+        await new Promise((resolve) => (go = resolve));
+        second.forEach((chunk) => c.enqueue(chunk));
+        c.close();
+      },
+    }),
+    reconnectToStream: async () => null,
+  };
+  const transport = branchingTransport(inner, keep);
+  const chat = new Chat({ id: "c1", generateId: ids, transport });
+  const sent = chat.sendMessage({ text: "Pay" });
+  // The payment is on the disk although the model has not spoken yet.
+  while ((await keep.getAll("c1")).length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual((await keep.getAll("c1")).map(({ role, content }) => [role, content]), [["user", "Pay"], ["assistant", null], ["tool", "paid"]]);
+  go();
+  await sent;
+  await transport.settled();
+  assert.deepEqual(await transport.chats.load("c1"), plain(chat.messages));
+  assert.deepEqual(chat.lastMessage.metadata, { model: "m", tokens: 3 });
+  assert.deepEqual((await keep.getAll("c1")).map(({ role }) => role), ["user", "assistant", "tool", "assistant"]);
   await keep.close();
 });

@@ -176,3 +176,66 @@ test("answers of generateText are stored, and the conversation goes on from them
   assert.ok((await convertToModelMessages([])).length === 0);
   await keep.close();
 });
+
+function random(seed) {
+  let state = seed;
+  return (below) => ((state = (state * 1103515245 + 12345) % 2147483648) >> 8) % below;
+}
+
+/** A history as agents leave it: several calls at once, a provider's own tools, approvals, results that never came or came late. */
+function history(next) {
+  const messages = [{ role: "user", content: "Begin." }];
+  let count = 0;
+  for (let turn = 0; turn < 12; turn += 1) {
+    const words = () => `Some words ${count} `.repeat(1 + next(20));
+    if (next(4) === 0) messages.push({ role: "user", content: next(2) === 0 ? words() : [{ type: "text", text: words() }] });
+    const content = next(2) === 0 ? [{ type: "reasoning", text: words() }] : [];
+    if (next(2) === 0) content.push({ type: "text", text: words() });
+    const results = [];
+    for (let calls = next(4); calls > 0; calls -= 1) {
+      const id = `k${count++}`;
+      const call = { type: "tool-call", toolCallId: id, toolName: "t", input: { words: words() } };
+      const result = { type: "tool-result", toolCallId: id, toolName: "t", output: next(2) === 0 ? { type: "json", value: { words: words() } } : { type: "text", value: words() } };
+      if (next(5) === 0) content.push({ ...call, providerExecuted: true }, ...(next(3) === 0 ? [] : [result]));
+      else if (next(5) === 0) {
+        content.push(call, { type: "tool-approval-request", approvalId: `ap${id}`, toolCallId: id });
+        results.push({ type: "tool-approval-response", approvalId: `ap${id}`, approved: true }, result);
+      } else {
+        content.push(call);
+        if (next(12) > 0) results.push(result);
+      }
+    }
+    if (content.length > 0) messages.push({ role: "assistant", content });
+    if (next(2) === 0 && results.length > 1) messages.push({ role: "tool", content: results.splice(0, 1) });
+    if (results.length > 0) messages.push({ role: "tool", content: results });
+  }
+  return messages;
+}
+
+test("random histories at random budgets are taken by generateText, inside the budget, with calls and results together", async () => {
+  let trimmedAtAll = 0;
+  for (let seed = 1; seed <= 150; seed += 1) {
+    const next = random(seed);
+    const messages = history(next);
+    const before = structuredClone(messages);
+    const told = [];
+    const trim = trimSteps({ budget: { maxTokens: 150 + next(2500) }, policy: next(2) === 0 ? "newest" : "stable", provider: ["openai-chat", "anthropic", "gemini"][next(3)], encoding: "estimate", overBudget: "send", onTrim: (step) => told.push(step) });
+    const { messages: kept = messages } = await trim({ messages, stepNumber: 0, instructions: "Be brief." });
+    assert.deepEqual(messages, before, "the list that is given stays as it is");
+    if (kept !== messages) trimmedAtAll += 1;
+    const model = busy(0);
+    await generateText({ model, messages: kept });
+    const [{ prompt }] = model.doGenerateCalls;
+    // What the provider gets: each call of ours with its result behind it, and no result alone.
+    const ours = prompt.map((message) => (message.role !== "assistant" ? message : { ...message, content: message.content.filter((part) => part.type !== "tool-call" || part.providerExecuted !== true) }));
+    const own = new Set(prompt.flatMap(({ role, content }) => (role === "assistant" ? content.filter((part) => part.type === "tool-call" && part.providerExecuted === true).map((part) => part.toolCallId) : [])));
+    for (const message of prompt) if (message.role === "assistant") for (const part of message.content) if (part.type === "tool-result") assert.ok(own.has(part.toolCallId), `seed ${seed}`);
+    whole(ours.filter(({ role, content }) => role !== "tool" || content.some((part) => part.type === "tool-result")).map((message) => (message.role === "tool" ? { ...message, content: message.content.filter((part) => part.type === "tool-result") } : message)));
+    assert.ok(told[0].overBudget || told[0].tokens <= told[0].budget.tokens, `seed ${seed}`);
+    assert.ok(kept.every((message) => typeof message.content === "string" || message.content.length > 0), `seed ${seed}`);
+    // Trimmed again there is nothing left to do.
+    assert.deepEqual((await trim({ messages: kept, stepNumber: 1, instructions: "Be brief." })).messages ?? kept, kept, `seed ${seed}`);
+    assert.deepEqual(toModelMessages(fromModelMessages(messages)), plain(messages), `seed ${seed}`);
+  }
+  assert.ok(trimmedAtAll > 75, `${trimmedAtAll} of 150`);
+});

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { ExportedMessageRepository } from "@assistant-ui/core";
-import { AssistantRuntimeImpl, LocalRuntimeCore, MessageRepository } from "@assistant-ui/core/internal";
+import { AssistantRuntimeImpl, ExternalStoreRuntimeCore, LocalRuntimeCore, MessageRepository } from "@assistant-ui/core/internal";
 import { memory, rejects } from "./support/expect.mjs";
 import { installed } from "./support/installed.mjs";
 
-const { threadHistory } = await import(pathToFileURL(join(installed, "dist/frameworks/assistant-ui.js")).href);
+const { threadHistory, threadList } = await import(pathToFileURL(join(installed, "dist/frameworks/assistant-ui.js")).href);
 
 /** A message of assistant-ui. */
 function message(id, role, content, more = {}) {
@@ -127,6 +127,12 @@ test("an update keeps the branch that is shown; a text that grew is more of the 
   assert.deepEqual((await history.load()).messages.map(({ parentId, message: { id } }) => [parentId, id]), [[null, "u"], ["u", "u2"]]);
   assert.ok(!(await keep.export().text()).includes("Rain, rather"));
   assert.ok(!(await keep.export().text()).includes('"clear"'));
+  // A head of somebody else's goes along with what it points at.
+  await history.append({ parentId: "u2", message: message("a2", "assistant", "Then it clears.") });
+  await keep.fork("t", "side");
+  await history.delete([{ parentId: "u", message: message("u2", "user", "And then?") }]);
+  assert.equal((await keep.getAll("side")).at(-1).content, "Then it clears.");
+  assert.deepEqual((await history.load()).messages.map(({ parentId, message: { id } }) => [parentId, id]), [[null, "u"], ["u", "a2"]]);
   await rejects(history.append({ parentId: "nowhere", message: message("x", "user", "?") }), "missing-node");
   await keep.close();
 });
@@ -287,5 +293,70 @@ test("a thread that is not there yet is begun with its first message", async () 
   await threadHistory(keep, "other").save(from);
   const plain = (value) => JSON.parse(JSON.stringify(value));
   assert.deepEqual(plain((await loaded(threadHistory(keep, "other"))).export().messages), plain(from.messages));
+  await keep.close();
+});
+
+test("the list of threads: begun, named, put away, deleted", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const threads = threadList(keep, { prefix: "aui/" });
+  assert.deepEqual(await threads.list(), { threads: [] });
+  for (const id of ["one", "two/ü"]) assert.deepEqual(await threads.initialize(id), { remoteId: id, externalId: undefined });
+  await threads.initialize("one");
+  const history = threadHistory(keep, "one", { prefix: "aui/" });
+  const first = message("u", "user", "Will it rain in Oslo tomorrow, or is it going to be one of those clear and cold days?");
+  await history.append({ parentId: null, message: first });
+  const pieces = [];
+  for await (const chunk of await threads.generateTitle("one", [first])) pieces.push(chunk);
+  const title = "Will it rain in Oslo tomorrow, or is it going to be one of…";
+  assert.deepEqual(pieces.map(({ type, textDelta }) => [type, textDelta]), [["part-start", undefined], ["text-delta", title], ["part-finish", undefined]]);
+  assert.equal((await keep.transcripts())[0].title, title);
+  await threads.archive("one");
+  await threads.updateCustom("one", { folder: "weather" });
+  const told = await threads.fetch("one");
+  assert.deepEqual([told.status, told.title, told.custom], ["archived", title, { folder: "weather" }]);
+  assert.ok(told.lastMessageAt instanceof Date);
+  await threads.unarchive("one");
+  await threads.updateCustom("one", undefined);
+  await threads.rename("one", "Rain");
+  const { threads: listed } = await threads.list();
+  assert.deepEqual(listed.map(({ remoteId, status, title, custom }) => [remoteId, status, title, custom]).sort(), [["one", "regular", "Rain", undefined], ["two/ü", "regular", undefined, undefined]]);
+  assert.deepEqual((await threadList(keep).list()).threads, []);
+  await threads.delete("one");
+  assert.equal((await keep.transcripts()).length, 0);
+  await rejects(threads.fetch("one"), "missing-transcript");
+  await rejects(threads.rename("one", "x"), "missing-transcript");
+  const silent = await threadList(keep, { prefix: "aui/", title: () => "" }).generateTitle("two/ü", []);
+  assert.equal((await silent.getReader().read()).done, true);
+  await keep.close();
+});
+
+test("three tabs on one storage write at once below the same message: all of it is there, in the right place", async () => {
+  const { mapAdapter } = await import("./support/adapters.mjs");
+  const storage = mapAdapter({ pause: () => new Promise((resolve) => setImmediate(resolve)) });
+  const keeps = await Promise.all([1, 2, 3].map(() => memory({ encoding: "estimate", storage })));
+  const histories = keeps.map((keep) => threadHistory(keep, "t"));
+  await histories[0].append({ parentId: null, message: message("u", "user", "Who?") });
+  await Promise.all(histories.map((history) => history.load()));
+  await Promise.all(histories.flatMap((history, at) => [0, 1, 2].map((turn) => history.append({ parentId: turn === 0 ? "u" : `a${at}-${turn - 1}`, message: message(`a${at}-${turn}`, "assistant", [{ type: "text", text: `Me, ${at}, ${turn}.` }, call(`k${at}${turn}`, "x")]) }))));
+  const { messages } = await threadHistory(keeps[1], "t").load();
+  assert.deepEqual(messages.map(({ parentId, message: { id } }) => `${parentId} ${id}`).sort(), ["null u", ...[0, 1, 2].flatMap((at) => [`u a${at}-0`, `a${at}-0 a${at}-1`, `a${at}-1 a${at}-2`])].sort());
+  assert.equal((await keeps[0].stats()).messages, 1 + 9 * 2);
+  assert.deepEqual(await keeps[2].lint(), []);
+  await Promise.all(keeps.map((keep) => keep.close()));
+});
+
+test("a runtime that keeps its own messages begins with what is loaded, and is saved whole", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const history = threadHistory(keep, "t");
+  await history.append({ parentId: null, message: message("u", "user", "Count") });
+  for (const id of ["a1", "a2"]) await history.append({ parentId: "u", message: message(id, "assistant", `Answer ${id}`) });
+  const runtime = (messageRepository) => new AssistantRuntimeImpl(new ExternalStoreRuntimeCore({ messageRepository, setMessages: () => {}, onNew: async () => {} })).thread;
+  const thread = runtime(await history.load());
+  assert.deepEqual(texts(thread), ["Count", "Answer a2"]);
+  const exported = thread.export();
+  assert.deepEqual((await loaded(history)).export(), exported);
+  await history.save({ ...exported, headId: "a1" });
+  assert.deepEqual(texts(runtime(await threadHistory(keep, "t").load())), ["Count", "Answer a1"]);
+  assert.equal((await keep.stats()).messages, 3);
   await keep.close();
 });

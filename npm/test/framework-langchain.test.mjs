@@ -161,6 +161,22 @@ test("ordinary messages carry nothing along, and providers get what they should"
   assert.equal(await countTokens([{ ...bare, langchain }]), await countTokens([bare]));
 });
 
+test("long texts are stored once, whatever the provider repeats of them", () => {
+  const long = "what it says ".repeat(1000);
+  const bytes = new Uint8Array(9000).fill(7);
+  const many = [
+    new AIMessage({ content: [{ type: "thinking", thinking: `hm ${long}`, signature: "c2ln" }, { type: "text", text: long }], additional_kwargs: { raw: [{ text: long }], $threadkeep: "tail", of: 0, length: 3 } }),
+    new HumanMessage({ content: [{ type: "image", mimeType: "image/png", data: bytes }, { type: "image", source_type: "base64", mime_type: "image/png", data: "QUJD".repeat(3000) }] }),
+  ];
+  for (const message of many) {
+    const ours = fromLangChain(message);
+    const { langchain, ...core } = ours;
+    assert.ok(JSON.stringify(langchain).length < 600, JSON.stringify(langchain).slice(0, 200));
+    assert.ok(JSON.stringify(core).length > 9000);
+    assert.deepEqual(whatIs(toLangChain(plain(ours))), whatIs(message));
+  }
+});
+
 test("messages that were not LangChain's become LangChain's", () => {
   const tool = toLangChain({ role: "assistant", content: null, tool_calls: [{ id: "a", type: "function", function: { name: "f", arguments: '{"b":1}' } }, { id: "c", type: "function", function: { name: "f", arguments: "{" } }] });
   assert.equal(tool instanceof AIMessage, true);

@@ -50,7 +50,8 @@ import { fakeModel } from "@langchain/core/testing";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { Threadkeep, type Message } from "threadkeep";
-import { ThreadkeepChatMessageHistory, fromLangChain, toLangChain, trimLangChain } from "threadkeep/langchain";
+import { createAgent } from "langchain";
+import { ThreadkeepChatMessageHistory, contextMiddleware, fromLangChain, toLangChain, trimLangChain } from "threadkeep/langchain";
 import { ThreadkeepSaver, ThreadkeepStore, contextHook, type ContextHookOptions } from "threadkeep/langgraph";
 
 const keep = await Threadkeep.open();
@@ -61,6 +62,7 @@ const agent = createReactAgent({ llm: fakeModel(), tools: [], checkpointer, stor
 const graph = new StateGraph(MessagesAnnotation).addNode("trim", contextHook({ budget: { maxTokens: 10 } })).addEdge(START, "trim").compile({ checkpointer, store });
 await graph.invoke({ messages: [new HumanMessage("x")] });
 await agent.invoke({ messages: [new HumanMessage("x")] });
+await createAgent({ model: fakeModel(), tools: [], middleware: [contextMiddleware({ keep, budget: { maxTokens: 10 } })] }).invoke({ messages: "x" });
 const history = new ThreadkeepChatMessageHistory(keep, "x", { budget: { maxTokens: 5 } });
 new RunnableWithMessageHistory({ runnable: new FakeListChatModel({ responses: [] }), getMessageHistory: () => history, inputMessagesKey: "input" });
 await keep.append("main", [fromLangChain(new AIMessage("x"))]);

@@ -1,7 +1,7 @@
 // LangGraph's own graphs with a checkpointer on a keep: pausing, going back, forking, ending in the middle and going on.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,12 +10,15 @@ import { AIMessage, HumanMessage, RemoveMessage } from "@langchain/core/messages
 import { Annotation, Command, DeltaValue, END, MemorySaver, MessagesAnnotation, START, Send, StateGraph, StateSchema, interrupt } from "@langchain/langgraph";
 import { uuid6 } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
-import { steps } from "./langgraph/crash.mjs";
-import { logAdapter, mapAdapter } from "./support/adapters.mjs";
+import { counting, steps } from "./langgraph/crash.mjs";
+import { mapAdapter } from "./support/adapters.mjs";
 import { inChild, installed, load } from "./support/installed.mjs";
 
 const { Threadkeep } = await load();
 const { ThreadkeepSaver } = await import(pathToFileURL(join(installed, "dist/frameworks/langgraph.js")).href);
+
+const { fileStore } = await import(pathToFileURL(join(installed, "dist/stores/file.js")).href);
+const CRASH = fileURLToPath(new URL("./langgraph/crash.mjs", import.meta.url));
 
 const at = (thread_id, more = {}) => ({ configurable: { thread_id, ...more } });
 const texts = (values) => values.messages.map(({ content }) => content);
@@ -211,19 +214,59 @@ test("branches of one thread do not see each other's values, though their versio
 test("killed in the middle of a run: what was done stays, and the run goes on", { timeout: 60_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "threadkeep-langgraph-"));
   try {
-    const path = join(folder, "log");
-    const script = fileURLToPath(new URL("./langgraph/crash.mjs", import.meta.url));
-    const child = spawnSync(process.execPath, [script, "run", installed, path], { encoding: "utf8", timeout: 50_000 });
+    const child = spawnSync(process.execPath, [CRASH, "run", installed, folder], { encoding: "utf8", timeout: 50_000 });
     assert.equal(child.signal, "SIGKILL", child.stderr);
-    const keep = await Threadkeep.open({ storage: await logAdapter(path) });
+    const keep = await Threadkeep.open({ storage: fileStore({ folder }) });
     const graph = steps(new ThreadkeepSaver(keep));
     const state = await graph.getState(at("crash"));
     assert.deepEqual([texts(state.values), state.next], [["go", "first"], ["second"]]);
     assert.deepEqual(texts(await graph.invoke(null, at("crash"))), ["go", "first", "second", "third"]);
     await keep.close();
-    const again = await Threadkeep.open({ storage: await logAdapter(path) });
+    const again = await Threadkeep.open({ storage: fileStore({ folder }) });
     assert.deepEqual(texts((await steps(new ThreadkeepSaver(again)).getState(at("crash"))).values), ["go", "first", "second", "third"]);
     await again.close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("killed anywhere: what was acknowledged is there, every checkpoint is whole, and the thread goes on", { timeout: 120_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "threadkeep-langgraph-"));
+  try {
+    let acknowledged = 0;
+    for (const lines of [1, 4, 9]) {
+      const child = spawn(process.execPath, [CRASH, "talk", installed, folder], { stdio: ["ignore", "pipe", "inherit"] });
+      child.stdout.setEncoding("utf8");
+      let said = "";
+      await new Promise((resolve, reject) => {
+        child.once("exit", resolve);
+        child.once("error", reject);
+        child.stdout.on("data", (text) => {
+          said += text;
+          // The next turn is under way when this comes.
+          if (said.split("\n").length > lines) child.kill("SIGKILL");
+        });
+      });
+      acknowledged = Number(said.trim().split("\n").at(-1));
+      assert.ok(acknowledged >= 2 * lines);
+      const keep = await Threadkeep.open({ storage: fileStore({ folder }) });
+      const saver = new ThreadkeepSaver(keep);
+      const tuples = await all(saver.list(at("talk")));
+      for (const { checkpoint } of tuples) {
+        const { messages = [] } = checkpoint.channel_values;
+        for (const [index, { content }] of messages.entries()) assert.match(content, index % 2 === 0 ? /^question / : new RegExp(`^answer ${index}$`));
+      }
+      const { messages } = tuples[0].checkpoint.channel_values;
+      assert.ok(messages.length >= acknowledged, `${messages.length} of ${acknowledged}`);
+      // The conversation is at most the last step behind, and the next step brings it up.
+      const state = await counting(saver).getState(at("talk"));
+      if (state.next.length > 0) await counting(new ThreadkeepSaver(keep, { transcripts: true })).invoke(null, at("talk"));
+      await counting(new ThreadkeepSaver(keep, { transcripts: true })).invoke({ messages: [new HumanMessage("question again")] }, at("talk"));
+      const { values } = await counting(saver).getState(at("talk"));
+      assert.deepEqual((await keep.getAll("talk")).map(({ content }) => content), texts(values));
+      assert.equal(texts(values).at(-2), "question again");
+      await keep.close();
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -256,6 +299,51 @@ test("a long thread costs about as much as its messages, not their number square
   assert.ok(more > 0 && more < whole / 20, `${more} bytes for one short message`);
   assert.equal((await saver.getTuple(at("long"))).checkpoint.channel_values.messages.length, 2 * turns + 1);
   await keep.close();
+});
+
+test("lists that grow, shrink, change and fork at random come back as they were", async () => {
+  for (const seed of [1, 2, 3, 4]) {
+    let state = seed;
+    const next = (n) => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      return Math.floor((state / 2 ** 32) * n);
+    };
+    const keep = await Threadkeep.open({ storage: "memory" });
+    const savers = [new ThreadkeepSaver(keep), new ThreadkeepSaver(keep)];
+    const known = new Map();
+    const item = () => (next(4) === 0 ? "x".repeat(next(400)) : { n: next(1000), text: "y".repeat(next(60)) });
+    const change = (list) => {
+      const kind = next(10);
+      if (kind < 5) return [...list, ...Array.from({ length: 1 + next(3) }, item)];
+      if (kind < 6) return list.slice(0, next(list.length + 1));
+      if (kind < 7) return list.map((one, at) => (at === next(list.length) ? item() : one));
+      if (kind < 8) return [item(), ...list];
+      if (kind < 9) return list.slice(next(list.length + 1));
+      return next(3) === 0 ? "no list" : [...list, ...list].slice(0, 60);
+    };
+    for (let step = 0; step < 150; step += 1) {
+      const ids = [...known.keys()];
+      const parent = ids.length === 0 || next(20) === 0 ? undefined : ids[Math.max(0, ids.length - 1 - next(next(2) === 0 ? 1 : 12))];
+      const before = known.get(parent) ?? { list: [], other: 0, versions: { list: 0, other: 0 } };
+      const versions = { ...before.versions };
+      const fresh = {};
+      const changed = parent === undefined || next(5) > 0;
+      const values = { list: before.list, other: before.other };
+      if (changed) values.list = change(Array.isArray(before.list) ? before.list : []);
+      if (changed) fresh.list = versions.list += 1;
+      if (parent === undefined || next(2) === 0) (values.other = next(10)), (fresh.other = versions.other += 1);
+      const id = uuid6(step);
+      await savers[next(2)].put(at("t", { checkpoint_ns: "", checkpoint_id: parent }), { v: 4, id, ts: "", channel_values: values, channel_versions: versions, versions_seen: {} }, { source: "loop", step, parents: {} }, fresh);
+      known.set(id, { ...values, versions });
+      const check = [id, [...known.keys()][next(known.size)]];
+      for (const one of check) {
+        const { checkpoint } = await savers[next(2)].getTuple(at("t", { checkpoint_ns: "", checkpoint_id: one }));
+        assert.deepEqual(checkpoint.channel_values, { list: known.get(one).list, other: known.get(one).other }, `seed ${seed}, step ${step}`);
+      }
+    }
+    for (const [id, { list, other }] of known) assert.deepEqual((await new ThreadkeepSaver(keep).getTuple(at("t", { checkpoint_id: id }))).checkpoint.channel_values, { list, other });
+    await keep.close();
+  }
 });
 
 test("values that are no plain lists, and lists of anything, come back as they were", async () => {

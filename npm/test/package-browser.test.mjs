@@ -1,9 +1,10 @@
 // The installed package in a page without a bundler, under a strict policy: importing does nothing, and `init` takes every form of the module.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { buildSync } from "esbuild";
 import { serve } from "../../tests/e2e/support/serve.mjs";
 import { launch } from "./support/browser.mjs";
-import { installed } from "./support/installed.mjs";
+import { installed, project } from "./support/installed.mjs";
 
 const options = { timeout: 60_000 };
 let browser, site;
@@ -93,5 +94,30 @@ test("importing an entry in a page fetches modules and nothing else", options, a
     const page = await inPage(from, call);
     assert.ok(page.value > 20);
     assert.deepEqual(page.requests.filter((path) => !path.endsWith(".js")), []);
+  }
+});
+
+test("bundled from what is required, it wants to be told where its files lie", options, async () => {
+  const { outputFiles } = buildSync({
+    stdin: { contents: `globalThis.required = require("threadkeep");`, resolveDir: project },
+    bundle: true, write: false, platform: "browser", format: "iife", logLevel: "silent",
+  });
+  const page = await browser.newPage();
+  try {
+    await page.goto(`${site.address}package/examples/empty`);
+    await page.evaluate(outputFiles[0].text);
+    const said = await page.evaluate(async (wasm) => {
+      const { Threadkeep, init } = globalThis.required;
+      const { code } = await Threadkeep.open().catch((error) => error);
+      await init(wasm, { part: (file) => new URL(file.endsWith(".gz") ? `/package/vocabulary/${file}` : `/package/wasm/${file}`, location.href) });
+      const keep = await Threadkeep.open({ name: "required" });
+      await keep.append("log", [{ role: "user", content: "hi" }]);
+      const { tokens } = await keep.context("log");
+      await keep.close();
+      return [code, tokens, keep.storage];
+    }, WASM);
+    assert.deepEqual(said, ["init-failed", 8, "indexeddb"]);
+  } finally {
+    await page.close();
   }
 });

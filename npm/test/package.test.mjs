@@ -8,7 +8,7 @@ import { buildSync, transformSync } from "esbuild";
 import { VERSION } from "./support/expect.mjs";
 import * as everything from "./support/expect.mjs";
 import { entries, graph, manifest } from "./support/entries.mjs";
-import { installed, load, source, tarball } from "./support/installed.mjs";
+import { inChild, installed, load, source, tarball } from "./support/installed.mjs";
 
 function files(folder, prefix = "") {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -99,6 +99,14 @@ test("nothing of the main entry leads to Node or to a package of others, and not
     assert.match(places, new RegExp(`new URL\\("[./]+${manifest.exports[asset].slice(1)}", import\\.meta\\.url\\)`), "bundlers can see it");
 });
 
+test("only the entries for servers lead to Node's own modules", async () => {
+  const servers = ["./file", "./postgres", "./redis"];
+  for (const entry of entries) {
+    const { others } = await graph(entry, "browser");
+    assert.equal(others.some(({ path }) => path.startsWith("node:")), servers.includes(entry), entry);
+  }
+});
+
 test("an entry needs the packages that its name promises, and no others", async () => {
   for (const entry of entries) {
     const { others } = await graph(entry, "node");
@@ -124,4 +132,22 @@ test("are the types wrong? no", () => {
   assert.equal(status, 0, stdout + stderr);
   for (const way of [/node10: OK\s*$/gm, /node16 \(from CJS\): OK \(CJS\)\s*$/gm, /node16 \(from ESM\): OK \(ESM\)\s*$/gm, /bundler: OK\s*$/gm])
     assert.equal(stdout.match(way)?.length, entries.length, `${way}\n${stdout}`);
+});
+
+test("what works without a keep brings the places of the files along, through a bundler too", () => {
+  const users = { "ai-sdk": "trimSteps", contract: "checkStore", langchain: "trimLangChain", "openai-agents": "budgetInput" };
+  for (const [entry, name] of Object.entries(users)) {
+    const { outputFiles } = buildSync({
+      stdin: { contents: `import { ${name} } from "threadkeep/${entry}"; console.log(${name});`, resolveDir: installed },
+      bundle: true, write: false, format: "esm", platform: "node", packages: "bundle", external: ["ai", "@langchain/*", "@openai/*"], logLevel: "silent",
+    });
+    assert.match(outputFiles[0].text, /"\.\.\/wasm\/threadkeep_bg\.wasm", import\.meta\.url/, entry);
+  }
+  const printed = inChild(`
+    import { trimSteps } from "threadkeep/ai-sdk";
+    const messages = [{ role: "user", content: "one ".repeat(50) }, { role: "assistant", content: "two" }, { role: "user", content: "three" }];
+    const step = await trimSteps({ budget: { maxTokens: 20 } })({ messages, stepNumber: 0 });
+    console.log(step.messages.at(-1).content, step.messages.length < 3);
+  `);
+  assert.equal(printed, "three true\n");
 });

@@ -166,6 +166,45 @@ test("conversations are listed, found by title and date, and paged", async () =>
   await keep.close();
 });
 
+test("whatever is stored, answers stay in their bounds", { timeout: 60_000 }, async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const huge = (word) => word.repeat(30_000);
+  const nodes = await keep.append("huge", [
+    { role: huge("r"), content: "needle in a strange role" },
+    { role: "user", content: [{ type: huge("t") }, { type: "image_url", image_url: { url: `data:image/png;base64,${huge("A")}` } }, { type: "text", text: "needle beside a picture" }, { type: "file", file: { filename: "needle.pdf", file_data: huge("B") } }] },
+    { role: "assistant", content: null, tool_calls: [{ id: "c", type: "function", function: { name: huge("n"), arguments: huge("x") } }, { id: "d", type: "custom", custom: { name: "shell", input: "ls" } }] },
+    { role: "user", content: "" },
+    { role: "assistant", content: "needle at last", kind: { type: "error", code: "cut-off", reason: "the line broke" } },
+  ]);
+  await keep.rename(nodes[0].transcript, huge("💥 title "));
+  for (const at of [1, 2, 3]) await keep.remember({ fact: `${at} ${huge("needle fact ")}`, tags: [huge("tag"), "small"], transcript: nodes[0].transcript });
+  for (const maxTokens of [200, 1000]) {
+    const { named } = await toolbox({ maxTokens }, keep);
+    const inputs = {
+      search_memory: [{ query: "needle", limit: 20 }],
+      list_conversations: [{}],
+      read_conversation: [{ conversation: "huge" }, { conversation: "huge", begin: "start" }],
+      read_message: [0, 1, 2, 3, 4].map((position) => ({ conversation: "huge", position, before: 5, after: 5 })),
+      recall_facts: [{}, { query: "needle" }],
+      remember_fact: [{ fact: "A new needle." }],
+    };
+    for (const [name, all] of Object.entries(inputs))
+      for (const input of all) {
+        const { text, isError } = await named.get(name).answer(input);
+        assert.equal(isError, false, text);
+        // One item is always given, and ids have their length; so the least budget may be passed by these.
+        assert.ok(Buffer.byteLength(text) / 4 <= Math.max(maxTokens, 420), `${name} gave ${Buffer.byteLength(text) / 4} of ${maxTokens} tokens: ${text.slice(0, 300)}`);
+        assert.ok(!/\p{Surrogate}/u.test(text));
+        assert.ok(!/AAAA|BBBB/.test(text), "no bytes of pictures and files");
+      }
+  }
+  const { call } = await toolbox({}, keep);
+  const shown = (await call("read_conversation", { conversation: "huge" })).messages.map(({ text }) => text);
+  assert.match(shown[1], /\[image_url\]\nneedle beside a picture\n\[file needle\.pdf\]/);
+  assert.match((await call("read_message", { conversation: "huge", position: 4 })).messages[0].text, /^needle at last\n\[failed: cut-off: the line broke\]$/);
+  await keep.close();
+});
+
 test("whatever a model sends is answered in words, never thrown", { timeout: 60_000 }, async () => {
   const { keep, tools, named, fails } = await toolbox();
   await remembering(keep);
@@ -188,7 +227,7 @@ test("whatever a model sends is answered in words, never thrown", { timeout: 60_
   assert.match(await fails("search_memory", { query: 5 }), /query must be a string, it is 5/);
   assert.match(await fails("search_memory", {}), /The argument query is missing: What to look for/);
   assert.match(await fails("search_memory", { query: "x", limit: "many" }), /limit must be a whole number from 1 to 20, it is "many"/);
-  assert.match(await fails("search_memory", { query: "x", colour: 1 }), /There is no argument "colour"\. There are: query, role/);
+  assert.match(await fails("search_memory", { query: "x", colour: 1 }), /There is no argument "colour"\. There are: query, limit, role/);
   assert.match(await fails("read_conversation", { conversation: "nobody" }), /list_conversations gives the ids/);
   assert.match(await fails("read_conversation", { conversation: "trip", cursor: "before:2@recipes" }), /is none that read_conversation gave/);
   assert.match(await fails("read_message", { node: "nothing" }), /search_memory gives nodes/);

@@ -1,7 +1,7 @@
 // The MCP server, spoken to by the SDK's own client: in this process, and as a program on stdin and stdout.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -162,7 +162,17 @@ test("prompts begin with what they are about", async () => {
   assert.match(recall.messages[0].content.text, /about this: the luggage\n.*tk_search_memory/s);
   const { messages } = await client.getPrompt({ name: "continue_conversation", arguments: { conversation: "recipes" } });
   assert.match(messages[0].content.resource.text, /aquafaba/);
+  // Of a long one its end, whole.
+  await keep.append("long", Array.from({ length: 200 }, (_, at) => ({ role: "user", content: `line ${at} ${"word ".repeat(200)}` })));
+  const end = (await client.getPrompt({ name: "continue_conversation", arguments: { conversation: "long" } })).messages[0].content.resource.text;
+  assert.match(end, /line 199 [^]*word \n$/);
+  assert.ok(/line 190 /.test(end) && !/line 100 /.test(end));
   await client.close();
+  const { client: few } = await connected(keep, { include: ["files"] });
+  assert.deepEqual((await few.listPrompts()).prompts.map(({ name }) => name), ["continue_conversation"]);
+  await assert.rejects(few.getPrompt({ name: "recall", arguments: { topic: "x" } }), /There is no prompt/);
+  assert.ok(!/read_conversation/.test((await few.getPrompt({ name: "continue_conversation", arguments: { conversation: "recipes" } })).messages[1].content.text));
+  await few.close();
   await keep.close();
 });
 
@@ -184,10 +194,18 @@ test("a client hears that conversations changed, once for many changes, and of t
   told = next();
   await keep.append("trip", [{ role: "user", content: "and now?" }]);
   await told;
-  assert.ok(heard.lists <= 10, `${heard.lists} notices for 51 changes`);
+  assert.ok(heard.lists < 51, `${heard.lists} notices for 51 changes`);
   while (heard.updated.length === 0) await new Promise((wake) => setTimeout(wake, 5));
   assert.deepEqual([...new Set(heard.updated)], [uri]);
   await client.unsubscribeResource({ uri });
+  const note = "threadkeep://memory/a%20b.md";
+  await client.subscribeResource({ uri: note });
+  heard.updated.length = 0;
+  told = next();
+  await client.callTool({ name: "memory_create", arguments: { path: "/memories/a b.md", file_text: "new" } });
+  await told;
+  while (heard.updated.length === 0) await new Promise((wake) => setTimeout(wake, 5));
+  assert.deepEqual(heard.updated, [note]);
   await server.close();
   await keep.append("trip", [{ role: "user", content: "nobody listens" }]);
   await keep.close();
@@ -266,6 +284,19 @@ test("at the end of its input it answers what it was asked, and ends; only the p
   assert.equal((await spoken(["--memory"], [])).code, 0);
 });
 
+test("a flood of input ends it with words, and what is no request changes nothing", { timeout: 60_000 }, async () => {
+  const strange = ['"text"', "[]", "null", "{}", '{"jsonrpc":"2.0"}', '{"jsonrpc":"2.0","id":5,"method":"nothing/at/all"}', '{"jsonrpc":"2.0","id":null,"method":"tools/list"}', "\0\0\0", '{"__proto__":{"x":1}}'];
+  const odd = await spoken(["--memory"], [INITIALIZE, ...strange, { jsonrpc: "2.0", id: 9, method: "tools/list" }]);
+  assert.equal(odd.code, 0, odd.err);
+  const answers = odd.out.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  assert.equal(answers.find(({ id }) => id === 9).result.tools.length, 14);
+  assert.equal(answers.find(({ id }) => id === 5).error.code, -32601);
+  assert.match(odd.err, /^threadkeep-mcp: what came in was not understood: /);
+  const flood = await spoken(["--memory"], [INITIALIZE, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${"x".repeat(40 << 20)}`]);
+  assert.equal(flood.code, 0, flood.err);
+  assert.ok(flood.err.length < 2000 && flood.out.length < 5000);
+});
+
 test("it ends cleanly at SIGTERM and SIGINT", { timeout: 60_000, skip: process.platform === "win32" }, async () => {
   for (const signal of ["SIGTERM", "SIGINT"]) {
     const { code, by, err } = await spoken(["--memory"], [INITIALIZE], { signal });
@@ -288,6 +319,9 @@ test("what it was told is in its folder the next time, and a second process is t
     const { content } = await again.client.callTool({ name: "memory_view", arguments: { path: "/memories/a.md" } });
     assert.match(content[0].text, /\tkept$/);
     await again.client.close();
+    const home = spawnSync(process.execPath, [program, "--folder", "~/at-home"], { encoding: "utf8", input: "", cwd: folder, env: { ...process.env, HOME: folder, USERPROFILE: folder } });
+    assert.deepEqual([home.status, home.stderr], [0, ""]);
+    assert.ok(existsSync(join(folder, "at-home")));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -329,6 +363,14 @@ const MISSING = `export async function resolve(name, context, next) {
   if (!name.startsWith("@modelcontextprotocol/")) return next(name, context);
   throw Object.assign(new Error("Cannot find package '@modelcontextprotocol/sdk'"), { code: "ERR_MODULE_NOT_FOUND" });
 }`;
+
+test("the page of the docs runs as it stands", { timeout: 60_000 }, () => {
+  const [, code] = /```js\n([^]*?)```/.exec(readFileSync(join(source, "../docs/tools.md"), "utf8"));
+  const folder = mkdtempSync(join(tmpdir(), "threadkeep-docs-"));
+  const run = spawnSync(process.execPath, ["--input-type=module", "--eval", `${code}\nconsole.log(text);\nawait keep.close();`], { encoding: "utf8", cwd: project, env: { ...process.env, THREADKEEP_HOME: folder } });
+  rmSync(folder, { recursive: true, force: true });
+  assert.deepEqual([run.status, run.stdout, run.stderr], [0, '{"hits":[]}\n', ""]);
+});
 
 test("the example runs as it stands", { timeout: 60_000 }, () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(installed, "examples/mcp-server.mjs")], { encoding: "utf8", cwd: source });

@@ -122,3 +122,50 @@ test("the browser's own side sees the tools with their hints, and calls them", {
   await until(() => tools.size === 0);
   await page.context().close();
 });
+
+test("two tabs that edit one memory file at once lose nothing", { timeout: 120_000 }, async (t) => {
+  // On IndexedDB, through the tools themselves; with or without WebMCP.
+  const context = await plain.newContext();
+  let waiting = [];
+  await context.exposeFunction("together", () => new Promise((go) => waiting.push(go) === 2 && waiting.forEach((go) => go())));
+  const tabs = await Promise.all([0, 1].map(() => context.newPage()));
+  for (const tab of tabs) {
+    await tab.goto(server.address);
+    await tab.evaluate(async () => {
+      const { Threadkeep } = await import("/package/dist/index.js");
+      const { memoryTools, memoryFiles } = await import("/package/dist/tools/tools.js");
+      window.keep = await Threadkeep.open({ name: "shared-memory" });
+      window.call = async (name, input) => (await memoryTools(keep).find((tool) => tool.name === name).answer(input)).text;
+      window.read = (path) => memoryFiles(keep).read(path);
+    });
+  }
+  const slots = Array.from({ length: 100 }, (_, at) => at);
+  await tabs[0].evaluate((slots) => call("memory_create", { path: "/memories/shared.md", file_text: slots.map((at) => `slot ${at}: -\n`).join("") }), slots);
+  const said = await Promise.all(
+    tabs.map((tab, who) =>
+      tab.evaluate(
+        async ([who, slots]) => {
+          const said = [];
+          await together();
+          for (const at of slots.filter((at) => at % 2 === who)) {
+            said.push(await call("memory_str_replace", { path: "/memories/shared.md", old_str: `slot ${at}: -\n`, new_str: `slot ${at}: tab ${who}\n` }));
+            said.push(await call("memory_insert", { path: "/memories/shared.md", insert_line: 0, insert_text: `line ${at}` }));
+          }
+          return said;
+        },
+        [who, slots],
+      ),
+    ),
+  );
+  for (const text of said.flat()) assert.match(text, /has been edited/);
+  const [left, right] = await Promise.all(tabs.map((tab) => tab.evaluate(() => read("/memories/shared.md"))));
+  assert.equal(left, right);
+  const lines = left.split("\n");
+  assert.deepEqual(lines.filter((line) => line.startsWith("slot")), slots.map((at) => `slot ${at}: tab ${at % 2}`));
+  assert.deepEqual(lines.filter((line) => line.startsWith("line")).sort(), slots.map((at) => `line ${at}`).sort());
+  const order = lines.filter((line) => line.startsWith("line")).map((line) => Number(line.split(" ")[1]) % 2);
+  const turns = order.filter((who, at) => at > 0 && who !== order[at - 1]).length;
+  assert.ok(turns > 1, "they did write at once");
+  t.diagnostic(`200 edits; the tab that wrote changed ${turns} times`);
+  await context.close();
+});

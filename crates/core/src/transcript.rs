@@ -179,6 +179,20 @@ pub struct Epoch<'a> {
     pub leaf: MessageId,
 }
 
+/// A tree as it was before some entries, for [`Transcript::take_back`].
+#[derive(Debug)]
+pub struct Before {
+    nodes: usize,
+    /// The heads that the entries move, and where they pointed.
+    heads: Vec<(String, Option<MessageId>)>,
+    next_seq: u64,
+    next_turn: u32,
+    messages: u32,
+    leaves: u32,
+    span: Option<(i64, i64)>,
+    bytes: usize,
+}
+
 /// What a run of entries will have added, while it is checked.
 #[derive(Default)]
 struct Coming<'a> {
@@ -364,6 +378,56 @@ impl Transcript {
         self.check([&entry])?;
         self.take(entry);
         Ok(())
+    }
+
+    /// What [`Transcript::take_back`] needs to undo `entries`, which are about to be applied. `None` unless all of them are new
+    /// nodes and heads that are made or moved, as in every append.
+    pub fn before(&self, entries: &[Entry]) -> Option<Before> {
+        let mut heads = Vec::new();
+        for entry in entries {
+            match entry {
+                Entry::Node(_) => {}
+                Entry::Head { context, node: Some(_) } => {
+                    heads.push((context.clone(), self.heads.get(context).cloned()))
+                }
+                _ => return None,
+            }
+        }
+        Some(Before {
+            nodes: self.slots.len(),
+            heads,
+            next_seq: self.next_seq,
+            next_turn: self.next_turn,
+            messages: self.messages,
+            leaves: self.leaves,
+            span: self.span,
+            bytes: self.bytes,
+        })
+    }
+
+    /// Makes the tree what it was `before` entries that were applied since. Nothing else may have been applied.
+    pub fn take_back(&mut self, before: Before) {
+        while self.slots.len() > before.nodes {
+            let Some(placed) = self.slots.pop() else { break };
+            self.by_id.remove(&placed.node.id);
+            // The newest node is the last of its parent's children.
+            if let Some(up) = placed.parent.and_then(|up| self.slots.get_mut(up as usize)) {
+                up.children.pop();
+            }
+        }
+        // The first note on a head is the oldest.
+        for (context, node) in before.heads.into_iter().rev() {
+            match node {
+                Some(node) => self.heads.insert(context, node),
+                None => self.heads.remove(&context),
+            };
+        }
+        self.next_seq = before.next_seq;
+        self.next_turn = before.next_turn;
+        self.messages = before.messages;
+        self.leaves = before.leaves;
+        self.span = before.span;
+        self.bytes = before.bytes;
     }
 
     /// Lets `entry` happen as the log says that it did, even where that cannot be: a node whose parent is missing hangs

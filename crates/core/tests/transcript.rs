@@ -219,3 +219,71 @@ fn turns_are_numbered_and_belong_to_what_follows() {
     tree.apply(with_turn("b", Some("a"), 0, vec![Message::assistant("y")])).unwrap();
     assert_eq!((tree.get(&id("a")).unwrap().turn, tree.get(&id("b")).unwrap().turn, tree.next_turn()), (3, 3, 4));
 }
+
+/// Everything that is said about a tree, and about the nodes in it.
+fn seen(tree: &Transcript) -> String {
+    let placed: Vec<_> = tree.nodes().map(|placed| format!("{placed:?}")).collect();
+    let mut heads: Vec<_> = tree.heads().iter().collect();
+    heads.sort();
+    let known: Vec<_> = tree.nodes().map(|placed| tree.get(&placed.node.id).map(|found| found.seq)).collect();
+    let numbers = (tree.next_seq(), tree.next_turn(), tree.bytes());
+    format!("{:?} {numbers:?} {heads:?} {placed:?} {known:?} {:?}", tree.info(), tree.get(&id("new0")).is_some())
+}
+
+proptest! {
+    /// Who loses to another writer takes back what it had applied, and catches up.
+    #[test]
+    fn entries_are_taken_back_without_a_trace(
+        places in prop::collection::vec((any::<usize>(), any::<bool>()), 1..12),
+        news in prop::collection::vec((any::<usize>(), any::<bool>()), 1..6),
+    ) {
+        let mut tree = Transcript::new(id("root"));
+        let mut names = vec!["root".to_owned()];
+        let mut add = |tree: &Transcript, kind: &str, at: usize, of: usize, moved: bool| {
+            let parent = (tree.next_seq() > 0 || at > 0).then(|| names[of % names.len()].clone());
+            let name = if parent.is_none() { "root".to_owned() } else { format!("{kind}{at}") };
+            let mut one = Node::new(id(&name), parent.map(id), vec![Message::user("hi"), Message::assistant("ho")]);
+            (one.turn, one.created_at) = (tree.next_turn() + at as u32, Some(1_000 - at as i64));
+            let mut entries = vec![Entry::Node(Box::new(one))];
+            if moved {
+                entries.push(Entry::Head { context: format!("head{}", of % 3), node: Some(id(&name)) });
+            }
+            if name != "root" {
+                names.push(name);
+            }
+            entries
+        };
+        for (at, (of, moved)) in places.into_iter().enumerate() {
+            for entry in add(&tree, "old", at, of, moved) {
+                tree.apply(entry).unwrap();
+            }
+        }
+        let entries: Vec<_> =
+            news.into_iter().enumerate().flat_map(|(at, (of, moved))| add(&tree, "new", at, of, moved)).collect();
+        let expected = seen(&tree);
+        let before = tree.before(&entries).unwrap();
+        let mut again = tree.clone();
+        for tree in [&mut tree, &mut again] {
+            for entry in entries.clone() {
+                tree.apply(entry).unwrap();
+            }
+        }
+        prop_assert_ne!(seen(&tree), expected.clone());
+        tree.take_back(before);
+        prop_assert_eq!(seen(&tree), expected);
+        for entry in entries {
+            tree.apply(entry).unwrap();
+        }
+        prop_assert_eq!(seen(&tree), seen(&again));
+    }
+}
+
+#[test]
+fn what_changes_older_nodes_is_not_taken_back() {
+    let tree = Transcript::new(id("root"));
+    assert!(tree.before(&[node("root", None, vec![])]).is_some());
+    for entry in [Entry::Seal { node: id("root") }, Entry::Head { context: "main".to_owned(), node: None }, Entry::Gone]
+    {
+        assert!(tree.before(&[entry]).is_none());
+    }
+}

@@ -404,22 +404,27 @@ impl<S: Store> Keep<S> {
                 self.settle(id, &slot, held);
                 return Ok(Some(()));
             }
-            if let Some(digest) = write.digest {
-                log.digest = digest;
-            }
-            match log.append(&self.inner.store, write.entries, write.extra).await {
+            let digest = write.digest.map(|new| std::mem::replace(&mut log.digest, new));
+            match log.append_or_back(&self.inner.store, write.entries, write.extra).await {
                 Ok(log) => {
                     *held = Some(log);
                     self.settle(id, &slot, held);
                     return Ok(Some(()));
                 }
-                Err(KeepError::Store(StoreError::Conflict { key }))
+                Err((KeepError::Store(StoreError::Conflict { key }), back))
                     if keys::index_id(&key).is_none() && !keys::is_memory_mark(&key) =>
                 {
                     slot.rivals.set(WARY);
-                    *held = Log::load(&self.inner.store, id).await?;
+                    *held = match back {
+                        // The next round begins with catching up.
+                        Some(mut log) => {
+                            log.digest = digest.unwrap_or(log.digest);
+                            Some(log)
+                        }
+                        None => Log::load(&self.inner.store, id).await?,
+                    };
                 }
-                Err(error) => {
+                Err((error, _)) => {
                     self.settle(id, &slot, held);
                     return Err(taken(error));
                 }

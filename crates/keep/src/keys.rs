@@ -100,6 +100,17 @@ pub fn pages(transcript: &TranscriptId, generation: &str, from: u64) -> Scan {
     Scan::range(page(transcript, generation, from), end)
 }
 
+/// The same, and behind the pages the mark that [`folds`] reads.
+pub fn pages_and_folds(transcript: &TranscriptId, generation: &str, from: u64) -> Scan {
+    let end = format!("p/{}/{generation}/~", escape(transcript.as_str()));
+    Scan::range(page(transcript, generation, from), end)
+}
+
+/// How often pages were folded, from the key of the mark that says so.
+pub fn folds(key: &str) -> Option<u64> {
+    u64::from_str_radix(key.rsplit('/').next()?.strip_prefix('z')?, 16).ok()
+}
+
 /// All pages of a transcript, of any generation.
 pub fn all_pages(transcript: &TranscriptId) -> Scan {
     Scan::prefix(&format!("p/{}/", escape(transcript.as_str())))

@@ -7,6 +7,8 @@
 //! moves a mark on, and an append is conditional on that mark too: a writer whose picture is older than the last fold gets
 //! a conflict as well.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use threadkeep_core::json::{Object, Wrong};
@@ -50,6 +52,9 @@ impl Record {
 }
 
 threadkeep_core::read_by_hand!(Record, |value| Object::of(value, "record").and_then(Self::read));
+
+/// Pages: key numbers and JSON lines.
+type Pages = Vec<(u64, Vec<u8>)>;
 
 /// A page at the end of the log that is not full yet.
 #[derive(Debug, Clone)]
@@ -105,11 +110,21 @@ impl Log {
     /// Takes in what others have appended. `false` when the log can no longer be caught up with (it was deleted, made anew,
     /// or rewritten by a deletion in a page that was folded since): then it must be loaded afresh.
     pub async fn catch_up(&mut self, store: &impl Store) -> Result<bool, KeepError> {
-        let pages = store.scan(&keys::pages(self.tree.id(), &self.generation, self.last_page)).await?;
-        let first = pages.first().and_then(|(key, _)| keys::page_seq(key));
-        if first != Some(self.last_page) {
-            return Ok(false);
+        let from = |seq| keys::pages_and_folds(self.tree.id(), &self.generation, seq);
+        let mut pages = store.scan(&from(self.last_page)).await?;
+        let begins = |pages: &[Stored]| pages.first().and_then(|(key, _)| keys::page_seq(key));
+        if begins(&pages) != Some(self.last_page) {
+            // Somebody may have folded the tail into one page, which then begins where the tail did.
+            let Some(tail) = self.tail.first().map(|page| page.seq) else { return Ok(false) };
+            pages = store.scan(&from(tail)).await?;
+            if begins(&pages) != Some(tail) {
+                return Ok(false);
+            }
+            self.last_page = tail;
         }
+        // The mark of the last fold lies behind all pages, and was read in the same moment.
+        let Some(folds) = pages.pop().and_then(|(key, _)| keys::folds(&key)) else { return Ok(false) };
+        self.folds = folds;
         self.rewritten = false;
         if pages.len() > 1 || self.grew(&pages[0].1) {
             self.read(&pages);
@@ -142,25 +157,63 @@ impl Log {
                     }
                 }
             }
-            self.note_page(seq, lines);
+            self.note_page(seq, lines.into());
         }
     }
 
     /// Keeps a small page's bytes for folding; a full page ends the tail before it.
-    fn note_page(&mut self, seq: u64, lines: &[u8]) {
+    fn note_page(&mut self, seq: u64, lines: Cow<'_, [u8]>) {
         self.last_page = self.last_page.max(seq);
         self.tail.retain(|page| page.seq < seq);
-        let count = count_lines(lines);
+        let count = count_lines(&lines);
         if count >= FOLD || lines.len() >= PAGE_BYTES {
             self.tail.clear();
         } else {
-            self.tail.push(TailPage { seq, count, lines: lines.to_vec() });
+            self.tail.push(TailPage { seq, count, lines: lines.into_owned() });
         }
     }
 
     /// Appends `entries` in one commit, together with what `extra` holds. Gives the log back; on an error it is lost, since
     /// it may no longer be what is stored.
-    pub async fn append(mut self, store: &impl Store, entries: Vec<Entry>, extra: Commit) -> Result<Self, KeepError> {
+    pub async fn append(self, store: &impl Store, entries: Vec<Entry>, extra: Commit) -> Result<Self, KeepError> {
+        self.append_or_back(store, entries, extra).await.map_err(|(error, _)| error)
+    }
+
+    /// [`Log::append`], which after a conflict gives the log back as it was, where it can: behind what is stored, but good to
+    /// catch up from. That is far quicker than reading a long log anew, and who is slow to try again loses again.
+    pub async fn append_or_back(
+        mut self,
+        store: &impl Store,
+        entries: Vec<Entry>,
+        extra: Commit,
+    ) -> Result<Self, (KeepError, Option<Self>)> {
+        let before = self.tree.before(&entries);
+        let fold = self.must_fold();
+        let (commit, new) = self.apply(entries, fold, extra).map_err(|error| (error, None))?;
+        match store.commit(commit).await {
+            Ok(()) => {
+                if fold {
+                    self.tail.clear();
+                }
+                for (seq, lines) in new {
+                    self.note_page(seq, lines.into());
+                }
+                Ok(self)
+            }
+            Err(error @ StoreError::Conflict { .. }) => {
+                let back = before.map(|before| {
+                    self.tree.take_back(before);
+                    self.folds -= u64::from(fold);
+                    self
+                });
+                Err((error.into(), back))
+            }
+            Err(error) => Err((error.into(), None)),
+        }
+    }
+
+    /// Lets `entries` happen in the tree, and gives the commit that makes them happen in the store, and its new pages.
+    fn apply(&mut self, entries: Vec<Entry>, fold: bool, extra: Commit) -> Result<(Commit, Pages), KeepError> {
         if let Some(what) = self.tree.damage().first() {
             return Err(KeepError::Damaged { transcript: self.tree.id().clone(), what: what.clone() });
         }
@@ -170,21 +223,12 @@ impl Log {
         for entry in entries {
             self.tree.apply(entry)?;
         }
-        let fold = self.must_fold();
         let seen = self.must_be_there();
         self.folds += u64::from(fold);
-        let commit = self.plan(first, seen, fold, extra)?;
-        if fold {
-            self.tail.clear();
-        }
-        for (seq, lines) in &new {
-            self.note_page(*seq, lines);
-        }
+        let mut commit = self.plan(first, seen, fold, extra)?;
         let (id, generation) = (self.tree.id(), &self.generation);
-        let pages = new.into_iter().map(|(seq, lines)| (keys::page(id, generation, seq), lines));
-        let puts = commit.puts.into_iter().chain(pages).collect();
-        store.commit(Commit { puts, ..commit }).await?;
-        Ok(self)
+        commit.puts.extend(new.iter().map(|(seq, lines)| (keys::page(id, generation, *seq), lines.clone())));
+        Ok((commit, new))
     }
 
     /// The log that `pages`, rewritten by a deletion, make. It folds nothing in its next commit, which writes them.
@@ -268,8 +312,8 @@ pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>, KeepError> {
 }
 
 /// Entries as pages: key numbers and JSON lines.
-pub fn pages(first: u64, entries: &[Entry]) -> Result<Vec<(u64, Vec<u8>)>, KeepError> {
-    let mut pages: Vec<(u64, Vec<u8>)> = Vec::new();
+pub fn pages(first: u64, entries: &[Entry]) -> Result<Pages, KeepError> {
+    let mut pages: Pages = Vec::new();
     let mut count = 0;
     for (entry, seq) in entries.iter().zip(first..) {
         if count == FOLD || pages.last().is_none_or(|(_, lines)| lines.len() >= PAGE_BYTES) {

@@ -3,3 +3,5 @@
 export { ThreadkeepChatMessageHistory, type HistoryOptions } from "./langchain/history.js";
 export { fromLangChain, toLangChain } from "./langchain/messages.js";
 export { trimLangChain, type TrimmedLangChain } from "./langchain/trim.js";
+export { contextMiddleware, type ContextMiddleware, type ModelCall } from "./langchain/middleware.js";
+export type { PromptOptions, TrimReport } from "./langchain/prompt.js";

@@ -1,8 +1,6 @@
 // `threadkeep/openai-agents`: sessions of `@openai/agents` in a keep, a budget for what a session sends, and a compactor that
 // stands where OpenAI's would.
 
-import "../places.js";
-
 export { ThreadkeepSession, type HistoryTransaction, type ThreadkeepSessionOptions } from "./openai-agents/session.js";
 export type { PastHistory } from "./openai-agents/place.js";
 export { budgetInput, type BudgetInputOptions } from "./openai-agents/input.js";

@@ -46,6 +46,8 @@ export function limited<T>(
   const ended = new AbortController();
   return new Promise<T>((resolve, reject) => {
     const stop = (error: ThreadkeepError): void => {
+      // A call that does not listen may never end, and its timer would keep Node running for as long.
+      clearTimeout(timer);
       reject(error);
       ended.abort(error);
     };

@@ -195,7 +195,7 @@ class Postgres implements StoreAdapter {
   }
 
   async scan({ start, end, limit, reverse }: ScanRequest): Promise<StoreRecord[]> {
-    const rows = await this.#patiently(() => this.#query(reverse ? "down" : "up", [start, end, limit ?? null]));
+    const rows = await this.#patiently(() => this.#query(reverse ? "down" : "up", [bound(start), bound(end), limit ?? null]));
     return (rows as [string, string][]).map(([key, hex]): StoreRecord => [key, Buffer.from(hex, "hex")]);
   }
 
@@ -203,7 +203,7 @@ class Postgres implements StoreAdapter {
     // Whoever tries again after a broken connection shows the same token, and is told when it had happened after all.
     const token = randomUUID();
     const last = new Map(puts);
-    const [starts, ends] = [deleteRanges.map(([start]) => start), deleteRanges.map(([, end]) => end)];
+    const [starts, ends] = [deleteRanges.map(([start]) => bound(start)), deleteRanges.map(([, end]) => bound(end))];
     const values = [...last.values()];
     const lengths = values.map(({ length }) => length);
     const rest = [durability === "strict", absent, present, deletes, starts, ends, [...last.keys()], lengths, joined(values)];
@@ -250,6 +250,15 @@ class Postgres implements StoreAdapter {
       }
     }
   }
+}
+
+/**
+ * The end of a range as PostgreSQL can take it: its text cannot hold U+0000, which is how one says "behind this key". No key
+ * has it, and so none lies between that and the same with U+0001.
+ */
+function bound(key: string): string {
+  const at = key.indexOf("\0");
+  return at < 0 ? key : `${key.slice(0, at)}\u0001`;
 }
 
 /** All bytes behind each other: one parameter travels as it is, a list of them would travel as text. */

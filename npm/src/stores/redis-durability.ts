@@ -17,13 +17,13 @@ export interface RedisWarning {
   message: string;
 }
 
-/** What was found. */
+/** What was found. @internal */
 export interface Findings {
   durability: RedisDurability;
   warnings: RedisWarning[];
 }
 
-/** Asks the server. A server that may not be asked is `unknown`. */
+/** Asks the server. A server that may not be asked is `unknown`. @internal */
 export async function examine(link: Link, expires: boolean): Promise<Findings> {
   const warnings: RedisWarning[] = [];
   const policy = await setting(link, "maxmemory-policy");

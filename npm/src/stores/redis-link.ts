@@ -4,7 +4,7 @@ import { badArgument } from "../errors.js";
 import { isRefused } from "./redis-errors.js";
 import { trouble, words } from "./trouble.js";
 
-/** A word of a command. */
+/** A word of a command. @internal */
 export type RedisWord = string | Buffer;
 
 /** A client of the package `redis` (node-redis 5 or newer), its cluster, or one of the package `ioredis`. */
@@ -15,7 +15,7 @@ export interface RedisClientLike {
   callBuffer?: unknown;
 }
 
-/** How the store reaches Redis. */
+/** How the store reaches Redis. @internal */
 export interface Link {
   /** Sends a command; texts come back as Buffers. */
   send(words: RedisWord[]): Promise<unknown>;
@@ -41,7 +41,7 @@ interface IoRedis {
   callBuffer(command: RedisWord, ...args: RedisWord[]): Promise<unknown>;
 }
 
-/** Sends through a client of the user's. `key` says where in a cluster; nothing waits longer than `budget` milliseconds to be sent. */
+/** Sends through a client of the user's. `key` says where in a cluster; nothing waits longer than `budget` milliseconds to be sent. @internal */
 export function linkTo(client: RedisClientLike, key: string, budget: number): Link {
   const close = async (): Promise<void> => {};
   if (typeof client.callBuffer === "function") {
@@ -57,7 +57,7 @@ export function linkTo(client: RedisClientLike, key: string, budget: number): Li
   return { send: (args) => single.sendCommand(args, options()), epoch: () => single.socketEpoch, close };
 }
 
-/** Connects to a server. */
+/** Connects to a server. @internal */
 export async function connectTo(url: string): Promise<Link> {
   const { createClient } = await import("redis").catch((error: unknown) => {
     throw trouble("unavailable", "a `url` needs the package `redis`: install it, or hand over a `client`", error);

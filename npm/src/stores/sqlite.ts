@@ -40,6 +40,9 @@ export interface SqliteStoreOptions {
   busyTimeout?: number;
 }
 
+/** The longest pause between tries, in milliseconds: whoever waits longer than others write is left out. */
+const LONGEST = 10;
+
 /** The version of the layout; data of a newer one is refused. */
 const VERSION = 1;
 
@@ -70,7 +73,7 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<StoreAda
   }) as SqliteStoreOptions;
   const { path, database, table = "threadkeep", busyTimeout = 10_000 } = checked;
   if ((path === undefined) === (database === undefined)) throw badArgument("options", "must have either `path` or `database`");
-  const patience = new Patience(busyTimeout, 1, 50);
+  const patience = new Patience(busyTimeout, 1, LONGEST);
   const opened = database ?? (await openFile(path ?? ""));
   for (;;) {
     try {
@@ -141,7 +144,7 @@ class SqliteStore implements StoreAdapter {
 
   /** Does `work`, all of it in one go of the thread, again and again while somebody else holds the database. */
   async #patiently<T>(work: () => T): Promise<T> {
-    const patience = new Patience(this.#busyTimeout, 1, 50);
+    const patience = new Patience(this.#busyTimeout, 1, LONGEST);
     for (;;) {
       if (this.#closed) throw closedError();
       try {

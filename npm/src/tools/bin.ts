@@ -3,6 +3,7 @@
 // `threadkeep-mcp`: the MCP server of a keep on stdin and stdout, for hosts that start a program. Nothing but the protocol is written to
 // stdout; words for people go to stderr. It ends with its input or a signal, after what is under way was answered.
 
+import { homedir } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { Threadkeep, ThreadkeepError, VERSION, type OpenOptions } from "../index.js";
@@ -80,7 +81,8 @@ async function main(): Promise<void> {
   // Whatever a library writes must not come between the protocol's lines.
   for (const name of ["log", "info", "debug"] as const) console[name] = console.error;
   const [{ mcpServer }, { StdioServerTransport }] = await loaded();
-  if (wanted.folder !== undefined) process.env["THREADKEEP_HOME"] = wanted.folder;
+  // Hosts start programs without a shell, which would have known what ~ is.
+  if (wanted.folder !== undefined) process.env["THREADKEEP_HOME"] = wanted.folder.replace(/^~(?=$|[\\/])/, () => homedir());
   const keep = await Threadkeep.open(wanted.open);
   if (keep.storage === "memory" && wanted.open.storage === undefined) say("nothing is kept: there is no file store here, so all is in memory");
   const server = mcpServer(keep, wanted.server);
@@ -102,6 +104,13 @@ async function main(): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => void end(false));
   // Whoever listened is gone.
   process.stdout.on("error", () => void end(false));
+  server.onerror = (error) => say(`what came in was not understood: ${error.message.split("\n")[0]?.slice(0, 200)}`);
+  // The transport lets go of its input when somebody floods it: then there is nobody to serve any more.
+  const closed = server.onclose;
+  server.onclose = () => {
+    closed?.();
+    void end(false);
+  };
   await server.connect(pending.transport);
   // What came before the listeners were there has ended by now, too.
   if (process.stdin.readableEnded) await end(true);

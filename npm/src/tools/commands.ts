@@ -4,6 +4,7 @@
 import { FileFailure, memoryPath, below, ROOT } from "./path.js";
 import type { Measure } from "./bound.js";
 import type { MemoryFile, MemoryFiles } from "./files.js";
+import { short } from "./render.js";
 import { shown } from "./schema.js";
 
 /** A command as a model writes it. */
@@ -225,7 +226,7 @@ function occurrences(text: string, part: string): number[] {
 
 /** What a model wrote, in an answer to it: not a whole file again. */
 function quoted(text: string): string {
-  return text.length > SNIPPET_LINE ? `${[...text.slice(0, SNIPPET_LINE)].slice(0, -1).join("")}…` : text;
+  return short(text, SNIPPET_LINE);
 }
 
 function lineAt(text: string, place: number): number {

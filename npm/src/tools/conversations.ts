@@ -4,7 +4,7 @@
 import type { Threadkeep } from "../threadkeep.js";
 import type { TranscriptInfo } from "../types/node.js";
 import { fitting, type Measure } from "./bound.js";
-import { date, entries, head, wording, type Entry } from "./render.js";
+import { date, entries, head, short, TITLE, wording, type Entry } from "./render.js";
 import { ToolFailure, type JsonSchema } from "./schema.js";
 import { CONVERSATION, CURSOR, MORE, day, transcriptOf } from "./search.js";
 import { goesOn, type ToolCallOptions, type ToolSpec } from "./tool.js";
@@ -109,9 +109,9 @@ function listed({ id, title, source, createdAt, updatedAt, messages, branches }:
   const [began, changed] = [date(createdAt), date(updatedAt)];
   return {
     id,
-    title,
-    ...(names.length === 0 ? {} : { names: names.slice(0, 5) }),
-    ...(source === "" ? {} : { source }),
+    title: short(title, TITLE),
+    ...(names.length === 0 ? {} : { names: names.filter((name) => name.length <= TITLE).slice(0, 3) }),
+    ...(source === "" ? {} : { source: short(source, 40) }),
     ...(began === undefined ? {} : { began }),
     ...(changed === undefined ? {} : { changed }),
     messages,
@@ -242,8 +242,8 @@ async function inPart(entry: Entry, measure: Measure, budget: number): Promise<S
 
 async function labelled(keep: Threadkeep, all: readonly Entry[]): Promise<{ conversation: string; title?: string; branch: string }> {
   const conversation = all[0]?.node.transcript ?? "";
-  const title = (await keep.transcripts()).find(({ id }) => id === conversation)?.title.slice(0, 200);
-  return { conversation, ...(title === undefined ? {} : { title }), branch: all.at(-1)?.node.id ?? conversation };
+  const title = (await keep.transcripts()).find(({ id }) => id === conversation)?.title;
+  return { conversation, ...(title === undefined ? {} : { title: short(title, TITLE) }), branch: all.at(-1)?.node.id ?? conversation };
 }
 
 function messageTool(keep: Threadkeep, measure: Measure): ToolSpec {

@@ -42,7 +42,7 @@ const FILES = {
 export const FILES_OPTIONS = FILES;
 
 /** So often a change is made again that others were faster than. */
-const TRIES = 64;
+const TRIES = 200;
 
 /** All files as they were at one moment, and the mark of that moment. */
 interface Tree {
@@ -59,6 +59,15 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 /** Changes of one keep and namespace follow each other; only those of others can come between. */
 const queues = new WeakMap<Threadkeep, Map<string, Promise<unknown>>>();
+/** Who hears of changes through a keep. */
+const listeners = new WeakMap<Threadkeep, Set<(namespace: string, paths: string[]) => void>>();
+
+/** Calls `listener` after each change of files that was made through `keep`; gives what ends it. @internal */
+export function onFiles(keep: Threadkeep, listener: (namespace: string, paths: string[]) => void): () => void {
+  const all = listeners.get(keep) ?? new Set();
+  listeners.set(keep, all.add(listener));
+  return () => void all.delete(listener);
+}
 
 /**
  * The files of a model's memory, for a page that shows them or a program of your own. Models use them through
@@ -180,18 +189,21 @@ export class MemoryFiles {
     for (let tries = 1; ; tries += 1) {
       try {
         const tree = await this.#tree();
-        return await this.#records.commit(this.#write(tree, await plan(tree)));
+        const change = await plan(tree);
+        await this.#records.commit(this.#write(tree, change));
+        for (const listener of listeners.get(this.#keep) ?? []) listener(this.#name, [...change.keys()]);
+        return;
       } catch (error) {
         if (!(error instanceof ThreadkeepError) || error.code !== "conflict" || tries === TRIES) throw error;
-        // Who was faster is let go on; whoever waits longer each time comes through.
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(tries, 20)));
+        // In each round somebody gets on. Whoever waits between them is overtaken, so that is not done before it seems to be in step.
+        if (tries % 8 === 0) await new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
       }
     }
   }
 
   #write({ files, token }: Tree, change: Change): Partial<StoreCommit> {
     const after = new Map(files.map((file) => [file.path, file.bytes]));
-    const puts: StoreCommit["puts"] = [[recordKey("tree", "mark", crypto.randomUUID()), new Uint8Array()]];
+    const puts: StoreCommit["puts"] = [[recordKey("tree", "mark", unique()), new Uint8Array()]];
     const deletes: string[] = token === undefined ? [] : [token];
     if (token === undefined) puts.push([BEGUN, new Uint8Array()]);
     let grows = false;
@@ -219,6 +231,11 @@ export class MemoryFiles {
       throw new FileFailure(`Error: The memory would have ${total} bytes, at most ${this.#limits.maxTotalBytes} are allowed. Delete what is no longer needed.`);
     return { absent: token === undefined ? [BEGUN] : [], present: token === undefined ? [] : [token], deletes, puts };
   }
+}
+
+/** A text that nobody has had before. Not `randomUUID`, which insecure pages lack. */
+function unique(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function fileKey(path: string): string {

@@ -4,14 +4,14 @@
 import type { Measure } from "./bound.js";
 import { run } from "./commands.js";
 import type { MemoryFiles } from "./files.js";
-import type { JsonSchema } from "./schema.js";
+import type { JsonSchema, ObjectSchema } from "./schema.js";
 import type { ToolSpec } from "./tool.js";
 
 const PATH: JsonSchema = { type: "string", minLength: 1, maxLength: 1024, description: "A path that begins with /memories, such as /memories/notes.md." };
 const LARGE = 8 << 20;
 const GROUP = "files" as const;
 
-function schema(properties: Record<string, JsonSchema>, required: string[]): JsonSchema {
+function schema(properties: Record<string, JsonSchema>, required: string[]): ObjectSchema {
   return { type: "object", properties, required, additionalProperties: false };
 }
 

@@ -3,12 +3,14 @@
 import { ErrorCode, McpError, type CompleteRequest, type CompleteResult, type GetPromptResult, type Prompt } from "@modelcontextprotocol/sdk/types.js";
 import { leafOf } from "./conversations.js";
 import { markdown, TEMPLATES, transcriptUri, type Sources } from "./mcp-resources.js";
+import { entries, wording } from "./render.js";
 
 /** The most values that the protocol lets one completion have. */
 const MOST = 100;
+/** So many messages of a conversation are enough to go on with it. */
+const MESSAGES = 30;
 
-/** The prompts. @internal */
-export const PROMPTS: Prompt[] = [
+const PROMPTS: Prompt[] = [
   {
     name: "recall",
     title: "What do we know about …?",
@@ -23,8 +25,14 @@ export const PROMPTS: Prompt[] = [
   },
 ];
 
-/** A prompt with its arguments in it. @internal */
-export async function prompt(sources: Sources, name: string, given: Record<string, string>, prefix: string): Promise<GetPromptResult> {
+/** The prompts that the tools of these names can carry out. @internal */
+export function promptsFor(names: ReadonlySet<string>): Prompt[] {
+  return PROMPTS.filter(({ name }) => name !== "recall" || names.has("search_memory"));
+}
+
+/** A prompt with its arguments in it; `names` are those of the tools, without the prefix. @internal */
+export async function prompt(sources: Sources, name: string, given: Record<string, string>, names: ReadonlySet<string>, prefix: string): Promise<GetPromptResult> {
+  if (!promptsFor(names).some((known) => known.name === name)) throw new McpError(ErrorCode.InvalidParams, `There is no prompt ${JSON.stringify(name)}`);
   const argument = (name: string): string => {
     const value = given[name]?.trim();
     if (value === undefined || value === "") throw new McpError(ErrorCode.InvalidParams, `The argument ${name} is missing`);
@@ -32,24 +40,37 @@ export async function prompt(sources: Sources, name: string, given: Record<strin
   };
   if (name === "recall") {
     const topic = argument("topic");
-    const text = `What do we know about this: ${topic}\n\nSearch my earlier conversations with ${prefix}search_memory, in several wordings, and look at ${prefix}recall_facts. Read the places that matter with ${prefix}read_message. Tell me what was said and what was decided, what changed over time, and for each point the conversation and date that it comes from. Say what you did not find.`;
+    const facts = names.has("recall_facts") ? `, and look at ${prefix}recall_facts` : "";
+    const places = names.has("read_message") ? ` Read the places that matter with ${prefix}read_message.` : "";
+    const text = `What do we know about this: ${topic}\n\nSearch my earlier conversations with ${prefix}search_memory, in several wordings${facts}.${places} Tell me what was said and what was decided, what changed over time, and for each point the conversation and date that it comes from. Say what you did not find.`;
     return { description: `What is known about ${topic}`, messages: [{ role: "user", content: { type: "text", text } }] };
   }
-  if (name === "continue_conversation") {
-    const id = argument("conversation");
-    const uri = transcriptUri(id);
-    const leaf = await leafOf(sources.keep, id);
-    const total = (await sources.keep.chain(leaf)).reduce((sum, node) => sum + node.messages.length, 0);
-    const text = await markdown(sources, id, Math.max(0, total - 30), uri);
-    return {
-      description: "An earlier conversation, to go on with",
-      messages: [
-        { role: "user", content: { type: "resource", resource: { uri, mimeType: "text/markdown", text } } },
-        { role: "user", content: { type: "text", text: `This is the end of an earlier conversation of ours. Say in two sentences where we were, then let us go on. ${prefix}read_conversation shows what came before.` } },
-      ],
-    };
+  const id = argument("conversation");
+  const uri = transcriptUri(id);
+  const text = await ending(sources, id, uri);
+  const before = names.has("read_conversation") ? ` ${prefix}read_conversation shows what came before.` : "";
+  return {
+    description: "An earlier conversation, to go on with",
+    messages: [
+      { role: "user", content: { type: "resource", resource: { uri, mimeType: "text/markdown", text } } },
+      { role: "user", content: { type: "text", text: `This is the end of an earlier conversation of ours. Say in two sentences where we were, then let us go on.${before}` } },
+    ],
+  };
+}
+
+/** The end of a conversation, from so far up that all of it fits. */
+async function ending(sources: Sources, id: string, uri: string): Promise<string> {
+  const { keep, measure } = sources;
+  const all = entries(await keep.chain(await leafOf(keep, id)));
+  let left = measure.most;
+  let from = all.length;
+  while (from > 0 && all.length - from < MESSAGES) {
+    const entry = all[from - 1];
+    left -= entry === undefined ? 0 : Math.min(await measure.tokens(wording(entry.message, false)), measure.most / 2) + 20;
+    if (left < 0 && from < all.length) break;
+    from -= 1;
   }
-  throw new McpError(ErrorCode.InvalidParams, `There is no prompt ${JSON.stringify(name)}`);
+  return markdown(sources, id, from, uri);
 }
 
 /** Values that begin with, or have in their title, what is written so far. @internal */

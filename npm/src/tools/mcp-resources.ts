@@ -5,9 +5,9 @@ import { ErrorCode, McpError, type ListResourcesResult, type ReadResourceResult,
 import type { Threadkeep } from "../threadkeep.js";
 import type { Measure } from "./bound.js";
 import { leafOf } from "./conversations.js";
-import type { MemoryFile, MemoryFiles } from "./files.js";
+import type { MemoryFiles } from "./files.js";
 import { memoryPath } from "./path.js";
-import { date, entries, wording } from "./render.js";
+import { date, entries, short, TITLE, wording } from "./render.js";
 import { ToolFailure } from "./schema.js";
 import { goesOn } from "./tool.js";
 
@@ -41,7 +41,8 @@ export function transcriptUri(id: string): string {
   return TRANSCRIPT + encodeURIComponent(id);
 }
 
-function fileUri({ path }: MemoryFile): string {
+/** The address of a memory file. @internal */
+export function fileUri(path: string): string {
   return MEMORY + path.slice("/memories/".length).split("/").map(encodeURIComponent).join("/");
 }
 
@@ -49,7 +50,7 @@ function fileUri({ path }: MemoryFile): string {
 export async function listed({ keep, files }: Sources, cursor: string | undefined): Promise<ListResourcesResult> {
   const notes = (await files.list()).map(
     (file): Resource => ({
-      uri: fileUri(file),
+      uri: fileUri(file.path),
       name: file.path,
       title: file.path,
       mimeType: "text/plain",
@@ -61,8 +62,8 @@ export async function listed({ keep, files }: Sources, cursor: string | undefine
     const changed = date(updatedAt ?? createdAt);
     return {
       uri: transcriptUri(id),
-      name: title || id,
-      title: title || id,
+      name: short(title || id, TITLE),
+      title: short(title || id, TITLE),
       description: `A conversation of ${messages} ${messages === 1 ? "message" : "messages"}`,
       mimeType: "text/markdown",
       ...(changed === undefined ? {} : { annotations: { lastModified: changed } }),
@@ -98,13 +99,13 @@ export async function markdown({ keep, measure }: Sources, id: string, from: num
   const all = entries(await keep.chain(leaf));
   const transcript = all[0]?.node.transcript ?? id;
   const title = (await keep.transcripts()).find((info) => info.id === transcript)?.title ?? id;
-  let text = `# ${title.replaceAll("\n", " ")}\n`;
+  let text = `# ${short(title.replaceAll("\n", " "), TITLE)}\n`;
   let left = measure.most;
   let at = from;
   for (const entry of all.slice(from)) {
     goesOn({ signal });
     const when = date(entry.node.createdAt);
-    const heading = `\n## ${entry.message.role}${when === undefined ? "" : ` · ${when}`}\n\n`;
+    const heading = `\n## ${short(entry.message.role, 40)}${when === undefined ? "" : ` · ${when}`}\n\n`;
     const words = wording(entry.message, false);
     const { text: part, to } = await measure.cut(words, 0, Math.max(40, Math.floor(measure.most / 2)));
     const note = to < words.length ? `\n[The first ${to} of ${words.length} characters: read_message with node ${JSON.stringify(entry.node.id)} and index ${entry.index} shows all.]` : "";

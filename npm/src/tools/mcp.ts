@@ -23,9 +23,9 @@ import type { Threadkeep } from "../threadkeep.js";
 import type { ChangeEvent } from "../types/events.js";
 import { VERSION } from "../version.js";
 import { Measure } from "./bound.js";
-import { MemoryFiles } from "./files.js";
-import { completed, prompt, PROMPTS } from "./mcp-prompts.js";
-import { listed, read, TEMPLATES, transcriptUri, type Sources } from "./mcp-resources.js";
+import { MemoryFiles, onFiles } from "./files.js";
+import { completed, prompt, promptsFor } from "./mcp-prompts.js";
+import { fileUri, listed, read, TEMPLATES, transcriptUri, type Sources } from "./mcp-resources.js";
 import { failure, type MemoryTool } from "./tool.js";
 import { memoryTools, TOOLS_OPTIONS, type MemoryToolsOptions } from "./tools.js";
 
@@ -79,10 +79,12 @@ export function mcpServer(keep: Threadkeep, options?: McpServerOptions): Server 
   );
   serveTools(server, tools);
   const sources: Sources = { keep, files: new MemoryFiles(keep, rest.files ?? {}), measure: new Measure(rest.maxTokens ?? 10_000, rest.encoding ?? "estimate") };
-  if (resources) serveResources(server, sources);
+  if (resources) serveResources(server, sources, rest.files?.namespace ?? "memories");
   if (prompts) {
-    server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: PROMPTS }));
-    server.setRequestHandler(GetPromptRequestSchema, ({ params }) => said(() => prompt(sources, params.name, params.arguments ?? {}, rest.prefix ?? "")));
+    const { prefix = "" } = rest;
+    const names = new Set(tools.map(({ name }) => name.slice(prefix.length)));
+    server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: promptsFor(names) }));
+    server.setRequestHandler(GetPromptRequestSchema, ({ params }) => said(() => prompt(sources, params.name, params.arguments ?? {}, names, prefix)));
   }
   if (resources || prompts) server.setRequestHandler(CompleteRequestSchema, ({ params }) => said(() => completed(sources, params)));
   return server;
@@ -124,13 +126,13 @@ function described({ name, title, description, inputSchema, outputSchema, readOn
     name,
     title,
     description,
-    inputSchema: inputSchema as unknown as Tool["inputSchema"],
-    ...(outputSchema === undefined ? {} : { outputSchema: outputSchema as unknown as NonNullable<Tool["outputSchema"]> }),
+    inputSchema: { ...inputSchema },
+    ...(outputSchema === undefined ? {} : { outputSchema: { ...outputSchema } }),
     annotations: { title, readOnlyHint: readOnly, destructiveHint: destructive, idempotentHint: idempotent, openWorldHint: false },
   };
 }
 
-function serveResources(server: Server, sources: Sources): void {
+function serveResources(server: Server, sources: Sources, namespace: string): void {
   const watched = new Set<string>();
   server.setRequestHandler(ListResourcesRequestSchema, ({ params }) => said(() => listed(sources, params?.cursor)));
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: TEMPLATES }));
@@ -146,7 +148,7 @@ function serveResources(server: Server, sources: Sources): void {
   let stop: (() => void) | undefined;
   server.oninitialized = () => {
     stop?.();
-    stop = tellChanges(server, sources.keep, watched);
+    stop = tellChanges(server, sources, namespace, watched);
   };
   server.onclose = () => {
     stop?.();
@@ -155,7 +157,7 @@ function serveResources(server: Server, sources: Sources): void {
 }
 
 /** Tells the client what changed, gathered, so that an import is no flood; gives what ends it. */
-function tellChanges(server: Server, keep: Threadkeep, watched: ReadonlySet<string>): () => void {
+function tellChanges(server: Server, { keep }: Sources, namespace: string, watched: ReadonlySet<string>): () => void {
   const changed = new Set<string>();
   let listChanged = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -167,15 +169,22 @@ function tellChanges(server: Server, keep: Threadkeep, watched: ReadonlySet<stri
     changed.clear();
     listChanged = false;
   };
-  const stop = keep.on("change", (event: ChangeEvent) => {
-    if (event.type !== "changed" && event.type !== "deleted" && event.type !== "cleared") return;
+  const gather = (uris: Iterable<string>): void => {
     listChanged = true;
-    if (event.type === "cleared") for (const uri of watched) changed.add(uri);
-    else changed.add(transcriptUri(event.transcript));
+    for (const uri of uris) changed.add(uri);
     timer ??= setTimeout(tell, GATHERED);
-  });
+  };
+  const stops = [
+    keep.on("change", (event: ChangeEvent) => {
+      if (event.type === "cleared") gather(watched);
+      else if (event.type === "changed" || event.type === "deleted") gather([transcriptUri(event.transcript)]);
+    }),
+    onFiles(keep, (name, paths) => {
+      if (name === namespace) gather(paths.map(fileUri));
+    }),
+  ];
   return () => {
-    stop();
+    for (const stop of stops) stop();
     clearTimeout(timer);
   };
 }

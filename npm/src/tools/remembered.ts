@@ -3,7 +3,7 @@
 import type { Threadkeep } from "../threadkeep.js";
 import type { Episode, Fact, FactKind, MemorySource } from "../types/memory.js";
 import { fitting, type Measure } from "./bound.js";
-import { date } from "./render.js";
+import { date, short } from "./render.js";
 import { ToolFailure, type JsonSchema } from "./schema.js";
 import { CONVERSATION, CURSOR, MORE, transcriptOf } from "./search.js";
 import type { ToolSpec } from "./tool.js";
@@ -28,7 +28,7 @@ const FACT: JsonSchema = {
   properties: {
     id: { type: "string" },
     fact: { type: "string" },
-    kind: { type: "string", enum: KINDS },
+    kind: { type: "string", enum: [...KINDS] },
     tags: { type: "array", items: { type: "string" } },
     confidence: { type: "number" },
     date: { type: "string" },
@@ -83,7 +83,7 @@ export function factTools(keep: Threadkeep, measure: Measure): ToolSpec[] {
         type: "object",
         properties: {
           fact: { type: "string", minLength: 1, maxLength: 2000, description: "One sentence that can be understood without this conversation." },
-          kind: { type: "string", enum: KINDS, description: "What kind of fact; other without it." },
+          kind: { type: "string", enum: [...KINDS], description: "What kind of fact; other without it." },
           tags: TAGS,
           salience: { type: "number", minimum: 0, maximum: 1, description: "How much it matters, from 0 to 1; 0.5 without it." },
         },
@@ -100,11 +100,13 @@ export function factTools(keep: Threadkeep, measure: Measure): ToolSpec[] {
         const kept = await keep.remember({
           fact,
           ...(kind === undefined ? {} : { kind }),
-          ...(tags === undefined ? {} : { tags }),
+          ...(tags === undefined ? {} : { tags: tags.slice(0, 10).map((tag) => short(tag, 60)) }),
           ...(salience === undefined ? {} : { salience }),
         });
         const superseded = (await keep.facts({ superseded: true })).filter(({ supersededBy }) => supersededBy === kept.id);
-        return { fact: shownFact(kept), ...(superseded.length === 0 ? {} : { superseded: superseded.slice(-5).map(shownFact) }) };
+        const share = Math.floor(measure.most / 6);
+        const others = await Promise.all(superseded.slice(-4).map((fact) => shownFact(fact, measure, share)));
+        return { fact: await shownFact(kept, measure, share), ...(others.length === 0 ? {} : { superseded: others }) };
       },
     },
     {
@@ -127,7 +129,7 @@ export function factTools(keep: Threadkeep, measure: Measure): ToolSpec[] {
         // What is no fact is not deleted through this.
         const known = (await keep.facts({ superseded: true })).find((fact) => fact.id === id);
         if (known === undefined || !(await keep.forget(id))) throw new ToolFailure(`There is no fact with the id ${JSON.stringify(id.slice(0, 80))}. recall_facts gives ids.`);
-        return { forgotten: known.fact };
+        return { forgotten: short(known.fact, 300) };
       },
     },
   ];
@@ -190,29 +192,37 @@ async function filterOf(keep: Threadkeep, { tag, conversation }: Wanted): Promis
 async function page<T extends { id: string }>(
   all: readonly T[],
   { limit = PAGE, cursor }: Wanted,
-  show: (item: T) => { id: string },
+  show: (item: T, measure: Measure, share: number) => Promise<{ id: string }>,
   measure: Measure,
 ): Promise<{ items: object[]; more: { more?: string } }> {
   const begin = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
   if (cursor !== undefined && begin === 0) throw new ToolFailure("What this cursor stands at is not there any more. Begin again without it.");
-  const items = await fitting(all.slice(begin, begin + limit).map(show), measure, measure.most - ENVELOPE);
+  const budget = measure.most - ENVELOPE;
+  const shown = await Promise.all(all.slice(begin, begin + limit).map((item) => show(item, measure, Math.floor(budget / 2))));
+  const items = await fitting(shown, measure, budget);
   const last = items.at(-1);
   return { items, more: last !== undefined && begin + items.length < all.length ? { more: last.id } : {} };
 }
 
-function shownFact({ id, fact, kind, tags, confidence, createdAt, pinned, transcript, sources }: Fact): { id: string } {
-  return { id, fact, kind, ...common(createdAt, tags, transcript, sources), confidence, ...(pinned ? { pinned } : {}) } as { id: string };
+async function shownFact({ id, fact, kind, tags, confidence, createdAt, pinned, transcript, sources }: Fact, measure: Measure, share: number): Promise<{ id: string }> {
+  return { id, fact: await some(fact, measure, share), kind, ...common(createdAt, tags, transcript, sources), confidence, ...(pinned ? { pinned } : {}) } as { id: string };
 }
 
-function shownEpisode({ id, summary, tags, createdAt, transcript, sources }: Episode): { id: string } {
-  return { id, summary, ...common(createdAt, tags, transcript, sources) } as { id: string };
+async function shownEpisode({ id, summary, tags, createdAt, transcript, sources }: Episode, measure: Measure, share: number): Promise<{ id: string }> {
+  return { id, summary: await some(summary, measure, share), ...common(createdAt, tags, transcript, sources) } as { id: string };
+}
+
+/** A text, or its beginning where it would take more than its share of an answer. */
+async function some(text: string, measure: Measure, share: number): Promise<string> {
+  const { text: part, to } = await measure.cut(text, 0, share);
+  return to < text.length ? `${part}…` : text;
 }
 
 function common(createdAt: number, tags: string[], conversation: string | undefined, sources: MemorySource[]): object {
   const when = date(createdAt);
   return {
     ...(when === undefined ? {} : { date: when }),
-    ...(tags.length === 0 ? {} : { tags }),
+    ...(tags.length === 0 ? {} : { tags: tags.slice(0, 10).map((tag) => short(tag, 60)) }),
     ...(conversation === undefined ? {} : { conversation }),
     ...(sources.length === 0 ? {} : { sources: sources.slice(0, SOURCES).map(({ node, index }) => ({ node, index })) }),
   };

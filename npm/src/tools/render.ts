@@ -28,10 +28,20 @@ export function date(millis: number | null | undefined): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : `${time.toISOString().slice(0, 19)}Z`;
 }
 
+/** The beginning of a text that may be longer than is good. */
+export function short(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const half = /[\ud800-\udbff]$/.test(text.slice(0, most - 1)) ? 1 : 0;
+  return `${text.slice(0, most - 1 - half)}…`;
+}
+
+/** How much of a title is shown. */
+export const TITLE = 120;
+
 /** Where a message is and who said it, without its text. */
 export function head({ position, node, message }: Entry): { position: number; role: string; date?: string } {
   const when = date(node.createdAt);
-  return { position, role: message.role, ...(when === undefined ? {} : { date: when }) };
+  return { position, role: short(message.role, 40), ...(when === undefined ? {} : { date: when }) };
 }
 
 /** All that a message says: reasoning (if it is wanted), text, calls, and what failed. */
@@ -59,8 +69,8 @@ function part(given: unknown): string {
   const { type, text, refusal, file } = given as { type?: unknown; text?: unknown; refusal?: unknown; file?: { filename?: unknown } };
   if (typeof text === "string") return text;
   if (typeof refusal === "string") return refusal;
-  const name = typeof file?.filename === "string" ? ` ${file.filename}` : "";
-  return `[${typeof type === "string" ? type : "something that is no text"}${name}]`;
+  const name = typeof file?.filename === "string" ? ` ${short(file.filename, TITLE)}` : "";
+  return `[${typeof type === "string" ? short(type, 40) : "something that is no text"}${name}]`;
 }
 
 function called(given: unknown): string {

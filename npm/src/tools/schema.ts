@@ -1,22 +1,25 @@
 // The arguments of a tool call, held against the tool's JSON Schema: what is wrong is said in words that a model can act on. It
 // knows the part of JSON Schema that our tools use, and makes no code at run time, which careful pages forbid.
 
-/** A JSON Schema, as far as our tools use it. */
-export interface JsonSchema {
+/** A JSON Schema, as far as our tools use it. (A type and no interface: those are not taken where any field is allowed.) */
+export type JsonSchema = {
   readonly type: "object" | "array" | "string" | "integer" | "number" | "boolean";
   readonly description?: string;
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-  readonly required?: readonly string[];
+  readonly properties?: Record<string, JsonSchema>;
+  readonly required?: string[];
   readonly additionalProperties?: boolean;
   readonly items?: JsonSchema;
-  readonly enum?: readonly string[];
+  readonly enum?: string[];
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
-}
+};
+
+/** The schema of a tool's arguments, or of what it answers. */
+export type ObjectSchema = JsonSchema & { readonly type: "object" };
 
 /** What a model did wrong, in words for it. */
 export class ToolFailure extends Error {}

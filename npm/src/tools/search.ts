@@ -5,7 +5,7 @@ import { SEARCH_ARGUMENTS, SEARCH_WORDS } from "../tool.js";
 import type { SearchOptions } from "../options.js";
 import type { SearchHit } from "../types/search.js";
 import { fitting, type Measure } from "./bound.js";
-import { date } from "./render.js";
+import { date, short, TITLE } from "./render.js";
 import { ToolFailure, type JsonSchema } from "./schema.js";
 import { goesOn, type ToolCallOptions, type ToolSpec } from "./tool.js";
 
@@ -44,7 +44,7 @@ export async function titles(keep: Threadkeep): Promise<Map<string, string>> {
 
 /** The tool. @internal */
 export function searchTool(keep: Threadkeep, measure: Measure): ToolSpec {
-  const { since, until, ...rest } = SEARCH_ARGUMENTS.properties;
+  const { role, since, until, ...rest } = SEARCH_ARGUMENTS.properties;
   return {
     name: "search_memory",
     title: "Search conversations",
@@ -53,9 +53,11 @@ export function searchTool(keep: Threadkeep, measure: Measure): ToolSpec {
     readOnly: true,
     inputSchema: {
       ...SEARCH_ARGUMENTS,
+      required: [...SEARCH_ARGUMENTS.required],
       properties: {
         ...rest,
-        kind: { type: "string", enum: KINDS, description: "Only messages, summaries of conversations, episodes, or facts." },
+        role: { ...role, enum: [...role.enum] },
+        kind: { type: "string", enum: [...KINDS], description: "Only messages, summaries of conversations, episodes, or facts." },
         conversation: CONVERSATION,
         since,
         until,
@@ -71,7 +73,7 @@ export function searchTool(keep: Threadkeep, measure: Measure): ToolSpec {
           items: {
             type: "object",
             properties: {
-              kind: { type: "string", enum: KINDS },
+              kind: { type: "string", enum: [...KINDS] },
               conversation: { type: "string" },
               title: { type: "string" },
               node: { type: "string", description: "For read_message, with index." },
@@ -140,12 +142,12 @@ function shown({ kind, id, role, createdAt, transcript, node, index, snippet }: 
   return {
     kind,
     ...(transcript === null ? {} : { conversation: transcript }),
-    ...(title === undefined ? {} : { title }),
+    ...(title === undefined ? {} : { title: short(title, TITLE) }),
     ...(node === null ? {} : { node, index }),
     ...(id === null ? {} : { id }),
-    ...(kind === "message" ? { role } : {}),
+    ...(kind === "message" ? { role: short(role, 40) } : {}),
     ...(when === undefined ? {} : { date: when }),
-    text: snippet,
+    text: short(snippet, 600),
   };
 }
 

@@ -1,8 +1,8 @@
 // What a tool is, whichever face shows it: a name, words and a schema for the model, and a function that answers whatever the model
 // sends. An answer is a text of bounded length; what goes wrong is an answer, too.
 
-import { ThreadkeepError } from "../errors.js";
-import { readArguments, ToolFailure, type JsonSchema } from "./schema.js";
+import { reportUncaught, ThreadkeepError } from "../errors.js";
+import { readArguments, ToolFailure, type ObjectSchema } from "./schema.js";
 
 /** What belongs together, to be chosen together: see {@link MemoryToolsOptions.include}. */
 export type ToolGroup = "search" | "conversations" | "facts" | "episodes" | "files";
@@ -34,9 +34,9 @@ export interface MemoryTool {
   /** What it does and when to use it, for the model. */
   readonly description: string;
   /** The JSON Schema of its arguments. */
-  readonly inputSchema: JsonSchema;
+  readonly inputSchema: ObjectSchema;
   /** The JSON Schema of `data` of its answers; none where it answers in words alone. */
-  readonly outputSchema?: JsonSchema;
+  readonly outputSchema?: ObjectSchema;
   /** What it belongs to. */
   readonly group: ToolGroup;
   /** Whether it changes nothing. */
@@ -62,8 +62,8 @@ export interface ToolSpec {
   title: string;
   description: string;
   group: ToolGroup;
-  inputSchema: JsonSchema;
-  outputSchema?: JsonSchema;
+  inputSchema: ObjectSchema;
+  outputSchema?: ObjectSchema;
   readOnly: boolean;
   destructive?: boolean;
   idempotent?: boolean;
@@ -92,13 +92,28 @@ export function tool(spec: ToolSpec, prefix: string): MemoryTool {
 async function answered(spec: ToolSpec, input: unknown, options: ToolCallOptions): Promise<ToolAnswer> {
   try {
     const given = readArguments(input, spec.inputSchema);
-    const said = await ending(spec.run(given, options), options.signal);
+    const said = await ending(spec.run(given, told(options)), options.signal);
     if (typeof said === "string") return { text: said, isError: false };
     return { text: JSON.stringify(said), data: said, isError: false };
   } catch (error) {
     const words = failure(error);
     return { text: spec.outputSchema === undefined ? withError(words) : JSON.stringify({ error: words }), isError: true };
   }
+}
+
+/** The options with a progress that disturbs nobody, whatever it throws. */
+function told({ signal, onProgress }: ToolCallOptions): ToolCallOptions {
+  if (onProgress === undefined) return { signal };
+  return {
+    signal,
+    onProgress: (done, total, message) => {
+      try {
+        onProgress(done, total, message);
+      } catch (error) {
+        reportUncaught(error);
+      }
+    },
+  };
 }
 
 /** The promise, or a failure as soon as the signal says so. */

@@ -13,7 +13,7 @@ import { searchTool } from "./search.js";
 import { tool, type MemoryTool, type ToolGroup } from "./tool.js";
 
 export type { MemoryFile, MemoryFiles, MemoryFilesOptions } from "./files.js";
-export type { JsonSchema } from "./schema.js";
+export type { JsonSchema, ObjectSchema } from "./schema.js";
 export type { MemoryTool, ToolAnswer, ToolCallOptions, ToolGroup } from "./tool.js";
 
 /** The names of the tools, without a prefix. */
@@ -46,8 +46,8 @@ export interface MemoryToolsOptions {
   /** The most tokens of one answer, from 200 on; 4,000 without it. */
   maxTokens?: number;
   /**
-   * How these are counted: `estimate` (the default; four bytes of UTF-8 a token, which needs no vocabulary and errs on the safe side
-   * with prose), `o200k_base` or `cl100k_base`.
+   * How these are counted: `estimate` (the default; by weighing characters, which needs no vocabulary and rather counts too much),
+   * `o200k_base` or `cl100k_base`.
    */
   encoding?: Encoding;
   /** Where the memory files lie, and how much they may hold. */

@@ -2,7 +2,8 @@
 
 /**
  * A range of keys to read, `start` in and `end` out. Keys are ASCII text compared byte by byte, as `<` compares strings,
- * SQLite its text and Postgres under `COLLATE "C"`. They are up to 2,000 characters long, values 8 MB and more.
+ * SQLite its text and Postgres under `COLLATE "C"`. They are up to 2,000 characters long, values 8 MB and more. A bound may be a key
+ * and U+0000: right behind that key.
  */
 export interface ScanRequest {
   /** The first key that may be returned. */

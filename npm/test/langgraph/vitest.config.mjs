@@ -22,7 +22,15 @@ export default defineConfig({
   },
   server: { fs: { strict: false } },
   optimizeDeps: {
-    include: ["@langchain/langgraph-checkpoint", "@langchain/langgraph-checkpoint-validation", "@langchain/core/messages", "@langchain/core/chat_history", "@langchain/langgraph/web"],
+    // All that the specs and the package import, so that Vite finds nothing new while a test is loading.
+    include: [
+      "@langchain/langgraph-checkpoint",
+      "@langchain/langgraph-checkpoint-validation",
+      "@langchain/langgraph/web",
+      "@langchain/core/chat_history",
+      "@langchain/core/messages",
+      "@langchain/core/utils/function_calling",
+    ],
     // As it was packed: it finds its wasm beside its modules.
     exclude: ["threadkeep", "threadkeep/langchain", "threadkeep/langgraph"],
   },

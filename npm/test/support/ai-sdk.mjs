@@ -9,6 +9,9 @@ export const { ChatStore, branchingTransport, chatStore, fromModelMessages, toMo
   pathToFileURL(join(installed, "dist/frameworks/ai-sdk.js")).href
 );
 
+// Its advice is for people.
+globalThis.AI_SDK_LOG_WARNINGS = false;
+
 /** What `useChat` is made of, with a state that no framework watches. */
 export class Chat extends AbstractChat {
   constructor({ messages = [], ...init }) {

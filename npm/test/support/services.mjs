@@ -13,13 +13,15 @@ export const { hybrid, formatMemories } = await subpath("hybrid");
 export const { mem0Memory } = await subpath("mem0");
 export const { agentcoreMemory, AgentCoreMemory } = await subpath("agentcore");
 
+/** Mem0's client; loaded only now, since it looks at the environment when it is loaded. */
+export const { MemoryClient } = await import("mem0ai");
 export const MEMORY_ID = "chats-a1b2c3d4e5";
 
 /** Mem0's own client against a server here. The test closes the server. */
 export async function mem0(t, options = {}) {
   const server = await startMem0();
   t.after(() => server.close());
-  return { server, memory: mem0Memory({ apiKey: server.apiKey, host: server.url, inferMemories: false, timeout: 2_000, ...options }) };
+  return { server, memory: mem0Memory({ apiKey: server.apiKey, host: server.url, inferMemories: false, timeout: 20_000, settleTime: 0, ...options }) };
 }
 
 /** AWS's own client over a handler. */
@@ -31,7 +33,7 @@ export function agentcore(options = {}, { maxAttempts = 1 } = {}) {
     requestHandler: handler,
     maxAttempts,
   });
-  return { handler, client, memory: agentcoreMemory({ memoryId: MEMORY_ID, actorId: "ann", client, timeout: 2_000, ...options }) };
+  return { handler, client, memory: agentcoreMemory({ memoryId: MEMORY_ID, actorId: "ann", client, timeout: 20_000, ...options }) };
 }
 
 /** Waits until something is so. */

@@ -99,6 +99,7 @@ pub async fn run_all<S: Store>(open: impl AsyncFn() -> S) -> Report {
         order::reversed_is_the_mirror,
         order::limits_cut_at_the_right_end,
         ranges::start_is_in_and_end_is_out,
+        ranges::bounds_may_lie_right_behind_a_key,
         ranges::empty_and_backward_ranges_give_nothing,
         ranges::prefixes_do_not_spill,
         ranges::range_deletes_leave_their_neighbours,

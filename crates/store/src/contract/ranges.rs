@@ -20,6 +20,19 @@ pub(super) async fn start_is_in_and_end_is_out<S: Store>(place: &Place<'_, impl 
     ok("closing", store.close().await)
 }
 
+/// Who reads on from the last key of a piece asks for what lies behind it: that is the key and U+0000, which no key has.
+pub(super) async fn bounds_may_lie_right_behind_a_key<S: Store>(place: &Place<'_, impl AsyncFn() -> S>) -> Outcome {
+    let store = filled(place, &["a", "a/", "b", "b0", "c"]).await?;
+    let behind = |name: &str| format!("{}\0", place.key(name));
+    let records = ok("scanning", store.scan(&Scan::range(behind("a"), behind("b"))).await)?;
+    same("behind a to behind b", place.names(&records), vec!["a/".to_owned(), "b".to_owned()])?;
+    let delete = Commit { delete_ranges: vec![(behind("a"), behind("b"))], ..Commit::default() };
+    ok("deleting", store.commit(delete).await)?;
+    let left = ok("scanning", store.scan(&place.all()).await)?;
+    same("what is left", place.names(&left), ["a", "b0", "c"].map(str::to_owned).to_vec())?;
+    ok("closing", store.close().await)
+}
+
 pub(super) async fn empty_and_backward_ranges_give_nothing<S: Store>(
     place: &Place<'_, impl AsyncFn() -> S>,
 ) -> Outcome {

@@ -34,6 +34,7 @@ export function isDone(part: Part): boolean {
  * How `next` follows from `last`: with the same parts (whatever else is said of it), with more, or not at all.
  */
 export function follows(last: Ui, next: Ui): "same" | "grown" | undefined {
+  if (last === next) return "same";
   if (last.role !== next.role || next.parts.length < last.parts.length) return undefined;
   let grown = next.parts.length > last.parts.length;
   for (const [at, part] of last.parts.entries()) {

@@ -1,5 +1,6 @@
 // Writing at a place of a tree: a head is put there and moves on with what is appended.
 
+import { ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
@@ -21,8 +22,21 @@ export async function place(keep: Threadkeep, context: string, parent: string | 
   const last = made.at(-1);
   if (first === undefined || last === undefined || first.parent === (parent ?? first.transcript)) return made;
   // It hangs elsewhere: take it back, unless something follows already.
-  if ((await keep.children(last.id)).length === 0) await keep.deleteBranch(first.id);
+  try {
+    if ((await keep.children(last.id)).length === 0) await keep.deleteBranch(first.id);
+  } catch (error) {
+    // Whoever it hung below took that back.
+    if (!(error instanceof ThreadkeepError && error.code === "missing-node")) throw error;
+  }
   return undefined;
+}
+
+/** Deletes the transcript of a head; where other heads point into it, only what they do not need. Gives how many messages that were. */
+export async function discard(keep: Threadkeep, context: string): Promise<number> {
+  const head = await keep.head(context);
+  if (head === null) return 0;
+  const shared = (await keep.heads()).some((other) => other.transcript === head.transcript && other.context !== context);
+  return shared ? keep.clear(context) : keep.deleteTranscript(head.transcript);
 }
 
 /** Work on things with names, for each name one after the other. */

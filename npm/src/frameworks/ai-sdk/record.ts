@@ -7,6 +7,12 @@ import type { Ended } from "./write.js";
 
 type Chunk = UIMessageChunk & Record<string, unknown>;
 
+/**
+ * So long (in milliseconds) a step that is complete waits for what is said of the whole answer, which comes right behind the last one;
+ * stored apart, it would be a message of its own.
+ */
+const LINGER = 25;
+
 /** What an answer is recorded for. */
 export interface Recording {
   /** The messages that were sent. */
@@ -15,6 +21,8 @@ export interface Recording {
   going?: Ui;
   /** Whether the stream may be one that was recorded before, in part or whole. */
   again?: boolean;
+  /** Called when there is something to store. */
+  begun(): void;
   /** Stores the messages with the answer as it is now. */
   save(messages: readonly Ui[], inner: Inner): Promise<void>;
 }
@@ -30,6 +38,7 @@ export class Recorder {
   #failed: Ended | undefined;
   #ended = false;
   #stored = false;
+  #lingering: ReturnType<typeof setTimeout> | undefined;
   /** What is to be done, in order; settled when all that came is stored. */
   #work: Promise<void> = Promise.resolve();
 
@@ -49,12 +58,15 @@ export class Recorder {
     if (this.#ended) return;
     let chunk = { ...given } as Chunk;
     if (!this.#begun) this.#begin(chunk);
+    if (this.#lingering !== undefined && chunk.type !== "finish" && chunk.type !== "message-metadata") this.#flush();
     switch (chunk.type) {
-      case "start":
+      case "start": {
         // The reader would take another id for another message; the chat gives the one that it goes on with that id.
-        if (typeof chunk.messageId === "string") this.#id = chunk.messageId;
-        chunk = { ...chunk, messageId: this.#id ?? "" };
+        const { messageId, ...rest } = chunk;
+        if (typeof messageId === "string") this.#id = messageId;
+        chunk = rest as Chunk;
         break;
+      }
       case "error":
         this.#failed = { code: "failed", reason: chunk.errorText };
         return;
@@ -71,7 +83,7 @@ export class Recorder {
       const field = chunk.type === "tool-input-delta" ? "inputTextDelta" : "delta";
       Object.assign(last, { [field]: `${String(last[field])}${String(chunk[field])}` });
     } else this.#chunks.push(chunk);
-    if (chunk.type === "finish-step") this.#flush();
+    if (chunk.type === "finish-step") this.#lingering = setTimeout(() => this.#flush(), LINGER);
   }
 
   /** The stream is at its end. */
@@ -95,6 +107,8 @@ export class Recorder {
   }
 
   #flush(ended?: Ended, last = false): void {
+    clearTimeout(this.#lingering);
+    this.#lingering = undefined;
     const chunks = this.#chunks;
     this.#chunks = [];
     if (chunks.length === 0 && !last) return;
@@ -110,6 +124,7 @@ export class Recorder {
     this.#work = this.#work.then(store);
     // Whoever waits for it is told; without anybody it is no uncaught rejection.
     this.#work.catch(() => {});
+    this.#to.begun();
   }
 
   /** The messages with the answer where the chat puts it. */

@@ -111,7 +111,10 @@ export class Thread {
       for (const name of op.unset ?? []) delete part[name];
       for (const [name, source] of Object.entries(op.take ?? {})) part[name] = taken(message, source);
       if (op.add !== undefined) part["text"] = `${String(part["text"] ?? "")}${String(typeof op.add === "string" ? op.add : taken(message, op.add))}`;
-      ui.parts[op.at] = part;
+      // Who has the message as it was keeps it.
+      const parts = [...ui.parts];
+      parts[op.at] = part;
+      entry.ui = { ...entry.ui, parts };
     }
     // What is said of an older message later on belongs to the node that says it.
     if (to === this.entries.length - 1) entry.end = place;

@@ -7,8 +7,8 @@ import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
 import { follows } from "./follow.js";
-import { place, Queues, TRIES } from "./place.js";
-import { plain } from "./plain.js";
+import { discard, place, Queues, TRIES } from "./place.js";
+import { plain, same } from "./plain.js";
 import { Thread, type Entry, type Ui } from "./ride.js";
 import { Writer, type Ended } from "./write.js";
 
@@ -141,11 +141,24 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     return this.record(chatId, uiMessages(messages, "options.messages"));
   }
 
+  /** The messages as they are now: those that are known as they are stored, copies of the others. @internal */
+  take(chatId: string, messages: readonly Ui[]): Ui[] {
+    const known = this.#threads.get(this.contextId(chatId))?.entries;
+    try {
+      return messages.map((message, at) => {
+        const ui = known?.[at]?.ui;
+        return ui !== undefined && same(ui, message) ? ui : plain(message);
+      });
+    } catch (error) {
+      throw badArgument("messages", `cannot be written as JSON: ${(error as Error).message}`, error);
+    }
+  }
+
   /** @internal */
   async record(chatId: string, messages: readonly Ui[], inner: Inner = {}): Promise<Saved> {
     const context = this.contextId(chatId);
-    // Copied at once: who asked goes on with their messages.
-    const given = copied(messages);
+    // At once: who asked goes on with their messages.
+    const given = this.take(chatId, messages);
     return this.#queues.run(context, async () => {
       for (let tries = 0; tries < TRIES; tries += 1) {
         const saved = await this.#save(context, given, inner);
@@ -181,7 +194,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
       if (from < 0 || entry.inside) return [own];
       const found: ChatBranch<M>[] = [];
       for (const node of await this.#beginnings(thread, from, place)) {
-        if (node === own.node) found.push(own);
+        if (node.id === own.node) found.push(own);
         else {
           const other = await this.#below(node);
           const version = other.entries[place];
@@ -196,12 +209,15 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    * Has a chat show another branch from now on: the newest that goes through a node. Gives its messages.
    *
    * @param node a {@link ChatBranch.node}, or any other node of the chat
-   * @throws ThreadkeepError `missing-node`; the storage's codes
+   * @throws ThreadkeepError `missing-node` for a node that is none of the chat's; the storage's codes
    */
   async select(chatId: string, node: string): Promise<M[]> {
     const context = this.contextId(chatId);
     return this.#queues.run(context, async () => {
-      const leaf = await this.#leaf(check.id(node, "node"));
+      const head = await this.keep.head(context);
+      const to = await this.keep.node(check.id(node, "node"));
+      if (head === null || to?.transcript !== head.transcript) throw new ThreadkeepError("missing-node", `the chat has no node ${node}`, { node });
+      const leaf = await this.#leaf(to);
       await this.keep.setHead(context, leaf);
       await this.keep.choose(leaf);
       return shown<M>(await this.#thread(context));
@@ -221,7 +237,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
   }
 
   /**
-   * Deletes a chat with all its branches, for good.
+   * Deletes a chat with all its branches, for good. Where another head points into its transcript (a fork, say), only what that does not need.
    *
    * @returns how many messages of its transcript were removed; 0 where there is no such chat
    */
@@ -229,8 +245,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const context = this.contextId(chatId);
     return this.#queues.run(context, async () => {
       this.#threads.delete(context);
-      const head = await this.keep.head(context);
-      return head === null ? 0 : this.keep.deleteTranscript(head.transcript);
+      return discard(this.keep, context);
     });
   }
 
@@ -265,7 +280,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
       const entry = index < known ? there.entries[index] : undefined;
       if (entry === undefined) writer.add(message, index);
       // An older version than the stored one says nothing new.
-      else if (follows(entry.ui, message) !== undefined) writer.add(named(message, entry), index, entry.ui);
+      else if (message !== entry.ui && follows(entry.ui, message) !== undefined) writer.add(named(message, entry), index, entry.ui);
     }
     const complete = ended === undefined || there.entries[given.length - 1]?.ended === ended.code;
     const messages = writer.end(complete ? undefined : ended);
@@ -337,8 +352,8 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const from = thread.entries[place - 1]?.start ?? (next === undefined ? thread.nodes.length : next.start) - 1;
     if (from < 0 || next?.inside === true) return undefined;
     for (const node of (await this.#beginnings(thread, from, place)).reverse()) {
-      if (node === thread.nodes[next?.start ?? -1]?.id || tried.has(node)) continue;
-      tried.add(node);
+      if (node.id === thread.nodes[next?.start ?? -1]?.id || tried.has(node.id)) continue;
+      tried.add(node.id);
       const other = await this.#below(node);
       const entry = other.entries[place];
       if (entry !== undefined && isAt(entry, message, other)) return other;
@@ -347,7 +362,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
   }
 
   /** The nodes with which a message number `place` begins, below a place of a thread, oldest first. */
-  async #beginnings(thread: Thread, from: number, place: number): Promise<string[]> {
+  async #beginnings(thread: Thread, from: number, place: number): Promise<NodeInfo[]> {
     const found: NodeInfo[] = [];
     const look = async (prefix: Thread): Promise<void> => {
       const parent = prefix.nodes.at(-1) as NodeInfo;
@@ -358,16 +373,14 @@ export class ChatStore<M extends UIMessage = UIMessage> {
       }
     };
     await look(new Thread(thread.nodes.slice(0, from + 1)));
-    return found.sort((left, right) => left.seq - right.seq).map(({ id }) => id);
+    return found.sort((left, right) => left.seq - right.seq);
   }
 
-  async #below(node: string): Promise<Thread> {
+  async #below(node: NodeInfo): Promise<Thread> {
     return new Thread(await this.keep.chain(await this.#leaf(node)));
   }
 
-  async #leaf(id: string): Promise<string> {
-    const node = await this.keep.node(id);
-    if (node === null) throw new ThreadkeepError("missing-node", `there is no node ${id}`, { node: id });
+  async #leaf(node: NodeInfo): Promise<string> {
     return (await this.keep.outline(node.transcript, node.id)).leaf;
   }
 }
@@ -420,14 +433,6 @@ function shown<M extends UIMessage>(thread: Thread): M[] {
 
 function message<M extends UIMessage>(entry: Entry, thread: Thread): M {
   return structuredClone({ ...entry.ui, id: idOf(entry, thread) }) as unknown as M;
-}
-
-function copied(messages: readonly Ui[]): Ui[] {
-  try {
-    return plain(messages) as Ui[];
-  } catch (error) {
-    throw badArgument("messages", `cannot be written as JSON: ${(error as Error).message}`, error);
-  }
 }
 
 /** A list of UI messages, as far as storing them needs. */

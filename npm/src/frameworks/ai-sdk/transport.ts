@@ -4,8 +4,7 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import * as check from "../../check.js";
 import { badArgument, reportUncaught, type ThreadkeepError } from "../../errors.js";
-import { Threadkeep } from "../../threadkeep.js";
-import { plain } from "./plain.js";
+import type { Threadkeep } from "../../threadkeep.js";
 import { Recorder, type Recording } from "./record.js";
 import type { Ui } from "./ride.js";
 import { ChatStore } from "./store.js";
@@ -47,7 +46,7 @@ export class BranchingTransport<M extends UIMessage = UIMessage> implements Chat
     const { chatId, trigger, messageId, abortSignal } = options;
     await this.settled(chatId);
     // The chat goes on with its own objects.
-    const messages = plain(options.messages) as unknown as Ui[];
+    const messages = this.chats.take(chatId, options.messages as unknown as Ui[]);
     try {
       await this.chats.record(chatId, messages);
     } catch (error) {
@@ -86,15 +85,14 @@ export class BranchingTransport<M extends UIMessage = UIMessage> implements Chat
     await (chatId === undefined ? Promise.all(this.#work.values()) : this.#work.get(chatId));
   }
 
-  #recorded(stream: ReadableStream<UIMessageChunk>, chatId: string, signal: AbortSignal | undefined, what: Omit<Recording, "save">): ReadableStream<UIMessageChunk> {
+  #recorded(stream: ReadableStream<UIMessageChunk>, chatId: string, signal: AbortSignal | undefined, what: Omit<Recording, "save" | "begun">): ReadableStream<UIMessageChunk> {
     const save: Recording["save"] = async (messages, inner) => void (await this.chats.record(chatId, messages, inner));
-    const recorder = new Recorder({ ...what, save });
+    const recorder: Recorder = new Recorder({ ...what, save, begun: () => this.#follow(chatId, recorder) });
     const reader = stream.getReader();
     const stopped = (): void => finish(() => recorder.end({ code: "cancelled", reason: "the answer was stopped" }));
     const finish = (end: () => void): void => {
       signal?.removeEventListener("abort", stopped);
       end();
-      this.#follow(chatId, recorder);
     };
     signal?.addEventListener("abort", stopped);
     if (signal?.aborted === true) stopped();
@@ -109,7 +107,6 @@ export class BranchingTransport<M extends UIMessage = UIMessage> implements Chat
             } else {
               controller.enqueue(value);
               recorder.take(value);
-              if (value.type === "finish-step") this.#follow(chatId, recorder);
             }
           } catch (error) {
             const aborted = (error as { name?: unknown } | null)?.name === "AbortError";
@@ -175,9 +172,10 @@ export function branchingTransport<M extends UIMessage = UIMessage>(
 ): BranchingTransport<M> {
   const given = check.options(options, "options", { onError: check.callback }) as BranchingTransportOptions;
   if (typeof transport?.sendMessages !== "function") throw badArgument("transport", "must be a transport of the AI SDK");
-  const store = chats instanceof ChatStore ? chats : chats instanceof Threadkeep ? new ChatStore<M>(chats) : undefined;
-  if (store === undefined) throw badArgument("chats", "must be a keep or a ChatStore");
-  return new BranchingTransport<M>(transport, store as ChatStore<M>, given);
+  // By what they can do: a package may be there twice, as a module and for `require`.
+  if (typeof (chats as ChatStore<M> | undefined)?.branches === "function") return new BranchingTransport<M>(transport, chats as ChatStore<M>, given);
+  if (typeof (chats as Threadkeep | undefined)?.append !== "function") throw badArgument("chats", "must be a keep or a ChatStore");
+  return new BranchingTransport<M>(transport, new ChatStore<M>(chats as Threadkeep), given);
 }
 
 function words(error: unknown): string {

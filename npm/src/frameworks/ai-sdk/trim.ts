@@ -1,6 +1,8 @@
 // Steps inside a budget: before each step of `generateText`, `streamText` or an agent, the messages are trimmed as `trimMessages`
 // does, a call and its results together.
 
+// Whoever imports nothing else of this package needs the module, too.
+import "../../places.js";
 import type { ModelMessage } from "ai";
 import * as check from "../../check.js";
 import { ThreadkeepError } from "../../errors.js";

@@ -270,6 +270,11 @@ export class ThreadHistory implements ThreadHistoryAdapter {
       at = (made.at(-1) as { id: string }).id;
       ends.set(follower.id, at);
     }
+    // Other heads (forks, say) that point at what was written anew go along.
+    for (const { context: other, node } of await this.#keep.heads()) {
+      const end = ends.get(tree.owner(node) ?? "");
+      if (other !== context && end !== undefined && tree.owner(node) !== item.id) await this.#keep.setHead(other, end);
+    }
     for (const start of item.starts) if ((await this.#keep.node(start)) !== null) await this.#keep.deleteBranch(start);
     const after = await this.#read(context);
     const shown = head === null || head === item.id ? item.parentId : head;

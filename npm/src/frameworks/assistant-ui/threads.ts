@@ -5,7 +5,7 @@ import * as check from "../../check.js";
 import { ThreadkeepError } from "../../errors.js";
 import { recordKey, recordRange } from "../../records.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import { Queues } from "../ai-sdk/place.js";
+import { discard, Queues } from "../ai-sdk/place.js";
 import { plain } from "../ai-sdk/plain.js";
 
 type Metadata = Awaited<ReturnType<RemoteThreadListAdapter["fetch"]>>;
@@ -94,8 +94,7 @@ export function threadList(keep: Threadkeep, options?: ThreadListOptions): Remot
     unarchive: (id) => change(id, (kept) => ({ ...kept, status: "regular" })),
     async delete(id) {
       await queues.run(id, async () => {
-        const head = await keep.head(prefix + id);
-        if (head !== null) await keep.deleteTranscript(head.transcript);
+        await discard(keep, prefix + id);
         await records.commit({ deletes: [key(id)] });
       });
     },

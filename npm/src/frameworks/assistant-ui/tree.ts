@@ -10,6 +10,9 @@ import { unpack } from "./pack.js";
 /** The field of our messages that belongs to assistant-ui. */
 export const FIELD = "assistant_ui";
 
+/** So many nodes are read one by one; more come with their chain. */
+const FEW = 20;
+
 /** What rides along with the first message of a stored message, or of what it grew by. */
 export interface Ride {
   id: string;
@@ -145,7 +148,18 @@ export async function readTree(keep: Threadkeep, context: string): Promise<Tree 
   if (head === null) return undefined;
   const rows = await keep.tree(head.transcript);
   const inner = new Set(rows.map(({ parent }) => parent));
-  const chains = await Promise.all(rows.flatMap(({ id }, at) => (inner.has(at) ? [] : [keep.chain(id)])));
+  const leaves = rows.flatMap((_, at) => (inner.has(at) ? [] : [at]));
+  const nodes = new Map<string, NodeInfo>();
+  const chains: NodeInfo[][] = [];
+  for (const leaf of leaves) {
+    const path: string[] = [];
+    for (let at: number | null = leaf; at !== null; at = rows[at]?.parent ?? null) path.unshift((rows[at] as { id: string }).id);
+    // What branches share is read once.
+    const missing = path.filter((id) => !nodes.has(id));
+    const read = missing.length > FEW ? await keep.chain(path.at(-1) as string) : await Promise.all(missing.map((id) => keep.node(id)));
+    for (const node of read) if (node !== null) nodes.set(node.id, node);
+    chains.push(path.flatMap((id) => nodes.get(id) ?? []));
+  }
   return grown(chains, head.id);
 }
 

@@ -21,7 +21,7 @@ import { isObject } from "../../check.js";
 import { badArgument } from "../../errors.js";
 import type { Message, MessageInput } from "../../types/message.js";
 import { contentOf } from "./content.js";
-import { equal, fromPlain, toPlain } from "./plain.js";
+import { equal, fromPlain, longTexts, share, toPlain, unshare } from "./plain.js";
 
 type Fields = Record<string, unknown>;
 type Ours = Fields & { role: string };
@@ -77,6 +77,8 @@ const BY_ROLE: Readonly<Record<string, string>> = {
 
 /** What a message may hold beside what it was made with. */
 const OWN = ["id", "name", "content", "additional_kwargs", "response_metadata", "tool_calls", "invalid_tool_calls", "usage_metadata", "tool_call_chunks", "tool_call_id", "status", "artifact", "metadata", "role"];
+/** Fields that say what our form says, too: they go where that was changed, and long texts in them are stored once. */
+const SAYS = ["content", "contentBlocks", "tool_calls", "invalid_tool_calls", "tool_call_chunks", "additional_kwargs"];
 /** What a class makes of the others, or always is. */
 const MADE = new Set(["type", "contentBlocks", "lc_direct_tool_output"]);
 const DEVELOPER = "__openai_role__";
@@ -93,16 +95,15 @@ const DEVELOPER = "__openai_role__";
  * ```
  */
 export function fromLangChain(message: BaseMessage): MessageInput {
-  if (!isObject(message) || typeof (message as { getType?: unknown }).getType !== "function")
-    throw badArgument("message", "must be a LangChain message, such as a HumanMessage");
   const ours = coreOf(message);
+  const texts = textsOf(ours);
   const name = classOf(message);
   const told = fieldsOf(ours, name);
   const fields: Fields = {};
   const held = heldBy(message);
   for (const [field, value] of Object.entries(held)) {
     const plain = toPlain(value, `message.${field}`);
-    if (plain !== undefined && !equal(plain, toPlain(told[field], field))) fields[field] = plain;
+    if (plain !== undefined && !equal(plain, toPlain(told[field], field))) fields[field] = SAYS.includes(field) ? share(plain, texts) : plain;
   }
   const without = Object.keys(told).filter((field) => told[field] !== undefined && held[field] === undefined);
   const along: Along = {
@@ -129,13 +130,14 @@ export function toLangChain(message: Message | MessageInput): BaseMessage {
   const fields = fieldsOf(ours, wanted);
   if (along.fields === undefined && along.without === undefined) return make(wanted, fields);
   for (const field of along.without ?? []) delete fields[field];
-  const whole = make(wanted, { ...fields, ...(fromPlain(along.fields ?? {}) as Fields) });
+  const stored = unshare(along.fields ?? {}, textsOf(ours));
+  const whole = make(wanted, { ...fields, ...(fromPlain(stored) as Fields) });
   const again = coreOf(whole);
   const changed = ["content", "tool_calls"].filter((field) => !equal(again[field] ?? null, ours[field] ?? null));
   if (changed.length === 0) return whole;
   // What our form says was changed since: it decides, and the provider's raw form of it goes.
-  const rest = { ...(fromPlain(along.fields ?? {}) as Fields) };
-  for (const field of ["content", "contentBlocks", "tool_calls", "invalid_tool_calls", "tool_call_chunks", "additional_kwargs"]) delete rest[field];
+  const rest = fromPlain(stored) as Fields;
+  for (const field of SAYS) delete rest[field];
   const metadata = rest["response_metadata"];
   if (isObject(metadata)) rest["response_metadata"] = Object.fromEntries(Object.entries(metadata).filter(([field]) => field !== "output_version" && field !== "output"));
   return make(wanted === "AIMessageChunk" ? "AIMessage" : wanted, { ...fieldsOf(ours, wanted), ...rest });
@@ -168,8 +170,15 @@ function heldBy(message: BaseMessage): Fields {
   return held;
 }
 
-/** What Threadkeep counts and renders of a message. */
-function coreOf(message: BaseMessage): Ours {
+/** The long texts that need not be stored twice. */
+function textsOf(ours: Ours): string[] {
+  return longTexts([ours["content"], ours["reasoning"], ours["tool_calls"]]);
+}
+
+/** What Threadkeep counts and renders of a message, without what rides along. */
+export function coreOf(message: BaseMessage): Ours {
+  if (!isObject(message) || typeof (message as { getType?: unknown }).getType !== "function")
+    throw badArgument("message", "must be a LangChain message, such as a HumanMessage");
   const type = message.getType() as string;
   const fields = message as unknown as Fields;
   const kwargs = (isObject(fields["additional_kwargs"]) ? fields["additional_kwargs"] : {}) as Fields;

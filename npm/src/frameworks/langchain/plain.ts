@@ -51,6 +51,42 @@ export function fromPlain(value: unknown): unknown {
   }
 }
 
+/** Shorter texts are not worth a reference. */
+const LONG = 64;
+
+/** The long texts in a value, in a fixed order. */
+export function longTexts(value: unknown): string[] {
+  if (typeof value === "string") return value.length < LONG ? [] : [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(longTexts) : [];
+}
+
+/** A copy of what {@link toPlain} gave, in which long texts that others end with are references to those. */
+export function share(value: unknown, texts: readonly string[]): unknown {
+  if (typeof value === "string") {
+    const of = value.length < LONG ? -1 : texts.findIndex((text) => text.endsWith(value));
+    return of < 0 ? value : { [NAME]: "tail", of, length: value.length };
+  }
+  return each(value, (item) => share(item, texts));
+}
+
+/** What {@link share} made a copy of, given the same texts. */
+export function unshare(value: unknown, texts: readonly string[]): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return each(value, (item) => unshare(item, texts));
+  const fields = value as Record<string, unknown>;
+  if (fields[NAME] === "tail") return (texts[Number(fields["of"])] ?? "").slice(-Number(fields["length"]));
+  // What only looks like one of ours.
+  if (fields[NAME] === "object") return { [NAME]: "object", object: each(fields["object"], (item) => unshare(item, texts)) };
+  return each(value, (item) => unshare(item, texts));
+}
+
+function each(value: unknown, change: (item: unknown) => unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(change);
+  const made: Record<string, unknown> = {};
+  for (const [name, item] of Object.entries(value)) set(made, name, change(item));
+  return made;
+}
+
 /** Whether two values are the same, or hold the same; the order of fields does not matter. */
 export function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true;

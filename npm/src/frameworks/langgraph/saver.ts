@@ -3,11 +3,9 @@
 
 import {
   BaseCheckpointSaver,
-  TASKS,
   WRITES_IDX_MAP,
   copyCheckpoint,
   getCheckpointId,
-  maxChannelVersion,
   type ChannelVersions,
   type Checkpoint,
   type CheckpointListOptions,
@@ -20,13 +18,15 @@ import {
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { isObject, options as checkOptions, text } from "../../check.js";
 import { ThreadkeepError, badArgument } from "../../errors.js";
-import { recordKey, recordParts, recordRange } from "../../records.js";
+import { recordKey, recordRange } from "../../records.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { Records } from "../../types/records.js";
 import type { StoreRecord } from "../../types/store.js";
-import { frame, unframe } from "./frame.js";
+import { Checkpoints, SHIFT, damaged, type Header } from "./checkpoints.js";
+import { namespaceOf, needThread, threadOf } from "./config.js";
+import { frame } from "./frame.js";
 import { same } from "./filter.js";
-import { isMessages, mirror } from "./mirror.js";
+import { isMessages, mirror } from "../langchain/mirror.js";
 import { ChannelValues, type Place, type Ref, type Typed } from "./values.js";
 
 /** Options of {@link ThreadkeepSaver}. */
@@ -51,30 +51,6 @@ export interface ChannelHistory {
   seed?: unknown;
 }
 
-/** What a checkpoint's record says beside the two byte strings of checkpoint and metadata. */
-interface Header {
-  parent?: string;
-  /** The serialiser's types of the two. */
-  types: [checkpoint: string, metadata: string];
-  /** Where the channels' values lie. */
-  refs: Record<string, Ref>;
-}
-
-/** A checkpoint as it was read. */
-interface Stored extends Header {
-  thread: string;
-  ns: string;
-  id: string;
-  checkpoint: Uint8Array;
-  metadata: Uint8Array;
-}
-
-/** Indices of special writes are negative; keys have numbers from 0 on. */
-const SHIFT = 16;
-/** How many checkpoints a listing reads at once, of one namespace and of each of several. */
-const PAGE = 100;
-const SMALL_PAGE = 16;
-
 /**
  * A LangGraph checkpointer on a keep: graphs that pause, resume, go back and fork, in whatever the keep is stored in.
  *
@@ -91,6 +67,7 @@ const SMALL_PAGE = 16;
 export class ThreadkeepSaver extends BaseCheckpointSaver {
   readonly #records: Records;
   readonly #values: ChannelValues;
+  readonly #checkpoints: Checkpoints;
   readonly #keep: Threadkeep;
   /** The channel whose messages become conversations. */
   readonly #channel: string | undefined;
@@ -107,6 +84,7 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     this.#channel = transcripts === true ? "messages" : transcripts === false ? undefined : text(transcripts, "options.transcripts");
     this.#records = keep.records(namespace);
     this.#values = new ChannelValues(this.#records, () => this.serde);
+    this.#checkpoints = new Checkpoints(this.#records, this.#values, () => this.getNextVersion(undefined));
   }
 
   /**
@@ -120,8 +98,8 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     const ns = namespaceOf(config);
     const id = getCheckpointId(config);
     for (let before: string | undefined; ; ) {
-      const stored = id === "" ? await this.#newest(thread, ns) : await this.#stored(thread, ns, id);
-      const tuple = stored && (await this.#tuple(stored));
+      const stored = id === "" ? await this.#checkpoints.newest(thread, ns) : await this.#checkpoints.stored(thread, ns, id);
+      const tuple = stored && (await this.#checkpoints.tuple(stored));
       if (stored === undefined || tuple !== undefined) return tuple;
       // A value is missing: the thread was deleted meanwhile, or its records are damaged.
       if (before === stored.id) throw damaged(stored);
@@ -140,15 +118,15 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     const border = before === undefined ? "" : getCheckpointId(before);
     let left = limit;
     if (left <= 0) return;
-    for await (const stored of this.#newestFirst(threadOf(config), config.configurable?.["checkpoint_ns"] as string | undefined, border, limit)) {
+    for await (const stored of this.#checkpoints.newestFirst(threadOf(config), config.configurable?.["checkpoint_ns"] as string | undefined, border, limit)) {
       if (wanted && stored.id !== wanted) continue;
       if (filter !== undefined) {
         const metadata = (await this.#values.load([stored.types[1], stored.metadata])) as Record<string, unknown>;
         if (!Object.entries(filter).every(([name, value]) => same(metadata[name], value))) continue;
       }
-      const tuple = await this.#tuple(stored);
+      const tuple = await this.#checkpoints.tuple(stored);
       if (tuple === undefined) {
-        if ((await this.#stored(stored.thread, stored.ns, stored.id)) === undefined) continue;
+        if ((await this.#checkpoints.stored(stored.thread, stored.ns, stored.id)) === undefined) continue;
         throw damaged(stored);
       }
       yield tuple;
@@ -176,7 +154,7 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     ]);
     // What was read is a condition of what is written; where it changed meanwhile, it is read again.
     for (let attempt = 0; ; attempt += 1) {
-      const from = parent === undefined || parent === id ? undefined : await this.#stored(thread, ns, parent);
+      const from = parent === undefined || parent === id ? undefined : await this.#checkpoints.stored(thread, ns, parent);
       const header: Header = { ...(parent === undefined ? {} : { parent }), types: [checkpointType, metadataType], refs: Object.create(null) as Record<string, Ref> };
       const token = attempt === 0 ? id : `${id}~${attempt}`;
       const puts: StoreRecord[] = [];
@@ -308,11 +286,11 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     const ns = namespaceOf(config);
     const id = getCheckpointId(config);
     const remaining = new Set(channels);
-    let at = id === "" ? await this.#newest(thread, ns) : await this.#stored(thread, ns, id);
+    let at = id === "" ? await this.#checkpoints.newest(thread, ns) : await this.#checkpoints.stored(thread, ns, id);
     while (at?.parent !== undefined && remaining.size > 0) {
-      at = await this.#stored(thread, ns, at.parent);
+      at = await this.#checkpoints.stored(thread, ns, at.parent);
       if (at === undefined) break;
-      const writes = await this.#writes(thread, ns, at.id, remaining);
+      const writes = await this.#checkpoints.writes(thread, ns, at.id, remaining);
       for (const write of writes.reverse()) found[write[1]]?.writes.push(write);
       for (const channel of [...remaining]) {
         const ref = at.refs[channel];
@@ -327,117 +305,10 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     return found;
   }
 
-  async #stored(thread: string, ns: string, id: string): Promise<Stored | undefined> {
-    const key = recordKey("c", thread, ns, id);
-    const bytes = await this.#records.get(key);
-    return bytes === undefined ? undefined : read(key, bytes);
-  }
-
-  async #newest(thread: string, ns: string): Promise<Stored | undefined> {
-    const [newest] = await this.#records.scan({ ...recordRange("c", thread, ns), limit: 1, reverse: true });
-    return newest && read(...newest);
-  }
-
-  /** The checkpoints below `border`, the greatest id first, whatever their thread and namespace. */
-  async *#newestFirst(thread: string | undefined, ns: string | undefined, border: string, limit: number): AsyncGenerator<Stored> {
-    const single = thread !== undefined && ns !== undefined;
-    const page = Math.min(limit, single ? PAGE : SMALL_PAGE);
-    const places: [string, string][] = [];
-    if (single) places.push([thread, ns]);
-    else for await (const place of this.#places(thread)) if (ns === undefined || place[1] === ns) places.push(place);
-    const rows: { at: Stored; rest: AsyncGenerator<Stored> }[] = [];
-    for (const [ofThread, ofNs] of places) {
-      const rest = this.#down(ofThread, ofNs, border, page);
-      const first = await rest.next();
-      if (first.done !== true) rows.push({ at: first.value, rest });
-    }
-    while (rows.length > 0) {
-      let newest = 0;
-      for (let row = 1; row < rows.length; row += 1) if ((rows[row] as { at: Stored }).at.id > (rows[newest] as { at: Stored }).at.id) newest = row;
-      const row = rows[newest] as { at: Stored; rest: AsyncGenerator<Stored> };
-      yield row.at;
-      const next = await row.rest.next();
-      if (next.done === true) rows.splice(newest, 1);
-      else row.at = next.value;
-    }
-  }
-
-  /** The checkpoints of one namespace below `border`, from the greatest id down. */
-  async *#down(thread: string, ns: string, border: string, page: number): AsyncGenerator<Stored> {
-    const range = recordRange("c", thread, ns);
-    let end = border === "" ? range.end : recordKey("c", thread, ns, border);
-    for (;;) {
-      const records = await this.#records.scan({ start: range.start, end, limit: page, reverse: true });
-      for (const record of records) yield read(...record);
-      if (records.length < page) return;
-      end = (records.at(-1) as StoreRecord)[0];
-    }
-  }
-
-  /** The threads and namespaces that have checkpoints: one record is read of each. */
-  async *#places(thread: string | undefined): AsyncGenerator<[thread: string, ns: string]> {
-    const range = thread === undefined ? recordRange("c") : recordRange("c", thread);
-    let end = range.end;
-    for (;;) {
-      const [last] = await this.#records.scan({ start: range.start, end, limit: 1, reverse: true });
-      if (last === undefined) return;
-      const [, ofThread, ofNs] = recordParts(last[0]) as [string, string, string];
-      yield [ofThread, ofNs];
-      end = recordRange("c", ofThread, ofNs).start;
-    }
-  }
-
-  /** Everything that belongs to a checkpoint; `undefined` where a value of it is gone. */
-  async #tuple(stored: Stored): Promise<CheckpointTuple | undefined> {
-    const { thread, ns, id, parent } = stored;
-    const [rest, metadata, pendingWrites, values] = await Promise.all([
-      this.#values.load([stored.types[0], stored.checkpoint]) as Promise<Omit<Checkpoint, "channel_values">>,
-      this.#values.load([stored.types[1], stored.metadata]) as Promise<CheckpointMetadata>,
-      this.#writes(thread, ns, id),
-      Promise.all(Object.entries(stored.refs).map(async ([channel, ref]) => [channel, await this.#values.read({ thread, ns, channel }, ref)] as const)),
-    ]);
-    const checkpoint: Checkpoint = { ...rest, channel_values: {} };
-    for (const [channel, held] of values) {
-      if (held === undefined) return undefined;
-      define(checkpoint.channel_values, channel, held.value);
-    }
-    if (checkpoint.v < 4 && parent !== undefined) {
-      // Before version 4, what was sent to tasks lay in the parent's writes.
-      checkpoint.channel_values[TASKS] = (await this.#writes(thread, ns, parent, new Set([TASKS]))).map(([, , value]) => value);
-      const versions = Object.values(checkpoint.channel_versions);
-      checkpoint.channel_versions[TASKS] = versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
-    }
-    const configOf = (checkpointId: string) => ({ configurable: { thread_id: thread, checkpoint_ns: ns, checkpoint_id: checkpointId } });
-    return {
-      config: configOf(id),
-      checkpoint,
-      metadata,
-      pendingWrites,
-      ...(parent === undefined ? {} : { parentConfig: configOf(parent) }),
-    };
-  }
-
-  /** What tasks wrote after a checkpoint, in the order in which a run applies it: by the task's path, its id, the write's place. */
-  async #writes(thread: string, ns: string, id: string, only?: ReadonlySet<string>): Promise<CheckpointPendingWrite[]> {
-    const records = await this.#records.scan(recordRange("w", thread, ns, id));
-    const found: { path: string; write: Promise<CheckpointPendingWrite> }[] = [];
-    for (const [key, bytes] of records) {
-      const { header, parts } = unframe<{ channel: string; type: string; path?: string }>(key, bytes);
-      if (only?.has(header.channel) === false) continue;
-      const task = recordParts(key)[4] as string;
-      const write = this.#values.load([header.type, parts[0] as Uint8Array]).then((value): CheckpointPendingWrite => [task, header.channel, value]);
-      // As a key, so that paths are ordered by code point, as tasks are.
-      found.push({ path: recordKey(header.path ?? ""), write });
-    }
-    // The records come by task and place.
-    found.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
-    return Promise.all(found.map(({ write }) => write));
-  }
-
   /** Where a channel's value of a version lies already, and whether there is any of that version. */
   async #sameVersion(place: Place, version: number | string, value: unknown): Promise<[ref: Ref | undefined, known: boolean]> {
     const seen = new Set<string>();
-    for await (const { refs } of this.#down(place.thread, place.ns, "", PAGE)) {
+    for await (const { refs } of this.#checkpoints.down(place.thread, place.ns, "")) {
       const ref = refs[place.channel];
       if (ref?.v !== version || seen.has(JSON.stringify(ref))) continue;
       seen.add(JSON.stringify(ref));
@@ -447,44 +318,8 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
   }
 }
 
-function read(key: string, bytes: Uint8Array): Stored {
-  const [, thread, ns, id] = recordParts(key) as [string, string, string, string];
-  const { header, parts } = unframe<Header>(key, bytes);
-  return { ...header, thread, ns, id, checkpoint: parts[0] as Uint8Array, metadata: parts[1] as Uint8Array };
-}
-
-/** The thread that a config names; `undefined` where it names none. */
-function threadOf(config: RunnableConfig): string | undefined {
-  const thread = config.configurable?.["thread_id"] as unknown;
-  if (thread === undefined || thread === null) return undefined;
-  if (typeof thread !== "string" || thread === "") throw badArgument("config.configurable.thread_id", "must be a non-empty string");
-  return thread;
-}
-
-function needThread(config: RunnableConfig): string {
-  const thread = threadOf(config);
-  if (thread === undefined)
-    throw badArgument("config.configurable.thread_id", 'is missing: name the thread, as in graph.invoke(input, { configurable: { thread_id: "1" } })');
-  return thread;
-}
-
-function namespaceOf(config: RunnableConfig): string {
-  const ns = (config.configurable?.["checkpoint_ns"] ?? "") as unknown;
-  if (typeof ns !== "string") throw badArgument("config.configurable.checkpoint_ns", "must be a string");
-  return ns;
-}
-
-/** Sets a field, whatever its name: `__proto__` is one, too. */
-function define(object: object, name: string, value: unknown): void {
-  Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
-}
-
 function isConflict(error: unknown): boolean {
   return isObject(error) && error["code"] === "conflict";
-}
-
-function damaged({ thread, ns, id }: Stored): ThreadkeepError {
-  return new ThreadkeepError("corrupt", `a value of the checkpoint ${id} of thread ${thread} is missing`, { thread, ns, checkpoint: id });
 }
 
 function asIs(value: unknown): unknown {

@@ -1,6 +1,8 @@
 // Compaction of a session: our summariser where the SDK expects OpenAI's endpoint, and a session that compacts itself. What is
 // summarised stays on the branch that is left.
 
+// Whoever imports nothing else of this package needs the module, too.
+import "../../places.js";
 import type { AgentInputItem, OpenAIResponsesCompactionAwareSession, OpenAIResponsesCompactionResult, Session } from "@openai/agents-core";
 import * as check from "../../check.js";
 import { badArgument } from "../../errors.js";

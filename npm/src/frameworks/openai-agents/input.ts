@@ -1,5 +1,7 @@
 // What of a session's history is sent: as much as a budget allows, tool calls with their results and the thoughts before them.
 
+// Whoever imports nothing else of this package needs the module, too.
+import "../../places.js";
 import type { AgentInputItem, SessionInputCallback } from "@openai/agents-core";
 import * as check from "../../check.js";
 import { ThreadkeepError } from "../../errors.js";

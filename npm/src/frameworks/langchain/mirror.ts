@@ -6,8 +6,8 @@ import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
-import { fromLangChain } from "../langchain/messages.js";
-import { equal } from "../langchain/plain.js";
+import { fromLangChain } from "./messages.js";
+import { equal } from "./plain.js";
 
 /** How many threads' last lists are remembered, so that one that grew is not read again. */
 const THREADS = 32;

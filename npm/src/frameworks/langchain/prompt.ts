@@ -1,0 +1,131 @@
+// What of a list of messages a model is to see: trimmed to a budget, or, with a keep, what its conversation comes to. The hook for graphs and the
+// middleware for agents are two ways to get here.
+
+import type { BaseMessage } from "@langchain/core/messages";
+import * as check from "../../check.js";
+import { ThreadkeepError, badArgument } from "../../errors.js";
+import { countTokens } from "../../prompts.js";
+import type { Threadkeep } from "../../threadkeep.js";
+import type { CompactionPolicy, CompactOptions } from "../../types/compaction.js";
+import type { Budget, ContextOptions, LedgerLine, Limits, ToolSchema } from "../../types/context.js";
+import { toLangChain } from "./messages.js";
+import { mirror } from "./mirror.js";
+import { trimLangChain } from "./trim.js";
+
+/** What was done for a prompt, for whoever wants to know. */
+export interface TrimReport {
+  /** One line for each message. */
+  ledger: LedgerLine[];
+  /** What the model's messages hold, in tokens. */
+  tokens: number;
+  /** The limits that held. */
+  budget: Limits;
+}
+
+/** Options of {@link contextMiddleware}, and most of those of the hook for graphs. */
+export interface PromptOptions extends Pick<ContextOptions, "budget" | "provider" | "encoding" | "policy"> {
+  /**
+   * Where the messages become a conversation, under the thread's id as head. The model then sees what `keep.context` makes of it: summaries
+   * for what a compaction has covered, previews of large tool results, memory. Without it, the messages are trimmed.
+   */
+  keep?: Threadkeep;
+  /** Only with a keep: when large tool results become previews, as for `keep.context`. */
+  toolPreview?: ContextOptions["toolPreview"];
+  /** Only with a keep: what of the memory comes along, as for `keep.context`. */
+  memory?: ContextOptions["memory"];
+  /**
+   * Only with a keep: old turns are compacted before the model is called, when `compactWhen` says so or it was asked for. The
+   * originals stay. `{}` for the built-in summariser; without the option, nothing is compacted here.
+   */
+  compact?: CompactOptions;
+  /** Only with `compact`: when it is due, by what the provider counted for the last answer; what the keep was opened with goes before the defaults. */
+  compactWhen?: CompactionPolicy;
+  /** Told after each trimming. */
+  onTrim?: (report: TrimReport) => void;
+}
+
+/** What a prompt is made of, beside the options. */
+export interface PromptInput {
+  messages: readonly BaseMessage[];
+  /** The thread; a keep's head has its name. */
+  thread: unknown;
+  /** The instructions; they come back as the first message. */
+  system: BaseMessage | undefined;
+  /** Tools whose schemas count against the budget. */
+  tools: readonly ToolSchema[];
+}
+
+const asIs = (value: unknown): unknown => value;
+const TRIM = ["budget", "provider", "encoding", "policy"] as const;
+const KEEP = ["toolPreview", "memory", "compact", "compactWhen"] as const;
+
+/** The options that there are, for `check.options`. */
+export const PROMPT = {
+  ...Object.fromEntries([...TRIM, ...KEEP, "keep"].map((name) => [name, asIs])),
+  onTrim: check.callback,
+} as Readonly<Record<string, (value: unknown, argument: string) => unknown>>;
+
+/** Refuses options that have no meaning without others. */
+export function checkPrompt(options: PromptOptions): void {
+  if (options.keep === undefined)
+    for (const name of KEEP) if (options[name] !== undefined) throw badArgument(`options.${name}`, "needs a keep: give one as options.keep");
+  if (options.compact === undefined && options.compactWhen !== undefined) throw badArgument("options.compactWhen", "needs options.compact");
+}
+
+/** The messages of a prompt; all system messages at its beginning are one. */
+export async function promptOf(options: PromptOptions, { messages, thread, system, tools }: PromptInput): Promise<BaseMessage[]> {
+  const { keep, compact, compactWhen, onTrim } = options;
+  if (keep === undefined || messages.length === 0) {
+    const how = pick(options, TRIM);
+    if (tools.length > 0) how["budget"] = less(options.budget, await countTokens(JSON.stringify(tools), options.encoding));
+    const trimmed = await trimLangChain(system === undefined ? messages : [system, ...messages], how);
+    return done(trimmed, onTrim, trimmed.messages);
+  }
+  if (typeof thread !== "string" || thread === "") throw badArgument("config.configurable.thread_id", "must name the thread, whose conversation the keep holds");
+  await mirror(keep, thread, messages);
+  if (compact !== undefined) await compactIfDue(keep, thread, messages, { ...pick(options, ["provider", "encoding"]), ...compact }, compactWhen);
+  const context = await keep.context(thread, {
+    ...pick(options, [...TRIM, "toolPreview", "memory"]),
+    ...(system === undefined ? {} : { systemPrompt: system.text }),
+    ...(tools.length === 0 ? {} : { tools }),
+  });
+  // Some providers take one message with instructions, at the beginning.
+  const first = context.messages.findIndex(({ role }) => role !== "system");
+  const instructions = context.messages.slice(0, first < 0 ? undefined : first);
+  const rest = first < 0 ? [] : context.messages.slice(first);
+  const joined = instructions.length < 2 ? instructions.map(toLangChain) : [toLangChain({ role: "system", content: instructions.map((message) => toLangChain(message).text).join("\n\n") })];
+  return done(context, onTrim, [...joined, ...rest.map(toLangChain)]);
+}
+
+/** A budget with so many tokens less. */
+function less(budget: Budget | undefined, tokens: number): Budget {
+  const { maxTokens, maxContextTokens, safetyMargin = 0 } = budget ?? {};
+  if (maxTokens !== undefined) return { ...budget, maxTokens: Math.max(0, maxTokens - tokens) };
+  return maxContextTokens === undefined ? { ...budget } : { ...budget, safetyMargin: safetyMargin + tokens };
+}
+
+/** Compacts a conversation whose last answer was counted above the policy's mark, or for which somebody asked. */
+async function compactIfDue(keep: Threadkeep, thread: string, messages: readonly BaseMessage[], options: CompactOptions, policy: CompactionPolicy | undefined): Promise<void> {
+  const last = messages.filter((message) => message.getType() === "ai").at(-1) as { usage_metadata?: { input_tokens?: number } } | undefined;
+  const counted = last?.usage_metadata?.input_tokens;
+  if ((await keep.afterResponse(thread, counted === undefined ? {} : { promptTokens: counted }, policy)) === null) return;
+  try {
+    await keep.compact(thread, options);
+  } catch (error) {
+    // Nothing was gained, nothing is lost: the budget is kept by trimming, as without a compaction.
+    if (!check.isObject(error) || error["code"] !== "summary-refused") throw error;
+    await keep.clearCompactionRequest(thread);
+  }
+}
+
+/** The options of these names that are given. */
+function pick(options: object, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(options).filter(([name, value]) => names.includes(name) && value !== undefined));
+}
+
+function done(made: TrimReport & { overBudget: boolean }, onTrim: PromptOptions["onTrim"], messages: BaseMessage[]): BaseMessage[] {
+  const { ledger, tokens, budget } = made;
+  onTrim?.({ ledger, tokens, budget });
+  if (made.overBudget) throw new ThreadkeepError("over-budget", "what the model must see does not fit the budget", { tokens, budget });
+  return messages;
+}

@@ -1,0 +1,304 @@
+// The store on Redis, on real servers.
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { after, before, test } from "node:test";
+import { createClient, createCluster } from "redis";
+import { Threadkeep, many, rejects, texts, user } from "./support/expect.mjs";
+import { inChild } from "./support/installed.mjs";
+import { startProxy } from "./support/proxy.mjs";
+import { PASSWORD, startRedis } from "./support/servers.mjs";
+import { bytes, change, contract, exampleOf, lostAnswers, redisStore, skew, story, wholeScans } from "./support/stores.mjs";
+
+let server;
+let admin;
+let prefixes = 0;
+before(async () => {
+  server = await startRedis();
+  admin = createClient({ url: server.url });
+  admin.on("error", () => {});
+  await admin.connect();
+});
+after(async () => {
+  admin?.destroy();
+  await server?.close();
+});
+
+/** A place of a test's own: gives what opens handles onto it. */
+function place(options = {}) {
+  const prefix = `test-${(prefixes += 1)}`;
+  const open = (more = {}) => redisStore({ url: server.url, prefix, ...options, ...more });
+  return { prefix, open, key: (name) => `{${prefix}}:${name}` };
+}
+
+test("the contract", { timeout: 120_000 }, () => contract(place().open));
+test("the contract, with a time to live", { timeout: 120_000 }, () => contract(place({ ttl: 3_600 }).open));
+test("conditions hold between two connections", { timeout: 120_000 }, () => skew(place().open));
+test("long scans in pieces show one state", { timeout: 120_000 }, () => wholeScans(place().open));
+test("a whole keep's story", { timeout: 120_000 }, () => story(place().open));
+
+test("a client of the user's is used and stays open", { timeout: 120_000 }, async () => {
+  const { prefix } = place();
+  await contract(() => redisStore({ client: admin, prefix }));
+  assert.ok(admin.isReady);
+  // The older protocol, in which maps are lists.
+  const older = await createClient({ url: server.url, RESP: 2 }).connect();
+  const store = await redisStore({ client: older, prefix });
+  assert.equal(store.durability, "always");
+  await store.commit(change({ puts: [["a", bytes("1")]] }));
+  assert.deepEqual(Buffer.from(await store.get("a")), Buffer.from("1"));
+  older.destroy();
+});
+
+test("a client that sends what `ioredis` sends", async () => {
+  // Its `callBuffer(command, ...arguments)` answers with Buffers.
+  const client = { callBuffer: (...args) => admin.sendCommand(args, { typeMapping: { 36: Buffer } }) };
+  const { prefix } = place();
+  const store = await redisStore({ client, prefix });
+  await store.commit(change({ puts: [["a", new Uint8Array([0, 255])]] }));
+  assert.deepEqual(Buffer.from(await store.get("a")), Buffer.from([0, 255]));
+});
+
+test("a cluster takes it: all keys have one slot", { timeout: 120_000 }, async () => {
+  const one = await startRedis({ settings: ["--cluster-enabled", "yes"] });
+  try {
+    const setup = await createClient({ url: one.url }).connect();
+    await setup.sendCommand(["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    for (let tries = 0; !String(await setup.sendCommand(["CLUSTER", "INFO"])).includes("cluster_state:ok"); tries += 1) {
+      assert.ok(tries < 600, "the cluster does not come up");
+      await sleep(50);
+    }
+    setup.destroy();
+    const cluster = createCluster({ rootNodes: [{ url: one.url }], defaults: { password: PASSWORD } });
+    await cluster.connect();
+    await contract(() => redisStore({ client: cluster, prefix: "clustered" }));
+    await story(() => redisStore({ client: cluster, prefix: "story" }));
+    await cluster.close();
+  } finally {
+    await one.close();
+  }
+});
+
+test("what the server promises is said", async () => {
+  const set = (name, value) => admin.sendCommand(["CONFIG", "SET", name, value]);
+  const opened = async (more) => {
+    const warnings = [];
+    const store = await place().open({ onWarning: ({ code, message }) => warnings.push([code, message]), ...more });
+    await store.close();
+    return [store.durability, warnings.map(([code]) => code), warnings.map(([, message]) => message).join()];
+  };
+  try {
+    assert.deepEqual(await opened(), ["always", [], ""]);
+    const later = /redis_version:(7\.[2-9]|[89]|\d\d)/.test(await admin.sendCommand(["INFO", "server"]));
+    for (const [sync, durability] of [["everysec", "everysec"], ["no", "no"]]) {
+      await set("appendfsync", sync);
+      const [found, codes, words] = await opened();
+      if (later) assert.deepEqual([found, codes], ["confirmed", []]);
+      else assert.deepEqual([found, codes], [durability, ["durability"]]);
+      if (!later) assert.match(words, new RegExp(`appendfsync ${sync}`));
+    }
+    await set("appendfsync", "always");
+    await set("maxmemory-policy", "volatile-lru");
+    assert.deepEqual((await opened())[1], []);
+    assert.deepEqual((await opened({ ttl: 60 }))[1], ["eviction"]);
+    await set("maxmemory-policy", "allkeys-lru");
+    assert.deepEqual((await opened())[1], ["eviction"]);
+    await set("maxmemory-policy", "noeviction");
+    await set("appendonly", "no");
+    const [none, codes, words] = await opened();
+    assert.deepEqual([none, codes], ["none", ["durability"]]);
+    assert.match(words, /appendonly/);
+    await admin.sendCommand(["ACL", "SETUSER", "limited", "on", ">pass", "~*", "+@all", "-config"]);
+    const url = server.url.replace(`:${PASSWORD}`, "limited:pass");
+    assert.deepEqual((await opened({ url })).slice(0, 2), ["unknown", ["durability"]]);
+  } finally {
+    await set("appendonly", "yes");
+    await set("appendfsync", "always");
+    await set("maxmemory-policy", "noeviction");
+  }
+});
+
+test("where the server can, a strict commit waits for its disk", async () => {
+  // A server of today that has WAITAOF may not be at hand: its answers are put between, all else is the real server's.
+  const sent = [];
+  let synced = [1, 0];
+  const client = {
+    sendCommand(args, options) {
+      sent.push(String(args[0]));
+      if (args[0] === "WAITAOF") return Promise.resolve(synced);
+      if (args[0] === "INFO") return Promise.resolve(Buffer.from("redis_version:7.2.4\r\n"));
+      if (args[0] === "CONFIG" && args[2] === "appendfsync") return Promise.resolve(["appendfsync", "everysec"]);
+      return admin.sendCommand(args, options);
+    },
+  };
+  const { prefix } = place();
+  const store = await redisStore({ client, prefix, retryTimeout: 300 });
+  assert.equal(store.durability, "confirmed");
+  sent.length = 0;
+  await store.commit(change({ puts: [["a", bytes("1")]] }));
+  assert.equal(sent.at(-1) === "WAITAOF" || sent.includes("WAITAOF"), true);
+  sent.length = 0;
+  await store.commit(change({ puts: [["b", bytes("1")]], durability: "relaxed" }));
+  assert.deepEqual(sent, ["EVALSHA"]);
+  await assert.rejects(store.commit(change({ absent: ["a"] })), { code: "conflict" });
+  synced = [0, 0];
+  await rejects(store.commit(change({ absent: ["c"], puts: [["c", bytes("1")]] })), "transient", /disk/);
+  synced = [1, 0];
+  assert.deepEqual(Buffer.from(await store.get("c")), Buffer.from("1"));
+});
+
+test("errors say what is wrong, and never the password", async () => {
+  const port = await (async () => {
+    const proxy = await startProxy(server.port);
+    await proxy.close();
+    return proxy.port;
+  })();
+  const secret = "hush-hush";
+  for (const url of [`redis://:${secret}@127.0.0.1:${port}`, `redis://:${secret}@127.0.0.1:${server.port}`]) {
+    const error = await rejects(redisStore({ url }), "unavailable", url.includes(String(port)) ? /cannot be reached/ : /refuses/);
+    assert.ok(!error.message.includes(secret));
+  }
+  await rejects(redisStore({ url: "nonsense" }), "bad-request", /options\.url/);
+  await rejects(redisStore({}), "bad-request", /client/);
+  await rejects(redisStore({ url: server.url, client: admin }), "bad-request");
+  await rejects(redisStore({ client: {} }), "bad-request", /ioredis/);
+  await rejects(redisStore({ url: server.url, prefix: "{a}" }), "bad-request", /prefix/);
+  await rejects(redisStore({ url: server.url, ttl: 0 }), "bad-request", /ttl/);
+  await rejects(redisStore({ url: server.url, expires: 1 }), "bad-request", /options\.expires/);
+
+  const { open, key } = place();
+  const store = await open();
+  await store.commit(change({ puts: [["a", bytes("1")]] }));
+  await admin.hSet(key("about"), "version", "9");
+  const error = await rejects(open(), "newer-version", /version 9/);
+  assert.deepEqual({ ...error.details }, { found: 9, supported: 1 });
+  await assert.rejects(store.commit(change({ puts: [["b", bytes("1")]] })), { code: "newer-version" });
+  await store.close();
+  await rejects(store.get("a"), "closed");
+});
+
+test("a server without memory refuses writes, and takes removals", async () => {
+  const { open } = place();
+  const store = await open();
+  const keep = await Threadkeep.open({ storage: store });
+  await keep.append("main", many(5));
+  await store.commit(change({ puts: [["big", new Uint8Array(1_000)]] }));
+  const set = (value) => admin.sendCommand(["CONFIG", "SET", "maxmemory", value]);
+  await set("1");
+  try {
+    await rejects(keep.append("main", [user("too much")]), "quota", /OOM|memory/);
+    await store.commit(change({ present: ["big"], deletes: ["big"] }));
+    assert.equal(await store.get("big"), undefined);
+  } finally {
+    await set("0");
+  }
+  await keep.append("main", [user("on")]);
+  assert.equal(await keep.getCount("main"), 6);
+  await keep.close();
+});
+
+test("a keep goes on after its server crashed", { timeout: 120_000 }, async () => {
+  const own = await startRedis();
+  const keep = await Threadkeep.open({ storage: await redisStore({ url: own.url, retryTimeout: 60_000 }) });
+  try {
+    await keep.append("main", many(10));
+    await own.crash();
+    const waiting = keep.append("main", [user("in between")]);
+    await own.start();
+    await waiting;
+    assert.deepEqual(texts(await keep.getAll("main")), [...texts(many(10)), "in between"]);
+  } finally {
+    await keep.close();
+    await own.close();
+  }
+});
+
+test("a server that stays away is `transient` in the end", { timeout: 120_000 }, async () => {
+  const proxy = await startProxy(server.port);
+  const { open } = place();
+  const store = await open({ url: `redis://:${PASSWORD}@127.0.0.1:${proxy.port}`, retryTimeout: 200 });
+  await proxy.close();
+  await rejects(store.get("a"), "transient", /again and again/);
+  await rejects(store.commit(change({ puts: [["a", bytes("1")]] })), "transient");
+  await store.close();
+});
+
+test("a lost answer does not double a commit", { timeout: 120_000 }, async () => {
+  const proxy = await startProxy(server.port);
+  const { open } = place();
+  const store = await open({ url: `redis://:${PASSWORD}@127.0.0.1:${proxy.port}` });
+  await lostAnswers(store, proxy);
+  // And a keep does not append twice.
+  const keep = await Threadkeep.open({ storage: store });
+  for (let number = 0; number < 20; number += 1) {
+    if (number % 3 === 0) proxy.loseAnswer();
+    await keep.append("main", [user(`m${number}`)]);
+  }
+  assert.deepEqual(texts(await keep.getAll("main")), texts(many(20)));
+  await keep.close();
+  await proxy.close();
+});
+
+test("a keep that expires leaves nothing, and an open one begins anew", { timeout: 120_000 }, async () => {
+  const { open, key, prefix } = place();
+  const names = ["keys", "values", "commits", "about"].map(key);
+  const expiries = async () => new Set(await Promise.all(names.map((name) => admin.sendCommand(["PEXPIRETIME", name]).then(Number))));
+  const keep = await Threadkeep.open({ storage: await open({ ttl: 3_600 }) });
+  await keep.append("main", many(3));
+  const [first, ...others] = await expiries();
+  assert.deepEqual(others, []);
+  assert.ok(first > Date.now() + 3_500_000 && first <= Date.now() + 3_601_000);
+  // Each commit begins the time anew; one without a time lifts it.
+  await sleep(5);
+  await keep.append("main", [user("m3")]);
+  const [second] = await expiries();
+  assert.ok(second > first);
+  const lasting = await open();
+  await lasting.commit(change({ puts: [["x", bytes("1")]] }));
+  assert.deepEqual(await expiries(), new Set([-1]));
+  await lasting.close();
+  // As if the time had come.
+  const brief = await open({ ttl: 0.05 });
+  await brief.commit(change({ deletes: ["x"] }));
+  await brief.close();
+  for (let tries = 0; (await admin.exists(names)) > 0; tries += 1) {
+    assert.ok(tries < 1_000, "it does not expire");
+    await sleep(10);
+  }
+  assert.deepEqual(await admin.keys(`*${prefix}*`), []);
+  assert.deepEqual(await keep.getAll("main"), []);
+  assert.deepEqual(await keep.heads(), []);
+  assert.deepEqual(await keep.lint(), []);
+  await keep.append("main", [user("anew")]);
+  assert.deepEqual(texts(await keep.getAll("main")), ["anew"]);
+  assert.equal((await keep.transcripts()).length, 1);
+  await keep.close();
+  const again = await Threadkeep.open({ storage: await open({ ttl: 3_600 }) });
+  assert.deepEqual(texts(await again.getAll("main")), ["anew"]);
+  assert.deepEqual(await again.lint(), []);
+  await again.close();
+});
+
+test("a keep of which something is missing is damaged, not smaller", async () => {
+  const { open, key } = place();
+  const keep = await Threadkeep.open({ storage: await open() });
+  await keep.append("main", many(3));
+  await admin.hDel(key("values"), (await admin.hKeys(key("values"))).find((name) => name.startsWith("p/")));
+  await rejects(keep.append("main", [user("more")]), "corrupt", /missing/);
+  await rejects(keep.getAll("main"), "corrupt", /missing/);
+  await rejects(open(), "corrupt", /missing/);
+  await keep.close();
+  // A record of other bytes is named.
+  const second = place();
+  const other = await Threadkeep.open({ storage: await second.open() });
+  await other.append("main", many(3));
+  await admin.hSet(second.key("values"), (await admin.hKeys(second.key("values"))).find((name) => name.startsWith("t/")), "{");
+  await other.close();
+  const damaged = await Threadkeep.open({ storage: await second.open() });
+  await rejects(damaged.getAll("main"), "corrupt", /t\//);
+  await damaged.close();
+});
+
+test("the example of the documentation runs", async () => {
+  const code = exampleOf("redis").replaceAll("redis://127.0.0.1:6379", server.url);
+  assert.match(inChild(code), /hello/);
+});

@@ -1,0 +1,173 @@
+// The stores on databases and servers, of the installed package, and the tales that each of them is told.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Threadkeep, assistant, many, memory, texts, user } from "./expect.mjs";
+import { fixture, installed } from "./installed.mjs";
+
+const subpath = (name) => import(pathToFileURL(join(installed, `dist/stores/${name}.js`)).href);
+
+export const { sqliteStore } = await subpath("sqlite");
+export const { redisStore } = await subpath("redis");
+export const { postgresSetup, postgresStore } = await subpath("postgres");
+export const { checkStore } = await subpath("contract");
+
+/** Opens the store that `kind` names, with these options. */
+export function openStore({ kind, ...options }) {
+  const open = { sqlite: sqliteStore, redis: redisStore, postgres: postgresStore }[kind];
+  return open(options);
+}
+
+/** A change with nothing in it but what is given. */
+export function change(parts) {
+  return { absent: [], present: [], deletes: [], deleteRanges: [], puts: [], durability: "strict", ...parts };
+}
+
+export const bytes = (text) => new TextEncoder().encode(text);
+
+/** The whole contract suite; a store that lacks anything says so. */
+export async function contract(open) {
+  const { passed, failures } = await checkStore(open);
+  assert.deepEqual(failures, []);
+  assert.ok(passed.length >= 28, `${passed.length} behaviours`);
+}
+
+const FILLER = "and so that it is worth a summary there are quite some more words to it than that alone would take";
+const turns = (count) =>
+  Array.from({ length: count }, (_, at) => [user(`Step ${at}, ${FILLER}.`), assistant(`Part ${at} is done, ${FILLER}.`)]).flat();
+
+/** Everything that a keep does, on any store; gives what can be compared. */
+async function tell(keep) {
+  await keep.append("main", [{ role: "system", content: "Be brief." }, ...turns(60), ...many(40)]);
+  for (let at = 0; at < 110; at += 1) await keep.append("main", [user(`single ${at}`)]);
+  await keep.fork("main", "side", 10);
+  await keep.append("side", [user("elsewhere, a heliotrope")]);
+  const question = await keep.receive({ messageId: "q", content: "why?", systemPrompt: "brief" });
+  await keep.extend(question.id, [assistant("because")]);
+  await keep.alias("sent", "q");
+  await keep.receive({ messageId: "r", replyTo: "sent", content: "really?" });
+  await keep.remember({ kind: "preference", fact: "likes heliotropes" });
+  const report = await keep.import({ name: "conversations.json", data: fixture("claude.json") });
+  await keep.append("gone", [user("to be cleared")]);
+  await keep.clear("gone");
+  const compacted = await keep.compact("main");
+  return { imported: report.conversations ?? report.transcripts ?? report, tokensSaved: compacted.tokensSaved };
+}
+
+/** What a keep holds, in a form that does not depend on random ids and times. */
+async function look(keep) {
+  const hits = await keep.search("heliotrope");
+  return {
+    main: await keep.getAll("main"),
+    side: await keep.getAll("side"),
+    range: texts(await keep.getRange("main", 200, 205)),
+    prompt: (await keep.context("main", { encoding: "estimate" })).messages.length,
+    checkpoints: (await keep.checkpoints((await keep.head("main")).id)).length,
+    chain: texts((await keep.chain("r")).flatMap((node) => node.messages)),
+    facts: (await keep.facts()).map(({ fact }) => fact),
+    hits: hits.map(({ message, snippet }) => message?.content ?? snippet),
+    gone: await keep.getCount("gone"),
+    heads: (await keep.heads()).map(({ context }) => context),
+    stats: Object.fromEntries(Object.entries(await keep.stats()).filter(([name]) => ["transcripts", "messages", "heads"].includes(name))),
+    lint: (await keep.lint()).length,
+  };
+}
+
+/** A whole keep's story on the store that `open` gives, the same as in memory, again after opening it anew. */
+export async function story(open) {
+  const inMemory = await memory({ encoding: "estimate" });
+  const expected = [await tell(inMemory), await look(inMemory)];
+  await inMemory.close();
+  assert.ok(expected[1].checkpoints > 0 && expected[1].hits.length > 0 && expected[1].stats.transcripts > 2);
+
+  const keep = await Threadkeep.open({ storage: await open(), encoding: "estimate" });
+  const told = await tell(keep);
+  const seen = await look(keep);
+  assert.deepEqual([{ ...told, imported: undefined }, seen], [{ ...expected[0], imported: undefined }, expected[1]]);
+  const exported = await keep.export().text();
+  await keep.close();
+
+  const again = await Threadkeep.open({ storage: await open(), encoding: "estimate" });
+  assert.equal(await again.export().text(), exported);
+  assert.deepEqual(await look(again), expected[1]);
+  await again.append("main", [user("and on")]);
+  assert.equal((await again.getAll("main")).at(-1).content, "and on");
+  await again.close();
+}
+
+/** The first example of a page of the documentation, as code. */
+export function exampleOf(page) {
+  const text = readFileSync(new URL(`../../../docs/stores/${page}.md`, import.meta.url), "utf8");
+  return /```(?:js|ts|javascript)\n([\s\S]*?)```/.exec(text)[1];
+}
+
+/** Two commits that each forbid what the other writes: however they meet, one of them wins. */
+export async function skew(open) {
+  const [first, second] = [await open(), await open()];
+  for (let round = 0; round < 40; round += 1) {
+    const [left, right] = [`skew/${round}/left`, `skew/${round}/right`];
+    const results = await Promise.allSettled([
+      first.commit(change({ absent: [left], puts: [[right, bytes("1")]] })),
+      second.commit(change({ absent: [right], puts: [[left, bytes("1")]] })),
+    ]);
+    assert.deepEqual(results.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+    assert.equal(results.find(({ status }) => status === "rejected").reason.code, "conflict");
+  }
+  // The same with a range: who still sees the mark has his record removed with it, or comes too late.
+  for (let round = 0; round < 40; round += 1) {
+    const key = (name) => `range/${round}/${name}`;
+    await first.commit(change({ puts: [[key("mark"), bytes("")]] }));
+    const results = await Promise.allSettled([
+      first.commit(change({ deleteRanges: [[key(""), key("~")]] })),
+      second.commit(change({ present: [key("mark")], puts: [[key("record"), bytes("1")]] })),
+    ]);
+    assert.equal(results[0].status, "fulfilled");
+    assert.deepEqual(await first.scan({ start: key(""), end: key("~"), reverse: false }), []);
+  }
+  await Promise.all([first.close(), second.close()]);
+}
+
+/** A long scan shows one state, though another writes all the time. */
+export async function wholeScans(open) {
+  const [writer, reader] = [await open(), await open()];
+  const keys = Array.from({ length: 300 }, (_, index) => `whole/${String(index).padStart(3, "0")}`);
+  const write = (round) => writer.commit(change({ durability: "relaxed", puts: keys.map((key) => [key, new Uint8Array(12_000).fill(round)]) }));
+  await write(0);
+  let writing = true;
+  const rounds = (async () => {
+    for (let round = 1; writing; round += 1) await write(round % 250);
+  })();
+  try {
+    for (let scan = 0; scan < 10; scan += 1) {
+      const found = await reader.scan({ start: "whole/", end: "whole0", reverse: scan % 2 === 1 });
+      assert.deepEqual(found.map(([key]) => key), scan % 2 === 1 ? [...keys].reverse() : keys);
+      assert.equal(new Set(found.map(([, value]) => value[value.length - 1])).size, 1);
+    }
+  } finally {
+    writing = false;
+    await rounds;
+  }
+  await Promise.all([writer.close(), reader.close()]);
+}
+
+/** A commit whose answer gets lost happened once, and is not taken for somebody else's. */
+export async function lostAnswers(store, proxy) {
+  for (let round = 0; round < 10; round += 1) {
+    const key = `lost/${round}`;
+    await store.commit(change({ puts: [["lost/count", bytes(String(round))]] }));
+    proxy.loseAnswer();
+    await store.commit(change({ absent: [key], puts: [[key, bytes("once")]] }));
+    assert.equal(proxy.lost(), round + 1, "an answer was lost");
+    await assert.rejects(store.commit(change({ absent: [key] })), { code: "conflict", key });
+  }
+  // What is a conflict stays one, whether its answer gets lost or not.
+  proxy.loseAnswer();
+  await assert.rejects(store.commit(change({ absent: ["lost/0"], puts: [["lost/no", bytes("")]] })), { code: "conflict", key: "lost/0" });
+  assert.equal(await store.get("lost/no"), undefined);
+  // Readings are asked for again too.
+  proxy.loseAnswer();
+  assert.equal(new TextDecoder().decode(await store.get("lost/3")), "once");
+  proxy.loseAnswer();
+  assert.equal((await store.scan({ start: "lost/0", end: "lost/9~", reverse: false })).length, 10);
+}
