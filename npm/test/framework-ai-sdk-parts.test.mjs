@@ -272,3 +272,89 @@ test("what is wrong is said; half a character becomes a sign for it", async () =
   assert.throws(() => chatStore(keep, { head: 1 }), { code: "bad-request" });
   await keep.close();
 });
+
+/** A part of some kind, at its beginning. */
+function part(next, count) {
+  const provider = next(3) === 0 ? { providerMetadata: meta(`p${count}`) } : {};
+  switch (next(8)) {
+    case 0:
+      return { type: "step-start" };
+    case 1:
+      return { type: "reasoning", text: next(4) === 0 ? "" : `Think ${count}`, state: next(2) === 0 ? "streaming" : "done", ...provider };
+    case 2:
+      return { type: "data-x", ...(next(2) === 0 ? { id: `d${count}` } : {}), data: { count } };
+    case 3:
+      return { type: "source-url", sourceId: `s${count}`, url: `https://example.org/${count}` };
+    case 4:
+    case 5:
+      return { ...(next(2) === 0 ? { type: "tool-x" } : { type: "dynamic-tool", toolName: "y" }), toolCallId: `k${count}`, state: "input-streaming", ...(next(3) === 0 ? { providerExecuted: true } : {}) };
+    default:
+      return { type: "text", text: next(5) === 0 ? "" : `Words ${count}`, state: next(2) === 0 ? "streaming" : "done", ...provider };
+  }
+}
+
+/** The same part a little later. */
+function later(old, next, count) {
+  if (old.type === "text" || old.type === "reasoning") {
+    if (old.state !== "streaming") return next(4) === 0 ? { ...old, providerMetadata: meta(`m${count}`) } : old;
+    return { ...old, text: `${old.text} more ${count}`, ...(next(2) === 0 ? { state: "done" } : {}) };
+  }
+  if (old.type === "data-x") return { ...old, data: { count, was: old.data } };
+  const { input = { count }, ...rest } = old;
+  switch (old.state) {
+    case "input-streaming":
+      return next(3) === 0 ? { ...rest, input: { count }, rawInput: `{"count":${count}` } : next(6) === 0 ? { ...rest, state: "output-error", errorText: `bad ${count}` } : { ...rest, state: "input-available", input, rawInput: undefined };
+    case "input-available":
+      return next(2) === 0 ? { ...old, state: "approval-requested", approval: { id: `a${count}` } } : next(3) === 0 ? { ...old, state: "output-available", output: { part: count }, preliminary: true } : { ...old, state: "output-available", output: next(2) === 0 ? `out ${count}` : { out: count } };
+    case "approval-requested":
+      return { ...old, state: "approval-responded", approval: { ...old.approval, approved: next(2) === 0 } };
+    case "approval-responded":
+      return old.approval.approved ? { ...old, state: "output-error", errorText: `failed ${count}` } : { ...old, state: "output-denied" };
+    case "output-available":
+      return old.preliminary ? { ...old, output: { whole: count }, preliminary: undefined } : { ...old, title: `T${count}` };
+    default:
+      return old;
+  }
+}
+
+test("messages that grow at random, old ones among them, come back as they are after each save", async () => {
+  for (let seed = 1; seed <= 25; seed += 1) {
+    const next = random(seed);
+    const keep = await memory({ encoding: "estimate" });
+    const [one, two] = [chatStore(keep), chatStore(keep)];
+    let count = 0;
+    let messages = [];
+    for (let step = 0; step < 40; step += 1) {
+      count += 1;
+      const at = next(messages.length + 1);
+      const old = messages[at];
+      if (old === undefined) {
+        const role = next(2) === 0 ? "user" : "assistant";
+        messages = [...messages, role === "user" ? { id: `m${count}`, role, parts: [{ type: "text", text: `Question ${count}` }] } : { id: `m${count}`, role, parts: Array.from({ length: next(4) }, () => part(next, ++count)) }];
+      } else if (old.role === "user") messages = messages.with(at, { ...old, metadata: { count } });
+      else {
+        const parts = old.parts.map((each) => (next(2) === 0 ? later(each, next, ++count) : each));
+        if (next(2) === 0) parts.push(part(next, ++count));
+        messages = messages.with(at, { ...old, parts, ...(next(3) === 0 ? { metadata: { count } } : {}) });
+      }
+      await (next(2) === 0 ? one : two).save({ chatId: "c", messages });
+      const expected = plain(messages);
+      assert.deepEqual(await one.load("c"), expected, `seed ${seed}, step ${step}`);
+      assert.deepEqual(await chatStore(keep).load("c"), expected, `seed ${seed}, step ${step}`);
+    }
+    const [{ branches }] = await keep.transcripts();
+    assert.equal(branches, 1, `seed ${seed}`);
+    // A call has one result at most, and each result its call.
+    const all = await keep.getAll("c");
+    const calls = all.flatMap(({ tool_calls: made }) => (made ?? []).map(({ id }) => id));
+    const results = all.filter(({ role }) => role === "tool").map(({ tool_call_id: id }) => id);
+    assert.equal(new Set(calls).size, calls.length);
+    assert.equal(new Set(results).size, results.length);
+    assert.ok(results.every((id) => calls.includes(id)));
+    for (const provider of ["openai-chat", "anthropic", "gemini"]) {
+      const { warnings } = await keep.context("c", { provider, budget: { maxTokens: 3000 } });
+      assert.ok(warnings.every(({ kind }) => kind !== "invalid"), JSON.stringify(warnings));
+    }
+    await keep.close();
+  }
+});

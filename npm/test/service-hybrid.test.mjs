@@ -153,6 +153,16 @@ test("context holds the memories inside the budget, whatever the budget", { time
     assert.equal(messages.at(-1).content, "Which fruit?");
   }
   assert.ok(seen.has(0) && seen.has(10) && seen.size > 4, [...seen].join());
+  // What must stay leaves less than their share.
+  await store.append("long", [user(`Which fruit? ${"pears or plums or ".repeat(60)}`)]);
+  let squeezed = 0;
+  for (let maxTokens = 220; maxTokens <= 400; maxTokens += 5) {
+    const { tokens, overBudget, memories } = await store.context("long", { budget: { maxTokens } });
+    assert.equal(overBudget, (await keep.context("long", { budget: { maxTokens } })).overBudget);
+    if (!overBudget) assert.ok(tokens <= maxTokens);
+    if (!overBudget && memories.length === 0) squeezed += 1;
+  }
+  assert.ok(squeezed > 0);
   await store.close();
 });
 
@@ -361,12 +371,17 @@ test("a hybrid that is opened later sends what an earlier one did not", { timeou
 });
 
 test("two processes with one storage send each message once", { timeout: 60_000 }, async () => {
-  for (const idempotent of [false, true]) {
+  for (let round = 0; round < 8; round += 1) {
     const records = new Map();
-    const service = listService({ idempotent });
-    service.before = () => new Promise((resolve) => setTimeout(resolve, 1));
-    const keeps = await Promise.all([0, 1, 2].map(() => Threadkeep.open({ storage: mapAdapter({ records }) })));
-    const stores = keeps.map((keep) => hybrid({ keep, memory: service, syncStrategy: "end-of-session", batchSize: 4, timeout: 500 }));
+    const service = listService({ idempotent: round % 2 === 1 });
+    // They come in between each other in different ways.
+    let steps = round;
+    const pause = async () => {
+      for (let left = (steps += 7) % 5; left > 0; left -= 1) await new Promise(setImmediate);
+    };
+    service.before = pause;
+    const keeps = await Promise.all([0, 1, 2].map(() => Threadkeep.open({ storage: mapAdapter({ records, pause }) })));
+    const stores = keeps.map((keep) => hybrid({ keep, memory: service, syncStrategy: "end-of-session", batchSize: 4, timeout: 100 }));
     await stores[0].append("main", many(20));
     const reports = await Promise.all(stores.map((store) => store.sync("main")));
     assert.ok(reports.every(({ error }) => error === undefined), JSON.stringify(reports));
@@ -425,6 +440,45 @@ test("seed 3: clear says when the service could not, and has it done later, also
   await next.close();
 });
 
+test("what is deleted in the keep itself is forgotten by the service too", { timeout: 30_000 }, async () => {
+  const { keep, store, service } = await open();
+  const nodes = await store.append("main", many(4));
+  await store.append("other", [user("stays")]);
+  await store.sync();
+  await keep.setHead("main", nodes[1].id);
+  await store.append("main", [user("b0")]);
+  await store.sync();
+  await keep.deleteBranch(nodes[2].id);
+  await until(() => told(service).sort().join() === "b0,m0,m1,stays", "the branch was forgotten");
+  await keep.clear("main");
+  await until(() => told(service).join() === "stays", "the conversation was forgotten");
+  await store.close();
+  // While no hybrid is open: the next one notices.
+  const [{ transcript }] = await keep.append("other", [user("more")]);
+  await keep.deleteTranscript(transcript);
+  const next = hybrid({ keep, memory: service });
+  await until(() => service.told.length === 0, "the transcript was forgotten");
+  await next.append("other", [user("anew")]);
+  await until(() => told(service).join() === "anew");
+  await next.close();
+  // Everything, the hybrid's own notes included.
+  await keep.deleteAll();
+  await rejects(next.append("x", [user("y")]), "closed");
+});
+
+test("a transcript that is deleted and imported again is told again", { timeout: 30_000 }, async () => {
+  const { keep, store, service } = await open({ syncStrategy: "end-of-session" });
+  const [{ transcript }] = await store.append("main", many(3));
+  await store.sync();
+  const copy = await keep.export().text();
+  await keep.deleteTranscript(transcript);
+  await until(() => service.told.length === 0);
+  await keep.import(copy);
+  assert.deepEqual(await store.sync("main"), { sent: 3 });
+  assert.deepEqual(told(service), ["m0", "m1", "m2"]);
+  await store.close();
+});
+
 test("clear does not wait for a sending that hangs", { timeout: 30_000 }, async () => {
   const { store, service } = await open({ timeout: LONG, retryDelay: LONG, maxRetryDelay: LONG });
   let hanging = false;
@@ -433,6 +487,30 @@ test("clear does not wait for a sending that hangs", { timeout: 30_000 }, async 
   await until(() => hanging);
   assert.deepEqual(await store.clear("main"), { messages: 2, memory: "cleared" });
   await store.close();
+});
+
+test("clear does not wait for ever for a service that hangs in it", { timeout: 30_000 }, async () => {
+  const { store, service } = await open({ timeout: 20, retryDelay: LONG, maxRetryDelay: LONG });
+  await store.append("main", many(2));
+  await until(() => service.told.length === 2);
+  service.removing = () => new Promise(() => {});
+  const report = await store.clear("main");
+  assert.deepEqual([report.memory, report.error.details.reason], ["pending", "timeout"]);
+  await store.close();
+});
+
+test("names of any length and letters", { timeout: 30_000 }, async () => {
+  const { keep, store, service } = await open({ syncStrategy: "end-of-session" });
+  const names = ["é".repeat(256), "a".repeat(512), "a/b!c\"d~e", " "];
+  for (const [at, name] of names.entries()) await store.append(name, [user(`n${at}`)]);
+  assert.equal((await store.sync()).sent, 4);
+  const receiving = await keep.receive({ messageId: "💬".repeat(128), content: "outside" });
+  await keep.setHead("long", receiving.id);
+  assert.equal((await store.sync("long")).sent, 1);
+  for (const name of names) assert.equal((await store.clear(name)).memory, "cleared");
+  assert.deepEqual(told(service), ["outside"]);
+  await store.close();
+  assert.throws(() => hybrid({ keep, memory: listService({ name: "x".repeat(61) }) }), /name/);
 });
 
 test("search and list go through, with limits, signals and time limits", { timeout: 30_000 }, async () => {

@@ -79,6 +79,9 @@ test("seed 3: the memory level says whose memories they are: user, session, agen
   await memory.add(batch("ann_1", [message("1", "pears")]));
   assert.equal((await memory.search({ contextId: "ann_2" }, "pears")).length, 1);
   assert.equal((await memory.search({ contextId: "bob_1" }, "pears")).length, 0);
+  // A fork is its session's user's, unless its name says otherwise: nobody gets another's memories by a fork.
+  assert.equal((await memory.search({ contextId: "what-if", session: "ann_1" }, "pears")).length, 1);
+  assert.equal((await memory.search({ contextId: "bob_2", session: "ann_1" }, "pears")).length, 0);
   // Forks share their session.
   const { memory: session } = await mem0(t, { memoryLevel: "session" });
   await session.add(batch("main", [message("1", "pears")]));
@@ -208,7 +211,7 @@ test("a process that is killed in the middle of a sending: nothing lost, nothing
     import { mem0Memory } from ${at(join(installed, "dist/services/mem0.js"))};
     import { logAdapter } from ${at(join(source, "test/support/adapters.mjs"))};
     const keep = await Threadkeep.open({ storage: await logAdapter(${JSON.stringify(path)}) });
-    const memory = mem0Memory({ apiKey: ${JSON.stringify(server.apiKey)}, host: ${JSON.stringify(server.url)}, inferMemories: false });
+    const memory = mem0Memory({ apiKey: ${JSON.stringify(server.apiKey)}, host: ${JSON.stringify(server.url)}, inferMemories: false, settleTime: 0 });
     const store = hybrid({ keep, memory, batchSize: 3, timeout: 300, retryDelay: 1 });
     for (let at = ${from}; at < ${from + count}; at += 1) {
       await store.append("ann_1", [{ role: "user", content: "message " + at }]);
@@ -237,7 +240,7 @@ test("a process that is killed in the middle of a sending: nothing lost, nothing
   const keep = await Threadkeep.open({ storage: await logAdapter(path) });
   const all = texts(await keep.getAll("ann_1"));
   for (const one of acknowledged) assert.ok(all.includes(one), `${one} was acknowledged`);
-  const store = hybrid({ keep, memory: mem0Memory({ apiKey: server.apiKey, host: server.url, inferMemories: false }), timeout: 300 });
+  const store = hybrid({ keep, memory: mem0Memory({ apiKey: server.apiKey, host: server.url, inferMemories: false, settleTime: 0 }), timeout: 300 });
   const report = await store.sync();
   assert.equal(report.error, undefined);
   assert.deepEqual(server.told(), all);

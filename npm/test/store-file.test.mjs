@@ -35,8 +35,8 @@ test("the log is text: a line for each commit, its values as they are, other byt
   const store = fileStore({ folder });
   await store.commit(commit({ puts: { "t/a": '{"title":"Grüße 👋"}', "p/a": "one\ntwo\n", bin: Uint8Array.of(0, 255, 1) } }));
   await store.commit(commit({ deletes: ["bin"], deleteRanges: [["p/", "p/~"]] }));
-  await store.close();
   const lines = logText(folder).split("\n");
+  await store.close();
   assert.match(lines[0], /^[0-9a-f]{8} \{"threadkeep":1,"store":"[0-9a-f]{32}","log":1,"n":0\}$/);
   assert.match(lines[1], /^[0-9a-f]{8} \{"n":1,"put":\[\["t\/a",24,"[0-9a-f]{8}"\],\["p\/a",8,"[0-9a-f]{8}"\],\["bin",4,"[0-9a-f]{8}","base64"\]\]\}$/);
   assert.deepEqual(lines.slice(2, 7), ['{"title":"Grüße 👋"}', "one", "two", "", "AP8B"]);
@@ -207,6 +207,30 @@ test("the log is written anew when more of it is dead than lives, and reading go
   assert.equal(all.size, 320);
   for (let at = 0; at < 20; at += 1) assert.equal(all.get(`hot/${at}`), `59/${at} `.repeat(400));
   await again.close();
+});
+
+test("what was deleted is gone from the files: when it is closed, or at once where that is asked for", async (t) => {
+  const folder = scratch(t);
+  const files = () => readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8")).join("");
+  let keep = await Threadkeep.open({ storage: fileStore({ folder }) });
+  await keep.append("secret", [user("the password is swordfish")]);
+  await keep.append("main", [user("something else")]);
+  assert.match(files(), /swordfish/);
+  await keep.clear("secret");
+  await keep.close();
+  assert.doesNotMatch(files(), /swordfish/);
+  assert.match(files(), /something else/);
+  const store = fileStore({ folder });
+  await store.commit(commit({ puts: { x: "trout" } }));
+  await store.commit(commit({ puts: { x: "" } }));
+  assert.match(files(), /trout/);
+  await Promise.all([store.compact(), store.compact(), store.commit(commit({ puts: { y: "1" } }))]);
+  assert.doesNotMatch(files(), /trout/);
+  assert.equal(text(await store.get("y")), "1");
+  await store.close();
+  keep = await Threadkeep.open({ storage: fileStore({ folder }) });
+  assert.equal((await keep.getAll("main"))[0].content, "something else");
+  await keep.close();
 });
 
 test("an index makes opening quick; a wrong or lost one changes nothing, and a log that lost its end is noticed", async (t) => {

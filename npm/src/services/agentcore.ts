@@ -16,7 +16,7 @@ import {
   type SessionSummary,
 } from "@aws-sdk/client-bedrock-agentcore";
 import * as check from "../check.js";
-import { badArgument } from "../errors.js";
+import { badArgument, ThreadkeepError } from "../errors.js";
 import type { Message, MessageInput } from "../types/message.js";
 import { digest, inOrder, MAX_PAYLOAD, messagesOf, metadata, nameOf, nodeOf, ofNode, partOf, payload, type Source } from "./agentcore/wire.js";
 import { limited, reasonOf, serviceError } from "./failure.js";
@@ -178,7 +178,8 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
 
   /**
    * The newest messages of a session; before them, as a system message, the long-term memories that answer its newest user
-   * message. Memories take a quarter of `maxTokens` at most. Without the service there is no history to give: it rejects.
+   * message. Memories take a quarter of `maxTokens` at most. Where they cannot be had in time or are throttled, it is the messages
+   * alone; where the messages cannot be had, it rejects.
    *
    * @throws ThreadkeepError `bad-request`, `cancelled`, `memory-service`
    */
@@ -189,7 +190,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
     const query = (asked === undefined ? "" : textOf(asked)) || "relevant context";
     const wanted = this.#options.includeLongTermMemories !== false && includeSystem !== false && maxMessages > 1;
     const { how } = await this.#place({ contextId }, call);
-    const found = wanted ? await this.#find("search", { contextId }, query, 10, how) : [];
+    const found = wanted ? await this.#find("search", { contextId }, query, 10, how).catch(passing) : [];
     const room = maxTokens === undefined ? Number.POSITIVE_INFINITY : Math.floor(maxTokens / 4);
     const { text } = await fitMemories(found.map(item), room, formatMemories, estimated);
     const left = maxTokens === undefined ? Number.POSITIVE_INFINITY : maxTokens - (text === "" ? 0 : estimated(text));
@@ -510,6 +511,13 @@ function onBranch(events: readonly Event[], branch: string | undefined): Event[]
   if (rootEvent === undefined) return mine;
   const before = onBranch(events, isMain(rootEvent) ? undefined : rootEvent.branch?.name);
   return [...before.slice(0, before.findIndex(({ eventId }) => eventId === root) + 1), ...mine];
+}
+
+/** No memories where asking for them may help another time. That they are not allowed, or asked for wrongly, is an error. */
+function passing(error: unknown): MemoryRecordSummary[] {
+  const reason: unknown = error instanceof ThreadkeepError && error.code === "memory-service" ? error.details["reason"] : undefined;
+  if (reason === "timeout" || reason === "rate-limited" || reason === "unavailable") return [];
+  throw error;
 }
 
 /** As many of the newest as the limits allow, and no result without its call at their beginning. */

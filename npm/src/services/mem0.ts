@@ -44,8 +44,11 @@ export interface Mem0Options {
   host?: string;
   /** Whose memories they are; `user` without it. */
   memoryLevel?: Mem0Level;
-  /** The user of a conversation, for the level `user`; without it what stands before the first `_` of the context's id. */
-  userId?: string | ((contextId: string) => string);
+  /**
+   * The user of a conversation, for the level `user`; without it what stands before the first `_` of the context's id, and of a fork without
+   * one what stands there in the session's.
+   */
+  userId?: string | ((contextId: string, session: string) => string);
   /** The agent, for the level `agent`; `threadkeep` without it. */
   agentId?: string;
   /** The organisation, for the level `org`; `default-org` without it. It goes out as `app_id`: Mem0 has no narrower name for all. */
@@ -58,6 +61,11 @@ export interface Mem0Options {
   threshold?: number;
   /** After how many milliseconds a call is given up where it does not say; 10,000 without it. */
   timeout?: number;
+  /**
+   * How many milliseconds Mem0 may take to work off what it was told, before it counts as not told where that is in doubt; 3,000
+   * without it.
+   */
+  settleTime?: number;
   /** The name of the service, see {@link MemoryService.name}; `mem0` without it. */
   name?: string;
 }
@@ -75,8 +83,11 @@ const OPTIONS = {
   inferMemories: check.flag,
   threshold,
   timeout: check.count,
+  settleTime: check.count,
   name: check.id,
 };
+/** So many memories are deleted at a time. */
+const DELETIONS = 4;
 /** So many memories are listed at a time. */
 const PAGE = 100;
 /** What our own fields in a memory's metadata are called. */
@@ -144,8 +155,14 @@ class Mem0 implements MemoryService {
 
   async has(scope: MemoryScope, token: string, options?: CallOptions): Promise<boolean> {
     const filters = { AND: [this.#entity(scope, true), { metadata: { [TOKEN]: token } }] };
-    const { results } = await this.#call("has", options, (client) => client.getAll({ filters, page: 1, pageSize: 1 }));
-    return results.length > 0;
+    const find = async (): Promise<boolean> =>
+      (await this.#call("has", options, (client) => client.getAll({ filters, page: 1, pageSize: 1 }))).results.length > 0;
+    if (await find()) return true;
+    // It is worked off in the background there.
+    const { settleTime = 3_000 } = this.#options;
+    if (settleTime === 0) return false;
+    await new Promise((resolve) => setTimeout(resolve, settleTime));
+    return options?.signal?.aborted !== true && find();
   }
 
   async search(scope: MemoryScope, query: string, options?: FindOptions): Promise<MemoryItem[]> {
@@ -170,7 +187,8 @@ class Mem0 implements MemoryService {
       if (!ours) continue;
       if (gone === undefined ? metadata?.["contextId"] === scope.contextId : typeof node === "string" && (await gone(node))) doomed.push(id);
     }
-    for (const id of doomed) await this.#call("remove", options, (client) => client.delete(id), [404]);
+    for (let at = 0; at < doomed.length; at += DELETIONS)
+      await Promise.all(doomed.slice(at, at + DELETIONS).map((id) => this.#call("remove", options, (client) => client.delete(id), [404])));
     return doomed.length;
   }
 
@@ -189,7 +207,11 @@ class Mem0 implements MemoryService {
   #entity({ contextId, session = contextId }: MemoryScope, filter: boolean): Record<string, string> {
     const { memoryLevel = "user", userId, agentId = "threadkeep", orgId = "default-org" } = this.#options;
     const name = { user: ["userId", "user_id"], session: ["runId", "run_id"], agent: ["agentId", "agent_id"], org: ["appId", "app_id"] }[memoryLevel];
-    const user = (): string => (typeof userId === "function" ? check.id(userId(contextId), "userId()") : (userId ?? (contextId.split("_")[0] || contextId)));
+    const user = (): string => {
+      if (typeof userId === "function") return check.id(userId(contextId, session), "userId()");
+      const own = contextId.includes("_") ? contextId : session;
+      return userId ?? (own.split("_")[0] || own);
+    };
     const value = { user, session: () => session, agent: () => agentId, org: () => orgId }[memoryLevel]();
     return { [name[filter ? 1 : 0] as string]: value };
   }

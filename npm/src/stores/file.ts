@@ -35,7 +35,7 @@ const OPTIONS = {
   repair: check.flag,
 } as const;
 
-/** A {@link StoreAdapter} that can say what it found. */
+/** A {@link StoreAdapter} that can say what it found, and clear up. */
 export interface FileStore extends StoreAdapter {
   /**
    * Opens the folder, which otherwise happens when it is first used; says whether there was a log. `Threadkeep.open` calls it.
@@ -43,6 +43,13 @@ export interface FileStore extends StoreAdapter {
    * @throws ThreadkeepError as {@link fileStore}
    */
   open(): Promise<"existing" | "created">;
+  /**
+   * Writes the log anew, without what no longer counts: nothing of what was deleted is in the files then. It happens by itself, too: when
+   * half of the log is dead, and in smaller stores soon after whole conversations were deleted.
+   *
+   * @throws ThreadkeepError as {@link fileStore}
+   */
+  compact(): Promise<void>;
 }
 
 /**

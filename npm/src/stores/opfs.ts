@@ -21,7 +21,7 @@ export interface OpfsStoreOptions {
   repair?: boolean;
 }
 
-/** A {@link StoreAdapter} that can say what it found. */
+/** A {@link StoreAdapter} that can say what it found, and clear up. */
 export interface OpfsStore extends StoreAdapter {
   /**
    * Opens the place, which otherwise happens when it is first used; says whether there was a log. `Threadkeep.open` calls it.
@@ -29,6 +29,13 @@ export interface OpfsStore extends StoreAdapter {
    * @throws ThreadkeepError as {@link opfsStore}
    */
   open(): Promise<"existing" | "created">;
+  /**
+   * Writes the log anew, without what no longer counts: nothing of what was deleted is in the files then. It happens by itself, too: when
+   * half of the log is dead, and in smaller stores soon after whole conversations were deleted.
+   *
+   * @throws ThreadkeepError as {@link opfsStore}
+   */
+  compact(): Promise<void>;
 }
 
 /** The handle that only dedicated workers get. */

@@ -21,7 +21,7 @@ export const MEMORY_ID = "chats-a1b2c3d4e5";
 export async function mem0(t, options = {}) {
   const server = await startMem0();
   t.after(() => server.close());
-  return { server, memory: mem0Memory({ apiKey: server.apiKey, host: server.url, inferMemories: false, timeout: 20_000, ...options }) };
+  return { server, memory: mem0Memory({ apiKey: server.apiKey, host: server.url, inferMemories: false, timeout: 20_000, settleTime: 0, ...options }) };
 }
 
 /** AWS's own client over a handler. */

@@ -9,6 +9,8 @@ import type { StoreRecord } from "../../types/store.js";
 
 /** Nodes whose bits lie in one record. */
 const NODES = 4096;
+/** How long a part of a key may be, so that a key with two of them is none too long. */
+const LONGEST = 300;
 
 /** Where a branch of the session has got to. */
 export interface BranchEnd {
@@ -65,6 +67,11 @@ export class Sent {
     this.#facts = { session, branches: {}, growing: {} };
   }
 
+  /** Whether anything was ever sent of it. */
+  get known(): boolean {
+    return this.#version !== undefined;
+  }
+
   get session(): string {
     return this.#facts.session;
   }
@@ -106,7 +113,10 @@ export class Sent {
     await this.#store(this.#facts, intent, []);
   }
 
-  /** Stores that messages were sent, and what else is to be stored with that; a sending that had begun has ended. */
+  /**
+   * Stores that messages were sent, and what else is to be stored with that; a sending that had begun has ended. A power cut may take it
+   * back: then the service is asked, or told again what it knows.
+   */
   async mark(branch: string, context: string, marks: readonly Mark[], more: readonly StoreRecord[] = []): Promise<void> {
     const facts: Facts = structuredClone(this.#facts);
     const changed = new Map<number, Uint8Array>();
@@ -124,7 +134,7 @@ export class Sent {
       changed.set(page, bits);
     }
     const puts = [...changed].map(([page, bits]): StoreRecord => [this.#bitsKey(page), bits]);
-    await this.#store(facts, undefined, [...puts, ...more]);
+    await this.#store(facts, undefined, [...puts, ...more], "relaxed");
     for (const [page, bits] of changed) this.#bits.set(page, bits);
   }
 
@@ -141,15 +151,15 @@ export class Sent {
     this.#bits.clear();
   }
 
-  async #store(facts: Facts, intent: Intent | undefined, puts: readonly StoreRecord[]): Promise<void> {
+  async #store(facts: Facts, intent: Intent | undefined, puts: readonly StoreRecord[], durability: "strict" | "relaxed" = "strict"): Promise<void> {
     const next = recordKey(this.#service, "t", this.#transcript, this.#version === undefined ? 0 : Number(this.#version.slice(-16)) + 1);
     const value = write({ ...facts, ...(intent === undefined ? {} : { intent }) });
     try {
       await this.#records.commit(
         this.#version === undefined
           ? // The anchor stays, so that only one writer can be the first.
-            { absent: [this.#anchor()], puts: [[this.#anchor(), new Uint8Array()], [next, value], ...puts] }
-          : { present: [this.#version], deletes: [this.#version], puts: [[next, value], ...puts] },
+            { absent: [this.#anchor()], puts: [[this.#anchor(), new Uint8Array()], [next, value], ...puts], durability }
+          : { present: [this.#version], deletes: [this.#version], puts: [[next, value], ...puts], durability },
       );
     } catch (error) {
       // What is known here is old, whatever went wrong.
@@ -192,9 +202,9 @@ export function read(bytes: Uint8Array): unknown {
   return JSON.parse(new TextDecoder().decode(bytes));
 }
 
-/** A part of a key for an id of any length: a long one is cut, and a digest stands for the rest. */
+/** A part of a key for an id of any length: a digest stands for one that is too long. */
 export async function keyPart(id: string): Promise<string> {
-  if (id.length <= 200) return id;
+  if (recordKey(id).length <= LONGEST) return id;
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(id)));
-  return `${id.slice(0, 100)}~${[...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -43,12 +43,17 @@ export interface SyncOptions {
 
 /** How often somebody else may be first. */
 const CONFLICTS = 5;
+/** How often it is looked whether another process is done. */
+const LOOK = 100;
 /** What a sending of another process may take beyond its time limit. */
 const MARGIN = 1_000;
 
 /** What a conversation's own record holds. */
 interface Registered {
   contextId: string;
+  /** The session and the transcript, once something was sent. */
+  session?: string;
+  transcript?: string;
   /** The head's node when everything was sent. */
   node?: string;
 }
@@ -75,13 +80,22 @@ export class Sync {
   #working: Promise<void> | undefined;
   #line: Promise<unknown> = Promise.resolve();
   #current: { contextId: string; controller: AbortController } | undefined;
+  /** While it clears by itself: it knows then what is deleted. */
+  #clearing = false;
   #closed = false;
+  readonly #deaf: () => void;
 
   constructor(keep: Threadkeep, memory: MemoryService, options: SyncOptions) {
     this.#keep = keep;
     this.#memory = memory;
     this.#records = keep.records("hybrid");
     this.#options = options;
+    this.#deaf = keep.on("change", (event) => {
+      if (event.type === "cleared") {
+        this.#sent.clear();
+        this.#registered.clear();
+      } else if (event.type === "deleted" && !this.#clearing) this.#deleted(event.transcript);
+    });
   }
 
   /** Stores that a conversation is to be sent, before its first message is. Failing is no reason not to go on. */
@@ -119,6 +133,7 @@ export class Sync {
     const unfinished = this.#options.strategy === "end-of-session" ? [] : await this.#unfinished();
     if (this.#closed) return;
     for (const contextId of unfinished) this.#due.add(contextId);
+    await this.#exclusive(() => this.#vanished());
     this.#removals ||= (await this.#pendingRemovals()).length > 0;
     if (this.#due.size > 0 || this.#removals) this.#work();
   }
@@ -174,9 +189,9 @@ export class Sync {
     return this.#exclusive(async () => {
       const head = await this.#keep.head(contextId);
       const scope = await this.scope(contextId);
-      const key = recordKey(this.#memory.name, "x", await keyPart(contextId));
-      await this.#records.commit({ puts: [[key, write(scope)]] });
-      const messages = await this.#keep.clear(contextId);
+      const key = await this.#toRemove(scope);
+      this.#clearing = true;
+      const messages = await this.#keep.clear(contextId).finally(() => (this.#clearing = false));
       await this.#records.commit({ deletes: [await this.#contextKey(contextId)] });
       this.#registered.delete(contextId);
       if (head !== null && (await this.#keep.node(head.transcript)) === null) {
@@ -198,6 +213,7 @@ export class Sync {
   /** Ends the background. What is under way is broken off. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#deaf();
     clearTimeout(this.#batchTimer);
     clearTimeout(this.#retryTimer);
     this.#current?.controller.abort();
@@ -248,7 +264,7 @@ export class Sync {
   #later(error: unknown, failure: MemoryFailure): void {
     const until = error instanceof ThreadkeepError ? (error.details["until"] as number | undefined) : undefined;
     const { retryDelay, maxRetryDelay } = this.#options;
-    const delay = until === undefined ? Math.min(retryDelay * 2 ** this.#attempts, maxRetryDelay) : Math.max(until - Date.now(), 1);
+    const delay = until === undefined ? Math.min(retryDelay * 2 ** this.#attempts, maxRetryDelay) : Math.min(Math.max(until - Date.now(), 1), retryDelay);
     if (until === undefined) this.#attempts += 1;
     clearTimeout(this.#retryTimer);
     if (!this.#closed)
@@ -288,7 +304,7 @@ export class Sync {
           return await this.#send(contextId, controller.signal);
         } catch (error) {
           const until = error instanceof ThreadkeepError ? (error.details["until"] as number | undefined) : undefined;
-          if (until !== undefined && patience) await wait(until - Date.now(), controller.signal);
+          if (until !== undefined && patience) await wait(Math.min(until - Date.now(), LOOK), controller.signal);
           else if (!isConflict(error) || tries === CONFLICTS) throw error;
         }
     } finally {
@@ -312,7 +328,7 @@ export class Sync {
     const found = await this.#plan(contextId);
     if (found === undefined) return 0;
     const { plan, sent, node } = found;
-    const registered: Registered = { contextId, ...(node === "" ? {} : { node }) };
+    const registered: Registered = { contextId, session: sent.session, transcript: head.transcript, ...(node === "" ? {} : { node }) };
     const done: StoreRecord = [await this.#contextKey(contextId), write(registered)];
     const batches = inBatches(plan.items, this.#options.batchSize);
     let root = plan.root;
@@ -383,6 +399,51 @@ export class Sync {
     else await sent.forgetIntent();
   }
 
+  /** Something was deleted in the keep, by whomever: the service is to forget it too. */
+  #deleted(transcript: string): void {
+    const work = async (): Promise<void> => {
+      const sent = await this.#sentOf(transcript, transcript);
+      if (!sent.known) return;
+      const { session } = sent;
+      // Each may have an owner of its own there.
+      const forks = (await this.#contexts()).filter((one) => one.session === session).map(({ contextId }) => contextId);
+      for (const contextId of new Set([session, ...forks])) await this.#toRemove({ contextId, session });
+      if ((await this.#keep.node(transcript)) === null) {
+        await sent.forget();
+        this.#sent.delete(transcript);
+      }
+      this.#removals = true;
+      this.#work();
+    };
+    this.#exclusive(work).catch((error: unknown) => {
+      if (!this.#closed) this.#report(error, { operation: "remove", contextId: "" });
+    });
+  }
+
+  /** Conversations whose heads were removed while nobody looked: the service is to forget what is gone of them. */
+  async #vanished(): Promise<void> {
+    const heads = new Set((await this.#keep.heads()).map(({ context }) => context));
+    for (const { contextId, session, transcript } of await this.#contexts()) {
+      // One that was registered a moment ago has no head yet, and nothing was sent of it.
+      if (session === undefined || transcript === undefined || heads.has(contextId)) continue;
+      await this.#toRemove({ contextId, session });
+      await this.#records.commit({ deletes: [await this.#contextKey(contextId)] });
+      this.#registered.delete(contextId);
+      if ((await this.#keep.node(transcript)) === null) await (await this.#sentOf(transcript, session)).forget();
+    }
+  }
+
+  /** The conversations that were ever registered. */
+  async #contexts(): Promise<Registered[]> {
+    return (await this.#records.scan(recordRange(this.#memory.name, "c"))).map(([, value]) => read(value) as Registered);
+  }
+
+  async #toRemove(scope: MemoryScope): Promise<string> {
+    const key = recordKey(this.#memory.name, "x", await keyPart(scope.contextId));
+    await this.#records.commit({ puts: [[key, write(scope)]] });
+    return key;
+  }
+
   /** Carries out what was to be removed and could not be. */
   async #remove(signal: AbortSignal | undefined): Promise<void> {
     for (const [key, scope] of await this.#pendingRemovals()) await this.#removeOne(scope, key, signal);
@@ -392,7 +453,8 @@ export class Sync {
     // A node that is gone from the keep shall be gone there: whatever else the session has stays.
     const gone = async (node: string): Promise<boolean> => (await this.#keep.node(node)) === null;
     const { timeout } = this.#options;
-    await this.#memory.remove(scope, gone, { timeout, ...(signal === undefined ? {} : { signal }) });
+    // What was removed in time stays so; the rest is for the next time.
+    await this.#call("remove", signal, (inner) => this.#memory.remove(scope, gone, { timeout, signal: inner }));
     await this.#records.commit({ deletes: [key] });
   }
 
@@ -403,7 +465,7 @@ export class Sync {
 
   /** Conversations that have more than was sent, or may have. */
   async #unfinished(): Promise<string[]> {
-    const registered = (await this.#records.scan(recordRange(this.#memory.name, "c"))).map(([, value]) => read(value) as Registered);
+    const registered = await this.#contexts();
     const heads = new Map((await this.#keep.heads()).map(({ context, node }) => [context, node]));
     return registered.filter(({ contextId, node }) => heads.has(contextId) && heads.get(contextId) !== node).map(({ contextId }) => contextId);
   }
@@ -426,7 +488,7 @@ export class Sync {
     return this.#memory.takes?.(message) ?? true;
   }
 
-  #call<T>(operation: string, signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  #call<T>(operation: string, signal: AbortSignal | undefined, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return limited(this.#memory.name, operation, { signal, timeout: this.#options.timeout }, call);
   }
 }

@@ -50,6 +50,11 @@ export class Handle implements StoreAdapter {
     return (await this.#store()).commit(commit);
   }
 
+  /** Writes the log anew without what no longer counts; then nothing of what was deleted is in it. */
+  async compact(): Promise<void> {
+    return (await this.#store()).compact();
+  }
+
   /** Lets go of the place, after what is under way. Closing twice is no error. */
   close(): Promise<void> {
     this.#closed ??= this.#close();

@@ -25,6 +25,10 @@ export interface LogOptions {
 const TURN = 8;
 /** So much is written at once, at most (one commit may be larger). */
 const BATCH = 8 << 20;
+/** What was deleted is to be gone from the file, too: so many milliseconds after the last deletion of a range the log is written anew, */
+const ERASE_AFTER = 2_000;
+/** unless so many bytes and more would have to be copied for that. */
+const ERASE_UP_TO = 64 << 20;
 /** After so much more log an index is written, at least. */
 const INDEX_STEP = 16 << 20;
 /** A log that has grown by so much since its last index gets one when it is closed. */
@@ -54,6 +58,9 @@ export class LogStore {
   #compaction: Compaction | undefined;
   #broken: Error | undefined;
   #closing = false;
+  /** A range was deleted, and its values are still in the file. */
+  #erase = false;
+  #erasing: ReturnType<typeof setTimeout> | undefined;
   /** When others last had their turn. */
   #turn = 0;
 
@@ -171,6 +178,7 @@ export class LogStore {
     }
     for (const one of placed) this.#apply(one, at);
     this.#end = at + size;
+    if (this.#erase) this.#eraseSoon();
     for (const { waiting, key } of refused)
       waiting.reject(storeError("conflict", `another writer was first: the condition on ${JSON.stringify(key)} does not hold`, { key }));
     for (const { waiting } of placed) waiting.resolve();
@@ -208,7 +216,11 @@ export class LogStore {
   #apply({ waiting: { commit, puts }, values }: Placed, from: number): void {
     this.#n += 1;
     for (const key of commit.deletes) this.#forget(key, this.#keys.delete(key));
-    for (const [start, end] of commit.deleteRanges) this.#keys.deleteRange(start, end, (entry, key) => this.#forget(key, entry));
+    for (const [start, end] of commit.deleteRanges)
+      this.#keys.deleteRange(start, end, (entry, key) => {
+        this.#forget(key, entry);
+        this.#erase = true;
+      });
     let at = from + values;
     for (const { key, value, bytes, base64, crc } of puts) {
       const entry: Entry = { source: this.#source, at, length: bytes.length, crc, base64 };
@@ -225,11 +237,20 @@ export class LogStore {
     this.#cache.delete(entry);
   }
 
-  /** Begins a compaction or an index, where one is due. */
-  #tend(): void {
-    if (this.#tending !== undefined || this.#closing || this.#broken !== undefined) return;
+  /** Has the log written anew when nothing more was deleted for a while. */
+  #eraseSoon(): void {
+    clearTimeout(this.#erasing);
+    if (this.#live > ERASE_UP_TO || this.#closing) return;
+    this.#erasing = setTimeout(() => this.#tend(this.#erase), ERASE_AFTER);
+    (this.#erasing as { unref?: () => void }).unref?.();
+  }
+
+  /** Begins a compaction or an index, where one is due; a compaction in any case where there is something to `erase`. */
+  #tend(erase = false): void {
+    if (this.#tending !== undefined) return erase ? this.#eraseSoon() : undefined;
+    if (this.#closing || this.#broken !== undefined) return;
     const dead = this.#end - this.#live;
-    const work = dead > this.#compactAbove && dead > this.#live ? this.compact() : this.#end - this.#indexed > this.#indexStep ? this.#index() : undefined;
+    const work = erase || (dead > this.#compactAbove && dead > this.#live) ? this.#compact() : this.#end - this.#indexed > this.#indexStep ? this.#index() : undefined;
     // Neither is needed for anything that was promised, so that a failure only puts it off.
     this.#tending = work
       ?.catch(() => {
@@ -244,7 +265,17 @@ export class LogStore {
 
   /** Writes the log anew, without what no longer counts. Commits go on meanwhile. */
   async compact(): Promise<void> {
+    while (this.#tending !== undefined) await this.#tending;
+    if (this.#broken !== undefined) throw this.#broken;
+    const work = this.#compact();
+    this.#tending = work.catch(() => {}).finally(() => (this.#tending = undefined));
+    await work;
+  }
+
+  async #compact(): Promise<void> {
     const { store } = this.state;
+    const erase = this.#erase;
+    this.#erase = false;
     const compaction = new Compaction(this.folder, this.#source, { store, seed: this.#seed, n: this.#n, end: this.#end }, this.#keys.snapshot());
     this.#compaction = compaction;
     try {
@@ -257,6 +288,7 @@ export class LogStore {
       });
       await compaction.removeOld();
     } catch (error) {
+      this.#erase ||= erase;
       await compaction.abandon().catch((second: unknown) => this.#breakDown(second, "giving up a compaction"));
       throw error;
     } finally {
@@ -288,10 +320,12 @@ export class LogStore {
   /** Waits for what is under way and lets go of the folder. */
   async close(): Promise<void> {
     this.#closing = true;
+    clearTimeout(this.#erasing);
     this.#compaction?.cancel();
     while (this.#writing !== undefined || this.#tending !== undefined) await (this.#writing ?? this.#tending);
     try {
       if (this.#broken === undefined) {
+        if (this.#erase && this.#live <= ERASE_UP_TO) await this.#compact();
         await this.#source.file.sync();
         if (this.#end - this.#indexed > INDEX_AT_END) await this.#index();
       }
