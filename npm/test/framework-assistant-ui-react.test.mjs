@@ -1,6 +1,7 @@
-// The example of assistant-ui as it stands, in headless Chromium: React, its hooks and primitives, and a keep on IndexedDB.
+// The example of assistant-ui as it stands, in headless Chromium: React, its hooks and primitives, and a keep on IndexedDB. And the same
+// page on assistant-ui's runtime for the AI SDK, whose messages go through `withFormat`.
 import assert from "node:assert/strict";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { build } from "esbuild";
@@ -8,30 +9,69 @@ import { serve } from "../../tests/e2e/support/serve.mjs";
 import { launch } from "./support/browser.mjs";
 import { installed, project, source } from "./support/installed.mjs";
 
+const example = readFileSync(join(installed, "examples/assistant-ui.jsx"), "utf8");
+
+/** A runtime on `useChat`, with answers that call a tool before they speak. */
+const CHAT = `
+import { useChat } from "@ai-sdk/react";
+import { useAISDKRuntime } from "@assistant-ui/react-ai-sdk";
+const transport = {
+  async sendMessages({ messages }) {
+    const said = messages.at(-1).parts.map((part) => part.text ?? "").join("");
+    const id = crypto.randomUUID();
+    const toolCallId = "k" + id;
+    const text = "You said: " + said + " (answer " + ++answers + ")";
+    const chunks = [
+      { type: "start", messageId: id }, { type: "start-step" }, { type: "tool-input-available", toolCallId, toolName: "look", input: { said } }, { type: "tool-output-available", toolCallId, output: { found: said } }, { type: "finish-step" },
+      { type: "start-step" }, { type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: text }, { type: "text-end", id: "t" }, { type: "finish-step" }, { type: "finish" },
+    ];
+    return new ReadableStream({ start(controller) { chunks.forEach((chunk) => controller.enqueue(chunk)); controller.close(); } });
+  },
+  reconnectToStream: async () => null,
+};
+function useRuntime() {
+  return useAISDKRuntime(useChat({ transport }));
+}
+`;
+
+/** The example with other words in some places, which must be there. */
+function changed(...places) {
+  return places.reduce((text, [from, to]) => {
+    assert.ok(text.includes(from), from);
+    return text.replace(from, to);
+  }, example);
+}
+
+const PAGES = {
+  "the local runtime": example,
+  "the runtime for the AI SDK": changed(["  useLocalRuntime,\n", ""], ["() => useLocalRuntime(model)", "useRuntime"], ['{ name: "assistant-ui" }', '{ name: "ai-sdk" }'], ["let answers = 0;", `let answers = 0;\n${CHAT}`]),
+};
+
 let browser, site;
+const folder = join(project, "assistant-ui");
 
 before(async () => {
-  const folder = join(project, "assistant-ui");
   rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "index.html"), '<!doctype html><meta charset="utf-8"><title>chat</title><div id="root"></div><script type="module" src="app.js"></script>');
-  await build({
-    entryPoints: [join(installed, "examples/assistant-ui.jsx")],
-    outfile: join(folder, "app.js"),
-    bundle: true,
-    format: "esm",
-    target: "es2022",
-    jsx: "automatic",
-    define: { "process.env.NODE_ENV": '"production"' },
-    nodePaths: [join(source, "node_modules")],
-    logLevel: "error",
-    plugins: [{
-      name: "the package as it is",
-      setup({ onResolve }) {
-        onResolve({ filter: /^threadkeep(\/|$)/ }, ({ path }) => ({ path: path === "threadkeep" ? "/package/dist/index.js" : `/package/dist/frameworks/${path.slice("threadkeep/".length)}.js`, external: true }));
-      },
-    }],
-  });
+  for (const [at, contents] of Object.values(PAGES).entries()) {
+    mkdirSync(join(folder, String(at)), { recursive: true });
+    writeFileSync(join(folder, String(at), "index.html"), '<!doctype html><meta charset="utf-8"><title>chat</title><link rel="icon" href="data:,"><div id="root"></div><script type="module" src="app.js"></script>');
+    await build({
+      stdin: { contents, loader: "jsx", resolveDir: source },
+      outfile: join(folder, String(at), "app.js"),
+      bundle: true,
+      format: "esm",
+      target: "es2022",
+      jsx: "automatic",
+      define: { "process.env.NODE_ENV": '"production"' },
+      logLevel: "error",
+      plugins: [{
+        name: "the package as it is",
+        setup({ onResolve }) {
+          onResolve({ filter: /^threadkeep(\/|$)/ }, ({ path }) => ({ path: path === "threadkeep" ? "/package/dist/index.js" : `/package/dist/frameworks/${path.slice("threadkeep/".length)}.js`, external: true }));
+        },
+      }],
+    });
+  }
   browser = await launch();
   site = await serve({ "/package/": installed, "/": folder });
 });
@@ -41,14 +81,18 @@ after(async () => {
   await site?.close();
 });
 
-test("threads, branches and edits of a page are there after a reload", { timeout: 120_000 }, async () => {
+for (const [at, name] of Object.keys(PAGES).entries())
+  test(`${name}: threads, branches and edits of a page are there after a reload`, { timeout: 120_000 }, () => chat(`${site.address}${at}/index.html`));
+
+async function chat(address) {
   const page = await browser.newPage();
   const complaints = [];
+  page.on("console", (words) => words.type() === "error" && complaints.push(words.text()));
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.setDefaultTimeout(30_000);
   const message = (text) => page.locator(".message", { hasText: text });
   try {
-    await page.goto(site.address);
+    await page.goto(address);
     const say = async (text) => {
       await page.getByPlaceholder("Say something").fill(text);
       await page.getByRole("button", { name: "Send", exact: true }).click();
@@ -86,4 +130,4 @@ test("threads, branches and edits of a page are there after a reload", { timeout
   } finally {
     await page.close();
   }
-});
+}

@@ -133,7 +133,6 @@ test("an update keeps the branch that is shown; a text that grew is more of the 
   await history.delete([{ parentId: "u", message: message("u2", "user", "And then?") }]);
   assert.equal((await keep.getAll("side")).at(-1).content, "Then it clears.");
   assert.deepEqual((await history.load()).messages.map(({ parentId, message: { id } }) => [parentId, id]), [[null, "u"], ["u", "a2"]]);
-  await rejects(history.append({ parentId: "nowhere", message: message("x", "user", "?") }), "missing-node");
   await keep.close();
 });
 
@@ -358,5 +357,32 @@ test("a runtime that keeps its own messages begins with what is loaded, and is s
   await history.save({ ...exported, headId: "a1" });
   assert.deepEqual(texts(runtime(await threadHistory(keep, "t").load())), ["Count", "Answer a1"]);
   assert.equal((await keep.stats()).messages, 3);
+  await keep.close();
+});
+
+test("a message whose parent was not stored hangs at what is shown, and below its parent when that comes", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const history = threadHistory(keep, "t");
+  await history.append({ parentId: null, message: message("u1", "user", "One") });
+  await history.append({ parentId: "a1", message: message("u2", "user", "Two") });
+  await history.append({ parentId: "u2", message: message("a2", "assistant", "Well.") });
+  const places = async () => (await history.load()).messages.map(({ parentId, message: { id } }) => `${parentId} ${id}`);
+  assert.deepEqual(await places(), ["null u1", "u1 u2", "u2 a2"]);
+  await loaded(history);
+  await history.append({ parentId: "u1", message: message("a1", "assistant", "Late.") });
+  assert.deepEqual(await places(), ["null u1", "u1 a1", "a1 u2", "u2 a2"]);
+  assert.deepEqual((await threadHistory(keep, "t").load()).headId, "a2");
+  await keep.close();
+});
+
+test("what is written goes to the thread that was pinned, whichever is shown by then", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  let remoteId = "one";
+  const formatted = threadHistory(keep, () => ({ getState: () => ({ remoteId }), initialize: async () => ({ remoteId }) })).withFormat(aiSdk);
+  formatted.pin();
+  remoteId = "two";
+  await formatted.append({ parentId: null, message: { id: "u", role: "user", parts: [{ type: "text", text: "Hi" }] } });
+  assert.deepEqual((await keep.heads()).map(({ context }) => context), ["one"]);
+  assert.deepEqual((await formatted.load()).messages, []);
   await keep.close();
 });

@@ -258,6 +258,21 @@ test("a writer that stops between its two commits leaves the session as it was",
   await keep.close();
 });
 
+test("a head that a process left behind in the middle of a change goes, one that may be in use stays", async () => {
+  const keep = await memory();
+  const session = new ThreadkeepSession(keep, { sessionId: "a" });
+  await session.addItems([say("1"), answer("2")]);
+  const left = [Date.now() - 4_000_000, Date.now()].map((since) => `openai-agents a ${since} x`);
+  for (const name of left) {
+    await keep.setHead(name, (await keep.head("a")).id);
+    await keep.append(name, [{ role: "user", content: "half", openai_agents: { of: 1 } }]);
+  }
+  await session.popItem();
+  assert.deepEqual((await keep.heads()).map(({ context }) => context), ["a", left[1]]);
+  assert.deepStrictEqual(await session.getItems(), [say("1")]);
+  await keep.close();
+});
+
 test("a budget keeps tool groups whole, thoughts with their calls, and the new input", async () => {
   const history = [say("old ".repeat(50)), thought("hm ".repeat(20)), call("c1", "f"), result("c1", "f", "42"), answer("done"), say("next"), thought("so"), call("c2", "g"), result("c2", "g", "43"), answer("yes")];
   const fresh = [say("new")];

@@ -97,6 +97,7 @@ const CASES = [
   ["changes", open, `
     assert.equal(shown.length, 1);
     assert.equal(shown[0][0], (await keep.head("main")).transcript);`, ""],
+  ["records", open, "", "dark\n"],
   ["a store of your own", open, `
     await mine.append("main", [{ role: "user", content: "a" }]);
     await mine.append("main", [{ role: "user", content: "b" }]);

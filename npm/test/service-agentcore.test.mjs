@@ -89,6 +89,7 @@ test("seed 3: the actor is configured, or given with each call", slow, async () 
   const derived = agentcoreMemory({ memoryId: MEMORY_ID, client, actorId: (contextId) => contextId.split("_")[0] });
   await derived.append("dora_1", [user("x")]);
   assert.deepEqual(handler.events.map(({ actorId }) => actorId), ["ann", "carl", "dora"]);
+  await rejects(memory.getAll("s", { actor: "ann" }), "bad-request", /actor is not known/);
   await rejects(memory.getAll("s", "no spaces, please"), "bad-request", /actorId/);
   // Any name is a session.
   await memory.append("ann's first / talk", [user("there")]);
@@ -149,6 +150,12 @@ test("seed 3: getRecent has long-term memories first by default, and none where 
   const cost = (messages) => messages.reduce((sum, { content }) => sum + Math.ceil(content.length / 4) + 4, 0);
   for (let maxTokens = 0; maxTokens < 260; maxTokens += 3) assert.ok(cost(await memory.getRecent("s2", { maxTokens })) <= maxTokens);
   assert.equal((await memory.getRecent("s2", { maxTokens: 400 })).length, 4);
+  // Memories that cannot be had now are done without; that they are not allowed is said.
+  handler.behave = ({ operation }) => (operation === "RetrieveMemoryRecords" ? { fault: ["ThrottledException", 429] } : undefined);
+  assert.deepEqual(await memory.getRecent("s2"), rest);
+  handler.behave = ({ operation }) => (operation === "RetrieveMemoryRecords" ? { fault: ["AccessDeniedException", 403] } : undefined);
+  assert.equal((await rejects(memory.getRecent("s2"), "memory-service")).details.reason, "unauthorized");
+  handler.behave = undefined;
   // No result without its call.
   await plain.append("s3", [{ role: "assistant", content: "calls", tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }] }, { role: "tool", tool_call_id: "c", content: "r" }, user("next")]);
   assert.deepEqual(texts(await plain.getRecent("s3", { maxMessages: 2 })), ["next"]);

@@ -153,6 +153,16 @@ test("context holds the memories inside the budget, whatever the budget", { time
     assert.equal(messages.at(-1).content, "Which fruit?");
   }
   assert.ok(seen.has(0) && seen.has(10) && seen.size > 4, [...seen].join());
+  // What must stay leaves less than their share.
+  await store.append("long", [user(`Which fruit? ${"pears or plums or ".repeat(60)}`)]);
+  let squeezed = 0;
+  for (let maxTokens = 220; maxTokens <= 400; maxTokens += 5) {
+    const { tokens, overBudget, memories } = await store.context("long", { budget: { maxTokens } });
+    assert.equal(overBudget, (await keep.context("long", { budget: { maxTokens } })).overBudget);
+    if (!overBudget) assert.ok(tokens <= maxTokens);
+    if (!overBudget && memories.length === 0) squeezed += 1;
+  }
+  assert.ok(squeezed > 0);
   await store.close();
 });
 
@@ -304,6 +314,38 @@ test("forks and branch switches: each message once, each branch under its own na
   await store.close();
 });
 
+test("a session is named by the conversation that is told first, whoever asked before", { timeout: 30_000 }, async () => {
+  const { keep, store, service } = await open({ syncStrategy: "end-of-session" });
+  const nodes = await store.append("main", many(3));
+  await keep.fork("main", "fork", 2);
+  await store.search("fork", "x"); // Asks for the scope of a transcript of which nothing was told.
+  assert.equal(await store.pending("fork"), 2);
+  await keep.setHead("main", nodes[1].id);
+  await keep.deleteBranch(nodes[2].id);
+  await store.sync("main");
+  await store.sync("fork");
+  assert.deepEqual(service.told.map(({ session, text }) => [session, text]), [["main", "m0"], ["main", "m1"]]);
+  await store.close();
+});
+
+test("prompts that are made while a conversation is told disturb nothing", { timeout: 60_000 }, async () => {
+  for (const idempotent of [false, true]) {
+    const { keep, store, service, errors } = await open({ batchSize: 2 }, listService({ idempotent }));
+    service.before = () => new Promise(setImmediate);
+    const prompts = [];
+    for (let at = 0; at < 40; at += 1) {
+      await store.append("main", [user(`m${at}`)]);
+      prompts.push(store.context("main"), store.pending("main"), store.getRecent("main", { maxMessages: 3 }));
+    }
+    await Promise.all(prompts);
+    await until(async () => (await store.pending("main")) === 0);
+    assert.deepEqual(told(service), texts(await keep.getAll("main")));
+    assert.deepEqual(errors, []);
+    assert.ok(service.calls <= 40, "nothing was sent again");
+    await store.close();
+  }
+});
+
 test("nodes that grow are told as they grow, message by message", { timeout: 30_000 }, async () => {
   const { keep, store, service } = await open({ syncStrategy: "end-of-session" });
   const node = await keep.receive({ content: "question", systemPrompt: "Be brief." });
@@ -361,12 +403,17 @@ test("a hybrid that is opened later sends what an earlier one did not", { timeou
 });
 
 test("two processes with one storage send each message once", { timeout: 60_000 }, async () => {
-  for (const idempotent of [false, true]) {
+  for (let round = 0; round < 8; round += 1) {
     const records = new Map();
-    const service = listService({ idempotent });
-    service.before = () => new Promise((resolve) => setTimeout(resolve, 1));
-    const keeps = await Promise.all([0, 1, 2].map(() => Threadkeep.open({ storage: mapAdapter({ records }) })));
-    const stores = keeps.map((keep) => hybrid({ keep, memory: service, syncStrategy: "end-of-session", batchSize: 4, timeout: 500 }));
+    const service = listService({ idempotent: round % 2 === 1 });
+    // They come in between each other in different ways.
+    let steps = round;
+    const pause = async () => {
+      for (let left = (steps += 7) % 5; left > 0; left -= 1) await new Promise(setImmediate);
+    };
+    service.before = pause;
+    const keeps = await Promise.all([0, 1, 2].map(() => Threadkeep.open({ storage: mapAdapter({ records, pause }) })));
+    const stores = keeps.map((keep) => hybrid({ keep, memory: service, syncStrategy: "end-of-session", batchSize: 4, timeout: 100 }));
     await stores[0].append("main", many(20));
     const reports = await Promise.all(stores.map((store) => store.sync("main")));
     assert.ok(reports.every(({ error }) => error === undefined), JSON.stringify(reports));

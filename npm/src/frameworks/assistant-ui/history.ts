@@ -76,25 +76,33 @@ export class ThreadHistory implements ThreadHistoryAdapter {
   };
 
   /** Stores a message below its parent; one that is there already is stored anew. */
-  readonly append = async (item: ExportedMessageRepositoryItem): Promise<void> => this.#append(own(item));
+  readonly append = async (item: ExportedMessageRepositoryItem): Promise<void> => this.#store(await this.#context(), own(item), true);
 
   /** Stores another version of a message. The branch that is shown stays. */
-  readonly update = async (item: ExportedMessageRepositoryItem): Promise<void> => this.#update(own(item));
+  readonly update = async (item: ExportedMessageRepositoryItem): Promise<void> => this.#store(await this.#context(), own(item), false);
 
   /** Deletes messages, for good; what followed each follows its parent then. */
-  readonly delete = async (items: ExportedMessageRepositoryItem[]): Promise<void> => this.#delete(items.map(({ message }) => message.id));
+  readonly delete = async (items: ExportedMessageRepositoryItem[]): Promise<void> => this.#delete(await this.#known(), items.map(({ message }) => message.id));
 
   /** The same history for messages of another format, such as the AI SDK's. Messages that are stored in others are translated where that can be. */
   withFormat<M, S extends Record<string, unknown>>(format: MessageFormatAdapter<M, S>): GenericThreadHistoryAdapter<M> {
+    let pinned: string | undefined;
+    const pin = (): void => {
+      const thread = this.#ref();
+      pinned = typeof thread === "string" ? thread : thread.getState().remoteId;
+    };
+    const where = async (): Promise<string> => (pinned === undefined ? this.#context() : check.id(this.#prefix + pinned, "thread"));
     const stored = (item: MessageFormatItem<M>): Stored => ({ id: format.getId(item.message), parentId: item.parentId, format: format.format, content: json(format.encode(item)) });
     return {
+      pin,
       load: async (): Promise<MessageFormatRepository<M>> => {
+        pin();
         const { headId, items } = await this.#load(format.format);
         return { headId, messages: items.map(({ id, parentId, content }) => format.decode({ id, parent_id: parentId, format: format.format, content: content as S })) };
       },
-      append: async (item) => this.#append(stored(item)),
-      update: async (item, localMessageId) => this.#update({ ...stored(item), was: localMessageId }),
-      delete: async (items) => this.#delete(items.map(({ message }) => format.getId(message))),
+      append: async (item) => this.#store(await where(), stored(item), true),
+      update: async (item, localMessageId) => this.#store(await where(), { ...stored(item), was: localMessageId }, false),
+      delete: async (items) => this.#delete(pinned === undefined ? await this.#known() : this.#prefix + pinned, items.map(({ message }) => format.getId(message))),
     };
   }
 
@@ -121,14 +129,8 @@ export class ThreadHistory implements ThreadHistoryAdapter {
     });
   };
 
-  async #append(item: Stored): Promise<void> {
-    const context = await this.#context();
-    await this.#queues.run(context, () => this.#put(context, item, true));
-  }
-
-  async #update(item: Stored): Promise<void> {
-    const context = await this.#context();
-    await this.#queues.run(context, () => this.#put(context, item, false));
+  async #store(context: string, item: Stored, shown: boolean): Promise<void> {
+    await this.#queues.run(context, () => this.#put(context, item, shown));
   }
 
   /** The messages that can be had in a format, parents first; those below one that cannot hang at the next above. */
@@ -190,9 +192,10 @@ export class ThreadHistory implements ThreadHistoryAdapter {
     const tree = enough ? remembered : await this.#read(context);
     const known = tree?.get(item.was ?? item.id);
     const parent = item.parentId === null ? undefined : tree?.get(item.parentId);
-    if (item.parentId !== null && parent === undefined) throw new ThreadkeepError("missing-node", `the thread has no message ${item.parentId}`, { node: item.parentId });
     const said = say(item.content);
-    const parentId = parent?.id ?? null;
+    // A parent that was not stored (a runtime leaves out what waits for its user) may come yet: till then it hangs at what is shown.
+    const parentId = parent?.id ?? item.parentId;
+    const lost = item.parentId !== null && parent === undefined;
     if (known !== undefined && known.id === item.id && known.parentId === parentId && isThere(known, item)) {
       const end = known.nodes.at(-1) as string;
       if (shown && tree?.leaf !== end) await this.#keep.setHead(context, end);
@@ -214,7 +217,7 @@ export class ThreadHistory implements ThreadHistoryAdapter {
       ...(item.was === undefined || item.was === item.id ? {} : { was: item.was }),
     };
     messages[0] = { ...messages[0], [FIELD]: ride } as unknown as MessageInput;
-    const behind = grows ? known.nodes.at(-1) : (parent?.nodes.at(-1) ?? tree?.root);
+    const behind = grows ? known.nodes.at(-1) : (parent?.nodes.at(-1) ?? (lost ? tree?.leaf : undefined) ?? tree?.root);
     const head = tree === undefined ? null : ((await this.#keep.head(context))?.id ?? null);
     const made = await place(this.#keep, context, behind, head, messages);
     if (made === undefined) return false;
@@ -222,7 +225,7 @@ export class ThreadHistory implements ThreadHistoryAdapter {
     // An update of what stands further up does not change what is shown.
     const stays = !shown && known !== undefined && head !== null && tree?.owner(head) !== known.id;
     if (stays) await this.#keep.setHead(context, head);
-    if (tree === undefined || known !== undefined) this.#trees.delete(context);
+    if (tree === undefined || known !== undefined || lost) this.#trees.delete(context);
     else {
       tree.put({ ...item, parentId, createdAt: made[0]?.createdAt ?? null, nodes: made.map(({ id }) => id), said: messages, starts: [(made[0] as { id: string }).id] });
       tree.leaf = stays ? head : leaf;
@@ -230,8 +233,7 @@ export class ThreadHistory implements ThreadHistoryAdapter {
     return true;
   }
 
-  async #delete(ids: readonly string[]): Promise<void> {
-    const context = await this.#known();
+  async #delete(context: string | undefined, ids: readonly string[]): Promise<void> {
     if (context === undefined) return;
     await this.#queues.run(context, async () => {
       for (const id of ids) await this.#remove(context, id);

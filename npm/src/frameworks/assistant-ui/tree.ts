@@ -98,12 +98,27 @@ export class Tree {
     return this.#owners.get(node);
   }
 
-  /** Adds a message, or another version of one. */
-  put(item: Item, was?: string): void {
-    const parent = item.parentId === null ? null : (this.#was.get(item.parentId) ?? item.parentId);
+  /** The parents that messages ought to have and that were not there when they came. */
+  readonly #wanted = new Map<string, string>();
+
+  /** Has messages follow their parents that came after them. */
+  settle(): void {
+    for (const [id, parentId] of this.#wanted) {
+      const item = this.get(id);
+      if (item !== undefined && this.get(parentId) !== undefined) this.put({ ...item, parentId });
+    }
+  }
+
+  /** Adds a message, or another version of one; `fallback` is the parent of one whose own is not there. */
+  put(item: Item, was?: string, fallback: string | null = null): void {
+    let parent = item.parentId === null ? null : (this.#was.get(item.parentId) ?? item.parentId);
+    if (parent !== null && !this.#slots.has(parent)) {
+      this.#wanted.set(item.id, parent);
+      parent = fallback;
+    }
     const before = this.#was.get(was ?? item.id) ?? was ?? item.id;
     const known = this.#slots.get(before);
-    const made = { ...item, parentId: parent !== null && this.#slots.has(parent) ? parent : null };
+    const made = { ...item, parentId: parent };
     for (const node of item.nodes) this.#owners.set(node, item.id);
     if (known === undefined) {
       this.#slots.set(item.id, { item: made, children: [] });
@@ -176,7 +191,7 @@ function grown(chains: readonly NodeInfo[][], leaf: string): Tree {
   const ids = new Map<string, string>();
   for (const node of inOrder) {
     const own = covered.get(node.id);
-    if (own?.at(0) === node) tree.put(itemOf(own, tree), rideOf(node)?.was);
+    if (own?.at(0) === node) tree.put(itemOf(own, tree), rideOf(node)?.was, node.parent === null ? null : (tree.owner(node.parent) ?? null));
     for (const { key, ui, parent, before, has } of others.get(node.id) ?? []) {
       // Messages of others may bear the same id in several branches.
       const id = ui.id !== "" && tree.get(ui.id) === undefined ? ui.id : key;
@@ -185,6 +200,7 @@ function grown(chains: readonly NodeInfo[][], leaf: string): Tree {
       tree.put({ id, parentId, format: null, content: ui, createdAt: node.createdAt, nodes: has, said: [], starts: [node.id] });
     }
   }
+  tree.settle();
   return tree;
 }
 

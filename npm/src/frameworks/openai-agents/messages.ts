@@ -11,10 +11,14 @@ import { partsOf, textOf, userContent, wellFormed } from "./content.js";
 /** The field of a message that says which items it stands for; its presence says that a session wrote the message. */
 export const FIELD = "openai_agents";
 
-/** `of`: how many items; `json`: the items, where the message does not say them by itself. */
+/**
+ * `of`: how many items; `json`: the items, where the message does not say them by itself; `begins`: the head of the session that
+ * begins with it.
+ */
 interface Mark {
   of: number;
   json?: string;
+  begins?: string;
 }
 
 /** Items as they belong into one or more messages: the first has them all, the others (results of hosted tools) none. */
@@ -60,6 +64,17 @@ export function itemsByMessage(messages: readonly Message[]): AgentInputItem[][]
 /** Whether a session wrote the message. */
 export function isOurs(message: Message | undefined): boolean {
   return message !== undefined && markOf(message) !== undefined;
+}
+
+/** The first message that a session writes at a head. */
+export function begun(message: MessageInput, context: string): MessageInput {
+  const mark: Mark = { of: 0, ...markOf(message as Message), begins: context };
+  return { ...message, [FIELD]: mark } as MessageInput;
+}
+
+/** Whether a message is the first one of the session at a head. */
+export function begins(message: Message | undefined, context: string): boolean {
+  return message !== undefined && markOf(message)?.begins === context;
 }
 
 /** How many items each of the messages that {@link toMessages} gave stands for. */
