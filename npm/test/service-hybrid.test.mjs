@@ -330,8 +330,14 @@ test("a session is named by the conversation that is told first, whoever asked b
 
 test("prompts that are made while a conversation is told disturb nothing", { timeout: 60_000 }, async () => {
   for (const idempotent of [false, true]) {
-    const { keep, store, service, errors } = await open({ batchSize: 2 }, listService({ idempotent }));
-    service.before = () => new Promise(setImmediate);
+    const [service, errors] = [listService({ idempotent }), []];
+    let steps = 0;
+    const pause = async () => {
+      for (let left = (steps += 7) % 5; left > 0; left -= 1) await new Promise(setImmediate);
+    };
+    service.before = pause;
+    const keep = await Threadkeep.open({ storage: mapAdapter({ pause }), encoding: "estimate" });
+    const store = hybrid({ keep, memory: service, encoding: "estimate", batchSize: 2, onMemoryError: (error) => errors.push(error) });
     const prompts = [];
     for (let at = 0; at < 40; at += 1) {
       await store.append("main", [user(`m${at}`)]);
