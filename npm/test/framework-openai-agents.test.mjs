@@ -147,6 +147,21 @@ test("what is taken back, replaced and cleared stays, and can be gone back to", 
   await keep.close();
 });
 
+test("a session goes to another conversation, and takes in what others append there", async () => {
+  const keep = await memory();
+  const session = new ThreadkeepSession(keep, { sessionId: "a" });
+  await session.addItems(Array.from({ length: 30 }, (_, index) => say(`${index}`)));
+  const [other] = await keep.append("other", [{ role: "user", content: "elsewhere" }]);
+  await session.moveTo(other.id);
+  assert.deepStrictEqual(await session.getItems(), [say("elsewhere")]);
+  await keep.append("a", [{ role: "assistant", content: "yes" }]);
+  assert.deepStrictEqual(await session.getItems(), [say("elsewhere"), answer("yes")]);
+  assert.equal(await keep.getCount("other"), 1);
+  await session.popItem();
+  assert.deepStrictEqual(await session.getItems(), [say("elsewhere")]);
+  await keep.close();
+});
+
 test("a head that was removed leaves the session empty", async () => {
   const keep = await memory();
   const session = new ThreadkeepSession(keep, { sessionId: "a" });

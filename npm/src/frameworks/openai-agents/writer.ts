@@ -19,6 +19,8 @@ export interface Branch {
   operation?: Operation | undefined;
   /** Why the history so far is left, where it is. */
   reason?: string | undefined;
+  /** Behind which number of its transcript the session goes on, where that is another transcript. */
+  seq?: number | undefined;
   /** Whether the names of operations are forgotten. */
   forget?: boolean | undefined;
 }
@@ -92,7 +94,8 @@ export class Writer {
         const [first, last] = [made[0], made.at(-1)];
         const along: Along = { operation, forget };
         if (reason !== undefined && place.leaf !== null) along.left = { leaf: place.leaf, reason, at: Date.now() };
-        const next = { leaf: last?.id ?? above, seq: Math.max(place.seq, last?.seq ?? 0) };
+        const seen = planned.seq ?? (above === null ? 0 : place.seq);
+        const next = { leaf: last?.id ?? above, seq: Math.max(seen, last?.seq ?? 0) };
         if (made.length === messages.length && (await this.#places.move(place, next, along))) return true;
         if (first !== undefined && last !== undefined) lost.push([first.id, last.id]);
         return false;
