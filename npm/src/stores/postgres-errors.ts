@@ -34,6 +34,8 @@ const CODES = new Map<string, ThreadkeepErrorCode>([
 function codeOf(error: unknown): ThreadkeepErrorCode {
   const found = state(error);
   if (found === undefined) {
+    // Somebody's mistake, which will be there the next time too.
+    if (error instanceof TypeError || error instanceof RangeError) return "storage";
     // The client's own: the connection broke, or could not be made. A pool that was ended stays so.
     return error instanceof Error && /after calling end/.test(error.message) ? "closed" : "transient";
   }

@@ -34,6 +34,8 @@ export function isUnknownScript(error: unknown): boolean {
 /** Whether trying again may help: the connection is gone, or the server is not ready. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof ThreadkeepError) return error.code === "transient";
+  // Somebody's mistake, which will be there the next time too.
+  if (error instanceof TypeError || error instanceof RangeError) return false;
   const word = replyWord(error);
   return word === undefined || SOON.has(word);
 }

@@ -11,10 +11,14 @@ import { partsOf, textOf, userContent, wellFormed } from "./content.js";
 /** The field of a message that says which items it stands for; its presence says that a session wrote the message. */
 export const FIELD = "openai_agents";
 
-/** `of`: how many items; `json`: the items, where the message does not say them by itself. */
+/**
+ * `of`: how many items; `json`: the items, where the message does not say them by itself; `begins`: the head of the session that
+ * begins with it, and the version of the session's place that it followed.
+ */
 interface Mark {
   of: number;
   json?: string;
+  begins?: [context: string, version: number];
 }
 
 /** Items as they belong into one or more messages: the first has them all, the others (results of hosted tools) none. */
@@ -60,6 +64,18 @@ export function itemsByMessage(messages: readonly Message[]): AgentInputItem[][]
 /** Whether a session wrote the message. */
 export function isOurs(message: Message | undefined): boolean {
   return message !== undefined && markOf(message) !== undefined;
+}
+
+/** The first message that a session writes at a head. */
+export function begun(message: MessageInput, context: string, version: number): MessageInput {
+  const mark: Mark = { of: 0, ...markOf(message as Message), begins: [context, version] };
+  return { ...message, [FIELD]: mark } as MessageInput;
+}
+
+/** Whether a session begins at a head with a message that does not count as long as its place has this version. */
+export function begins(message: Message | undefined, context: string, version: number): boolean {
+  const said = message === undefined ? undefined : markOf(message)?.begins;
+  return said?.[0] === context && said[1] === version;
 }
 
 /** How many items each of the messages that {@link toMessages} gave stands for. */

@@ -7,7 +7,7 @@ import type { Threadkeep } from "../../threadkeep.js";
 import type { NodeInfo } from "../../types/node.js";
 import type { Records } from "../../types/records.js";
 import type { StoreRecord } from "../../types/store.js";
-import { isOurs } from "./messages.js";
+import { begins, isOurs } from "./messages.js";
 
 /** The namespace of the records. */
 export const NAMESPACE = "openai-agents";
@@ -44,6 +44,9 @@ export interface Along {
   forget?: boolean | undefined;
 }
 
+/** So often a place is read again where what it led to was gone. */
+const TRIES = 100;
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -59,29 +62,53 @@ export class Places {
     this.#context = context;
   }
 
-  /** Where the session is now. What others appended at its head since (not through a session) is taken in. */
-  async read(): Promise<Place> {
-    const [record] = await this.#records.scan(recordRange("at", this.#context));
-    const head = await this.#keep.head(this.#context);
-    const at = head?.id ?? null;
-    if (record === undefined) return { version: 0, leaf: at, seq: head?.seq ?? 0, head: at };
-    const { version, leaf, seq } = JSON.parse(decoder.decode(record[1])) as Pick<Place, "version" | "leaf" | "seq">;
-    // The head was removed, and with it what only it led to.
-    if (head === null) return { version, leaf: null, seq, head: at };
-    if (leaf === at) return { version, leaf, seq: Math.max(seq, head.seq), head: at };
-    if (await this.#follows(head, leaf, seq)) return { version, leaf: at, seq: Math.max(seq, head.seq), head: at };
-    return { version, leaf: leaf === null || (await this.#keep.node(leaf)) !== null ? leaf : at, seq, head: at };
+  /**
+   * Where the session is now. What others appended behind it since, not through a session, is taken in: as far as `end` where that
+   * is given, else as far as the head. Throws `missing-node` where `end` is gone.
+   */
+  async read(end?: string | null): Promise<Place> {
+    for (let tried = 0; ; tried += 1)
+      try {
+        return await this.#read(end ?? undefined);
+      } catch (error) {
+        // What was at the head a moment ago was a change that lost against another one, and is gone.
+        if (!(error instanceof ThreadkeepError && error.code === "missing-node") || tried === TRIES || typeof end === "string") throw error;
+      }
   }
 
-  /**
-   * Whether what lies at the head was appended below `leaf`, later, and by nobody who keeps such a place: a session's own nodes
-   * count when its record says so.
-   */
-  async #follows(head: NodeInfo, leaf: string | null, seq: number): Promise<boolean> {
-    if (leaf === null) return false;
+  async #read(end: string | undefined): Promise<Place> {
+    const [record] = await this.#records.scan(recordRange("at", this.#context));
+    const at = await this.#keep.head(this.#context);
+    const head = at?.id ?? null;
+    if (record === undefined) return { version: 0, ...(await this.#begun(at, 0)), head };
+    const { version, leaf, seq } = JSON.parse(decoder.decode(record[1])) as Pick<Place, "version" | "leaf" | "seq">;
+    // The head was removed, and with it what only it led to.
+    if (at === null) return { version, leaf: null, seq, head };
+    if (leaf === null) return { version, ...(await this.#begun(at, version)), head };
+    const until = end ?? at.id;
+    if (leaf === until) return { version, leaf, seq, head };
+    const chain = await this.#keep.chain(until);
+    const start = chain.findIndex(({ id }) => id === leaf);
+    if (start < 0 && (await this.#keep.node(leaf)) !== null) return { version, leaf, seq, head };
+    // The user deleted where it was.
+    if (start < 0) return { version, ...(await this.#begun(at, version)), head };
+    return { version, ...foreign(chain.slice(start), seq), head };
+  }
+
+  /** Where a session begins at a head that has none: behind all that is there, but for what is about to be its first items. */
+  async #begun(head: NodeInfo | null, version: number): Promise<Pick<Place, "leaf" | "seq">> {
+    if (head === null) return { leaf: null, seq: 0 };
     const chain = await this.#keep.chain(head.id);
-    const next = chain[chain.findIndex(({ id }) => id === leaf) + 1];
-    return chain.some(({ id }) => id === leaf) && next !== undefined && next.seq > seq && !isOurs(next.messages[0]);
+    const first = chain.findIndex(({ messages }) => begins(messages[0], this.#context, version));
+    const last = first < 0 ? head : chain[first - 1];
+    return last === undefined || (first === 1 && last.messages.length === 0) ? { leaf: null, seq: 0 } : { leaf: last.id, seq: last.seq };
+  }
+
+  /** The root of the transcript in which the head is, where there is nothing in it; its id is the transcript's. */
+  async emptyRoot(): Promise<string | null> {
+    const head = await this.#keep.head(this.#context);
+    const root = head === null ? null : await this.#keep.node(head.transcript);
+    return root !== null && root.messages.length === 0 ? root.id : null;
   }
 
   /**
@@ -127,8 +154,9 @@ export class Places {
   async settle(): Promise<void> {
     for (;;) {
       const { leaf, head } = await this.read();
-      if (leaf === null || leaf === head) return;
-      await this.#keep.setHead(this.#context, leaf);
+      const target = leaf ?? (await this.emptyRoot());
+      if (target === null || target === head) return;
+      await this.#keep.setHead(this.#context, target);
     }
   }
 
@@ -140,4 +168,11 @@ export class Places {
 function rangeOf(...parts: string[]): [start: string, end: string] {
   const { start, end } = recordRange(...parts);
   return [start, end];
+}
+
+/** The last of the nodes that were appended later than `seq` below the first one, by nobody who keeps such a place. */
+function foreign([first, ...rest]: NodeInfo[], seq: number): Pick<Place, "leaf" | "seq"> {
+  const end = rest.findIndex((node) => node.seq <= seq || isOurs(node.messages[0]));
+  const last = rest.slice(0, end < 0 ? rest.length : end).at(-1);
+  return { leaf: (last ?? first)?.id ?? null, seq: Math.max(seq, last?.seq ?? 0) };
 }

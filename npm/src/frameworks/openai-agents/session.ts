@@ -5,11 +5,11 @@ import type { AgentInputItem, Session, SessionHistoryMutation, SessionHistoryTra
 import * as check from "../../check.js";
 import { ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
 import { canonical } from "./codec.js";
-import { FIELD, itemsByMessage, toMessages } from "./messages.js";
+import { itemsByMessage, toMessages } from "./messages.js";
 import { replaced, transactionOf } from "./transactions.js";
+import { Writer, type Operation } from "./writer.js";
 import { Places, type PastHistory, type Place } from "./place.js";
 
 /** Options of {@link ThreadkeepSession}. */
@@ -28,17 +28,6 @@ export interface HistoryTransaction {
   transaction: SessionHistoryTransaction;
 }
 
-/** What is to happen: messages below a node of the chain (`null`: below nothing). */
-interface Change {
-  parent: string | null;
-  messages: MessageInput[];
-  operation?: readonly [id: string, what: string];
-  /** Why the history so far is left, where it is. */
-  reason?: string;
-  /** Whether the names of operations are forgotten. */
-  forget?: boolean;
-}
-
 /** The history as it is, by nodes. */
 interface History {
   place: Place;
@@ -47,14 +36,6 @@ interface History {
 }
 
 const OPTIONS = { sessionId: check.id, contextId: check.id } as const;
-/** So often a change is tried again that others were quicker than. */
-const TRIES = 1000;
-/** Where an emptied session begins whose conversation began elsewhere, without an empty root. */
-const EMPTY: MessageInput[] = [{ role: "system", content: "The session was emptied.", include_in_context: false, [FIELD]: { of: 0 } }];
-
-/** What runs at a head in this process, so that sessions in one process need not compete. */
-const running = new WeakMap<Threadkeep, Map<string, Promise<unknown>>>();
-
 /**
  * A session of `@openai/agents` in a keep: pass it to `run`. Items come back exactly as they were added, and are messages of the
  * keep at the same time, so that search, budgets, compaction and the page see them. Sessions of one id share their history,
@@ -73,6 +54,7 @@ export class ThreadkeepSession implements Session {
   readonly contextId: string;
   readonly #sessionId: string;
   readonly #places: Places;
+  readonly #writer: Writer;
 
   /**
    * @throws ThreadkeepError `bad-request` for an option that is not known or not what it must be
@@ -83,6 +65,7 @@ export class ThreadkeepSession implements Session {
     this.#sessionId = sessionId ?? contextId ?? crypto.randomUUID();
     this.contextId = contextId ?? this.#sessionId;
     this.#places = new Places(keep, this.contextId);
+    this.#writer = new Writer(keep, this.contextId, this.#places);
   }
 
   /** The session's id. */
@@ -108,8 +91,7 @@ export class ThreadkeepSession implements Session {
    */
   async addItems(items: AgentInputItem[]): Promise<void> {
     const messages = toMessages(items);
-    if (messages.length === 0) return;
-    await this.#change((place) => ({ parent: place.leaf, messages }));
+    if (messages.length > 0) await this.#writer.append(messages);
   }
 
   /** Takes the newest item off, and gives it; `undefined` where there is none. It stays on the branch that is left. */
@@ -124,7 +106,7 @@ export class ThreadkeepSession implements Session {
 
   /** Empties the session. What was in it stays in the keep, as a branch that {@link ThreadkeepSession.past} names; {@link ThreadkeepSession.erase} deletes. */
   async clearSession(): Promise<void> {
-    await this.#change(async (place) => {
+    await this.#writer.branch(async (place) => {
       const { nodes, items } = await this.#history(place);
       const kept = common(items, []);
       return { parent: nodes[kept - 1]?.id ?? null, messages: [], forget: true, ...(kept < nodes.length ? { reason: "clear" } : {}) };
@@ -140,20 +122,25 @@ export class ThreadkeepSession implements Session {
   async applyHistoryTransaction(args: HistoryTransaction): Promise<void> {
     const { operationId, transaction } = transactionOf(args);
     const what = canonical(transaction);
-    const plan = (items: AgentInputItem[]): AgentInputItem[] => {
-      if (transaction.type === "append_items") return [...items, ...transaction.items];
-      const { expectedSuffix, replacement } = transaction;
-      const start = items.length - expectedSuffix.length;
-      if (start < 0 || canonical(items.slice(start)) !== canonical(expectedSuffix))
-        throw new ThreadkeepError("conflict", "the session's history does not end as the transaction expects", { operationId });
-      return [...items.slice(0, start), ...replacement];
-    };
-    await this.#rewrite("transaction", plan, async () => {
+    const due = async (): Promise<boolean> => {
       const done = await this.#places.operation(operationId);
       if (done !== undefined && done !== what)
         throw new ThreadkeepError("id-taken", "another transaction was carried out under this operationId", { operationId });
-      return done === undefined ? [operationId, what] : undefined;
-    });
+      return done === undefined;
+    };
+    const operation = [operationId, what] as const;
+    if (transaction.type === "append_items" && transaction.items.length > 0) {
+      await this.#writer.append(toMessages(transaction.items), operation, due);
+      return;
+    }
+    const [expected, replacement] = transaction.type === "append_items" ? [[], []] : [transaction.expectedSuffix, transaction.replacement];
+    const plan = (items: AgentInputItem[]): AgentInputItem[] => {
+      const start = items.length - expected.length;
+      if (start < 0 || canonical(items.slice(start)) !== canonical(expected))
+        throw new ThreadkeepError("conflict", "the session's history does not end as the transaction expects", { operationId });
+      return [...items.slice(0, start), ...replacement];
+    };
+    await this.#rewrite("transaction", plan, { operation, due });
   }
 
   /** Replaces calls in the history, as the SDK does when a call's arguments were changed on approval. */
@@ -194,7 +181,7 @@ export class ThreadkeepSession implements Session {
   async moveTo(nodeId: string): Promise<void> {
     const target = await this.keep.node(nodeId);
     if (target === null) throw new ThreadkeepError("missing-node", `there is no node ${nodeId}`, { node: nodeId });
-    await this.#change((place) => ({ parent: target.id, messages: [], ...(place.leaf === null ? {} : { reason: "move" }) }));
+    await this.#writer.branch((place) => ({ parent: target.id, messages: [], ...(place.leaf === null ? {} : { reason: "move" }) }));
   }
 
   /**
@@ -203,7 +190,7 @@ export class ThreadkeepSession implements Session {
    * @returns how many messages were deleted
    */
   async erase(): Promise<number> {
-    return this.#alone(async () => {
+    return this.#writer.alone(async () => {
       const place = await this.#places.read();
       const leaves = [place.leaf, ...(await this.#places.past()).map(({ leaf }) => leaf)];
       const nodes = await Promise.all(leaves.map((leaf) => (leaf === null ? null : this.keep.node(leaf))));
@@ -229,86 +216,19 @@ export class ThreadkeepSession implements Session {
   async #rewrite(
     reason: string,
     plan: (items: AgentInputItem[]) => AgentInputItem[] | undefined,
-    operation?: () => Promise<readonly [string, string] | undefined>,
+    named?: { operation: Operation; due: () => Promise<boolean> },
   ): Promise<void> {
-    await this.#change(async (place) => {
-      const named = await operation?.();
-      if (operation !== undefined && named === undefined) return undefined;
+    await this.#writer.branch(async (place) => {
+      if (named !== undefined && !(await named.due())) return undefined;
       const { nodes, items } = await this.#history(place);
-      const before = items.flat();
-      const after = plan(before);
+      const after = plan(items.flat());
       if (after === undefined) return undefined;
       const kept = common(items, after);
       const rest = after.slice(items.slice(0, kept).flat().length);
-      const whole = rest.length === 0 && kept === nodes.length;
-      if (whole && named === undefined) return undefined;
-      const change: Change = { parent: nodes[kept - 1]?.id ?? null, messages: toMessages(rest) };
-      if (kept < nodes.length) change.reason = reason;
-      return named === undefined ? change : { ...change, operation: named };
+      const left = kept < nodes.length;
+      if (rest.length === 0 && !left && named === undefined) return undefined;
+      return { parent: nodes[kept - 1]?.id ?? null, messages: toMessages(rest), operation: named?.operation, reason: left ? reason : undefined };
     });
-  }
-
-  /** Carries a change out; it is planned anew whenever somebody else was quicker. */
-  async #change(plan: (place: Place) => Change | undefined | Promise<Change | undefined>): Promise<void> {
-    await this.#alone(async () => {
-      for (let tried = 0; tried < TRIES; tried += 1) {
-        if (tried > 1) await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(50, 2 ** tried)));
-        const place = await this.#places.read();
-        const change = await plan(place);
-        if (change === undefined || (await this.#carryOut(place, change))) return this.#places.settle();
-      }
-      throw new ThreadkeepError("conflict", "others changed the session again and again", { session: this.#sessionId });
-    });
-  }
-
-  async #carryOut(place: Place, { parent, messages, operation, reason, forget }: Change): Promise<boolean> {
-    const below = parent === null && messages.length === 0 && place.leaf !== null ? EMPTY : messages;
-    // A plain append goes to the head itself. Whatever else must not be seen before it is whole grows at a head of its own.
-    const plain = operation === undefined && parent === place.leaf && parent === place.head;
-    const context = plain ? this.contextId : `${this.contextId.slice(0, 100)}~${crypto.randomUUID()}`;
-    const grown = await this.#grow(context, plain ? null : parent, below);
-    const [first, last] = [grown[0], grown.at(-1)];
-    const expected = first === undefined || (parent === null ? await this.#isRoot(first.parent) : first.parent === parent);
-    // Where there is no head, the session is empty. So there must be one, at the empty root, before it is not.
-    const start = first?.transcript ?? parent;
-    if (!plain && place.head === null && start !== null) await this.keep.setHead(this.contextId, start);
-    const next = { leaf: last?.id ?? parent, seq: Math.max(place.seq, last?.seq ?? 0) };
-    const left = reason === undefined || place.leaf === null ? undefined : { leaf: place.leaf, reason, at: Date.now() };
-    const moved = expected && (await this.#places.move(place, next, { left, operation, forget }));
-    if (!moved && first !== undefined) await ignoring("missing-node", this.keep.deleteBranch(first.id));
-    if (moved) await this.#places.settle();
-    if (!plain && first !== undefined) await this.#dropHead(context, first.transcript);
-    return moved;
-  }
-
-  async #grow(context: string, below: string | null, messages: MessageInput[]): Promise<NodeInfo[]> {
-    if (messages.length === 0) return [];
-    if (below !== null) await this.keep.setHead(context, below);
-    return this.keep.append(context, messages);
-  }
-
-  async #isRoot(id: string | null): Promise<boolean> {
-    return id === null || (await this.keep.node(id))?.parent === null;
-  }
-
-  /** Removes a head that was only needed for a while, and nothing with it: at the root there is always more below. */
-  async #dropHead(context: string, transcript: string): Promise<void> {
-    await ignoring("missing-node", this.keep.setHead(context, transcript));
-    await this.keep.clear(context);
-  }
-
-  /** Runs one thing after the other at this head. */
-  #alone<T>(run: () => Promise<T>): Promise<T> {
-    const all = running.get(this.keep) ?? new Map<string, Promise<unknown>>();
-    running.set(this.keep, all);
-    const turn = (all.get(this.contextId) ?? Promise.resolve()).then(run, run);
-    const done = turn.then(
-      () => undefined,
-      () => undefined,
-    );
-    all.set(this.contextId, done);
-    void done.then(() => all.get(this.contextId) === done && all.delete(this.contextId));
-    return turn;
   }
 }
 
@@ -320,12 +240,4 @@ function common(items: readonly AgentInputItem[][], after: readonly AgentInputIt
     at += own.length;
   }
   return items.length;
-}
-
-async function ignoring(code: string, promise: Promise<unknown>): Promise<void> {
-  try {
-    await promise;
-  } catch (error) {
-    if (!(error instanceof ThreadkeepError && error.code === code)) throw error;
-  }
 }
