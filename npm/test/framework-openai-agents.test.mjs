@@ -258,6 +258,31 @@ test("a writer that stops between its two commits leaves the session as it was",
   await keep.close();
 });
 
+test("a writer that stops before a session's first items count leaves it empty", async () => {
+  const keep = await memory();
+  await keep.append("a", [{ role: "user", content: "half", openai_agents: { of: 1, begins: ["a", 0] } }]);
+  const session = new ThreadkeepSession(keep, { sessionId: "a" });
+  assert.deepStrictEqual(await session.getItems(), []);
+  await session.addItems([say("1")]);
+  assert.deepStrictEqual(await session.getItems(), [say("1")]);
+  assert.deepEqual((await keep.getAll("a")).map(({ content }) => content), ["1"]);
+  await keep.close();
+});
+
+test("a fork of a session's head is a session with the same history", async () => {
+  const keep = await memory();
+  const session = new ThreadkeepSession(keep, { sessionId: "a" });
+  await session.addItems([say("1"), answer("2")]);
+  await keep.fork("a", "b");
+  const fork = new ThreadkeepSession(keep, { contextId: "b" });
+  assert.deepStrictEqual(await fork.getItems(), [say("1"), answer("2")]);
+  await fork.addItems([say("b")]);
+  await session.addItems([say("a")]);
+  assert.deepStrictEqual([(await fork.getItems()).at(-1), (await session.getItems()).at(-1)], [say("b"), say("a")]);
+  assert.equal((await keep.stats()).messages, 4);
+  await keep.close();
+});
+
 test("a head that a process left behind in the middle of a change goes, one that may be in use stays", async () => {
   const keep = await memory();
   const session = new ThreadkeepSession(keep, { sessionId: "a" });
