@@ -419,7 +419,7 @@ test("two processes with one storage send each message once", { timeout: 60_000 
     };
     service.before = pause;
     const keeps = await Promise.all([0, 1, 2].map(() => Threadkeep.open({ storage: mapAdapter({ records, pause }) })));
-    const stores = keeps.map((keep) => hybrid({ keep, memory: service, syncStrategy: "end-of-session", batchSize: 4, timeout: 100 }));
+    const stores = keeps.map((keep) => hybrid({ keep, memory: service, syncStrategy: "end-of-session", batchSize: 4, timeout: 10_000 }));
     await stores[0].append("main", many(20));
     const reports = await Promise.all(stores.map((store) => store.sync("main")));
     assert.ok(reports.every(({ error }) => error === undefined), JSON.stringify(reports));
@@ -528,7 +528,7 @@ test("clear does not wait for a sending that hangs", { timeout: 30_000 }, async 
 });
 
 test("clear does not wait for ever for a service that hangs in it", { timeout: 30_000 }, async () => {
-  const { store, service } = await open({ timeout: 20, retryDelay: LONG, maxRetryDelay: LONG });
+  const { store, service } = await open({ timeout: 2_000, retryDelay: LONG, maxRetryDelay: LONG });
   await store.append("main", many(2));
   await until(() => service.told.length === 2);
   service.removing = () => new Promise(() => {});

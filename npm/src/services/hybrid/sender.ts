@@ -10,8 +10,9 @@ import type { Notes } from "./notes.js";
 import { plan, type Item, type Plan } from "./plan.js";
 import type { Intent, Mark, Sent } from "./sent.js";
 
-/** What a sending of another process may take beyond its time limit. */
+/** What a sending may take beyond its time limit. */
 const MARGIN = 1_000;
+const HOUR = 3_600_000;
 
 /** Is told of messages that the service does not want. */
 type OnSkipped = (error: unknown, failure: { operation: string; contextId: string; skipped: string[] }) => void;
@@ -86,7 +87,7 @@ export class Sender {
         const arrived = prefix(items, added);
         if (this.#memory.idempotent && arrived.length > 0) await sent.mark(branch, contextId, arrived);
         if (!isRefused(error)) {
-          if (!this.#memory.idempotent && !mayGoOn(error)) await sent.begin({ ...this.#intent(batch, branch, items), at: 0 });
+          if (!this.#memory.idempotent && !mayGoOn(error)) await sent.begin({ ...this.#intent(batch, branch, items), until: 0 });
           throw error;
         }
         const left = items.slice(this.#memory.idempotent ? arrived.length : 0);
@@ -108,13 +109,14 @@ export class Sender {
   }
 
   #intent({ token, contextId }: MemoryBatch, branch: string, items: readonly Item[]): Intent {
-    return { owner: this.#owner, at: Date.now(), token, contextId, branch, marks: items.map(({ mark }) => mark) };
+    return { owner: this.#owner, until: Date.now() + this.#timeout + MARGIN, token, contextId, branch, marks: items.map(({ mark }) => mark) };
   }
 
   /** A sending began and nobody knows how it ended: the service is asked. */
-  async #settle(sent: Sent, { owner, at, token, contextId, branch, marks }: Intent, signal: AbortSignal): Promise<void> {
-    const until = at + this.#timeout + MARGIN;
-    if (owner !== this.#owner && Date.now() < until)
+  async #settle(sent: Sent, { owner, until, token, contextId, branch, marks }: Intent, signal: AbortSignal): Promise<void> {
+    const left = until - Date.now();
+    // An hour is no time limit but a clock that was set back.
+    if (owner !== this.#owner && left > 0 && left < HOUR)
       throw serviceError(this.#memory.name, "add", "busy", "another process is sending this conversation", undefined, { until });
     const scope = { contextId, session: sent.session ?? contextId };
     const arrived =

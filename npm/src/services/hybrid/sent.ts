@@ -34,8 +34,8 @@ interface Facts {
 export interface Intent {
   /** Who sends. */
   owner: string;
-  /** When that began, in milliseconds since 1970. */
-  at: number;
+  /** Until when it may still be under way, in milliseconds since 1970. */
+  until: number;
   token: string;
   contextId: string;
   branch: string;
