@@ -64,6 +64,14 @@ export interface InboundMessage {
   systemPrompt?: string;
 }
 
+/** Where an append begins; at the head without either. */
+export interface AppendOptions {
+  /** The node or alias behind which the messages come, in the head's transcript: a branch, where that is not the head's node. */
+  after?: string;
+  /** The node at which the head must point; otherwise nothing happens, and the error is `conflict`. */
+  expect?: string;
+}
+
 /** Which of the newest messages to give, tool calls with their results. Zero means zero. */
 export interface RecentOptions {
   /** At most this many messages; 50 when `maxTokens` is left out too. */
@@ -148,6 +156,7 @@ export const INBOUND = {
   content: check.content,
   systemPrompt: check.text,
 } as const;
+export const APPEND = { after: check.id, expect: check.id } as const;
 export const RECENT = { maxMessages: check.count, maxTokens: check.count, includeSystem: check.flag, includeSummary: check.flag } as const;
 export const SEARCH = {
   limit: (value: unknown, argument: string) => check.count(value, argument, 1000),

@@ -20,7 +20,7 @@ export { ThreadkeepError, type ErrorDetails, type ThreadkeepErrorCode } from "./
 export { VERSION } from "./version.js";
 export type { SearchTool } from "./tool.js";
 export type { ChangeListener } from "./events.js";
-export type { InboundMessage, OpenOptions, RecentOptions, SearchOptions } from "./options.js";
+export type { AppendOptions, InboundMessage, OpenOptions, RecentOptions, SearchOptions } from "./options.js";
 export type * from "./types/agent.js";
 export type * from "./types/archive.js";
 export type * from "./types/compaction.js";

@@ -26,6 +26,7 @@ import { ThreadkeepError, badArgument, reportUncaught, type ErrorDetails } from 
 import { Events, type ChangeListener } from "./events.js";
 import { Export } from "./export.js";
 import {
+  APPEND,
   EMBED,
   EXPORT,
   IMPORT,
@@ -34,6 +35,7 @@ import {
   RECENT,
   SEARCH,
   WRITTEN,
+  type AppendOptions,
   type InboundMessage,
   type OpenOptions,
   type RecentOptions,
@@ -303,15 +305,19 @@ export class Threadkeep {
   /**
    * Appends messages at a head, one node each; an unknown head begins a transcript. An empty list does nothing.
    *
-   * @throws ThreadkeepError `bad-request`; the storage's codes
+   * With `after` the messages begin a branch behind that node, and the head moves to their end in the same commit.
+   *
+   * @throws ThreadkeepError `bad-request`; with options `missing-head`, `missing-node`, and `conflict` when the head is not where it is
+   * expected; the storage's codes
    *
    * @example
    * ```ts
    * await keep.append("main", [{ role: "user", content: "hi" }, { role: "assistant", content: "hello" }]);
    * ```
    */
-  async append(contextId: string, messages: readonly MessageInput[]): Promise<NodeInfo[]> {
-    const params = { context: check.id(contextId, "contextId"), messages: check.messages(messages, "messages") };
+  async append(contextId: string, messages: readonly MessageInput[], options?: AppendOptions): Promise<NodeInfo[]> {
+    const where = check.options(options, "options", APPEND);
+    const params = { context: check.id(contextId, "contextId"), messages: check.messages(messages, "messages"), ...where };
     return this.#call("append", params);
   }
 

@@ -112,6 +112,21 @@ test("a fork shares what lies before it", async () => {
   await keep.close();
 });
 
+test("an append behind a node begins a branch, if the head is where it is expected", async () => {
+  const keep = await memory();
+  const [first, , last] = await keep.append("main", many(3));
+  const [made] = await keep.append("main", [user("elsewhere")], { after: first.id, expect: last.id });
+  assert.equal(made.parent, first.id);
+  assert.deepEqual(texts(await keep.getAll("main")), ["m0", "elsewhere"]);
+  const error = await rejects(keep.append("main", [user("late")], { expect: last.id }), "conflict", /has moved/);
+  assert.equal(error.details.contextId, "main");
+  await rejects(keep.append("main", [user("x")], { after: "nowhere" }), "missing-node");
+  await rejects(keep.append("new", [user("x")], { after: first.id }), "missing-head");
+  await rejects(keep.append("main", [user("x")], { behind: first.id }), "bad-request", /behind/);
+  assert.deepEqual(texts(await keep.getAll("main")), ["m0", "elsewhere"]);
+  await keep.close();
+});
+
 test("messages come back as they were, unknown fields included", async () => {
   const keep = await memory();
   const given = [

@@ -26,6 +26,9 @@ pub enum KeepError {
     /// There is a head of this name already.
     #[error("there is a head {0:?} already: choose another name, or clear that one first")]
     HeadTaken(String),
+    /// A head is not where it was expected.
+    #[error("the head {0:?} has moved: somebody else wrote; look again")]
+    HeadMoved(String),
     /// The tree does not allow it.
     #[error(transparent)]
     Transcript(TranscriptError),
@@ -81,6 +84,7 @@ impl KeepError {
             Self::MissingTranscript(_) => "missing-transcript",
             Self::MissingHead(_) => "missing-head",
             Self::HeadTaken(_) => "head-taken",
+            Self::HeadMoved(_) => "conflict",
             Self::Transcript(TranscriptError::MissingParent { .. }) => "missing-parent",
             Self::Transcript(TranscriptError::Taken(_)) => "id-taken",
             Self::Transcript(TranscriptError::Sealed(_)) => "sealed",
@@ -103,7 +107,9 @@ impl KeepError {
         let details = match self {
             Self::MissingNode(node) => details(&[("node", node.as_str())]),
             Self::MissingTranscript(transcript) => details(&[("transcript", transcript.as_str())]),
-            Self::MissingHead(context) | Self::HeadTaken(context) => details(&[("contextId", context)]),
+            Self::MissingHead(context) | Self::HeadTaken(context) | Self::HeadMoved(context) => {
+                details(&[("contextId", context)])
+            }
             Self::Transcript(error) => match error {
                 TranscriptError::MissingNode(node)
                 | TranscriptError::Taken(node)

@@ -2,6 +2,7 @@
 //! branch is in git; appending moves it on. Each appended message is a sealed node of its own, so that a fork can begin at
 //! any message.
 
+use serde::Serialize;
 use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptId};
 use threadkeep_store::{Store, StoreError};
 
@@ -110,13 +111,28 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `bad-request` for an empty name; `damaged`; the store's.
     pub async fn append(&self, context: &str, messages: Vec<Message>) -> Result<Vec<NodeInfo>, KeepError> {
+        self.append_from(context, messages, &Start::default()).await
+    }
+
+    /// Appends messages as [`Keep::append`] does, where `start` says: the head moves to their end in the same commit, so that a branch
+    /// begins whole or not at all.
+    ///
+    /// # Errors
+    /// `missing-head` and `missing-node` where a start is named that is not there, or in another transcript; `conflict` when the
+    /// head is not where it is expected; else as [`Keep::append`].
+    pub async fn append_from(
+        &self,
+        context: &str,
+        messages: Vec<Message>,
+        start: &Start,
+    ) -> Result<Vec<NodeInfo>, KeepError> {
         check_name(context)?;
         let _writing = self.writing().await;
         if messages.is_empty() {
             return Ok(Vec::new());
         }
         let (now, names): (i64, Vec<u64>) = (self.now(), messages.iter().map(|_| self.random()).collect());
-        let transcript = self.append_at(context, &messages, &names, now).await?;
+        let transcript = self.append_at(context, start, &messages, &names, now).await?;
         let ids: Vec<MessageId> = names.iter().map(|name| MessageId::mint(&transcript, *name)).collect();
         self.changed(&transcript, ids.clone());
         self.emit(&Event::Head { context: context.to_owned(), node: ids.last().cloned() });
@@ -134,6 +150,7 @@ impl<S: Store> Keep<S> {
     async fn append_at(
         &self,
         context: &str,
+        start: &Start,
         messages: &[Message],
         names: &[u64],
         now: i64,
@@ -142,11 +159,13 @@ impl<S: Store> Keep<S> {
         for _ in 0..2 {
             let transcript = match self.context_transcript(context).await? {
                 Some(transcript) => transcript,
+                None if *start != Start::default() => return Err(missing()),
                 None => self.begin_head(context).await?,
             };
             let write = self.write(&transcript, |log| {
                 let head = log.tree.heads().get(context).ok_or_else(missing)?;
-                Ok(Write::new(appended(&log.tree, context, head, messages, names, now), ()))
+                let after = start.after(&log.tree, context, head)?;
+                Ok(Write::new(appended(&log.tree, context, &after, messages, names, now), ()))
             });
             match write.await {
                 Ok(Some(())) => return Ok(transcript),
@@ -256,6 +275,29 @@ impl<S: Store> Keep<S> {
 }
 
 /// The entries that append `messages` at `head`, one node each, and move the head `context` to the last.
+/// Where an append begins. What is left out is the head.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Start {
+    /// The node or alias behind which the messages come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<MessageId>,
+    /// The node at which the head must point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect: Option<MessageId>,
+}
+
+impl Start {
+    /// The node behind which the messages come.
+    fn after(&self, tree: &Transcript, context: &str, head: &MessageId) -> Result<MessageId, KeepError> {
+        if self.expect.as_ref().is_some_and(|expected| expected != head) {
+            return Err(KeepError::HeadMoved(context.to_owned()));
+        }
+        let Some(after) = &self.after else { return Ok(head.clone()) };
+        let placed = tree.get(after).ok_or_else(|| KeepError::MissingNode(after.clone()))?;
+        Ok(placed.node.id.clone())
+    }
+}
+
 fn appended(
     tree: &Transcript,
     context: &str,

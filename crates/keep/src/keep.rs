@@ -145,7 +145,9 @@ impl<S: Store> Keep<S> {
             Request::Fork { context, new_context, at_index } => {
                 self.fork(&context, &new_context, at_index).await.map(Response::node)
             }
-            Request::Append { context, messages } => self.append(&context, messages).await.map(Response::Nodes),
+            Request::Append { context, messages, start } => {
+                self.append_from(&context, messages, &start).await.map(Response::Nodes)
+            }
             Request::GetAll { context } => self.get_range(&context, 0, u32::MAX).await.map(Response::Messages),
             Request::GetRange { context, start, end } => {
                 self.get_range(&context, start, end).await.map(Response::Messages)

@@ -52,6 +52,7 @@ pub mod traces;
 mod views;
 
 pub use error::KeepError;
+pub use heads::Start;
 pub use host::{Host, Source};
 pub use import::Verdict;
 pub use keep::{Keep, Options};

@@ -20,6 +20,8 @@ use threadkeep_core::node::{Labels, Origin};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
+use crate::Start;
+
 pub use compact::{CompactCall, CompactionRequest, checkpoint_json};
 pub use context::{
     ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, Wanted, WhatIf, limits_json, trim_options,
@@ -135,6 +137,9 @@ pub enum Request {
         context: String,
         /// The messages, in order.
         messages: Vec<Message>,
+        /// Where they begin, if not at the head.
+        #[serde(flatten)]
+        start: Start,
     },
     /// All messages at a head. → [`Response::Messages`]
     GetAll {

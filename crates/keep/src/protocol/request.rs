@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use threadkeep_core::{Message, MessageId};
 
 use super::{Inbound, Request};
+use crate::Start;
 
 /// Why a request cannot be carried out: the argument, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +105,11 @@ impl Params {
                 new_context: self.text("newContext")?,
                 at_index: self.maybe_count("atIndex")?,
             },
-            "append" => Request::Append { context: self.text("context")?, messages: self.messages()? },
+            "append" => Request::Append {
+                context: self.text("context")?,
+                messages: self.messages()?,
+                start: Start { after: self.maybe_id("after")?, expect: self.maybe_id("expect")? },
+            },
             "getAll" => Request::GetAll { context: self.text("context")? },
             "getRange" => Request::GetRange {
                 context: self.text("context")?,
@@ -234,6 +239,7 @@ mod tests {
         {"method": "fork", "params": {"context": "c", "newContext": "d", "atIndex": 4}}
         {"method": "fork", "params": {"context": "c", "newContext": "d"}}
         {"method": "append", "params": {"context": "c", "messages": []}}
+        {"method": "append", "params": {"context": "c", "messages": [], "after": "n", "expect": "m"}}
         {"method": "getAll", "params": {"context": "c"}}
         {"method": "getRange", "params": {"context": "c", "start": 0, "end": 4294967295}}
         {"method": "getCount", "params": {"context": "c"}}

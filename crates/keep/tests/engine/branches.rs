@@ -1,5 +1,6 @@
 //! Heads and forks: branches share what lies above them, and the views show them.
 
+use threadkeep::Start;
 use threadkeep::protocol::Event;
 use threadkeep_core::Message;
 
@@ -40,6 +41,31 @@ fn forks_at_the_ends_and_at_impossible_places() {
         keep.extend(&id("m"), vec![Message::assistant("a")]).await.unwrap();
         keep.set_head("turn", &id("m")).await.unwrap();
         assert_eq!(code(keep.fork("turn", "inside", Some(1)).await), "bad-request");
+    });
+}
+
+#[test]
+fn an_append_behind_a_node_is_a_branch_if_the_head_is_where_it_is_expected() {
+    let world = World::default();
+    let (here, there) = (world.tab(), world.tab());
+    run(async {
+        let nodes = here.append("main", users(3)).await.unwrap();
+        let start = |after: usize, expect: usize| Start {
+            after: Some(nodes[after].id.clone()),
+            expect: Some(nodes[expect].id.clone()),
+        };
+        let made = there.append_from("main", vec![Message::user("other")], &start(0, 2)).await.unwrap();
+        assert_eq!(made[0].parent.as_ref(), Some(&nodes[0].id));
+        assert_eq!(texts(&here.get_range("main", 0, 9).await.unwrap()), ["m0", "other"]);
+        assert_eq!(here.children(&nodes[0].id).await.unwrap().len(), 2);
+        // The head is not where this tab thinks it is: nothing happens.
+        assert_eq!(code(here.append_from("main", users(1), &start(1, 2)).await), "conflict");
+        assert_eq!(here.stats().await.unwrap().messages, 4);
+        let elsewhere = here.append("other", users(1)).await.unwrap();
+        let foreign = Start { after: Some(elsewhere[0].id.clone()), expect: None };
+        assert_eq!(code(here.append_from("main", users(1), &foreign).await), "missing-node");
+        assert_eq!(code(here.append_from("nobody", users(1), &start(0, 0)).await), "missing-head");
+        assert!(here.head("nobody").await.unwrap().is_none());
     });
 }
 

@@ -16,12 +16,17 @@ export const TRIES = 20;
  * @param leaf where the head points now
  */
 export async function place(keep: Threadkeep, context: string, parent: string | undefined, leaf: string | null, messages: readonly MessageInput[]): Promise<NodeInfo[] | undefined> {
-  if (parent !== undefined && parent !== leaf) await keep.setHead(context, parent);
+  if (parent !== undefined && leaf !== null)
+    try {
+      return await keep.append(context, messages, { after: parent, expect: leaf });
+    } catch (error) {
+      if (error instanceof ThreadkeepError && ["conflict", "missing-head", "missing-node"].includes(error.code)) return undefined;
+      throw error;
+    }
   const made = await keep.append(context, messages);
-  const first = made[0];
-  const last = made.at(-1);
-  if (first === undefined || last === undefined || first.parent === (parent ?? first.transcript)) return made;
-  // It hangs elsewhere: take it back, unless something follows already.
+  const [first, last] = [made[0], made.at(-1)];
+  if (first === undefined || last === undefined || first.parent === first.transcript) return made;
+  // Another one began the head in the same moment: take it back, unless something follows already.
   try {
     if ((await keep.children(last.id)).length === 0) await keep.deleteBranch(first.id);
   } catch (error) {

@@ -82,8 +82,11 @@ async function go(keep: Threadkeep, contextId: string, head: string, from: strin
     at += next.messages.length;
     leaf = next.id;
   }
+  const more = wanted.slice(at);
+  // In one commit: a crash in between would leave the beginning alone.
+  if (more.length > 0) return ((await keep.append(contextId, more, { after: leaf })).at(-1) as NodeInfo).id;
   if (leaf !== head) await keep.setHead(contextId, leaf);
-  return grow(keep, contextId, leaf, wanted.slice(at));
+  return leaf;
 }
 
 /** Appends at the head; gives the new leaf. */
