@@ -82,9 +82,9 @@ after(async () => {
 });
 
 for (const [at, name] of Object.keys(PAGES).entries())
-  test(`${name}: threads, branches and edits of a page are there after a reload`, { timeout: 120_000 }, () => chat(`${site.address}${at}/index.html`));
+  test(`${name}: threads, branches and edits of a page are there after a reload`, { timeout: 120_000 }, () => chat(`${site.address}${at}/index.html`, at === 0 ? "assistant-ui" : "ai-sdk"));
 
-async function chat(address) {
+async function chat(address, name) {
   const page = await browser.newPage();
   const complaints = [];
   page.on("console", (words) => words.type() === "error" && complaints.push(words.text()));
@@ -113,6 +113,14 @@ async function chat(address) {
     await message("You said: Another thread (answer 5)").waitFor();
     await page.locator(".thread", { hasText: "Another thread" }).waitFor();
 
+    // The page shows an answer before it is on the disk, and does not wait for that.
+    const written = `(async () => {
+      const { Threadkeep } = await import("/package/dist/index.js");
+      const keep = await Threadkeep.open({ name: ${JSON.stringify(name)} });
+      while (!(await keep.export().text()).includes("(answer 5)")) await new Promise((resolve) => setTimeout(resolve, 20));
+      await keep.close();
+    })()`;
+    await page.evaluate(written);
     await page.reload();
     await page.locator(".thread", { hasText: "First words" }).getByRole("button").click();
     await message("You said: Other words (answer 4)").waitFor();

@@ -147,6 +147,21 @@ test("what is taken back, replaced and cleared stays, and can be gone back to", 
   await keep.close();
 });
 
+test("a session goes to another conversation, and takes in what others append there", async () => {
+  const keep = await memory();
+  const session = new ThreadkeepSession(keep, { sessionId: "a" });
+  await session.addItems(Array.from({ length: 30 }, (_, index) => say(`${index}`)));
+  const [other] = await keep.append("other", [{ role: "user", content: "elsewhere" }]);
+  await session.moveTo(other.id);
+  assert.deepStrictEqual(await session.getItems(), [say("elsewhere")]);
+  await keep.append("a", [{ role: "assistant", content: "yes" }]);
+  assert.deepStrictEqual(await session.getItems(), [say("elsewhere"), answer("yes")]);
+  assert.equal(await keep.getCount("other"), 1);
+  await session.popItem();
+  assert.deepStrictEqual(await session.getItems(), [say("elsewhere")]);
+  await keep.close();
+});
+
 test("a head that was removed leaves the session empty", async () => {
   const keep = await memory();
   const session = new ThreadkeepSession(keep, { sessionId: "a" });
@@ -255,6 +270,31 @@ test("a writer that stops between its two commits leaves the session as it was",
   assert.deepStrictEqual(await again.getItems(), [say("1"), say("2")]);
   assert.deepEqual((await again.keep.getAll("a")).map(({ content }) => content), ["1", "2"]);
   assert.notEqual(await again.keep.node(left.id), null);
+  await keep.close();
+});
+
+test("a writer that stops before a session's first items count leaves it empty", async () => {
+  const keep = await memory();
+  await keep.append("a", [{ role: "user", content: "half", openai_agents: { of: 1, begins: ["a", 0] } }]);
+  const session = new ThreadkeepSession(keep, { sessionId: "a" });
+  assert.deepStrictEqual(await session.getItems(), []);
+  await session.addItems([say("1")]);
+  assert.deepStrictEqual(await session.getItems(), [say("1")]);
+  assert.deepEqual((await keep.getAll("a")).map(({ content }) => content), ["1"]);
+  await keep.close();
+});
+
+test("a fork of a session's head is a session with the same history", async () => {
+  const keep = await memory();
+  const session = new ThreadkeepSession(keep, { sessionId: "a" });
+  await session.addItems([say("1"), answer("2")]);
+  await keep.fork("a", "b");
+  const fork = new ThreadkeepSession(keep, { contextId: "b" });
+  assert.deepStrictEqual(await fork.getItems(), [say("1"), answer("2")]);
+  await fork.addItems([say("b")]);
+  await session.addItems([say("a")]);
+  assert.deepStrictEqual([(await fork.getItems()).at(-1), (await session.getItems()).at(-1)], [say("b"), say("a")]);
+  assert.equal((await keep.stats()).messages, 4);
   await keep.close();
 });
 

@@ -89,6 +89,7 @@ test("seed 3: the actor is configured, or given with each call", slow, async () 
   const derived = agentcoreMemory({ memoryId: MEMORY_ID, client, actorId: (contextId) => contextId.split("_")[0] });
   await derived.append("dora_1", [user("x")]);
   assert.deepEqual(handler.events.map(({ actorId }) => actorId), ["ann", "carl", "dora"]);
+  await rejects(memory.getAll("s", { actor: "ann" }), "bad-request", /actor is not known/);
   await rejects(memory.getAll("s", "no spaces, please"), "bad-request", /actorId/);
   // Any name is a session.
   await memory.append("ann's first / talk", [user("there")]);

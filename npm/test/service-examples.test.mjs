@@ -42,6 +42,11 @@ test("hybrid-mem0.mjs runs as it stands", { timeout: 60_000 }, async (t) => {
   assert.match(third, /\(Mem0, search: unavailable\)/);
   assert.match(third, /user: Hello\?\n/);
   assert.match(third, /Mem0 was not told everything\n$/);
+  assert.ok(!server.told().includes("Hello?"));
+  server.behave = undefined;
+  const fourth = await run("hybrid-mem0.mjs", ["ann_4", "Goodbye."], env);
+  assert.match(fourth, /Mem0 was told everything/);
+  assert.deepEqual(server.told(), ["I am allergic to nuts.", "Which cake can I eat, being allergic?", "Hello?", "Goodbye."]);
 });
 
 test("hybrid-agentcore.mjs runs as it stands", { timeout: 60_000 }, async (t) => {

@@ -314,6 +314,44 @@ test("forks and branch switches: each message once, each branch under its own na
   await store.close();
 });
 
+test("a session is named by the conversation that is told first, whoever asked before", { timeout: 30_000 }, async () => {
+  const { keep, store, service } = await open({ syncStrategy: "end-of-session" });
+  const nodes = await store.append("main", many(3));
+  await keep.fork("main", "fork", 2);
+  await store.search("fork", "x"); // Asks for the scope of a transcript of which nothing was told.
+  assert.equal(await store.pending("fork"), 2);
+  await keep.setHead("main", nodes[1].id);
+  await keep.deleteBranch(nodes[2].id);
+  await store.sync("main");
+  await store.sync("fork");
+  assert.deepEqual(service.told.map(({ session, text }) => [session, text]), [["main", "m0"], ["main", "m1"]]);
+  await store.close();
+});
+
+test("prompts that are made while a conversation is told disturb nothing", { timeout: 60_000 }, async () => {
+  for (const idempotent of [false, true]) {
+    const [service, errors] = [listService({ idempotent }), []];
+    let steps = 0;
+    const pause = async () => {
+      for (let left = (steps += 7) % 5; left > 0; left -= 1) await new Promise(setImmediate);
+    };
+    service.before = pause;
+    const keep = await Threadkeep.open({ storage: mapAdapter({ pause }), encoding: "estimate" });
+    const store = hybrid({ keep, memory: service, encoding: "estimate", batchSize: 2, onMemoryError: (error) => errors.push(error) });
+    const prompts = [];
+    for (let at = 0; at < 40; at += 1) {
+      await store.append("main", [user(`m${at}`)]);
+      prompts.push(store.context("main"), store.pending("main"), store.getRecent("main", { maxMessages: 3 }));
+    }
+    await Promise.all(prompts);
+    await until(async () => (await store.pending("main")) === 0);
+    assert.deepEqual(told(service), texts(await keep.getAll("main")));
+    assert.deepEqual(errors, []);
+    assert.ok(service.calls <= 40, "nothing was sent again");
+    await store.close();
+  }
+});
+
 test("nodes that grow are told as they grow, message by message", { timeout: 30_000 }, async () => {
   const { keep, store, service } = await open({ syncStrategy: "end-of-session" });
   const node = await keep.receive({ content: "question", systemPrompt: "Be brief." });
@@ -381,7 +419,7 @@ test("two processes with one storage send each message once", { timeout: 60_000 
     };
     service.before = pause;
     const keeps = await Promise.all([0, 1, 2].map(() => Threadkeep.open({ storage: mapAdapter({ records, pause }) })));
-    const stores = keeps.map((keep) => hybrid({ keep, memory: service, syncStrategy: "end-of-session", batchSize: 4, timeout: 100 }));
+    const stores = keeps.map((keep) => hybrid({ keep, memory: service, syncStrategy: "end-of-session", batchSize: 4, timeout: 10_000 }));
     await stores[0].append("main", many(20));
     const reports = await Promise.all(stores.map((store) => store.sync("main")));
     assert.ok(reports.every(({ error }) => error === undefined), JSON.stringify(reports));
@@ -490,7 +528,7 @@ test("clear does not wait for a sending that hangs", { timeout: 30_000 }, async 
 });
 
 test("clear does not wait for ever for a service that hangs in it", { timeout: 30_000 }, async () => {
-  const { store, service } = await open({ timeout: 20, retryDelay: LONG, maxRetryDelay: LONG });
+  const { store, service } = await open({ timeout: 2_000, retryDelay: LONG, maxRetryDelay: LONG });
   await store.append("main", many(2));
   await until(() => service.told.length === 2);
   service.removing = () => new Promise(() => {});

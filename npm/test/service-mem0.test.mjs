@@ -212,7 +212,7 @@ test("a process that is killed in the middle of a sending: nothing lost, nothing
     import { logAdapter } from ${at(join(source, "test/support/adapters.mjs"))};
     const keep = await Threadkeep.open({ storage: await logAdapter(${JSON.stringify(path)}) });
     const memory = mem0Memory({ apiKey: ${JSON.stringify(server.apiKey)}, host: ${JSON.stringify(server.url)}, inferMemories: false, settleTime: 0 });
-    const store = hybrid({ keep, memory, batchSize: 3, timeout: 300, retryDelay: 1 });
+    const store = hybrid({ keep, memory, batchSize: 3, timeout: 2_000, retryDelay: 1 });
     for (let at = ${from}; at < ${from + count}; at += 1) {
       await store.append("ann_1", [{ role: "user", content: "message " + at }]);
       process.stdout.write("acknowledged " + at + "\\n");
@@ -240,7 +240,7 @@ test("a process that is killed in the middle of a sending: nothing lost, nothing
   const keep = await Threadkeep.open({ storage: await logAdapter(path) });
   const all = texts(await keep.getAll("ann_1"));
   for (const one of acknowledged) assert.ok(all.includes(one), `${one} was acknowledged`);
-  const store = hybrid({ keep, memory: mem0Memory({ apiKey: server.apiKey, host: server.url, inferMemories: false, settleTime: 0 }), timeout: 300 });
+  const store = hybrid({ keep, memory: mem0Memory({ apiKey: server.apiKey, host: server.url, inferMemories: false, settleTime: 0 }), timeout: 10_000 });
   const report = await store.sync();
   assert.equal(report.error, undefined);
   assert.deepEqual(server.told(), all);

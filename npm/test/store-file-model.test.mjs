@@ -106,6 +106,18 @@ test("ordered keys are those of a Map, and a snapshot does not change", { timeou
   assert.deepEqual(keys.range("", "~", Infinity, false), sorted(model));
 });
 
+test("the cache holds no more than it may, empty values too", async () => {
+  const { Cache } = await module("stores/log/cache.js");
+  const cache = new Cache(10_000);
+  const owners = Array.from({ length: 1_000 }, (_, at) => ({ at }));
+  for (const owner of owners) cache.set(owner, new Uint8Array(owner.at % 3 === 0 ? 0 : 100));
+  const kept = owners.filter((owner) => cache.get(owner) !== undefined);
+  assert.ok(kept.length > 50 && kept.length < 160, `${kept.length} values`);
+  assert.equal(kept.at(-1), owners.at(-1));
+  cache.set(owners[0], new Uint8Array(5_000));
+  assert.equal(cache.get(owners[0]), undefined, "one value does not drive all others out");
+});
+
 test("checksums are those of zip files", async () => {
   const { crc32 } = await module("stores/log/crc.js");
   const encoder = new TextEncoder();

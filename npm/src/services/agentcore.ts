@@ -18,9 +18,11 @@ import {
 import * as check from "../check.js";
 import { badArgument, ThreadkeepError } from "../errors.js";
 import type { Message, MessageInput } from "../types/message.js";
-import { digest, inOrder, MAX_PAYLOAD, messagesOf, metadata, nameOf, nodeOf, ofNode, partOf, payload, type Source } from "./agentcore/wire.js";
+import { digest, inOrder, messagesOf, metadata, nameOf, nodeOf, ofNode, partOf, payload, type Source } from "./agentcore/wire.js";
 import { limited, reasonOf, serviceError } from "./failure.js";
-import { estimatedMessage, fitMemories, formatMemories, estimated, memoryMessage, textOf } from "./text.js";
+import { fitMemories, formatMemories, estimated, memoryMessage, textOf } from "./text.js";
+import { actor, callOptions, OPTIONS, RECENT, RECORDS, type AgentCoreCall, type AgentCoreOptions, type RecordOptions } from "./agentcore/options.js";
+import { cut, groups, isUnder, item, onBranch } from "./agentcore/select.js";
 import type {
   AddOptions,
   CallOptions,
@@ -34,74 +36,10 @@ import type {
   StoreCompaction,
 } from "./types.js";
 
+export type { AgentCoreCall, AgentCoreOptions, RecordOptions } from "./agentcore/options.js";
 export type * from "./types.js";
 export type { ServiceReason } from "./failure.js";
 
-/** Options of {@link agentcoreMemory}. */
-export interface AgentCoreOptions {
-  /** The memory resource: its id, or its ARN. It is made beforehand, with the strategies that extract records. */
-  memoryId: string;
-  /** Who the conversations belong to, from the authentication; without it each call says so. */
-  actorId?: string | ((contextId: string) => string);
-  /** The region, for a client that is made here; that of the environment without it. */
-  region?: string;
-  /** A client of yours. */
-  client?: BedrockAgentCoreClient;
-  /** How often a call is tried, for a client that is made here; 3 without it. Throttled calls count too. */
-  maxAttempts?: number;
-  /** `false`: {@link AgentCoreMemory.getRecent} gives events alone. */
-  includeLongTermMemories?: boolean;
-  /**
-   * Where records are looked for, with `{actorId}`, `{sessionId}` and `{memoryStrategyId}` in place of themselves: what the
-   * strategies of the memory resource were given. `/actors/{actorId}` without it.
-   */
-  namespaces?: string | readonly string[];
-  /** The strategy whose records are looked for; those of all without it. */
-  memoryStrategyId?: string;
-  /** How many messages go into one event, 1 without it. A fork in the middle of an event begins after it. */
-  messagesPerEvent?: number;
-  /** After how many milliseconds a call is given up, its repetitions included, where it does not say; 10,000 without it. */
-  timeout?: number;
-  /** The name of the service, see {@link MemoryService.name}; `agentcore` without it. */
-  name?: string;
-}
-
-/** Whose conversation a call is about, and which branch of it. */
-export interface AgentCoreCall extends CallOptions {
-  /** In place of the configured actor. */
-  actorId?: string;
-  /** A branch of the session; its first one without it. */
-  branch?: string;
-  /** With {@link AgentCoreMemory.append}: the event after which a new branch begins. */
-  rootEventId?: string;
-}
-
-/** What {@link AgentCoreMemory.searchMemories} and {@link AgentCoreMemory.listMemoryRecords} look at. */
-export interface RecordOptions {
-  /** At most this many; 10 for a search, 100 for a list. */
-  maxResults?: number;
-  /** In place of the configured namespaces. */
-  namespacePrefix?: string;
-}
-
-const OPTIONS = {
-  memoryId: check.id,
-  actorId: (value: unknown, argument: string) => (typeof value === "function" ? value : actor(value, argument)),
-  region: check.text,
-  client: (value: unknown, argument: string) =>
-    check.isObject(value) && typeof value["send"] === "function" ? value : fail(argument, "must be a BedrockAgentCoreClient"),
-  maxAttempts: check.count,
-  includeLongTermMemories: check.flag,
-  namespaces: (value: unknown, argument: string) =>
-    Array.isArray(value) ? value.map((one, index) => check.text(one, `${argument}[${index}]`)) : check.text(value, argument),
-  memoryStrategyId: check.text,
-  messagesPerEvent: (value: unknown, argument: string) => (check.count(value, argument, MAX_PAYLOAD / 2) === 0 ? fail(argument, "must not be 0") : value),
-  timeout: check.count,
-  name: check.id,
-};
-const RECENT = { maxMessages: check.count, maxTokens: check.count, includeSystem: check.flag };
-const RECORDS = { maxResults: check.count, namespacePrefix: check.text };
-const CALL = { actorId: actor, branch: check.id, rootEventId: check.text, signal: check.signal, timeout: check.count };
 /** What a page may hold. */
 const PAGE = 100;
 /** What a query may hold. */
@@ -493,76 +431,9 @@ interface Place {
   how: AgentCoreCall;
 }
 
-/** The options of a call. {@link MemoryService}'s have more names, which are not looked at here. */
-function callOptions(call: AgentCoreCall | undefined): AgentCoreCall {
-  if (call === undefined) return {};
-  if (!check.isObject(call)) throw badArgument("call", "must be an actor's id or an object");
-  const known = Object.fromEntries(Object.keys(CALL).filter((name) => call[name] !== undefined).map((name) => [name, call[name]]));
-  return check.options(known, "call", CALL) as AgentCoreCall;
-}
-
-/** Those events of a session that make one branch, with what lies before it. */
-function onBranch(events: readonly Event[], branch: string | undefined): Event[] {
-  const isMain = ({ branch }: Event): boolean => branch === undefined || branch.name === undefined || branch.name === "main";
-  const mine = events.filter((event) => (branch === undefined || branch === "main" ? isMain(event) : event.branch?.name === branch));
-  if (branch === undefined || branch === "main") return mine;
-  const root = mine.find(({ branch }) => branch?.rootEventId !== undefined)?.branch?.rootEventId;
-  const rootEvent = events.find(({ eventId }) => eventId === root);
-  if (rootEvent === undefined) return mine;
-  const before = onBranch(events, isMain(rootEvent) ? undefined : rootEvent.branch?.name);
-  return [...before.slice(0, before.findIndex(({ eventId }) => eventId === root) + 1), ...mine];
-}
-
 /** No memories where asking for them may help another time. That they are not allowed, or asked for wrongly, is an error. */
 function passing(error: unknown): MemoryRecordSummary[] {
   const reason: unknown = error instanceof ThreadkeepError && error.code === "memory-service" ? error.details["reason"] : undefined;
   if (reason === "timeout" || reason === "rate-limited" || reason === "unavailable") return [];
   throw error;
-}
-
-/** As many of the newest as the limits allow, and no result without its call at their beginning. */
-function cut(messages: readonly Message[], maxMessages: number, maxTokens: number): Message[] {
-  let from = messages.length;
-  let tokens = 0;
-  while (from > 0 && messages.length - from < maxMessages) {
-    tokens += estimatedMessage(messages[from - 1] as Message);
-    if (tokens > maxTokens) break;
-    from -= 1;
-  }
-  while (messages[from]?.role === "tool") from += 1;
-  return messages.slice(from);
-}
-
-/** Whether a record lies in a namespace or below it: as text, `/actors/ann` would begin `/actors/anna` too. */
-function isUnder({ namespaces }: MemoryRecordSummary, namespace: string): boolean {
-  const bare = namespace.replace(/\/+$/, "");
-  return (namespaces ?? []).some((one) => one === bare || one.startsWith(`${bare}/`));
-}
-
-function item(record: MemoryRecordSummary): MemoryItem {
-  const { memoryRecordId, content, score, createdAt, namespaces, memoryStrategyId } = record;
-  return {
-    id: String(memoryRecordId),
-    text: content?.text ?? "",
-    ...(score === undefined ? {} : { score }),
-    ...(createdAt === undefined ? {} : { createdAt: createdAt.toISOString() }),
-    metadata: { namespaces: namespaces ?? [], memoryStrategyId },
-  };
-}
-
-function groups<T>(items: readonly T[], size: number): T[][] {
-  const found: T[][] = [];
-  for (let at = 0; at < items.length; at += size) found.push(items.slice(at, at + size));
-  return found;
-}
-
-function actor(value: unknown, argument: string): string {
-  const given = check.text(value, argument);
-  if (!/^[a-zA-Z0-9][a-zA-Z0-9\-_/:]{0,254}$/.test(given))
-    throw badArgument(argument, "must be 1 to 255 letters, digits, `-`, `_`, `/` or `:`, a letter or digit first");
-  return given;
-}
-
-function fail(argument: string, message: string): never {
-  throw badArgument(argument, message);
 }

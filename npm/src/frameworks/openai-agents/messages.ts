@@ -13,12 +13,12 @@ export const FIELD = "openai_agents";
 
 /**
  * `of`: how many items; `json`: the items, where the message does not say them by itself; `begins`: the head of the session that
- * begins with it.
+ * begins with it, and the version of the session's place that it followed.
  */
 interface Mark {
   of: number;
   json?: string;
-  begins?: string;
+  begins?: [context: string, version: number];
 }
 
 /** Items as they belong into one or more messages: the first has them all, the others (results of hosted tools) none. */
@@ -67,14 +67,15 @@ export function isOurs(message: Message | undefined): boolean {
 }
 
 /** The first message that a session writes at a head. */
-export function begun(message: MessageInput, context: string): MessageInput {
-  const mark: Mark = { of: 0, ...markOf(message as Message), begins: context };
+export function begun(message: MessageInput, context: string, version: number): MessageInput {
+  const mark: Mark = { of: 0, ...markOf(message as Message), begins: [context, version] };
   return { ...message, [FIELD]: mark } as MessageInput;
 }
 
-/** Whether a message is the first one of the session at a head. */
-export function begins(message: Message | undefined, context: string): boolean {
-  return message !== undefined && markOf(message)?.begins === context;
+/** Whether a session begins at a head with a message that does not count as long as its place has this version. */
+export function begins(message: Message | undefined, context: string, version: number): boolean {
+  const said = message === undefined ? undefined : markOf(message)?.begins;
+  return said?.[0] === context && said[1] === version;
 }
 
 /** How many items each of the messages that {@link toMessages} gave stands for. */

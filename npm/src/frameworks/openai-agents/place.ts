@@ -80,24 +80,26 @@ export class Places {
     const [record] = await this.#records.scan(recordRange("at", this.#context));
     const at = await this.#keep.head(this.#context);
     const head = at?.id ?? null;
-    if (record === undefined) return { version: 0, ...(await this.#begun(at)), head };
+    if (record === undefined) return { version: 0, ...(await this.#begun(at, 0)), head };
     const { version, leaf, seq } = JSON.parse(decoder.decode(record[1])) as Pick<Place, "version" | "leaf" | "seq">;
     // The head was removed, and with it what only it led to.
     if (at === null) return { version, leaf: null, seq, head };
+    if (leaf === null) return { version, ...(await this.#begun(at, version)), head };
     const until = end ?? at.id;
-    if (leaf === null || leaf === until) return { version, leaf, seq, head };
+    if (leaf === until) return { version, leaf, seq, head };
     const chain = await this.#keep.chain(until);
     const start = chain.findIndex(({ id }) => id === leaf);
-    if (start < 0) return { version, leaf: (await this.#keep.node(leaf)) === null ? head : leaf, seq, head };
+    if (start < 0 && (await this.#keep.node(leaf)) !== null) return { version, leaf, seq, head };
+    // The user deleted where it was.
+    if (start < 0) return { version, ...(await this.#begun(at, version)), head };
     return { version, ...foreign(chain.slice(start), seq), head };
   }
 
-  /** Where a session begins at a head that has none: behind all that others wrote. */
-  async #begun(head: NodeInfo | null): Promise<Pick<Place, "leaf" | "seq">> {
+  /** Where a session begins at a head that has none: behind all that is there, but for what is about to be its first items. */
+  async #begun(head: NodeInfo | null, version: number): Promise<Pick<Place, "leaf" | "seq">> {
     if (head === null) return { leaf: null, seq: 0 };
     const chain = await this.#keep.chain(head.id);
-    // Somebody is about to write the first items.
-    const first = chain.findIndex(({ messages }) => begins(messages[0], this.#context));
+    const first = chain.findIndex(({ messages }) => begins(messages[0], this.#context, version));
     const last = first < 0 ? head : chain[first - 1];
     return last === undefined || (first === 1 && last.messages.length === 0) ? { leaf: null, seq: 0 } : { leaf: last.id, seq: last.seq };
   }

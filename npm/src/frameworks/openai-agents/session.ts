@@ -181,7 +181,12 @@ export class ThreadkeepSession implements Session {
   async moveTo(nodeId: string): Promise<void> {
     const target = await this.keep.node(nodeId);
     if (target === null) throw new ThreadkeepError("missing-node", `there is no node ${nodeId}`, { node: nodeId });
-    await this.#writer.branch((place) => ({ parent: target.id, messages: [], ...(place.leaf === null ? {} : { reason: "move" }) }));
+    await this.#writer.branch(async (place) => {
+      const from = place.leaf === null ? null : await this.keep.node(place.leaf);
+      // Numbers count up within a transcript.
+      const seq = from?.transcript === target.transcript ? undefined : target.seq;
+      return { parent: target.id, messages: [], seq, reason: place.leaf === null ? undefined : "move" };
+    });
   }
 
   /**

@@ -19,6 +19,8 @@ export interface Branch {
   operation?: Operation | undefined;
   /** Why the history so far is left, where it is. */
   reason?: string | undefined;
+  /** Behind which number of its transcript the session goes on, where that is another transcript. */
+  seq?: number | undefined;
   /** Whether the names of operations are forgotten. */
   forget?: boolean | undefined;
 }
@@ -78,7 +80,7 @@ export class Writer {
         const { parent, operation, reason, forget } = planned;
         await this.#sweep();
         // Where there is no head, the session is empty. So there must be one before it is not.
-        const above = parent ?? (place.head === null ? await this.#begin() : await this.#places.emptyRoot());
+        const above = parent ?? (place.head === null ? await this.#begin(place) : await this.#places.emptyRoot());
         if (place.head === null && parent !== null) await this.#keep.setHead(this.#context, parent);
         const messages = above === null && planned.messages.length === 0 && place.leaf !== null ? EMPTY : planned.messages;
         let made: NodeInfo[] = [];
@@ -92,7 +94,8 @@ export class Writer {
         const [first, last] = [made[0], made.at(-1)];
         const along: Along = { operation, forget };
         if (reason !== undefined && place.leaf !== null) along.left = { leaf: place.leaf, reason, at: Date.now() };
-        const next = { leaf: last?.id ?? above, seq: Math.max(place.seq, last?.seq ?? 0) };
+        const seen = planned.seq ?? (above === null ? 0 : place.seq);
+        const next = { leaf: last?.id ?? above, seq: Math.max(seen, last?.seq ?? 0) };
         if (made.length === messages.length && (await this.#places.move(place, next, along))) return true;
         if (first !== undefined && last !== undefined) lost.push([first.id, last.id]);
         return false;
@@ -170,13 +173,13 @@ export class Writer {
   }
 
   /** Messages as they are written; the first ones of a session say that they are. */
-  #beginning({ version }: Place, messages: readonly MessageInput[]): readonly MessageInput[] {
-    return version > 0 ? messages : messages.map((message, index) => (index === 0 ? begun(message, this.#context) : message));
+  #beginning({ leaf, version }: Place, messages: readonly MessageInput[]): readonly MessageInput[] {
+    return leaf !== null && version > 0 ? messages : messages.map((message, index) => (index === 0 ? begun(message, this.#context, version) : message));
   }
 
   /** Makes the head, in a transcript with nothing in it, unless somebody else just did; gives its root, whose id the transcript has. */
-  async #begin(): Promise<string | null> {
-    const [made] = await this.#keep.append(this.#context, EMPTY.map((message) => begun(message, this.#context)));
+  async #begin({ version }: Place): Promise<string | null> {
+    const [made] = await this.#keep.append(this.#context, EMPTY.map((message) => begun(message, this.#context, version)));
     if (made === undefined) return null;
     await this.#discard([made.id, made.id]);
     return made.transcript;

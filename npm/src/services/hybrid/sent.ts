@@ -22,8 +22,8 @@ export interface BranchEnd {
 
 /** What is known of a transcript beside the bits. */
 interface Facts {
-  /** The conversation under whose name the service knows the transcript. */
-  session: string;
+  /** The conversation under whose name the service knows the transcript; the first of which something was sent. */
+  session?: string;
   /** The branches by name; the first has none. */
   branches: Record<string, BranchEnd>;
   /** Nodes that grow, and how many of their messages were sent. */
@@ -34,8 +34,8 @@ interface Facts {
 export interface Intent {
   /** Who sends. */
   owner: string;
-  /** When that began, in milliseconds since 1970. */
-  at: number;
+  /** Until when it may still be under way, in milliseconds since 1970. */
+  until: number;
   token: string;
   contextId: string;
   branch: string;
@@ -56,23 +56,20 @@ export class Sent {
   readonly #service: string;
   readonly #transcript: string;
   #version: string | undefined;
-  #facts: Facts;
+  #facts: Facts = { branches: {}, growing: {} };
   #bits = new Map<number, Uint8Array>();
   #intent: Intent | undefined;
+  /** Reading and writing go one after the other: a change begins with what was read last, and ends before anything is read. */
+  #line: Promise<unknown> = Promise.resolve();
 
-  constructor(records: Records, service: string, transcript: string, session: string) {
+  constructor(records: Records, service: string, transcript: string) {
     this.#records = records;
     this.#service = service;
     this.#transcript = transcript;
-    this.#facts = { session, branches: {}, growing: {} };
   }
 
-  /** Whether anything was ever sent of it. */
-  get known(): boolean {
-    return this.#version !== undefined;
-  }
-
-  get session(): string {
+  /** The conversation under whose name the service knows the transcript, once something was sent. */
+  get session(): string | undefined {
     return this.#facts.session;
   }
 
@@ -86,14 +83,19 @@ export class Sent {
   }
 
   /** Reads what others may have written since. */
-  async refresh(): Promise<void> {
+  refresh(): Promise<void> {
+    return this.#exclusive(() => this.#refresh());
+  }
+
+  async #refresh(): Promise<void> {
     const [[key, value] = []] = await this.#records.scan({ ...recordRange(this.#service, "t", this.#transcript), limit: 1 });
     if (key === this.#version) return;
     this.#version = key;
     this.#bits.clear();
     const stored = value === undefined ? undefined : (read(value) as Facts & { intent?: Intent });
     this.#intent = stored?.intent;
-    if (stored !== undefined) this.#facts = { session: stored.session, branches: stored.branches, growing: stored.growing };
+    const { session, branches = {}, growing = {} } = stored ?? ({} as Partial<Facts>);
+    this.#facts = { ...(session === undefined ? {} : { session }), branches, growing };
   }
 
   /** Whether all of a node was sent. */
@@ -109,16 +111,20 @@ export class Sent {
   }
 
   /** Stores that a sending begins. @throws ThreadkeepError `conflict` when somebody else wrote meanwhile */
-  async begin(intent: Intent): Promise<void> {
-    await this.#store(this.#facts, intent, []);
+  begin(intent: Intent): Promise<void> {
+    return this.#exclusive(() => this.#store({ session: intent.contextId, ...this.#facts }, intent, []));
   }
 
   /**
    * Stores that messages were sent, and what else is to be stored with that; a sending that had begun has ended. A power cut may take it
    * back: then the service is asked, or told again what it knows.
    */
-  async mark(branch: string, context: string, marks: readonly Mark[], more: readonly StoreRecord[] = []): Promise<void> {
-    const facts: Facts = structuredClone(this.#facts);
+  mark(branch: string, context: string, marks: readonly Mark[], more: readonly StoreRecord[] = []): Promise<void> {
+    return this.#exclusive(() => this.#mark(branch, context, marks, more));
+  }
+
+  async #mark(branch: string, context: string, marks: readonly Mark[], more: readonly StoreRecord[]): Promise<void> {
+    const facts: Facts = structuredClone({ session: context, ...this.#facts });
     const changed = new Map<number, Uint8Array>();
     for (const { seq, messages, whole } of marks) {
       facts.branches[branch] = { seq, context };
@@ -139,16 +145,25 @@ export class Sent {
   }
 
   /** Forgets that a sending had begun: it did not arrive. */
-  async forgetIntent(): Promise<void> {
-    if (this.#intent !== undefined) await this.#store(this.#facts, undefined, []);
+  forgetIntent(): Promise<void> {
+    return this.#exclusive(async () => {
+      if (this.#intent !== undefined) await this.#store(this.#facts, undefined, []);
+    });
   }
 
   /** Deletes everything that is remembered of the transcript. */
-  async forget(): Promise<void> {
-    const ranges = ["t", "s"].map((kind) => recordRange(this.#service, kind, this.#transcript));
-    await this.#records.commit({ deleteRanges: ranges.map(({ start, end }) => [start, end]), deletes: [this.#anchor()] });
-    this.#version = undefined;
-    this.#bits.clear();
+  forget(): Promise<void> {
+    return this.#exclusive(async () => {
+      const ranges = ["t", "s"].map((kind) => recordRange(this.#service, kind, this.#transcript));
+      await this.#records.commit({ deleteRanges: ranges.map(({ start, end }) => [start, end]), deletes: [this.#anchor()] });
+      await this.#refresh();
+    });
+  }
+
+  #exclusive<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#line.then(work, work);
+    this.#line = done.catch(() => undefined);
+    return done;
   }
 
   async #store(facts: Facts, intent: Intent | undefined, puts: readonly StoreRecord[], durability: "strict" | "relaxed" = "strict"): Promise<void> {

@@ -2,15 +2,12 @@
 // again, later and later; what the service refuses for good is left out and said. Nothing here stands in the way of an append.
 
 import { reportUncaught, ThreadkeepError } from "../../errors.js";
-import { recordKey, recordRange } from "../../records.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import type { Message } from "../../types/message.js";
-import type { Records } from "../../types/records.js";
-import type { StoreRecord } from "../../types/store.js";
-import { asServiceError, isRefused, limited, serviceError } from "../failure.js";
-import type { MemoryBatch, MemoryScope, MemoryService } from "../types.js";
-import { plan, type Item, type Plan } from "./plan.js";
-import { isConflict, keyPart, read, Sent, write, type Intent, type Mark } from "./sent.js";
+import { asServiceError, limited } from "../failure.js";
+import type { MemoryScope, MemoryService } from "../types.js";
+import { Notes } from "./notes.js";
+import { Sender } from "./sender.js";
+import { isConflict } from "./sent.js";
 
 /** When messages are sent: at once, in batches, or when the conversation ends. */
 export type SyncStrategy = "immediate" | "batch" | "end-of-session";
@@ -45,28 +42,14 @@ export interface SyncOptions {
 const CONFLICTS = 5;
 /** How often it is looked whether another process is done. */
 const LOOK = 100;
-/** What a sending of another process may take beyond its time limit. */
-const MARGIN = 1_000;
-
-/** What a conversation's own record holds. */
-interface Registered {
-  contextId: string;
-  /** The session and the transcript, once something was sent. */
-  session?: string;
-  transcript?: string;
-  /** The head's node when everything was sent. */
-  node?: string;
-}
 
 /** The sending of one keep's conversations to one service. @internal */
 export class Sync {
   readonly #keep: Threadkeep;
   readonly #memory: MemoryService;
-  readonly #records: Records;
+  readonly #notes: Notes;
+  readonly #sender: Sender;
   readonly #options: SyncOptions;
-  readonly #owner = token();
-  readonly #registered = new Map<string, Promise<void>>();
-  readonly #sent = new Map<string, Sent>();
   /** Conversations that have something new. */
   readonly #fresh = new Set<string>();
   /** Conversations that the background has to look at. */
@@ -88,34 +71,18 @@ export class Sync {
   constructor(keep: Threadkeep, memory: MemoryService, options: SyncOptions) {
     this.#keep = keep;
     this.#memory = memory;
-    this.#records = keep.records("hybrid");
     this.#options = options;
+    this.#notes = new Notes(keep, memory.name);
+    this.#sender = new Sender(keep, memory, this.#notes, options, (error, failure) => this.#report(error, failure));
     this.#deaf = keep.on("change", (event) => {
-      if (event.type === "cleared") {
-        this.#sent.clear();
-        this.#registered.clear();
-      } else if (event.type === "deleted" && !this.#clearing) this.#deleted(event.transcript);
+      if (event.type === "cleared") this.#notes.cleared();
+      else if (event.type === "deleted" && !this.#clearing) this.#deleted(event.transcript);
     });
   }
 
-  /** Stores that a conversation is to be sent, before its first message is. Failing is no reason not to go on. */
-  register(contextId: string): Promise<void> {
-    let stored = this.#registered.get(contextId);
-    if (stored === undefined) {
-      stored = this.#register(contextId).catch((error: unknown) => {
-        this.#registered.delete(contextId);
-        this.#report(error, { operation: "register", contextId });
-      });
-      this.#registered.set(contextId, stored);
-    }
-    return stored;
-  }
-
-  async #register(contextId: string): Promise<void> {
-    const key = await this.#contextKey(contextId);
-    if ((await this.#records.get(key)) !== undefined) return;
-    const registered: Registered = { contextId };
-    await this.#records.commit({ puts: [[key, write(registered)]] });
+  /** Notes that a conversation is to be sent, before its first message is stored. Failing is no reason not to store it. */
+  async register(contextId: string): Promise<void> {
+    await this.#notes.register(contextId).catch((error: unknown) => this.#report(error, { operation: "register", contextId }));
   }
 
   /** Messages came. */
@@ -130,11 +97,11 @@ export class Sync {
 
   /** Looks for what an earlier life did not send. Of conversations that end, nobody knows yet whether they did. */
   async resume(): Promise<void> {
-    const unfinished = this.#options.strategy === "end-of-session" ? [] : await this.#unfinished();
+    const unfinished = this.#options.strategy === "end-of-session" ? [] : await this.#notes.unfinished();
     if (this.#closed) return;
     for (const contextId of unfinished) this.#due.add(contextId);
     await this.#exclusive(() => this.#vanished());
-    this.#removals ||= (await this.#pendingRemovals()).length > 0;
+    this.#removals ||= (await this.#notes.removals()).length > 0;
     if (this.#due.size > 0 || this.#removals) this.#work();
   }
 
@@ -144,7 +111,7 @@ export class Sync {
    */
   async all(contextId: string | undefined, signal: AbortSignal | undefined): Promise<{ sent: number; error?: ThreadkeepError }> {
     let sent = 0;
-    const contexts = contextId === undefined ? await this.#unfinished() : [contextId];
+    const contexts = contextId === undefined ? await this.#notes.unfinished() : [contextId];
     let at = contextId ?? "";
     try {
       for (const one of contexts) {
@@ -168,7 +135,7 @@ export class Sync {
 
   /** How many messages of a conversation were not sent. */
   async pending(contextId: string): Promise<number> {
-    const found = await this.#plan(contextId);
+    const found = await this.#sender.plan(contextId);
     return found === undefined ? 0 : found.plan.items.filter(({ message }) => message !== undefined).length;
   }
 
@@ -176,8 +143,7 @@ export class Sync {
   async scope(contextId: string): Promise<MemoryScope> {
     const head = await this.#keep.head(contextId);
     if (head === null) return { contextId, session: contextId };
-    const sent = await this.#sentOf(head.transcript, contextId);
-    return { contextId, session: sent.session };
+    return { contextId, session: (await this.#notes.sent(head.transcript)).session ?? contextId };
   }
 
   /** Clears a conversation in the keep and in the service. What the service does not do now is remembered. */
@@ -189,15 +155,11 @@ export class Sync {
     return this.#exclusive(async () => {
       const head = await this.#keep.head(contextId);
       const scope = await this.scope(contextId);
-      const key = await this.#toRemove(scope);
+      const key = await this.#notes.toRemove(scope);
       this.#clearing = true;
       const messages = await this.#keep.clear(contextId).finally(() => (this.#clearing = false));
-      await this.#records.commit({ deletes: [await this.#contextKey(contextId)] });
-      this.#registered.delete(contextId);
-      if (head !== null && (await this.#keep.node(head.transcript)) === null) {
-        await (await this.#sentOf(head.transcript, contextId)).forget();
-        this.#sent.delete(head.transcript);
-      }
+      await this.#notes.unregister(contextId);
+      if (head !== null) await this.#notes.forgetIfGone(head.transcript);
       try {
         await this.#removeOne(scope, key, undefined);
         return { messages };
@@ -301,7 +263,7 @@ export class Sync {
     try {
       for (let tries = 0; ; tries += 1)
         try {
-          return await this.#send(contextId, controller.signal);
+          return await this.#sender.send(contextId, controller.signal);
         } catch (error) {
           const until = error instanceof ThreadkeepError ? (error.details["until"] as number | undefined) : undefined;
           if (until !== undefined && patience) await wait(Math.min(until - Date.now(), LOOK), controller.signal);
@@ -313,105 +275,15 @@ export class Sync {
     }
   }
 
-  async #plan(contextId: string): Promise<{ plan: Plan; sent: Sent; node: string } | undefined> {
-    const head = await this.#keep.head(contextId);
-    if (head === null) return undefined;
-    const sent = await this.#sentOf(head.transcript, contextId);
-    return { plan: await plan(this.#keep, head, contextId, sent, (message) => this.#takes(message)), sent, node: head.sealed ? head.id : "" };
-  }
-
-  async #send(contextId: string, signal: AbortSignal): Promise<number> {
-    const head = await this.#keep.head(contextId);
-    if (head === null) return 0;
-    const known = await this.#sentOf(head.transcript, contextId);
-    if (known.intent !== undefined) await this.#settle(known, known.intent, signal);
-    const found = await this.#plan(contextId);
-    if (found === undefined) return 0;
-    const { plan, sent, node } = found;
-    const registered: Registered = { contextId, session: sent.session, transcript: head.transcript, ...(node === "" ? {} : { node }) };
-    const done: StoreRecord = [await this.#contextKey(contextId), write(registered)];
-    const batches = inBatches(plan.items, this.#options.batchSize);
-    let root = plan.root;
-    let count = 0;
-    for (const [index, items] of batches.entries()) {
-      await this.#batch(contextId, sent, { ...plan, items, ...(root === undefined ? {} : { root }) }, index === batches.length - 1 ? [done] : [], signal);
-      count += items.filter(({ message }) => message !== undefined).length;
-      root = undefined;
-    }
-    return count;
-  }
-
-  /** Sends one batch, and stores that it was sent. */
-  async #batch(contextId: string, sent: Sent, { items, branch, root }: Plan, more: StoreRecord[], signal: AbortSignal): Promise<void> {
-    const messages = items.flatMap(({ message }) => (message === undefined ? [] : [message]));
-    if (messages.length > 0) {
-      const batch: MemoryBatch = {
-        contextId,
-        session: sent.session,
-        token: token(),
-        ...(branch === "" ? {} : { branch: { name: branch, ...(root === undefined ? {} : { root }) } }),
-        messages,
-      };
-      const added = new Set<string>();
-      try {
-        if (!this.#memory.idempotent) await sent.begin(this.#intent(batch, branch, items));
-        await this.#call("add", signal, (inner) =>
-          this.#memory.add(batch, { signal: inner, timeout: this.#options.timeout, onAdded: (id) => void added.add(id) }),
-        );
-      } catch (error) {
-        const arrived = prefix(items, added);
-        if (this.#memory.idempotent && arrived.length > 0) await sent.mark(branch, contextId, arrived);
-        if (!isRefused(error)) {
-          if (!this.#memory.idempotent && !mayGoOn(error)) await sent.begin({ ...this.#intent(batch, branch, items), at: 0 });
-          throw error;
-        }
-        const left = items.slice(this.#memory.idempotent ? arrived.length : 0);
-        const [only] = left;
-        if (left.length === 1 || messages.length === 1) {
-          // Asking again will not help, and what comes after it shall not wait for ever.
-          const skipped = left.flatMap(({ message }) => (message === undefined ? [] : [message.id]));
-          this.#report(error, { operation: "add", contextId, skipped });
-          if (only !== undefined) await sent.mark(branch, contextId, left.map(({ mark }) => mark), more);
-          return;
-        }
-        // One of them it does not want: which one shows when they come one by one.
-        for (const [at, item] of left.entries())
-          await this.#batch(contextId, sent, { items: [item], branch, ...(root !== undefined && at === 0 ? { root } : {}) }, at === left.length - 1 ? more : [], signal);
-        return;
-      }
-    }
-    await sent.mark(branch, contextId, items.map(({ mark }) => mark), more);
-  }
-
-  #intent({ token, contextId }: MemoryBatch, branch: string, items: readonly Item[]): Intent {
-    return { owner: this.#owner, at: Date.now(), token, contextId, branch, marks: items.map(({ mark }) => mark) };
-  }
-
-  /** A sending began and nobody knows how it ended: the service is asked. */
-  async #settle(sent: Sent, { owner, at, token, contextId, branch, marks }: Intent, signal: AbortSignal): Promise<void> {
-    const until = at + this.#options.timeout + MARGIN;
-    if (owner !== this.#owner && Date.now() < until)
-      throw serviceError(this.#memory.name, "add", "busy", "another process is sending this conversation", undefined, { until });
-    const scope = { contextId, session: sent.session };
-    const arrived =
-      (await this.#call("has", signal, async (inner) => this.#memory.has?.(scope, token, { signal: inner, timeout: this.#options.timeout }) ?? false)) === true;
-    if (arrived) await sent.mark(branch, contextId, marks);
-    else await sent.forgetIntent();
-  }
-
   /** Something was deleted in the keep, by whomever: the service is to forget it too. */
   #deleted(transcript: string): void {
     const work = async (): Promise<void> => {
-      const sent = await this.#sentOf(transcript, transcript);
-      if (!sent.known) return;
-      const { session } = sent;
+      const { session } = await this.#notes.sent(transcript);
+      if (session === undefined) return;
       // Each may have an owner of its own there.
-      const forks = (await this.#contexts()).filter((one) => one.session === session).map(({ contextId }) => contextId);
-      for (const contextId of new Set([session, ...forks])) await this.#toRemove({ contextId, session });
-      if ((await this.#keep.node(transcript)) === null) {
-        await sent.forget();
-        this.#sent.delete(transcript);
-      }
+      const forks = (await this.#notes.contexts()).filter((one) => one.session === session).map(({ contextId }) => contextId);
+      for (const contextId of new Set([session, ...forks])) await this.#notes.toRemove({ contextId, session });
+      await this.#notes.forgetIfGone(transcript);
       this.#removals = true;
       this.#work();
     };
@@ -423,30 +295,18 @@ export class Sync {
   /** Conversations whose heads were removed while nobody looked: the service is to forget what is gone of them. */
   async #vanished(): Promise<void> {
     const heads = new Set((await this.#keep.heads()).map(({ context }) => context));
-    for (const { contextId, session, transcript } of await this.#contexts()) {
+    for (const { contextId, session, transcript } of await this.#notes.contexts()) {
       // One that was registered a moment ago has no head yet, and nothing was sent of it.
       if (session === undefined || transcript === undefined || heads.has(contextId)) continue;
-      await this.#toRemove({ contextId, session });
-      await this.#records.commit({ deletes: [await this.#contextKey(contextId)] });
-      this.#registered.delete(contextId);
-      if ((await this.#keep.node(transcript)) === null) await (await this.#sentOf(transcript, session)).forget();
+      await this.#notes.toRemove({ contextId, session });
+      await this.#notes.unregister(contextId);
+      await this.#notes.forgetIfGone(transcript);
     }
-  }
-
-  /** The conversations that were ever registered. */
-  async #contexts(): Promise<Registered[]> {
-    return (await this.#records.scan(recordRange(this.#memory.name, "c"))).map(([, value]) => read(value) as Registered);
-  }
-
-  async #toRemove(scope: MemoryScope): Promise<string> {
-    const key = recordKey(this.#memory.name, "x", await keyPart(scope.contextId));
-    await this.#records.commit({ puts: [[key, write(scope)]] });
-    return key;
   }
 
   /** Carries out what was to be removed and could not be. */
   async #remove(signal: AbortSignal | undefined): Promise<void> {
-    for (const [key, scope] of await this.#pendingRemovals()) await this.#removeOne(scope, key, signal);
+    for (const [key, scope] of await this.#notes.removals()) await this.#removeOne(scope, key, signal);
   }
 
   async #removeOne(scope: MemoryScope, key: string, signal: AbortSignal | undefined): Promise<void> {
@@ -454,69 +314,9 @@ export class Sync {
     const gone = async (node: string): Promise<boolean> => (await this.#keep.node(node)) === null;
     const { timeout } = this.#options;
     // What was removed in time stays so; the rest is for the next time.
-    await this.#call("remove", signal, (inner) => this.#memory.remove(scope, gone, { timeout, signal: inner }));
-    await this.#records.commit({ deletes: [key] });
+    await limited(this.#memory.name, "remove", { signal, timeout }, (inner) => this.#memory.remove(scope, gone, { timeout, signal: inner }));
+    await this.#notes.removed(key);
   }
-
-  async #pendingRemovals(): Promise<[string, MemoryScope][]> {
-    const found = await this.#records.scan(recordRange(this.#memory.name, "x"));
-    return found.map(([key, value]) => [key, read(value) as MemoryScope]);
-  }
-
-  /** Conversations that have more than was sent, or may have. */
-  async #unfinished(): Promise<string[]> {
-    const registered = await this.#contexts();
-    const heads = new Map((await this.#keep.heads()).map(({ context, node }) => [context, node]));
-    return registered.filter(({ contextId, node }) => heads.has(contextId) && heads.get(contextId) !== node).map(({ contextId }) => contextId);
-  }
-
-  async #sentOf(transcript: string, contextId: string): Promise<Sent> {
-    let sent = this.#sent.get(transcript);
-    if (sent === undefined) {
-      sent = new Sent(this.#records, this.#memory.name, await keyPart(transcript), contextId);
-      this.#sent.set(transcript, sent);
-    }
-    await sent.refresh();
-    return sent;
-  }
-
-  async #contextKey(contextId: string): Promise<string> {
-    return recordKey(this.#memory.name, "c", await keyPart(contextId));
-  }
-
-  #takes(message: Message): boolean {
-    return this.#memory.takes?.(message) ?? true;
-  }
-
-  #call<T>(operation: string, signal: AbortSignal | undefined, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return limited(this.#memory.name, operation, { signal, timeout: this.#options.timeout }, call);
-  }
-}
-
-/** Whether a call that failed may still be under way: then others do not ask yet how it ended. */
-function mayGoOn(error: unknown): boolean {
-  return !(error instanceof ThreadkeepError) || error.code !== "memory-service" || error.details["reason"] === "timeout";
-}
-
-/** Those of the first items that are known to have arrived. */
-function prefix(items: readonly Item[], added: ReadonlySet<string>): Mark[] {
-  const end = items.findIndex(({ message }) => message !== undefined && !added.has(message.id));
-  return (end === -1 ? items : items.slice(0, end)).map(({ mark }) => mark);
-}
-
-/** Items in runs of at most `size` messages. */
-function inBatches(items: readonly Item[], size: number): Item[][] {
-  const found: Item[][] = [];
-  let count = size;
-  for (const item of items) {
-    if (count >= size && (item.message !== undefined || found.length === 0)) {
-      found.push([]);
-      count = 0;
-    }
-    found.at(-1)?.push(item);
-    if (item.message !== undefined) count += 1;
-  }
-  return found;
 }
 
 /** A timer for which no process stays alive. */
@@ -538,7 +338,3 @@ function wait(delay: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** 128 random bits. */
-function token(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}

@@ -3,6 +3,7 @@
 import { hex } from "./crc.js";
 import { decodeBase64 } from "./format.js";
 import { storeError, type LogFile, type LogFolder } from "./place.js";
+import type { MaybePromise } from "../../types/store.js";
 
 /** A log file in use. */
 export class Source {
@@ -16,14 +17,15 @@ export class Source {
   ) {}
 
   /** Reads some bytes; the file stays until they have come. */
-  async read(at: number, length: number): Promise<Uint8Array> {
+  read(at: number, length: number): MaybePromise<Uint8Array> {
+    const bytes = this.file.read(at, length);
+    // What is there at once, as small pieces are, needs no promise: a list of conversations is thousands of them.
+    if (!(bytes instanceof Promise)) return bytes;
     this.#readers += 1;
-    try {
-      return await this.file.read(at, length);
-    } finally {
+    return bytes.finally(() => {
       this.#readers -= 1;
       if (this.#readers === 0) this.#retired?.();
-    }
+    });
   }
 
   /** Comes back when nobody reads the file any more. Nobody may begin to. */
@@ -86,16 +88,20 @@ export async function readAll(folder: LogFolder, wanted: readonly (readonly [key
       to += 1;
     }
     const group = places.slice(from, to);
-    readings.push(
-      source.read(at, end - at).then(
-        (bytes) => {
-          for (const { key, entry, index } of group) values[index] = checked(folder, key, entry, bytes.subarray(entry.at - at, entry.at - at + entry.length));
-        },
-        (error: unknown) => {
-          throw folder.failure(error, `reading ${source.file.name}`);
-        },
-      ),
-    );
+    const take = (bytes: Uint8Array): void => {
+      for (const { key, entry, index } of group) values[index] = checked(folder, key, entry, bytes.subarray(entry.at - at, entry.at - at + entry.length));
+    };
+    const failed = (error: unknown): never => {
+      throw folder.failure(error, `reading ${source.file.name}`);
+    };
+    try {
+      const bytes = source.read(at, end - at);
+      if (bytes instanceof Promise) readings.push(bytes.catch(failed).then(take));
+      else take(bytes);
+    } catch (error) {
+      // Not thrown: somebody has to wait for the other readings.
+      readings.push(Promise.reject(folder.failure(error, `reading ${source.file.name}`)));
+    }
     from = to;
   }
   await Promise.all(readings);

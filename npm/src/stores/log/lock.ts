@@ -15,8 +15,8 @@ const NAME = /^lock-(\d+)-(\d+)-([0-9a-f]{8})-[0-9a-f]{8}$/;
 const BEAT = 10_000;
 /** Who has not for so long does not. */
 const SILENCE = 60_000;
-/** So often somebody tries who meets somebody else. */
-const TRIES = 5;
+/** So often somebody tries who meets somebody else, about half a second in all: the other may be about to close. */
+const TRIES = 10;
 
 /** Takes a folder. Gives a function that lets go of it. */
 export async function lock(folder: string): Promise<() => void> {
@@ -29,7 +29,7 @@ export async function lock(folder: string): Promise<() => void> {
     fs.rmSync(own, { force: true });
     if (tries === TRIES) throw held(folder, other);
     // Two who begin at once both step back; chance says who is first next time.
-    await new Promise((resolve) => setTimeout(resolve, 10 + Math.random() * 40));
+    await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 60));
   }
   const beat = setInterval(() => fs.utimes(own, new Date(), new Date(), () => {}), BEAT);
   beat.unref();

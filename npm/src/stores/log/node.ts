@@ -43,6 +43,17 @@ export async function nodeFolder(path: string): Promise<LogFolder> {
   return folder;
 }
 
+/** Whether bytes are UTF-8; not every platform that has Node's modules has all of them. */
+function isUtf8(bytes: Uint8Array): boolean {
+  if (typeof buffer.isUtf8 === "function") return buffer.isUtf8(bytes);
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** An error of the file system, in our words. */
 export function failure(error: unknown, doing: string, path: string): ThreadkeepError {
   if (error instanceof ThreadkeepError) return error;
@@ -93,7 +104,7 @@ class NodeFolder implements LogFolder {
   readonly crc32: LogFolder["crc32"] = (zlib as { crc32?: LogFolder["crc32"] }).crc32 ?? crc32;
 
   isText(bytes: Uint8Array): boolean {
-    return buffer.isUtf8(bytes) && !bytes.includes(0);
+    return !bytes.includes(0) && isUtf8(bytes);
   }
 
   failure(error: unknown, doing: string): ThreadkeepError {
@@ -112,18 +123,26 @@ class NodeFile implements LogFile {
     return fs.fstatSync(this.descriptor).size;
   }
 
-  async read(at: number, length: number): Promise<Uint8Array> {
+  read(at: number, length: number): Uint8Array | Promise<Uint8Array> {
     const bytes = new Uint8Array(length);
+    if (length > AT_ONCE) return this.#readElsewhere(bytes, at);
     let done = 0;
     while (done < length) {
-      const got =
-        length <= AT_ONCE
-          ? fs.readSync(this.descriptor, bytes, done, length - done, at + done)
-          : (await read(this.descriptor, bytes, done, length - done, at + done)).bytesRead;
-      if (got === 0) return bytes.subarray(0, done);
+      const got = fs.readSync(this.descriptor, bytes, done, length - done, at + done);
+      if (got === 0) break;
       done += got;
     }
-    return bytes;
+    return bytes.subarray(0, done);
+  }
+
+  async #readElsewhere(bytes: Uint8Array, at: number): Promise<Uint8Array> {
+    let done = 0;
+    while (done < bytes.length) {
+      const { bytesRead } = await read(this.descriptor, bytes, done, bytes.length - done, at + done);
+      if (bytesRead === 0) break;
+      done += bytesRead;
+    }
+    return bytes.subarray(0, done);
   }
 
   async write(at: number, bytes: Uint8Array): Promise<void> {
