@@ -76,7 +76,10 @@ export class Mirror {
   async #import(key: SessionKey, subpath: string, lines: readonly string[] | null): Promise<void> {
     if (lines === null) return;
     // A line names its session in Claude Code's files; where one does not, the key knows.
-    const named = lines.map((line) => (/"sessionId"\s*:/.test(line) ? line : JSON.stringify({ sessionId: key.sessionId, ...(JSON.parse(line) as object) })));
+    const named = lines.map((line) => {
+      const entry = JSON.parse(line) as { sessionId?: unknown };
+      return typeof entry.sessionId === "string" ? line : JSON.stringify({ ...entry, sessionId: key.sessionId });
+    });
     const name = `${key.sessionId}${subpath === "" ? "" : `/${subpath}`}.jsonl`;
     await this.#keep.import({ name, data: `${named.join("\n")}\n` }, { format: "claude-code" });
   }
