@@ -202,6 +202,27 @@ struct Coming<'a> {
     nodes: HashSet<&'a MessageId>,
     /// Nodes that will be sealed or have children.
     grown_past: HashSet<&'a MessageId>,
+    /// Whether nothing comes after the entry that is looked at, so that nothing need be remembered of it.
+    last: bool,
+}
+
+impl<'a> Coming<'a> {
+    /// Whether the id is a new one here.
+    fn id(&mut self, id: &'a MessageId) -> bool {
+        if self.last { !self.ids.contains(id) } else { self.ids.insert(id) }
+    }
+
+    fn node(&mut self, id: &'a MessageId) {
+        if !self.last {
+            self.nodes.insert(id);
+        }
+    }
+
+    fn grown_past(&mut self, id: &'a MessageId) {
+        if !self.last {
+            self.grown_past.insert(id);
+        }
+    }
 }
 
 /// A tree of nodes in memory.
@@ -306,7 +327,12 @@ impl Transcript {
     /// [`TranscriptError`] says what stands against the first that could not.
     pub fn check<'a>(&self, entries: impl IntoIterator<Item = &'a Entry>) -> Result<(), TranscriptError> {
         let mut coming = Coming::default();
-        entries.into_iter().try_for_each(|entry| self.check_one(entry, &mut coming))
+        let mut entries = entries.into_iter().peekable();
+        while let Some(entry) = entries.next() {
+            coming.last = entries.peek().is_none();
+            self.check_one(entry, &mut coming)?;
+        }
+        Ok(())
     }
 
     fn check_one<'a>(&self, entry: &'a Entry, coming: &mut Coming<'a>) -> Result<(), TranscriptError> {
@@ -314,7 +340,7 @@ impl Transcript {
         let known = |coming: &Coming, id: &MessageId| self.by_id.contains_key(id) || coming.nodes.contains(id);
         match entry {
             Entry::Node(node) => {
-                if self.resolve(&node.id).is_some() || !coming.ids.insert(&node.id) {
+                if self.resolve(&node.id).is_some() || !coming.id(&node.id) {
                     return Err(TranscriptError::Taken(node.id.clone()));
                 }
                 match &node.parent {
@@ -324,13 +350,13 @@ impl Transcript {
                     Some(parent) if !known(coming, parent) => {
                         return Err(TranscriptError::MissingParent { node: node.id.clone(), parent: parent.clone() });
                     }
-                    Some(parent) => coming.grown_past.insert(parent),
-                    None => false,
-                };
-                if node.sealed {
-                    coming.grown_past.insert(&node.id);
+                    Some(parent) => coming.grown_past(parent),
+                    None => {}
                 }
-                coming.nodes.insert(&node.id);
+                if node.sealed {
+                    coming.grown_past(&node.id);
+                }
+                coming.node(&node.id);
             }
             Entry::Extend { node, .. } => {
                 if !known(coming, node) {
@@ -345,14 +371,14 @@ impl Transcript {
                 if !known(coming, node) {
                     return Err(missing(node));
                 }
-                coming.grown_past.insert(node);
+                coming.grown_past(node);
             }
             Entry::Alias { id, node } => {
                 if !known(coming, node) {
                     return Err(missing(node));
                 }
                 let same = self.aliases.get(id) == Some(node);
-                if !same && (self.resolve(id).is_some() || !coming.ids.insert(id)) {
+                if !same && (self.resolve(id).is_some() || !coming.id(id)) {
                     return Err(TranscriptError::Taken(id.clone()));
                 }
             }
@@ -367,6 +393,16 @@ impl Transcript {
             | Entry::Removed { .. }
             | Entry::Gone => {}
         }
+        Ok(())
+    }
+
+    /// Lets `entries` happen, one after the other.
+    ///
+    /// # Errors
+    /// Those of [`Transcript::check`]; the tree is unchanged then.
+    pub fn apply_all(&mut self, entries: Vec<Entry>) -> Result<(), TranscriptError> {
+        self.check(&entries)?;
+        entries.into_iter().for_each(|entry| self.take(entry));
         Ok(())
     }
 

@@ -217,12 +217,9 @@ impl Log {
         if let Some(what) = self.tree.damage().first() {
             return Err(KeepError::Damaged { transcript: self.tree.id().clone(), what: what.clone() });
         }
-        self.tree.check(&entries)?;
         let first = self.tree.next_seq();
         let new = pages(first, &entries)?;
-        for entry in entries {
-            self.tree.apply(entry)?;
-        }
+        self.tree.apply_all(entries)?;
         let seen = self.must_be_there();
         self.folds += u64::from(fold);
         let mut commit = self.plan(first, seen, fold, extra)?;

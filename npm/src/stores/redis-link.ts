@@ -25,6 +25,9 @@ export interface Link {
   close(): Promise<void>;
 }
 
+/** For how many milliseconds answers are waited for when a connection is closed. */
+const CLOSING = 1_000;
+
 /** Bulk strings of the protocol (`$`) as Buffers. */
 const TYPES = { 36: Buffer };
 
@@ -87,8 +90,14 @@ export async function connectTo(url: string): Promise<Link> {
   const link = linkTo(client as unknown as RedisClientLike, "", 60_000);
   const send = (args: RedisWord[]): Promise<unknown> => (client as unknown as NodeRedis).sendCommand(args, { typeMapping: TYPES });
   const close = async (): Promise<void> => {
-    if (client.isReady) await client.close();
-    else client.destroy();
+    // It waits for answers that are under way, and for ever when the connection breaks meanwhile.
+    if (client.isReady) {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const late = new Promise((resolve) => (timer = setTimeout(resolve, CLOSING)));
+      await Promise.race([client.close(), late]);
+      clearTimeout(timer);
+    }
+    client.destroy();
   };
   return { ...link, send, close };
 }

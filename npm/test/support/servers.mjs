@@ -103,16 +103,21 @@ async function guarded(server, answers) {
   };
 }
 
-/** A port that was free a moment ago. */
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
+/**
+ * A port that was free a moment ago, below those that systems give to outgoing connections: while a server is down, one of those
+ * could be given away, even to a client that tries to reach it and so meets itself.
+ */
+async function freePort() {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const free = await new Promise((resolve) => {
+      const server = createServer();
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
     });
-  });
+    if (free) return port;
+  }
+  throw new Error("no port is free");
 }
 
 function answersRedis(port) {
