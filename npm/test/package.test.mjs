@@ -128,7 +128,7 @@ test("publint finds nothing", () => {
 });
 
 test("are the types wrong? no", () => {
-  const { status, stdout, stderr } = checker("@arethetypeswrong/cli", "dist/index.js", tarball, "--profile", "strict", "--no-emoji", "--exclude-entrypoints", ...ASSETS);
+  const { status, stdout, stderr } = checker("@arethetypeswrong/cli", "dist/index.js", tarball, "--profile", "strict", "--no-emoji", "--format", "ascii", "--exclude-entrypoints", ...ASSETS);
   assert.equal(status, 0, stdout + stderr);
   for (const way of [/node10: OK\s*$/gm, /node16 \(from CJS\): OK \(CJS\)\s*$/gm, /node16 \(from ESM\): OK \(ESM\)\s*$/gm, /bundler: OK\s*$/gm])
     assert.equal(stdout.match(way)?.length, entries.length, `${way}\n${stdout}`);
