@@ -131,10 +131,11 @@ COMMIT;
 /** The statements that a store runs, by their names. */
 export function statements(schema: string) {
   const s = quoted(schema);
-  const range = `SELECT key, encode(value, 'hex') FROM ${s}.records WHERE key >= $1 AND key < $2 ORDER BY key`;
+  // The client takes columns as text. Base64 is read almost twice as fast as the hex digits that bytea is by itself.
+  const range = `SELECT key, encode(value, 'base64') FROM ${s}.records WHERE key >= $1 AND key < $2 ORDER BY key`;
   return {
     layout: `SELECT version FROM ${s}.layout`,
-    get: `SELECT encode(value, 'hex') FROM ${s}.records WHERE key = $1`,
+    get: `SELECT encode(value, 'base64') FROM ${s}.records WHERE key = $1`,
     up: `${range} LIMIT $3`,
     down: `${range} DESC LIMIT $3`,
     commit: `SELECT ${s}.commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,

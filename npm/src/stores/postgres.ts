@@ -190,13 +190,13 @@ class Postgres implements StoreAdapter {
 
   async get(key: string): Promise<Uint8Array | undefined> {
     const rows = (await this.#patiently(() => this.#query("get", [key]))) as [string][];
-    const hex = rows[0]?.[0];
-    return hex === undefined ? undefined : Buffer.from(hex, "hex");
+    const value = rows[0]?.[0];
+    return value === undefined ? undefined : Buffer.from(value, "base64");
   }
 
   async scan({ start, end, limit, reverse }: ScanRequest): Promise<StoreRecord[]> {
     const rows = await this.#patiently(() => this.#query(reverse ? "down" : "up", [bound(start), bound(end), limit ?? null]));
-    return (rows as [string, string][]).map(([key, hex]): StoreRecord => [key, Buffer.from(hex, "hex")]);
+    return (rows as [string, string][]).map(([key, value]): StoreRecord => [key, Buffer.from(value, "base64")]);
   }
 
   async commit({ absent, present, deletes, deleteRanges, puts, durability }: StoreCommit): Promise<void> {
