@@ -22,6 +22,7 @@ export function quoted(name: string): string {
 export function setup(schema: string): string {
   const s = quoted(schema);
   const literal = `'${schema.replaceAll("'", "''")}'`;
+  const lz4 = `'ALTER TABLE ${s}.records ALTER COLUMN value SET COMPRESSION lz4'`;
   return `
 BEGIN ISOLATION LEVEL READ COMMITTED;
 SELECT pg_advisory_xact_lock(hashtext('threadkeep'), hashtext(${literal}));
@@ -30,6 +31,11 @@ CREATE TABLE IF NOT EXISTS ${s}.records (
   key text COLLATE "C" PRIMARY KEY,
   value bytea NOT NULL
 ) WITH (fillfactor = 85);
+-- Pages are compressed by the server; lz4, where it has that (14 or newer), takes a fraction of the time that its own way does.
+DO $lz4$ BEGIN
+  EXECUTE ${lz4};
+EXCEPTION WHEN feature_not_supported OR syntax_error THEN NULL;
+END $lz4$;
 CREATE TABLE IF NOT EXISTS ${s}.commits (
   token uuid PRIMARY KEY,
   at timestamptz NOT NULL DEFAULT now()
