@@ -7,7 +7,7 @@ import { ThreadkeepError, badArgument } from "../errors.js";
 import type { ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "../types/store.js";
 import { isMissing, mayPass, postgresTrouble } from "./postgres-errors.js";
 import { VERSION, setup, statements } from "./postgres-schema.js";
-import { Conflict, Patience, closedError, milliseconds, trouble, words } from "./trouble.js";
+import { Conflict, milliseconds, overBreaks, trouble, words } from "./trouble.js";
 
 /** A statement as the package `pg` takes it. */
 export interface PostgresQuery {
@@ -237,18 +237,8 @@ class Postgres implements StoreAdapter {
   }
 
   /** Does `work`, again and again while the connection is broken or the server not ready. */
-  async #patiently<T>(work: () => Promise<T>): Promise<T> {
-    let patience: Patience | undefined;
-    for (;;) {
-      if (this.#closed) throw closedError();
-      try {
-        return await work();
-      } catch (error) {
-        if (!mayPass(error)) throw postgresTrouble(error, "PostgreSQL failed");
-        patience ??= new Patience(this.#retryTimeout, 10, 500);
-        if (!(await patience.wait())) throw postgresTrouble(error, "PostgreSQL failed, again and again");
-      }
-    }
+  #patiently<T>(work: () => Promise<T>): Promise<T> {
+    return overBreaks(work, { server: "PostgreSQL", isClosed: () => this.#closed, mayPass, trouble: postgresTrouble, retryTimeout: this.#retryTimeout });
   }
 }
 

@@ -9,7 +9,7 @@ import { type RedisDurability, type RedisWarning, examine } from "./redis-durabi
 import { isUnknownScript, mayPass, redisTrouble } from "./redis-errors.js";
 import { type Link, type RedisClientLike, type RedisWord, connectTo, linkTo } from "./redis-link.js";
 import { COMMIT, SCAN, VERSION } from "./redis-scripts.js";
-import { Conflict, Patience, closedError, milliseconds, trouble } from "./trouble.js";
+import { Conflict, milliseconds, overBreaks, trouble } from "./trouble.js";
 
 export type { RedisClientLike, RedisDurability, RedisWarning };
 
@@ -202,18 +202,8 @@ class Redis implements RedisStore {
   }
 
   /** Does `work`, again and again while the connection is broken or the server not ready. */
-  async #patiently<T>(work: () => Promise<T>): Promise<T> {
-    let patience: Patience | undefined;
-    for (;;) {
-      if (this.#closed) throw closedError();
-      try {
-        return await work();
-      } catch (error) {
-        if (!mayPass(error)) throw redisTrouble(error, "Redis failed");
-        patience ??= new Patience(this.#retryTimeout, 10, 500);
-        if (!(await patience.wait())) throw redisTrouble(error, "Redis failed, again and again");
-      }
-    }
+  #patiently<T>(work: () => Promise<T>): Promise<T> {
+    return overBreaks(work, { server: "Redis", isClosed: () => this.#closed, mayPass, trouble: redisTrouble, retryTimeout: this.#retryTimeout });
   }
 }
 

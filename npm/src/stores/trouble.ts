@@ -67,3 +67,32 @@ export class Patience {
     return true;
   }
 }
+
+/** What {@link overBreaks} must know of a server's store. */
+export interface Connected {
+  /** What the server is called in errors. */
+  server: string;
+  /** Whether the store has been closed. */
+  isClosed(): boolean;
+  /** Whether trying again may help after this error. */
+  mayPass(error: unknown): boolean;
+  /** The error for the keep's caller. */
+  trouble(error: unknown, what: string): ThreadkeepError;
+  /** For how many milliseconds a broken connection is tried again. */
+  retryTimeout: number;
+}
+
+/** Does `work`, again and again while the connection is broken or the server not ready. */
+export async function overBreaks<T>(work: () => Promise<T>, { server, isClosed, mayPass, trouble, retryTimeout }: Connected): Promise<T> {
+  let patience: Patience | undefined;
+  for (;;) {
+    if (isClosed()) throw closedError();
+    try {
+      return await work();
+    } catch (error) {
+      if (!mayPass(error)) throw trouble(error, `${server} failed`);
+      patience ??= new Patience(retryTimeout, 10, 500);
+      if (!(await patience.wait())) throw trouble(error, `${server} failed, again and again`);
+    }
+  }
+}

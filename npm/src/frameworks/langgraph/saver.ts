@@ -25,7 +25,7 @@ import type { StoreRecord } from "../../types/store.js";
 import { Checkpoints, SHIFT, damaged, type Header } from "./checkpoints.js";
 import { namespaceOf, needThread, threadOf } from "./config.js";
 import { frame } from "./frame.js";
-import { same } from "./filter.js";
+import { equal } from "../langchain/plain.js";
 import { isMessages, mirror } from "../langchain/mirror.js";
 import { ChannelValues, type Place, type Ref, type Typed } from "./values.js";
 
@@ -122,7 +122,7 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
       if (wanted && stored.id !== wanted) continue;
       if (filter !== undefined) {
         const metadata = (await this.#values.load([stored.types[1], stored.metadata])) as Record<string, unknown>;
-        if (!Object.entries(filter).every(([name, value]) => same(metadata[name], value))) continue;
+        if (!Object.entries(filter).every(([name, value]) => equal(metadata[name], value))) continue;
       }
       const tuple = await this.#checkpoints.tuple(stored);
       if (tuple === undefined) {

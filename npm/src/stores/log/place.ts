@@ -25,7 +25,7 @@ export interface LogFile {
 
 /** A folder that this process alone writes to, until it is closed. */
 export interface LogFolder {
-  /** What it is called in errors, such as `the folder /home/ann/.threadkeep/notes`. */
+  /** What it is called in errors, such as `the folder /data/.threadkeep/notes`. */
   readonly words: string;
   /** What belongs to errors as details. */
   readonly details: ErrorDetails;
