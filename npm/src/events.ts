@@ -23,6 +23,7 @@ export class Events {
 
   /** Takes an event of this instance's engine, as JSON text. Does not throw. */
   readonly take = (json: string): void => {
+    if (this.#channel === undefined && this.#listeners.size === 0) return;
     const event = JSON.parse(json) as ChangeEvent;
     this.#channel?.postMessage(event);
     this.#tell(event, false);

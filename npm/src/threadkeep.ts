@@ -69,6 +69,8 @@ import type { IndexProgress, SearchHit } from "./types/search.js";
 /** So many texts get a vector in the course of a search, which waits for them. */
 const EMBEDDED = 256;
 
+const UTF8 = new TextEncoder();
+
 /** What an agent needs of its keep. @internal */
 export interface Inside {
   engine: Engine;
@@ -318,7 +320,11 @@ export class Threadkeep {
   async append(contextId: string, messages: readonly MessageInput[], options?: AppendOptions): Promise<NodeInfo[]> {
     const where = check.options(options, "options", APPEND);
     const params = { context: check.id(contextId, "contextId"), messages: check.messages(messages, "messages"), ...where };
-    return this.#call("append", params);
+    const json = check.toJson(params);
+    const nodes = await this.#ask<NodeInfo[]>((engine) => engine.append(UTF8.encode(json)));
+    // What was said is known here: it need not travel back. It is a copy, as of any other answer.
+    const said = (JSON.parse(json) as { messages: Message[] }).messages;
+    return nodes.map((node, index) => ({ ...node, messages: said.slice(index, index + 1) }));
   }
 
   /**
@@ -1110,10 +1116,14 @@ export class Threadkeep {
     return this.#answer(method, check.toJson(params));
   }
 
-  async #answer<T>(method: string, json: string): Promise<T> {
+  #answer<T>(method: string, json: string): Promise<T> {
+    return this.#ask((engine) => engine.call(method, UTF8.encode(json)));
+  }
+
+  async #ask<T>(question: (engine: Engine) => Promise<string>): Promise<T> {
     // Not before: who waited may have been closed meanwhile.
     const engine = this.#open();
-    const answer = await run(() => engine.call(method, json) as Promise<string>);
+    const answer = await run(() => question(engine));
     return (JSON.parse(answer) as { data: T }).data;
   }
 }

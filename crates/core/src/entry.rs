@@ -1,11 +1,14 @@
 //! The log of a transcript: everything that ever happened to it, one entry a sequence number, appended and never
 //! changed. A transcript is what its entries make when they are applied in order. How they are stored is the engine's.
 
+use std::fmt;
+
 use serde::Serialize;
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Unexpected, Visitor};
 use serde_json::{Map, Value};
 
 use crate::compaction::{Checkpoint, Strategy};
-use crate::json::{Object, Wrong, wrong};
+use crate::json::{Name, Object, Wrong, wrong};
 use crate::node::read_messages;
 use crate::{Message, MessageId, Node};
 
@@ -90,22 +93,13 @@ pub struct InfoPatch {
 }
 
 impl Entry {
-    /// Reads what it writes: an object of one field, the kind, or the word `gone`.
-    ///
-    /// # Errors
-    /// Another kind, or a field is missing or of another type.
-    pub fn read(value: Value) -> Result<Self, Wrong> {
-        if value.as_str() == Some("gone") {
-            return Ok(Self::Gone);
-        }
-        let kinds = "an entry of a kind that this release knows";
-        let Some((kind, value)) = Object::of(value, "entry")?.first() else { return Err(wrong("entry", kinds)) };
+    /// Reads an entry of another kind than a node from what stands under the kind's name.
+    fn read(kind: &str, value: Value) -> Result<Self, Wrong> {
         if kind == "checkpoint" {
             return Ok(Self::Checkpoint(Box::new(Checkpoint::read(value)?)));
         }
-        let mut fields = Object::of(value, &kind)?;
-        Ok(match kind.as_str() {
-            "node" => Self::Node(Box::new(Node::read(fields)?)),
+        let mut fields = Object::of(value, kind)?;
+        Ok(match kind {
             "extend" => Self::Extend {
                 node: fields.id("node")?,
                 messages: read_messages(&mut fields)?,
@@ -132,9 +126,37 @@ impl Entry {
                 extra: fields.map("extra")?,
             }),
             "removed" => Self::Removed { next_turn: fields.small("nextTurn")? },
-            _ => return Err(wrong("entry", kinds)),
+            _ => return Err(wrong("entry", KINDS)),
         })
     }
 }
 
-crate::read_by_hand!(Entry, Self::read);
+const KINDS: &str = "an entry of a kind that this release knows";
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Kind;
+        impl<'de> Visitor<'de> for Kind {
+            type Value = Entry;
+
+            fn expecting(&self, words: &mut fmt::Formatter) -> fmt::Result {
+                words.write_str(KINDS)
+            }
+
+            fn visit_str<E: Error>(self, word: &str) -> Result<Entry, E> {
+                if word == "gone" { Ok(Entry::Gone) } else { Err(E::invalid_value(Unexpected::Str(word), &self)) }
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entry, A::Error> {
+                let Some(Name(kind)) = map.next_key()? else { return Err(A::Error::custom(wrong("entry", KINDS))) };
+                let entry = match &*kind {
+                    "node" => Entry::Node(map.next_value()?),
+                    kind => Entry::read(kind, map.next_value()?).map_err(A::Error::custom)?,
+                };
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(entry)
+            }
+        }
+        deserializer.deserialize_any(Kind)
+    }
+}

@@ -4,9 +4,14 @@
 //! [`Message::extra`], untouched. [`Message::from_json`] followed by [`Message::to_json`] gives the same JSON value.
 //! What a provider accepts is decided elsewhere (rendering and validation); here everything that has a role is kept.
 
+use std::fmt;
+
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
+
+use crate::json::Name;
 
 /// Who speaks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -329,13 +334,18 @@ impl Message {
         Self::from_map(map)
     }
 
-    fn from_map(mut map: Map<String, Value>) -> Result<Self, MessageError> {
-        let role = match map.shift_remove("role") {
+    fn from_map(mut fields: Map<String, Value>) -> Result<Self, MessageError> {
+        let (role, content) = (fields.shift_remove("role"), fields.shift_remove("content"));
+        Self::from_fields(role, content, fields)
+    }
+
+    /// Makes a message of its fields, in the order in which the others than role and content came.
+    fn from_fields(role: Option<Value>, content: Option<Value>, others: Map<String, Value>) -> Result<Self, MessageError> {
+        let role = match role {
             Some(Value::String(role)) => Role::from(role.as_str()),
             _ => return Err(MessageError::Field { field: "role", expected: "a string" }),
         };
-        let mut message = Self::new(role, "");
-        message.content = match map.shift_remove("content") {
+        let content = match content {
             None => Content::Absent,
             Some(Value::Null) => Content::Null,
             Some(Value::String(text)) => Content::Text(text),
@@ -344,18 +354,17 @@ impl Message {
                 return Err(MessageError::Field { field: "content", expected: "text, null or a list of objects" });
             }
         };
-        // What is left is either lifted into a typed field or stays in `extra`, in the order it came.
-        let mut extra = Map::with_capacity(map.len());
-        for (field, value) in map {
+        let mut message = Self::new(role, content);
+        // The others are either lifted into a typed field or stay in `extra`, in the order they came.
+        for (field, value) in others {
             if let Some(value) = message.lift(&field, value)? {
-                extra.insert(field, value);
+                message.extra.insert(field, value);
             }
         }
-        message.extra = extra;
         Ok(message)
     }
 
-    /// Takes one field; gives the value back where it belongs into `extra`.
+    /// Takes one field other than role and content; gives the value back where it belongs into `extra`.
     fn lift(&mut self, field: &str, value: Value) -> Result<Option<Value>, MessageError> {
         match (field, value) {
             ("name", Value::String(name)) => self.name = Some(name),
@@ -445,7 +454,31 @@ impl Serialize for Message {
     }
 }
 
-crate::read_by_hand!(Message, Self::from_json);
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Message;
+
+            fn expecting(&self, words: &mut fmt::Formatter) -> fmt::Result {
+                words.write_str("a message")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Message, A::Error> {
+                let (mut role, mut content, mut others) = (None, None, Map::new());
+                while let Some(Name(name)) = map.next_key()? {
+                    match &*name {
+                        "role" => role = Some(map.next_value()?),
+                        "content" => content = Some(map.next_value()?),
+                        _ => drop(others.insert(name.into_owned(), map.next_value()?)),
+                    }
+                }
+                Message::from_fields(role, content, others).map_err(A::Error::custom)
+            }
+        }
+        deserializer.deserialize_map(Fields)
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -495,6 +528,14 @@ mod tests {
         let text = r#"{"role":"user","content":"x","id":18446744073709551615,"neg":-9223372036854775808,"f":0.1,"t":5e-324,"whole":1.0,"long":0.1000000000000000055511151231257827,"big":340282366920938463463374607431768211456}"#;
         let message: Message = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&message).unwrap(), text);
+    }
+
+    #[test]
+    fn of_a_field_that_comes_twice_the_last_counts_as_in_any_json() {
+        let text = r#"{"name":"x","role":"user","content":[],"pinned":true,"a":1,"content":"b","name":null,"role":"tool","pinned":1,"a":2}"#;
+        let message: Message = serde_json::from_str(text).unwrap();
+        assert_eq!(message, Message::from_json(serde_json::from_str(text).unwrap()).unwrap());
+        assert_eq!(message.to_json(), json!({"role": "tool", "content": "b", "name": null, "pinned": 1, "a": 2}));
     }
 
     #[test]

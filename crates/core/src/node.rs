@@ -1,11 +1,14 @@
 //! A node: what one step adds to a conversation, and where it hangs. A node is to a transcript what a commit is to git:
 //! it has one parent, it never changes once it is sealed, and branches are nodes that share a parent.
 
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::json::{Object, Wrong, wrong};
+use crate::json::{Name, Object, Wrong, wrong};
 use crate::{Message, MessageId};
 
 /// Where a node came from. Every field is what the outside said; none is needed.
@@ -159,7 +162,48 @@ fn is_zero(turn: &u32) -> bool {
     *turn == 0
 }
 
-crate::read_by_hand!(Node, |value| Object::of(value, "node").and_then(Self::read));
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Node;
+
+            fn expecting(&self, words: &mut fmt::Formatter) -> fmt::Result {
+                words.write_str("a node")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+                let (mut id, mut parent, mut created_at, mut messages) = (None, None, None, None);
+                let (mut turn, mut sealed) = (None::<u32>, None);
+                let (mut origin, mut labels) = (Origin::default(), Labels::default());
+                while let Some(Name(name)) = map.next_key()? {
+                    match &*name {
+                        "id" => id = Some(map.next_value()?),
+                        "parent" => parent = map.next_value()?,
+                        "createdAt" => created_at = map.next_value()?,
+                        "origin" => origin = map.next_value::<Option<_>>()?.unwrap_or_default(),
+                        "labels" => labels = map.next_value()?,
+                        "turn" => turn = map.next_value()?,
+                        "messages" => messages = Some(map.next_value()?),
+                        "sealed" => sealed = map.next_value()?,
+                        _ => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                Ok(Node {
+                    id: id.ok_or_else(|| A::Error::missing_field("id"))?,
+                    parent,
+                    created_at,
+                    origin,
+                    labels,
+                    turn: turn.unwrap_or_default(),
+                    messages: messages.ok_or_else(|| A::Error::missing_field("messages"))?,
+                    sealed: sealed.unwrap_or_default(),
+                })
+            }
+        }
+        deserializer.deserialize_map(Fields)
+    }
+}
 
 /// Takes the field `messages` from an object.
 ///
@@ -175,23 +219,6 @@ pub fn read_messages(fields: &mut Object) -> Result<Vec<Message>, Wrong> {
 }
 
 impl Node {
-    /// Reads what it writes.
-    ///
-    /// # Errors
-    /// A field is of another type, or the id is missing.
-    pub fn read(mut fields: Object) -> Result<Self, Wrong> {
-        Ok(Self {
-            id: fields.id("id")?,
-            parent: fields.maybe_id("parent")?,
-            created_at: fields.maybe_time("createdAt")?,
-            origin: Origin::read(fields.object("origin")?)?,
-            labels: Labels::read(fields.take("labels"))?,
-            turn: fields.maybe_small("turn")?.unwrap_or_default(),
-            messages: read_messages(&mut fields)?,
-            sealed: fields.flag("sealed")?,
-        })
-    }
-
     /// A sealed node without origin or labels.
     pub fn new(id: MessageId, parent: Option<MessageId>, messages: Vec<Message>) -> Self {
         Self {

@@ -4,7 +4,9 @@
 //! ([`Info`]). Branches share their prefix: a node is stored once and found by its parent link. The tree decides what may
 //! happen to it ([`Transcript::check`]); ids and times come from outside; storing the log is the engine's.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+
+use foldhash::HashSet;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -78,7 +80,7 @@ pub fn assemble_lenient<'a, N>(
     parent: impl Fn(&'a N) -> Option<&'a MessageId>,
 ) -> (Vec<&'a N>, Option<ChainError>) {
     let Some(mut node) = get(leaf) else { return (Vec::new(), Some(ChainError::MissingNode(leaf.clone()))) };
-    let mut passed = HashSet::from([leaf]);
+    let mut passed = std::collections::HashSet::from([leaf]);
     let mut chain = vec![node];
     let mut id = leaf;
     let broken = loop {
@@ -244,8 +246,9 @@ impl<'a> Coming<'a> {
 pub struct Transcript {
     id: TranscriptId,
     slots: Vec<Placed>,
-    by_id: HashMap<MessageId, u32>,
-    aliases: HashMap<MessageId, MessageId>,
+    // A log of thousands is looked up in these four times a node: SipHash would be a tenth of reading it.
+    by_id: foldhash::HashMap<MessageId, u32>,
+    aliases: foldhash::HashMap<MessageId, MessageId>,
     heads: HashMap<String, MessageId>,
     /// How the chains at heads are compacted, where that was chosen.
     strategies: Vec<(String, Strategy)>,
@@ -280,8 +283,8 @@ impl Transcript {
         Self {
             id,
             slots: Vec::new(),
-            by_id: HashMap::new(),
-            aliases: HashMap::new(),
+            by_id: foldhash::HashMap::default(),
+            aliases: foldhash::HashMap::default(),
             heads: HashMap::new(),
             strategies: Vec::new(),
             patch: InfoPatch::default(),

@@ -131,7 +131,7 @@ impl<S: Store> Keep<S> {
         if messages.is_empty() {
             return Ok(Vec::new());
         }
-        let (now, names): (i64, Vec<u64>) = (self.now(), messages.iter().map(|_| self.random()).collect());
+        let (now, names) = (self.now(), self.randoms(messages.len()));
         let transcript = self.append_at(context, start, &messages, &names, now).await?;
         let ids: Vec<MessageId> = names.iter().map(|name| MessageId::mint(&transcript, *name)).collect();
         self.changed(&transcript, ids.clone());

@@ -203,6 +203,18 @@ impl<S: Store> Keep<S> {
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
 
+    /// As often as `count` 64 random bits, for which the host is asked no more often than must be.
+    pub(crate) fn randoms(&self, count: usize) -> Vec<u64> {
+        let mut all = Vec::with_capacity(count + 3);
+        while all.len() < count {
+            let bytes = self.inner.host.random();
+            let eights = bytes.chunks_exact(8).filter_map(|eight| eight.try_into().ok());
+            all.extend(eights.map(u64::from_le_bytes));
+        }
+        all.truncate(count);
+        all
+    }
+
     pub(crate) fn mint_root(&self) -> TranscriptId {
         let mut bytes = [0; 24];
         bytes.copy_from_slice(&self.inner.host.random()[..24]);

@@ -9,6 +9,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr_iter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use threadkeep_core::json::{Object, Wrong};
@@ -53,14 +54,14 @@ impl Record {
 
 threadkeep_core::read_by_hand!(Record, |value| Object::of(value, "record").and_then(Self::read));
 
-/// Pages: key numbers and JSON lines.
-type Pages = Vec<(u64, Vec<u8>)>;
-
-/// A page at the end of the log that is not full yet.
+/// A page of the log.
 #[derive(Debug, Clone)]
-struct TailPage {
+struct Page {
+    /// The sequence number of its first entry.
     seq: u64,
+    /// How many entries it has.
     count: u32,
+    /// They, as JSON lines.
     lines: Vec<u8>,
 }
 
@@ -74,7 +75,7 @@ pub struct Log {
     /// See [`Record::digest`].
     pub digest: String,
     /// The small pages at the end.
-    tail: Vec<TailPage>,
+    tail: Vec<Page>,
     /// Where the last page begins: from there the store is asked for what is new.
     last_page: u64,
     /// How often small pages were folded.
@@ -146,7 +147,9 @@ impl Log {
     fn read(&mut self, pages: &[Stored]) {
         for (key, lines) in pages {
             let Some(seq) = keys::page_seq(key) else { continue };
-            for (line, at) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).zip(seq..) {
+            let mut count = 0;
+            for (line, at) in lines_of(lines).zip(seq..) {
+                count += 1;
                 if at >= self.tree.next_seq() {
                     match from_json::<Entry>(line) {
                         Ok(entry) => {
@@ -157,19 +160,18 @@ impl Log {
                     }
                 }
             }
-            self.note_page(seq, lines.into());
+            self.note_page(seq, count, lines.into());
         }
     }
 
     /// Keeps a small page's bytes for folding; a full page ends the tail before it.
-    fn note_page(&mut self, seq: u64, lines: Cow<'_, [u8]>) {
+    fn note_page(&mut self, seq: u64, count: u32, lines: Cow<'_, [u8]>) {
         self.last_page = self.last_page.max(seq);
         self.tail.retain(|page| page.seq < seq);
-        let count = count_lines(&lines);
         if count >= FOLD || lines.len() >= PAGE_BYTES {
             self.tail.clear();
         } else {
-            self.tail.push(TailPage { seq, count, lines: lines.into_owned() });
+            self.tail.push(Page { seq, count, lines: lines.into_owned() });
         }
     }
 
@@ -195,8 +197,8 @@ impl Log {
                 if fold {
                     self.tail.clear();
                 }
-                for (seq, lines) in new {
-                    self.note_page(seq, lines.into());
+                for Page { seq, count, lines } in new {
+                    self.note_page(seq, count, lines.into());
                 }
                 Ok(self)
             }
@@ -213,7 +215,7 @@ impl Log {
     }
 
     /// Lets `entries` happen in the tree, and gives the commit that makes them happen in the store, and its new pages.
-    fn apply(&mut self, entries: Vec<Entry>, fold: bool, extra: Commit) -> Result<(Commit, Pages), KeepError> {
+    fn apply(&mut self, entries: Vec<Entry>, fold: bool, extra: Commit) -> Result<(Commit, Vec<Page>), KeepError> {
         if let Some(what) = self.tree.damage().first() {
             return Err(KeepError::Damaged { transcript: self.tree.id().clone(), what: what.clone() });
         }
@@ -224,7 +226,7 @@ impl Log {
         self.folds += u64::from(fold);
         let mut commit = self.plan(first, seen, fold, extra)?;
         let (id, generation) = (self.tree.id(), &self.generation);
-        commit.puts.extend(new.iter().map(|(seq, lines)| (keys::page(id, generation, *seq), lines.clone())));
+        commit.puts.extend(new.iter().map(|new| (keys::page(id, generation, new.seq), new.lines.clone())));
         Ok((commit, new))
     }
 
@@ -269,7 +271,7 @@ impl Log {
             commit.present.push(seen);
         }
         if fold {
-            let lines = self.tail.iter().flat_map(|page| page.lines.iter().copied()).collect();
+            let lines = self.tail.iter().map(|page| &*page.lines).collect::<Vec<_>>().concat();
             commit.puts.push((page(self.tail[0].seq), lines));
             commit.deletes.extend(self.tail[1..].iter().map(|small| page(small.seq)));
         }
@@ -308,24 +310,29 @@ pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>, KeepError> {
     serde_json::to_vec(value).map_err(|error| StoreError::Other(error.to_string()).into())
 }
 
-/// Entries as pages: key numbers and JSON lines.
-pub fn pages(first: u64, entries: &[Entry]) -> Result<Pages, KeepError> {
-    let mut pages: Pages = Vec::new();
-    let mut count = 0;
+/// Entries as pages.
+fn pages(first: u64, entries: &[Entry]) -> Result<Vec<Page>, KeepError> {
+    let mut pages: Vec<Page> = Vec::new();
     for (entry, seq) in entries.iter().zip(first..) {
-        if count == FOLD || pages.last().is_none_or(|(_, lines)| lines.len() >= PAGE_BYTES) {
-            pages.push((seq, Vec::new()));
-            count = 0;
+        if pages.last().is_none_or(|page| page.count == FOLD || page.lines.len() >= PAGE_BYTES) {
+            pages.push(Page { seq, count: 0, lines: Vec::new() });
         }
-        if let Some((_, lines)) = pages.last_mut() {
-            serde_json::to_writer(&mut *lines, entry).map_err(|error| StoreError::Other(error.to_string()))?;
-            lines.push(b'\n');
+        if let Some(page) = pages.last_mut() {
+            serde_json::to_writer(&mut page.lines, entry).map_err(|error| StoreError::Other(error.to_string()))?;
+            page.lines.push(b'\n');
+            page.count += 1;
         }
-        count += 1;
     }
     Ok(pages)
 }
 
-fn count_lines(lines: &[u8]) -> u32 {
-    lines.iter().filter(|byte| **byte == b'\n').count() as u32
+/// The lines of a page.
+pub(crate) fn lines_of(page: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let ends = memchr_iter(b'\n', page).chain([page.len()]);
+    let mut start = 0;
+    ends.map(move |end| &page[std::mem::replace(&mut start, end + 1)..end]).filter(|line| !line.is_empty())
+}
+
+fn count_lines(page: &[u8]) -> u32 {
+    memchr_iter(b'\n', page).count() as u32
 }

@@ -20,7 +20,7 @@ use crate::prompt;
 use crate::search;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
-use threadkeep::protocol::{CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest};
+use threadkeep::protocol::{CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, Response, SearchRequest};
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
 #[wasm_bindgen]
@@ -53,10 +53,12 @@ impl Engine {
         self.beginning.to_owned()
     }
 
-    /// Carries out a request: the name of a method and the JSON text of its parameters. → JSON text of the `Response`
-    pub fn call(&self, method: String, params: String) -> Promise {
+    /// Carries out a request: the name of a method and the JSON text of its parameters, in UTF-8 (of which the platform copies a long
+    /// one into the module at once; a string goes there a character at a time). → JSON text of the `Response`
+    pub fn call(&self, method: String, params: Vec<u8>) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
+            let params = text(params)?;
             if [&PromptRequest::METHODS[..], &MemoryRequest::METHODS, &CompactionRequest::METHODS]
                 .iter()
                 .any(|methods| methods.contains(&method.as_str()))
@@ -69,9 +71,19 @@ impl Engine {
             if MailRequest::METHODS.contains(&method.as_str()) {
                 return agent::answer(keep, method, params).await.map_err(|_| part_missing("agent"))?.await;
             }
-            let request = Request::read(&method, &params).map_err(bad_request)?;
-            drop(params);
-            let response = keep.handle(request).await.map_err(|error| keep_error(&error))?;
+            to_json(&answer(&keep, &method, params).await?)
+        })
+    }
+
+    /// What [`Engine::call`] does for the method `append`, but for the messages in the answer: whoever asks has them.
+    /// → JSON text of the `Response`
+    pub fn append(&self, params: Vec<u8>) -> Promise {
+        let keep = self.keep.clone();
+        promise(async move {
+            let mut response = answer(&keep, "append", text(params)?).await?;
+            if let Response::Nodes(nodes) = &mut response {
+                nodes.iter_mut().for_each(|node| node.messages.clear());
+            }
             to_json(&response)
         })
     }
@@ -266,6 +278,17 @@ part! {
             Ok(JsValue::UNDEFINED)
         })
     }
+}
+
+/// The JSON text of parameters.
+fn text(params: Vec<u8>) -> Result<String, JsValue> {
+    String::from_utf8(params).map_err(|error| own_error("bad-request", error.to_string(), json!({})))
+}
+
+async fn answer(keep: &Keep<AnyStore>, method: &str, params: String) -> Result<Response, JsValue> {
+    let request = Request::read(method, &params).map_err(bad_request)?;
+    drop(params);
+    keep.handle(request).await.map_err(|error| keep_error(&error))
 }
 
 fn bad_id(error: &threadkeep_core::IdError) -> JsValue {
