@@ -340,7 +340,11 @@ impl Message {
     }
 
     /// Makes a message of its fields, in the order in which the others than role and content came.
-    fn from_fields(role: Option<Value>, content: Option<Value>, others: Map<String, Value>) -> Result<Self, MessageError> {
+    fn from_fields(
+        role: Option<Value>,
+        content: Option<Value>,
+        others: Map<String, Value>,
+    ) -> Result<Self, MessageError> {
         let role = match role {
             Some(Value::String(role)) => Role::from(role.as_str()),
             _ => return Err(MessageError::Field { field: "role", expected: "a string" }),

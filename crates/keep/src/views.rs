@@ -1,8 +1,9 @@
 //! What a page shows: the list of transcripts, one branch as rows, a tree's map, findings, counts.
 
 use threadkeep_core::entry::InfoPatch;
+use threadkeep_core::message::Kind;
 use threadkeep_core::transcript::{Placed, assemble_lenient};
-use threadkeep_core::{ChainError, Entry, MessageId, Node, Transcript, TranscriptId, lint};
+use threadkeep_core::{ChainError, Entry, Message, MessageId, Node, Transcript, TranscriptId, lint};
 use threadkeep_store::Store;
 
 use crate::keep::Write;
@@ -206,7 +207,13 @@ fn role(node: &Node) -> String {
 
 /// Whether a page should tuck the node away: it is labelled so, or there is nothing in it.
 fn hidden(node: &Node) -> bool {
-    node.messages.is_empty() || node.labels.get("hidden").is_some_and(|value| value == "true")
+    node.messages.iter().all(says_nothing) || node.labels.get("hidden").is_some_and(|value| value == "true")
+}
+
+/// Whether nobody would read the message, neither people nor models: it only carries fields of others, such as the AI SDK's.
+fn says_nothing(message: &Message) -> bool {
+    let said = !message.content.is_empty() || message.reasoning.is_some() || !message.tool_calls.is_empty();
+    !said && !message.include_in_context && message.kind == Kind::Plain
 }
 
 fn lint_tree(tree: &Transcript) -> Vec<LintFinding> {

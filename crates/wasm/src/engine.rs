@@ -20,7 +20,9 @@ use crate::prompt;
 use crate::search;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
-use threadkeep::protocol::{CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, Response, SearchRequest};
+use threadkeep::protocol::{
+    CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, Response, SearchRequest,
+};
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
 #[wasm_bindgen]

@@ -1,5 +1,6 @@
 //! Heads and forks: branches share what lies above them, and the views show them.
 
+use serde_json::json;
 use threadkeep::Start;
 use threadkeep::protocol::Event;
 use threadkeep_core::Message;
@@ -145,4 +146,24 @@ fn listeners_hear_of_each_durable_change() {
     assert!(matches!(&heard[0], Event::Changed { nodes, .. } if *nodes == [id("q")]));
     assert!(matches!(&heard[1], Event::Changed { nodes, .. } if nodes.len() == 2));
     assert!(matches!(&heard[2], Event::Head { context, node: Some(_) } if context == "h"));
+}
+
+#[test]
+fn an_outline_tucks_away_what_says_nothing_to_anybody() {
+    let keep = World::default().tab();
+    let message = |json| Message::from_json(json).unwrap();
+    run(async {
+        let said = [
+            json!({"role": "user", "content": "hi"}),
+            json!({"role": "note", "content": "", "include_in_context": false, "x_fields": [1]}),
+            json!({"role": "assistant", "content": "", "include_in_context": false, "kind": {"type": "error", "code": "LLM_ERROR", "reason": "r"}}),
+            json!({"role": "note", "content": "for people", "include_in_context": false}),
+            json!({"role": "assistant", "content": ""}),
+        ];
+        let nodes = keep.append("chat", said.map(message).into()).await.unwrap();
+        let outline = keep.outline(&nodes[0].transcript, None).await.unwrap();
+        let hidden: Vec<bool> = outline.rows.iter().map(|row| row.hidden).collect();
+        // The root of a head's transcript holds no message.
+        assert_eq!(hidden, [true, false, true, false, false, false]);
+    });
 }
