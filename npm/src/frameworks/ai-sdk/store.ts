@@ -193,10 +193,10 @@ export class ChatStore<M extends UIMessage = UIMessage> {
       const own = branch<M>(entry, thread, true);
       if (from < 0 || entry.inside) return [own];
       const found: ChatBranch<M>[] = [];
-      for (const node of await this.#beginnings(thread, from, place)) {
-        if (node.id === own.node) found.push(own);
+      for (const begun of await this.#beginnings(thread, from, place)) {
+        if (begun.nodes.at(-1)?.id === own.node) found.push(own);
         else {
-          const other = await this.#below(node);
+          const other = await this.#below(begun);
           const version = other.entries[place];
           if (version !== undefined) found.push(branch<M>(version, other, false));
         }
@@ -274,7 +274,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const { thread, known, at } = await this.#find(current, given, fresh === true);
     const leaf = current.nodes.at(-1)?.id ?? null;
     // The messages as they are where the rest goes: what is said later does not hold there.
-    const there = at === thread.nodes.length - 1 ? thread : new Thread(thread.nodes.slice(0, at + 1));
+    const there = at === thread.nodes.length - 1 ? thread : thread.upTo(at + 1);
     const writer = new Writer();
     for (const [index, message] of given.entries()) {
       const entry = index < known ? there.entries[index] : undefined;
@@ -302,7 +302,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const made = await place(this.keep, context, parent?.id, leaf, messages);
     if (made === undefined) return undefined;
     const last = made.at(-1) as NodeInfo;
-    const next = branched ? new Thread(thread.nodes.slice(0, at + 1)) : thread;
+    const next = branched ? thread.upTo(at + 1) : thread;
     if (parent === undefined) {
       for (const node of await this.keep.chain(last.id)) next.push(node);
     } else for (const node of made) next.push(node);
@@ -340,7 +340,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     if (follows(last.ui, message) !== undefined) return end;
     // It goes on from an older version of the message: where that was.
     for (let place = last.end; place >= last.start; place -= 1) {
-      const ui = new Thread(thread.nodes.slice(0, place + 1)).entries[known - 1]?.ui;
+      const ui = thread.upTo(place + 1).entries[known - 1]?.ui;
       if (ui !== undefined && follows(ui, message) === "same") return place;
     }
     return end;
@@ -351,33 +351,43 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const next = thread.entries[place];
     const from = thread.entries[place - 1]?.start ?? (next === undefined ? thread.nodes.length : next.start) - 1;
     if (from < 0 || next?.inside === true) return undefined;
-    for (const node of (await this.#beginnings(thread, from, place)).reverse()) {
+    for (const begun of (await this.#beginnings(thread, from, place)).reverse()) {
+      const node = begun.nodes.at(-1) as NodeInfo;
+      const { ui } = begun.entries[place] as Entry;
       if (node.id === thread.nodes[next?.start ?? -1]?.id || tried.has(node.id)) continue;
       tried.add(node.id);
-      const other = await this.#below(node);
+      // Neither changes while a message grows.
+      if (ui.role !== message.role || (ui.id !== "" && ui.id !== message.id)) continue;
+      const other = await this.#below(begun);
       const entry = other.entries[place];
       if (entry !== undefined && isAt(entry, message, other)) return other;
     }
     return undefined;
   }
 
-  /** The nodes with which a message number `place` begins, below a place of a thread, oldest first. */
-  async #beginnings(thread: Thread, from: number, place: number): Promise<NodeInfo[]> {
-    const found: NodeInfo[] = [];
+  /** The threads that end with the node with which a message number `place` begins, below a place of a thread, oldest first. */
+  async #beginnings(thread: Thread, from: number, place: number): Promise<Thread[]> {
+    const found: Thread[] = [];
     const look = async (prefix: Thread): Promise<void> => {
       const parent = prefix.nodes.at(-1) as NodeInfo;
       for (const child of await this.keep.children(parent.id)) {
-        const grown = new Thread([...prefix.nodes, child]);
-        if (grown.entries.length > place) found.push(child);
+        const grown = prefix.upTo(prefix.nodes.length);
+        grown.push(child);
+        if (grown.entries.length > place) found.push(grown);
         else await look(grown);
       }
     };
-    await look(new Thread(thread.nodes.slice(0, from + 1)));
-    return found.sort((left, right) => left.seq - right.seq);
+    await look(thread.upTo(from + 1));
+    return found.sort((left, right) => (left.nodes.at(-1) as NodeInfo).seq - (right.nodes.at(-1) as NodeInfo).seq);
   }
 
-  async #below(node: NodeInfo): Promise<Thread> {
-    return new Thread(await this.keep.chain(await this.#leaf(node)));
+  /** The thread to the newest leaf below where one ends. */
+  async #below(begun: Thread): Promise<Thread> {
+    const chain = await this.keep.chain(await this.#leaf(begun.nodes.at(-1) as NodeInfo));
+    // Only the last of those nodes may have grown since.
+    const below = begun.upTo(begun.nodes.length - 1);
+    for (const node of chain.slice(below.nodes.length)) below.push(node);
+    return below;
   }
 
   async #leaf(node: NodeInfo): Promise<string> {
