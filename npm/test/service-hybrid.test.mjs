@@ -206,6 +206,31 @@ test("a service that never answers delays no append, and a prompt only by its ti
   await rejects(hybrid({ keep, memory: service }).search("main", "x", { timeout: 5 }), "memory-service");
 });
 
+test("memories that are rubbish, or cut in the middle of a character, are never what a prompt fails at", { timeout: 30_000 }, async () => {
+  const { keep, store, service, errors } = await open({ syncStrategy: "end-of-session", encoding: "o200k_base" });
+  await store.append("main", [user("Which pears?")]);
+  const good = { id: "1", text: "Ann likes pears" };
+  for (const [given, wanted] of [
+    [[{ id: "2", text: "Pears \ud83c" }], ["Pears \ufffd"]],
+    [[null, {}, { id: "3", text: 5 }, good], ["Ann likes pears"]],
+  ]) {
+    service.search = async () => given;
+    const { payload, memories, warnings } = await store.context("main", { budget: { maxTokens: 500 } });
+    assert.deepEqual([memories.length, warnings], [1, []]);
+    assert.match(payload.messages[0].content, new RegExp(`\n- ${wanted[0]}$`));
+    assert.match((await store.getRecent("main"))[0].content, new RegExp(`\n- ${wanted[0]}$`));
+  }
+  assert.deepEqual(errors, []);
+  for (const rubbish of [undefined, null, "x", { results: [good] }]) {
+    service.search = async () => rubbish;
+    const { messages, memories, warnings } = await store.context("main");
+    assert.deepEqual([texts(messages), memories], [["Which pears?"], []]);
+    assert.match(warnings[0].message, /what it gave is no list of memories/);
+  }
+  assert.equal(await keep.getCount("main"), 1);
+  await store.close();
+});
+
 test("a service that is down for a while is told everything when it is back: in order, nothing twice", { timeout: 60_000 }, async () => {
   const { keep, store, service, errors } = await open({ retryDelay: 1, maxRetryDelay: 4, batchSize: 7 });
   let down = true;

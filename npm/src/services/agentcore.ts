@@ -22,7 +22,7 @@ import { digest, inOrder, messagesOf, metadata, nameOf, nodeOf, ofNode, partOf, 
 import { limited, reasonOf, serviceError } from "./failure.js";
 import { fitMemories, formatMemories, estimated, memoryMessage, textOf } from "./text.js";
 import { actor, callOptions, OPTIONS, RECENT, RECORDS, type AgentCoreCall, type AgentCoreOptions, type RecordOptions } from "./agentcore/options.js";
-import { cut, groups, isUnder, item, onBranch } from "./agentcore/select.js";
+import { cut, groups, inEvents, isUnder, item, onBranch } from "./agentcore/select.js";
 import type {
   AddOptions,
   CallOptions,
@@ -98,7 +98,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
     const { actorId, sessionId, how } = await this.#place({ contextId: context }, call);
     const { branch, rootEventId } = how;
     const named = branch === undefined ? undefined : { name: await nameOf(branch), ...(rootEventId === undefined ? {} : { rootEventId }) };
-    for (const group of groups(list, this.#options.messagesPerEvent ?? 1))
+    for (const group of inEvents(list, this.#options.messagesPerEvent ?? 1, payload))
       await this.#send("append", how, (client, abortSignal) =>
         client.send(
           new CreateEventCommand({
@@ -243,7 +243,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
     const place = await this.#place(batch, options);
     const name = batch.branch === undefined ? undefined : await nameOf(batch.branch.name);
     const root = batch.branch?.root === undefined ? undefined : await this.#eventOf(batch.branch.root, place);
-    for (const [index, group] of groups(batch.messages, this.#options.messagesPerEvent ?? 1).entries()) {
+    for (const [index, group] of inEvents(batch.messages, this.#options.messagesPerEvent ?? 1, ({ message }) => payload(message)).entries()) {
       const last = group.at(-1) as (typeof group)[number];
       const source: Source = { context: batch.contextId, node: last.node, part: last.part };
       // Fixed by what is sent, so that a repetition is recognised.
