@@ -131,7 +131,9 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    * return result.toUIMessageStreamResponse({
    *   originalMessages: messages,
    *   generateMessageId: generateId,
-   *   onFinish: ({ messages }) => chats.save({ chatId, messages }),
+   *   onEnd: async ({ messages }) => {
+   *     await chats.save({ chatId, messages }); // in `onFinish` with version 6
+   *   },
    * });
    * ```
    */
