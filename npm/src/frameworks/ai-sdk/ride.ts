@@ -65,6 +65,8 @@ export interface Entry {
   inside: boolean;
   /** Whether somebody else wrote it, and the UI message is made up of what there is. */
   foreign: boolean;
+  /** Whether it came without an id. Each chat that shows it makes one up, until it is stored with the first of them. */
+  nameless?: true;
   /** How it ended, where it was not complete. */
   ended?: string;
 }
@@ -132,7 +134,7 @@ export class Thread {
   #apply(op: Op, message: Record<string, unknown>, place: number, index: number): void {
     if (op.new !== undefined) {
       const ui = { ...op.new, parts: [] } as unknown as Ui;
-      this.entries.push({ ui, start: place, end: place, inside: index > 0, foreign: false });
+      this.entries.push({ ui, start: place, end: place, inside: index > 0, foreign: false, ...(ui.id === "" ? { nameless: true } : {}) });
       this.#made();
     }
     const to = op.to ?? this.entries.length - 1;

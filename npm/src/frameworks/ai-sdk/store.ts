@@ -131,7 +131,9 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    * return result.toUIMessageStreamResponse({
    *   originalMessages: messages,
    *   generateMessageId: generateId,
-   *   onFinish: ({ messages }) => chats.save({ chatId, messages }),
+   *   onEnd: async ({ messages }) => {
+   *     await chats.save({ chatId, messages }); // in `onFinish` with version 6
+   *   },
    * });
    * ```
    */
@@ -185,7 +187,9 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const context = this.contextId(chatId);
     return this.#queues.run(context, async () => {
       const thread = await this.#thread(context);
-      const place = thread.entries.map((entry) => idOf(entry, thread)).lastIndexOf(messageId);
+      const known = thread.entries.map((entry) => idOf(entry, thread)).lastIndexOf(messageId);
+      // A chat that was loaded before a message had an id has its node's.
+      const place = known < 0 ? thread.entries.map(({ start }) => (thread.nodes[start] as NodeInfo).id).lastIndexOf(messageId) : known;
       const entry = thread.entries[place];
       if (entry === undefined) throw badArgument("messageId", "is of no message that the chat shows");
       const before = thread.entries[place - 1];
@@ -353,11 +357,11 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     if (from < 0 || next?.inside === true) return undefined;
     for (const begun of (await this.#beginnings(thread, from, place)).reverse()) {
       const node = begun.nodes.at(-1) as NodeInfo;
-      const { ui } = begun.entries[place] as Entry;
+      const { ui, nameless } = begun.entries[place] as Entry;
       if (node.id === thread.nodes[next?.start ?? -1]?.id || tried.has(node.id)) continue;
       tried.add(node.id);
       // Neither changes while a message grows.
-      if (ui.role !== message.role || (ui.id !== "" && ui.id !== message.id)) continue;
+      if (ui.role !== message.role || (nameless !== true && ui.id !== message.id)) continue;
       const other = await this.#below(begun);
       const entry = other.entries[place];
       if (entry !== undefined && isAt(entry, message, other)) return other;
@@ -415,10 +419,9 @@ export function chatStore<M extends UIMessage = UIMessage>(keep: Threadkeep, opt
 /** Whether a message is the one that stands there, in whatever version. */
 function isAt(entry: Entry, message: Ui, thread: Thread): boolean {
   if (entry.ui.role !== message.role) return false;
-  const unnamed = entry.ui.id === "";
-  if (!unnamed && message.id !== idOf(entry, thread)) return false;
-  if (follows(entry.ui, message) !== undefined) return true;
-  return !unnamed && follows(message, entry.ui) !== undefined;
+  const named = entry.ui.id !== "" && message.id === idOf(entry, thread);
+  if (!named && entry.nameless !== true) return false;
+  return follows(entry.ui, message) !== undefined || (named && follows(message, entry.ui) !== undefined);
 }
 
 /** A message's id; that of its node where it came without one. */
@@ -426,9 +429,9 @@ function idOf(entry: Entry, thread: Thread): string {
   return entry.ui.id === "" ? (thread.nodes[entry.start] as NodeInfo).id : entry.ui.id;
 }
 
-/** A message that came without an id does not lose the one that it was given since. */
+/** A message that came without an id does not lose the one that it was given since, nor get that of another chat that shows it. */
 function named(message: Ui, entry: Entry): Ui {
-  return message.id === "" ? { ...message, id: entry.ui.id } : message;
+  return message.id === "" || (entry.nameless === true && entry.ui.id !== "") ? { ...message, id: entry.ui.id } : message;
 }
 
 function branch<M extends UIMessage>(entry: Entry, thread: Thread, chosen: boolean): ChatBranch<M> {
