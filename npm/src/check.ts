@@ -1,9 +1,14 @@
 // Argument checks: every wrong argument is a ThreadkeepError that names it, before anything happens.
 
-import { badArgument } from "./errors.js";
+import { ThreadkeepError, badArgument } from "./errors.js";
 
 const MAX_U32 = 0xffff_ffff;
 const MAX_ID_BYTES = 512;
+/**
+ * Lists and objects inside one another in a request, two of which are its own. The engine's parser ends at 128, and what is stored gets
+ * some more around it: what could be written and not be read again must not come in.
+ */
+const DEEPEST = 102;
 
 function kindOf(value: unknown): string {
   if (value === null) return "null";
@@ -80,17 +85,34 @@ export function options(
   checks: Readonly<Record<string, (value: unknown, argument: string) => unknown>>,
 ): Record<string, unknown> {
   if (value === undefined) return {};
-  if (!isObject(value)) throw badArgument(argument, `must be an object, it is ${kindOf(value)}`);
-  const checked: Record<string, unknown> = {};
-  for (const name of Object.keys(value)) {
-    const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
-    if (check === undefined) {
-      const known = Object.keys(checks).join(", ");
-      throw badArgument(`${argument}.${name}`, `is not known here; there are: ${known}`);
+  return reading(argument, () => {
+    if (!isObject(value)) throw badArgument(argument, `must be an object, it is ${kindOf(value)}`);
+    const checked: Record<string, unknown> = {};
+    for (const name of Object.keys(value)) {
+      const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
+      if (check === undefined) {
+        const known = Object.keys(checks).join(", ");
+        throw badArgument(`${argument}.${name}`, `is not known here; there are: ${known}`);
+      }
+      const given = value[name];
+      if (given !== undefined) checked[name] = check(given, `${argument}.${name}`);
     }
-    if (value[name] !== undefined) checked[name] = check(value[name], `${argument}.${name}`);
+    return checked;
+  });
+}
+
+/** What `read` gives of an argument. What a getter or a proxy of the user's throws is an error that names the argument. */
+export function reading<T>(argument: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ThreadkeepError) throw error;
+    throw badArgument(argument, `cannot be read: ${wordsOf(error)}`, error);
   }
-  return checked;
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Text, or a list of content parts. */
@@ -107,9 +129,11 @@ export function content(value: unknown, argument: string): unknown {
 
 /** A list of messages. What the chat form knows is checked here, so that the error can name the place. */
 export function messages(value: unknown, argument: string, first = 0): readonly unknown[] {
-  if (!Array.isArray(value)) throw badArgument(argument, `must be an array of messages, it is ${kindOf(value)}`);
-  for (let index = 0; index < value.length; index += 1) message(value[index], `${argument}[${first + index}]`);
-  return value;
+  return reading(argument, () => {
+    if (!Array.isArray(value)) throw badArgument(argument, `must be an array of messages, it is ${kindOf(value)}`);
+    for (let index = 0; index < value.length; index += 1) message(value[index], `${argument}[${first + index}]`);
+    return value;
+  });
 }
 
 function message(value: unknown, argument: string): void {
@@ -133,28 +157,69 @@ export function toJson(params: Record<string, unknown>): string {
   try {
     json = JSON.stringify(params);
   } catch (error) {
-    throw badArgument(argumentOf(params), `cannot be written as JSON: ${(error as Error).message}`, error);
+    throw badArgument(argumentOf(params), `cannot be written as JSON: ${wordsOf(error)}`, error);
   }
   // `JSON.stringify` escapes lone surrogates and nothing else beyond U+001F, so this is a cheap first look.
   if (/\\ud[89a-f]/.test(json)) refuseSurrogates(params, "");
+  if (isDeep(json, DEEPEST)) throw badArgument(deepIn(params), TOO_DEEP);
   return json;
 }
 
-/** Options as JSON text. JSON would make `null` of a number that is none, which counts as left out: here it is an error. */
+const TOO_DEEP = `is nested too deeply: ${DEEPEST - 2} levels are the most`;
+
+function deepIn(params: Record<string, unknown>): string {
+  const { messages } = params;
+  if (!Array.isArray(messages)) return argumentOf(params);
+  const index = messages.findIndex((message) => isDeep(JSON.stringify(message) ?? "", DEEPEST - 2));
+  return index < 0 ? "messages" : `messages[${index}]`;
+}
+
+/** Whether in JSON text more than `most` lists and objects lie inside one another. */
+function isDeep(json: string, most: number): boolean {
+  if (json.length <= 2 * most) return false;
+  let depth = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const sign = json.charCodeAt(at);
+    if (sign === 0x22) {
+      at = json.indexOf('"', at + 1);
+      while (isEscaped(json, at)) at = json.indexOf('"', at + 1);
+    } else if (sign === 0x7b || sign === 0x5b) {
+      depth += 1;
+      if (depth > most) return true;
+    } else if (sign === 0x7d || sign === 0x5d) depth -= 1;
+  }
+  return false;
+}
+
+/** Whether an odd number of backslashes stands before a place. */
+function isEscaped(json: string, at: number): boolean {
+  let before = at;
+  while (json.charCodeAt(before - 1) === 0x5c) before -= 1;
+  return (at - before) % 2 === 1;
+}
+
+/**
+ * Options as JSON text. JSON would make `null` of a number that is none, which counts as left out, and leave out an option that is a
+ * function: here both are errors.
+ */
 export function optionsJson(value: unknown): string {
-  return json(value, "options", (_, item) => {
+  const text = json(value, "options", function (this: unknown, name, item) {
     if (typeof item === "number" && !Number.isFinite(item)) throw new RangeError(`${item} is no number that JSON can carry`);
+    if (this === value && (typeof item === "function" || typeof item === "symbol")) throw badArgument(`options.${name}`, `cannot be ${kindOf(item)}`);
     return item;
   });
+  if (isDeep(text, DEEPEST)) throw badArgument("options", TOO_DEEP);
+  return text;
 }
 
 /** Something of the user's as JSON text. What JSON cannot carry is an error. */
-export function json(value: unknown, argument: string, replacer?: (name: string, item: unknown) => unknown): string {
+export function json(value: unknown, argument: string, replacer?: (this: unknown, name: string, item: unknown) => unknown): string {
   let json: string;
   try {
     json = JSON.stringify(value, replacer);
   } catch (error) {
-    throw badArgument(argument, `cannot be written as JSON: ${(error as Error).message}`, error);
+    if (error instanceof ThreadkeepError) throw error;
+    throw badArgument(argument, `cannot be written as JSON: ${wordsOf(error)}`, error);
   }
   if (json === undefined) throw badArgument(argument, `cannot be written as JSON, it is ${kindOf(value)}`);
   if (/\\ud[89a-f]/.test(json)) refuseSurrogates(value, argument);

@@ -23,8 +23,13 @@ export async function place(options: OpenOptions, name: string): Promise<Place> 
   if (kind === "memory") return { kind, adapter: undefined, shared: undefined };
   const files = inNode() ? (await import("#default-store")).defaultStore : undefined;
   if (files !== undefined) {
-    const { store, place } = files(name);
-    return { kind: "file", adapter: store, shared: `file:${place}` };
+    try {
+      const { store, place } = files(name);
+      return { kind: "file", adapter: store, shared: `file:${place}` };
+    } catch (error) {
+      // The working directory is gone.
+      throw new ThreadkeepError("unavailable", `no folder can be used: ${error instanceof Error ? error.message : String(error)}`, {}, error);
+    }
   }
   if (kind === "file")
     throw new ThreadkeepError("unavailable", 'storage: "file" needs Node, Deno or Bun, and a build that was not made for browsers: use "indexeddb" here, or "memory"');

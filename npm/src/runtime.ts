@@ -3,6 +3,7 @@
 
 import * as parts from "../wasm/parts.js";
 import initWasm, * as wasm from "../wasm/threadkeep.js";
+import * as check from "./check.js";
 import { ThreadkeepError, badArgument, fromWasm } from "./errors.js";
 import { VERSION } from "./version.js";
 
@@ -72,15 +73,17 @@ const waiting = new Set<(reason: ThreadkeepError) => void>();
  * ```
  */
 export function init(source?: InitSource | Promise<InitSource>, options?: InitOptions): Promise<void> {
-  loading ??= load(source, options?.part).catch((error: unknown) => {
+  // What is not waited for must not end a program when it fails.
+  if (loading !== undefined) void Promise.resolve(source).catch(() => {});
+  loading ??= load(source, options).catch((error: unknown) => {
     loading = undefined;
     throw error;
   });
   return loading;
 }
 
-async function load(source: InitSource | Promise<InitSource> | undefined, part: InitOptions["part"]): Promise<void> {
-  if (part !== undefined && typeof part !== "function") throw badArgument("options.part", "must be a function");
+async function load(source: InitSource | Promise<InitSource> | undefined, options: InitOptions | undefined): Promise<void> {
+  const { part } = check.options(options, "options", { part: check.callback }) as InitOptions;
   try {
     const module = await compile((await source) ?? ownFile("threadkeep.wasm"));
     // Looked at before the bindings take it, since they keep the first instance that they get.

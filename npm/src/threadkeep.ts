@@ -411,10 +411,10 @@ export class Threadkeep {
   async context<P extends Provider = "openai-chat">(leafOrContextId: string, options?: ContextOptions<P>): Promise<Context<P>> {
     const at = check.id(leafOrContextId, "leafOrContextId");
     this.#open();
-    const encoding = options?.encoding ?? this.#encoding;
-    const given: unknown = options ?? {};
     // Written down before anything is waited for.
-    const how = check.optionsJson(check.isObject(given) ? { ...given, encoding } : given);
+    const given: unknown = check.reading("options", () => (check.isObject(options) ? { ...options, encoding: options.encoding ?? this.#encoding } : (options ?? { encoding: this.#encoding })));
+    const how = check.optionsJson(given);
+    const { encoding } = given as ContextOptions;
     await needEncoding(encoding);
     return this.#answer("context", `{"at":${JSON.stringify(at)},"options":${how}}`);
   }

@@ -57,8 +57,9 @@ const known: Known[] = [];
  */
 export async function trimMessages<M extends MessageInput>(messages: readonly M[], options: TrimOptions = {}): Promise<Trimmed<M>> {
   if (!Array.isArray(messages)) check.messages(messages, "messages");
+  if (!check.isObject(options)) check.options(options, "options", {});
   const how = check.optionsJson(options);
-  const encoding = options?.encoding ?? "o200k_base";
+  const encoding = options.encoding ?? "o200k_base";
   let list: readonly M[] = messages;
   if (!isLoaded(encoding)) {
     // The caller may change the list while the vocabulary is on its way.

@@ -1,7 +1,10 @@
 // Wrong arguments, wrong options, closed keeps: every mistake is an error that names it, and changes nothing.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inChild, load } from "./support/installed.mjs";
 import { Threadkeep, ThreadkeepError, memory, rejects, texts, user } from "./support/expect.mjs";
+
+const { compressHistory, render, trimMessages } = await load();
 
 /** Each call is wrong; the error must begin with the argument's name and carry it. */
 const WRONG = [
@@ -95,6 +98,23 @@ test("indexeddb where there is none is an error, not files or memory", async () 
   await keep.close();
 });
 
+test("a working directory that is gone is an error with a code, and hinders no keep in memory", { skip: process.platform === "win32" }, () => {
+  const printed = inChild(`
+    import { mkdtempSync, rmdirSync } from "node:fs";
+    import { tmpdir } from "node:os";
+    import { join } from "node:path";
+    import { Threadkeep, ThreadkeepError, init } from "threadkeep";
+    await init();
+    delete process.env.THREADKEEP_HOME;
+    const gone = mkdtempSync(join(tmpdir(), "threadkeep-gone-"));
+    process.chdir(gone);
+    rmdirSync(gone);
+    await Threadkeep.open().catch((error) => console.log(error instanceof ThreadkeepError, error.code));
+    console.log((await Threadkeep.open({ storage: "memory" })).storage);
+  `);
+  assert.equal(printed, "true unavailable\nmemory\n");
+});
+
 test("lone surrogates are refused with their place, deep in a message too", async () => {
   const keep = await memory();
   for (const [where, message] of [
@@ -126,6 +146,92 @@ test("nesting that is too deep, circles and throwing getters are errors", async 
     /no JSON today/,
   );
   assert.equal(await keep.getCount("a"), 0);
+  await keep.close();
+});
+
+/** A message that is so many lists and objects deep, itself the first. */
+function nested(levels, role = "user") {
+  let field = {};
+  for (let level = 2; level < levels; level += 1) field = level % 2 ? [field] : { field };
+  return { role, content: "deep", field };
+}
+
+test("what is acknowledged can be read again, however deep it is; what is deeper is refused by name", async () => {
+  const name = `deep-${process.pid}`;
+  const keep = await Threadkeep.open({ name });
+  const { id } = await keep.receive({ content: "Hm?" });
+  let deepest = 0;
+  for (let levels = 90; levels <= 130; levels += 1) {
+    const part = nested(levels - 1, "part");
+    const calls = [
+      ["messages[1]", keep.append("list", [user("flat"), nested(levels)])],
+      ["messages[0]", keep.append("parts", [user([part])])],
+      ["messages[0]", keep.extend(id, [nested(levels, "assistant")])],
+      ["message.content", keep.receive({ content: [part] })],
+    ];
+    const ended = await Promise.allSettled(calls.map(([, call]) => call));
+    for (const [index, { status, reason }] of ended.entries()) {
+      if (status === "fulfilled") deepest = levels;
+      else {
+        assert.equal(reason.code, "bad-request");
+        assert.equal(reason.details.argument, calls[index][0]);
+        assert.match(reason.message, /nested too deeply: 100 levels/);
+      }
+    }
+  }
+  assert.ok(deepest >= 100);
+  const list = await keep.getAll("list");
+  await keep.close();
+
+  const again = await Threadkeep.open({ name });
+  assert.deepEqual(await again.getAll("list"), list);
+  assert.deepEqual(list.at(-1), nested(100));
+  assert.ok((await again.chain(id)).length > 0);
+  const other = await memory();
+  const report = await other.import(await again.export().text());
+  assert.deepEqual(report.skipped, []);
+  assert.deepEqual(await other.getAll("list"), list);
+  for (const call of [() => again.context("list", { tools: [nested(130)] }), () => again.remember({ fact: "a", tags: nested(130) })])
+    assert.equal((await rejects(call(), "bad-request", /nested too deeply/)).details.argument, "options");
+  await again.close();
+  await other.close();
+});
+
+test("what a getter or a proxy throws is an error that names the argument", async () => {
+  const keep = await memory();
+  const throwing = { role: "user", get content() { throw new Error("not today"); } };
+  const wordless = { ...user("a"), get field() { throw null; } };
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  for (const [argument, call] of [
+    ["messages", () => keep.append("a", [throwing])],
+    ["messages", () => keep.append("a", [wordless])],
+    ["messages", () => keep.append("a", [proxy])],
+    ["messages", () => keep.append("a", proxy)],
+    ["message", () => keep.receive(throwing)],
+    ["options", () => keep.append("a", [], proxy)],
+    ["options", () => keep.context("a", proxy)],
+    ["options", () => keep.context("a", { get encoding() { throw new Error("not today"); } })],
+    ["options", () => keep.context("a", { get model() { throw null; } })],
+  ]) {
+    const error = await rejects(call(), "bad-request");
+    assert.ok(error.details.argument.startsWith(argument), error.message);
+    assert.doesNotMatch(error.message, /reading 'message'/);
+  }
+  assert.equal(await keep.getCount("a"), 0);
+  await keep.close();
+});
+
+test("an option that is a function or null is refused where none is known, not left out in silence", async () => {
+  const keep = await memory();
+  const list = [user("a")];
+  for (const [argument, call] of [
+    ["options.tokenCounter", () => trimMessages(list, { budget: { maxTokens: 9 }, tokenCounter: (text) => text.length })],
+    ["options.transform", () => render(list, "anthropic", { transform() {} })],
+    ["options.summarize", () => keep.context("a", { summarize: async () => "" })],
+    ["options.mark", () => compressHistory([], { mark: Symbol("mark") })],
+    ["options", () => trimMessages(list, null)],
+  ]) assert.equal((await rejects(call(), "bad-request")).details.argument, argument);
   await keep.close();
 });
 

@@ -1,7 +1,7 @@
 // Chats of the AI SDK, driven by its own chat (what `useChat` is made of) and `streamText`.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lastAssistantMessageIsCompleteWithApprovalResponses, tool, validateUIMessages } from "ai";
+import { experimental_createSteering, lastAssistantMessageIsCompleteWithApprovalResponses, tool, validateUIMessages } from "ai";
 import { z } from "zod";
 import { Chat, branchingTransport, chatStore, counter, plain, said, scripted, serving } from "./support/ai-sdk.mjs";
 import { memory, rejects } from "./support/expect.mjs";
@@ -261,6 +261,55 @@ test("an answer without an id gets the chat's with the next question, and is no 
   await it.transport.settled();
   assert.deepEqual((await it.chats.load("c1")).slice(0, 3), plain(it.chat.messages.slice(0, 3)));
   assert.equal((await it.keep.transcripts())[0].branches, 1);
+  await it.keep.close();
+});
+
+for (const first of ["the older page", "the newer page"])
+  test(`an answer without an id is one answer in two pages, ${first} going on first`, async () => {
+    const unnamed = { serve: { ui: { generateMessageId: undefined, originalMessages: undefined } } };
+    const older = await chatting(scripted({ text: "One." }, { text: "Two." }, { text: "Three." }), unnamed);
+    await older.chat.sendMessage({ text: "Count" });
+    await older.transport.settled();
+    // The newer page knows the answer by its node's id, the older one by one that it made up.
+    const newer = await chatting(scripted({ text: "2." }), { keep: older.keep, ...unnamed, messages: await chatStore(older.keep).load("c1") });
+    const pages = first === "the older page" ? [older, newer] : [newer, older];
+    for (const { chat, transport } of pages) {
+      await chat.sendMessage({ text: `On, ${transport === older.transport ? "older" : "newer"}` });
+      await transport.settled();
+    }
+    // Two questions about one answer.
+    assert.equal((await older.keep.stats()).messages, 6);
+    assert.equal((await older.chats.branches("c1", (await older.chats.load("c1"))[2].id)).length, 2);
+    assert.equal((await newer.chats.branches("c1", newer.chat.messages[1].id)).length, 1);
+    // The page that came first goes on where it was.
+    const [{ chat, transport, chats }] = pages;
+    if (chat === older.chat) {
+      await chat.sendMessage({ text: "And on" });
+      await transport.settled();
+      assert.deepEqual(said(await chats.load("c1")), said(chat.messages));
+      assert.equal((await older.keep.stats()).messages, 8);
+    }
+    assert.deepEqual(await older.keep.lint(), []);
+    await older.keep.close();
+  });
+
+test("what a user says while the model is at it is a message of theirs, too", async () => {
+  const steering = experimental_createSteering();
+  const look = tool({
+    inputSchema: z.object({}),
+    execute() {
+      void steering.steer("And Bergen?");
+      return "clear";
+    },
+  });
+  const it = await chatting(scripted({ text: "Let me see.", calls: [{ id: "k", name: "look", input: {} }] }, { text: "Both clear." }, { text: "You're welcome." }), { serve: { tools: { look }, experimental_steering: steering } });
+  await it.chat.sendMessage({ text: "Oslo?" });
+  const loaded = await check(it);
+  assert.ok(loaded[1].parts.some(({ type }) => type === "steering-message"));
+  const all = await it.keep.getAll("c1");
+  assert.deepEqual(all.map(({ role }) => role), ["user", "assistant", "tool", "user", "assistant"]);
+  assert.deepEqual(all[3].content, [{ type: "text", text: "And Bergen?" }]);
+  assert.equal((await it.chats.save({ chatId: "c1", messages: it.chat.messages })).added, 0);
   await it.keep.close();
 });
 

@@ -1,9 +1,14 @@
 // Every part of a UI message in every state, stored and loaded; histories that grow, branch and are told again, at random.
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { validateUIMessages } from "ai";
 import { chatStore, plain, said } from "./support/ai-sdk.mjs";
 import { memory, rejects } from "./support/expect.mjs";
+import { installed } from "./support/installed.mjs";
+
+const { Thread } = await import(pathToFileURL(join(installed, "dist/frameworks/ai-sdk/ride.js")).href);
 
 const meta = (name) => ({ mock: { [name]: [1, { deep: true }] } });
 const approval = (more) => ({ id: "ap", requestReason: "sure?", signature: "sig", ...more });
@@ -357,4 +362,53 @@ test("messages that grow at random, old ones among them, come back as they are a
     }
     await keep.close();
   }
+});
+
+test("a save reads what is new, however long the chat and however often its end was asked again", async (t) => {
+  const keep = await memory({ encoding: "estimate" });
+  const chats = chatStore(keep);
+  const answer = (id) => ({ id, role: "assistant", parts: [{ type: "step-start" }, { type: "tool-x", toolCallId: `k${id}`, state: "output-available", input: {}, output: { id } }, { type: "step-start" }, { type: "text", text: id }] });
+  const list = Array.from({ length: 400 }, (_, at) => (at % 2 === 0 ? { id: `u${at}`, role: "user", parts: [{ type: "text", text: `${at}` }] } : answer(`a${at}`)));
+  await chats.save({ chatId: "c", messages: list.slice(0, -1) });
+  const { mock } = t.mock.method(Thread.prototype, "push");
+  const cost = async (messages) => {
+    mock.resetCalls();
+    const { added } = await chats.save({ chatId: "c", messages });
+    if (added > 0) assert.deepEqual(await chats.load("c"), messages);
+    return mock.callCount();
+  };
+  assert.ok((await cost(list)) < 20);
+  for (let again = 0; again < 8; again += 1) assert.ok((await cost([...list.slice(0, -1), answer(`again${again}`)])) < 50);
+  // An answer that was there already is found among all of them, at the price of reading its chain.
+  assert.ok((await cost(list)) < 50);
+  assert.equal((await chats.branches("c", "again7")).length, 9);
+  await keep.close();
+});
+
+test("a chain can be had as it was at any node, whoever wrote it", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const chats = chatStore(keep);
+  const node = await keep.receive({ content: "The weather?" });
+  await keep.extend(node.id, [
+    { role: "assistant", content: "Let me see.", tool_calls: [{ id: "k", type: "function", function: { name: "weather", arguments: "{}" } }] },
+    { role: "tool", tool_call_id: "k", content: "clear" },
+  ]);
+  await keep.setHead("c", node.id);
+  await keep.append("c", [{ role: "assistant", content: "Clear." }, { role: "user", content: "Sure?" }, { role: "assistant", content: "Yes." }]);
+  let messages = [...(await chats.load("c")), user, assistant];
+  await chats.save({ chatId: "c", messages });
+  messages = messages.with(-1, { ...assistant, metadata: { model: "other" }, parts: [...assistant.parts.slice(0, -1), { type: "text", text: "The end, more.", state: "done" }] });
+  await chats.save({ chatId: "c", messages });
+  await chats.save({ chatId: "c", messages: [...messages.with(-2, { ...user, metadata: {} }), { ...user, id: "u2" }] });
+  const chain = await keep.chain((await keep.head("c")).id);
+  const whole = new Thread(chain);
+  const before = structuredClone(whole.entries);
+  for (let count = 0; count <= chain.length; count += 1) {
+    const part = whole.upTo(count);
+    assert.deepEqual(part, new Thread(chain.slice(0, count)), `${count} nodes`);
+    for (const next of chain.slice(count)) part.push(next);
+    assert.deepEqual(part.entries, before);
+    assert.deepEqual(whole.entries, before);
+  }
+  await keep.close();
 });

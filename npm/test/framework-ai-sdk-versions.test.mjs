@@ -1,7 +1,7 @@
 // The types of the AI SDK 7 and 6 and of assistant-ui, as a project of a user's compiles against ours; and a chat on version 6.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
@@ -82,6 +82,30 @@ const common = { zod: "zod", "@types/node": "@types/node" };
 for (const [version, name] of [[7, "ai"], [6, "ai-6"]])
   test(`the types of version ${version} take ours`, { timeout: 120_000 }, () => {
     assert.equal(compile(home(`types-ai-${version}`, { ...common, ai: name }), CHAT), "");
+  });
+
+/** The TypeScript of the page in the docs, as a user has it in a route. */
+const ROUTE = `
+import { ToolLoopAgent, generateId, streamText, type LanguageModel, type ToolSet, type UIMessage } from "ai";
+import { chatStore, trimSteps } from "threadkeep/ai-sdk";
+import type { Threadkeep } from "threadkeep";
+declare const keep: Threadkeep;
+declare const model: LanguageModel;
+declare const tools: ToolSet;
+declare const instructions: string;
+declare const messages: UIMessage[];
+declare const chatId: string;
+const chats = chatStore(keep);
+const result = streamText({ model, prompt: "x" });
+`;
+
+for (const [version, name] of [[7, "ai"], [6, "ai-6"]])
+  test(`the TypeScript in the docs compiles with version ${version}`, { timeout: 120_000 }, () => {
+    const page = readFileSync(join(source, "../docs/frameworks/ai-sdk.md"), "utf8");
+    const blocks = [...page.matchAll(/```ts\n(.+?)```/gs)].map(([, block], at) => `export async function block${at}() {\n${block}}\n`);
+    assert.equal(blocks.length, 2);
+    const code = version === 6 ? blocks.join("").replace("onEnd:", "onFinish:") : blocks.join("");
+    assert.equal(compile(home(`types-docs-ai-${version}`, { ...common, ai: name }), ROUTE + code), "");
   });
 
 test("the types of assistant-ui take ours", { timeout: 120_000 }, () => {

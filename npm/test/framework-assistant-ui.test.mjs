@@ -386,3 +386,25 @@ test("what is written goes to the thread that was pinned, whichever is shown by 
   assert.deepEqual((await formatted.load()).messages, []);
   await keep.close();
 });
+
+test("a thread that is saved again as it grows is read twice, however long it is, and its head moves only where it must", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const history = threadHistory(keep, "t");
+  const items = Array.from({ length: 60 }, (_, at) => ({ parentId: at === 0 ? null : `m${at - 1}`, message: message(`m${at}`, at % 2 === 0 ? "user" : "assistant", `Words ${at}`) }));
+  await history.save({ headId: "m58", messages: items.slice(0, 59) });
+  const calls = { tree: 0, setHead: 0 };
+  for (const name of Object.keys(calls)) {
+    const method = keep[name].bind(keep);
+    keep[name] = (...given) => ((calls[name] += 1), method(...given));
+  }
+  await history.save({ headId: "m59", messages: items });
+  assert.ok(calls.tree <= 3, `the thread was read ${calls.tree} times`);
+  assert.equal(calls.setHead, 0);
+  // What changed is another version, and what did not is left alone.
+  const changed = items.map((item) => (item.message.id === "m7" ? { ...item, message: message("m7", "assistant", "Other words") } : item));
+  await history.save({ headId: "m59", messages: changed });
+  assert.equal((await keep.stats()).messages, 61);
+  const after = await threadHistory(keep, "t").load();
+  assert.deepEqual([after.headId, after.messages.length, after.messages.find(({ message: { id } }) => id === "m7").message.content[0].text], ["m59", 60, "Other words"]);
+  await keep.close();
+});

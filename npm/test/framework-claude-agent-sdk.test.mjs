@@ -42,6 +42,9 @@ test("what is no key and no entry", async () => {
   for (const wrong of [null, {}, { projectKey: "p" }, { ...key, subpath: "" }, { ...key, sessionId: 7 }]) await rejects(store.append(wrong, MAIN), "bad-request");
   await rejects(store.append(key, "x"), "bad-request");
   await rejects(store.append(key, [MAIN[0], null]), "bad-request", /entries\[1\]/);
+  const cycle = { type: "x" };
+  cycle.self = cycle;
+  for (const wrong of [cycle, { type: "x", big: 1n }]) await rejects(store.append(key, [MAIN[0], wrong]), "bad-request", /entries\[1\] cannot be written as JSON/);
   assert.equal(await store.load(key), null);
   assert.throws(() => sessionStore(keep, { mirror: "later" }), { code: "bad-request" });
   assert.throws(() => sessionStore(keep, { ttl: 1 }), { code: "bad-request" });

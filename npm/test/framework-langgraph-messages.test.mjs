@@ -202,6 +202,21 @@ test("transcripts: what a thread says is a conversation, and a fork from an olde
   await keep.close();
 });
 
+test("transcripts: a thread that is deleted leaves what was forked from its conversation", async () => {
+  const keep = await Threadkeep.open({ storage: "memory" });
+  const saver = new ThreadkeepSaver(keep, { transcripts: true });
+  const ask = (content) => echo(saver).invoke({ messages: [new HumanMessage({ id: content, content })] }, at("t"));
+  await ask("one");
+  await keep.fork("t", "mine");
+  await ask("two");
+  await saver.deleteThread("t");
+  assert.deepEqual((await keep.heads()).map(({ context }) => context), ["mine"]);
+  assert.deepEqual(says(await keep.getAll("mine")), ["one", "answer to one"]);
+  assert.equal((await keep.stats()).messages, 2);
+  assert.equal((await echo(saver).getState(at("t"))).values.messages, undefined);
+  await keep.close();
+});
+
 test("transcripts: after reopening, nothing is said twice; savers without the option write none", async () => {
   const { mapAdapter } = await import("./support/adapters.mjs");
   const adapter = mapAdapter();

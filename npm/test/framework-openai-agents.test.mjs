@@ -63,6 +63,18 @@ test("items are changed by nobody from outside", async () => {
   await keep.close();
 });
 
+test("what is no list of items is refused, and nothing of it stored", async () => {
+  const keep = await memory();
+  const session = new ThreadkeepSession(keep);
+  await session.addItems([say("there")]);
+  for (const wrong of [undefined, "words", {}, say("alone"), [say("x"), null], [say("x"), "words"], [7]]) {
+    await rejects(session.addItems(wrong), "bad-request", /^items/);
+    await rejects(session.replaceHistoryWithCompaction(wrong), "bad-request", /^items/);
+  }
+  assert.deepStrictEqual(await session.getItems(), [say("there")]);
+  await keep.close();
+});
+
 test("messages are proper ones: text, calls, results, reasoning", async () => {
   const keep = await memory();
   const session = new ThreadkeepSession(keep, { sessionId: "a" });
@@ -329,7 +341,8 @@ test("a budget keeps tool groups whole, thoughts with their calls, and the new i
   assert.equal((await budgetInput({ budget: { maxTokens: 5000 } })(history, fresh)).length, history.length + 1);
   assert.equal((await budgetInput({ budget: { maxTokens: 5000 }, reserve: 4993 })(history, fresh)).length, 1);
   await rejects(budgetInput({ budget: { maxTokens: 2 } })(history, fresh), "over-budget");
-  assert.throws(() => budgetInput({ tokens: 3 }), { code: "bad-request" });
+  // No budget by mistake would be no limit.
+  for (const wrong of [{ tokens: 3 }, undefined, {}, { budget: undefined }, { budget: 4000 }, { budget: null }]) assert.throws(() => budgetInput(wrong), { code: "bad-request" });
   let told;
   await budgetInput({ budget: { maxTokens: 30 }, onTrimmed: (trimmed) => (told = trimmed) })(history, fresh);
   assert.ok(told.ledger.some(({ action }) => action === "dropped"));

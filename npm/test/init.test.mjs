@@ -128,6 +128,19 @@ test("a part that cannot be had, or is of another build, is an error with its re
   assert.equal(printed, "true init-failed false\ntrue init-failed false\ntrue init-failed true\ntrue bad-request false\n1\n");
 });
 
+test("init refuses options that it does not know, and lets no failed request of somebody late end the program", () => {
+  const printed = inChild(`
+    import { init, readDepth } from "threadkeep";
+    for (const options of [{ parts: () => undefined }, 5, null, { part: null }])
+      await init(undefined, options).catch((error) => console.log(error.code, error.details.argument));
+    await init();
+    await init(Promise.reject(new Error("no network")));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    console.log(readDepth("[depth:3]").depth);
+  `);
+  assert.equal(printed, "bad-request options.parts\nbad-request options\nbad-request options\nbad-request options.part\n3\n");
+});
+
 test("a keep that is closed while a part is on its way says so, and nothing breaks", () => {
   const printed = inChild(`
     import { Threadkeep } from "threadkeep";

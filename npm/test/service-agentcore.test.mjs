@@ -74,6 +74,20 @@ test("several messages go into one event where that is wanted", slow, async () =
   await store.close();
 });
 
+test("no event has more items than an event may have, whatever several messages bring", slow, async () => {
+  const { handler, memory } = agentcore({ messagesPerEvent: 50 });
+  const messages = Array.from({ length: 50 }, (_, at) => ({ ...user(at === 7 ? "x".repeat(250_000) : `m${at}`), tags: ["a text and what it leaves out"] }));
+  await memory.append("s", messages);
+  const sizes = () => operations(handler, "CreateEvent").map(({ body }) => body.payload.length);
+  assert.deepEqual(sizes(), [100, 2]);
+  assert.deepEqual(await memory.getAll("s"), messages);
+  const store = hybrid({ keep: await keepInMemory(), memory, syncStrategy: "end-of-session", batchSize: 50 });
+  await store.append("h", messages);
+  assert.deepEqual(await store.sync(), { sent: 50 });
+  assert.deepEqual(sizes(), [100, 2, 100, 2]);
+  await store.close();
+});
+
 test("seed 3: the actor is configured, or given with each call", slow, async () => {
   const { handler, memory, client } = agentcore();
   await memory.append("s", [user("of ann")]);
@@ -120,6 +134,9 @@ test("seed 3: searchMemories and listMemoryRecords look at long-term records, of
   for (let at = 0; at < 150; at += 1) handler.remember(`fact ${at}`, "/actors/ann");
   assert.equal((await memory.listMemoryRecords("s", { maxResults: 140 })).length, 140);
   assert.equal((await memory.list({ contextId: "s" })).length, 152);
+  // Below no name at all everybody's records would lie.
+  for (const call of ["searchMemories", "listMemoryRecords"]) await rejects(memory[call]("s", ...(call === "searchMemories" ? ["x"] : []), { namespacePrefix: "" }), "bad-request", /namespacePrefix must not be empty/);
+  for (const namespaces of ["", ["/actors/{actorId}", ""]]) assert.throws(() => agentcore({ namespaces }), { code: "bad-request" });
 });
 
 test("namespaces and a strategy of one's own", slow, async () => {

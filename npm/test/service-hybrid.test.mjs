@@ -2,6 +2,8 @@
 // slow, in doubt or wrong.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { countTokens, Threadkeep, ThreadkeepError, assistant, many, memory as keepInMemory, rejects, texts, user } from "./support/expect.mjs";
 import { mapAdapter } from "./support/adapters.mjs";
 import { agentcoreMemory, formatMemories, hybrid, listService, until } from "./support/services.mjs";
@@ -206,6 +208,31 @@ test("a service that never answers delays no append, and a prompt only by its ti
   await rejects(hybrid({ keep, memory: service }).search("main", "x", { timeout: 5 }), "memory-service");
 });
 
+test("memories that are rubbish, or cut in the middle of a character, are never what a prompt fails at", { timeout: 30_000 }, async () => {
+  const { keep, store, service, errors } = await open({ syncStrategy: "end-of-session", encoding: "o200k_base" });
+  await store.append("main", [user("Which pears?")]);
+  const good = { id: "1", text: "Ann likes pears" };
+  for (const [given, wanted] of [
+    [[{ id: "2", text: "Pears \ud83c" }], ["Pears \ufffd"]],
+    [[null, {}, { id: "3", text: 5 }, good], ["Ann likes pears"]],
+  ]) {
+    service.search = async () => given;
+    const { payload, memories, warnings } = await store.context("main", { budget: { maxTokens: 500 } });
+    assert.deepEqual([memories.length, warnings], [1, []]);
+    assert.match(payload.messages[0].content, new RegExp(`\n- ${wanted[0]}$`));
+    assert.match((await store.getRecent("main"))[0].content, new RegExp(`\n- ${wanted[0]}$`));
+  }
+  assert.deepEqual(errors, []);
+  for (const rubbish of [undefined, null, "x", { results: [good] }]) {
+    service.search = async () => rubbish;
+    const { messages, memories, warnings } = await store.context("main");
+    assert.deepEqual([texts(messages), memories], [["Which pears?"], []]);
+    assert.match(warnings[0].message, /what it gave is no list of memories/);
+  }
+  assert.equal(await keep.getCount("main"), 1);
+  await store.close();
+});
+
 test("a service that is down for a while is told everything when it is back: in order, nothing twice", { timeout: 60_000 }, async () => {
   const { keep, store, service, errors } = await open({ retryDelay: 1, maxRetryDelay: 4, batchSize: 7 });
   let down = true;
@@ -383,6 +410,28 @@ test("a long conversation is told once, over more than one page of what was told
   await again.append("main", [user("one more")]);
   assert.deepEqual(await again.sync(), { sent: 1 });
   await again.close();
+});
+
+test("of many conversations no more is remembered than of some, and each is told once all the same", { timeout: 120_000 }, async () => {
+  const { keep, store, service } = await open();
+  const COUNT = 2000;
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc");
+  const held = () => (collect(), process.memoryUsage().arrayBuffers);
+  for (let at = 0; at < 600; at += 1) await store.append(`c${at}`, [user("one")]);
+  await store.sync();
+  const before = held();
+  for (let at = 600; at < COUNT; at += 1) await store.append(`c${at}`, [user("one")]);
+  await store.sync();
+  // Of each that is remembered there are 512 bytes of what was sent.
+  const more = held() - before;
+  assert.ok(more < (COUNT - 600) * 256, `${more} bytes more for ${COUNT - 600} conversations more`);
+  for (const at of [0, 1, COUNT - 1]) await store.append(`c${at}`, [assistant("two")]);
+  await store.sync();
+  assert.equal(service.told.length, COUNT + 3);
+  assert.deepEqual(service.told.filter(({ session }) => session === "c0").map(({ text }) => text), ["one", "two"]);
+  await store.close();
+  await keep.close();
 });
 
 test("a hybrid that is opened later sends what an earlier one did not", { timeout: 30_000 }, async () => {

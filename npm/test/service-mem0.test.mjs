@@ -154,6 +154,13 @@ test("failures say why, and nothing of what was sent or of the key", { timeout: 
   }
   server.behave = () => ({ drop: true });
   assert.equal((await rejects(memory.search(scope, "x"), "memory-service")).details.reason, "unavailable");
+  for (const body of ["[]", "null", '{"results":null}', '{"results":[null]}', '{"detail":"welcome"}']) {
+    server.behave = () => ({ status: 200, body });
+    for (const call of [() => memory.search(scope, "x"), () => memory.list(scope), () => memory.has(scope, "t")]) {
+      const error = await rejects(call(), "memory-service", /what it answered is no list of memories/);
+      assert.equal(error.details.reason, "unavailable", body);
+    }
+  }
   server.behave = () => ({ stall: true });
   assert.equal((await rejects(memory.search(scope, "x"), "memory-service")).details.reason, "timeout");
   await until(() => server.stalled === 0, "the request was broken off");

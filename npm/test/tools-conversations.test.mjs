@@ -234,6 +234,10 @@ test("whatever a model sends is answered in words, never thrown", { timeout: 60_
   assert.match(await fails("read_message", {}), /by node and index, or by conversation and position/);
   // Numbers as text, JSON text, and empty values of what may be left out are taken.
   assert.equal((await named.get("search_memory").answer('{"query":"luggage","limit":"2","role":"","since":null}')).data.hits.length, 2);
+  for (const query of ["", "  "]) {
+    const { isError, text } = await named.get("search_memory").answer({ query });
+    assert.ok(isError && /not empty/.test(text), "that nothing was asked is not that nothing is there");
+  }
   assert.equal({}.a, undefined);
   await keep.close();
   for (const tool of tools.filter(({ name }) => name !== "memory_create"))

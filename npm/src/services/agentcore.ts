@@ -22,7 +22,7 @@ import { digest, inOrder, messagesOf, metadata, nameOf, nodeOf, ofNode, partOf, 
 import { limited, reasonOf, serviceError } from "./failure.js";
 import { fitMemories, formatMemories, estimated, memoryMessage, textOf } from "./text.js";
 import { actor, callOptions, OPTIONS, RECENT, RECORDS, type AgentCoreCall, type AgentCoreOptions, type RecordOptions } from "./agentcore/options.js";
-import { cut, groups, isUnder, item, onBranch } from "./agentcore/select.js";
+import { cut, groups, inEvents, isUnder, item, onBranch } from "./agentcore/select.js";
 import type {
   AddOptions,
   CallOptions,
@@ -44,6 +44,8 @@ export type { ServiceReason } from "./failure.js";
 const PAGE = 100;
 /** What a query may hold. */
 const MAX_QUERY = 10_000;
+/** Of so many sessions it is remembered when their last message was said. */
+const MOST_TIMES = 1000;
 /** So many events are deleted at a time. */
 const DELETIONS = 4;
 
@@ -98,7 +100,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
     const { actorId, sessionId, how } = await this.#place({ contextId: context }, call);
     const { branch, rootEventId } = how;
     const named = branch === undefined ? undefined : { name: await nameOf(branch), ...(rootEventId === undefined ? {} : { rootEventId }) };
-    for (const group of groups(list, this.#options.messagesPerEvent ?? 1))
+    for (const group of inEvents(list, this.#options.messagesPerEvent ?? 1, payload))
       await this.#send("append", how, (client, abortSignal) =>
         client.send(
           new CreateEventCommand({
@@ -243,7 +245,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
     const place = await this.#place(batch, options);
     const name = batch.branch === undefined ? undefined : await nameOf(batch.branch.name);
     const root = batch.branch?.root === undefined ? undefined : await this.#eventOf(batch.branch.root, place);
-    for (const [index, group] of groups(batch.messages, this.#options.messagesPerEvent ?? 1).entries()) {
+    for (const [index, group] of inEvents(batch.messages, this.#options.messagesPerEvent ?? 1, ({ message }) => payload(message)).entries()) {
       const last = group.at(-1) as (typeof group)[number];
       const source: Source = { context: batch.contextId, node: last.node, part: last.part };
       // Fixed by what is sent, so that a repetition is recognised.
@@ -383,7 +385,10 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
   /** When something was said (or now), later than what was said before it: events of one millisecond keep their order. */
   #time(sessionId: string, createdAt: number | null): Date {
     const time = Math.max(createdAt ?? Date.now(), (this.#lastTimes.get(sessionId) ?? 0) + 1);
+    this.#lastTimes.delete(sessionId);
     this.#lastTimes.set(sessionId, time);
+    const [oldest] = this.#lastTimes.keys();
+    if (this.#lastTimes.size > MOST_TIMES && oldest !== undefined) this.#lastTimes.delete(oldest);
     return new Date(time);
   }
 

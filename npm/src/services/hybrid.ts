@@ -9,7 +9,7 @@ import type { Compaction, CompactOptions } from "../types/compaction.js";
 import type { Context, ContextOptions, ContextWarning, Encoding, Provider } from "../types/context.js";
 import type { Message, MessageInput } from "../types/message.js";
 import type { NodeInfo } from "../types/node.js";
-import { asServiceError, limited } from "./failure.js";
+import { asServiceError, limited, serviceError } from "./failure.js";
 import { Sync, type MemoryFailure, type OnMemoryError, type SyncStrategy } from "./hybrid/sync.js";
 import { estimated, fitMemories, formatMemories, memoryMessage, textOf } from "./text.js";
 import type { FindOptions, MemoryItem, MemoryService, MessageStore, RecentLimits } from "./types.js";
@@ -355,9 +355,11 @@ export class Hybrid implements MessageStore {
     const timeout = how.searchTimeout ?? this.#options.searchTimeout ?? 1_500;
     try {
       const scope = await this.#sync.scope(contextId);
-      const memories = await this.#call("search", { timeout, ...(how.signal === undefined ? {} : { signal: how.signal }) }, (inner) =>
+      const found: unknown = await this.#call("search", { timeout, ...(how.signal === undefined ? {} : { signal: how.signal }) }, (inner) =>
         this.#memory.search(scope, query, { limit, ...inner }),
       );
+      if (!Array.isArray(found)) throw serviceError(this.#memory.name, "search", "unavailable", "what it gave is no list of memories");
+      const memories = (found as (MemoryItem | null)[]).filter((one): one is MemoryItem => typeof one?.text === "string");
       // A service that was told the question, and infers nothing, answers with the question.
       return { memories: memories.filter(({ text }) => text.trim() !== query.trim()).slice(0, limit) };
     } catch (thrown) {

@@ -156,7 +156,7 @@ class Mem0 implements MemoryService {
   async has(scope: MemoryScope, token: string, options?: CallOptions): Promise<boolean> {
     const filters = { AND: [this.#entity(scope, true), { metadata: { [TOKEN]: token } }] };
     const find = async (): Promise<boolean> =>
-      (await this.#call("has", options, (client) => client.getAll({ filters, page: 1, pageSize: 1 }))).results.length > 0;
+      (await this.#call("has", options, async (client) => memoriesOf(await client.getAll({ filters, page: 1, pageSize: 1 })))).length > 0;
     if (await find()) return true;
     // It is worked off in the background there.
     const { settleTime = 3_000 } = this.#options;
@@ -170,8 +170,8 @@ class Mem0 implements MemoryService {
     if (limit === 0 || query.trim() === "") return [];
     const { threshold } = this.#options;
     const how = { filters: this.#entity(scope, true), topK: limit, ...(threshold === undefined ? {} : { threshold }) };
-    const { results } = await this.#call("search", options, (client) => client.search(query, how));
-    return results.slice(0, limit).map(item);
+    const found = await this.#call("search", options, async (client) => memoriesOf(await client.search(query, how)));
+    return found.slice(0, limit).map(item);
   }
 
   async list(scope: MemoryScope, options?: FindOptions): Promise<MemoryItem[]> {
@@ -196,9 +196,12 @@ class Mem0 implements MemoryService {
     const found: Mem0Memory[] = [];
     for (let page = 1; found.length < limit; page += 1) {
       const how = { filters: this.#entity(scope, true), page, pageSize: Math.min(PAGE, limit) };
-      const { results, next } = await this.#call("list", options, (client) => client.getAll(how));
-      found.push(...results);
-      if (next === undefined || next === null || results.length === 0) break;
+      const [memories, next] = await this.#call("list", options, async (client) => {
+        const answer = await client.getAll(how);
+        return [memoriesOf(answer), answer.next] as const;
+      });
+      found.push(...memories);
+      if (next === undefined || next === null || memories.length === 0) break;
     }
     return found.slice(0, limit);
   }
@@ -226,6 +229,7 @@ class Mem0 implements MemoryService {
       } catch (error) {
         const status = Number(/^HTTP_(\d+)$/.exec(String((error as { errorCode?: unknown } | null)?.errorCode))?.[1] ?? Number.NaN);
         if (fine.includes(status)) return undefined as T;
+        if (error instanceof NoList) throw serviceError(this.name, operation, "unavailable", "what it answered is no list of memories");
         if (Number.isNaN(status)) throw serviceError(this.name, operation, "unavailable", "the service cannot be reached", error);
         throw serviceError(this.name, operation, reasonOf(status), `the service answered ${status}`, error, { status });
       }
@@ -270,6 +274,16 @@ function withSignal(client: Mem0Client, signal: AbortSignal): Mem0Client {
   return Object.create(client, {
     _fetchRawJson: { value: (url: string, options: object) => inner._fetchRawJson?.(url, { ...options, signal }) },
   }) as Mem0Client;
+}
+
+/** Thrown where an answer is none of Mem0's. */
+class NoList extends Error {}
+
+/** The memories of an answer. Between here and Mem0 there may be somebody who answers something else. */
+function memoriesOf(answer: { results: Mem0Memory[] } | null | undefined): Mem0Memory[] {
+  const results: unknown = answer?.results;
+  if (!Array.isArray(results) || !results.every(check.isObject)) throw new NoList();
+  return results as unknown as Mem0Memory[];
 }
 
 function item({ id, memory, score, metadata, createdAt }: Mem0Memory): MemoryItem {

@@ -44,7 +44,8 @@ export async function fitMemories(
 ): Promise<{ text: string; used: MemoryItem[] }> {
   let used = memories.filter(({ text }) => text.trim() !== "");
   while (used.length > 0) {
-    const text = format(used);
+    // A service that cuts its texts may cut a pair of characters, which no prompt can carry.
+    const text = format(used).replace(/\p{Surrogate}/gu, "\ufffd");
     if (text === "") break;
     if ((await count(text)) <= maxTokens) return { text, used };
     used = used.slice(0, -1);

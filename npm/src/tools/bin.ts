@@ -104,7 +104,9 @@ async function main(): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => void end(false));
   // Whoever listened is gone.
   process.stdout.on("error", () => void end(false));
-  server.onerror = (error) => say(`what came in was not understood: ${error.message.split("\n")[0]?.slice(0, 200)}`);
+  // Each answer that a slow reader keeps waiting listens for that; many at once are no leak, as Node would say to people.
+  process.stdout.setMaxListeners(0);
+  server.onerror = (error) => say(`what came in was not understood: ${error.name === "ZodError" ? "it is no message of JSON-RPC" : error.message.split("\n")[0]?.slice(0, 200)}`);
   // The transport lets go of its input when somebody floods it: then there is nobody to serve any more.
   const closed = server.onclose;
   server.onclose = () => {

@@ -101,6 +101,7 @@ export function searchTool(keep: Threadkeep, measure: Measure): ToolSpec {
         until?: string;
         cursor?: string;
       };
+      if (query.trim() === "") throw new ToolFailure("query must be a text that is not empty: the words to look for. list_conversations gives all conversations.");
       if (!/^\d{1,4}$/.test(cursor)) throw new ToolFailure("This cursor is none that search_memory gave.");
       const from = Number(cursor);
       const asked: SearchOptions = {

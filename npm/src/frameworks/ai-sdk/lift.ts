@@ -6,9 +6,12 @@ import type { Entry, Part } from "./ride.js";
 
 /**
  * Adds what a message says to the UI messages of its chain. Instructions are none of them: the AI SDK gives those to the model
- * apart. All that is said between two user messages is one message of the assistant, as the AI SDK has it.
+ * apart. All that is said between two user messages is one message of the assistant, as the AI SDK has it. The last entry is changed in
+ * place, its parts, too.
+ *
+ * @returns whether an entry was added
  */
-export function lift(entries: Entry[], node: NodeInfo, index: number, place: number): void {
+export function lift(entries: Entry[], node: NodeInfo, index: number, place: number): boolean {
   const message = node.messages[index] as unknown as Record<string, unknown>;
   const last = entries.at(-1);
   const begin = (role: "user" | "assistant", parts: Part[]): Entry => {
@@ -19,7 +22,7 @@ export function lift(entries: Entry[], node: NodeInfo, index: number, place: num
   switch (message["role"]) {
     case "user":
       begin("user", content(message["content"]));
-      return;
+      return true;
     case "assistant": {
       const going = last?.foreign === true && last.ui.role === "assistant" ? last : undefined;
       const entry = going ?? begin("assistant", []);
@@ -32,20 +35,21 @@ export function lift(entries: Entry[], node: NodeInfo, index: number, place: num
         const [toolName, input] = call["custom"] ? [call["custom"]["name"], call["custom"]["input"]] : [call["function"]?.["name"], json(call["function"]?.["arguments"])];
         parts.push({ type: "dynamic-tool", toolName, toolCallId: call["id"], state: "input-available", input });
       }
-      return;
+      return going === undefined;
     }
     case "tool": {
       const parts = last?.ui.role === "assistant" ? last.ui.parts : [];
       const at = parts.findIndex((part) => part["toolCallId"] === message["tool_call_id"] && (part["state"] === "input-available" || part["state"] === "approval-responded"));
-      if (last === undefined || at < 0) return;
+      if (last === undefined || at < 0) return false;
       const text = textOf(message["content"] as never);
       const result = message["is_error"] === true ? { state: "output-error", errorText: text } : { state: "output-available", output: json(text) };
       // A part of its own, not a change to the one that others may hold.
       parts[at] = { ...(parts[at] as Part), ...result };
       last.end = place;
-      return;
+      return false;
     }
     default:
+      return false;
   }
 }
 

@@ -131,7 +131,9 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    * return result.toUIMessageStreamResponse({
    *   originalMessages: messages,
    *   generateMessageId: generateId,
-   *   onFinish: ({ messages }) => chats.save({ chatId, messages }),
+   *   onEnd: async ({ messages }) => {
+   *     await chats.save({ chatId, messages }); // in `onFinish` with version 6
+   *   },
    * });
    * ```
    */
@@ -185,7 +187,9 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const context = this.contextId(chatId);
     return this.#queues.run(context, async () => {
       const thread = await this.#thread(context);
-      const place = thread.entries.map((entry) => idOf(entry, thread)).lastIndexOf(messageId);
+      const known = thread.entries.map((entry) => idOf(entry, thread)).lastIndexOf(messageId);
+      // A chat that was loaded before a message had an id has its node's.
+      const place = known < 0 ? thread.entries.map(({ start }) => (thread.nodes[start] as NodeInfo).id).lastIndexOf(messageId) : known;
       const entry = thread.entries[place];
       if (entry === undefined) throw badArgument("messageId", "is of no message that the chat shows");
       const before = thread.entries[place - 1];
@@ -193,10 +197,10 @@ export class ChatStore<M extends UIMessage = UIMessage> {
       const own = branch<M>(entry, thread, true);
       if (from < 0 || entry.inside) return [own];
       const found: ChatBranch<M>[] = [];
-      for (const node of await this.#beginnings(thread, from, place)) {
-        if (node.id === own.node) found.push(own);
+      for (const begun of await this.#beginnings(thread, from, place)) {
+        if (begun.nodes.at(-1)?.id === own.node) found.push(own);
         else {
-          const other = await this.#below(node);
+          const other = await this.#below(begun);
           const version = other.entries[place];
           if (version !== undefined) found.push(branch<M>(version, other, false));
         }
@@ -274,7 +278,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const { thread, known, at } = await this.#find(current, given, fresh === true);
     const leaf = current.nodes.at(-1)?.id ?? null;
     // The messages as they are where the rest goes: what is said later does not hold there.
-    const there = at === thread.nodes.length - 1 ? thread : new Thread(thread.nodes.slice(0, at + 1));
+    const there = at === thread.nodes.length - 1 ? thread : thread.upTo(at + 1);
     const writer = new Writer();
     for (const [index, message] of given.entries()) {
       const entry = index < known ? there.entries[index] : undefined;
@@ -302,7 +306,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const made = await place(this.keep, context, parent?.id, leaf, messages);
     if (made === undefined) return undefined;
     const last = made.at(-1) as NodeInfo;
-    const next = branched ? new Thread(thread.nodes.slice(0, at + 1)) : thread;
+    const next = branched ? thread.upTo(at + 1) : thread;
     if (parent === undefined) {
       for (const node of await this.keep.chain(last.id)) next.push(node);
     } else for (const node of made) next.push(node);
@@ -340,7 +344,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     if (follows(last.ui, message) !== undefined) return end;
     // It goes on from an older version of the message: where that was.
     for (let place = last.end; place >= last.start; place -= 1) {
-      const ui = new Thread(thread.nodes.slice(0, place + 1)).entries[known - 1]?.ui;
+      const ui = thread.upTo(place + 1).entries[known - 1]?.ui;
       if (ui !== undefined && follows(ui, message) === "same") return place;
     }
     return end;
@@ -351,33 +355,43 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const next = thread.entries[place];
     const from = thread.entries[place - 1]?.start ?? (next === undefined ? thread.nodes.length : next.start) - 1;
     if (from < 0 || next?.inside === true) return undefined;
-    for (const node of (await this.#beginnings(thread, from, place)).reverse()) {
+    for (const begun of (await this.#beginnings(thread, from, place)).reverse()) {
+      const node = begun.nodes.at(-1) as NodeInfo;
+      const { ui, nameless } = begun.entries[place] as Entry;
       if (node.id === thread.nodes[next?.start ?? -1]?.id || tried.has(node.id)) continue;
       tried.add(node.id);
-      const other = await this.#below(node);
+      // Neither changes while a message grows.
+      if (ui.role !== message.role || (nameless !== true && ui.id !== message.id)) continue;
+      const other = await this.#below(begun);
       const entry = other.entries[place];
       if (entry !== undefined && isAt(entry, message, other)) return other;
     }
     return undefined;
   }
 
-  /** The nodes with which a message number `place` begins, below a place of a thread, oldest first. */
-  async #beginnings(thread: Thread, from: number, place: number): Promise<NodeInfo[]> {
-    const found: NodeInfo[] = [];
+  /** The threads that end with the node with which a message number `place` begins, below a place of a thread, oldest first. */
+  async #beginnings(thread: Thread, from: number, place: number): Promise<Thread[]> {
+    const found: Thread[] = [];
     const look = async (prefix: Thread): Promise<void> => {
       const parent = prefix.nodes.at(-1) as NodeInfo;
       for (const child of await this.keep.children(parent.id)) {
-        const grown = new Thread([...prefix.nodes, child]);
-        if (grown.entries.length > place) found.push(child);
+        const grown = prefix.upTo(prefix.nodes.length);
+        grown.push(child);
+        if (grown.entries.length > place) found.push(grown);
         else await look(grown);
       }
     };
-    await look(new Thread(thread.nodes.slice(0, from + 1)));
-    return found.sort((left, right) => left.seq - right.seq);
+    await look(thread.upTo(from + 1));
+    return found.sort((left, right) => (left.nodes.at(-1) as NodeInfo).seq - (right.nodes.at(-1) as NodeInfo).seq);
   }
 
-  async #below(node: NodeInfo): Promise<Thread> {
-    return new Thread(await this.keep.chain(await this.#leaf(node)));
+  /** The thread to the newest leaf below where one ends. */
+  async #below(begun: Thread): Promise<Thread> {
+    const chain = await this.keep.chain(await this.#leaf(begun.nodes.at(-1) as NodeInfo));
+    // Only the last of those nodes may have grown since.
+    const below = begun.upTo(begun.nodes.length - 1);
+    for (const node of chain.slice(below.nodes.length)) below.push(node);
+    return below;
   }
 
   async #leaf(node: NodeInfo): Promise<string> {
@@ -405,10 +419,9 @@ export function chatStore<M extends UIMessage = UIMessage>(keep: Threadkeep, opt
 /** Whether a message is the one that stands there, in whatever version. */
 function isAt(entry: Entry, message: Ui, thread: Thread): boolean {
   if (entry.ui.role !== message.role) return false;
-  const unnamed = entry.ui.id === "";
-  if (!unnamed && message.id !== idOf(entry, thread)) return false;
-  if (follows(entry.ui, message) !== undefined) return true;
-  return !unnamed && follows(message, entry.ui) !== undefined;
+  const named = entry.ui.id !== "" && message.id === idOf(entry, thread);
+  if (!named && entry.nameless !== true) return false;
+  return follows(entry.ui, message) !== undefined || (named && follows(message, entry.ui) !== undefined);
 }
 
 /** A message's id; that of its node where it came without one. */
@@ -416,9 +429,9 @@ function idOf(entry: Entry, thread: Thread): string {
   return entry.ui.id === "" ? (thread.nodes[entry.start] as NodeInfo).id : entry.ui.id;
 }
 
-/** A message that came without an id does not lose the one that it was given since. */
+/** A message that came without an id does not lose the one that it was given since, nor get that of another chat that shows it. */
 function named(message: Ui, entry: Entry): Ui {
-  return message.id === "" ? { ...message, id: entry.ui.id } : message;
+  return message.id === "" || (entry.nameless === true && entry.ui.id !== "") ? { ...message, id: entry.ui.id } : message;
 }
 
 function branch<M extends UIMessage>(entry: Entry, thread: Thread, chosen: boolean): ChatBranch<M> {

@@ -76,19 +76,21 @@ export class Writer {
     const texts = parts.filter(({ type }) => type === "text").length;
     let [text, file] = [0, 0];
     parts.forEach((part, at) => {
+      const heard = said(part, role);
+      if (heard === undefined) {
+        this.#ops.push({ at, set: part });
+        return;
+      }
+      content.push(heard);
       if (part.type === "text") {
-        const { text: said, ...set } = part;
-        content.push({ type: "text", text: said });
+        const { text: _, ...set } = part;
         this.#ops.push({ at, set, take: { text: ["text", text] } });
         text += 1;
-      } else if (part.type === "file" && typeof part["url"] === "string" && role === "user") {
-        const { url, ...set } = part;
-        const { mediaType, filename } = part as { mediaType?: string; filename?: string };
-        if (/^image(\/|$)/.test(mediaType ?? "")) content.push({ type: "image_url", image_url: { url } });
-        else content.push({ type: "file", file: { file_data: url, ...(filename === undefined ? {} : { filename }) } });
+      } else {
+        const { url: _, ...set } = part;
         this.#ops.push({ at, set, take: { url: ["url", file] } });
         file += 1;
-      } else this.#ops.push({ at, set: part });
+      }
     });
     if (content.length === 0) return;
     const plain = content.length === 1 && texts === 1 ? (content[0] as { text: string }).text : content;
@@ -99,7 +101,13 @@ export class Writer {
     if (last !== undefined && same(last, part)) return;
     if (part.type === "text" || part.type === "reasoning") this.#text(part, at, to, last);
     else if (isTool(part)) this.#tool(part, at, to, last);
-    else {
+    else if (part.type === "steering-message" && last === undefined) {
+      // What a user said meanwhile is a message of theirs, between what the model said before and after it.
+      this.#flush();
+      this.#ops.push({ to, at, set: part });
+      const content = ((part["parts"] ?? []) as Part[]).flatMap((each) => said(each, "user") ?? []);
+      if (content.length > 0) this.#made.push({ role: "user", content, [FIELD]: this.#ride() });
+    } else {
       // A new step of the model is a new message of its.
       if (part.type === "step-start") this.#flush();
       this.#ops.push(last === undefined ? { to, at, set: part } : { to, at, ...changes(last, part) });
@@ -191,4 +199,13 @@ export class Writer {
     this.#emitResults();
     this.#answered = false;
   }
+}
+
+/** A part of what a user says, or the instructions, as ours; `undefined` for what no prompt has a form for. */
+function said(part: Part, role: string): object | undefined {
+  if (part.type === "text") return { type: "text", text: part["text"] };
+  if (part.type !== "file" || typeof part["url"] !== "string" || role !== "user") return undefined;
+  const { url, mediaType, filename } = part as unknown as { url: string; mediaType?: string; filename?: string };
+  if (/^image(\/|$)/.test(mediaType ?? "")) return { type: "image_url", image_url: { url } };
+  return { type: "file", file: { file_data: url, ...(filename === undefined ? {} : { filename }) } };
 }

@@ -92,7 +92,7 @@ export class ThreadHistory implements ThreadHistoryAdapter {
       pinned = typeof thread === "string" ? thread : thread.getState().remoteId;
     };
     const where = async (): Promise<string> => (pinned === undefined ? this.#context() : check.id(this.#prefix + pinned, "thread"));
-    const stored = (item: MessageFormatItem<M>): Stored => ({ id: format.getId(item.message), parentId: item.parentId, format: format.format, content: json(format.encode(item)) });
+    const formatted = (item: MessageFormatItem<M>): Stored => ({ id: format.getId(item.message), parentId: item.parentId, format: format.format, content: json(format.encode(item)) });
     return {
       pin,
       load: async (): Promise<MessageFormatRepository<M>> => {
@@ -100,8 +100,8 @@ export class ThreadHistory implements ThreadHistoryAdapter {
         const { headId, items } = await this.#load(format.format);
         return { headId, messages: items.map(({ id, parentId, content }) => format.decode({ id, parent_id: parentId, format: format.format, content: content as S })) };
       },
-      append: async (item) => this.#store(await where(), stored(item), true),
-      update: async (item, localMessageId) => this.#store(await where(), { ...stored(item), was: localMessageId }, false),
+      append: async (item) => this.#store(await where(), formatted(item), true),
+      update: async (item, localMessageId) => this.#store(await where(), { ...formatted(item), was: localMessageId }, false),
       delete: async (items) => this.#delete(pinned === undefined ? await this.#known() : this.#prefix + pinned, items.map(({ message }) => format.getId(message))),
     };
   }
@@ -121,7 +121,9 @@ export class ThreadHistory implements ThreadHistoryAdapter {
     const context = await this.#context();
     const items = repository.messages.map(own);
     await this.#queues.run(context, async () => {
-      for (const item of items) await this.#put(context, item, true);
+      // What is there already is compared with one reading: a thread is saved again and again as it grows.
+      const before = await this.#read(context);
+      for (const item of items) if (before === undefined || stored(before, item) === undefined) await this.#put(context, item, true);
       const tree = await this.#read(context);
       const head = tree?.get(repository.headId ?? items.at(-1)?.id ?? "")?.nodes.at(-1);
       if (head !== undefined && head !== tree?.leaf) await this.#keep.setHead(context, head);
@@ -196,8 +198,9 @@ export class ThreadHistory implements ThreadHistoryAdapter {
     // A parent that was not stored (a runtime leaves out what waits for its user) may come yet: till then it hangs at what is shown.
     const parentId = parent?.id ?? item.parentId;
     const lost = item.parentId !== null && parent === undefined;
-    if (known !== undefined && known.id === item.id && known.parentId === parentId && isThere(known, item)) {
-      const end = known.nodes.at(-1) as string;
+    const there = tree && stored(tree, item);
+    if (there !== undefined) {
+      const end = there.nodes.at(-1) as string;
       if (shown && tree?.leaf !== end) await this.#keep.setHead(context, end);
       this.#trees.delete(context);
       return true;
@@ -324,6 +327,13 @@ function inFormat({ format, content, id }: Item, wanted: string): unknown {
   if (ui === undefined) return undefined;
   const { id: _, ...rest } = { ...ui, id };
   return rest;
+}
+
+/** The message that a tree has under an item's id, if it is the same below the same parent. */
+function stored(tree: Tree, item: Stored): Item | undefined {
+  const known = tree.get(item.was ?? item.id);
+  const parentId = item.parentId === null ? null : (tree.get(item.parentId)?.id ?? item.parentId);
+  return known !== undefined && known.id === item.id && known.parentId === parentId && isThere(known, item) ? known : undefined;
 }
 
 /** Whether a message is stored as it is. What others wrote is, as long as it is as it was loaded. */

@@ -63,7 +63,7 @@ export class Streams {
   /** Stores entries behind those that are there, all or none; `false` where all were there already. */
   async append(key: SessionKey, entries: readonly SessionStoreEntry[]): Promise<boolean> {
     // Written down before anything is waited for.
-    const lines = entries.map((entry, index) => [uuidOf(entry, index), JSON.stringify(entry)] as const);
+    const lines = entries.map((entry, index) => [uuidOf(entry, index), lineOf(entry, index)] as const);
     const keys = await keysOf(key);
     const fold = key.subpath === undefined ? await this.#fold() : undefined;
     return this.#alone(keys, () => this.#append(key, keys, lines, fold));
@@ -185,6 +185,14 @@ function uuidOf(entry: unknown, index: number): string | undefined {
   if (!check.isObject(entry)) throw badArgument(`entries[${index}]`, "must be an object");
   const { uuid } = entry;
   return typeof uuid === "string" && uuid !== "" ? uuid : undefined;
+}
+
+function lineOf(entry: SessionStoreEntry, index: number): string {
+  try {
+    return JSON.stringify(entry);
+  } catch (error) {
+    throw badArgument(`entries[${index}]`, `cannot be written as JSON: ${(error as Error).message.split("\n")[0]}`, error);
+  }
 }
 
 /** Lines, joined to pages. JSON has no line break in it. */

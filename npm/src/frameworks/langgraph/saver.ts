@@ -26,6 +26,7 @@ import { Checkpoints, SHIFT, damaged, type Header } from "./checkpoints.js";
 import { namespaceOf, needThread, threadOf } from "./config.js";
 import { frame } from "./frame.js";
 import { equal } from "../langchain/plain.js";
+import { discard } from "../ai-sdk/place.js";
 import { isMessages, mirror } from "../langchain/mirror.js";
 import { ChannelValues, type Place, type Ref, type Typed } from "./values.js";
 
@@ -233,7 +234,8 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Deletes a thread's checkpoints, values and writes, for good.
+   * Deletes a thread's checkpoints, values and writes, for good, and with `transcripts` its conversation; where another head points into
+   * that (a fork of yours), only what that does not need.
    *
    * @throws ThreadkeepError `bad-request`; the storage's codes
    */
@@ -245,8 +247,7 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     });
     this.#values.forget();
     await this.#records.commit({ deleteRanges });
-    const head = this.#channel === undefined ? null : await this.#keep.head(thread);
-    if (head !== null) await this.#keep.deleteTranscript(head.transcript);
+    if (this.#channel !== undefined) await discard(this.#keep, thread);
   }
 
   /**

@@ -4,7 +4,7 @@
 import "../../places.js";
 import type { AgentInputItem, SessionInputCallback } from "@openai/agents-core";
 import * as check from "../../check.js";
-import { ThreadkeepError } from "../../errors.js";
+import { badArgument, ThreadkeepError } from "../../errors.js";
 import { trimMessages } from "../../trim.js";
 import type { Budget, Encoding, Trimmed, TrimOptions } from "../../types/context.js";
 import type { MessageInput } from "../../types/message.js";
@@ -25,7 +25,7 @@ export interface BudgetInputOptions {
 }
 
 const any = (value: unknown): unknown => value;
-const OPTIONS = { budget: any, reserve: check.count, policy: any, encoding: any, onTrimmed: check.callback } as const;
+const OPTIONS = { budget: limits, reserve: check.count, policy: any, encoding: any, onTrimmed: check.callback } as const;
 
 /**
  * A `sessionInputCallback` that sends of a session's history what fits a budget: the newest, whole tool groups, and always
@@ -41,6 +41,7 @@ const OPTIONS = { budget: any, reserve: check.count, policy: any, encoding: any,
  */
 export function budgetInput(options: BudgetInputOptions): SessionInputCallback {
   const { budget, reserve = 0, policy, encoding, onTrimmed } = check.options(options, "options", OPTIONS) as unknown as BudgetInputOptions;
+  limits(budget, "options.budget");
   const how: TrimOptions = { provider: "openai-responses", budget: reserved(budget, reserve), ...(policy && { policy }), ...(encoding && { encoding }) };
   return async (history, added) => {
     const [old, fresh] = [toMessages(history), toMessages(added)];
@@ -74,8 +75,14 @@ function isCompaction({ content }: MessageInput): boolean {
   return content === "[compaction]";
 }
 
-function reserved(budget: Budget | undefined, reserve: number): Budget {
-  const { maxTokens, safetyMargin } = { ...budget };
+/** A budget that is left out, or a mere number, would be none at all. */
+function limits(budget: unknown, argument: string): unknown {
+  if (!check.isObject(budget)) throw badArgument(argument, "must be a budget such as { maxTokens: 100_000 }");
+  return budget;
+}
+
+function reserved(budget: Budget, reserve: number): Budget {
+  const { maxTokens, safetyMargin } = budget;
   const own = maxTokens === undefined ? {} : { maxTokens: Math.max(0, maxTokens - reserve) };
-  return { ...budget, ...own, ...(budget?.maxContextTokens === undefined ? {} : { safetyMargin: (safetyMargin ?? 0) + reserve }) };
+  return { ...budget, ...own, ...(budget.maxContextTokens === undefined ? {} : { safetyMargin: (safetyMargin ?? 0) + reserve }) };
 }

@@ -8,7 +8,7 @@ import type { Threadkeep } from "../../threadkeep.js";
 import type { NodeInfo } from "../../types/node.js";
 import { canonical } from "./codec.js";
 import { itemsByMessage, toMessages } from "./messages.js";
-import { replaced, transactionOf } from "./transactions.js";
+import { checkItems, replaced, transactionOf } from "./transactions.js";
 import { Writer, type Operation } from "./writer.js";
 import { Places, type PastHistory, type Place } from "./place.js";
 
@@ -87,9 +87,10 @@ export class ThreadkeepSession implements Session {
   /**
    * Adds items at the end, all of them or none.
    *
-   * @throws ThreadkeepError `bad-request` for what is no plain data; the storage's codes
+   * @throws ThreadkeepError `bad-request` for what is no list of items, or no plain data; the storage's codes
    */
   async addItems(items: AgentInputItem[]): Promise<void> {
+    checkItems(items, "items");
     const messages = toMessages(items);
     if (messages.length > 0) await this.#writer.append(messages);
   }
@@ -151,6 +152,7 @@ export class ThreadkeepSession implements Session {
 
   /** Replaces the whole history by a compacted one, in one step. */
   async replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {
+    checkItems(items, "items");
     await this.#rewrite("compaction", () => items);
   }
 

@@ -16,12 +16,14 @@ export function transactionOf(args: unknown): { operationId: string; transaction
     throw badArgument("transaction.type", 'must be "append_items" or "replace_suffix"');
   const unknown = Object.keys(transaction).find((name) => name !== "type" && !lists.includes(name));
   if (unknown !== undefined) throw badArgument(`transaction.${unknown}`, "is not known here");
-  for (const name of lists) {
-    const items = transaction[name];
-    if (!Array.isArray(items)) throw badArgument(`transaction.${name}`, "must be a list of items");
-    for (const [index, item] of items.entries()) if (!isObject(item)) throw badArgument(`transaction.${name}[${index}]`, "must be an item");
-  }
+  for (const name of lists) checkItems(transaction[name], `transaction.${name}`);
   return { operationId, transaction: decode(encode(transaction, "transaction")) as SessionHistoryTransaction };
+}
+
+/** Throws `bad-request` for what is no list of items. */
+export function checkItems(items: unknown, argument: string): void {
+  if (!Array.isArray(items)) throw badArgument(argument, "must be a list of items");
+  for (const [index, item] of items.entries()) if (!isObject(item)) throw badArgument(`${argument}[${index}]`, "must be an item");
 }
 
 /** The items after a mutation: the replacement stands where the call stood first. */

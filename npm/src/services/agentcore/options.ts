@@ -63,7 +63,7 @@ export const OPTIONS = {
   maxAttempts: check.count,
   includeLongTermMemories: check.flag,
   namespaces: (value: unknown, argument: string) =>
-    Array.isArray(value) ? value.map((one, index) => check.text(one, `${argument}[${index}]`)) : check.text(value, argument),
+    Array.isArray(value) ? value.map((one, index) => namespace(one, `${argument}[${index}]`)) : namespace(value, argument),
   memoryStrategyId: check.text,
   messagesPerEvent: (value: unknown, argument: string) => (check.count(value, argument, MAX_PAYLOAD / 2) === 0 ? fail(argument, "must not be 0") : value),
   timeout: check.count,
@@ -72,7 +72,7 @@ export const OPTIONS = {
 /** The checks of limits. @internal */
 export const RECENT = { maxMessages: check.count, maxTokens: check.count, includeSystem: check.flag };
 /** The checks of {@link RecordOptions}. @internal */
-export const RECORDS = { maxResults: check.count, namespacePrefix: check.text };
+export const RECORDS = { maxResults: check.count, namespacePrefix: namespace };
 const any = (value: unknown): unknown => value;
 const CALL = { actorId: actor, branch: check.id, rootEventId: check.text, signal: check.signal, timeout: check.count, limit: any, onAdded: any };
 
@@ -89,6 +89,11 @@ export function actor(value: unknown, argument: string): string {
   if (!/^[a-zA-Z0-9][a-zA-Z0-9\-_/:]{0,254}$/.test(given))
     throw badArgument(argument, "must be 1 to 255 letters, digits, `-`, `_`, `/` or `:`, a letter or digit first");
   return given;
+}
+
+/** An empty one would stand above everybody's records. */
+function namespace(value: unknown, argument: string): string {
+  return check.text(value, argument) || fail(argument, "must not be empty");
 }
 
 function fail(argument: string, message: string): never {

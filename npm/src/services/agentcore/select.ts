@@ -4,6 +4,7 @@ import type { Event, MemoryRecordSummary } from "@aws-sdk/client-bedrock-agentco
 import type { Message } from "../../types/message.js";
 import { estimatedMessage } from "../text.js";
 import type { MemoryItem } from "../types.js";
+import { MAX_PAYLOAD } from "./wire.js";
 
 /** Those events of a session that make one branch, with what lies before it. @internal */
 export function onBranch(events: readonly Event[], branch: string | undefined): Event[] {
@@ -46,6 +47,23 @@ export function item(record: MemoryRecordSummary): MemoryItem {
     ...(createdAt === undefined ? {} : { createdAt: createdAt.toISOString() }),
     metadata: { namespaces: namespaces ?? [], memoryStrategyId },
   };
+}
+
+/** Messages in groups that one event holds: so many messages, and no more items of a payload than it may have. @internal */
+export function inEvents<T>(messages: readonly T[], size: number, payload: (message: T) => readonly unknown[]): T[][] {
+  const found: T[][] = [];
+  let held = 0;
+  for (const message of messages) {
+    const items = payload(message).length;
+    const group = found.at(-1);
+    held += items;
+    if (group !== undefined && group.length < size && held <= MAX_PAYLOAD) group.push(message);
+    else {
+      found.push([message]);
+      held = items;
+    }
+  }
+  return found;
 }
 
 /** Items in groups of a size, in order. @internal */
