@@ -2,6 +2,8 @@
 // slow, in doubt or wrong.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { countTokens, Threadkeep, ThreadkeepError, assistant, many, memory as keepInMemory, rejects, texts, user } from "./support/expect.mjs";
 import { mapAdapter } from "./support/adapters.mjs";
 import { agentcoreMemory, formatMemories, hybrid, listService, until } from "./support/services.mjs";
@@ -408,6 +410,28 @@ test("a long conversation is told once, over more than one page of what was told
   await again.append("main", [user("one more")]);
   assert.deepEqual(await again.sync(), { sent: 1 });
   await again.close();
+});
+
+test("of many conversations no more is remembered than of some, and each is told once all the same", { timeout: 120_000 }, async () => {
+  const { keep, store, service } = await open();
+  const COUNT = 2000;
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc");
+  const held = () => (collect(), process.memoryUsage().arrayBuffers);
+  for (let at = 0; at < 600; at += 1) await store.append(`c${at}`, [user("one")]);
+  await store.sync();
+  const before = held();
+  for (let at = 600; at < COUNT; at += 1) await store.append(`c${at}`, [user("one")]);
+  await store.sync();
+  // Of each that is remembered there are 512 bytes of what was sent.
+  const more = held() - before;
+  assert.ok(more < (COUNT - 600) * 256, `${more} bytes more for ${COUNT - 600} conversations more`);
+  for (const at of [0, 1, COUNT - 1]) await store.append(`c${at}`, [assistant("two")]);
+  await store.sync();
+  assert.equal(service.told.length, COUNT + 3);
+  assert.deepEqual(service.told.filter(({ session }) => session === "c0").map(({ text }) => text), ["one", "two"]);
+  await store.close();
+  await keep.close();
 });
 
 test("a hybrid that is opened later sends what an earlier one did not", { timeout: 30_000 }, async () => {

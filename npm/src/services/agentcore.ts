@@ -44,6 +44,8 @@ export type { ServiceReason } from "./failure.js";
 const PAGE = 100;
 /** What a query may hold. */
 const MAX_QUERY = 10_000;
+/** Of so many sessions it is remembered when their last message was said. */
+const MOST_TIMES = 1000;
 /** So many events are deleted at a time. */
 const DELETIONS = 4;
 
@@ -383,7 +385,10 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
   /** When something was said (or now), later than what was said before it: events of one millisecond keep their order. */
   #time(sessionId: string, createdAt: number | null): Date {
     const time = Math.max(createdAt ?? Date.now(), (this.#lastTimes.get(sessionId) ?? 0) + 1);
+    this.#lastTimes.delete(sessionId);
     this.#lastTimes.set(sessionId, time);
+    const [oldest] = this.#lastTimes.keys();
+    if (this.#lastTimes.size > MOST_TIMES && oldest !== undefined) this.#lastTimes.delete(oldest);
     return new Date(time);
   }
 

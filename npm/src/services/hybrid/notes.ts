@@ -18,6 +18,9 @@ export interface Registered {
   node?: string;
 }
 
+/** Of so many conversations it is remembered what their records say; those of all others are read again. */
+const MOST = 500;
+
 /** The notes of one service in one keep. */
 export class Notes {
   readonly #keep: Threadkeep;
@@ -40,8 +43,8 @@ export class Notes {
         this.#registered.delete(contextId);
         throw error;
       });
-      this.#registered.set(contextId, noted);
     }
+    remember(this.#registered, contextId, noted);
     return noted;
   }
 
@@ -79,9 +82,10 @@ export class Notes {
   async sent(transcript: string): Promise<Sent> {
     let sent = this.#sent.get(transcript);
     if (sent === undefined) {
-      sent = new Sent(this.#records, this.#service, await keyPart(transcript));
-      this.#sent.set(transcript, sent);
+      const part = await keyPart(transcript);
+      sent = this.#sent.get(transcript) ?? new Sent(this.#records, this.#service, part);
     }
+    remember(this.#sent, transcript, sent);
     await sent.refresh();
     return sent;
   }
@@ -119,4 +123,12 @@ export class Notes {
   #contextKey(contextId: string): Promise<string> {
     return keyPart(contextId).then((part) => recordKey(this.#service, "c", part));
   }
+}
+
+/** Notes what was used last, and lets go of what was not used for longest. */
+function remember<V>(all: Map<string, V>, key: string, value: V): void {
+  all.delete(key);
+  all.set(key, value);
+  const [oldest] = all.keys();
+  if (all.size > MOST && oldest !== undefined) all.delete(oldest);
 }
