@@ -6,7 +6,7 @@ import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
-import { fromLangChain } from "./messages.js";
+import { allFromLangChain } from "./messages.js";
 import { equal } from "./plain.js";
 
 /** How many threads' last lists are remembered, so that one that grew is not read again. */
@@ -50,8 +50,8 @@ async function follow(keep: Threadkeep, known: Map<string, Last>, contextId: str
   const last = known.get(contextId);
   let leaf: string;
   if (head !== null && last?.leaf === head.id && last.messages.length <= messages.length && last.messages.every((message, at) => message === messages[at]))
-    leaf = await go(keep, contextId, head.id, head.id, messages.slice(last.messages.length).map(fromLangChain));
-  else leaf = await find(keep, contextId, head, messages.map(fromLangChain));
+    leaf = await go(keep, contextId, head.id, head.id, allFromLangChain(messages, last.messages.length));
+  else leaf = await find(keep, contextId, head, allFromLangChain(messages));
   known.delete(contextId);
   known.set(contextId, { leaf, messages });
   const [oldest] = known.keys();
