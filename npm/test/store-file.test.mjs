@@ -459,6 +459,42 @@ test("a lock of a dead process, or of another with its number, is not in the way
   assert.equal(readdirSync(folder).filter((name) => name.startsWith("lock-")).length, 0);
 });
 
+test("a folder that could not be taken because the disk was full can be taken when there is room", async (t) => {
+  const folder = scratch(t);
+  const { writeFileSync: write } = fs;
+  t.after(() => (fs.writeFileSync = write));
+  // A full disk takes the file's name and then none of what is in it.
+  fs.writeFileSync = (path, text, options) => {
+    write(path, "", options);
+    throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+  };
+  const store = fileStore({ folder });
+  await rejects(store.open(), "quota", /full/);
+  assert.deepEqual(readdirSync(folder), []);
+  fs.writeFileSync = write;
+  assert.equal(await store.open(), "created");
+  await store.close();
+});
+
+test("a process of which nothing can be read is not taken for dead", { skip: process.platform !== "linux" }, async (t) => {
+  const folder = scratch(t);
+  const store = fileStore({ folder });
+  await store.open();
+  const [held] = readdirSync(folder).filter((name) => name.startsWith("lock-"));
+  await store.close();
+  // The lock of a living one: whoever started this process.
+  const living = held.replace(`lock-${process.pid}-`, `lock-${process.ppid}-`);
+  writeFileSync(join(folder, living), "");
+  const { readFileSync: read } = fs;
+  t.after(() => (fs.readFileSync = read));
+  fs.readFileSync = (path, ...more) => {
+    if (String(path) === `/proc/${process.ppid}/stat`) throw Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
+    return read(path, ...more);
+  };
+  await rejects(fileStore({ folder }).open(), "blocked", new RegExp(`process ${process.ppid} `));
+  assert.ok(readdirSync(folder).includes(living));
+});
+
 test("a lock of another machine counts while it is young", async (t) => {
   const folder = scratch(t);
   const foreign = join(folder, "lock-17-1-00000000-12345678");

@@ -1,6 +1,7 @@
 // The store on PostgreSQL, on a real server.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { inspect } from "node:util";
 import pg from "pg";
 import { Threadkeep, assistant, many, rejects, texts, user } from "./support/expect.mjs";
 import { inChild } from "./support/installed.mjs";
@@ -153,6 +154,51 @@ test("a user without the right to make a schema uses one that was made", async (
   await store.commit(change({ puts: [["a", bytes("1")]] }));
   assert.deepEqual(Buffer.from(await store.get("a")), Buffer.from("1"));
   await store.close();
+});
+
+test("a user without that right uses an empty schema that its owner made", async () => {
+  await sql("CREATE ROLE tenant LOGIN PASSWORD 'pass'; CREATE SCHEMA tenants AUTHORIZATION tenant");
+  const store = await postgresStore({ connectionString: server.connectionString.replace(`threadkeep:${PASSWORD}`, "tenant:pass"), schema: "tenants" });
+  await store.commit(change({ puts: [["a", bytes("1")]] }));
+  assert.deepEqual(Buffer.from(await store.get("a")), Buffer.from("1"));
+  await store.close();
+});
+
+test("a statement that the server cut off for its time is tried again", async () => {
+  const { schema, open } = place();
+  const hasty = pool({ max: 1, statement_timeout: 100 });
+  const store = await open({ pool: hasty, retryTimeout: 60_000 });
+  const impatient = await open({ pool: hasty, retryTimeout: 1 });
+  const other = await admin.connect();
+  await other.query(`BEGIN; SELECT pg_advisory_xact_lock(hashtext('${schema}'), 0)`);
+  await rejects(impatient.commit(change({ puts: [["a", bytes("1")]] })), "transient", /statement timeout/);
+  const waiting = store.commit(change({ absent: ["a"], puts: [["a", bytes("2")]] }));
+  await rejects(impatient.commit(change({ puts: [["a", bytes("1")]] })), "transient", /statement timeout/);
+  await other.query("COMMIT");
+  other.release();
+  await waiting;
+  assert.deepEqual(Buffer.from(await store.get("a")), Buffer.from("2"));
+  await hasty.end();
+});
+
+test("closing waits for what is under way, and for no time-out", { timeout: 60_000 }, async () => {
+  const { open } = place();
+  const store = await open();
+  const commits = Array.from({ length: 50 }, (_, at) => store.commit(change({ puts: [[`k/${at}`, bytes("1")]] })));
+  const closing = store.close();
+  await rejects(store.get("k/0"), "closed");
+  assert.deepEqual(new Set((await Promise.allSettled(commits)).map(({ status }) => status)), new Set(["fulfilled"]));
+  await closing;
+  const again = await open();
+  assert.equal((await again.scan({ start: "", end: "~", reverse: false })).length, 50);
+  await again.close();
+});
+
+test("an address with a mistake in it is `bad-request`, and is not handed on with its password", async () => {
+  for (const connectionString of ["postgres://a:hush-hush@127.0.0.1:port/x", ""]) {
+    const error = await rejects(postgresStore({ connectionString }), "bad-request", /options\.connectionString/);
+    assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes("hush-hush"));
+  }
 });
 
 test("ranges that begin or end right behind a key", async () => {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { after, before, test } from "node:test";
+import { inspect } from "node:util";
 import { createClient, createCluster } from "redis";
 import { Threadkeep, many, rejects, texts, user } from "./support/expect.mjs";
 import { inChild } from "./support/installed.mjs";
@@ -122,6 +123,7 @@ test("where the server can, a strict commit waits for its disk", async () => {
   const sent = [];
   let synced = [1, 0];
   const client = {
+    socketEpoch: 1,
     sendCommand(args, options) {
       sent.push(String(args[0]));
       if (args[0] === "WAITAOF") return Promise.resolve(synced);
@@ -144,6 +146,80 @@ test("where the server can, a strict commit waits for its disk", async () => {
   await rejects(store.commit(change({ absent: ["c"], puts: [["c", bytes("1")]] })), "transient", /disk/);
   synced = [1, 0];
   assert.deepEqual(Buffer.from(await store.get("c")), Buffer.from("1"));
+});
+
+test("a client that may take another connection cannot confirm", async () => {
+  // What the second connection of a pool or a cluster says about its disk is not about the commit that went through the first.
+  const today = (args) => {
+    if (args[0] === "INFO") return Buffer.from("redis_version:7.2.4\r\n");
+    if (args[0] === "CONFIG" && args[2] === "appendfsync") return ["appendfsync", "everysec"];
+    return admin.sendCommand(args, { typeMapping: { 36: Buffer } });
+  };
+  const clients = {
+    pool: { sendCommand: async (args) => today(args) },
+    cluster: { masters: [], slots: [], sendCommand: async (key, readOnly, args) => today(args) },
+    ioredisCluster: { isCluster: true, connectionEpoch: 1, callBuffer: async (...args) => today(args) },
+    ioredis: { connectionEpoch: 1, callBuffer: async (...args) => today(args) },
+  };
+  for (const [name, client] of Object.entries(clients)) {
+    const warnings = [];
+    const store = await redisStore({ client, prefix: place().prefix, onWarning: ({ code }) => warnings.push(code) });
+    assert.equal(store.durability, name === "ioredis" ? "confirmed" : "everysec", name);
+    assert.deepEqual(warnings, name === "ioredis" ? [] : ["durability"], name);
+  }
+});
+
+test("a server that does not know a script gets it with the call, which goes where the keys are", async () => {
+  // A cluster's client sends a command without a key to any server, so that only loading it there would help nobody.
+  const sent = [];
+  const client = {
+    sendCommand(args, options) {
+      sent.push(args[0]);
+      if (args[0] === "SCRIPT") return Promise.resolve("loaded elsewhere");
+      return admin.sendCommand(args, options);
+    },
+  };
+  const store = await redisStore({ client, prefix: place().prefix });
+  await admin.sendCommand(["SCRIPT", "FLUSH"]);
+  sent.length = 0;
+  await store.commit(change({ absent: ["a"], puts: [["a", bytes("1")]] }));
+  await store.commit(change({ puts: [["a", bytes("2")]] }));
+  assert.deepEqual(sent, ["EVALSHA", "EVAL", "EVALSHA"]);
+});
+
+test("times that no timer and no server can take are refused before anything is written", async () => {
+  const { open } = place();
+  for (const ttl of [1e300, Infinity, 1e12]) await rejects(open({ ttl }), "bad-request", /ttl/);
+  const store = await open({ ttl: 1e11 });
+  await store.commit(change({ puts: [["a", bytes("1")]] }));
+  await store.close();
+  await rejects(open({ retryTimeout: 2 ** 31 }), "bad-request", /retryTimeout/);
+});
+
+test("a keep that was thrown away but for its figures is damaged, not empty", async () => {
+  const { open, key } = place();
+  const keep = await Threadkeep.open({ storage: await open() });
+  await keep.append("main", many(3));
+  const reader = await Threadkeep.open({ storage: await open() });
+  const store = await open();
+  await admin.rename(key("values"), key("elsewhere"));
+  await rejects(reader.getAll("main"), "corrupt", /missing/);
+  await rejects(store.get("t/"), "corrupt", /missing/);
+  await admin.del(key("keys"));
+  for (const one of [keep, reader]) {
+    await rejects(one.getAll("main"), "corrupt", /missing/);
+    await rejects(one.append("main", [user("more")]), "corrupt", /missing/);
+  }
+  await rejects(open(), "corrupt", /missing/);
+  await Promise.all([keep.close(), reader.close(), store.close()]);
+  await admin.del([key("about"), key("commits"), key("elsewhere")]);
+});
+
+test("an address with a mistake in it is not handed on with its password", async () => {
+  for (const url of ["redis://:hush-hush@127.0.0.1:port", "hush-hush", ""]) {
+    const error = await rejects(redisStore({ url }), "bad-request", /options\.url/);
+    assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes("hush-hush"));
+  }
 });
 
 test("errors say what is wrong, and never the password", async () => {

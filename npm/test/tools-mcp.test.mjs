@@ -308,6 +308,28 @@ test("many large answers that wait for a slow host are no leak to warn of", { ti
   assert.equal(words(), "");
 });
 
+test("it ends also when a host that does not read any more wants it to", { timeout: 60_000, skip: process.platform === "win32" }, async () => {
+  const child = spawn(process.execPath, [program, "--memory"], { cwd: project, stdio: ["pipe", "pipe", "inherit"] });
+  const call = (id, name, given) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: given } });
+  const views = Array.from({ length: 1000 }, (_, at) => call(at + 2, "memory_view", { path: "/memories/a" }));
+  const lines = [INITIALIZE, call(1, "memory_create", { path: "/memories/a", file_text: "words ".repeat(1500) }), ...views];
+  child.stdin.on("error", () => {});
+  child.stdin.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  let bytes = 0;
+  await new Promise((resolve) => {
+    child.stdout.on("data", (chunk) => {
+      bytes += chunk.length;
+      if (bytes < 300_000) return;
+      child.stdout.pause();
+      resolve();
+    });
+  });
+  const ended = new Promise((resolve) => child.once("exit", (code, by) => resolve([code, by])));
+  child.kill("SIGTERM");
+  assert.deepEqual(await ended, [0, null]);
+  child.stdout.destroy();
+});
+
 test("it ends cleanly at SIGTERM and SIGINT", { timeout: 60_000, skip: process.platform === "win32" }, async () => {
   for (const signal of ["SIGTERM", "SIGINT"]) {
     const { code, by, err } = await spoken(["--memory"], [INITIALIZE], { signal });

@@ -23,6 +23,7 @@ const CODES = new Map<string, ThreadkeepErrorCode>([
   ["53200", "quota"], // out of memory
   ["53300", "transient"], // too many connections
   ["55P03", "transient"], // lock not available
+  ["57014", "transient"], // cancelled, as statement_timeout does
   ["57P01", "transient"], // shutting down
   ["57P02", "transient"], // crashed
   ["57P03", "transient"], // starting up

@@ -26,7 +26,12 @@ export function setup(schema: string): string {
   return `
 BEGIN ISOLATION LEVEL READ COMMITTED;
 SELECT pg_advisory_xact_lock(hashtext('threadkeep'), hashtext(${literal}));
-CREATE SCHEMA IF NOT EXISTS ${s};
+-- Who may not make schemas is refused even where "IF NOT EXISTS" would make none: an owner may have made it.
+DO $schema$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = ${literal}) THEN
+    CREATE SCHEMA ${s};
+  END IF;
+END $schema$;
 CREATE TABLE IF NOT EXISTS ${s}.records (
   key text COLLATE "C" PRIMARY KEY,
   value bytea NOT NULL

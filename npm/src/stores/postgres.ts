@@ -7,7 +7,7 @@ import { ThreadkeepError, badArgument } from "../errors.js";
 import type { ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "../types/store.js";
 import { isMissing, mayPass, postgresTrouble } from "./postgres-errors.js";
 import { VERSION, setup, statements } from "./postgres-schema.js";
-import { Conflict, milliseconds, overBreaks, trouble, words } from "./trouble.js";
+import { Conflict, address, milliseconds, overBreaks, trouble, words } from "./trouble.js";
 
 /** A statement as the package `pg` takes it. */
 export interface PostgresQuery {
@@ -80,11 +80,11 @@ const PRUNE = 1_000;
  */
 export async function postgresStore(options: PostgresStoreOptions): Promise<StoreAdapter> {
   const checked = check.options(options, "options", {
-    connectionString: check.text,
+    connectionString: address,
     pool: postgresPool,
     schema: schemaName,
     prepare: check.flag,
-    retryTimeout: (value, argument) => milliseconds(value, argument, check.count),
+    retryTimeout: milliseconds,
     onWarning: check.callback,
   }) as PostgresStoreOptions;
   const { connectionString, pool, schema = "threadkeep", prepare = true, retryTimeout = 10_000 } = checked;
@@ -130,12 +130,15 @@ async function connectTo(connectionString: string): Promise<OwnPool> {
     throw trouble("unavailable", "a `connectionString` needs the package `pg`: install it, or hand over a `pool`", error);
   });
   try {
+    // A client reads the address when it is made, a pool only when it connects.
+    new pg.Client({ connectionString });
     const pool = new pg.Pool({ connectionString, max: 4, connectionTimeoutMillis: 5_000, keepAlive: true });
     // A connection that breaks while nobody uses it is replaced by the pool.
     pool.on("error", () => {});
     return pool as unknown as OwnPool;
   } catch (error) {
-    throw badArgument("options.connectionString", `is no address of a PostgreSQL database: ${words(error)}`, error);
+    // Without the error itself, which may hold the address, and so a password.
+    throw badArgument("options.connectionString", `is no address of a PostgreSQL database: ${words(error)}`);
   }
 }
 
@@ -176,6 +179,8 @@ class Postgres implements StoreAdapter {
   readonly #names: string | undefined;
   readonly #retryTimeout: number;
   readonly #end: () => Promise<void>;
+  /** Calls that were not answered yet. */
+  readonly #underWay = new Set<Promise<unknown>>();
   #commits = 0;
   #closed = false;
 
@@ -222,6 +227,8 @@ class Postgres implements StoreAdapter {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    // A pool that is ended leaves those who wait for a connection without one.
+    await Promise.allSettled(this.#underWay);
     await this.#end();
   }
 
@@ -238,7 +245,11 @@ class Postgres implements StoreAdapter {
 
   /** Does `work`, again and again while the connection is broken or the server not ready. */
   #patiently<T>(work: () => Promise<T>): Promise<T> {
-    return overBreaks(work, { server: "PostgreSQL", isClosed: () => this.#closed, mayPass, trouble: postgresTrouble, retryTimeout: this.#retryTimeout });
+    const done = overBreaks(work, { server: "PostgreSQL", isClosed: () => this.#closed, mayPass, trouble: postgresTrouble, retryTimeout: this.#retryTimeout });
+    const forget = () => this.#underWay.delete(done);
+    this.#underWay.add(done);
+    done.then(forget, forget);
+    return done;
   }
 }
 

@@ -39,7 +39,7 @@ export async function examine(link: Link, expires: boolean): Promise<Findings> {
 }
 
 const LOSSES: Partial<Record<RedisDurability, string>> = {
-  everysec: "Redis syncs its log once a second (appendfsync everysec): a power failure may take the last second or two of acknowledged commits; set appendfsync to always, or use Redis 7.2 or newer",
+  everysec: "Redis syncs its log once a second (appendfsync everysec): a power failure may take the last second or two of acknowledged commits; set appendfsync to always, or use Redis 7.2 or newer over one connection (no cluster or pool)",
   no: "Redis leaves it to the system when its log reaches the disk (appendfsync no): a power failure may take acknowledged commits; set appendfsync to always",
   none: "Redis keeps no log (appendonly no): when its process ends, commits since its last snapshot are gone; set appendonly to yes and appendfsync to always",
   unknown: "Redis does not say how durable it is (CONFIG GET is not allowed): commits are as durable as whoever runs it has made them",
@@ -51,7 +51,8 @@ async function durabilityOf(link: Link): Promise<RedisDurability> {
   if (log === undefined || sync === undefined) return "unknown";
   if (log !== "yes") return "none";
   if (sync === "always") return "always";
-  if (await canConfirm(link)) return "confirmed";
+  // Waiting for the disk is about what the same connection wrote before: a pool or a cluster's client may take another one.
+  if (link.epoch() !== undefined && (await canConfirm(link))) return "confirmed";
   return sync === "everysec" ? "everysec" : "no";
 }
 

@@ -19,7 +19,7 @@ export interface RedisClientLike {
 export interface Link {
   /** Sends a command; texts come back as Buffers. */
   send(words: RedisWord[]): Promise<unknown>;
-  /** A number that changes with the connection, where the client knows. */
+  /** A number that changes with the connection; `undefined` where commands may go through several, or the client does not say. */
   epoch(): number | undefined;
   /** Lets go of a connection of ours. */
   close(): Promise<void>;
@@ -41,6 +41,8 @@ interface NodeRedisCluster {
 }
 
 interface IoRedis {
+  readonly isCluster?: boolean;
+  readonly connectionEpoch?: number;
   callBuffer(command: RedisWord, ...args: RedisWord[]): Promise<unknown>;
 }
 
@@ -49,7 +51,7 @@ export function linkTo(client: RedisClientLike, key: string, budget: number): Li
   const close = async (): Promise<void> => {};
   if (typeof client.callBuffer === "function") {
     const io = client as unknown as IoRedis;
-    return { send: ([command, ...args]) => io.callBuffer(command ?? "", ...args), epoch: () => undefined, close };
+    return { send: ([command, ...args]) => io.callBuffer(command ?? "", ...args), epoch: () => (io.isCluster === true ? undefined : io.connectionEpoch), close };
   }
   const options = () => ({ typeMapping: TYPES, abortSignal: AbortSignal.timeout(budget) });
   if ("masters" in client && "slots" in client) {
@@ -74,7 +76,8 @@ export async function connectTo(url: string): Promise<Link> {
     try {
       return createClient({ url, disableOfflineQueue: true, socket: { connectTimeout: 5_000, reconnectStrategy } });
     } catch (error) {
-      throw badArgument("options.url", `is no address of a Redis server: ${words(error)}`, error);
+      // Without the error itself, which holds the address, and so a password.
+      throw badArgument("options.url", `is no address of a Redis server: ${words(error)}`);
     }
   })();
   // Whatever it was, the command that was under way says so.

@@ -4,7 +4,7 @@
 //   {prefix}:keys     a sorted set of all keys, all with score 0, which orders them byte by byte
 //   {prefix}:values   a hash from key to value
 //   {prefix}:commits  a sorted set of the tokens of the last commits, by the time at which they came
-//   {prefix}:about    a hash: the layout's version, how many commits there were
+//   {prefix}:about    a hash: the layout's version, how many commits there were, how many records there are
 //
 // Redis does not undo what a failing script has done, so each script looks at everything that may fail before it writes.
 // It refuses the first write of a script when memory or disk is short, and lets those after it pass.
@@ -15,11 +15,17 @@ export const VERSION = 1;
 /** For how many seconds the token of a commit is remembered: longer than anybody tries again. */
 const TOKEN_SECONDS = 900;
 
-/** What both scripts begin with. Redis may have been told to throw away what it likes: then one of the two has fewer. */
+/** What all scripts begin with. Redis may have been told to throw away what it likes: then the keys, the values and their number differ. */
 const CHECK = `
-local version = tonumber(redis.call("HGET", KEYS[4], "version") or "${VERSION}")
+local about = redis.call("HMGET", KEYS[4], "version", "records")
+local version, records = tonumber(about[1] or "${VERSION}"), tonumber(about[2] or "0")
 if version > ${VERSION} then return {"newer-version", version} end
-if redis.call("ZCARD", KEYS[1]) ~= redis.call("HLEN", KEYS[2]) then return {"torn"} end
+if redis.call("ZCARD", KEYS[1]) ~= records or redis.call("HLEN", KEYS[2]) ~= records then return {"torn"} end
+`;
+
+/** The value under the key ARGV[1]. A script, so that of a keep of which something is missing no record seems not to be. */
+export const GET = `${CHECK}
+return {"done", redis.call("HGET", KEYS[2], ARGV[1])}
 `;
 
 /**
@@ -72,7 +78,7 @@ first, last = take(2 * tonumber(ARGV[7]))
 for i = first, last, 2 do
   if redis.call("HSET", KEYS[2], ARGV[i], ARGV[i + 1]) == 1 then redis.call("ZADD", KEYS[1], 0, ARGV[i]) end
 end
-redis.call("HSET", KEYS[4], "version", ${VERSION})
+redis.call("HSET", KEYS[4], "version", ${VERSION}, "records", redis.call("ZCARD", KEYS[1]))
 redis.call("HINCRBY", KEYS[4], "commits", 1)
 local ttl = tonumber(ARGV[2])
 if ttl > 0 then
@@ -94,11 +100,11 @@ export const SCAN = `${CHECK}
 local command = ARGV[3] == "1" and "ZREVRANGEBYLEX" or "ZRANGEBYLEX"
 local left, room = tonumber(ARGV[4]), tonumber(ARGV[5])
 local answer = {"done", redis.call("HGET", KEYS[4], "commits") or "0", "0"}
-local offset = 0
+local from = ARGV[1]
 while left ~= 0 do
   local step = 100
   if left > 0 and left < step then step = left end
-  local keys = redis.call(command, KEYS[1], ARGV[1], ARGV[2], "LIMIT", offset, step)
+  local keys = redis.call(command, KEYS[1], from, ARGV[2], "LIMIT", 0, step)
   if #keys == 0 then break end
   local values = redis.call("HMGET", KEYS[2], unpack(keys))
   for i = 1, #keys do
@@ -107,7 +113,8 @@ while left ~= 0 do
     answer[#answer + 1] = values[i]
     room = room - #values[i] - #keys[i]
   end
-  offset = offset + #keys
+  -- From the last key on: to be told an offset, Redis would walk over all that came before, again and again.
+  from = "(" .. keys[#keys]
   if left > 0 then left = left - #keys end
   if #keys < step then break end
   if room <= 0 and left ~= 0 then

@@ -8,8 +8,8 @@ import type { ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "../typ
 import { type RedisDurability, type RedisWarning, examine } from "./redis-durability.js";
 import { isUnknownScript, mayPass, redisTrouble } from "./redis-errors.js";
 import { type Link, type RedisClientLike, type RedisWord, connectTo, linkTo } from "./redis-link.js";
-import { COMMIT, SCAN, VERSION } from "./redis-scripts.js";
-import { Conflict, milliseconds, overBreaks, trouble } from "./trouble.js";
+import { COMMIT, GET, SCAN, VERSION } from "./redis-scripts.js";
+import { Conflict, address, milliseconds, overBreaks, trouble } from "./trouble.js";
 
 export type { RedisClientLike, RedisDurability, RedisWarning };
 
@@ -46,6 +46,8 @@ export interface RedisStore extends StoreAdapter {
 const PIECE = 1 << 20;
 /** How often a long scan starts anew because somebody wrote meanwhile, before it is done in one go. */
 const RESTARTS = 2;
+/** The longest time to live, in seconds, some three thousand years: far greater numbers Redis cannot read, and says so too late. */
+const LONGEST_LIFE = 1e11;
 /** For how many milliseconds the server may take to write to its disk. */
 const SYNC = 5_000;
 
@@ -70,11 +72,11 @@ const SYNC = 5_000;
  */
 export async function redisStore(options: RedisStoreOptions): Promise<RedisStore> {
   const checked = check.options(options, "options", {
-    url: check.text,
+    url: address,
     client: redisClient,
     prefix: prefixName,
     ttl: seconds,
-    retryTimeout: (value, argument) => milliseconds(value, argument, check.count),
+    retryTimeout: milliseconds,
     onWarning: check.callback,
   }) as RedisStoreOptions;
   const { url, client, prefix = "threadkeep", ttl = 0, retryTimeout = 10_000 } = checked;
@@ -108,6 +110,7 @@ class Redis implements RedisStore {
   readonly #ttl: string;
   readonly #retryTimeout: number;
   readonly #commit = script(COMMIT);
+  readonly #get = script(GET);
   readonly #scan = script(SCAN);
   #closed = false;
 
@@ -119,11 +122,9 @@ class Redis implements RedisStore {
     this.durability = durability;
   }
 
-  get(key: string): Promise<Uint8Array | undefined> {
-    return this.#patiently(async () => {
-      const value = await this.#link.send(["HGET", this.#keys[1] ?? "", key]);
-      return value === null || value === undefined ? undefined : (value as Buffer);
-    });
+  async get(key: string): Promise<Uint8Array | undefined> {
+    const [, value] = await this.#patiently(() => this.#run(this.#get, [key], false));
+    return value === null || value === undefined ? undefined : (value as Buffer);
   }
 
   async scan({ start, end, limit, reverse }: ScanRequest): Promise<StoreRecord[]> {
@@ -173,9 +174,9 @@ class Redis implements RedisStore {
   }
 
   /** Runs a script, and with `confirm` waits for the disk. Gives its answer, the first word of which is `done` or `conflict`. */
-  async #run(script: Script, args: RedisWord[], confirm: boolean): Promise<unknown[]> {
+  async #run(script: Script, args: RedisWord[], confirm: boolean, whole = false): Promise<unknown[]> {
     const epoch = this.#link.epoch();
-    const sent = this.#link.send(["EVALSHA", script.sha, "4", ...this.#keys, ...args]);
+    const sent = this.#link.send([...(whole ? ["EVAL", script.text] : ["EVALSHA", script.sha]), "4", ...this.#keys, ...args]);
     // In the same breath: it is about what this connection wrote before.
     const synced = confirm ? this.#link.send(["WAITAOF", "1", "0", String(SYNC)]) : undefined;
     synced?.catch(() => {});
@@ -183,9 +184,9 @@ class Redis implements RedisStore {
     try {
       answer = (await sent) as unknown[];
     } catch (error) {
-      if (!isUnknownScript(error)) throw error;
-      await this.#link.send(["SCRIPT", "LOAD", script.text]);
-      return this.#run(script, args, confirm);
+      if (whole || !isUnknownScript(error)) throw error;
+      // To the server that has the keys; a command that only loads it might go to any server of a cluster.
+      return this.#run(script, args, confirm, true);
     }
     const word = String(answer[0]);
     if (word === "newer-version") throw newer(Number(answer[1]));
@@ -228,8 +229,8 @@ function prefixName(value: unknown, argument: string): string {
 }
 
 function seconds(value: unknown, argument: string): number {
-  if (typeof value !== "number" || !Number.isFinite(value) || value < 0.001)
-    throw badArgument(argument, `must be a number of seconds above zero, it is ${String(value)}`);
+  if (typeof value !== "number" || !(value >= 0.001 && value <= LONGEST_LIFE))
+    throw badArgument(argument, `must be a number of seconds from 0.001 to ${LONGEST_LIFE}, it is ${String(value)}`);
   return value;
 }
 

@@ -43,13 +43,16 @@ export interface SqliteStoreOptions {
 /** The longest pause between tries, in milliseconds: whoever waits longer than others write is left out. */
 const LONGEST = 10;
 
+/** The value of `PRAGMA synchronous` with which a commit that returned is on the disk, whatever the journal mode is. */
+const EXTRA = 3;
+
 /** The version of the layout; data of a newer one is refused. */
 const VERSION = 1;
 
 /**
  * Opens a keep in SQLite. Several processes may use the file at once.
  *
- * A `strict` commit is on the disk when it resolves (write-ahead log, `synchronous=FULL`); a `relaxed` one survives a crash
+ * A `strict` commit is on the disk when it resolves (write-ahead log, `synchronous=EXTRA`); a `relaxed` one survives a crash
  * of the process, not of the machine. Statements run on the calling thread, as SQLite's interfaces for Node do.
  *
  * @throws ThreadkeepError `bad-request` for wrong options; `unavailable` when the file cannot be opened or no SQLite is there;
@@ -66,10 +69,10 @@ const VERSION = 1;
  */
 export async function sqliteStore(options: SqliteStoreOptions): Promise<StoreAdapter> {
   const checked = check.options(options, "options", {
-    path: check.text,
+    path: filePath,
     database: sqliteDatabase,
     table: tableName,
-    busyTimeout: (value, argument) => milliseconds(value, argument, check.count),
+    busyTimeout: milliseconds,
   }) as SqliteStoreOptions;
   const { path, database, table = "threadkeep", busyTimeout = 10_000 } = checked;
   if ((path === undefined) === (database === undefined)) throw badArgument("options", "must have either `path` or `database`");
@@ -119,16 +122,16 @@ class SqliteStore implements StoreAdapter {
 
   get(key: string): Promise<Uint8Array | undefined> {
     return this.#patiently(() => {
-      const row = this.#statements.get.get(key) as { value: Uint8Array } | undefined | null;
-      return row?.value;
+      const row = this.#statements.get.get(key);
+      return isRow(row) ? (only(row) as Uint8Array) : undefined;
     });
   }
 
   scan({ start, end, limit, reverse }: ScanRequest): Promise<StoreRecord[]> {
     return this.#patiently(() => {
       const statement = reverse ? this.#statements.down : this.#statements.up;
-      const rows = statement.all(start, end, limit ?? -1) as { key: string; value: Uint8Array }[];
-      return rows.map(({ key, value }): StoreRecord => [key, value]);
+      const rows = statement.all(start, end, limit ?? -1);
+      return rows.map((row) => Object.values(row as object) as StoreRecord);
     });
   }
 
@@ -160,13 +163,16 @@ class SqliteStore implements StoreAdapter {
   #write(commit: StoreCommit): void {
     const { absent, present, deletes, deleteRanges, puts, durability } = commit;
     const { begin, end, undo, has, remove, removeRange, put } = this.#statements;
-    // It cannot be changed inside a transaction. FULL has the write-ahead log synced before the commit returns.
-    const synchronous = durability === "strict" ? Math.max(2, this.#relaxed) : this.#relaxed;
-    if (synchronous !== this.#synchronous) {
-      this.#database.exec(`PRAGMA synchronous = ${synchronous}`);
-      this.#synchronous = synchronous;
+    // It cannot be changed inside a transaction. EXTRA has the write-ahead log synced before the commit returns, as FULL has; where
+    // there is a rollback journal instead, it syncs the folder too, without which the commit may be undone after a power failure.
+    const synchronous = durability === "strict" ? EXTRA : this.#relaxed;
+    try {
+      this.#setSynchronous(synchronous);
+      begin.run();
+    } catch (error) {
+      if (!this.#ours) this.#setSynchronous(this.#relaxed);
+      throw error;
     }
-    begin.run();
     try {
       for (const key of absent) if (isRow(has.get(key))) throw new Conflict(key);
       for (const key of present) if (!isRow(has.get(key))) throw new Conflict(key);
@@ -183,11 +189,14 @@ class SqliteStore implements StoreAdapter {
       throw error;
     } finally {
       // A database of the user's gets back what it had.
-      if (!this.#ours && this.#synchronous !== this.#relaxed) {
-        this.#database.exec(`PRAGMA synchronous = ${this.#relaxed}`);
-        this.#synchronous = this.#relaxed;
-      }
+      if (!this.#ours) this.#setSynchronous(this.#relaxed);
     }
+  }
+
+  #setSynchronous(value: number): void {
+    if (value === this.#synchronous) return;
+    this.#database.exec(`PRAGMA synchronous = ${value}`);
+    this.#synchronous = value;
   }
 }
 
@@ -245,9 +254,16 @@ function isRow(row: unknown): boolean {
   return row !== undefined && row !== null;
 }
 
-/** The value of a row with one column. */
+/** The value of a row with one column. Rows are lists where a database of the user's was told so (`returnArrays`). */
 function only(row: unknown): unknown {
   return Object.values(row as object)[0];
+}
+
+function filePath(value: unknown, argument: string): string {
+  const path = check.text(value, argument);
+  // SQLite would take "" for a database that is deleted when it is closed; U+0000 would end the name early.
+  if (path === "" || path.includes("\0")) throw badArgument(argument, 'must name a file (":memory:" keeps nothing), and must not be empty or contain U+0000');
+  return path;
 }
 
 function tableName(value: unknown, argument: string): string {

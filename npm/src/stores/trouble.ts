@@ -1,6 +1,7 @@
 // What the stores on databases and servers share: errors in Threadkeep's words, and patience with what may pass.
 
-import { ThreadkeepError, type ThreadkeepErrorCode } from "../errors.js";
+import * as check from "../check.js";
+import { ThreadkeepError, type ThreadkeepErrorCode, badArgument } from "../errors.js";
 import type { StoreConflict } from "../types/store.js";
 
 /** What a commit rejects with when a condition does not hold. */
@@ -38,9 +39,19 @@ export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
+/** What timers can wait at most, in milliseconds: given more, they do not wait at all. */
+const LONGEST_WAIT = 2 ** 31 - 1;
+
 /** A number of milliseconds of the user's, at least 1. */
-export function milliseconds(value: unknown, argument: string, count: (value: unknown, argument: string) => number): number {
-  return Math.max(1, count(value, argument));
+export function milliseconds(value: unknown, argument: string): number {
+  return Math.max(1, check.count(value, argument, LONGEST_WAIT));
+}
+
+/** A server's address. Clients take an empty one, as unset variables leave it, for a server on this machine. */
+export function address(value: unknown, argument: string): string {
+  const url = check.text(value, argument);
+  if (url === "") throw badArgument(argument, "must not be empty: say where the server is");
+  return url;
 }
 
 /**

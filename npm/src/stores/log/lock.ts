@@ -23,8 +23,15 @@ export async function lock(folder: string): Promise<() => void> {
   const name = `lock-${process.pid}-${startOf(process.pid) ?? 0}-${here()}-${crypto.randomBytes(4).toString("hex")}`;
   const own = path.join(folder, name);
   for (let tries = 1; ; tries += 1) {
-    fs.writeFileSync(own, `process ${process.pid} on ${os.hostname()} has this folder open since ${new Date().toISOString()}\n`, { flag: "wx", mode: 0o600 });
-    const other = others(folder, name)[0];
+    let other: string | undefined;
+    try {
+      fs.writeFileSync(own, `process ${process.pid} on ${os.hostname()} has this folder open since ${new Date().toISOString()}\n`, { flag: "wx", mode: 0o600 });
+      other = others(folder, name)[0];
+    } catch (error) {
+      // A full disk takes the name and not the words. Left there, it would keep this process out of the folder for good.
+      fs.rmSync(own, { force: true });
+      throw error;
+    }
     if (other === undefined) break;
     fs.rmSync(own, { force: true });
     if (tries === TRIES) throw held(folder, other);
@@ -75,8 +82,8 @@ function startOf(pid: number): number | undefined {
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       return fields[0] === "Z" || fields[0] === "X" ? undefined : Number(fields[19]);
     } catch {
-      if (pid === process.pid || fs.existsSync(`/proc/${process.pid}/stat`) === false) return signalled(pid);
-      return undefined;
+      // That it cannot be read (too many open files, a /proc that hides others' processes) does not mean that there is none.
+      return signalled(pid);
     }
   }
   if (signalled(pid) === undefined) return undefined;
