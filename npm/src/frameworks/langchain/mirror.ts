@@ -6,6 +6,7 @@ import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
+import { Queues } from "../ai-sdk/place.js";
 import { allFromLangChain } from "./messages.js";
 import { equal } from "./plain.js";
 
@@ -19,8 +20,8 @@ interface Last {
 }
 
 interface State {
-  /** Mirrorings of a keep come one after the other. */
-  turn: Promise<unknown>;
+  /** Mirrorings of a thread come one after the other. */
+  turns: Queues;
   last: Map<string, Last>;
 }
 
@@ -33,15 +34,23 @@ export function isMessages(value: unknown): value is BaseMessage[] {
 
 /** Makes the conversation at the head `contextId` say what `messages` say. */
 export async function mirror(keep: Threadkeep, contextId: string, messages: readonly BaseMessage[]): Promise<void> {
+  return mirrored(keep, contextId, messages, async () => {});
+}
+
+/**
+ * Does the same, and then `work`, while the head stays where it is: agents that run side by side in one thread have lists of their own.
+ *
+ * @returns what `work` gives
+ */
+export async function mirrored<T>(keep: Threadkeep, contextId: string, messages: readonly BaseMessage[], work: () => Promise<T>): Promise<T> {
   let state = states.get(keep);
-  if (state === undefined) states.set(keep, (state = { turn: Promise.resolve(), last: new Map() }));
-  const { turn, last } = state;
-  const mine = turn.then(
-    () => follow(keep, last, contextId, [...messages]),
-    () => follow(keep, last, contextId, [...messages]),
-  );
-  state.turn = mine;
-  await mine;
+  if (state === undefined) states.set(keep, (state = { turns: new Queues(), last: new Map() }));
+  const { turns, last } = state;
+  const list = [...messages];
+  return turns.run(contextId, async () => {
+    await follow(keep, last, contextId, list);
+    return work();
+  });
 }
 
 async function follow(keep: Threadkeep, known: Map<string, Last>, contextId: string, messages: BaseMessage[]): Promise<void> {
