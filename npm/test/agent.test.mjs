@@ -29,6 +29,17 @@ test("a turn gives its events in order, and what it came to", async () => {
   await keep.close();
 });
 
+test("a reply to the null of a turn without a reply begins a transcript", async () => {
+  const { keep, agent } = await setUp(["one", "two", "three"]);
+  const { reply, node } = await agent.send("first");
+  const below = await agent.send("second", { replyTo: reply });
+  const alone = await agent.send("third", { replyTo: null });
+  const [first, second, third] = await Promise.all([node, below.node, alone.node].map((id) => keep.node(id)));
+  assert.equal(second.transcript, first.transcript);
+  assert.notEqual(third.transcript, first.transcript);
+  await keep.close();
+});
+
 test("a model may answer in many ways", async () => {
   async function* pieces() {
     yield "th";

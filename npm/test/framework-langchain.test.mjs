@@ -24,7 +24,7 @@ import { pathToFileURL } from "node:url";
 import { inChild, installed, load } from "./support/installed.mjs";
 
 const { Threadkeep, countTokens, render, validate } = await load();
-const { ThreadkeepChatMessageHistory, fromLangChain, toLangChain } = await import(pathToFileURL(join(installed, "dist/frameworks/langchain.js")).href);
+const { ThreadkeepChatMessageHistory, fromLangChain, toLangChain, trimLangChain } = await import(pathToFileURL(join(installed, "dist/frameworks/langchain.js")).href);
 
 const call = (id, name, args) => ({ id, name, args, type: "tool_call" });
 
@@ -235,6 +235,21 @@ test("RunnableWithMessageHistory, over a budget and across a compaction", async 
   await history.clear();
   assert.deepEqual(await history.getMessages(), []);
   assert.equal((await keep.getAll("bob")).length, 2);
+  await keep.close();
+});
+
+test("a message that is none, or cannot be stored, is named by its place", async () => {
+  const keep = await Threadkeep.open({ storage: "memory" });
+  const history = new ThreadkeepChatMessageHistory(keep, "a");
+  const [good, odd] = [new HumanMessage("hello"), { role: "user", content: "hello" }];
+  const big = new ToolMessage({ content: "1", tool_call_id: "k", artifact: { sum: 1n } });
+  const says = (argument) => (error) => error.code === "bad-request" && error.details.argument === argument && error.message.startsWith(argument);
+  await assert.rejects(history.addMessages([good, odd]), says("messages[1]"));
+  await assert.rejects(history.addMessages([good, good, big]), says("messages[2].artifact"));
+  await assert.rejects(history.addMessages("hello"), says("messages"));
+  await assert.rejects(trimLangChain([good, odd], {}), says("messages[1]"));
+  assert.throws(() => fromLangChain(odd), says("message"));
+  assert.equal(await keep.head("a"), null);
   await keep.close();
 });
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
 import { tool } from "@langchain/core/tools";
-import { END, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { END, MemorySaver, MessagesAnnotation, START, Send, StateGraph } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { z } from "zod";
 import { join } from "node:path";
@@ -150,6 +150,27 @@ function echo(checkpointer) {
     .addEdge("answer", END)
     .compile({ checkpointer });
 }
+
+test("with a keep: workers side by side in one thread each see their own messages", async () => {
+  const keep = await Threadkeep.open({ storage: "memory" });
+  const seen = [];
+  const hook = contextHook({ keep, budget: { maxTokens: 1000 }, compact: {}, onTrim: () => {} });
+  const work = async (state, config) => {
+    const { llmInputMessages } = await hook(state, config);
+    seen.push([says(state.messages), says(llmInputMessages)]);
+    return {};
+  };
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("work", work)
+    .addConditionalEdges(START, () => [1, 2, 3, 4].map((task) => new Send("work", { messages: [new HumanMessage(`task ${task}`), new AIMessage("I see."), new HumanMessage(`more of ${task}`)] })), ["work"])
+    .addEdge("work", END)
+    .compile();
+  await graph.invoke({ messages: [new HumanMessage("plan")] }, at("t"));
+  assert.equal(seen.length, 4);
+  for (const [own, shown] of seen) assert.deepEqual(shown, own);
+  assert.equal((await keep.transcripts())[0].branches, 4);
+  await keep.close();
+});
 
 test("transcripts: what a thread says is a conversation, and a fork from an older checkpoint is a branch", async () => {
   const keep = await Threadkeep.open({ storage: "memory" });

@@ -1,8 +1,11 @@
 // What an entry costs its user beside the wasm: bundled, minified and gzipped, with the packages of others left out. Printed, and held
 // under limits, which are changed knowingly or not at all.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { installed } from "./support/installed.mjs";
 import { entries, graph } from "./support/entries.mjs";
 
 /** What a page pays that imports everything. */
@@ -28,4 +31,26 @@ test("the sizes of the entries", async () => {
   // The places are all that the slim entry is without.
   const [full, slim] = rows;
   assert.ok(slim.raw < full.raw && slim.raw > full.raw - 1_000, `${full.raw} and ${slim.raw}`);
+});
+
+test("the sizes that the README names are those of the files", () => {
+  const readme = readFileSync(join(installed, "README.md"), "utf8").replaceAll(/\s+/g, " ");
+  const named = (pattern) => {
+    const found = pattern.exec(readme);
+    assert.ok(found !== null, `the README has no ${pattern}`);
+    return found.slice(1).map(Number);
+  };
+  const said = [
+    ...named(/The module \((\d+) KB gzipped\)/),
+    ...named(/\((\d+), (\d+), (\d+) and (\d+) KB, and (\d+) that several of them share\)/),
+    ...named(/A vocabulary is a file of its own \((\d+) and (\d+) KB\)/),
+  ];
+  const wasm = ["threadkeep_bg", "archives", "prompts", "search", "agent", "shared"].map((name) => `wasm/${name}.wasm`);
+  const weighed = [...wasm, "vocabulary/o200k_base.gz", "vocabulary/cl100k_base.gz"].map((name) => {
+    const bytes = readFileSync(join(installed, name));
+    return { name, kilobytes: (name.endsWith(".gz") ? bytes.length : gzipSync(bytes, { level: 9 }).length) / 1000 };
+  });
+  for (const [index, { name, kilobytes }] of weighed.entries())
+    // Compilers differ by a little.
+    assert.ok(Math.abs(said[index] - kilobytes) <= Math.max(2, kilobytes * 0.03), `${name} weighs ${kilobytes} KB gzipped, the README says ${said[index]}`);
 });

@@ -211,6 +211,26 @@ test("a client hears that conversations changed, once for many changes, and of t
   await keep.close();
 });
 
+test("a server whose `onclose` is somebody else's lets go of the keep all the same", { timeout: 60_000 }, async () => {
+  const keep = await memory();
+  let listening = 0;
+  const on = keep.on.bind(keep);
+  keep.on = (...given) => {
+    const stop = on(...given);
+    listening += 1;
+    return () => ((listening -= 1), stop());
+  };
+  const { client, server } = await connected(keep);
+  let closed = false;
+  server.onclose = () => void (closed = true);
+  assert.equal(listening, 1);
+  await client.close();
+  assert.ok(closed);
+  await keep.append("trip", [{ role: "user", content: "nobody listens" }]);
+  while (listening > 0) await new Promise((wake) => setTimeout(wake, 5));
+  await keep.close();
+});
+
 test("a long search tells how far it is, and ends when the client cancels it", { timeout: 60_000 }, async () => {
   let slow = false;
   const storage = mapAdapter({ pause: () => (slow ? new Promise((resolve) => setTimeout(resolve, 10)) : undefined) });
@@ -306,6 +326,28 @@ test("many large answers that wait for a slow host are no leak to warn of", { ti
   assert.ok(answers.every(({ isError }) => !isError));
   await client.close();
   assert.equal(words(), "");
+});
+
+test("it ends also when a host that does not read any more wants it to", { timeout: 60_000, skip: process.platform === "win32" }, async () => {
+  const child = spawn(process.execPath, [program, "--memory"], { cwd: project, stdio: ["pipe", "pipe", "inherit"] });
+  const call = (id, name, given) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: given } });
+  const views = Array.from({ length: 1000 }, (_, at) => call(at + 2, "memory_view", { path: "/memories/a" }));
+  const lines = [INITIALIZE, call(1, "memory_create", { path: "/memories/a", file_text: "words ".repeat(1500) }), ...views];
+  child.stdin.on("error", () => {});
+  child.stdin.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  let bytes = 0;
+  await new Promise((resolve) => {
+    child.stdout.on("data", (chunk) => {
+      bytes += chunk.length;
+      if (bytes < 300_000) return;
+      child.stdout.pause();
+      resolve();
+    });
+  });
+  const ended = new Promise((resolve) => child.once("exit", (code, by) => resolve([code, by])));
+  child.kill("SIGTERM");
+  assert.deepEqual(await ended, [0, null]);
+  child.stdout.destroy();
 });
 
 test("it ends cleanly at SIGTERM and SIGINT", { timeout: 60_000, skip: process.platform === "win32" }, async () => {

@@ -48,6 +48,25 @@ test("a Node user without the DOM's types", () => {
   assert.equal(said, "");
 });
 
+test("the examples of the README are strict TypeScript as they stand", () => {
+  const readme = readFileSync(join(project, "node_modules/threadkeep/README.md"), "utf8");
+  const given = `import { Kernel, Threadkeep, ThreadkeepError, compressHistory, countTokens, createAgent, mailText, render, trimMessages, validate, writeDepth, type Message } from "threadkeep";
+    declare const keep: Threadkeep, history: Message[], usage: { prompt_tokens: number }, file: File, openai: any;
+    declare function show(...what: unknown[]): void;
+    declare function send(payload: object): Promise<unknown>;
+    declare function weatherIn(town: unknown, signal: AbortSignal): Promise<object>;`;
+  const files = {};
+  for (const [, name, code] of readme.matchAll(/<!-- example: (.+?) -->\n```js\n(.+?)```/gs)) {
+    // The types of its parameters are what a TypeScript user writes there.
+    if (name === "a store of your own") continue;
+    const model = name === "vectors" ? "declare const model: { encode(texts: string[]): Float32Array[] };" : "declare function model(...what: unknown[]): Promise<any>;";
+    files[`${name.replaceAll(" ", "-")}.ts`] = code.includes("import {") ? `${model}\n${code}` : `${given}\n${model}\nexport async function example() {\n${code}}\n`;
+  }
+  assert.ok(Object.keys(files).length >= 15);
+  const said = compile("types-readme", "", { module: "nodenext", moduleResolution: "nodenext", lib: ["es2022", "dom", "dom.iterable", "dom.asynciterable"], types: [] }, files);
+  assert.equal(said, "");
+});
+
 test("mistakes are found by the compiler", () => {
   const mistakes = [
     `await keep.append("main", [{ content: "no role" }]);`,

@@ -92,7 +92,8 @@ export function params(options: Checked, encoding: Encoding, ofKeep: CompactionP
   });
 }
 
-function replyTo(value: unknown, argument: string): string {
+function replyTo(value: unknown, argument: string): string | undefined {
+  if (value === null) return undefined;
   if (check.isObject(value)) return check.id(value["messageId"], `${argument}.messageId`);
   return check.id(value, argument);
 }

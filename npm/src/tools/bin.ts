@@ -30,6 +30,8 @@ It needs the package @modelcontextprotocol/sdk beside threadkeep:
 
 /** How long requests that are under way may take when the input ends, in milliseconds. */
 const DRAIN = 10_000;
+/** How long what was answered may take to be read at the end, in milliseconds. */
+const FLUSH = 2_000;
 
 /** Why it cannot go on, in words for people. */
 class Trouble extends Error {}
@@ -95,8 +97,8 @@ async function main(): Promise<void> {
       if (drain) await Promise.race([pending.none(), new Promise((resolve) => setTimeout(resolve, DRAIN).unref())]);
       await server.close();
       await keep.close();
-      // Pipes are written in the background; what was answered is to arrive.
-      await new Promise((resolve) => process.stdout.write("", resolve));
+      // Pipes are written in the background; what was answered is to arrive, if anybody reads it.
+      await Promise.race([new Promise((resolve) => process.stdout.write("", resolve)), new Promise((resolve) => setTimeout(resolve, FLUSH))]);
       process.exit(0);
     })().catch(failed));
   process.stdin.once("end", () => void end(true));

@@ -238,8 +238,8 @@ export interface AgentOptions<P extends Provider = Provider> {
 
 /** How a message is sent to an agent. */
 export interface SendOptions {
-  /** The message that it answers: a message of the mailbox, a `messageId`, or a node. Without it a transcript begins. */
-  replyTo?: string | Pick<Mail, "messageId">;
+  /** The message that it answers: a message of the mailbox, a `messageId`, or a node. Without it, or with the `null` of a turn without a reply, a transcript begins. */
+  replyTo?: string | Pick<Mail, "messageId"> | null;
   /** Who sends it; the agent's `user` without it. */
   from?: string;
   /** Its id; one is minted without it. One that was sent before is not sent again. */

@@ -6,7 +6,7 @@ import * as check from "../../check.js";
 import { ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { ContextOptions } from "../../types/context.js";
-import { fromLangChain, toLangChain } from "./messages.js";
+import { allFromLangChain, toLangChain } from "./messages.js";
 
 /** Options of {@link ThreadkeepChatMessageHistory}: those of a prompt. Without any, the history is all there is. */
 export type HistoryOptions = Pick<ContextOptions, "budget" | "policy" | "provider" | "encoding" | "pins" | "toolPreview" | "memory">;
@@ -67,7 +67,7 @@ export class ThreadkeepChatMessageHistory extends BaseListChatMessageHistory {
 
   /** Adds messages at the end, all of them or none. They are durable when this resolves. */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
-    await this.#keep.append(this.contextId, messages.map(fromLangChain));
+    await this.#keep.append(this.contextId, allFromLangChain(messages));
   }
 
   /** Deletes the conversation, for good, but for what other heads and branches share with it. */

@@ -95,14 +95,24 @@ const DEVELOPER = "__openai_role__";
  * ```
  */
 export function fromLangChain(message: BaseMessage): MessageInput {
-  const ours = coreOf(message);
+  return messageOf(message, "message");
+}
+
+/** Those of a list from a place on, by {@link fromLangChain}; an error says which of them is wrong. */
+export function allFromLangChain(messages: readonly BaseMessage[], from = 0): MessageInput[] {
+  if (!Array.isArray(messages)) throw badArgument("messages", "must be a list of LangChain messages");
+  return messages.slice(from).map((message: BaseMessage, at) => messageOf(message, `messages[${from + at}]`));
+}
+
+function messageOf(message: BaseMessage, argument: string): MessageInput {
+  const ours = coreOf(message, argument);
   const texts = textsOf(ours);
   const name = classOf(message);
   const told = fieldsOf(ours, name);
   const fields: Fields = {};
   const held = heldBy(message);
   for (const [field, value] of Object.entries(held)) {
-    const plain = toPlain(value, `message.${field}`);
+    const plain = toPlain(value, `${argument}.${field}`);
     if (plain !== undefined && !equal(plain, toPlain(told[field], field))) fields[field] = SAYS.includes(field) ? share(plain, texts) : plain;
   }
   const without = Object.keys(told).filter((field) => told[field] !== undefined && held[field] === undefined);
@@ -176,9 +186,9 @@ function textsOf(ours: Ours): string[] {
 }
 
 /** What Threadkeep counts and renders of a message, without what rides along. */
-export function coreOf(message: BaseMessage): Ours {
+export function coreOf(message: BaseMessage, argument = "message"): Ours {
   if (!isObject(message) || typeof (message as { getType?: unknown }).getType !== "function")
-    throw badArgument("message", "must be a LangChain message, such as a HumanMessage");
+    throw badArgument(argument, "must be a LangChain message, such as a HumanMessage");
   const type = message.getType() as string;
   const fields = message as unknown as Fields;
   const kwargs = (isObject(fields["additional_kwargs"]) ? fields["additional_kwargs"] : {}) as Fields;

@@ -6,7 +6,8 @@ import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
-import { fromLangChain } from "./messages.js";
+import { Queues } from "../ai-sdk/place.js";
+import { allFromLangChain } from "./messages.js";
 import { equal } from "./plain.js";
 
 /** How many threads' last lists are remembered, so that one that grew is not read again. */
@@ -19,8 +20,8 @@ interface Last {
 }
 
 interface State {
-  /** Mirrorings of a keep come one after the other. */
-  turn: Promise<unknown>;
+  /** Mirrorings of a thread come one after the other. */
+  turns: Queues;
   last: Map<string, Last>;
 }
 
@@ -33,15 +34,23 @@ export function isMessages(value: unknown): value is BaseMessage[] {
 
 /** Makes the conversation at the head `contextId` say what `messages` say. */
 export async function mirror(keep: Threadkeep, contextId: string, messages: readonly BaseMessage[]): Promise<void> {
+  return mirrored(keep, contextId, messages, async () => {});
+}
+
+/**
+ * Does the same, and then `work`, while the head stays where it is: agents that run side by side in one thread have lists of their own.
+ *
+ * @returns what `work` gives
+ */
+export async function mirrored<T>(keep: Threadkeep, contextId: string, messages: readonly BaseMessage[], work: () => Promise<T>): Promise<T> {
   let state = states.get(keep);
-  if (state === undefined) states.set(keep, (state = { turn: Promise.resolve(), last: new Map() }));
-  const { turn, last } = state;
-  const mine = turn.then(
-    () => follow(keep, last, contextId, [...messages]),
-    () => follow(keep, last, contextId, [...messages]),
-  );
-  state.turn = mine;
-  await mine;
+  if (state === undefined) states.set(keep, (state = { turns: new Queues(), last: new Map() }));
+  const { turns, last } = state;
+  const list = [...messages];
+  return turns.run(contextId, async () => {
+    await follow(keep, last, contextId, list);
+    return work();
+  });
 }
 
 async function follow(keep: Threadkeep, known: Map<string, Last>, contextId: string, messages: BaseMessage[]): Promise<void> {
@@ -50,8 +59,8 @@ async function follow(keep: Threadkeep, known: Map<string, Last>, contextId: str
   const last = known.get(contextId);
   let leaf: string;
   if (head !== null && last?.leaf === head.id && last.messages.length <= messages.length && last.messages.every((message, at) => message === messages[at]))
-    leaf = await go(keep, contextId, head.id, head.id, messages.slice(last.messages.length).map(fromLangChain));
-  else leaf = await find(keep, contextId, head, messages.map(fromLangChain));
+    leaf = await go(keep, contextId, head.id, head.id, allFromLangChain(messages, last.messages.length));
+  else leaf = await find(keep, contextId, head, allFromLangChain(messages));
   known.delete(contextId);
   known.set(contextId, { leaf, messages });
   const [oldest] = known.keys();

@@ -9,7 +9,7 @@ import type { Threadkeep } from "../../threadkeep.js";
 import type { CompactionPolicy, CompactOptions } from "../../types/compaction.js";
 import type { Budget, ContextOptions, LedgerLine, Limits, ToolSchema } from "../../types/context.js";
 import { toLangChain } from "./messages.js";
-import { mirror } from "./mirror.js";
+import { mirrored } from "./mirror.js";
 import { trimLangChain } from "./trim.js";
 
 /** What was done for a prompt, for whoever wants to know. */
@@ -82,19 +82,20 @@ export async function promptOf(options: PromptOptions, { messages, thread, syste
     return done(trimmed, onTrim, trimmed.messages);
   }
   if (typeof thread !== "string" || thread === "") throw badArgument("config.configurable.thread_id", "must name the thread, whose conversation the keep holds");
-  await mirror(keep, thread, messages);
-  if (compact !== undefined) await compactIfDue(keep, thread, messages, { ...pick(options, ["provider", "encoding"]), ...compact }, compactWhen);
-  const context = await keep.context(thread, {
-    ...pick(options, [...TRIM, "toolPreview", "memory"]),
-    ...(system === undefined ? {} : { systemPrompt: system.text }),
-    ...(tools.length === 0 ? {} : { tools }),
+  return mirrored(keep, thread, messages, async () => {
+    if (compact !== undefined) await compactIfDue(keep, thread, messages, { ...pick(options, ["provider", "encoding"]), ...compact }, compactWhen);
+    const context = await keep.context(thread, {
+      ...pick(options, [...TRIM, "toolPreview", "memory"]),
+      ...(system === undefined ? {} : { systemPrompt: system.text }),
+      ...(tools.length === 0 ? {} : { tools }),
+    });
+    // Some providers take one message with instructions, at the beginning.
+    const first = context.messages.findIndex(({ role }) => role !== "system");
+    const instructions = context.messages.slice(0, first < 0 ? undefined : first);
+    const rest = first < 0 ? [] : context.messages.slice(first);
+    const joined = instructions.length < 2 ? instructions.map(toLangChain) : [toLangChain({ role: "system", content: instructions.map((message) => toLangChain(message).text).join("\n\n") })];
+    return done(context, onTrim, [...joined, ...rest.map(toLangChain)]);
   });
-  // Some providers take one message with instructions, at the beginning.
-  const first = context.messages.findIndex(({ role }) => role !== "system");
-  const instructions = context.messages.slice(0, first < 0 ? undefined : first);
-  const rest = first < 0 ? [] : context.messages.slice(first);
-  const joined = instructions.length < 2 ? instructions.map(toLangChain) : [toLangChain({ role: "system", content: instructions.map((message) => toLangChain(message).text).join("\n\n") })];
-  return done(context, onTrim, [...joined, ...rest.map(toLangChain)]);
 }
 
 /** A budget with so many tokens less. */

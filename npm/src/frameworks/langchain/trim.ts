@@ -30,7 +30,7 @@ export type TrimmedLangChain = Omit<Trimmed, "messages"> & {
 export async function trimLangChain(messages: readonly BaseMessage[], options?: TrimOptions): Promise<TrimmedLangChain> {
   if (!Array.isArray(messages)) throw badArgument("messages", "must be a list of LangChain messages");
   // What rides along is not needed here: the messages themselves are at hand. Their places are.
-  const ours = messages.map((message: BaseMessage, place): MessageInput => ({ ...coreOf(message), langchain: { place } }));
+  const ours = messages.map((message: BaseMessage, place): MessageInput => ({ ...coreOf(message, `messages[${place}]`), langchain: { place } }));
   const trimmed = await trimMessages(ours, options);
   const kept = trimmed.messages.map((message): BaseMessage => {
     const { langchain, ...rest } = message as MessageInput & { langchain?: { place?: number } };
