@@ -22,6 +22,16 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** A `Uint8Array`, of this realm or another: test runners give a program globals of their own, and Node reads files into those of its own. */
+export function isBytes(value: unknown): value is Uint8Array<ArrayBuffer> {
+  return ArrayBuffer.isView(value) && (value as Partial<Uint8Array>)[Symbol.toStringTag] === "Uint8Array";
+}
+
+/** An `ArrayBuffer`, likewise. */
+export function isBuffer(value: unknown): value is ArrayBuffer {
+  return Object.prototype.toString.call(value) === "[object ArrayBuffer]";
+}
+
 /** A string without halves of character pairs, which no UTF-8 can carry. */
 export function text(value: unknown, argument: string): string {
   if (typeof value !== "string") throw badArgument(argument, `must be a string, it is ${kindOf(value)}`);

@@ -135,7 +135,7 @@ function ranges(value: unknown, argument: string): [string, string][] {
 function puts(value: unknown, argument: string): StoreRecord[] {
   return list(value, argument).map((put, at) => {
     const [key, bytes] = list(put, `${argument}[${at}]`);
-    if (!(bytes instanceof Uint8Array)) throw badArgument(`${argument}[${at}][1]`, "must be a Uint8Array");
+    if (!check.isBytes(bytes)) throw badArgument(`${argument}[${at}][1]`, "must be a Uint8Array");
     return [recordText(key, `${argument}[${at}][0]`), bytes];
   });
 }

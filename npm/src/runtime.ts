@@ -153,23 +153,23 @@ function ownFile(file: OwnFile): URL {
 
 async function compile(source: InitSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
-  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source as BufferSource);
+  if (check.isBuffer(source) || ArrayBuffer.isView(source)) return WebAssembly.compile(source as BufferSource);
   if (!isAddress(source)) {
     if (typeof Response === "function" && source instanceof Response) return compileResponse(source);
     throw badArgument("source", "must be a URL, bytes, a Response or a WebAssembly.Module");
   }
   const file = await read(source);
-  return file instanceof Uint8Array ? WebAssembly.compile(file) : compileResponse(file);
+  return check.isBytes(file) ? WebAssembly.compile(file) : compileResponse(file);
 }
 
 /** The bytes of something beside the module. What fails to be read is thrown as it is. @internal */
 export async function asset(source: InitSource): Promise<Uint8Array<ArrayBuffer>> {
-  if (source instanceof ArrayBuffer) return new Uint8Array(source);
+  if (check.isBuffer(source)) return new Uint8Array(source);
   if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer as ArrayBuffer, source.byteOffset, source.byteLength);
   if (!isAddress(source) && !(typeof Response === "function" && source instanceof Response))
     throw badArgument("source", "must be a URL, bytes or a Response");
   const file = isAddress(source) ? await read(source) : (source as Response);
-  if (file instanceof Uint8Array) return file;
+  if (check.isBytes(file)) return file;
   if (!file.ok) throw new Error(`${file.url} answers ${file.status} ${file.statusText}`.trimEnd());
   return new Uint8Array(await file.arrayBuffer());
 }

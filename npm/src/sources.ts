@@ -46,7 +46,7 @@ function source(name: string, blob: BlobLike): Source {
 
 /** Strings and bytes become a Blob, which copies them: what the caller does to them later changes nothing. */
 function blobOf(data: unknown): BlobLike | undefined {
-  if (typeof data === "string" || data instanceof ArrayBuffer || ArrayBuffer.isView(data))
+  if (typeof data === "string" || check.isBuffer(data) || ArrayBuffer.isView(data))
     return new Blob([data as string | ArrayBuffer | ArrayBufferView<ArrayBuffer>]);
   return isBlob(data) ? data : undefined;
 }
@@ -84,7 +84,7 @@ function isIterable(data: unknown): data is Iterable<unknown> {
 async function gather(stream: Stream): Promise<BlobLike> {
   const chunks: (string | Uint8Array<ArrayBuffer>)[] = [];
   for await (const chunk of chunksOf(stream)) {
-    if (typeof chunk !== "string" && !(chunk instanceof Uint8Array))
+    if (typeof chunk !== "string" && !check.isBytes(chunk))
       throw badArgument("data", "must be a stream of Uint8Array or string chunks");
     // Copied, since some streams hand out the same buffer again and again.
     chunks.push(typeof chunk === "string" ? chunk : new Uint8Array(chunk));

@@ -141,6 +141,33 @@ test("init refuses options that it does not know, and lets no failed request of 
   assert.equal(printed, "bad-request options.parts\nbad-request options\nbad-request options\nbad-request options.part\n3\n");
 });
 
+test("in a test runner's DOM, where globals are of another realm than what Node reads, everything loads and stores", () => {
+  const printed = inChild(`
+    import { createContext, runInContext } from "node:vm";
+    const other = createContext({});
+    for (const name of ["Uint8Array", "ArrayBuffer"]) globalThis[name] = runInContext(name, other);
+    const every = globalThis.setInterval;
+    const timers = new Map();
+    globalThis.setInterval = (...given) => { timers.set(timers.size + 1, every(...given)); return timers.size; };
+    const end = globalThis.clearInterval;
+    globalThis.clearInterval = (timer) => end(timers.get(timer) ?? timer);
+    const { Threadkeep, countTokens } = await import("threadkeep");
+    console.log(await countTokens("hello world"));
+    const keep = await Threadkeep.open();
+    await keep.append("main", [{ role: "user", content: "hi" }]);
+    const records = keep.records("notes");
+    await records.commit({ puts: [["a", Uint8Array.of(1, 2)]] });
+    console.log(keep.storage, await keep.getCount("main"), [...(await records.get("a"))].join());
+    console.log((await keep.import(Buffer.from('{"messages":[{"role":"user","content":"hello"}]}'))).messages, (await keep.search("hello")).length);
+    await keep.close();
+    const again = await Threadkeep.open();
+    console.log(again.beginning, await again.getCount("main"));
+    await again.close();
+    process.exit();
+  `);
+  assert.equal(printed, "2\nfile 1 1,2\n1 1\nexisting 1\n");
+});
+
 test("a keep that is closed while a part is on its way says so, and nothing breaks", () => {
   const printed = inChild(`
     import { Threadkeep } from "threadkeep";

@@ -412,6 +412,38 @@ test("a long conversation is told once, over more than one page of what was told
   await again.close();
 });
 
+test("a conversation that the service fails at keeps it neither from the others nor from what it is to forget", { timeout: 60_000 }, async () => {
+  for (const syncStrategy of ["end-of-session", "immediate"]) {
+    const { service, store, errors } = await open({ syncStrategy, maxRetryDelay: 4 });
+    await store.append("gone", [user("secret")]);
+    await store.sync();
+    let down = true;
+    service.removing = async () => {
+      if (down) throw new Error("not now");
+    };
+    assert.equal((await store.clear("gone")).memory, "pending");
+    service.before = async (messages) => {
+      if (messages.some(({ message }) => message.content === "poison")) throw new Error("out of order");
+    };
+    await store.append("a", [user("poison")]);
+    if (syncStrategy === "immediate") await until(() => errors.some(({ contextId }) => contextId === "a"));
+    // From now on it fails at one conversation only.
+    down = false;
+    for (const context of ["b", "c", "d"]) await store.append(context, [user(`in ${context}`)]);
+    if (syncStrategy === "end-of-session") {
+      const { sent, error } = await store.sync();
+      assert.deepEqual([sent, error.code], [3, "memory-service"]);
+    } else await until(() => service.told.length === 3 && !told(service).includes("secret"));
+    assert.deepEqual(told(service).sort(), ["in b", "in c", "in d"]);
+    assert.ok(errors.some(({ contextId, operation }) => contextId === "a" && operation === "add"));
+    assert.equal(await store.pending("a"), 1);
+    service.before = async () => {};
+    await store.sync();
+    assert.ok(told(service).includes("poison"));
+    await store.close();
+  }
+});
+
 test("of many conversations no more is remembered than of some, and each is told once all the same", { timeout: 120_000 }, async () => {
   const { keep, store, service } = await open();
   const COUNT = 2000;

@@ -211,6 +211,26 @@ test("a client hears that conversations changed, once for many changes, and of t
   await keep.close();
 });
 
+test("a server whose `onclose` is somebody else's lets go of the keep all the same", { timeout: 60_000 }, async () => {
+  const keep = await memory();
+  let listening = 0;
+  const on = keep.on.bind(keep);
+  keep.on = (...given) => {
+    const stop = on(...given);
+    listening += 1;
+    return () => ((listening -= 1), stop());
+  };
+  const { client, server } = await connected(keep);
+  let closed = false;
+  server.onclose = () => void (closed = true);
+  assert.equal(listening, 1);
+  await client.close();
+  assert.ok(closed);
+  await keep.append("trip", [{ role: "user", content: "nobody listens" }]);
+  while (listening > 0) await new Promise((wake) => setTimeout(wake, 5));
+  await keep.close();
+});
+
 test("a long search tells how far it is, and ends when the client cancels it", { timeout: 60_000 }, async () => {
   let slow = false;
   const storage = mapAdapter({ pause: () => (slow ? new Promise((resolve) => setTimeout(resolve, 10)) : undefined) });

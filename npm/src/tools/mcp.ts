@@ -163,7 +163,8 @@ function tellChanges(server: Server, { keep }: Sources, namespace: string, watch
   let timer: ReturnType<typeof setTimeout> | undefined;
   const tell = (): void => {
     timer = undefined;
-    // A connection that is gone is told nothing more.
+    // A connection that is gone is told nothing more; a caller's own `onclose` may have taken the place of ours.
+    if (server.transport === undefined) return stop();
     if (listChanged) server.sendResourceListChanged().catch(() => {});
     for (const uri of changed) if (watched.has(uri)) server.sendResourceUpdated({ uri }).catch(() => {});
     changed.clear();
@@ -183,10 +184,11 @@ function tellChanges(server: Server, { keep }: Sources, namespace: string, watch
       if (name === namespace) gather(paths.map(fileUri));
     }),
   ];
-  return () => {
-    for (const stop of stops) stop();
+  const stop = (): void => {
+    for (const one of stops) one();
     clearTimeout(timer);
   };
+  return stop;
 }
 
 /** What goes wrong in it, as an error of the protocol, in words. */

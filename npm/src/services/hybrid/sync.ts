@@ -57,6 +57,7 @@ export class Sync {
   /** Messages that wait for their batch. */
   #waiting = 0;
   #removals = false;
+  #removeNext = false;
   #attempts = 0;
   #batchTimer: ReturnType<typeof setTimeout> | undefined;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
@@ -107,30 +108,46 @@ export class Sync {
 
   /**
    * Sends everything there is: of one conversation, or of all that were ever registered, and carries out what was to be removed.
-   * Stops at the first failure, and leaves the rest to the background.
+   * What fails is left to the background. It goes on with the next conversation, unless the service fails at two in a row: then it is down.
    */
   async all(contextId: string | undefined, signal: AbortSignal | undefined): Promise<{ sent: number; error?: ThreadkeepError }> {
     let sent = 0;
     const contexts = contextId === undefined ? await this.#notes.unfinished() : [contextId];
-    let at = contextId ?? "";
-    try {
-      for (const one of contexts) {
-        at = one;
+    const left = new Set(contexts);
+    let first: { error: ThreadkeepError; failure: MemoryFailure } | undefined;
+    let inARow = 0;
+    const attempt = async (operation: string, at: string, work: () => Promise<void>): Promise<void> => {
+      try {
+        await work();
+        inARow = 0;
+      } catch (thrown) {
+        const error = asServiceError(thrown, this.#memory.name, operation);
+        first ??= { error, failure: { operation, contextId: at } };
+        inARow += error.code === "cancelled" ? 2 : 1;
+      }
+    };
+    for (const one of contexts) {
+      if (inARow > 1) break;
+      await attempt("add", one, async () => {
         sent += await this.#exclusive(() => this.#context(one, signal, true));
-        this.#fresh.delete(one);
-        this.#due.delete(one);
-      }
-      await this.#exclusive(() => this.#remove(signal));
-      [this.#attempts, this.#removals] = [0, false];
-      return { sent };
-    } catch (error) {
-      const failure = asServiceError(error, this.#memory.name, "add");
-      if (failure.code !== "cancelled") {
-        for (const one of contexts) this.#due.add(one);
-        this.#later(failure, { operation: "add", contextId: at });
-      }
-      return { sent, error: failure };
+        for (const set of [left, this.#fresh, this.#due]) set.delete(one);
+      });
     }
+    if (inARow < 2)
+      await attempt("remove", contextId ?? "", async () => {
+        await this.#exclusive(() => this.#remove(signal));
+        this.#removals = false;
+      });
+    if (first === undefined) {
+      this.#attempts = 0;
+      return { sent };
+    }
+    const { error, failure } = first;
+    if (error.code !== "cancelled") {
+      for (const one of left) this.#due.add(one);
+      this.#later(error, failure);
+    }
+    return { sent, error };
   }
 
   /** How many messages of a conversation were not sent. */
@@ -201,8 +218,10 @@ export class Sync {
 
   async #background(): Promise<void> {
     while (!this.#closed) {
-      const [contextId] = this.#due;
-      if (contextId === undefined && !this.#removals) return;
+      const [next] = this.#due;
+      if (next === undefined && !this.#removals) return;
+      // After a failure it is the other's turn: what is to be forgotten does not wait for what cannot be sent.
+      const contextId = this.#removals && this.#removeNext ? undefined : next;
       try {
         if (contextId !== undefined) {
           this.#due.delete(contextId);
@@ -216,6 +235,7 @@ export class Sync {
         if (this.#closed || (error instanceof ThreadkeepError && error.code === "closed")) return;
         if (contextId !== undefined && (!(error instanceof ThreadkeepError) || error.code !== "cancelled")) this.#due.add(contextId);
         if (error instanceof ThreadkeepError && error.code === "cancelled") continue;
+        this.#removeNext = contextId !== undefined;
         this.#later(error, { operation: contextId === undefined ? "remove" : "add", contextId: contextId ?? "" });
         return;
       }

@@ -39,7 +39,8 @@ export async function lock(folder: string): Promise<() => void> {
     await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 60));
   }
   const beat = setInterval(() => fs.utimes(own, new Date(), new Date(), () => {}), BEAT);
-  beat.unref();
+  // In a test runner's DOM a timer is a number.
+  (beat as { unref?: () => void }).unref?.();
   return () => {
     clearInterval(beat);
     fs.rmSync(own, { force: true });
