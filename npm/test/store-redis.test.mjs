@@ -1,5 +1,6 @@
 // The store on Redis, on real servers.
 import assert from "node:assert/strict";
+import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { after, before, test } from "node:test";
 import { inspect } from "node:util";
@@ -57,6 +58,11 @@ test("a client that sends what `ioredis` sends", async () => {
   const store = await redisStore({ client, prefix });
   await store.commit(change({ puts: [["a", new Uint8Array([0, 255])]] }));
   assert.deepEqual(Buffer.from(await store.get("a")), Buffer.from([0, 255]));
+});
+
+test("an `ioredis` that would lose the names of commands is refused", async () => {
+  const client = { options: { enableAutoPipelining: true }, callBuffer: () => assert.fail("nothing may be sent") };
+  await rejects(redisStore({ client }), "bad-request", /enableAutoPipelining/);
 });
 
 test("a cluster takes it: all keys have one slot", { timeout: 120_000 }, async () => {
@@ -213,6 +219,18 @@ test("a keep that was thrown away but for its figures is damaged, not empty", as
   await rejects(open(), "corrupt", /missing/);
   await Promise.all([keep.close(), reader.close(), store.close()]);
   await admin.del([key("about"), key("commits"), key("elsewhere")]);
+});
+
+test("a server that takes the connection and does not answer is `unavailable`", { timeout: 60_000 }, async () => {
+  const sockets = [];
+  const silent = createServer((socket) => sockets.push(socket));
+  await new Promise((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  try {
+    await rejects(redisStore({ url: `redis://127.0.0.1:${silent.address().port}` }), "unavailable", /did not answer/);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  }
 });
 
 test("an address with a mistake in it is not handed on with its password", async () => {

@@ -25,6 +25,8 @@ export interface Link {
   close(): Promise<void>;
 }
 
+/** How many milliseconds the first connection may take. */
+const CONNECTING = 5_000;
 /** For how many milliseconds answers are waited for when a connection is closed. */
 const CLOSING = 1_000;
 
@@ -42,6 +44,7 @@ interface NodeRedisCluster {
 
 interface IoRedis {
   readonly isCluster?: boolean;
+  readonly options?: { enableAutoPipelining?: boolean };
   readonly connectionEpoch?: number;
   callBuffer(command: RedisWord, ...args: RedisWord[]): Promise<unknown>;
 }
@@ -51,6 +54,9 @@ export function linkTo(client: RedisClientLike, key: string, budget: number): Li
   const close = async (): Promise<void> => {};
   if (typeof client.callBuffer === "function") {
     const io = client as unknown as IoRedis;
+    // Its `call` then sends the arguments without the command: `CONFIG GET a` becomes `GET a`.
+    if (io.options?.enableAutoPipelining === true)
+      throw badArgument("options.client", "must be an ioredis client without `enableAutoPipelining`, with which ioredis loses the names of commands");
     return { send: ([command, ...args]) => io.callBuffer(command ?? "", ...args), epoch: () => (io.isCluster === true ? undefined : io.connectionEpoch), close };
   }
   const options = () => ({ typeMapping: TYPES, abortSignal: AbortSignal.timeout(budget) });
@@ -74,7 +80,7 @@ export async function connectTo(url: string): Promise<Link> {
   };
   const client = (() => {
     try {
-      return createClient({ url, disableOfflineQueue: true, socket: { connectTimeout: 5_000, reconnectStrategy } });
+      return createClient({ url, disableOfflineQueue: true, socket: { connectTimeout: CONNECTING, reconnectStrategy } });
     } catch (error) {
       // Without the error itself, which holds the address, and so a password.
       throw badArgument("options.url", `is no address of a Redis server: ${words(error)}`);
@@ -82,12 +88,21 @@ export async function connectTo(url: string): Promise<Link> {
   })();
   // Whatever it was, the command that was under way says so.
   client.on("error", () => {});
+  // A server that takes connections and does not answer, as one that hangs, would be waited for without end.
+  let silent = false;
+  const timer = setTimeout(() => {
+    silent = true;
+    client.destroy();
+  }, CONNECTING);
   try {
     await client.connect();
   } catch (error) {
+    if (silent) throw trouble("unavailable", `Redis cannot be reached: it did not answer within ${CONNECTING / 1000} seconds`);
     client.destroy();
     // Not the address: it may hold a password.
     throw trouble("unavailable", isRefused(error) ? "Redis refuses the user or password" : "Redis cannot be reached", error);
+  } finally {
+    clearTimeout(timer);
   }
   opened = true;
   const link = linkTo(client as unknown as RedisClientLike, "", 60_000);
