@@ -510,6 +510,40 @@ test("two processes with one storage send each message once", { timeout: 60_000 
   }
 });
 
+test("who waits long for another process that is sending leaves no listeners behind", { timeout: 60_000 }, async () => {
+  const records = new Map();
+  const service = listService();
+  const keeps = await Promise.all([0, 1].map(() => Threadkeep.open({ storage: mapAdapter({ records }) })));
+  const [first, second] = keeps.map((keep) => hybrid({ keep, memory: service, syncStrategy: "end-of-session", timeout: 10_000 }));
+  let release;
+  service.before = () => new Promise((resolve) => (release = resolve));
+  await first.append("main", [user("once")]);
+  const sending = first.sync("main");
+  await until(() => release !== undefined);
+  let [listening, most] = [0, 0];
+  const { addEventListener, removeEventListener } = AbortSignal.prototype;
+  AbortSignal.prototype.addEventListener = function (...given) {
+    most = Math.max(most, (listening += 1));
+    return addEventListener.apply(this, given);
+  };
+  AbortSignal.prototype.removeEventListener = function (...given) {
+    listening -= 1;
+    return removeEventListener.apply(this, given);
+  };
+  try {
+    const waiting = second.sync("main");
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    release();
+    assert.deepEqual([await sending, await waiting], [{ sent: 1 }, { sent: 0 }]);
+    assert.ok(most <= 3, `${most} listeners`);
+  } finally {
+    Object.assign(AbortSignal.prototype, { addEventListener, removeEventListener });
+  }
+  assert.deepEqual(told(service), ["once"]);
+  for (const store of [first, second]) await store.close();
+  for (const keep of keeps) await keep.close();
+});
+
 test("seed 3: clear clears both", { timeout: 30_000 }, async () => {
   const { keep, store, service } = await open();
   await store.append("main", many(4));

@@ -348,7 +348,13 @@ function later(delay: number, call: () => void): ReturnType<typeof setTimeout> {
 
 function wait(delay: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, Math.max(delay, 1));
+    const timer = setTimeout(
+      () => {
+        signal.removeEventListener("abort", stop);
+        resolve();
+      },
+      Math.max(delay, 1),
+    );
     const stop = (): void => {
       clearTimeout(timer);
       reject(new ThreadkeepError("cancelled", "sync was cancelled", {}, signal.reason));
