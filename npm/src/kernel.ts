@@ -118,7 +118,8 @@ export class Kernel<P extends Provider = "openai-chat"> {
    * out, so that an answer that was ingested with its calls may be told of again. Gives the turn's name.
    */
   async ingestToolIntent(calls: readonly ToolCall[]): Promise<string> {
-    if (!Array.isArray(calls) || !calls.every(check.isObject)) throw badArgument("calls", "must be a list of tool calls");
+    const given: unknown = calls;
+    if (!Array.isArray(given) || !given.every(check.isObject)) throw badArgument("calls", "must be a list of tool calls");
     const known = new Set((await this.getToolInteractions()).map(({ toolCallId }) => toolCallId));
     const fresh = calls.filter(({ id }) => !known.has(id));
     if (fresh.length === 0) return (await this.currentTurn()) ?? "";
