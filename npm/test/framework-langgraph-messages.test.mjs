@@ -142,6 +142,28 @@ test("with a keep that compacts: the model's prompts stay small, the originals s
   await keep.close();
 });
 
+test("with a keep that compacts, and no mark of its own: what no longer fits the budget is summarised, not left out", async () => {
+  const keep = await Threadkeep.open({ storage: "memory" });
+  const reports = [];
+  const hook = contextHook({ keep, budget: { maxTokens: 1000 }, compact: { keepTurns: 2 }, onTrim: (report) => reports.push(report) });
+  const messages = [];
+  for (let round = 0; round < 30; round += 1) {
+    messages.push(new HumanMessage(`question ${round}`));
+    const { llmInputMessages } = await hook({ messages }, at("t"));
+    // The answers say nothing of what they cost.
+    messages.push(new AIMessage(`answer ${round} ${"and so on ".repeat(30)}`));
+    if (round > 20) assert.match(llmInputMessages[0].content, /^Previous conversation summary[^]*question 0\n/);
+  }
+  for (const { ledger, tokens } of reports) {
+    assert.ok(tokens <= 1000);
+    assert.deepEqual(ledger.filter(({ action }) => action === "dropped"), []);
+  }
+  const { length } = await keep.checkpoints("t");
+  assert.ok(length >= 2 && length <= 10, String(length));
+  assert.equal(await keep.getCount("t"), 59);
+  await keep.close();
+});
+
 /** A graph that answers each question. */
 function echo(checkpointer) {
   return new StateGraph(MessagesAnnotation)

@@ -38,7 +38,10 @@ export interface PromptOptions extends Pick<ContextOptions, "budget" | "provider
    * originals stay. `{}` for the built-in summariser; without the option, nothing is compacted here.
    */
   compact?: CompactOptions;
-  /** Only with `compact`: when it is due, by what the provider counted for the last answer; what the keep was opened with goes before the defaults. */
+  /**
+   * Only with `compact`: when it is due, by what the provider counted for the last answer. Without it, as the keep was opened, or by the defaults,
+   * and as soon as old turns no longer fit the budget.
+   */
   compactWhen?: CompactionPolicy;
   /** Told after each trimming. */
   onTrim?: (report: TrimReport) => void;
@@ -83,12 +86,22 @@ export async function promptOf(options: PromptOptions, { messages, thread, syste
   }
   if (typeof thread !== "string" || thread === "") throw badArgument("config.configurable.thread_id", "must name the thread, whose conversation the keep holds");
   return mirrored(keep, thread, messages, async () => {
-    if (compact !== undefined) await compactIfDue(keep, thread, messages, { ...pick(options, ["provider", "encoding"]), ...compact }, compactWhen);
-    const context = await keep.context(thread, {
-      ...pick(options, [...TRIM, "toolPreview", "memory"]),
-      ...(system === undefined ? {} : { systemPrompt: system.text }),
-      ...(tools.length === 0 ? {} : { tools }),
-    });
+    const how = { ...pick(options, ["provider", "encoding"]), ...compact };
+    const make = () =>
+      keep.context(thread, {
+        ...pick(options, [...TRIM, "toolPreview", "memory"]),
+        ...(system === undefined ? {} : { systemPrompt: system.text }),
+        ...(tools.length === 0 ? {} : { tools }),
+      });
+    if (compact !== undefined) await compactIfDue(keep, thread, countedOf(messages), how, compactWhen);
+    let context = await make();
+    const { tokens: limit } = context.budget;
+    if (compact !== undefined && compactWhen === undefined && limit !== null) {
+      // The provider never counts what a budget leaves out.
+      const out = context.ledger.filter(({ action, rule }) => action === "dropped" && rule.startsWith("over-")).reduce((sum, { tokensBefore }) => sum + tokensBefore, 0);
+      const policy = { maxContextTokens: limit, maxOutputTokens: 0, safetyMargin: 0, compactionRatio: 1 };
+      if (out > 0 && (await compactIfDue(keep, thread, context.tokens + out, how, policy))) context = await make();
+    }
     // Some providers take one message with instructions, at the beginning.
     const first = context.messages.findIndex(({ role }) => role !== "system");
     const instructions = context.messages.slice(0, first < 0 ? undefined : first);
@@ -105,17 +118,23 @@ function less(budget: Budget | undefined, tokens: number): Budget {
   return maxContextTokens === undefined ? { ...budget } : { ...budget, safetyMargin: safetyMargin + tokens };
 }
 
-/** Compacts a conversation whose last answer was counted above the policy's mark, or for which somebody asked. */
-async function compactIfDue(keep: Threadkeep, thread: string, messages: readonly BaseMessage[], options: CompactOptions, policy: CompactionPolicy | undefined): Promise<void> {
+/** What the provider counted for the last answer's prompt. */
+function countedOf(messages: readonly BaseMessage[]): number | undefined {
   const last = messages.filter((message) => message.getType() === "ai").at(-1) as { usage_metadata?: { input_tokens?: number } } | undefined;
-  const counted = last?.usage_metadata?.input_tokens;
-  if ((await keep.afterResponse(thread, counted === undefined ? {} : { promptTokens: counted }, policy)) === null) return;
+  return last?.usage_metadata?.input_tokens;
+}
+
+/** Compacts a conversation whose prompt was counted above the policy's mark, or for which somebody asked; gives whether it did. */
+async function compactIfDue(keep: Threadkeep, thread: string, counted: number | undefined, options: CompactOptions, policy: CompactionPolicy | undefined): Promise<boolean> {
+  if ((await keep.afterResponse(thread, counted === undefined ? {} : { promptTokens: counted }, policy)) === null) return false;
   try {
     await keep.compact(thread, options);
+    return true;
   } catch (error) {
     // Nothing was gained, nothing is lost: the budget is kept by trimming, as without a compaction.
     if (!check.isObject(error) || error["code"] !== "summary-refused") throw error;
     await keep.clearCompactionRequest(thread);
+    return false;
   }
 }
 
