@@ -408,3 +408,18 @@ test("a thread that is saved again as it grows is read twice, however long it is
   assert.deepEqual([after.headId, after.messages.length, after.messages.find(({ message: { id } }) => id === "m7").message.content[0].text], ["m59", 60, "Other words"]);
   await keep.close();
 });
+
+test("threads with names of any length and letters are listed", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const names = ["会".repeat(170), `${"会".repeat(169)}x`, "short"];
+  const threads = threadList(keep);
+  for (const name of names) {
+    await threads.initialize(name);
+    await threadHistory(keep, name).append({ parentId: null, message: message("u", "user", name) });
+    await threads.rename(name, name.slice(-3));
+  }
+  assert.deepEqual((await threads.list()).threads.map(({ remoteId }) => remoteId).sort(), [...names].sort());
+  await threads.delete(names[0]);
+  assert.deepEqual((await threads.list()).threads.map(({ title }) => title).sort(), [names[1].slice(-3), "ort"].sort());
+  await keep.close();
+});

@@ -63,6 +63,27 @@ test("items are changed by nobody from outside", async () => {
   await keep.close();
 });
 
+test("sessions and operations with names of any length and letters", async () => {
+  const keep = await memory();
+  const names = ["会".repeat(170), `${"会".repeat(169)}x`, "l".repeat(512), `a/b "c" ~ ${"ü".repeat(200)}`, `${"x".repeat(99)}💥`];
+  const open = (sessionId) => new ThreadkeepSession(keep, { sessionId });
+  const append = (id, text) => ({ operationId: id, transaction: { type: "append_items", items: [say(text)] } });
+  for (const name of names) {
+    await open(name).addItems([say(name), say("popped")]);
+    await open(name).replaceHistoryWithCompaction([say(name), say("another")]);
+    await open(name).popItem();
+    for (const id of names) for (let time = 0; time < 2; time += 1) await open(name).applyHistoryTransaction(append(id, id));
+    await rejects(open(name).applyHistoryTransaction(append(names[0], "other")), "id-taken");
+  }
+  for (const name of names) {
+    assert.deepStrictEqual(await open(name).getItems(), [name, ...names].map(say));
+    assert.deepEqual((await open(name).past()).map(({ reason }) => reason), ["compaction", "pop"]);
+  }
+  await open(names[0]).erase();
+  assert.deepEqual([(await open(names[0]).getItems()).length, (await open(names[1]).getItems()).length], [0, 1 + names.length]);
+  await keep.close();
+});
+
 test("what is no list of items is refused, and nothing of it stored", async () => {
   const keep = await memory();
   const session = new ThreadkeepSession(keep);

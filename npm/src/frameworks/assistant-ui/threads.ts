@@ -7,6 +7,7 @@ import { recordKey, recordRange } from "../../records.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import { discard, Queues } from "../ai-sdk/place.js";
 import { plain } from "../ai-sdk/plain.js";
+import { short } from "../claude-agent-sdk/keys.js";
 
 type Metadata = Awaited<ReturnType<RemoteThreadListAdapter["fetch"]>>;
 type AssistantStream = Awaited<ReturnType<RemoteThreadListAdapter["generateTitle"]>>;
@@ -52,12 +53,12 @@ export function threadList(keep: Threadkeep, options?: ThreadListOptions): Remot
   const { prefix = "", title = beginning } = check.options(options, "options", { prefix: check.text, title: check.callback }) as ThreadListOptions;
   const records = keep.records("assistant-ui");
   const queues = new Queues();
-  const key = (id: string): string => recordKey(prefix, check.id(id, "remoteId"));
+  const key = async (id: string): Promise<string> => recordKey(prefix, await short(check.id(id, "remoteId")));
   const known = async (id: string): Promise<Kept | undefined> => {
-    const bytes = await records.get(key(id));
+    const bytes = await records.get(await key(id));
     return bytes === undefined ? undefined : (JSON.parse(new TextDecoder().decode(bytes)) as Kept);
   };
-  const write = (id: string, kept: Kept): Promise<void> => records.commit({ puts: [[key(id), new TextEncoder().encode(JSON.stringify(kept))]] });
+  const write = async (id: string, kept: Kept): Promise<void> => records.commit({ puts: [[await key(id), new TextEncoder().encode(JSON.stringify(kept))]] });
   const change = (id: string, fields: (kept: Kept) => Kept): Promise<void> =>
     queues.run(id, async () => {
       const kept = await known(id);
@@ -95,7 +96,7 @@ export function threadList(keep: Threadkeep, options?: ThreadListOptions): Remot
     async delete(id) {
       await queues.run(id, async () => {
         await discard(keep, prefix + id);
-        await records.commit({ deletes: [key(id)] });
+        await records.commit({ deletes: [await key(id)] });
       });
     },
     async generateTitle(id, messages) {

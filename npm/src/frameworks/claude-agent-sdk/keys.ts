@@ -68,7 +68,8 @@ function range(...parts: string[]): Range {
   return [start, end];
 }
 
-async function short(part: string): Promise<string> {
+/** A part of a key for a name of any length and letters: itself, or its beginning and a digest. */
+export async function short(part: string): Promise<string> {
   const escaped = recordKey(part);
   if (escaped.length <= LONGEST) return part;
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(part)));

@@ -7,6 +7,7 @@ import type { Threadkeep } from "../../threadkeep.js";
 import type { NodeInfo } from "../../types/node.js";
 import type { Records } from "../../types/records.js";
 import type { StoreRecord } from "../../types/store.js";
+import { short } from "../claude-agent-sdk/keys.js";
 import { begins, isOurs } from "./messages.js";
 
 /** The namespace of the records. */
@@ -77,7 +78,7 @@ export class Places {
   }
 
   async #read(end: string | undefined): Promise<Place> {
-    const [record] = await this.#records.scan(recordRange("at", this.#context));
+    const [record] = await this.#records.scan(recordRange("at", await this.#name()));
     const at = await this.#keep.head(this.#context);
     const head = at?.id ?? null;
     if (record === undefined) return { version: 0, ...(await this.#begun(at, 0)), head };
@@ -116,15 +117,17 @@ export class Places {
    */
   async move(place: Place, next: Pick<Place, "leaf" | "seq">, { left, operation, forget }: Along = {}): Promise<boolean> {
     const version = place.version + 1;
-    const at = recordKey("at", this.#context, version);
-    const before = place.version === 0 ? undefined : recordKey("at", this.#context, place.version);
+    const name = await this.#name();
+    const at = recordKey("at", name, version);
+    const before = place.version === 0 ? undefined : recordKey("at", name, place.version);
+    const done = operation && (await this.#operation(operation[0]));
     const puts: StoreRecord[] = [[at, encoder.encode(JSON.stringify({ version, ...next }))]];
-    if (left !== undefined) puts.push([recordKey("past", this.#context, version), encoder.encode(JSON.stringify(left))]);
-    if (operation !== undefined) puts.push([this.#operation(operation[0]), encoder.encode(operation[1])]);
-    const absent = operation === undefined ? [at] : [at, this.#operation(operation[0])];
+    if (left !== undefined) puts.push([recordKey("past", name, version), encoder.encode(JSON.stringify(left))]);
+    if (operation !== undefined && done !== undefined) puts.push([done, encoder.encode(operation[1])]);
+    const absent = done === undefined ? [at] : [at, done];
     try {
       const present = before === undefined ? [] : [before];
-      const deleteRanges = forget === true ? [rangeOf("op", this.#context)] : [];
+      const deleteRanges = forget === true ? [rangeOf("op", name)] : [];
       await this.#records.commit({ absent, present, deletes: present, deleteRanges, puts });
       return true;
     } catch (error) {
@@ -135,19 +138,20 @@ export class Places {
 
   /** What was carried out under the name of an operation; `undefined` where nothing was. */
   async operation(id: string): Promise<string | undefined> {
-    const done = await this.#records.get(this.#operation(id));
+    const done = await this.#records.get(await this.#operation(id));
     return done === undefined ? undefined : decoder.decode(done);
   }
 
   /** The histories that were left, oldest first. */
   async past(): Promise<PastHistory[]> {
-    const records = await this.#records.scan(recordRange("past", this.#context));
+    const records = await this.#records.scan(recordRange("past", await this.#name()));
     return records.map(([, value]) => JSON.parse(decoder.decode(value)) as PastHistory);
   }
 
   /** Forgets everything that is known of the session. */
   async erase(): Promise<void> {
-    await this.#records.commit({ deleteRanges: ["at", "op", "past"].map((table) => rangeOf(table, this.#context)) });
+    const name = await this.#name();
+    await this.#records.commit({ deleteRanges: ["at", "op", "past"].map((table) => rangeOf(table, name)) });
   }
 
   /** Lets the head follow, until it is where the session is. */
@@ -160,8 +164,13 @@ export class Places {
     }
   }
 
-  #operation(id: string): string {
-    return recordKey("op", this.#context, id);
+  async #operation(id: string): Promise<string> {
+    return recordKey("op", await this.#name(), await short(id));
+  }
+
+  /** The head's name as a part of keys, which are shorter than names may be. */
+  #name(): Promise<string> {
+    return short(this.#context);
   }
 }
 

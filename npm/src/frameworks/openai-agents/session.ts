@@ -243,7 +243,9 @@ export class ThreadkeepSession implements Session {
 function common(items: readonly AgentInputItem[][], after: readonly AgentInputItem[]): number {
   let at = 0;
   for (const [index, own] of items.entries()) {
-    if (canonical(own) !== canonical(after.slice(at, at + own.length))) return index;
+    // Most are the very objects that were read.
+    const isSame = own.every((item, place) => item === after[at + place]);
+    if (!isSame && canonical(own) !== canonical(after.slice(at, at + own.length))) return index;
     at += own.length;
   }
   return items.length;

@@ -6,6 +6,7 @@ import { ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
+import { wellFormed } from "./content.js";
 import { begun, FIELD, isOurs } from "./messages.js";
 import type { Along, Place, Places } from "./place.js";
 
@@ -212,7 +213,7 @@ export class Writer {
 
   /** How the names of heads begin that are only needed for a while. */
   #asidePrefix(): string {
-    return `openai-agents ${this.#context.slice(0, 100)} `;
+    return `openai-agents ${wellFormed(this.#context.slice(0, 100))} `;
   }
 }
 
