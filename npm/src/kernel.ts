@@ -118,6 +118,8 @@ export class Kernel<P extends Provider = "openai-chat"> {
    * out, so that an answer that was ingested with its calls may be told of again. Gives the turn's name.
    */
   async ingestToolIntent(calls: readonly ToolCall[]): Promise<string> {
+    const given: unknown = calls;
+    if (!Array.isArray(given) || !given.every(check.isObject)) throw badArgument("calls", "must be a list of tool calls");
     const known = new Set((await this.getToolInteractions()).map(({ toolCallId }) => toolCallId));
     const fresh = calls.filter(({ id }) => !known.has(id));
     if (fresh.length === 0) return (await this.currentTurn()) ?? "";
@@ -129,6 +131,8 @@ export class Kernel<P extends Provider = "openai-chat"> {
    * comes late; gives that turn's name.
    */
   async ingestToolResult(toolCallId: string, toolName: string, outcome: { result: unknown } | { error: string }): Promise<string> {
+    const given: unknown = outcome;
+    if (!check.isObject(given) || !("result" in given || "error" in given)) throw badArgument("outcome", "must be { result } or { error }");
     const failed = "error" in outcome;
     const said: unknown = failed ? outcome.error : outcome.result;
     const message = {
@@ -269,6 +273,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
    * place of the instructions with which the history begins. An input that was stored stays stored, whatever fails after.
    */
   async prepareRequest(input?: MessageInput, systemPrompt?: string): Promise<RequestPackage<P>> {
+    if (input !== undefined && !check.isObject(input)) throw badArgument("input", "must be a message object");
     const didCompact = (await this.compactionRequired()) !== null && (await this.compact()).checkpoint !== null;
     if (input !== undefined) await this.#ingest((input = await this.#processed(input)));
     const how: ContextOptions<P> = { ...this.#options.context };

@@ -444,6 +444,10 @@ test("wrong arguments and damaged records are said", async () => {
   await assert.rejects(saver.put({ configurable: {} }, checkpoint("1", {}), meta, {}), { code: "bad-request" });
   await assert.rejects(saver.getTuple(at(7)), { code: "bad-request" });
   await assert.rejects(saver.putWrites(at("t"), [["a", 1]], "task"), { code: "bad-request" });
+  // A thread whose id can name no head is refused before anything of it is stored.
+  const long = at("t".repeat(600));
+  await assert.rejects(new ThreadkeepSaver(keep, { transcripts: true }).put(long, checkpoint("1", {}), meta, {}), (error) => error.code === "bad-request" && error.details.argument === "config.configurable.thread_id");
+  assert.equal(await saver.getTuple(long), undefined);
   await saver.put(at("t"), checkpoint("1", { a: ["x"] }), meta, { a: 1 });
   const records = keep.records("langgraph");
   const [[key, bytes]] = (await records.scan()).filter(([name]) => name.startsWith("b"));

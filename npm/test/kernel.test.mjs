@@ -58,6 +58,23 @@ test("section 5, 18 and 20: what is ingested is stored, by turns, and a late too
   await keep.close();
 });
 
+test("what is no message, no list of calls, no outcome is refused by name, and nothing is stored", async () => {
+  const keep = await memory();
+  const agent = kernel(keep);
+  for (const [argument, call] of [
+    ["input", () => agent.prepareRequest("Hello")],
+    ["input", () => agent.prepareRequest(null)],
+    ["calls", () => agent.ingestToolIntent()],
+    ["calls", () => agent.ingestToolIntent({ id: "c" })],
+    ["calls", () => agent.ingestToolIntent([null])],
+    ["outcome", () => agent.ingestToolResult("c", "f", "the result itself")],
+    ["outcome", () => agent.ingestToolResult("c", "f")],
+    ["outcome", () => agent.ingestToolResult("c", "f", { output: 1 })],
+  ]) assert.equal((await rejects(call(), "bad-request")).details.argument, argument);
+  assert.deepEqual(await agent.getWorkingContextMessages(), []);
+  await keep.close();
+});
+
 test("section 14 and 18: usage asks for a compaction, the next request carries it out, and the extensions hear of both calls", async () => {
   const keep = await memory();
   const agent = kernel(keep);

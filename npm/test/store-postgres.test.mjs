@@ -44,6 +44,30 @@ test("the contract, over a pool of the user's, without prepared statements", { t
   assert.equal((await sql("SELECT 1 AS one"))[0].one, 1);
 });
 
+test("a pooler that forgets prepared statements is told how, and works then", async () => {
+  const { open } = place();
+  const inner = pool({ max: 1 });
+  const pooler = {
+    connect: () => inner.connect(),
+    async query(query) {
+      const client = await inner.connect();
+      try {
+        return await client.query(query);
+      } finally {
+        await client.query("DISCARD ALL");
+        client.release();
+      }
+    },
+  };
+  const prepared = await open({ pool: pooler });
+  await prepared.get("a");
+  await rejects(prepared.get("a"), "storage", /prepare: false/);
+  const store = await open({ pool: pooler, prepare: false });
+  for (const text of ["1", "2"]) await store.commit(change({ puts: [["a", bytes(text)]] }));
+  assert.deepEqual(Buffer.from(await store.get("a")), Buffer.from("2"));
+  await inner.end();
+});
+
 test("conditions hold between two connections", { timeout: 180_000 }, () => skew(place().open));
 test("long scans show one state", { timeout: 180_000 }, () => wholeScans(place().open));
 test("a whole keep's story", { timeout: 180_000 }, () => story(place().open));

@@ -55,5 +55,8 @@ export function isMissing(error: unknown): boolean {
 
 /** The error for the keep's caller. */
 export function postgresTrouble(error: unknown, what: string): ThreadkeepError {
-  return error instanceof ThreadkeepError ? error : trouble(codeOf(error), what, error);
+  if (error instanceof ThreadkeepError) return error;
+  // No such prepared statement, or one of that name already: somebody else had the server's connection meanwhile.
+  const pooled = ["26000", "42P05"].includes(state(error) ?? "");
+  return trouble(codeOf(error), pooled ? `${what} (a pooler that cannot keep prepared statements needs the option \`prepare: false\`)` : what, error);
 }

@@ -16,7 +16,7 @@ import {
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { isObject, options as checkOptions, text } from "../../check.js";
+import { id as checkId, isObject, options as checkOptions, text } from "../../check.js";
 import { ThreadkeepError, badArgument } from "../../errors.js";
 import { recordKey, recordRange } from "../../records.js";
 import type { Threadkeep } from "../../threadkeep.js";
@@ -144,6 +144,8 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
    */
   override async put(config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, newVersions: ChannelVersions): Promise<RunnableConfig> {
     const thread = needThread(config);
+    // Before anything is stored: it is a head's name, too.
+    if (this.#channel !== undefined) checkId(thread, "config.configurable.thread_id");
     const ns = namespaceOf(config);
     const parent = config.configurable?.["checkpoint_id"] as string | undefined;
     const { channel_values: values, ...rest } = copyCheckpoint(checkpoint);
