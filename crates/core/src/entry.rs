@@ -8,9 +8,10 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Unexpec
 use serde_json::{Map, Value};
 
 use crate::compaction::{Checkpoint, Strategy};
-use crate::json::{Name, Object, Wrong, wrong};
+use crate::json::{Name, Object, Wrong, within, wrong};
+use crate::message::DEEPEST;
 use crate::node::read_messages;
-use crate::{Message, MessageId, Node};
+use crate::{Message, MessageId, Node, TranscriptId};
 
 /// One thing that happened to a transcript.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -93,6 +94,18 @@ pub struct InfoPatch {
 }
 
 impl Entry {
+    /// What could not be read again if it were stored, because too much lies inside one another: the node, or `transcript` where the entry
+    /// is about the whole of it.
+    pub fn too_deep<'a>(&'a self, transcript: &'a TranscriptId) -> Option<&'a MessageId> {
+        let (place, deep) = match self {
+            Self::Node(node) => (&node.id, node.messages.iter().any(Message::is_too_deep)),
+            Self::Extend { node, messages, .. } => (node, messages.iter().any(Message::is_too_deep)),
+            Self::Info(patch) => (transcript, !patch.extra.values().all(|value| within(value, DEEPEST))),
+            _ => return None,
+        };
+        deep.then_some(place)
+    }
+
     /// Reads an entry of another kind than a node from what stands under the kind's name.
     fn read(kind: &str, value: Value) -> Result<Self, Wrong> {
         if kind == "checkpoint" {

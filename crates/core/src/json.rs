@@ -219,6 +219,15 @@ fn id(value: &Value, name: &str) -> Result<MessageId, Wrong> {
     MessageId::new(text).map_err(|error| wrong(name, &format!("an id: {error}")))
 }
 
+/// Whether at most `levels` lists and objects lie inside one another in `value`.
+pub fn within(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(list) => levels > 0 && list.iter().all(|value| within(value, levels - 1)),
+        Value::Object(map) => levels > 0 && map.values().all(|value| within(value, levels - 1)),
+        _ => true,
+    }
+}
+
 /// The name of a field, borrowed from the text that is parsed where nothing in it is escaped.
 #[derive(Debug)]
 pub struct Name<'a>(pub Cow<'a, str>);

@@ -11,7 +11,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::json::Name;
+use crate::json::{Name, within};
 
 /// Who speaks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -263,6 +263,10 @@ pub struct Message {
     pub extra: Map<String, Value>,
 }
 
+/// So many lists and objects lie inside one another in a message at most, the message among them. A log's line has it inside a few more,
+/// and 128 are as many as are read.
+pub const DEEPEST: usize = 100;
+
 /// Why a JSON value is no message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
@@ -321,6 +325,17 @@ impl Message {
     /// The text of the content, parts joined by a newline.
     pub fn text(&self) -> std::borrow::Cow<'_, str> {
         self.content.text()
+    }
+
+    /// Whether more than [`DEEPEST`] lists and objects lie inside one another.
+    pub fn is_too_deep(&self) -> bool {
+        let deeper =
+            |fields: &Map<String, Value>, above: usize| !fields.values().all(|value| within(value, DEEPEST - above));
+        let in_parts = |parts: &[Part]| parts.iter().any(|part| deeper(&part.0, 3));
+        matches!(&self.content, Content::Parts(parts) if in_parts(parts))
+            || self.tool_calls.iter().any(|call| deeper(&call.0, 3))
+            || matches!(&self.kind, Kind::CodeTurn(turn) if deeper(&turn.0, 2))
+            || deeper(&self.extra, 1)
     }
 
     /// Reads a message. Known fields that carry nothing (`null`, `[]`, `false`) and extensions in a form that is not ours
@@ -540,6 +555,23 @@ mod tests {
         let message: Message = serde_json::from_str(text).unwrap();
         assert_eq!(message, Message::from_json(serde_json::from_str(text).unwrap()).unwrap());
         assert_eq!(message.to_json(), json!({"role": "tool", "content": "b", "name": null, "pinned": 1, "a": 2}));
+    }
+
+    #[test]
+    fn a_message_is_too_deep_from_101_levels_on_wherever_they_are() {
+        // As many lists as the message, the field and what is around it leave room for, and one more.
+        let nested = |levels: usize| (0..levels).fold(json!(1), |inside, _| json!([inside]));
+        let deep = |above: usize, make: fn(Value) -> Value| {
+            let at = |levels| Message::from_json(make(nested(levels))).unwrap().is_too_deep();
+            assert!(!at(DEEPEST - above) && at(DEEPEST - above + 1));
+        };
+        deep(1, |value| json!({"role": "user", "content": "x", "mine": value}));
+        deep(3, |value| json!({"role": "user", "content": [{"type": "data", "data": value}]}));
+        deep(3, |value| json!({"role": "assistant", "tool_calls": [{"id": "c", "type": "mine", "mine": value}]}));
+        deep(
+            2,
+            |value| json!({"role": "assistant", "content": "", "kind": {"type": "code_turn", "program": "", "mine": value}}),
+        );
     }
 
     #[test]

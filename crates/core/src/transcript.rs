@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use crate::compaction::{Checkpoint, Strategy};
 use crate::entry::{Entry, InfoPatch};
 use crate::json::{Object, Wrong};
+use crate::message::DEEPEST;
 use crate::{Message, MessageId, Node, Role, TranscriptId};
 
 /// Why an entry cannot happen to a transcript.
@@ -39,6 +40,9 @@ pub enum TranscriptError {
     /// The transcript has a root already.
     #[error("node {0:?} has no parent, but the transcript has a root already")]
     SecondRoot(MessageId),
+    /// Too many lists and objects lie inside one another in a message, or in what an archive says about a conversation.
+    #[error("what {0:?} holds is nested too deeply: {DEEPEST} levels are the most")]
+    TooDeep(MessageId),
 }
 
 /// Why a chain cannot be assembled. Both name the place.
@@ -399,12 +403,15 @@ impl Transcript {
         Ok(())
     }
 
-    /// Lets `entries` happen, one after the other.
+    /// Lets `entries` happen, one after the other, so that they can be stored.
     ///
     /// # Errors
-    /// Those of [`Transcript::check`]; the tree is unchanged then.
+    /// Those of [`Transcript::check`], and [`TranscriptError::TooDeep`]; the tree is unchanged then.
     pub fn apply_all(&mut self, entries: Vec<Entry>) -> Result<(), TranscriptError> {
         self.check(&entries)?;
+        if let Some(place) = entries.iter().find_map(|entry| entry.too_deep(&self.id)) {
+            return Err(TranscriptError::TooDeep(place.clone()));
+        }
         entries.into_iter().for_each(|entry| self.take(entry));
         Ok(())
     }
@@ -412,11 +419,9 @@ impl Transcript {
     /// Lets `entry` happen.
     ///
     /// # Errors
-    /// Those of [`Transcript::check`]; the tree is unchanged then.
+    /// Those of [`Transcript::apply_all`]; the tree is unchanged then.
     pub fn apply(&mut self, entry: Entry) -> Result<(), TranscriptError> {
-        self.check([&entry])?;
-        self.take(entry);
-        Ok(())
+        self.apply_all(vec![entry])
     }
 
     /// What [`Transcript::take_back`] needs to undo `entries`, which are about to be applied. `None` unless all of them are new

@@ -98,7 +98,7 @@ impl KeepError {
             Self::Cancelled => "cancelled",
             Self::MissingMemory(_) => "missing-memory",
             Self::MissingMail { .. } => "missing-mail",
-            Self::Argument(_) | Self::BadRequest(_) => "bad-request",
+            Self::Transcript(TranscriptError::TooDeep(_)) | Self::Argument(_) | Self::BadRequest(_) => "bad-request",
         }
     }
 
@@ -114,7 +114,8 @@ impl KeepError {
                 TranscriptError::MissingNode(node)
                 | TranscriptError::Taken(node)
                 | TranscriptError::Sealed(node)
-                | TranscriptError::SecondRoot(node) => details(&[("node", node.as_str())]),
+                | TranscriptError::SecondRoot(node)
+                | TranscriptError::TooDeep(node) => details(&[("node", node.as_str())]),
                 TranscriptError::MissingParent { node, parent } => {
                     details(&[("node", node.as_str()), ("parent", parent.as_str())])
                 }

@@ -242,3 +242,32 @@ fn a_memory_grows_by_what_is_new_and_gains_its_epochs() {
         assert_eq!(keep.chain(&leaf).await.unwrap().len(), 10);
     });
 }
+
+#[test]
+fn what_is_imported_can_be_read_again_however_deep_it_is() {
+    let file = |levels: usize| {
+        let nested = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+        format!(r#"{{"messages":[{{"role":"user","content":"{levels} levels","mine":{nested}}}]}}"#)
+    };
+    let mut kept = 0;
+    for levels in [90, 99, 100, 116, 120, 121, 122, 123, 124, 125] {
+        let world = World::default();
+        run(async {
+            let keep = world.tab();
+            let report =
+                keep.import(vec![("a.json".to_owned(), file(levels))], None, |_| ControlFlow::Continue(())).await;
+            let report = report.unwrap();
+            let words = report.skipped.first().map(|skip| skip.reason.clone()).unwrap_or_default();
+            assert_eq!(report.added == 0, !words.is_empty(), "{levels}: {words}");
+            assert!(words.is_empty() || words.contains("nested"), "{levels}: {words}");
+            kept += report.added;
+            let again = world.tab();
+            assert_eq!(again.transcripts().await.unwrap().len(), report.added as usize);
+            let copy = World::default().tab();
+            let copied = copy.import(vec![("b".to_owned(), export(&again))], None, |_| ControlFlow::Continue(())).await;
+            assert_eq!((copied.unwrap().added, export(&copy)), (report.added, export(&again)));
+            assert!(again.lint(None).await.unwrap().is_empty());
+        });
+    }
+    assert_eq!(kept, 2);
+}
