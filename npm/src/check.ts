@@ -5,10 +5,10 @@ import { ThreadkeepError, badArgument } from "./errors.js";
 const MAX_U32 = 0xffff_ffff;
 const MAX_ID_BYTES = 512;
 /**
- * Lists and objects inside one another in a request, two of which are its own. The engine's parser ends at 128, and what is stored gets
- * some more around it: what could be written and not be read again must not come in.
+ * Lists and objects inside one another in a message, the message among them: `DEEPEST` of the core, which refuses more, too, but
+ * cannot say of which argument.
  */
-const DEEPEST = 102;
+const DEEPEST = 100;
 
 function kindOf(value: unknown): string {
   if (value === null) return "null";
@@ -171,16 +171,17 @@ export function toJson(params: Record<string, unknown>): string {
   }
   // `JSON.stringify` escapes lone surrogates and nothing else beyond U+001F, so this is a cheap first look.
   if (/\\ud[89a-f]/.test(json)) refuseSurrogates(params, "");
-  if (isDeep(json, DEEPEST)) throw badArgument(deepIn(params), TOO_DEEP);
+  // The parameters are a message's, or have a list of them.
+  if (isDeep(json, DEEPEST + (Array.isArray(params["messages"]) ? 2 : 0))) throw badArgument(deepIn(params), TOO_DEEP);
   return json;
 }
 
-const TOO_DEEP = `is nested too deeply: ${DEEPEST - 2} levels are the most`;
+const TOO_DEEP = `is nested too deeply: ${DEEPEST} levels are the most`;
 
 function deepIn(params: Record<string, unknown>): string {
   const { messages } = params;
   if (!Array.isArray(messages)) return argumentOf(params);
-  const index = messages.findIndex((message) => isDeep(JSON.stringify(message) ?? "", DEEPEST - 2));
+  const index = messages.findIndex((message) => isDeep(JSON.stringify(message) ?? "", DEEPEST));
   return index < 0 ? "messages" : `messages[${index}]`;
 }
 
