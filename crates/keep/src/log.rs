@@ -140,7 +140,7 @@ impl Log {
     }
 
     fn grew(&self, page: &[u8]) -> bool {
-        self.last_page + u64::from(count_lines(page)) > self.tree.next_seq()
+        self.last_page + lines_of(page).count() as u64 > self.tree.next_seq()
     }
 
     /// Applies the entries of `pages` that are new, and remembers the tail.
@@ -331,8 +331,4 @@ pub(crate) fn lines_of(page: &[u8]) -> impl Iterator<Item = &[u8]> {
     let ends = memchr_iter(b'\n', page).chain([page.len()]);
     let mut start = 0;
     ends.map(move |end| &page[std::mem::replace(&mut start, end + 1)..end]).filter(|line| !line.is_empty())
-}
-
-fn count_lines(page: &[u8]) -> u32 {
-    memchr_iter(b'\n', page).count() as u32
 }

@@ -7,7 +7,7 @@ use threadkeep_store::{Scan, Store};
 use super::SNIPPET;
 use super::batch::searchable;
 use super::beside::{REMEMBERED, Remembered, summary_hit};
-use crate::log::{Log, from_json, record};
+use crate::log::{Log, from_json, lines_of, record};
 use crate::protocol::{Found, Hit};
 use crate::{Keep, KeepError, keys};
 
@@ -72,16 +72,13 @@ impl<S: Store> Keep<S> {
             _ => None,
         };
         let at = keys::page_seq(&key).and_then(|first| found.doc.seq.checked_sub(first)).unwrap_or(u64::MAX);
-        let line = lines(holding).nth(usize::try_from(at).unwrap_or(usize::MAX));
-        let (Some(own), Some(leaf)) = (line.and_then(node), lines(&last).rev().find_map(node)) else {
+        let line = lines_of(holding).nth(usize::try_from(at).unwrap_or(usize::MAX));
+        let newest = lines_of(&last).collect::<Vec<_>>().into_iter().rev().find_map(node);
+        let (Some(own), Some(leaf)) = (line.and_then(node), newest) else {
             return Ok(None);
         };
         Ok(message_hit(transcript, &own, &leaf.id, &found.doc, found.score, query))
     }
-}
-
-fn lines(page: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
-    page.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
 fn tree_hit(tree: &Transcript, doc: &Doc, score: f32, query: &Query) -> Option<Hit> {
