@@ -16,10 +16,12 @@ import {
   type SessionSummary,
 } from "@aws-sdk/client-bedrock-agentcore";
 import * as check from "../check.js";
+import { digest } from "../digest.js";
 import { badArgument, ThreadkeepError } from "../errors.js";
 import type { Message, MessageInput } from "../types/message.js";
-import { digest, inOrder, messagesOf, metadata, nameOf, nodeOf, ofNode, partOf, payload, type Source } from "./agentcore/wire.js";
+import { inOrder, messagesOf, metadata, nameOf, nodeOf, ofNode, partOf, payload, type Source } from "./agentcore/wire.js";
 import { limited, reasonOf, serviceError } from "./failure.js";
+import { remember } from "./recent.js";
 import { fitMemories, formatMemories, estimated, memoryMessage, textOf } from "./text.js";
 import { actor, callOptions, OPTIONS, RECENT, RECORDS, type AgentCoreCall, type AgentCoreOptions, type RecordOptions } from "./agentcore/options.js";
 import { cut, groups, inEvents, isUnder, item, onBranch } from "./agentcore/select.js";
@@ -385,10 +387,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
   /** When something was said (or now), later than what was said before it: events of one millisecond keep their order. */
   #time(sessionId: string, createdAt: number | null): Date {
     const time = Math.max(createdAt ?? Date.now(), (this.#lastTimes.get(sessionId) ?? 0) + 1);
-    this.#lastTimes.delete(sessionId);
-    this.#lastTimes.set(sessionId, time);
-    const [oldest] = this.#lastTimes.keys();
-    if (this.#lastTimes.size > MOST_TIMES && oldest !== undefined) this.#lastTimes.delete(oldest);
+    remember(this.#lastTimes, sessionId, time, MOST_TIMES);
     return new Date(time);
   }
 

@@ -3,6 +3,7 @@
 
 import { badArgument } from "../../errors.js";
 import * as check from "../../check.js";
+import { digest } from "../../digest.js";
 import { recordKey, recordRange } from "../../records.js";
 import type { SessionKey } from "@anthropic-ai/claude-agent-sdk";
 
@@ -71,7 +72,5 @@ function range(...parts: string[]): Range {
 /** A part of a key for a name of any length and letters: itself, or its beginning and a digest. */
 export async function short(part: string): Promise<string> {
   const escaped = recordKey(part);
-  if (escaped.length <= LONGEST) return part;
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(part)));
-  return `${escaped.slice(0, 80)} ${Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  return escaped.length <= LONGEST ? part : `${escaped.slice(0, 80)} ${await digest(part)}`;
 }

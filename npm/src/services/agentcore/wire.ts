@@ -2,6 +2,7 @@
 // (calls, names, pictures, fields of one's own) follows as a blob of JSON text, so that the message comes back as it was.
 
 import type { Branch, CreateEventInput, Event, MetadataValue, PayloadType, Role } from "@aws-sdk/client-bedrock-agentcore";
+import { digest } from "../../digest.js";
 import type { Message, MessageInput } from "../../types/message.js";
 import { textOf } from "../text.js";
 
@@ -156,12 +157,6 @@ export async function nameOf(text: string): Promise<string> {
   if (/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,99}$/.test(text)) return text;
   const left = text.replaceAll(/[^a-zA-Z0-9_-]+/g, "-").slice(0, 60).replace(/^[-_]+|[-_]+$/g, "");
   return `${left === "" ? "tk" : left}-${(await digest(text)).slice(0, 32)}`;
-}
-
-/** The SHA-256 of a text, in hex. @internal */
-export async function digest(text: string): Promise<string> {
-  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 export type { Branch, CreateEventInput, Event };

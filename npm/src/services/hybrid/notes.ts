@@ -6,6 +6,7 @@ import type { Threadkeep } from "../../threadkeep.js";
 import type { Records } from "../../types/records.js";
 import type { StoreRecord } from "../../types/store.js";
 import type { MemoryScope } from "../types.js";
+import { remember } from "../recent.js";
 import { keyPart, read, Sent, write } from "./sent.js";
 
 /** What a conversation's own record holds. */
@@ -44,7 +45,7 @@ export class Notes {
         throw error;
       });
     }
-    remember(this.#registered, contextId, noted);
+    remember(this.#registered, contextId, noted, MOST);
     return noted;
   }
 
@@ -85,7 +86,7 @@ export class Notes {
       const part = await keyPart(transcript);
       sent = this.#sent.get(transcript) ?? new Sent(this.#records, this.#service, part);
     }
-    remember(this.#sent, transcript, sent);
+    remember(this.#sent, transcript, sent, MOST);
     await sent.refresh();
     return sent;
   }
@@ -123,12 +124,4 @@ export class Notes {
   #contextKey(contextId: string): Promise<string> {
     return keyPart(contextId).then((part) => recordKey(this.#service, "c", part));
   }
-}
-
-/** Notes what was used last, and lets go of what was not used for longest. */
-function remember<V>(all: Map<string, V>, key: string, value: V): void {
-  all.delete(key);
-  all.set(key, value);
-  const [oldest] = all.keys();
-  if (all.size > MOST && oldest !== undefined) all.delete(oldest);
 }

@@ -2,6 +2,7 @@
 // used again, so one bit a number says it for every branch at once; what was sent is closed upwards: the parent of a sent node
 // was sent too. Beside the bits lie the branches' ends, and a count for each node that is still growing.
 
+import { digest } from "../../digest.js";
 import { ThreadkeepError } from "../../errors.js";
 import { recordKey, recordRange } from "../../records.js";
 import type { Records } from "../../types/records.js";
@@ -219,7 +220,5 @@ export function read(bytes: Uint8Array): unknown {
 
 /** A part of a key for an id of any length: a digest stands for one that is too long. */
 export async function keyPart(id: string): Promise<string> {
-  if (recordKey(id).length <= LONGEST) return id;
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(id)));
-  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return recordKey(id).length <= LONGEST ? id : digest(id);
 }
