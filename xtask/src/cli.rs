@@ -27,7 +27,7 @@ cargo xtask fuzz [context] [--steps N] [--seed S] [--first N]
 
 Tools that are not on PATH are kept in $THREADKEEP_CACHE, else $XDG_CACHE_HOME/threadkeep, else ~/.cache/threadkeep.
 CHROMIUM and CHROMEDRIVER name a browser and a driver of your own, REDIS_SERVER and POSTGRES_BIN (the folder of initdb and postgres)
-servers of your own.";
+servers of your own. THREADKEEP_QUICK=1 makes every build of wasm quick and large, for trying a change.";
 
 /// The port that `serve` tries first.
 const DEFAULT_PORT: u16 = 8080;

@@ -34,6 +34,10 @@ const FEATURES: &[&str] = &[
 /// refers to what.
 const SPLIT: &[&str] = &["--cfg", "split", "-Clink-args=--emit-relocs"];
 
+/// The variable that asks for a quick build: hardly optimised, several times as large, done in a fraction of the time. For
+/// trying a change; what is measured or shipped is built without it.
+const QUICK: &str = "THREADKEEP_QUICK";
+
 /// What an outcome was made from, kept beside it.
 const MADE_FROM: &str = "made-from.wasm";
 const MADE_HOW: &str = "made-how.txt";
@@ -44,6 +48,8 @@ pub(crate) struct Tools {
     node: NodeTools,
     /// The source of the standard library, when it is compiled along.
     std_source: Option<PathBuf>,
+    /// Whether [`QUICK`] asks for a build that is done soon.
+    quick: bool,
 }
 
 impl Tools {
@@ -55,19 +61,26 @@ impl Tools {
         setup::wasm_target()?;
         setup::node()?;
         let (bindgen, node) = (setup::wasm_bindgen(paths)?, setup::node_tools(paths)?);
+        let quick = std::env::var_os(QUICK).is_some_and(|value| !value.is_empty() && value != "0");
         let std_source = match setup::small_std() {
+            _ if quick => None,
             Ok(source) => Some(source),
             Err(error) => {
                 eprintln!("the standard library is not compiled for size, so that this build is larger: {error:#}");
                 None
             }
         };
-        Ok(Self { bindgen, node, std_source })
+        Ok(Self { bindgen, node, std_source, quick })
     }
 
     /// Whether the standard library is compiled for size, as the limits of [`crate::size`] take for granted.
     pub(crate) fn small(&self) -> bool {
         self.std_source.is_some()
+    }
+
+    /// Cargo's profile.
+    fn profile(&self) -> &'static str {
+        if self.quick { "wasm-quick" } else { "wasm" }
     }
 
     /// Where Cargo builds: the two kinds of build have nothing in common and would drive each other out of one folder.
@@ -111,7 +124,7 @@ pub(crate) struct Module<'a> {
 pub(crate) fn compile(paths: &Paths, tools: &Tools, package: &str, selection: &str) -> Result<()> {
     let mut build = cargo();
     build
-        .args(["build", "--profile", "wasm", "--target", WASM, "-p", package, selection, "--target-dir"])
+        .args(["build", "--profile", tools.profile(), "--target", WASM, "-p", package, selection, "--target-dir"])
         .arg(tools.target(paths))
         .args(["--config", &flags(paths, tools)])
         .current_dir(&paths.root)
@@ -147,7 +160,7 @@ fn flags(paths: &Paths, tools: &Tools) -> String {
 /// The module was not built, or a tool fails.
 pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<PathBuf> {
     let start = std::time::Instant::now();
-    let compiled = tools.target(paths).join(WASM).join("wasm").join(format!("{}.wasm", module.artefact));
+    let compiled = tools.target(paths).join(WASM).join(tools.profile()).join(format!("{}.wasm", module.artefact));
     let bytes = fs::read(&compiled).with_context(|| format!("cargo made no {}", paths.short(&compiled)))?;
     let folder = paths.work().join(module.artefact);
     let out = folder.join("out");
@@ -206,8 +219,14 @@ pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<Pa
     Ok(out)
 }
 
-/// Makes `out` of `wasm`, which may be the same file.
+/// Makes `out` of `wasm`, which may be the same file. A quick build only copies.
 fn optimise(tools: &Tools, level: &str, wasm: &Path, out: &Path) -> Result<()> {
+    if tools.quick {
+        if wasm != out {
+            fs::copy(wasm, out)?;
+        }
+        return Ok(());
+    }
     let mut optimise = Command::new(&tools.node.wasm_opt);
     // The names of functions, which the cutting left in, are for debugging.
     optimise.args([level, "--strip-debug"]).args(FEATURES).arg(wasm).arg("-o").arg(out);
