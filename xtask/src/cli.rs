@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use anyhow::{Context as _, Result, bail};
 use lexopt::prelude::*;
 
-use crate::fuzz::Fuzz;
+use crate::fuzz::{Run, Target};
 use crate::test::Part;
 
 /// What `cargo xtask help` prints.
@@ -22,8 +22,9 @@ cargo xtask bench [NAME…] [--chats PATH]
                                 run the measurements (all when none is named). With --chats, `recall` also looks for the evidence of
                                 the questions in that file, or the JSON files of that folder: LoCoMo (`data/locomo10.json` of
                                 github.com/snap-research/locomo) or LongMemEval (its README says where), as they are published
-cargo xtask fuzz [context] [--steps N] [--seed S] [--first N]
-                                try contexts over made-up transcripts (default 1,000,000 steps, seed 1, from step 0)
+cargo xtask fuzz [TARGET…] [--steps N] [--seed S] [--first N]
+                                try made-up and damaged input (all targets when none is named): context. A finding names its seed
+                                and step, which make the same case again
 
 Tools that are not on PATH are kept in $THREADKEEP_CACHE, else $XDG_CACHE_HOME/threadkeep, else ~/.cache/threadkeep.
 CHROMIUM and CHROMEDRIVER name a browser and a driver of your own, REDIS_SERVER and POSTGRES_BIN (the folder of initdb and postgres)
@@ -44,7 +45,7 @@ pub(crate) enum Order {
     Vocabulary,
     Test(Vec<Part>),
     Bench { names: Vec<String>, chats: Option<OsString> },
-    Fuzz(Fuzz),
+    Fuzz { targets: Vec<&'static Target>, run: Run },
 }
 
 /// Reads the arguments that follow `cargo xtask`.
@@ -56,7 +57,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
     let mut words: Vec<String> = Vec::new();
     let mut port = None;
     let mut chats = None;
-    let mut fuzz = Fuzz::default();
+    let mut run = Run::default();
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Order::Help),
@@ -65,7 +66,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
             Long(name @ ("steps" | "seed" | "first")) => {
                 let name = name.to_owned();
                 let number = parser.value()?.parse::<u64>().with_context(|| format!("--{name} wants a number"))?;
-                *fuzz.field(&name) = Some(number);
+                *run.field(&name) = Some(number);
             }
             Value(word) => words.push(word.string()?),
             other => return Err(other.unexpected().into()),
@@ -80,13 +81,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
     if chats.is_some() && !(command == "bench" && (rest.is_empty() || rest.iter().any(|name| name == "recall"))) {
         bail!("--chats belongs to `bench recall`");
     }
-    if fuzz != Fuzz::default() && command != "fuzz" {
+    if run != Run::default() && command != "fuzz" {
         bail!("--steps, --seed and --first belong to `fuzz`");
-    }
-    if command == "fuzz"
-        && let Some(other) = rest.iter().find(|word| *word != "context")
-    {
-        bail!("there is nothing called `{other}` to fuzz: context is there");
     }
     if let Some(extra) = rest.first()
         && !matches!(command.as_str(), "test" | "bench" | "fuzz")
@@ -103,7 +99,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
         "vocabulary" => Order::Vocabulary,
         "test" => Order::Test(rest.iter().map(|word| Part::named(word)).collect::<Result<_>>()?),
         "bench" => Order::Bench { names: rest, chats },
-        "fuzz" => Order::Fuzz(fuzz),
+        "fuzz" => Order::Fuzz { targets: rest.iter().map(|word| Target::named(word)).collect::<Result<_>>()?, run },
         other => bail!("there is no command `{other}`\n\n{USAGE}"),
     })
 }
@@ -131,9 +127,10 @@ mod tests {
         let chats = Some(OsString::from("a/b.json"));
         let order = Order::Bench { names: vec!["recall".to_owned()], chats };
         assert_eq!(parsed("bench recall --chats a/b.json").unwrap(), order);
-        assert_eq!(parsed("fuzz").unwrap(), Order::Fuzz(Fuzz::default()));
-        let fuzz = Fuzz { steps: Some(5), seed: Some(2), first: None };
-        assert_eq!(parsed("fuzz context --steps 5 --seed=2").unwrap(), Order::Fuzz(fuzz));
+        assert_eq!(parsed("fuzz").unwrap(), Order::Fuzz { targets: vec![], run: Run::default() });
+        let targets = vec![Target::named("context").unwrap()];
+        let run = Run { steps: Some(5), seed: Some(2), first: None };
+        assert_eq!(parsed("fuzz context --steps 5 --seed=2").unwrap(), Order::Fuzz { targets, run });
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! The npm package's own tests, against the tarball that a user would install.
+//! The npm package's own tests, against the tarball that a user would install, and a short run of the fuzz targets that need it.
 
+use crate::fuzz::TARGETS;
 use crate::paths::Paths;
-use crate::run::{listen, npm};
+use crate::run::{listen, npm, show};
 use crate::setup;
 use crate::test::{Shared, Tally};
 
@@ -37,6 +38,11 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
             };
             listen(&mut test)
         });
+        for target in TARGETS.iter().filter(|target| target.needs_package()) {
+            tally.check(&format!("fuzz {}", target.name), || {
+                show(target.short_run(paths, Some(&tarball))?.envs(servers.variables()))
+            });
+        }
     }
     tally
 }
