@@ -1,9 +1,10 @@
-//! The npm package's own tests, against the tarball that a user would install.
+//! The npm package's own tests, against the tarball that a user would install, and a small run of the measurements in Node.
 
+use crate::bench;
 use crate::paths::Paths;
 use crate::run::{listen, npm};
 use crate::setup;
-use crate::test::{Shared, Tally};
+use crate::test::{Part, Shared, Tally};
 
 /// Runs the part.
 pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
@@ -37,6 +38,9 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
             };
             listen(&mut test)
         });
+        let mut made = vec![("THREADKEEP_TARBALL", tarball.into()), ("CHROMIUM", browser.chromium.clone().into())];
+        made.extend(servers.variables());
+        bench::check(paths, Part::Npm, &mut tally, made);
     }
     tally
 }
