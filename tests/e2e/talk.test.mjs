@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { rules } from "./support/axe.mjs";
-import { openSite } from "./support/site.mjs";
-import { echo, quiet, said, say, sent, talk as visit } from "./support/talk.mjs";
+import { Site, openSite } from "./support/site.mjs";
+import { echo, forks, quiet, said, say, sent, talk as visit } from "./support/talk.mjs";
 
 let site;
 
@@ -126,8 +126,132 @@ test("a message is edited and sent as a branch, an answer is given again as a br
     await tab.message("Answer 4 to deux.").waitFor();
     await quiet(tab);
     assert.deepEqual(sent(model.asked[3]), sent(model.asked[2]), "the same prompt again");
-    assert.deepEqual(await tab.get("fork-label").allInnerTexts(), ["3/3"]);
+    assert.deepEqual(await forks(tab), ["branches 2/2", "answers 2/2"], "the edited question is a branch, the second answer another");
   }));
+
+test("an answer that is given again varies the answer, and does not double the question", () =>
+  talk(echo, async (tab, model) => {
+    await tab.get("new").click();
+    await said(tab, "why is it blue?", "Answer 1 to why");
+    await tab.message("Answer 1 to why").hover();
+    await tab.message("Answer 1 to why").getByTestId("again").click();
+    await tab.message("Answer 2 to why").waitFor();
+    await quiet(tab);
+    assert.deepEqual(sent(model.asked[1]), ["user: why is it blue?"]);
+    assert.deepEqual(await forks(tab), ["answers 2/2"]);
+    const message = tab.message("Answer 2 to why");
+    const order = await message.evaluate((it) => {
+      const arrows = it.querySelector("[data-testid=fork]");
+      const before = [...it.querySelectorAll(".prose")].filter((one) => one.compareDocumentPosition(arrows) & Node.DOCUMENT_POSITION_FOLLOWING);
+      return before.map((one) => one.textContent);
+    });
+    assert.deepEqual(order, ["why is it blue?"], "the arrows stand between the question and its answer");
+    if ((await tab.get("map").count()) === 0) await tab.get("map-toggle").click();
+    await tab.get("map-node").nth(2).waitFor();
+    const words = await tab.get("map-node").locator(".map-words").allTextContents();
+    assert.deepEqual(words.slice(-2), ["why is it blue?", "Answer 2 to why is it blue?."], "the map has the question once");
+    await tab.get("fork-previous").click();
+    await tab.message("Answer 1 to why").waitFor();
+    assert.deepEqual(await forks(tab), ["answers 1/2"]);
+    await tab.page.keyboard.press("]");
+    await tab.message("Answer 2 to why").waitFor();
+  }));
+
+test("words leave their field once they are stored, and stay in it when they cannot be", () =>
+  talk(
+    echo,
+    async (tab, model) => {
+      await tab.get("new").click();
+      await said(tab, "one", "Answer 1 to one.");
+      const [worker] = tab.page.workers();
+      // The disk is full: each write fails as it does then.
+      await worker.evaluate(() => {
+        self.full = true;
+        const { commit } = IDBTransaction.prototype;
+        IDBTransaction.prototype.commit = function () {
+          if (!self.full) return commit.call(this);
+          Object.defineProperty(this, "error", { value: new DOMException("the disk is full", "QuotaExceededError") });
+          this.abort();
+        };
+      });
+      await say(tab, "do not lose me");
+      await tab.get("status").filter({ hasText: "The storage is full" }).waitFor();
+      await quiet(tab);
+      assert.equal(await tab.get("compose").inputValue(), "do not lose me");
+      assert.equal(model.asked.length, 1, "nothing was sent to the model");
+      await worker.evaluate(() => (self.full = false));
+      await tab.get("send").click();
+      await tab.message("Answer 2 to do not lose me.").waitFor();
+      assert.equal(await tab.get("compose").inputValue(), "");
+    },
+    { mayFail: true },
+  ));
+
+test("words stay in their field while another tab has its turn, and stopping gives them back", () =>
+  talk(
+    (_, number) => (number === 1 ? { pieces: ["Slowly "], hold: true } : { text: `Answer ${number}.` }),
+    async (tab, model, context) => {
+      await tab.get("new").click();
+      await say(tab, "first");
+      await tab.get("live-text").filter({ hasText: "Slowly" }).waitFor();
+      const other = new Site(await context.newPage(), site.address, tab.guard);
+      await other.open();
+      await other.get("new").click();
+      await say(other, "second");
+      await other.get("stop").waitFor();
+      assert.equal(await other.get("compose").inputValue(), "second", "it is not stored yet");
+      await other.get("stop").click();
+      await tab.get("stop").click();
+      await quiet(tab);
+      await quiet(other);
+      assert.equal(await other.get("compose").inputValue(), "second");
+      assert.equal(model.asked.length, 1, "what was stopped before it began is not sent");
+      await other.get("send").click();
+      await other.message("Answer 2.").waitFor();
+      assert.equal(await other.get("compose").inputValue(), "");
+    },
+  ));
+
+test("a tab shows that its thread is gone when another tab deletes it, and goes on", () =>
+  talk(
+    (request, number) => (request.messages.at(-1).content === "more" ? { pieces: ["Half "], hold: true } : echo(request, number)),
+    async (tab, model, context) => {
+      const other = new Site(await context.newPage(), site.address, tab.guard);
+      await other.open();
+      const shown = {
+        "a message in focus": () => tab.message("Answer 1").click(),
+        "a title that is being edited": () => tab.get("rename").click(),
+        "an answer under way": async () => {
+          await say(tab, "more");
+          await tab.get("live-text").filter({ hasText: "Half" }).waitFor();
+        },
+        "a reply that is being written": async () => {
+          await tab.message(/Answer \d/).first().hover();
+          await tab.message(/Answer \d/).first().getByTestId("reply").click();
+          await tab.get("compose").fill("half a thou");
+        },
+        "the map and the inspector": async () => {
+          await tab.page.keyboard.press("m");
+          await tab.page.keyboard.press("c");
+        },
+      };
+      for (const [what, prepare] of Object.entries(shown)) {
+        await tab.get("new").click();
+        await said(tab, what, /Answer \d+ to/);
+        await prepare();
+        await other.openThread(what);
+        await other.get("delete-thread").click();
+        await other.get("confirm").click();
+        await tab.get("missing").waitFor();
+        await quiet(tab).catch(() => {});
+        assert.deepEqual(tab.guard.errors.filter((error) => /unreachable/.test(error)), [], what);
+        assert.equal(await tab.page.evaluate(() => document.body.hasAttribute("data-stopped")), false, what);
+        tab.guard.errors.length = 0;
+      }
+      await tab.get("new").click();
+      await said(tab, "still here", /to still here/);
+    },
+  ));
 
 test("words appear as they come, and stopping keeps what is there", () =>
   talk(
@@ -160,7 +284,7 @@ test("a failure says what happened, and is tried again or continued as a branch"
       await failed.locator(".error-acts").getByTestId("again").click();
       await tab.message("Awake again.").waitFor();
       await quiet(tab);
-      assert.deepEqual(await tab.get("fork-label").allInnerTexts(), ["2/2"], "the failure stays, on its own branch");
+      assert.deepEqual(await forks(tab), ["answers 2/2"], "the failure stays, on its own branch");
     },
     { mayFail: true },
   ));

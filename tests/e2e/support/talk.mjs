@@ -53,3 +53,6 @@ export const sent = (request) =>
 
 /** A model that says which answer this is, and to what. */
 export const echo = (request, number) => ({ text: `Answer ${number} to ${request.messages.at(-1).content}.` });
+
+/** The forks on the screen, as `branches 2/3` or `answers 1/2`. */
+export const forks = (tab) => tab.get("fork").evaluateAll((all) => all.map((one) => `${one.dataset.between} ${one.querySelector("[data-testid=fork-label]").textContent}`));

@@ -1,6 +1,8 @@
 //! One message of the thread view as elements: who, how deep, when, what. A node with its row in, an `article` out.
 //! What its buttons do is [`super::canvas`]'s business; here they only carry their names.
 
+use std::borrow::Cow;
+
 use threadkeep::protocol::{Fork, Row};
 use threadkeep_core::{Kind, MessageId, Role};
 use wasm_bindgen::JsCast;
@@ -8,6 +10,7 @@ use web_sys::Element;
 
 use super::dom::{Build as _, button, el, sign};
 use super::{dom, prose};
+use crate::clusters;
 use crate::format;
 use crate::items::CLAMP;
 use crate::pieces::{self, Card, CardKind, Piece};
@@ -65,12 +68,17 @@ pub fn article(parts: &Parts<'_>) -> Element {
         .attr("aria-labelledby", &heading)
         .attr("tabindex", "-1");
     if let Some((of, fork)) = parts.fork {
-        let _ = made.append_child(&arrows(of, fork));
+        let _ = made.append_child(&arrows(of, fork, &BRANCHES));
     }
     let _ = made.append_child(&header(parts, &heading));
     let body = el("div").class("body");
+    let asked = node.messages.iter().take_while(|message| message.role == Role::User).count();
+    let answers = row.answers.as_ref().map(|fork| arrows(at, fork, &ANSWERS));
     for (message, said) in node.messages.iter().enumerate() {
         let speaker = said.role.as_str();
+        if let Some(arrows) = answers.as_ref().filter(|_| message == asked) {
+            let _ = body.append_child(arrows);
+        }
         if message > 0 && speaker != node.messages[message - 1].role.as_str() && !is_card_role(speaker) {
             let _ = body.append_child(
                 &el("p").class(&format!("who also role-{}", known(speaker))).text(pieces::role_label(speaker)),
@@ -81,6 +89,9 @@ pub fn article(parts: &Parts<'_>) -> Element {
             let _ =
                 body.append_child(&piece_element(found, &place, said.role.counts() && speaker == "user", parts.opened));
         }
+    }
+    if let Some(arrows) = answers.as_ref().filter(|_| asked == node.messages.len()) {
+        let _ = body.append_child(arrows);
     }
     if body.child_element_count() == 0 {
         let words = if node.messages.is_empty() { "This node holds no message." } else { "This message is empty." };
@@ -122,14 +133,21 @@ fn known(role: &str) -> &str {
     }
 }
 
-fn arrows(of: usize, fork: &Fork) -> Element {
+/// What the arrows of a fork lead between: its name in markup, and in words.
+type Between = (&'static str, &'static str, &'static str);
+
+const BRANCHES: Between = ("branches", "Branch", "branch");
+const ANSWERS: Between = ("answers", "Answer", "answer");
+
+fn arrows(of: usize, fork: &Fork, (between, name, what): &Between) -> Element {
     let arrow = |action: &str, words: &str, shape: &str, leads: bool| {
-        let label = format!("{words} branch");
-        let made = button(action, &label, "arrow").child(sign(shape)).attr("data-of", &of.to_string());
+        let label = format!("{words} {what}");
+        let made = button(action, &label, "arrow").child(sign(shape));
+        let made = made.attr("data-of", &of.to_string()).attr("data-between", between);
         let made = made.attr("data-testid", &format!("fork-{action}"));
         if leads { made } else { made.attr("disabled", "") }
     };
-    let words = format!("Branch {} of {}", fork.index, fork.count);
+    let words = format!("{name} {} of {}", fork.index, fork.count);
     let label = el("span")
         .class("fork-label")
         .attr("data-testid", "fork-label")
@@ -140,6 +158,7 @@ fn arrows(of: usize, fork: &Fork) -> Element {
         .attr("role", "group")
         .attr("aria-label", &words)
         .attr("data-testid", "fork")
+        .attr("data-between", between)
         .child(arrow("previous", "Previous", "left", fork.previous.is_some()))
         .child(label)
         .child(arrow("next", "Next", "right", fork.next.is_some()))
@@ -213,17 +232,20 @@ fn piece_element(piece: &Piece, place: &Place, breaks: bool, opened: &Opened) ->
     match piece {
         Piece::Markdown(text) | Piece::Plain(text) => {
             let plain = matches!(piece, Piece::Plain(_));
-            let shown = if opened.whole.contains(place) { None } else { pieces::clamp(text, CLAMP) };
+            let whole = opened.whole.contains(place);
+            let text = if whole { clusters::spread(text) } else { Cow::Borrowed(text.as_str()) };
+            let shown = if whole { None } else { pieces::clamp(&text, CLAMP) };
             let made = el("div").class(if plain { "prose plain" } else { "prose" }).attr("dir", "auto");
             if plain {
-                made.set_text_content(Some(shown.unwrap_or(text)));
+                dom::set_text(&made, shown.unwrap_or(&text));
             } else {
-                prose::fill(&made, shown.unwrap_or(text), breaks);
+                prose::fill(&made, shown.unwrap_or(&text), breaks);
             }
-            if shown.is_none() {
-                return made;
-            }
-            let words = format!("Show all {} characters", format::count(text.chars().count() as u64));
+            let words = match shown {
+                Some(_) => format!("Show all {} characters", format::count(text.chars().count() as u64)),
+                None if clusters::is_cut(&text) => "Show all combining marks".to_owned(),
+                None => return made,
+            };
             let more = placed(el("button").attr("type", "button").attr("data-do", "whole").class("more"), place);
             el("div").child(made).child(more.text(&words))
         }

@@ -2,6 +2,7 @@
 //! It keeps drafts, one for each place, until they are sent, and says what is missing before something can be.
 
 use leptos::prelude::*;
+use threadkeep::protocol::ErrorReply;
 use threadkeep_core::MessageId;
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
@@ -12,7 +13,6 @@ use super::talk::Lack;
 use super::view::{Spot, click, draw, follow, live, markup, on, soon};
 use crate::connections::DEMO;
 use crate::format;
-use crate::wire::Turn;
 
 /// Followed by the place.
 const DRAFT: &str = "threadkeep.draft.";
@@ -25,6 +25,8 @@ struct Composer {
     place: StoredValue<String>,
     /// Whether there is something to send.
     empty: RwSignal<bool>,
+    /// Whether what is in the field is on its way into the store.
+    sending: RwSignal<bool>,
 }
 
 /// The place at which something would be said.
@@ -90,20 +92,26 @@ impl Composer {
             Some(target) => Some(target.node.clone()),
             None => page.nav.now().transcript.and_then(|_| page.leaf.get_untracked()),
         };
+        // The words stay in their field, and in the draft, until they are stored.
         let place = self.place.get_value();
-        self.fill("");
-        page.target.set(None);
-        // The draft stays until what was said is durable.
-        let done = move |result: Result<(), threadkeep::protocol::ErrorReply>| match result {
-            Ok(()) => keep_draft(&place, ""),
-            Err(error) => {
-                page.notices.fail(&error);
-                if self.place.try_get_value().is_some_and(|now| now == place) {
-                    self.fill(&draft(&place).unwrap_or_default());
-                }
+        keep_draft(&place, &text);
+        self.sending.set(true);
+        let stored = move || {
+            keep_draft(&place, "");
+            self.sending.try_set(false);
+            if self.place.try_get_value().is_some_and(|now| now == place) {
+                self.fill("");
+            }
+            page.target.set(None);
+        };
+        let done = move |result: Result<(), ErrorReply>| {
+            self.sending.try_set(false);
+            match result {
+                Err(error) if error.code != "cancelled" => page.notices.fail(&error),
+                _ => {}
             }
         };
-        page.talking.take(Turn::Say { content: text, reply_to }, done);
+        page.talking.say(text, reply_to, stored, done);
     }
 
     /// Leaves the message that was aimed at; what was typed there is kept for the next time.
@@ -131,8 +139,13 @@ fn keep_draft(place: &str, text: &str) {
 
 /// The composer.
 pub fn composer(page: Page) -> Node {
-    let composer =
-        Composer { page, field: Spot::new(), place: StoredValue::new(String::new()), empty: RwSignal::new(true) };
+    let composer = Composer {
+        page,
+        field: Spot::new(),
+        place: StoredValue::new(String::new()),
+        empty: RwSignal::new(true),
+        sending: RwSignal::new(false),
+    };
     follow(move || {
         let (target, leaf) = (page.target.get(), page.leaf.get());
         soon(move || {
@@ -230,7 +243,7 @@ pub fn composer(page: Page) -> Node {
         <section class="composer" aria-label="Write" data-testid="composer">
             {}
             <div class="composer-box">
-                <textarea rows="1" dir="auto" aria-label="Your message" placeholder={} data-testid="compose" ref={} oninput={} onkeydown={}></textarea>
+                <textarea rows="1" dir="auto" aria-label="Your message" placeholder={} readonly={} data-testid="compose" ref={} oninput={} onkeydown={}></textarea>
                 <div class="composer-acts">
                     <button type="button" class="quiet small model-chip" title="Connections" data-testid="model-chip" onclick={}>
                         <svg sign="plug"/><span>{}</span>
@@ -242,6 +255,7 @@ pub fn composer(page: Page) -> Node {
         </section>"#,
         draw(move || page.target.get(), aimed),
         live(hint),
+        live(move || composer.sending.get()),
         composer.field,
         click(move || composer.typed()),
         on(keys),

@@ -70,6 +70,8 @@ pub struct Listed {
 /// Something that happens in a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
+    /// What the reader said is stored in a thread: it may leave its field.
+    Sent,
     /// A turn has begun, and what is answered is durable.
     Began {
         /// The thread.
@@ -183,6 +185,7 @@ pack_enum!(Heard {
     10 Ended { 0: ending },
     11 Called { call: call, failed: failed, text: text },
     12 Asked { 0: tokens },
+    13 Sent {},
 });
 
 #[cfg(test)]
@@ -217,6 +220,7 @@ mod tests {
             Heard::Call { at: 1, name: "n".into(), arguments: "{".into() },
             Heard::Calling { call: "c".into(), name: "n".into(), arguments: "{}".into() },
             Heard::Called { call: "c".into(), failed: true, text: "r".into() },
+            Heard::Sent,
             Heard::Asked(1 << 40),
             Heard::Stored(id),
             Heard::Compacting,

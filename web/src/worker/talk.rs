@@ -12,9 +12,9 @@ use threadkeep::agent::{Agent, AgentEvent, AgentOptions, BUILT_IN, Memory, NoToo
 use threadkeep::mailbox::{Body, Outgoing};
 use threadkeep::model::{Call, Connected, Http, Model};
 use threadkeep::protocol::{Counting, ErrorReply};
-use threadkeep_core::Message;
 use threadkeep_core::provider::{Connection, Delta, Finish, RenderOptions, render};
 use threadkeep_core::tokens::Encoding;
+use threadkeep_core::{Message, MessageId};
 use threadkeep_fetch::Fetch;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -38,14 +38,19 @@ type Stop = Rc<dyn Fn()>;
 thread_local! {
     /// Ends the turn that runs.
     static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
+    /// Whether the turn that was asked for last is to end, or not to begin.
+    static STOPPED: Cell<bool> = const { Cell::new(false) };
+    /// The message that the reader sent last, until it is in a thread.
+    static SENT: RefCell<Option<MessageId>> = const { RefCell::new(None) };
     /// What was heard and not yet sent.
     static HEARD: RefCell<Vec<AgentEvent>> = const { RefCell::new(Vec::new()) };
     /// Whether something sends it.
     static SENDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Ends the turn that runs, if one does.
+/// Ends the turn that runs, or that waits for another tab's.
 pub fn stop() {
+    STOPPED.set(true);
     // A copy, since stopping may end the turn at once.
     let stop = STOP.with_borrow(Option::clone);
     if let Some(stop) = stop {
@@ -128,9 +133,13 @@ pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
             Ok(Reply::Models(connected.models().await.map_err(failed)?.into_iter().map(listed).collect()))
         }
         Talk::Turn { connection, turn } => {
+            STOPPED.set(false);
             let ready = ready(&connection)?;
             let (memory, exact) = parts::memory(Rc::new(engine.clone())).await.map_err(|_| part_missing())?.await;
             let _alone = Alone::begin().await;
+            if STOPPED.get() {
+                return Err(KeepError::Cancelled.reply());
+            }
             let result = take_turn(engine, memory, exact, ready, turn).await;
             STOP.set(None);
             flush().await;
@@ -196,16 +205,20 @@ async fn take_turn(
     let agent = Rc::new(Agent::<Place>::with_memory(engine.clone(), options, ready.model, Rc::new(NoTools), memory));
     let ends = Rc::clone(&agent);
     STOP.set(Some(Rc::new(move || ends.stop())));
-    let engine = engine.clone();
-    let hear = move |event: AgentEvent| hear(&engine, event);
+    let hearing = engine.clone();
+    let hear = move |event: AgentEvent| hear(&hearing, event);
     match turn {
         Turn::Say { content, reply_to } => {
             let (from, to) = (agent.options().user.clone(), AGENT.to_owned());
-            agent
-                .keep()
-                .send(Outgoing { from, to, body: Body::text(content), reply_to, ..Outgoing::default() })
-                .await?;
-            agent.catch_up(&hear).await.map(drop)
+            let outgoing = Outgoing { from, to, body: Body::text(content), reply_to, ..Outgoing::default() };
+            let sent = agent.keep().send(outgoing).await?;
+            SENT.set(Some(sent.message_id.clone()));
+            agent.catch_up(&hear).await?;
+            // A message that nobody took would be in no thread.
+            match engine.node(&sent.message_id).await? {
+                Some(_) => Ok(()),
+                None => Err(KeepError::MissingNode(sent.message_id)),
+            }
         }
         Turn::Again(node) => agent.again(&node, &hear).await.map(drop),
         Turn::GoOn(node) => agent.go_on(&node, &hear).await.map(drop),
@@ -257,10 +270,15 @@ async fn flush() {
 /// What the page is told of an event.
 async fn told(engine: &Engine, event: AgentEvent, heard: &mut Vec<Heard>) {
     let told = match event {
-        AgentEvent::Began { node, .. } => match engine.node(&node).await {
-            Ok(Some(info)) => Heard::Began { transcript: info.transcript, node },
-            _ => return,
-        },
+        AgentEvent::Began { node, .. } => {
+            if SENT.with_borrow_mut(|sent| sent.take_if(|sent| *sent == node)).is_some() {
+                heard.push(Heard::Sent);
+            }
+            match engine.node(&node).await {
+                Ok(Some(info)) => Heard::Began { transcript: info.transcript, node },
+                _ => return,
+            }
+        }
         AgentEvent::Asked { tokens, .. } => Heard::Asked(tokens),
         AgentEvent::Delta { delta, .. } => match delta {
             Delta::Text(text) => Heard::Text(text),
