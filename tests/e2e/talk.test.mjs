@@ -331,7 +331,7 @@ test("an answer that the end of the page interrupted is carried on", () =>
       await tab.page.reload();
       await tab.ready();
       await tab.get("interrupted").waitFor();
-      await tab.get("catch-up").click();
+      await tab.get("resume").click();
       await tab.message("Whole this time.").waitFor();
       await quiet(tab);
       assert.equal(await tab.get("interrupted").count(), 0);

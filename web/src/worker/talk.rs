@@ -11,7 +11,7 @@ use threadkeep::KeepError;
 use threadkeep::agent::{Agent, AgentEvent, AgentOptions, BUILT_IN, Memory, NoTools, Outcome};
 use threadkeep::mailbox::{Body, Outgoing};
 use threadkeep::model::{Call, Connected, Http, Model};
-use threadkeep::protocol::{Counting, ErrorReply};
+use threadkeep::protocol::{Counting, ErrorReply, NodeInfo};
 use threadkeep_core::Message;
 use threadkeep_core::provider::{Connection, Delta, Finish, RenderOptions, render};
 use threadkeep_core::tokens::Encoding;
@@ -21,7 +21,7 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 use super::{Engine, Place, chrome, demo, part_missing, parts, say};
 use crate::connections::{CHROME, DEMO_MODEL, Tools};
-use crate::wire::{Ending, FromWorker, Heard, Listed, Reply, Secret, Talk, Tested, Turn};
+use crate::wire::{Ending, FromWorker, Heard, Interrupted, Listed, Reply, Secret, Talk, Tested, Turn};
 
 /// The name under which the page's agent has its mailbox.
 const AGENT: &str = "agent";
@@ -130,11 +130,15 @@ pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
         Talk::Turn { connection, turn } => {
             let ready = ready(&connection)?;
             let (memory, exact) = parts::memory(Rc::new(engine.clone())).await.map_err(|_| part_missing())?.await;
-            let _alone = Alone::begin().await;
             let result = take_turn(engine, memory, exact, ready, turn).await;
             STOP.set(None);
             flush().await;
             result.map(|()| Reply::Done).map_err(|error| error.reply())
+        }
+        Talk::Interrupted => {
+            let turns = engine.interrupted_turns(AGENT).await.map_err(|error| error.reply())?;
+            let shown = |node: NodeInfo| Interrupted { transcript: node.transcript, node: node.id };
+            Ok(Reply::Interrupted(turns.into_iter().map(shown).collect()))
         }
     }
 }
@@ -194,22 +198,34 @@ async fn take_turn(
         compact.encoding = encoding;
     }
     let agent = Rc::new(Agent::<Place>::with_memory(engine.clone(), options, ready.model, Rc::new(NoTools), memory));
-    let ends = Rc::clone(&agent);
-    STOP.set(Some(Rc::new(move || ends.stop())));
-    let engine = engine.clone();
-    let hear = move |event: AgentEvent| hear(&engine, event);
-    match turn {
+    let stopped = Rc::new(Cell::new(false));
+    let (ends, ended) = (Rc::clone(&agent), Rc::clone(&stopped));
+    STOP.set(Some(Rc::new(move || {
+        ended.set(true);
+        ends.stop();
+    })));
+    let heard = engine.clone();
+    let hear = move |event: AgentEvent| hear(&heard, event);
+    // What the reader says is stored before anything waits: for another tab's turn, or for the model.
+    let turn = match turn {
         Turn::Say { content, reply_to } => {
-            let (from, to) = (agent.options().user.clone(), AGENT.to_owned());
-            agent
-                .keep()
-                .send(Outgoing { from, to, body: Body::text(content), reply_to, ..Outgoing::default() })
-                .await?;
-            agent.catch_up(&hear).await.map(drop)
+            let from = agent.options().user.clone();
+            let said = Outgoing { from, body: Body::text(content), reply_to, ..Outgoing::default() };
+            let NodeInfo { transcript, id: node, .. } = agent.post(said).await?;
+            say(&FromWorker::Heard(vec![Heard::Posted { transcript, node: node.clone() }]), None);
+            Turn::Resume(node)
         }
+        turn => turn,
+    };
+    let _alone = Alone::begin().await;
+    if stopped.get() {
+        return Err(KeepError::Cancelled);
+    }
+    match turn {
+        Turn::Say { .. } => Ok(()),
         Turn::Again(node) => agent.again(&node, &hear).await.map(drop),
         Turn::GoOn(node) => agent.go_on(&node, &hear).await.map(drop),
-        Turn::CatchUp => agent.catch_up(&hear).await.map(drop),
+        Turn::Resume(node) => agent.resume(&node, &hear).await.map(drop),
     }
 }
 
