@@ -187,7 +187,7 @@ test("words leave their field once they are stored, and stay in it when they can
     { mayFail: true },
   ));
 
-test("words stay in their field while another tab has its turn, and stopping gives them back", () =>
+test("words are stored while another tab has its turn; stopped before their own, they wait for Resume", () =>
   talk(
     (_, number) => (number === 1 ? { pieces: ["Slowly "], hold: true } : { text: `Answer ${number}.` }),
     async (tab, model, context) => {
@@ -198,17 +198,17 @@ test("words stay in their field while another tab has its turn, and stopping giv
       await other.open();
       await other.get("new").click();
       await say(other, "second");
-      await other.get("stop").waitFor();
-      assert.equal(await other.get("compose").inputValue(), "second", "it is not stored yet");
+      await other.message("second").waitFor();
+      assert.equal(await other.get("compose").inputValue(), "");
       await other.get("stop").click();
       await tab.get("stop").click();
       await quiet(tab);
       await quiet(other);
-      assert.equal(await other.get("compose").inputValue(), "second");
+      await other.get("interrupted").waitFor();
       assert.equal(model.asked.length, 1, "what was stopped before it began is not sent");
-      await other.get("send").click();
+      await other.get("resume").click();
       await other.message("Answer 2.").waitFor();
-      assert.equal(await other.get("compose").inputValue(), "");
+      assert.deepEqual(sent(model.asked[1]), ["user: second"]);
     },
   ));
 
@@ -455,7 +455,7 @@ test("an answer that the end of the page interrupted is carried on", () =>
       await tab.page.reload();
       await tab.ready();
       await tab.get("interrupted").waitFor();
-      await tab.get("catch-up").click();
+      await tab.get("resume").click();
       await tab.message("Whole this time.").waitFor();
       await quiet(tab);
       assert.equal(await tab.get("interrupted").count(), 0);

@@ -113,7 +113,7 @@ fn foot(parts: &Parts<'_>) -> Option<Element> {
     if parts.last && !parts.node.sealed {
         let line = el("p").class("error-acts interrupted").attr("data-testid", "interrupted");
         let line = line.child(el("span").text("This turn has not ended. If nothing is under way, it was interrupted."));
-        return Some(line.child(act("catch-up", "Carry it on", "play")));
+        return Some(line.child(act("resume", "Resume", "play")));
     }
     let failed = matches!(parts.node.messages.last().map(|last| &last.kind), Some(Kind::Error { .. }));
     let acts = el("p").class("error-acts");

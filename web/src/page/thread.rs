@@ -449,7 +449,7 @@ impl Thread {
             }
             Action::Again(node) => self.take(Turn::Again(node)),
             Action::GoOn(node) => self.take(Turn::GoOn(node)),
-            Action::CatchUp => self.take(Turn::CatchUp),
+            Action::Resume(node) => self.take(Turn::Resume(node)),
             Action::Failed(error) => self.page.notices.fail(&error),
         }
     }
