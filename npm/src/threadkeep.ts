@@ -1010,7 +1010,7 @@ export class Threadkeep {
     this.#open();
     const source = {
       list: (after: number) => this.listMessages(whose, { after, dismissed: true }),
-      hear: (ring: (anew?: boolean) => void) => {
+      hear: (ring: (cleared?: boolean) => void) => {
         const changed: ChangeListener = (event) => {
           if (event.type === "cleared" || (event.type === "mail" && event.party === whose)) ring(event.type === "cleared");
         };

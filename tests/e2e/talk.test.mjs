@@ -187,7 +187,7 @@ test("words leave their field once they are stored, and stay in it when they can
     { mayFail: true },
   ));
 
-test("words stay in their field while another tab has its turn, and stopping gives them back", () =>
+test("words are stored while another tab has its turn; stopped before their own, they wait for Resume", () =>
   talk(
     (_, number) => (number === 1 ? { pieces: ["Slowly "], hold: true } : { text: `Answer ${number}.` }),
     async (tab, model, context) => {
@@ -198,19 +198,55 @@ test("words stay in their field while another tab has its turn, and stopping giv
       await other.open();
       await other.get("new").click();
       await say(other, "second");
-      await other.get("stop").waitFor();
-      assert.equal(await other.get("compose").inputValue(), "second", "it is not stored yet");
+      await other.message("second").waitFor();
+      assert.equal(await other.get("compose").inputValue(), "");
       await other.get("stop").click();
       await tab.get("stop").click();
       await quiet(tab);
       await quiet(other);
-      assert.equal(await other.get("compose").inputValue(), "second");
+      await other.get("interrupted").waitFor();
       assert.equal(model.asked.length, 1, "what was stopped before it began is not sent");
-      await other.get("send").click();
+      await other.get("resume").click();
       await other.message("Answer 2.").waitFor();
-      assert.equal(await other.get("compose").inputValue(), "");
+      assert.deepEqual(sent(model.asked[1]), ["user: second"]);
     },
   ));
+
+test("words that are typed and sent while a thread is on its way go to that thread", () =>
+  talk(echo, async (tab, model) => {
+    await tab.get("new").click();
+    await said(tab, "about boats", "Answer 1 to about boats.");
+    await tab.get("new").click();
+    await said(tab, "about bread", "Answer 2 to about bread.");
+    // The engine's answers come late.
+    await tab.page.evaluate(() => {
+      const { postMessage } = Worker.prototype;
+      Worker.prototype.postMessage = function (...args) {
+        setTimeout(() => postMessage.apply(this, args), 700);
+      };
+    });
+    await tab.row("about boats").click();
+    await say(tab, "how long?");
+    await tab.message("Answer 3 to how long?.").waitFor();
+    assert.deepEqual(sent(model.asked[2]), ["user: about boats", "assistant: Answer 1 to about boats.", "user: how long?"]);
+    await quiet(tab);
+  }));
+
+test("words that are being typed stay in their field when another tab lets the branch grow", () =>
+  talk(echo, async (tab, model, context) => {
+    await tab.get("new").click();
+    await said(tab, "one", "Answer 1 to one.");
+    await tab.get("compose").fill("half a thou");
+    const other = new Site(await context.newPage(), site.address, tab.guard);
+    await other.open();
+    await other.openThread("one");
+    await said(other, "two", "Answer 2 to two.");
+    await tab.message("Answer 2 to two.").waitFor();
+    assert.equal(await tab.get("compose").inputValue(), "half a thou");
+    await tab.page.reload();
+    await tab.ready();
+    await tab.page.waitForFunction(() => document.querySelector("[data-testid=compose]")?.value === "half a thou");
+  }));
 
 test("a tab shows that its thread is gone when another tab deletes it, and goes on", () =>
   talk(
@@ -277,10 +313,13 @@ test("a failure says what happened, and is tried again or continued as a branch"
     async (tab) => {
       await tab.get("new").click();
       await say(tab, "hello?");
-      const failed = tab.message("The model failed here");
+      const failed = tab.message("The provider refused the request");
       await failed.waitFor();
       await quiet(tab);
       assert.match(await failed.innerText(), /This model is asleep/);
+      await tab.page.reload();
+      await tab.ready();
+      await failed.filter({ hasText: "This model is asleep" }).waitFor();
       await failed.locator(".error-acts").getByTestId("again").click();
       await tab.message("Awake again.").waitFor();
       await quiet(tab);
@@ -445,21 +484,35 @@ test("the browser's own model answers where there is one, and is stopped", () =>
     { prepare: (context) => context.addInitScript(languageModel) },
   ));
 
-test("an answer that the end of the page interrupted is carried on", () =>
+test("an answer that the end of the page interrupted stands there, is asked for by no other turn, and is resumed by a press", () =>
   talk(
-    (_, number) => (number === 1 ? { pieces: ["Half "], hold: true } : { text: "Whole this time." }),
-    async (tab) => {
+    (request, number) => (number === 1 ? { pieces: ["Half ", "an answer"], hold: true } : echo(request, number)),
+    async (tab, model) => {
       await tab.get("new").click();
-      await say(tab, "go");
-      await tab.get("live-text").filter({ hasText: "Half" }).waitFor();
+      await say(tab, "first thread");
+      await tab.get("live-text").filter({ hasText: "Half an answer" }).waitFor();
+      // What came is stored at most a second later.
+      await tab.page.waitForTimeout(2500);
       await tab.page.reload();
       await tab.ready();
       await tab.get("interrupted").waitFor();
-      await tab.get("catch-up").click();
-      await tab.message("Whole this time.").waitFor();
+      assert.match(await tab.get("unfinished").innerText(), /Half an answer/);
+      // Another thread is used: the page stays there, and the interrupted turn is sent to nobody.
+      await tab.get("new").click();
+      await said(tab, "second thread", "Answer 2 to second thread.");
+      await tab.page.reload();
+      await tab.ready();
+      await tab.message("Answer 2 to second thread.").waitFor();
+      await said(tab, "more", "Answer 3 to more.");
+      assert.deepEqual(model.asked.map((request) => sent(request).at(-1)), ["user: first thread", "user: second thread", "user: more"]);
+      await tab.row("first thread").click();
+      await tab.get("resume").click();
+      await tab.message("Answer 4 to first thread.").waitFor();
       await quiet(tab);
       assert.equal(await tab.get("interrupted").count(), 0);
-      assert.equal(await tab.get("message").count(), 1 + (await tab.get("message").filter({ hasText: "You are a helpful" }).count()));
+      assert.equal(await tab.get("unfinished").count(), 0);
+      assert.doesNotMatch((await tab.texts()).join(), /Half an answer/);
+      assert.equal(await tab.page.getByText("first thread", { exact: true }).count(), 2, "the question is in the list and in its message");
     },
   ));
 

@@ -19,7 +19,7 @@ use threadkeep::protocol::{
 use threadkeep_core::compaction::Checkpoint;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
-pub use agent::{Ending, Heard, Listed, Secret, Talk, Tested, Turn};
+pub use agent::{Ending, Heard, Interrupted, Listed, Secret, Talk, Tested, Turn};
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
 pub use found::{EPISODE, FACT, Find, Found, Hit, SUMMARY, cut};
 pub use memory::{Card, Carrier, Compacted, Epoch, Memory, Recall, Said, Sends, Way, nodes};
@@ -129,6 +129,8 @@ pub enum Reply {
     Tested(Tested),
     /// The models that a connection has.
     Models(Vec<Listed>),
+    /// The turns that were begun and did not end, oldest first.
+    Interrupted(Vec<Interrupted>),
 }
 
 /// A thread as the list shows it.
@@ -435,6 +437,7 @@ pack_enum!(Reply {
     15 Carrier { 0: carrier },
     16 Tested { 0: tested },
     17 Models { 0: models },
+    18 Interrupted { 0: turns },
 });
 
 pack_enum!(Change {

@@ -148,8 +148,17 @@ impl ModelHandle {
 /// An agent; see [`AgentHandle`].
 pub(crate) trait Working {
     fn catch_up(&self) -> Answer;
-    fn anew(&self, node: String, go_on: bool) -> Answer;
+    fn take_turn(&self, node: String, act: Act) -> Answer;
+    fn interrupted(&self) -> Answer;
     fn stop(&self);
+}
+
+/// What is done with a node.
+#[derive(Clone, Copy)]
+pub(crate) enum Act {
+    Again,
+    GoOn,
+    Resume,
 }
 
 #[wasm_bindgen]
@@ -186,13 +195,23 @@ impl AgentHandle {
 
     /// Answers once more what a node answered, as a branch. → JSON text of the new node
     pub fn again(&self, node: String) -> Promise {
-        promise(self.0.anew(node, false))
+        promise(self.0.take_turn(node, Act::Again))
     }
 
     /// Goes on below a node. → JSON text of the new node
     #[wasm_bindgen(js_name = goOn)]
     pub fn go_on(&self, node: String) -> Promise {
-        promise(self.0.anew(node, true))
+        promise(self.0.take_turn(node, Act::GoOn))
+    }
+
+    /// Carries an interrupted turn to its end. → JSON text of its node
+    pub fn resume(&self, node: String) -> Promise {
+        promise(self.0.take_turn(node, Act::Resume))
+    }
+
+    /// The turns that were begun and did not end. → JSON text of their nodes
+    pub fn interrupted(&self) -> Promise {
+        promise(self.0.interrupted())
     }
 
     /// Ends the turn that is under way.

@@ -65,6 +65,7 @@ export const OPTIONS = {
     return { ...policy(rest, argument), ...own };
   },
   limits: (value: unknown, argument: string) => check.options(value, argument, LIMITS),
+  resume: check.flag,
 };
 /** Options of `send()`. @internal */
 export const SEND = { replyTo: replyTo, from: check.id, messageId: check.id, signal: check.signal };
@@ -74,7 +75,7 @@ export type Checked = Omit<AgentOptions, "tools"> & { tools?: (readonly [string,
 
 /** The options as the engine takes them: `encoding` and `ofKeep` (when to compact) count where they do not say. @internal */
 export function params(options: Checked, encoding: Encoding, ofKeep: CompactionPolicy): string {
-  const { model, tools = [], systemPrompt, builtIn, compaction, limits } = options;
+  const { model, tools = [], systemPrompt, builtIn, compaction, limits, resume } = options;
   const provider = options.provider ?? model.provider ?? "openai-chat";
   const name = options.modelName ?? model.modelName ?? "model";
   const { model: _, ...kept } = ofKeep as Record<string, unknown>;
@@ -94,6 +95,7 @@ export function params(options: Checked, encoding: Encoding, ofKeep: CompactionP
     context,
     compaction: compaction === false ? false : figures,
     limits,
+    resume,
   });
 }
 

@@ -249,6 +249,11 @@ export interface AgentOptions<P extends Provider = Provider> {
   compaction?: AgentCompaction | false;
   /** When a turn is ended. */
   limits?: AgentLimits;
+  /**
+   * Whether turns that a crash or a closed tab has interrupted go on by themselves, as soon as the agent is used; false without it. They
+   * are sent to the model that the agent has now. Without it they wait for {@link Agent.resume}.
+   */
+  resume?: boolean;
 }
 
 /** How a message is sent to an agent. */
@@ -268,9 +273,9 @@ export type Outcome = "answered" | "failed" | "cancelled" | "limited";
 
 /** What a turn came to. */
 export interface TurnResult {
-  /** Its node; `null` where the message was dismissed before it was answered. */
+  /** Its node; `null` only where the message was dismissed before it was answered. */
   node: string | null;
-  /** How it ended; `null` likewise. */
+  /** How it ended; `null` likewise, and where the turn was interrupted and something follows it. */
   outcome: Outcome | null;
   /** Why, in words, where it was not answered. */
   reason?: string;

@@ -16,7 +16,7 @@ export async function talk(site, plan, run, { tools = "memory", ...options } = {
 }
 
 /** Writes a connection as the page keeps it. */
-function connect(context, { url }, tools) {
+export function connect(context, { url }, tools) {
   const connection = { id: "test", preset: "custom", name: "Test", provider: "openai-chat", baseUrl: url, model: "tiny-1", tools };
   return context.addInitScript((book) => {
     if (location.protocol === "http:" && localStorage["threadkeep.connections"] === undefined) localStorage["threadkeep.connections"] = book;

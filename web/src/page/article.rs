@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use threadkeep::protocol::{Fork, Row};
-use threadkeep_core::{Kind, MessageId, Role};
+use threadkeep_core::{Kind, Message, MessageId, Role};
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 
@@ -14,6 +14,7 @@ use crate::clusters;
 use crate::format;
 use crate::items::CLAMP;
 use crate::pieces::{self, Card, CardKind, Piece};
+use crate::words::ending;
 use crate::wire::Node;
 
 /// A place in a node: the message and the piece of it, both counted from 0.
@@ -76,6 +77,13 @@ pub fn article(parts: &Parts<'_>) -> Element {
     let answers = row.answers.as_ref().map(|fork| arrows(at, fork, &ANSWERS));
     for (message, said) in node.messages.iter().enumerate() {
         let speaker = said.role.as_str();
+        let body = if is_unfinished(said) {
+            let part = el("div").class("unfinished").attr("data-testid", "unfinished");
+            let _ = body.append_child(&part);
+            part
+        } else {
+            body.clone()
+        };
         if let Some(arrows) = answers.as_ref().filter(|_| message == asked) {
             let _ = body.append_child(arrows);
         }
@@ -103,6 +111,13 @@ pub fn article(parts: &Parts<'_>) -> Element {
     made.child(body)
 }
 
+/// The code of what was stored of an answer while it came. It is not shown below the live answer, which has more of it.
+const UNFINISHED: &str = "unfinished";
+
+fn is_unfinished(message: &Message) -> bool {
+    matches!(&message.kind, Kind::Error { code, .. } if code == UNFINISHED)
+}
+
 /// What can be done about an answer that failed or was interrupted.
 fn foot(parts: &Parts<'_>) -> Option<Element> {
     let act = |action: &str, words: &str, shape: &str| {
@@ -112,10 +127,11 @@ fn foot(parts: &Parts<'_>) -> Option<Element> {
     };
     if parts.last && !parts.node.sealed {
         let line = el("p").class("error-acts interrupted").attr("data-testid", "interrupted");
-        let line = line.child(el("span").text("This turn has not ended. If nothing is under way, it was interrupted."));
-        return Some(line.child(act("catch-up", "Carry it on", "play")));
+        let line = line.child(el("span").text("This answer was interrupted, or another tab is writing it."));
+        return Some(line.child(act("resume", "Resume", "play")));
     }
-    let failed = matches!(parts.node.messages.last().map(|last| &last.kind), Some(Kind::Error { .. }));
+    let last = parts.node.messages.last().filter(|last| !is_unfinished(last));
+    let failed = matches!(last.map(|last| &last.kind), Some(Kind::Error { .. }));
     let acts = el("p").class("error-acts");
     failed.then(|| acts.child(act("again", "Try again", "again")).child(act("go-on", "Continue", "play")))
 }
@@ -255,9 +271,13 @@ fn piece_element(piece: &Piece, place: &Place, breaks: bool, opened: &Opened) ->
             let line = el("p").class("stopped").attr("role", "note").child(sign("stop"));
             line.child(el("span").text("Stopped. What was said until then stays."))
         }
+        Piece::Error { code, .. } if code == UNFINISHED => {
+            let line = el("p").class("stopped").attr("role", "note").child(sign("stop"));
+            line.child(el("span").text("Not finished. This is what had arrived."))
+        }
         Piece::Error { code, reason } => {
             let head = el("p").class("error-head").child(sign("warning"));
-            let head = head.child(el("strong").text("The model failed here")).child(el("code").text(code));
+            let head = head.child(el("strong").text(ending(code))).child(el("code").text(code));
             el("div")
                 .class("error-card")
                 .attr("role", "note")

@@ -17,6 +17,9 @@ use crate::format;
 /// Followed by the place.
 const DRAFT: &str = "threadkeep.draft.";
 
+/// The place while the branch is on its way to the screen. What is typed then belongs to that branch.
+const READING: &str = "reading";
+
 #[derive(Clone, Copy)]
 struct Composer {
     page: Page,
@@ -27,6 +30,8 @@ struct Composer {
     empty: RwSignal<bool>,
     /// Whether what is in the field is on its way into the store.
     sending: RwSignal<bool>,
+    /// Whether it is to be sent once its branch is on the screen.
+    wanted: StoredValue<bool>,
 }
 
 /// The place at which something would be said.
@@ -58,24 +63,38 @@ impl Composer {
     fn typed(self) {
         let text = self.text();
         self.empty.set(text.trim().is_empty());
-        keep_draft(&self.place.get_value(), &text);
+        let place = self.place.get_value();
+        if place != READING {
+            keep_draft(&place, &text);
+        }
     }
 
-    /// The draft of the place that is now the reader's.
-    fn turn_to(self, target: Option<&Target>, leaf: Option<&MessageId>) {
-        let now = place(target, leaf);
-        if self.place.get_value() == now {
+    /// The draft of the place that is now the reader's. What was typed while the place was on its way, and at the end of a branch that has
+    /// grown, comes along.
+    fn turn_to(self, now: String, target: Option<&Target>) {
+        let was = self.place.get_value();
+        if was == now {
             return;
         }
-        let kept = draft(&now);
+        let grown = self.page.grown_from.with_value(|old| old.as_ref().is_some_and(|old| old.as_str() == was));
+        let along = Some(self.text()).filter(|text| (was == READING || grown) && now != READING && !text.trim().is_empty());
         // What is said otherwise begins with what it says.
         let begin = target.filter(|target| target.edit.is_some()).map(|target| target.words.clone());
+        let kept = draft(&now).or(begin);
+        let text = [kept.clone(), along.clone()].into_iter().flatten().collect::<Vec<_>>().join("\n");
+        if along.is_some() {
+            keep_draft(&was, "");
+            keep_draft(&now, &text);
+        }
         self.place.set_value(now);
-        self.fill(&kept.or(begin).unwrap_or_default());
+        self.fill(&text);
     }
 
     fn send(self) {
         let page = self.page;
+        if untrack(|| page.is_reading()) {
+            return self.wanted.set_value(true);
+        }
         if page.talking.running.with_untracked(Option::is_some) {
             return;
         }
@@ -145,11 +164,17 @@ pub fn composer(page: Page) -> Node {
         place: StoredValue::new(String::new()),
         empty: RwSignal::new(true),
         sending: RwSignal::new(false),
+        wanted: StoredValue::new(false),
     };
     follow(move || {
-        let (target, leaf) = (page.target.get(), page.leaf.get());
+        let (target, leaf, reading) = (page.target.get(), page.leaf.get(), page.is_reading());
         soon(move || {
-            composer.turn_to(target.as_ref(), leaf.as_ref());
+            let place = if reading { READING.to_owned() } else { place(target.as_ref(), leaf.as_ref()) };
+            composer.turn_to(place, target.as_ref());
+            if !reading && composer.wanted.get_value() {
+                composer.wanted.set_value(false);
+                return composer.send();
+            }
             if target.is_some()
                 && let Some(field) = composer.field.get()
             {

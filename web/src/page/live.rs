@@ -121,7 +121,7 @@ impl Live {
                 self.note(&format!("{reason} Try {attempt} follows in {} s.", wait.div_ceil(1000)));
             }
             Heard::Warning(words) => self.note(words),
-            Heard::Sent | Heard::Began { .. } | Heard::Ended(_) => {}
+            Heard::Posted { .. } | Heard::Began { .. } | Heard::Ended(_) => {}
         }
     }
 

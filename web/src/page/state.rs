@@ -286,8 +286,12 @@ pub struct Page {
     pub resized: RwSignal<usize>,
     /// Counts changes to the open thread's tree.
     pub tree: RwSignal<usize>,
+    /// The thread that is on the screen.
+    pub thread: RwSignal<Option<TranscriptId>>,
     /// The end of the branch that is on the screen.
     pub leaf: RwSignal<Option<MessageId>>,
+    /// Where that branch ended before it grew to its end.
+    pub grown_from: StoredValue<Option<MessageId>>,
     /// The message in focus.
     pub focused: RwSignal<Option<MessageId>>,
     /// Counts changes of what is remembered.
@@ -329,11 +333,20 @@ impl Page {
             target: RwSignal::new(None),
             resized: RwSignal::new(0),
             tree: RwSignal::new(0),
+            thread: RwSignal::new(None),
             leaf,
+            grown_from: StoredValue::new(None),
             focused: RwSignal::new(None),
             memories: RwSignal::new(0),
             card: RwSignal::new(None),
         }
+    }
+
+    /// Whether what the address names is still on its way to the screen; tracks.
+    pub fn is_reading(self) -> bool {
+        let route = self.nav.route();
+        let other = |leaf| self.leaf.with(|shown| shown.as_ref() != Some(leaf));
+        route.transcript != self.thread.get() || route.leaf.as_ref().is_some_and(other)
     }
 
     /// Shows or hides the map, and remembers it where there is room for both.

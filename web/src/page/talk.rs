@@ -153,8 +153,12 @@ impl Talking {
         let mut grew = false;
         for heard in all {
             self.with_live(|live| live.hear(&heard));
+            if matches!(heard, Heard::Posted { .. }) {
+                let stored = self.inner.try_update_value(|inner| inner.sent.take()).flatten();
+                stored.into_iter().for_each(|stored| stored());
+            }
             match heard {
-                Heard::Began { transcript, node } => {
+                Heard::Posted { transcript, node } | Heard::Began { transcript, node } => {
                     self.running.update(|running| {
                         if let Some(running) = running {
                             running.transcript = Some(transcript.clone());
@@ -163,10 +167,6 @@ impl Talking {
                     });
                     self.with_live(Live::clear);
                     self.tell(Step::Began(transcript, node));
-                }
-                Heard::Sent => {
-                    let stored = self.inner.try_update_value(|inner| inner.sent.take()).flatten();
-                    stored.into_iter().for_each(|stored| stored());
                 }
                 Heard::Stored(_) => self.tell(Step::Stored),
                 Heard::Ended(ending) => {

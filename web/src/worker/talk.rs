@@ -11,17 +11,17 @@ use threadkeep::KeepError;
 use threadkeep::agent::{Agent, AgentEvent, AgentOptions, BUILT_IN, Memory, NoTools, Outcome};
 use threadkeep::mailbox::{Body, Outgoing};
 use threadkeep::model::{Call, Connected, Http, Model};
-use threadkeep::protocol::{Counting, ErrorReply};
+use threadkeep::protocol::{Counting, ErrorReply, NodeInfo};
+use threadkeep_core::Message;
 use threadkeep_core::provider::{Connection, Delta, Finish, RenderOptions, render};
 use threadkeep_core::tokens::Encoding;
-use threadkeep_core::{Message, MessageId};
 use threadkeep_fetch::Fetch;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 use super::{Engine, Place, chrome, demo, part_missing, parts, say};
 use crate::connections::{CHROME, DEMO_MODEL, Tools};
-use crate::wire::{Ending, FromWorker, Heard, Listed, Reply, Secret, Talk, Tested, Turn};
+use crate::wire::{Ending, FromWorker, Heard, Interrupted, Listed, Reply, Secret, Talk, Tested, Turn};
 
 /// The name under which the page's agent has its mailbox.
 const AGENT: &str = "agent";
@@ -40,8 +40,6 @@ thread_local! {
     static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
     /// Whether the turn that was asked for last is to end, or not to begin.
     static STOPPED: Cell<bool> = const { Cell::new(false) };
-    /// The message that the reader sent last, until it is in a thread.
-    static SENT: RefCell<Option<MessageId>> = const { RefCell::new(None) };
     /// What was heard and not yet sent.
     static HEARD: RefCell<Vec<AgentEvent>> = const { RefCell::new(Vec::new()) };
     /// Whether something sends it.
@@ -136,14 +134,15 @@ pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
             STOPPED.set(false);
             let ready = ready(&connection)?;
             let (memory, exact) = parts::memory(Rc::new(engine.clone())).await.map_err(|_| part_missing())?.await;
-            let _alone = Alone::begin().await;
-            if STOPPED.get() {
-                return Err(KeepError::Cancelled.reply());
-            }
             let result = take_turn(engine, memory, exact, ready, turn).await;
             STOP.set(None);
             flush().await;
             result.map(|()| Reply::Done).map_err(|error| error.reply())
+        }
+        Talk::Interrupted => {
+            let turns = engine.interrupted_turns(AGENT).await.map_err(|error| error.reply())?;
+            let shown = |node: NodeInfo| Interrupted { transcript: node.transcript, node: node.id };
+            Ok(Reply::Interrupted(turns.into_iter().map(shown).collect()))
         }
     }
 }
@@ -205,24 +204,31 @@ async fn take_turn(
     let agent = Rc::new(Agent::<Place>::with_memory(engine.clone(), options, ready.model, Rc::new(NoTools), memory));
     let ends = Rc::clone(&agent);
     STOP.set(Some(Rc::new(move || ends.stop())));
-    let hearing = engine.clone();
-    let hear = move |event: AgentEvent| hear(&hearing, event);
-    match turn {
+    if STOPPED.get() {
+        return Err(KeepError::Cancelled);
+    }
+    let heard = engine.clone();
+    let hear = move |event: AgentEvent| hear(&heard, event);
+    // What the reader says is stored before anything waits: for another tab's turn, or for the model.
+    let turn = match turn {
         Turn::Say { content, reply_to } => {
-            let (from, to) = (agent.options().user.clone(), AGENT.to_owned());
-            let outgoing = Outgoing { from, to, body: Body::text(content), reply_to, ..Outgoing::default() };
-            let sent = agent.keep().send(outgoing).await?;
-            SENT.set(Some(sent.message_id.clone()));
-            agent.catch_up(&hear).await?;
-            // A message that nobody took would be in no thread.
-            match engine.node(&sent.message_id).await? {
-                Some(_) => Ok(()),
-                None => Err(KeepError::MissingNode(sent.message_id)),
-            }
+            let from = agent.options().user.clone();
+            let said = Outgoing { from, body: Body::text(content), reply_to, ..Outgoing::default() };
+            let NodeInfo { transcript, id: node, .. } = agent.post(said).await?;
+            say(&FromWorker::Heard(vec![Heard::Posted { transcript, node: node.clone() }]), None);
+            Turn::Resume(node)
         }
+        turn => turn,
+    };
+    let _alone = Alone::begin().await;
+    if STOPPED.get() {
+        return Err(KeepError::Cancelled);
+    }
+    match turn {
+        Turn::Say { .. } => Ok(()),
         Turn::Again(node) => agent.again(&node, &hear).await.map(drop),
         Turn::GoOn(node) => agent.go_on(&node, &hear).await.map(drop),
-        Turn::CatchUp => agent.catch_up(&hear).await.map(drop),
+        Turn::Resume(node) => agent.resume(&node, &hear).await.map(drop),
     }
 }
 
@@ -270,15 +276,10 @@ async fn flush() {
 /// What the page is told of an event.
 async fn told(engine: &Engine, event: AgentEvent, heard: &mut Vec<Heard>) {
     let told = match event {
-        AgentEvent::Began { node, .. } => {
-            if SENT.with_borrow_mut(|sent| sent.take_if(|sent| *sent == node)).is_some() {
-                heard.push(Heard::Sent);
-            }
-            match engine.node(&node).await {
-                Ok(Some(info)) => Heard::Began { transcript: info.transcript, node },
-                _ => return,
-            }
-        }
+        AgentEvent::Began { node, .. } => match engine.node(&node).await {
+            Ok(Some(info)) => Heard::Began { transcript: info.transcript, node },
+            _ => return,
+        },
         AgentEvent::Asked { tokens, .. } => Heard::Asked(tokens),
         AgentEvent::Delta { delta, .. } => match delta {
             Delta::Text(text) => Heard::Text(text),

@@ -16,6 +16,7 @@ mod context;
 mod damage;
 mod epochs;
 mod imported_compactions;
+mod interrupted;
 mod kernel;
 mod mailbox;
 mod memory;

@@ -102,7 +102,7 @@ impl Canvas {
                     (self.act)(Action::Delete(node.id.clone()));
                 }
             }
-            "reply" | "edit" | "again" | "go-on" | "catch-up" => {
+            "reply" | "edit" | "again" | "go-on" | "resume" => {
                 if let Some(row) = row {
                     self.talk(&action, row);
                 }
@@ -186,7 +186,7 @@ impl Canvas {
             }
             "again" => Action::Again(node.id.clone()),
             "go-on" => Action::GoOn(node.id.clone()),
-            _ => Action::CatchUp,
+            _ => Action::Resume(node.id.clone()),
         };
         (self.act)(action);
     }
