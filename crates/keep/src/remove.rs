@@ -64,6 +64,10 @@ impl<S: Store> Keep<S> {
             commit.deletes.extend(tree.nodes().filter_map(|placed| index_key(&placed.node.id, transcript)));
             commit.deletes.extend(tree.aliases().filter_map(|(id, _)| index_key(id, transcript)));
             for context in tree.heads().keys() {
+                // Two tabs that moved it at once may have left it here though it points elsewhere.
+                if self.pointer(keys::head(context)).await?.is_some_and(|at| at != *transcript) {
+                    continue;
+                }
                 commit.deletes.extend([keys::head(context), keys::ASKED.of(None, context)]);
             }
             let tables = [keys::EPISODES, keys::FACTS, keys::ASKED].map(|table| table.within(transcript));
