@@ -117,8 +117,8 @@ class Reader {
   /** The end of the branch that a tab shows. */
   #leaf(tab) {
     return tab.page.evaluate(() => {
-      const [, kind, , leaf] = decodeURIComponent(location.hash).split("?")[0].split("/");
-      return kind === "t" ? leaf : undefined;
+      const [, kind, , leaf] = location.hash.split("?")[0].split("/");
+      return kind === "t" && leaf !== undefined ? decodeURIComponent(leaf) : undefined;
     });
   }
 
