@@ -110,7 +110,7 @@ export class Threadkeep {
   readonly #events: Events;
   readonly #encoding: Encoding;
   readonly #policy: CompactionPolicy;
-  readonly #embedding: Pick<OpenOptions, "embed" | "embedModel" | "onEmbedError">;
+  readonly #embedding: Pick<OpenOptions, "embed" | "embedModel" | "embedTimeoutMs" | "onEmbedError">;
   readonly #shared: string | undefined;
   #engine: Engine | undefined;
   #closing: Promise<void> | undefined;
@@ -682,12 +682,12 @@ export class Threadkeep {
 
   /** The query as a vector; `undefined` where there is no `embed`, or it fails, which is told. */
   async #vector(query: string, wait: boolean): Promise<object | undefined> {
-    const { embed, embedModel: model = "", onEmbedError = reportUncaught } = this.#embedding;
+    const { embed, embedModel: model = "", embedTimeoutMs, onEmbedError = reportUncaught } = this.#embedding;
     this.#open();
     if (embed === undefined) return undefined;
     try {
       if (wait) await this.embedMissing({ limit: EMBEDDED });
-      const [vector] = await vectors(embed, [query]);
+      const [vector] = await vectors(embed, [query], embedTimeoutMs);
       return { vector, model };
     } catch (error) {
       // Closed meanwhile, or broken: then the search says so itself.
@@ -716,7 +716,7 @@ export class Threadkeep {
    */
   async embedMissing(options?: EmbedOptions): Promise<EmbedProgress> {
     const { limit = Infinity, onProgress, signal } = check.options(options, "options", EMBED) as EmbedOptions;
-    const { embed, embedModel: model = "" } = this.#embedding;
+    const { embed, embedModel: model = "", embedTimeoutMs } = this.#embedding;
     this.#open();
     if (embed === undefined) throw badArgument("options.embed", "was not given when this keep was opened");
     const progress: EmbedProgress = { embedded: 0, left: 0 };
@@ -726,7 +726,7 @@ export class Threadkeep {
       const { texts, places, left } = await this.#search<ToEmbed>("toEmbed", { model, most });
       progress.left = texts.length + left;
       if (texts.length === 0) return progress;
-      await this.#search("putVectors", { model, places, vectors: await vectors(embed, texts) });
+      await this.#search("putVectors", { model, places, vectors: await vectors(embed, texts, embedTimeoutMs) });
       progress.embedded += texts.length;
       progress.left = left;
       try {
@@ -1013,7 +1013,7 @@ export class Threadkeep {
     this.#open();
     const source = {
       list: (after: number) => this.listMessages(whose, { after, dismissed: true }),
-      hear: (ring: (anew?: boolean) => void) => {
+      hear: (ring: (cleared?: boolean) => void) => {
         const changed: ChangeListener = (event) => {
           if (event.type === "cleared" || (event.type === "mail" && event.party === whose)) ring(event.type === "cleared");
         };

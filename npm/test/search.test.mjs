@@ -193,3 +193,17 @@ test("wrong arguments are named", async () => {
   await keep.close();
   await rejects(keep.search("a"), "closed");
 });
+
+test("an `embed` that never answers ends at its time limit, and the search goes by words", async () => {
+  const [errors, signals] = [[], []];
+  const embed = (texts, { signal }) => (signals.push(signal), new Promise(() => {}));
+  const keep = await memory({ embed, embedTimeoutMs: 50, onEmbedError: (error) => errors.push(error) });
+  await keep.append("main", [user("a puppy barks")]);
+  assert.equal(contents(await keep.search("puppies"))[0], "a puppy barks");
+  assert.equal(errors[0].code, "embedding-failed");
+  assert.match(errors[0].message, /50 ms \(`embedTimeoutMs`\)/);
+  await rejects(keep.embedMissing(), "embedding-failed", /50 ms/);
+  assert.ok(signals.every(({ aborted }) => aborted), "whoever sends a request hears of it");
+  await rejects(memory({ embedTimeoutMs: -1 }), "bad-request", /embedTimeoutMs/);
+  await keep.close();
+});

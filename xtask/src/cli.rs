@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use lexopt::prelude::*;
 
 use crate::bench::{SMALL, Size};
-use crate::fuzz::Fuzz;
+use crate::fuzz::{Run, Target};
 use crate::test::Part;
 
 /// What `cargo xtask help` prints.
@@ -23,8 +23,9 @@ cargo xtask bench [NAME…] [--small] [--chats PATH]
                                 run the measurements (all when none is named). With --small, only see that they run. With --chats, `recall` also looks for the evidence of
                                 the questions in that file, or the JSON files of that folder: LoCoMo (`data/locomo10.json` of
                                 github.com/snap-research/locomo) or LongMemEval (its README says where), as they are published
-cargo xtask fuzz [context] [--steps N] [--seed S] [--first N]
-                                try contexts over made-up transcripts (default 1,000,000 steps, seed 1, from step 0)
+cargo xtask fuzz [TARGET…] [--steps N] [--seed S] [--first N]
+                                try made-up and damaged input (all targets when none is named): context. A finding names its seed
+                                and step, which make the same case again
 
 Tools that are not on PATH are kept in $THREADKEEP_CACHE, else $XDG_CACHE_HOME/threadkeep, else ~/.cache/threadkeep.
 CHROMIUM and CHROMEDRIVER name a browser and a driver of your own, REDIS_SERVER and POSTGRES_BIN (the folder of initdb and postgres)
@@ -46,7 +47,7 @@ pub(crate) enum Order {
     Vocabulary,
     Test(Vec<Part>),
     Bench { names: Vec<String>, chats: Option<OsString>, size: Size },
-    Fuzz(Fuzz),
+    Fuzz { targets: Vec<&'static Target>, run: Run },
 }
 
 /// Reads the arguments that follow `cargo xtask`.
@@ -59,7 +60,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
     let mut port = None;
     let mut chats = None;
     let mut small = false;
-    let mut fuzz = Fuzz::default();
+    let mut run = Run::default();
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Order::Help),
@@ -69,7 +70,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
             Long(name @ ("steps" | "seed" | "first")) => {
                 let name = name.to_owned();
                 let number = parser.value()?.parse::<u64>().with_context(|| format!("--{name} wants a number"))?;
-                *fuzz.field(&name) = Some(number);
+                *run.field(&name) = Some(number);
             }
             Value(word) => words.push(word.string()?),
             other => return Err(other.unexpected().into()),
@@ -87,13 +88,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
     if small && command != "bench" {
         bail!("--small belongs to `bench`");
     }
-    if fuzz != Fuzz::default() && command != "fuzz" {
+    if run != Run::default() && command != "fuzz" {
         bail!("--steps, --seed and --first belong to `fuzz`");
-    }
-    if command == "fuzz"
-        && let Some(other) = rest.iter().find(|word| *word != "context")
-    {
-        bail!("there is nothing called `{other}` to fuzz: context is there");
     }
     if let Some(extra) = rest.first()
         && !matches!(command.as_str(), "test" | "bench" | "fuzz")
@@ -113,7 +109,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
             let small = small || std::env::var_os(SMALL).is_some_and(|value| !value.is_empty() && value != "0");
             Order::Bench { names: rest, chats, size: if small { Size::Small } else { Size::Full } }
         }
-        "fuzz" => Order::Fuzz(fuzz),
+        "fuzz" => Order::Fuzz { targets: rest.iter().map(|word| Target::named(word)).collect::<Result<_>>()?, run },
         other => bail!("there is no command `{other}`\n\n{USAGE}"),
     })
 }
@@ -145,9 +141,10 @@ mod tests {
         let chats = Some(OsString::from("a/b.json"));
         let order = Order::Bench { names: vec!["recall".to_owned()], chats, size: Size::Full };
         assert_eq!(parsed("bench recall --chats a/b.json").unwrap(), order);
-        assert_eq!(parsed("fuzz").unwrap(), Order::Fuzz(Fuzz::default()));
-        let fuzz = Fuzz { steps: Some(5), seed: Some(2), first: None };
-        assert_eq!(parsed("fuzz context --steps 5 --seed=2").unwrap(), Order::Fuzz(fuzz));
+        assert_eq!(parsed("fuzz").unwrap(), Order::Fuzz { targets: vec![], run: Run::default() });
+        let targets = vec![Target::named("context").unwrap()];
+        let run = Run { steps: Some(5), seed: Some(2), first: None };
+        assert_eq!(parsed("fuzz context --steps 5 --seed=2").unwrap(), Order::Fuzz { targets, run });
     }
 
     #[test]

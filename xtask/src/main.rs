@@ -55,7 +55,7 @@ fn work() -> anyhow::Result<bool> {
         Order::Vocabulary => vocabulary::make(&paths)?,
         Order::Test(parts) => return test::run(&paths, &parts),
         Order::Bench { names, chats, size } => return bench::run(&paths, &names, chats.as_deref(), size),
-        Order::Fuzz(fuzz) => return fuzz::run(&paths, fuzz),
+        Order::Fuzz { targets, run } => return fuzz::run(&paths, &targets, run),
     }
     Ok(true)
 }

@@ -32,6 +32,7 @@ mod context;
 pub mod epochs;
 mod error;
 mod export;
+mod forks;
 mod hash;
 mod heads;
 mod host;

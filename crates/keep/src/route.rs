@@ -4,7 +4,7 @@ use serde_json::Value;
 use threadkeep_core::node::{Origin, turn_name};
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptError, TranscriptId};
-use threadkeep_store::Store;
+use threadkeep_store::{Commit, Store};
 
 use crate::keep::{Write, taken};
 use crate::log::Log;
@@ -19,11 +19,11 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `bad-request` for content that is neither text nor a list of parts; the store's.
     pub async fn receive(&self, inbound: Inbound) -> Result<NodeInfo, KeepError> {
-        self.receive_as(inbound, Role::User).await
+        self.receive_as(inbound, Role::User, Commit::default()).await
     }
 
-    /// [`Keep::receive`] for a message that somebody else than the user says.
-    pub(crate) async fn receive_as(&self, inbound: Inbound, role: Role) -> Result<NodeInfo, KeepError> {
+    /// [`Keep::receive`] for a message that somebody else than the user says. What `extra` holds is in the commit of a new node.
+    pub(crate) async fn receive_as(&self, inbound: Inbound, role: Role, extra: Commit) -> Result<NodeInfo, KeepError> {
         let empty = inbound.content.is_null();
         let fields = [("role".to_owned(), role.as_str().into()), ("content".to_owned(), inbound.content)];
         let message = Message::from_json(Value::Object(fields.into_iter().collect()))?;
@@ -52,8 +52,8 @@ impl<S: Store> Keep<S> {
         };
         let id = inbound.message_id.unwrap_or_else(|| MessageId::mint(&transcript, self.random()));
         let stored = match parent {
-            Some((_, parent)) => self.answer(&transcript, &id, &parent, &node).await,
-            None => self.begin(&transcript, inbound.system_prompt, Node { id: id.clone(), ..node }).await,
+            Some((_, parent)) => self.answer(&transcript, &id, &parent, &node, &extra).await,
+            None => self.begin(&transcript, inbound.system_prompt, Node { id: id.clone(), ..node }, extra).await,
         };
         match stored {
             // Another tab received the same message in this moment.
@@ -79,12 +79,23 @@ impl<S: Store> Keep<S> {
         messages: Vec<Message>,
         origin: Origin,
     ) -> Result<NodeInfo, KeepError> {
+        self.branch_with(parent, messages, origin, &|_| Commit::default()).await
+    }
+
+    /// [`Keep::branch`], with what `extra` makes of the new node's id in the same commit.
+    pub(crate) async fn branch_with(
+        &self,
+        parent: &MessageId,
+        messages: Vec<Message>,
+        origin: Origin,
+        extra: &dyn Fn(&MessageId) -> Commit,
+    ) -> Result<NodeInfo, KeepError> {
         let _writing = self.writing().await;
         let transcript = self.find_or_fail(parent).await?;
         let id = MessageId::mint(&transcript, self.random());
         let node =
             Node { created_at: Some(self.now()), origin, sealed: false, ..Node::new(id.clone(), None, messages) };
-        self.answer(&transcript, &id, parent, &node).await?;
+        self.answer(&transcript, &id, parent, &node, &extra(&id)).await?;
         self.changed(&transcript, vec![id.clone()]);
         self.written(&transcript, &id).await
     }
@@ -95,24 +106,32 @@ impl<S: Store> Keep<S> {
         id: &MessageId,
         parent: &MessageId,
         node: &Node,
+        extra: &Commit,
     ) -> Result<(), KeepError> {
         let placed = self.write(transcript, |log| {
             let parent = log.tree.resolve(parent).ok_or_else(|| KeepError::MissingNode(parent.clone()))?;
             let turn = if node.opened_turns() > 0 { log.tree.next_turn() } else { 0 };
             let node = Node { id: id.clone(), parent: Some(parent.clone()), turn, ..node.clone() };
-            Ok(Write::new(vec![Entry::Node(Box::new(node))], ()).indexed(id, transcript))
+            let write = Write { extra: extra.clone(), ..Write::new(vec![Entry::Node(Box::new(node))], ()) };
+            Ok(write.indexed(id, transcript))
         });
         placed.await?.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))
     }
 
-    async fn begin(&self, transcript: &TranscriptId, system: Option<String>, node: Node) -> Result<(), KeepError> {
+    async fn begin(
+        &self,
+        transcript: &TranscriptId,
+        system: Option<String>,
+        node: Node,
+        extra: Commit,
+    ) -> Result<(), KeepError> {
         let system = system.into_iter().map(Message::system).collect();
         let root = Node { created_at: Some(self.now()), ..Node::new(transcript.clone(), None, system) };
         let id = node.id.clone();
         let turn = node.opened_turns().min(1);
         let node = Node { parent: Some(transcript.clone()), turn, ..node };
         let entries = vec![Entry::Node(Box::new(root)), Entry::Node(Box::new(node))];
-        self.begin_log(transcript, Write::new(entries, ()).indexed(&id, transcript)).await
+        self.begin_log(transcript, Write { extra, ..Write::new(entries, ()) }.indexed(&id, transcript)).await
     }
 
     /// Stores a transcript that is not there yet.

@@ -76,6 +76,7 @@ impl Thread {
                 canvas.clear();
             }
             self.open.set(None);
+            self.page.thread.set(None);
             self.page.leaf.set(None);
             return self.shown.set(Shown::Nothing);
         };
@@ -142,6 +143,7 @@ impl Thread {
                 }
                 Err(error) => {
                     self.open.set(None);
+                    self.page.thread.set(None);
                     self.page.leaf.set(None);
                     if let Some(canvas) = self.canvas() {
                         canvas.clear();
@@ -277,6 +279,9 @@ impl Thread {
             });
         }
         let leaf = open.leaf.clone();
+        let grown = before.and_then(|(_, old)| outline.rows.iter().any(|row| row.id == old).then_some(old));
+        self.page.grown_from.set_value(grown);
+        self.page.thread.set(Some(open.info.id.clone()));
         self.open.set(Some(open));
         self.shown.set(Shown::Thread);
         if let Start::At(id) = start
@@ -449,7 +454,7 @@ impl Thread {
             }
             Action::Again(node) => self.take(Turn::Again(node)),
             Action::GoOn(node) => self.take(Turn::GoOn(node)),
-            Action::CatchUp => self.take(Turn::CatchUp),
+            Action::Resume(node) => self.take(Turn::Resume(node)),
             Action::Failed(error) => self.page.notices.fail(&error),
         }
     }

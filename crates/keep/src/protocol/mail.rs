@@ -140,7 +140,7 @@ pub struct AgentCall {
 impl AgentCall {
     /// Reads `{name, user?, systemPrompt?, builtIn?, model?: {name?, provider?}, tools?: [{name, description?, parameters?,
     /// repeatable?}], context?, compaction?: false | {maxContextTokens?, maxOutputTokens?, safetyMargin?, compactionRatio?,
-    /// compactionThreshold?, keepTurns?, targetTokens?, strategy?}, limits?: {steps?, tokens?, millis?}}`. `context` has the options of
+    /// compactionThreshold?, keepTurns?, targetTokens?, strategy?}, limits?: {steps?, tokens?, millis?}, resume?}`. `context` has the options of
     /// [`ContextOptions::from_json`].
     ///
     /// ```
@@ -227,6 +227,7 @@ impl AgentCall {
             }
             Some(_) => return bad("model", "must be an object"),
         };
+        options.resume = flag(&mut params, "resume")?.unwrap_or_default();
         let (tools, repeatable) = tools(params.take("tools"))?;
         params.nothing_left()?;
         Ok(Self { options, model, tools, repeatable })

@@ -17,6 +17,7 @@ mod damage;
 mod epochs;
 mod growth;
 mod imported_compactions;
+mod interrupted;
 mod kernel;
 mod mailbox;
 mod memory;
