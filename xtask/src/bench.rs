@@ -83,6 +83,8 @@ const BENCHES: &[Bench] = &[
     node_bench("stores", &[Npm, Servers], "tests/bench/stores.mjs", &[("ROUNDS", "1")]),
     cargo_bench("stable", "threadkeep-core", "stable"),
     cargo_bench("compact", "threadkeep", "compact"),
+    cargo_bench("growth", "threadkeep", "growth"),
+    node_bench("growth-npm", &[Npm], "tests/bench/growth.mjs", &[("SCALE", "0.02"), ("ROUNDS", "1")]),
     cargo_bench("recall", "threadkeep-recall", "recall"),
     node_bench(
         "search",
