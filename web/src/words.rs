@@ -137,10 +137,10 @@ mod tests {
     fn every_failure_of_the_store_has_its_own_words() {
         let all = [
             StoreError::Conflict { key: "k".into() },
-            StoreError::Blocked,
+            StoreError::blocked(),
             StoreError::Quota("q".into()),
             StoreError::Unavailable("u".into()),
-            StoreError::Gone,
+            StoreError::gone(),
             StoreError::NewerVersion { found: 2, supported: 1 },
             StoreError::Corrupt { key: "k".into(), why: "w".into() },
             StoreError::Transient("t".into()),

@@ -12,9 +12,11 @@ use threadkeep_store::{Commit, Store, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::context::Shelf;
+use crate::damage::Known;
 use crate::log::Log;
 use crate::protocol::{ContextOptions, Event, PromptRequest, Request, Response, WhatIf};
 use crate::search::Search;
+use crate::turns::{Turns, Writing};
 use crate::{Host, KeepError, keys};
 
 /// How often a write that lost against another writer is tried again. Each loss means that somebody else progressed.
@@ -41,8 +43,8 @@ type Listener = Rc<dyn Fn(&Event)>;
 
 /// The engine over a store. Clones are handles to the same engine; calls may overlap.
 ///
-/// Writers are served one at a time, in the order in which they called; readers of a transcript wait for a write to it that
-/// is under way, so that what they see is durable.
+/// Writers are served in the order in which they called: one at a time, but for those who append at different heads. Readers of a
+/// transcript wait for a write to it that is under way, so that what they see is durable.
 pub struct Keep<S> {
     pub(crate) inner: Rc<Inner<S>>,
 }
@@ -57,8 +59,8 @@ pub(crate) struct Inner<S> {
     pub(crate) store: S,
     host: Box<dyn Host>,
     pub(crate) options: Options,
-    /// Held by whoever writes.
-    writer: Mutex<()>,
+    /// Who writes when.
+    turns: Turns,
     cache: RefCell<HashMap<TranscriptId, Rc<Slot>>>,
     clock: Cell<u64>,
     /// In which transcript a head points, as last seen.
@@ -66,6 +68,7 @@ pub(crate) struct Inner<S> {
     listeners: RefCell<Vec<(u64, Listener)>>,
     pub(crate) shelf: RefCell<Shelf>,
     pub(crate) search: Search,
+    pub(crate) damaged: Known,
 }
 
 /// A transcript's place in the cache.
@@ -89,13 +92,14 @@ impl<S: Store> Keep<S> {
                 store,
                 host: Box::new(host),
                 options,
-                writer: Mutex::new(()),
+                turns: Turns::default(),
                 cache: RefCell::default(),
                 clock: Cell::new(0),
                 contexts: RefCell::default(),
                 listeners: RefCell::default(),
                 shelf: RefCell::default(),
                 search: Search::default(),
+                damaged: Known::default(),
             }),
         })
     }
@@ -105,7 +109,7 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// The store's own.
     pub async fn close(&self) -> Result<(), KeepError> {
-        let _writer = self.inner.writer.lock().await;
+        let _writing = self.writing().await;
         self.inner.cache.borrow_mut().clear();
         self.inner.shelf.borrow_mut().clear();
         Ok(self.inner.store.close().await?)
@@ -238,9 +242,15 @@ impl<S: Store> Keep<S> {
         self.inner.clock.get()
     }
 
-    /// Waits until all writers who called before are done. Hold it while writing.
-    pub(crate) async fn writing(&self) -> MutexGuard<'_, ()> {
-        self.inner.writer.lock().await
+    /// Waits until all writers who called before are done. Hold it while writing; nobody else writes meanwhile.
+    pub(crate) async fn writing(&self) -> Writing<'_> {
+        self.inner.turns.alone().await
+    }
+
+    /// Waits until those are done who called before and write at the head `context`, or write alone. Hold it while appending there; others
+    /// append at other heads meanwhile.
+    pub(crate) async fn appending(&self, context: &str) -> Writing<'_> {
+        self.inner.turns.at(context).await
     }
 
     pub(crate) fn slot(&self, id: &TranscriptId) -> Rc<Slot> {
@@ -298,7 +308,7 @@ impl<S: Store> Keep<S> {
         let mut held = slot.log.lock().await;
         match held.take() {
             Some(log) => self.refresh(&mut held, log).await?,
-            None => *held = Log::load(&self.inner.store, id).await?,
+            None => *held = self.load(id).await?,
         }
         if let Some(log) = held.as_ref() {
             look(log);
@@ -317,7 +327,7 @@ impl<S: Store> Keep<S> {
         if self.holds(id) {
             return self.read_with(id, look).await;
         }
-        if let Some(log) = Log::load(&self.inner.store, id).await? {
+        if let Some(log) = self.load(id).await? {
             look(&log);
         }
         Ok(())
@@ -328,7 +338,7 @@ impl<S: Store> Keep<S> {
         let slot = self.slot(id);
         let mut held = slot.log.lock().await;
         if held.is_none() {
-            *held = Log::load(&self.inner.store, id).await?;
+            *held = self.load(id).await?;
         }
         if let Some(log) = held.as_ref() {
             look(log);
@@ -342,7 +352,7 @@ impl<S: Store> Keep<S> {
     async fn refresh(&self, held: &mut Option<Log>, mut log: Log) -> Result<(), KeepError> {
         *held = match log.catch_up(&self.inner.store).await? {
             true => Some(log),
-            false => Log::load(&self.inner.store, log.tree.id()).await?,
+            false => self.load(log.tree.id()).await?,
         };
         Ok(())
     }
@@ -360,7 +370,7 @@ impl<S: Store> Keep<S> {
     /// Appends to a transcript what `plan` makes of it, in one commit, and gives `plan`'s answer. When another writer was
     /// first, the transcript is read again and `plan` asked again. An empty list of entries writes nothing.
     ///
-    /// The caller holds [`Keep::writing`]. `Ok(None)` where there is no such transcript.
+    /// The caller holds [`Keep::writing`] or [`Keep::appending`]. `Ok(None)` where there is no such transcript.
     pub(crate) async fn write<T>(
         &self,
         id: &TranscriptId,
@@ -385,7 +395,7 @@ impl<S: Store> Keep<S> {
         let slot = self.slot(id);
         let mut held = slot.log.lock().await;
         if held.is_none() {
-            *held = Log::load(&self.inner.store, id).await?;
+            *held = self.load(id).await?;
         }
         for _ in 0..TRIES {
             // While somebody else writes here too, what is in memory is old more often than not. Reading a long transcript
@@ -435,7 +445,7 @@ impl<S: Store> Keep<S> {
                             log.digest = digest.unwrap_or(log.digest);
                             Some(log)
                         }
-                        None => Log::load(&self.inner.store, id).await?,
+                        None => self.load(id).await?,
                     };
                 }
                 Err((error, _)) => {
@@ -511,15 +521,7 @@ impl<S: Store> Keep<S> {
 
     /// The transcript that the store's index names for `id`.
     async fn indexed(&self, id: &MessageId) -> Result<Option<TranscriptId>, KeepError> {
-        self.pointer(keys::index(id)).await
-    }
-
-    /// The transcript that the record under `key` names; `None` where there is no record.
-    pub(crate) async fn pointer(&self, key: String) -> Result<Option<TranscriptId>, KeepError> {
-        let Some(bytes) = self.inner.store.get(&key).await? else { return Ok(None) };
-        let named = String::from_utf8(bytes).ok().and_then(|id| MessageId::new(id).ok());
-        let corrupt = || StoreError::Corrupt { key, why: "it names no transcript".to_owned() };
-        Ok(Some(named.ok_or_else(corrupt)?))
+        self.pointer(keys::index(id), &|tree| tree.resolve(id).is_some()).await
     }
 }
 

@@ -29,6 +29,7 @@
 pub mod agent;
 pub mod compact;
 mod context;
+mod damage;
 pub mod epochs;
 mod error;
 mod export;
@@ -49,6 +50,7 @@ mod remove;
 mod route;
 mod search;
 pub mod traces;
+mod turns;
 mod views;
 
 pub use error::KeepError;
