@@ -56,6 +56,7 @@ const BENCHES: &[Bench] = &[
         program: Program::Node("tests/bench/durability.mjs"),
     },
     Bench { name: "stores", needs: &[Need::Npm, Need::Servers], program: Program::Node("tests/bench/stores.mjs") },
+    Bench { name: "server", needs: &[Need::Npm], program: Program::Node("tests/bench/server.mjs") },
     Bench { name: "stable", needs: &[], program: Program::Cargo { package: "threadkeep-core", example: "stable" } },
     Bench { name: "compact", needs: &[], program: Program::Cargo { package: "threadkeep", example: "compact" } },
     Bench { name: "recall", needs: &[], program: Program::Cargo { package: "threadkeep-recall", example: "recall" } },
