@@ -36,12 +36,11 @@ export async function place(options: OpenOptions, name: string): Promise<Place> 
   return { kind: "memory", adapter: undefined, shared: undefined };
 }
 
-/** Opens an adapter that wants to be opened; gives what it says it found. */
-export async function opened(adapter: StoreAdapter | undefined): Promise<"existing" | "created" | void> {
+/** Opens an adapter that wants to be opened. */
+export async function opened(adapter: StoreAdapter | undefined): Promise<void> {
   if (typeof adapter?.open !== "function") return;
   try {
-    const found: unknown = await adapter.open();
-    if (found === "existing" || found === "created") return found;
+    await adapter.open();
   } catch (error) {
     if (error instanceof ThreadkeepError) throw error;
     const { code, message } = (typeof error === "object" && error !== null ? error : { message: String(error) }) as { code?: unknown; message?: unknown };

@@ -65,6 +65,7 @@ import type { Message, MessageInput } from "./types/message.js";
 import type { HeadInfo, LintFinding, NodeInfo, Outline, Stats, TranscriptInfo, TreeNode } from "./types/node.js";
 import type { Records } from "./types/records.js";
 import type { IndexProgress, SearchHit, SearchHits } from "./types/search.js";
+import type { StoreAdapter } from "./types/store.js";
 
 /** So many texts get a vector in the course of a search, which waits for them. */
 const EMBEDDED = 256;
@@ -104,13 +105,14 @@ export class Threadkeep {
   readonly storage: "indexeddb" | "file" | "memory" | "adapter";
   /**
    * What opening found: data that was there (`existing`), none (`created`), or a damaged database that the browser had
-   * wiped (`wiped`: say so, and offer the last export). Of an adapter that does not say, nothing is known (`unknown`).
+   * wiped (`wiped`: say so, and offer the last export). It is `unknown` if the store could not be read at that moment.
    */
   readonly beginning: "existing" | "created" | "wiped" | "unknown";
   readonly #events: Events;
   readonly #encoding: Encoding;
   readonly #policy: CompactionPolicy;
   readonly #embedding: Pick<OpenOptions, "embed" | "embedModel" | "embedTimeoutMs" | "onEmbedError">;
+  readonly #adapter: StoreAdapter | undefined;
   readonly #shared: string | undefined;
   #engine: Engine | undefined;
   #closing: Promise<void> | undefined;
@@ -119,13 +121,14 @@ export class Threadkeep {
     inside = (keep) => ({ engine: keep.#open(), events: keep.#events, encoding: keep.#encoding, policy: keep.#policy, shared: keep.#shared });
   }
 
-  private constructor(storage: Threadkeep["storage"], engine: Engine, found: Threadkeep["beginning"] | void, shared: string | undefined, options: OpenOptions) {
+  private constructor(storage: Threadkeep["storage"], engine: Engine, adapter: StoreAdapter | undefined, shared: string | undefined, options: OpenOptions) {
+    this.#adapter = adapter;
     this.#shared = shared;
     this.#encoding = options.encoding ?? "o200k_base";
     this.#policy = options.compaction ?? {};
     this.#embedding = options;
     this.storage = storage;
-    this.beginning = found ?? (engine.beginning as Threadkeep["beginning"]);
+    this.beginning = engine.beginning as Threadkeep["beginning"];
     this.#engine = engine;
     this.#events = new Events(shared);
     engine.onEvent(this.#events.take);
@@ -148,10 +151,10 @@ export class Threadkeep {
     const { name = "threadkeep", cacheBytes } = given;
     const { kind, adapter, shared } = await place(given, name);
     await init();
-    const found = await opened(adapter);
+    await opened(adapter);
     try {
       const engine = await run((wasm) => wasm.Engine.open(kind === "file" ? "adapter" : kind, name, adapter, cacheBytes) as Promise<Engine>);
-      return new Threadkeep(kind, engine, found, shared, given);
+      return new Threadkeep(kind, engine, adapter, shared, given);
     } catch (error) {
       // Nobody else lets go of what was opened here.
       if (typeof adapter?.open === "function") await adapter.close();
@@ -1060,9 +1063,18 @@ export class Threadkeep {
     return this.#events.add(check.callback(listener, "listener"));
   }
 
-  /** Counts and sizes. */
+  /**
+   * Counts and sizes, and what was found damaged.
+   *
+   * @example
+   * ```ts
+   * for (const { what } of (await keep.stats()).damaged) console.warn(what);
+   * ```
+   */
   async stats(): Promise<Stats> {
-    return this.#call("stats");
+    const stats = await this.#call<Stats>("stats");
+    const passedOver = (await this.#adapter?.damaged?.()) ?? [];
+    return { ...stats, damaged: [...passedOver.map((what) => ({ transcript: null, what })), ...stats.damaged] };
   }
 
   /**

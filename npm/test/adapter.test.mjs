@@ -28,7 +28,7 @@ test("a Map keeps everything, and a second instance finds it", async () => {
   const adapter = mapAdapter();
   const keep = await Threadkeep.open({ storage: adapter });
   assert.equal(keep.storage, "adapter");
-  assert.equal(keep.beginning, "unknown");
+  assert.equal(keep.beginning, "created");
   const told = await story(keep);
   const inMemory = await memory();
   assert.deepEqual(told, await story(inMemory));

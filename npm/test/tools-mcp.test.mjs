@@ -364,7 +364,7 @@ test("what it was told is in its folder the next time, and a second process is t
     await client.callTool({ name: "memory_create", arguments: { path: "/memories/a.md", file_text: "kept" } });
     const second = spawnSync(process.execPath, [program, "--folder", folder, "--name", "ann"], { encoding: "utf8", input: "" });
     assert.deepEqual([second.status, second.stdout], [1, ""]);
-    assert.match(second.stderr, /^threadkeep-mcp: process \d+ has the folder .* open.* another window of the host\.\n$/s);
+    assert.match(second.stderr, /^threadkeep-mcp: process \d+ has the folder .* open.* another window of the host: start each with --sqlite FILE instead of --folder, and all share that file\.\n$/s);
     const other = spawnSync(process.execPath, [program, "--folder", folder, "--name", "bob"], { encoding: "utf8", input: "" });
     assert.deepEqual([other.status, other.stderr], [0, ""]);
     await client.close();
@@ -375,6 +375,25 @@ test("what it was told is in its folder the next time, and a second process is t
     const home = spawnSync(process.execPath, [program, "--folder", "~/at-home"], { encoding: "utf8", input: "", cwd: folder, env: { ...process.env, HOME: folder, USERPROFILE: folder } });
     assert.deepEqual([home.status, home.stderr], [0, ""]);
     assert.ok(existsSync(join(folder, "at-home")));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("two servers share one SQLite file", { timeout: 60_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "threadkeep-mcp-"));
+  try {
+    const file = join(folder, "chats.db");
+    const [ann, bob] = [await launched(["--sqlite", file]), await launched(["--sqlite", file])];
+    await ann.client.callTool({ name: "memory_create", arguments: { path: "/memories/a.md", file_text: "from ann" } });
+    const { content } = await bob.client.callTool({ name: "memory_view", arguments: { path: "/memories/a.md" } });
+    assert.match(content[0].text, /from ann/);
+    const other = await launched(["--sqlite", file, "--name", "notes"]);
+    assert.equal((await other.client.callTool({ name: "memory_view", arguments: { path: "/memories/a.md" } })).isError, true, "a name is a table of its own");
+    await Promise.all([ann, bob, other].map(({ client }) => client.close()));
+    assert.ok(existsSync(file));
+    const both = spawnSync(process.execPath, [program, "--sqlite", file, "--memory"], { encoding: "utf8", input: "" });
+    assert.deepEqual([both.status, both.stderr], [1, "threadkeep-mcp: --sqlite and --memory cannot be used together: choose one place for the conversations\n"]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

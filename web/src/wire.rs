@@ -13,8 +13,8 @@ mod pack;
 use serde_json::Value;
 use threadkeep::epochs::Step;
 use threadkeep::protocol::{
-    ErrorReply, Event, Fork, ImportProgress, ImportReport, NodeInfo, Outline, Row, Skipped, Stats, TranscriptInfo,
-    TreeNode,
+    Damage, ErrorReply, Event, Fork, ImportProgress, ImportReport, NodeInfo, Outline, Row, Skipped, Stats,
+    TranscriptInfo, TreeNode,
 };
 use threadkeep_core::compaction::Checkpoint;
 use threadkeep_core::{Message, MessageId, TranscriptId};
@@ -248,7 +248,7 @@ impl Change {
             Event::Deleted { transcript, nodes } => Some(Self::Deleted { transcript, nodes }),
             Event::Cleared => Some(Self::Cleared),
             Event::Memory { .. } => Some(Self::Memory),
-            Event::Head { .. } | Event::Mail { .. } => None,
+            Event::Head { .. } | Event::Mail { .. } | Event::Damage { .. } => None,
         }
     }
 }
@@ -367,7 +367,8 @@ pack_struct!(Branch { thread, leaf, rows, damage, cards });
 pack_struct!(Row { id, role, messages, chars, depth, hidden, fork, answers });
 pack_struct!(Fork { index, count, previous, next });
 pack_struct!(TreeNode { id, parent, role, hidden, words });
-pack_struct!(Stats { transcripts, nodes, messages, heads, cached_transcripts, cached_bytes, cache_limit });
+pack_struct!(Stats { transcripts, nodes, messages, heads, cached_transcripts, cached_bytes, cache_limit, damaged });
+pack_struct!(Damage { transcript, what });
 pack_struct!(ImportProgress { file, bytes, total_bytes, conversations, messages });
 pack_struct!(ImportReport {
     formats,
@@ -561,6 +562,7 @@ mod tests {
             cached_transcripts: 5,
             cached_bytes: 6,
             cache_limit: 7,
+            damaged: vec![Damage { transcript: Some(leaf.clone()), what: "w".into() }],
         };
         let branch = Branch {
             thread: thread(),

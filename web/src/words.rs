@@ -156,10 +156,10 @@ mod tests {
     fn every_failure_of_the_store_has_its_own_words() {
         let all = [
             StoreError::Conflict { key: "k".into() },
-            StoreError::Blocked,
+            StoreError::blocked(),
             StoreError::Quota("q".into()),
             StoreError::Unavailable("u".into()),
-            StoreError::Gone,
+            StoreError::gone(),
             StoreError::NewerVersion { found: 2, supported: 1 },
             StoreError::Corrupt { key: "k".into(), why: "w".into() },
             StoreError::Transient("t".into()),
@@ -175,8 +175,19 @@ mod tests {
     #[test]
     fn every_reason_why_a_model_gives_no_answer_has_its_own_heading() {
         let codes = [
-            "limit", "over-budget", "rate-limited", "unauthorized", "refused", "not-found", "overloaded",
-            "unreachable", "blocked", "cut-off", "stalled", "bad-answer", "failed",
+            "limit",
+            "over-budget",
+            "rate-limited",
+            "unauthorized",
+            "refused",
+            "not-found",
+            "overloaded",
+            "unreachable",
+            "blocked",
+            "cut-off",
+            "stalled",
+            "bad-answer",
+            "failed",
         ];
         let headings: std::collections::HashSet<_> = codes.iter().map(|code| ending(code)).collect();
         assert_eq!(headings.len(), codes.len());

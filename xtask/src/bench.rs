@@ -81,6 +81,7 @@ const BENCHES: &[Bench] = &[
         &[("KILLS", "1"), ("CRASHES", "1"), ("APPENDS", "50")],
     ),
     node_bench("stores", &[Npm, Servers], "tests/bench/stores.mjs", &[("ROUNDS", "1")]),
+    node_bench("server", &[Npm], "tests/bench/server.mjs", &[("ROUNDS", "1")]),
     cargo_bench("stable", "threadkeep-core", "stable"),
     cargo_bench("compact", "threadkeep", "compact"),
     cargo_bench("growth", "threadkeep", "growth"),

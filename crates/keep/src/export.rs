@@ -6,10 +6,9 @@ use threadkeep_core::archive::own;
 use threadkeep_core::archive::write::{Target, Writer, memory_files};
 use threadkeep_core::memory::{Episode, Fact};
 use threadkeep_core::{Entry, TranscriptId};
-use threadkeep_store::{Scan, Store, StoreError};
+use threadkeep_store::{Store, StoreError, around};
 
-use crate::log::{Log, from_json, lines_of, record};
-use crate::memory::archive_lines;
+use crate::log::{from_json, lines_of, record};
 use crate::{Keep, KeepError, keys};
 
 /// How many pages are read at a time.
@@ -21,27 +20,22 @@ impl<S: Store> Keep<S> {
     /// it into an empty store restores everything, and exporting that gives the same bytes.
     ///
     /// # Errors
-    /// `missing-transcript`; `corrupt` for a page that cannot be read; the store's.
+    /// `missing-transcript`; the store's. What cannot be read is left out, and [`Stats::damaged`](crate::protocol::Stats::damaged) tells.
     pub async fn export(
         &self,
         transcript: Option<&TranscriptId>,
         mut sink: impl FnMut(String),
     ) -> Result<(), KeepError> {
         sink(own::write_header());
-        let store = &self.inner.store;
         if let Some(id) = transcript {
             self.export_one(id, &mut sink).await?;
-            let episodes = store.scan(&keys::EPISODES.within(id)).await?;
-            sink(archive_lines(&episodes, &store.scan(&keys::FACTS.within(id)).await?)?);
+            sink(self.archive_lines(&keys::EPISODES.within(id), &keys::FACTS.within(id)).await?);
             return Ok(());
         }
-        for (key, _) in self.inner.store.scan(&keys::records()).await? {
-            if let Some(id) = keys::record_id(&key) {
-                self.export_one(&id, &mut sink).await?;
-            }
+        for id in self.ids().await? {
+            self.export_one(&id, &mut sink).await?;
         }
-        let episodes = store.scan(&keys::EPISODES.all()).await?;
-        sink(archive_lines(&episodes, &store.scan(&keys::FACTS.all()).await?)?);
+        sink(self.archive_lines(&keys::EPISODES.all(), &keys::FACTS.all()).await?);
         Ok(())
     }
 
@@ -60,13 +54,10 @@ impl<S: Store> Keep<S> {
         let mut writer = Writer::new(target, branches);
         let ids = match transcript {
             Some(id) => vec![id.clone()],
-            None => {
-                let records = self.inner.store.scan(&keys::records()).await?;
-                records.iter().filter_map(|(key, _)| keys::record_id(key)).collect()
-            }
+            None => self.ids().await?,
         };
         for id in ids {
-            match Log::load(&self.inner.store, &id).await? {
+            match self.load(&id).await? {
                 Some(log) => writer.transcript(&log.tree, &mut sink),
                 None if transcript.is_some() => return Err(KeepError::MissingTranscript(id)),
                 // Deleted in this moment.
@@ -91,11 +82,7 @@ impl<S: Store> Keep<S> {
         let known = self.memories().await?;
         let ids = match transcript {
             Some(id) => vec![Some(id.clone())],
-            None => {
-                let records = self.inner.store.scan(&keys::records()).await?;
-                let ids = records.iter().filter_map(|(key, _)| keys::record_id(key)).map(Some);
-                ids.chain([None]).collect()
-            }
+            None => self.ids().await?.into_iter().map(Some).chain([None]).collect(),
         };
         // The records of each transcript, by their ids.
         let mut records: HashMap<Option<TranscriptId>, (Vec<Episode>, Vec<Fact>)> = HashMap::new();
@@ -108,7 +95,7 @@ impl<S: Store> Keep<S> {
         for id in ids {
             let log = match &id {
                 None => None,
-                Some(id) => match Log::load(&self.inner.store, id).await? {
+                Some(id) => match self.load(id).await? {
                     None if transcript.is_some() => return Err(KeepError::MissingTranscript(id.clone())),
                     // Deleted in this moment.
                     None => continue,
@@ -125,24 +112,36 @@ impl<S: Store> Keep<S> {
         Ok(())
     }
 
+    /// The ids of all transcripts, in their order.
+    async fn ids(&self) -> Result<Vec<TranscriptId>, KeepError> {
+        Ok(self.keys_of(&keys::records()).await?.iter().filter_map(|key| keys::record_id(key)).collect())
+    }
+
     async fn export_one(&self, id: &TranscriptId, sink: &mut impl FnMut(String)) -> Result<(), KeepError> {
-        let record = record(&self.inner.store, id).await?;
-        let record = record.ok_or_else(|| KeepError::MissingTranscript(id.clone()))?;
+        let generation = match record(&self.inner.store, id).await {
+            Ok(record) => record.map(|record| record.generation),
+            Err(KeepError::Store(StoreError::Corrupt { .. })) => self.load(id).await?.map(|log| log.generation),
+            Err(error) => return Err(error),
+        };
+        let generation = generation.ok_or_else(|| KeepError::MissingTranscript(id.clone()))?;
         let mut writer = own::TranscriptWriter::new(id);
-        let mut range = keys::pages(id, &record.generation, 0).limit(PAGES);
+        let mut range = keys::pages(id, &generation, 0).limit(PAGES);
         loop {
-            let pages = self.inner.store.scan(&range).await?;
-            for (key, lines) in &pages {
-                let first = keys::page_seq(key).unwrap_or_default();
-                for (line, seq) in lines_of(lines).zip(first..) {
-                    let corrupt =
-                        |error: serde_json::Error| StoreError::Corrupt { key: key.clone(), why: error.to_string() };
-                    writer.entry(seq, &from_json::<Entry>(line).map_err(corrupt)?);
+            let pages = around::scan(&self.inner.store, &range).await?;
+            let more = pages.len() == PAGES;
+            let last = pages.last().map(|(key, _)| format!("{key}\0"));
+            for (key, lines) in pages {
+                let first = keys::page_seq(&key).unwrap_or_default();
+                let lines = self.sound(&key, lines).unwrap_or_default();
+                for (line, seq) in lines_of(&lines).zip(first..) {
+                    if let Some(entry) = self.sound(&key, from_json::<Entry>(line)) {
+                        writer.entry(seq, &entry);
+                    }
                 }
                 sink(writer.take());
             }
-            match pages.last() {
-                Some((last, _)) if pages.len() == PAGES => range = Scan { start: format!("{last}\0"), ..range },
+            match last {
+                Some(last) if more => range.start = last,
                 _ => break,
             }
         }

@@ -37,8 +37,8 @@ impl<S: Store> Keep<S> {
     /// [`Keep::set_head`] for a caller who holds [`Keep::writing`].
     async fn move_head(&self, context: &str, node: &MessageId) -> Result<NodeInfo, KeepError> {
         let target = self.find_or_fail(node).await?;
-        // The store knows where it points, whoever moved it last: what it leaves must forget it.
-        let left = self.pointer(keys::head(context)).await?.filter(|before| *before != target);
+        // What it leaves must forget it.
+        let left = self.stored_head(context).await?.filter(|before| *before != target);
         let mut strategy = None;
         if let Some(before) = &left {
             self.read_with(before, &mut |log| strategy = log.tree.strategy(context)).await?;
@@ -74,15 +74,22 @@ impl<S: Store> Keep<S> {
         left.await.map(|_| ())
     }
 
-    /// All heads, by name.
+    /// All heads, by name. Those of damaged transcripts are left out, and [`Stats::damaged`](crate::protocol::Stats::damaged) tells.
     ///
     /// # Errors
     /// The store's.
     pub async fn heads(&self) -> Result<Vec<HeadInfo>, KeepError> {
         let mut heads = Vec::new();
-        for (key, _) in self.inner.store.scan(&keys::heads()).await? {
+        for key in self.keys_of(&keys::heads()).await? {
             let Some(context) = keys::head_name(&key) else { continue };
-            let found = self.at_head(&context, |tree, node| Ok((tree.id().clone(), node.clone()))).await?;
+            let found = match self.at_head(&context, |tree, node| Ok((tree.id().clone(), node.clone()))).await {
+                Err(KeepError::Damaged { transcript, what }) => {
+                    self.damaged(Some(transcript.clone()), format!("transcript {transcript:?}: {what}"));
+                    None
+                }
+                Err(KeepError::Store(StoreError::Corrupt { key, why })) => self.sound(&key, Err(why)),
+                found => found?,
+            };
             heads.extend(found.map(|(transcript, node)| HeadInfo { context, transcript, node }));
         }
         Ok(heads)
@@ -129,7 +136,7 @@ impl<S: Store> Keep<S> {
         start: &Start,
     ) -> Result<Vec<NodeInfo>, KeepError> {
         check_name(context)?;
-        let _writing = self.writing().await;
+        let _writing = self.appending(context).await;
         if messages.is_empty() {
             return Ok(Vec::new());
         }
@@ -230,9 +237,14 @@ impl<S: Store> Keep<S> {
         if let Some(known) = self.inner.contexts.borrow().get(context) {
             return Ok(Some(known.clone()));
         }
-        let Some(id) = self.pointer(keys::head(context)).await? else { return Ok(None) };
+        let Some(id) = self.stored_head(context).await? else { return Ok(None) };
         self.inner.contexts.borrow_mut().insert(context.to_owned(), id.clone());
         Ok(Some(id))
+    }
+
+    /// The transcript in which the store says that a head points, whoever moved it last.
+    pub(crate) async fn stored_head(&self, context: &str) -> Result<Option<TranscriptId>, KeepError> {
+        self.pointer(keys::head(context), &|tree| tree.heads().contains_key(context)).await
     }
 
     /// Reads the tree in which a head points, with the node. What memory knows of the head may be old: when it does not

@@ -25,10 +25,12 @@ use threadkeep_store::{Commit, Store, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::context::Shelf;
+use crate::damage::Known;
 use crate::log::Log;
 use crate::memory::Memories;
 use crate::protocol::{ContextOptions, Event, PromptRequest, Request, Response, WhatIf};
 use crate::search::Search;
+use crate::turns::{Turns, Writing};
 use crate::{Host, KeepError, keys};
 
 /// How often a write that lost against another writer is tried again. Each loss means that somebody else progressed.
@@ -57,8 +59,8 @@ type Listener = Rc<dyn Fn(&Event)>;
 
 /// The engine over a store. Clones are handles to the same engine; calls may overlap.
 ///
-/// Writers are served one at a time, in the order in which they called; readers of a transcript wait for a write to it that
-/// is under way, so that what they see is durable.
+/// Writers are served in the order in which they called: one at a time, but for those who append at different heads. Readers of a
+/// transcript wait for a write to it that is under way, so that what they see is durable.
 pub struct Keep<S> {
     pub(crate) inner: Rc<Inner<S>>,
 }
@@ -73,8 +75,8 @@ pub(crate) struct Inner<S> {
     pub(crate) store: S,
     host: Box<dyn Host>,
     pub(crate) options: Options,
-    /// Held by whoever writes.
-    writer: Mutex<()>,
+    /// Who writes when.
+    turns: Turns,
     cache: RefCell<HashMap<TranscriptId, Rc<Slot>>>,
     /// About how many bytes the transcripts in the cache take.
     cached_bytes: Cell<usize>,
@@ -88,6 +90,7 @@ pub(crate) struct Inner<S> {
     located: RefCell<HashMap<MessageId, TranscriptId>>,
     /// What is remembered, as it was last read.
     pub(crate) memories: RefCell<Option<Rc<Memories>>>,
+    pub(crate) damaged: Known,
 }
 
 /// A transcript's place in the cache.
@@ -111,7 +114,7 @@ impl<S: Store> Keep<S> {
                 store,
                 host: Box::new(host),
                 options,
-                writer: Mutex::new(()),
+                turns: Turns::default(),
                 cache: RefCell::default(),
                 cached_bytes: Cell::new(0),
                 clock: Cell::new(0),
@@ -121,6 +124,7 @@ impl<S: Store> Keep<S> {
                 search: Search::default(),
                 located: RefCell::default(),
                 memories: RefCell::default(),
+                damaged: Known::default(),
             }),
         })
     }
@@ -130,7 +134,7 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// The store's own.
     pub async fn close(&self) -> Result<(), KeepError> {
-        let _writer = self.inner.writer.lock().await;
+        let _writing = self.writing().await;
         self.clear_cache();
         self.inner.shelf.borrow_mut().clear();
         self.inner.memories.take();
@@ -269,9 +273,15 @@ impl<S: Store> Keep<S> {
         self.inner.clock.get()
     }
 
-    /// Waits until all writers who called before are done. Hold it while writing.
-    pub(crate) async fn writing(&self) -> MutexGuard<'_, ()> {
-        self.inner.writer.lock().await
+    /// Waits until all writers who called before are done. Hold it while writing; nobody else writes meanwhile.
+    pub(crate) async fn writing(&self) -> Writing<'_> {
+        self.inner.turns.alone().await
+    }
+
+    /// Waits until those are done who called before and write at the head `context`, or write alone. Hold it while appending there; others
+    /// append at other heads meanwhile.
+    pub(crate) async fn appending(&self, context: &str) -> Writing<'_> {
+        self.inner.turns.at(context).await
     }
 
     pub(crate) fn slot(&self, id: &TranscriptId) -> Rc<Slot> {
@@ -346,7 +356,7 @@ impl<S: Store> Keep<S> {
         let mut held = slot.log.lock().await;
         match held.take() {
             Some(log) => self.refresh(&mut held, log).await?,
-            None => *held = Log::load(&self.inner.store, id).await?,
+            None => *held = self.load(id).await?,
         }
         if let Some(log) = held.as_ref() {
             look(log);
@@ -365,7 +375,7 @@ impl<S: Store> Keep<S> {
         if self.holds(id) {
             return self.read_with(id, look).await;
         }
-        if let Some(log) = Log::load(&self.inner.store, id).await? {
+        if let Some(log) = self.load(id).await? {
             look(&log);
         }
         Ok(())
@@ -376,7 +386,7 @@ impl<S: Store> Keep<S> {
         let slot = self.slot(id);
         let mut held = slot.log.lock().await;
         if held.is_none() {
-            *held = Log::load(&self.inner.store, id).await?;
+            *held = self.load(id).await?;
         }
         if let Some(log) = held.as_ref() {
             look(log);
@@ -390,7 +400,7 @@ impl<S: Store> Keep<S> {
     async fn refresh(&self, held: &mut Option<Log>, mut log: Log) -> Result<(), KeepError> {
         *held = match log.catch_up(&self.inner.store).await? {
             true => Some(log),
-            false => Log::load(&self.inner.store, log.tree.id()).await?,
+            false => self.load(log.tree.id()).await?,
         };
         Ok(())
     }
@@ -414,7 +424,7 @@ impl<S: Store> Keep<S> {
     /// first, the transcript is read again and `plan` asked again. An empty list of entries writes nothing to the log; records beside
     /// it are written on the same conditions.
     ///
-    /// The caller holds [`Keep::writing`]. `Ok(None)` where there is no such transcript.
+    /// The caller holds [`Keep::writing`] or [`Keep::appending`]. `Ok(None)` where there is no such transcript.
     pub(crate) async fn write<T>(
         &self,
         id: &TranscriptId,
@@ -439,7 +449,7 @@ impl<S: Store> Keep<S> {
         let slot = self.slot(id);
         let mut held = slot.log.lock().await;
         if held.is_none() {
-            *held = Log::load(&self.inner.store, id).await?;
+            *held = self.load(id).await?;
         }
         for _ in 0..TRIES {
             // While somebody else writes here too, what is in memory is old more often than not. Reading a long transcript
@@ -508,7 +518,7 @@ impl<S: Store> Keep<S> {
                             log.digest = digest.unwrap_or(log.digest);
                             Some(log)
                         }
-                        None => Log::load(&self.inner.store, id).await?,
+                        None => self.load(id).await?,
                     };
                 }
                 Err((error, _)) => {
@@ -598,15 +608,7 @@ impl<S: Store> Keep<S> {
 
     /// The transcript that the store's index names for `id`.
     async fn indexed(&self, id: &MessageId) -> Result<Option<TranscriptId>, KeepError> {
-        self.pointer(keys::index(id)).await
-    }
-
-    /// The transcript that the record under `key` names; `None` where there is no record.
-    pub(crate) async fn pointer(&self, key: String) -> Result<Option<TranscriptId>, KeepError> {
-        let Some(bytes) = self.inner.store.get(&key).await? else { return Ok(None) };
-        let named = String::from_utf8(bytes).ok().and_then(|id| MessageId::new(id).ok());
-        let corrupt = || StoreError::Corrupt { key, why: "it names no transcript".to_owned() };
-        Ok(Some(named.ok_or_else(corrupt)?))
+        self.pointer(keys::index(id), &|tree| tree.resolve(id).is_some()).await
     }
 }
 

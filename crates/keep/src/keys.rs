@@ -89,6 +89,19 @@ pub fn record_id(key: &str) -> Option<TranscriptId> {
     MessageId::new(unescape(key.strip_prefix("t/")?)?).ok()
 }
 
+/// The transcript to which a record belongs, where its key says so.
+pub fn owner(key: &str) -> Option<TranscriptId> {
+    let mut parts = key.split('/');
+    let table = parts.next()?;
+    let id = parts.next()?;
+    matches!(table, "t" | "p" | "e" | "f" | "c").then(|| MessageId::new(unescape(id)?).ok())?
+}
+
+/// The generation in the key of a page or of a mark of folds.
+pub fn generation(key: &str) -> Option<&str> {
+    key.split('/').nth(2)
+}
+
 pub fn page(transcript: &TranscriptId, generation: &str, seq: u64) -> String {
     format!("p/{}/{generation}/{seq:016x}", escape(transcript.as_str()))
 }
@@ -149,6 +162,11 @@ pub fn page_seq(key: &str) -> Option<u64> {
 
 pub fn index(id: &MessageId) -> String {
     format!("i/{}", escape(id.as_str()))
+}
+
+/// All records that name the transcript of an id.
+pub fn indexes() -> Scan {
+    Scan::prefix("i/")
 }
 
 pub fn index_id(key: &str) -> Option<MessageId> {

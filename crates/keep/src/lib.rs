@@ -29,6 +29,7 @@
 pub mod agent;
 pub mod compact;
 mod context;
+mod damage;
 mod draft;
 pub mod epochs;
 mod error;
@@ -51,6 +52,7 @@ mod remove;
 mod route;
 mod search;
 pub mod traces;
+mod turns;
 mod views;
 
 pub use error::KeepError;

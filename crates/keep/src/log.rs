@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use threadkeep_core::json::{Object, Wrong};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Entry, Transcript, TranscriptId};
-use threadkeep_store::{Commit, Record as Stored, Store, StoreError};
+use threadkeep_store::{Commit, Record as Stored, Store, StoreError, around};
 
 use crate::KeepError;
 use crate::draft::take_drafts;
@@ -83,6 +83,8 @@ pub struct Log {
     folds: u64,
     /// Whether a deletion was among the entries that were read last.
     rewritten: bool,
+    /// Why the record cannot be read, where the log was found without it. The next append writes it anew.
+    pub lost_record: Option<String>,
 }
 
 impl Log {
@@ -96,17 +98,42 @@ impl Log {
             last_page: 0,
             folds: 0,
             rewritten: false,
+            lost_record: None,
         }
     }
 
-    /// Reads a transcript; `None` where there is none. Damage is kept in the tree, never passed over in silence.
+    /// Reads a transcript; `None` where there is none. Damage is kept in the tree, never passed over in silence. A record that cannot be
+    /// read is made up for: all that it says is in the pages and their keys, but for the digest.
     pub async fn load(store: &impl Store, id: &TranscriptId) -> Result<Option<Self>, KeepError> {
-        let Some(record) = record(store, id).await? else { return Ok(None) };
-        let new = Self::new(id.clone(), record.generation);
-        let mut log = Self { digest: record.digest, folds: record.folds, ..new };
-        let mut pages = store.scan(&keys::pages_and_drafts(id, &log.generation)).await?;
-        take_drafts(&mut pages, &mut log.tree);
-        log.read(&pages);
+        let (mut log, pages) = match record(store, id).await {
+            Ok(None) => return Ok(None),
+            Ok(Some(Record { generation, digest, folds, .. })) => {
+                let log = Self { digest, folds, ..Self::new(id.clone(), generation) };
+                let pages = around::scan(store, &keys::pages_and_drafts(id, &log.generation)).await?;
+                (log, pages)
+            }
+            Err(KeepError::Store(StoreError::Corrupt { key, why })) if key == keys::record(id) => {
+                let all = keys::all_pages(id);
+                let mut pages = around::scan(store, &all).await?;
+                let generation =
+                    pages.first().and_then(|(key, _)| keys::generation(key)).unwrap_or_default().to_owned();
+                pages.retain(|(key, _)| keys::generation(key) == Some(&generation));
+                let folds = pages.iter().filter_map(|(key, _)| keys::folds(key)).next_back().unwrap_or_default();
+                (Self { folds, lost_record: Some(why), ..Self::new(id.clone(), generation) }, pages)
+            }
+            Err(error) => return Err(error),
+        };
+        // A damaged piece of a draft is left out.
+        let (drafts, pages): (Vec<_>, Vec<_>) = pages.into_iter().partition(|(key, _)| keys::draft_node(key).is_some());
+        let mut drafts = drafts.into_iter().filter_map(|(key, piece)| Some((key, piece.ok()?))).collect();
+        take_drafts(&mut drafts, &mut log.tree);
+        for (key, lines) in pages {
+            match (lines, keys::page_seq(&key)) {
+                (Ok(lines), Some(seq)) => log.read_page(seq, &lines),
+                (Err(why), Some(seq)) => log.tree.skip(seq, format_args!("{key:?}: {why}")),
+                (_, None) => {}
+            }
+        }
         Ok(Some(log))
     }
 
@@ -114,12 +141,14 @@ impl Log {
     /// or rewritten by a deletion in a page that was folded since): then it must be loaded afresh.
     pub async fn catch_up(&mut self, store: &impl Store) -> Result<bool, KeepError> {
         let from = |seq| keys::pages_and_folds(self.tree.id(), &self.generation, seq);
-        let mut pages = store.scan(&from(self.last_page)).await?;
+        // What is damaged is read around, and said, by loading.
+        let Some(mut pages) = undamaged(store.scan(&from(self.last_page)).await)? else { return Ok(false) };
         let begins = |pages: &[Stored]| pages.first().and_then(|(key, _)| keys::page_seq(key));
         if begins(&pages) != Some(self.last_page) {
             // Somebody may have folded the tail into one page, which then begins where the tail did.
             let Some(tail) = self.tail.first().map(|page| page.seq) else { return Ok(false) };
-            pages = store.scan(&from(tail)).await?;
+            let Some(more) = undamaged(store.scan(&from(tail)).await)? else { return Ok(false) };
+            pages = more;
             if begins(&pages) != Some(tail) {
                 return Ok(false);
             }
@@ -149,22 +178,28 @@ impl Log {
     /// Applies the entries of `pages` that are new, and remembers the tail.
     fn read(&mut self, pages: &[Stored]) {
         for (key, lines) in pages {
-            let Some(seq) = keys::page_seq(key) else { continue };
-            let mut count = 0;
-            for (line, at) in lines_of(lines).zip(seq..) {
-                count += 1;
-                if at >= self.tree.next_seq() {
-                    match from_json::<Entry>(line) {
-                        Ok(entry) => {
-                            self.rewritten |= matches!(entry, Entry::Removed { .. });
-                            self.tree.replay(at, entry);
-                        }
-                        Err(error) => self.tree.skip(at, error),
+            if let Some(seq) = keys::page_seq(key) {
+                self.read_page(seq, lines);
+            }
+        }
+    }
+
+    /// Applies the entries of the page that begins with the entry `seq`.
+    fn read_page(&mut self, seq: u64, lines: &[u8]) {
+        let mut count = 0;
+        for (line, at) in lines_of(lines).zip(seq..) {
+            count += 1;
+            if at >= self.tree.next_seq() {
+                match from_json::<Entry>(line) {
+                    Ok(entry) => {
+                        self.rewritten |= matches!(entry, Entry::Removed { .. });
+                        self.tree.replay(at, entry);
                     }
+                    Err(error) => self.tree.skip(at, error),
                 }
             }
-            self.note_page(seq, count, lines.into());
         }
+        self.note_page(seq, count, lines.into());
     }
 
     /// Keeps a small page's bytes for folding; a full page ends the tail before it.
@@ -294,6 +329,15 @@ impl Log {
     pub fn record(&self) -> Result<Vec<u8>, KeepError> {
         let (generation, digest) = (self.generation.clone(), self.digest.clone());
         to_json(&Record { generation, digest, folds: self.folds, info: self.tree.info() })
+    }
+}
+
+/// What a reading gave; `None` where it failed because a record is damaged.
+fn undamaged(read: Result<Vec<Stored>, StoreError>) -> Result<Option<Vec<Stored>>, StoreError> {
+    match read {
+        Ok(records) => Ok(Some(records)),
+        Err(StoreError::Corrupt { .. }) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

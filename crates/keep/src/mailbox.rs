@@ -15,7 +15,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use threadkeep_core::MessageId;
 use threadkeep_core::json::{Object, Wrong, wrong};
-use threadkeep_store::{Commit, Scan, Store, StoreError};
+use threadkeep_store::{Commit, Scan, Store, StoreError, around};
 
 use crate::log::{from_json, to_json};
 use crate::protocol::Event;
@@ -217,16 +217,18 @@ impl<S: Store> Keep<S> {
         // Dismissed ones may be many; they are read a hundred at a time and left out.
         scan.limit = filter.limit.map(|limit| limit.clamp(100, 10_000));
         while listed.len() < most {
-            let records = self.inner.store.scan(&scan).await?;
+            let records = around::scan(&self.inner.store, &scan).await?;
             let more = scan.limit == Some(records.len());
-            for (key, bytes) in &records {
-                let mail = read(key, bytes)?;
+            let least = records.last().map(|(key, _)| key.clone());
+            for (key, bytes) in records {
+                let bytes = self.sound(&key, bytes);
+                let Some(mail) = bytes.and_then(|bytes| self.sound(&key, parse(&bytes))) else { continue };
                 if (filter.dismissed || mail.dismissed.is_none()) && listed.len() < most {
                     listed.push(mail);
                 }
             }
-            match records.into_iter().next_back() {
-                Some((least, _)) if more => scan.end = least,
+            match least {
+                Some(least) if more => scan.end = least,
                 _ => break,
             }
         }
@@ -304,11 +306,21 @@ impl<S: Store> Keep<S> {
         for id in ids.flat_map(|id| [Some(id.clone()), message_of(id)]).flatten() {
             for party in &parties {
                 let key = keys::mail_id(party, &id);
-                if let Some(bytes) = self.inner.store.get(&key).await? {
-                    let number = String::from_utf8(bytes).ok().and_then(|digits| digits.parse().ok());
-                    commit.deletes.extend(number.map(|number| keys::mail(party, number)));
-                    commit.deletes.push(key);
+                let bytes = match self.inner.store.get(&key).await {
+                    Ok(Some(bytes)) => bytes,
+                    Ok(None) => continue,
+                    // The number is found among the messages then.
+                    Err(StoreError::Corrupt { .. }) => Vec::new(),
+                    Err(error) => return Err(error.into()),
+                };
+                let mut number = String::from_utf8(bytes).ok().and_then(|digits| digits.parse().ok());
+                if number.is_none() {
+                    let all = MailFilter { dismissed: true, ..MailFilter::default() };
+                    let mails = self.list_messages(party, &all).await?;
+                    number = mails.iter().find(|mail| mail.message_id == id).map(|mail| mail.number);
                 }
+                commit.deletes.extend(number.map(|number| keys::mail(party, number)));
+                commit.deletes.push(key);
             }
         }
         Ok(())
@@ -321,7 +333,7 @@ impl<S: Store> Keep<S> {
     pub async fn parties(&self) -> Result<Vec<String>, KeepError> {
         let mut parties = Vec::new();
         let mut scan = Scan::prefix(keys::MAIL).limit(1);
-        while let Some((key, _)) = self.inner.store.scan(&scan).await?.first() {
+        while let Some((key, _)) = around::scan(&self.inner.store, &scan).await?.first() {
             let Some(party) = keys::mail_party(key) else { break };
             scan.start = keys::mails_end(&party);
             parties.push(party);
@@ -347,11 +359,15 @@ impl<S: Store> Followed<S> {
     pub async fn next(&mut self) -> Result<Mail, KeepError> {
         loop {
             let heard = self.bell.rung.get();
-            let found = self.keep.inner.store.scan(&keys::mails(&self.party, self.after).limit(1)).await?;
-            if let Some((key, bytes)) = found.first() {
-                let mail = read(key, bytes)?;
-                self.after = mail.number;
-                return Ok(mail);
+            let next = keys::mails(&self.party, self.after).limit(1);
+            if let Some((key, bytes)) = around::scan(&self.keep.inner.store, &next).await?.pop() {
+                self.after = keys::mail_number(&key).unwrap_or(self.after);
+                let bytes = self.keep.sound(&key, bytes);
+                // One that cannot be read does not keep those after it back.
+                match bytes.and_then(|bytes| self.keep.sound(&key, parse(&bytes))) {
+                    Some(mail) => return Ok(mail),
+                    None => continue,
+                }
             }
             self.bell.wait(heard).await;
         }
@@ -408,9 +424,12 @@ impl Bell {
 }
 
 fn read(key: &str, bytes: &[u8]) -> Result<Mail, KeepError> {
-    let corrupt = |why: String| StoreError::Corrupt { key: key.to_owned(), why };
-    let value: Value = from_json(bytes).map_err(|error| corrupt(error.to_string()))?;
-    Ok(Mail::read(value).map_err(|wrong| corrupt(wrong.to_string()))?)
+    Ok(parse(bytes).map_err(|why| StoreError::Corrupt { key: key.to_owned(), why })?)
+}
+
+fn parse(bytes: &[u8]) -> Result<Mail, String> {
+    let value: Value = from_json(bytes).map_err(|error| error.to_string())?;
+    Mail::read(value).map_err(|wrong| wrong.to_string())
 }
 
 impl Mail {

@@ -14,6 +14,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use serde::Serialize;
+use serde_json::Value;
+use threadkeep_core::archive::own::write_memory;
 use threadkeep_core::compaction::summary::FoundFact;
 use threadkeep_core::json::Wrong;
 use threadkeep_core::memory::{
@@ -21,7 +23,7 @@ use threadkeep_core::memory::{
     Source, ToolInteraction, bundle, episode_without, fact_without, remember, steps, tool_interactions,
 };
 use threadkeep_core::{Message, MessageId, Transcript, TranscriptId};
-use threadkeep_store::{Commit, Record, Store, StoreError};
+use threadkeep_store::{Commit, Scan, Store, StoreError};
 
 use crate::log::{from_json, to_json};
 use crate::protocol::{BadRequest, Event};
@@ -205,7 +207,7 @@ impl<S: Store> Keep<S> {
     /// What happened, oldest first.
     ///
     /// # Errors
-    /// `corrupt`; the store's.
+    /// The store's.
     pub async fn episodes(&self, filter: &MemoryFilter) -> Result<Vec<Episode>, KeepError> {
         let known = self.memories().await?;
         let admitted = known.episodes.values();
@@ -218,7 +220,7 @@ impl<S: Store> Keep<S> {
     /// What holds, oldest first.
     ///
     /// # Errors
-    /// `corrupt`; the store's.
+    /// The store's.
     pub async fn facts(&self, filter: &MemoryFilter) -> Result<Vec<Fact>, KeepError> {
         let known = self.memories().await?;
         let admitted = known.facts.iter().filter(|it| {
@@ -233,7 +235,7 @@ impl<S: Store> Keep<S> {
     /// The best of what is remembered for a prompt, by [`threadkeep_core::memory::bundle`]'s formula.
     ///
     /// # Errors
-    /// `corrupt`; the store's.
+    /// The store's.
     pub async fn retrieve(
         &self,
         filter: &MemoryFilter,
@@ -444,43 +446,41 @@ impl<S: Store> Keep<S> {
     /// All records, with the mark for changing them.
     ///
     /// # Errors
-    /// `corrupt`; the store's.
+    /// The store's.
     pub(crate) async fn memories(&self) -> Result<Rc<Memories>, KeepError> {
-        let (known, corrupt) = self.readable_memories().await?;
-        match corrupt {
-            Some((key, why)) => Err(StoreError::Corrupt { key, why: why.to_string() }.into()),
-            None => Ok(known),
-        }
-    }
-
-    /// The records that can be read, and the first that cannot.
-    pub(crate) async fn readable_memories(&self) -> Result<(Rc<Memories>, Option<(String, Wrong)>), KeepError> {
         // The mark is read first: what is written after that moves it.
-        let marks = self.inner.store.scan(&keys::memory_marks()).await?;
-        let mark = marks.into_iter().next().map(|(key, _)| key);
+        let mark = self.keys_of(&keys::memory_marks()).await?.into_iter().next();
         let before = self.inner.memories.borrow().clone();
         if let Some(before) = before.filter(|before| mark.is_some() && before.mark == mark) {
-            return Ok((before, None));
+            return Ok(before);
         }
         let mut known = Memories { mark, ..Memories::default() };
-        let mut corrupt = None;
-        for (key, bytes) in self.inner.store.scan(&keys::EPISODES.all()).await? {
-            match value(&bytes).and_then(Episode::read) {
-                Ok(episode) => drop(known.episodes.insert(episode.id.clone(), episode)),
-                Err(wrong) => drop(corrupt.get_or_insert((key, wrong))),
-            }
-        }
-        for (key, bytes) in self.inner.store.scan(&keys::FACTS.all()).await? {
-            match value(&bytes).and_then(Fact::read) {
-                Ok(fact) => known.facts.insert(fact),
-                Err(wrong) => drop(corrupt.get_or_insert((key, wrong))),
-            }
+        let episodes = self.remembered_in(&keys::EPISODES.all(), &Episode::read).await?;
+        known.episodes.extend(episodes.into_iter().map(|episode| (episode.id.clone(), episode)));
+        for fact in self.remembered_in(&keys::FACTS.all(), &Fact::read).await? {
+            known.facts.insert(fact);
         }
         let known = Rc::new(known);
-        if corrupt.is_none() {
-            *self.inner.memories.borrow_mut() = Some(Rc::clone(&known));
-        }
-        Ok((known, corrupt))
+        *self.inner.memories.borrow_mut() = Some(Rc::clone(&known));
+        Ok(known)
+    }
+
+    /// The records of a range that can be read; the others are damage.
+    async fn remembered_in<T>(
+        &self,
+        range: &Scan,
+        read: &dyn Fn(Value) -> Result<T, Wrong>,
+    ) -> Result<Vec<T>, KeepError> {
+        let records = self.scan_whole(range).await?;
+        let read = |(key, bytes): (String, Vec<u8>)| self.sound(&key, value(&bytes).and_then(read));
+        Ok(records.into_iter().filter_map(read).collect())
+    }
+
+    /// The episodes and facts of two ranges as lines of our own format.
+    pub(crate) async fn archive_lines(&self, episodes: &Scan, facts: &Scan) -> Result<String, KeepError> {
+        let episodes = self.remembered_in(episodes, &Episode::read).await?.into_iter().map(Memory::Episode);
+        let facts = self.remembered_in(facts, &Fact::read).await?.into_iter().map(Memory::Fact);
+        Ok(episodes.chain(facts).map(|memory| write_memory(&memory)).collect())
     }
 
     /// Adds to `commit` what the deletion of the nodes `gone` of `tree` means for what is remembered; of all of `tree` where
@@ -492,8 +492,7 @@ impl<S: Store> Keep<S> {
         whole: bool,
         commit: &mut Commit,
     ) -> Result<MemoryWrite, KeepError> {
-        // What cannot be read must not keep its user from deleting.
-        let known = self.readable_memories().await?.0;
+        let known = self.memories().await?;
         let is_gone =
             |source: &Source| gone.contains(&source.node) || (whole && source.node.home().as_ref() == Some(tree.id()));
         let mut change = MemoryChange::default();
@@ -599,22 +598,6 @@ fn not_empty(argument: &str, text: Option<&str>) -> Result<(), KeepError> {
     }
 }
 
-fn value(bytes: &[u8]) -> Result<serde_json::Value, Wrong> {
+fn value(bytes: &[u8]) -> Result<Value, Wrong> {
     from_json(bytes).map_err(|error: serde_json::Error| threadkeep_core::json::wrong("record", &error.to_string()))
-}
-
-/// The lines of an archive for stored records.
-pub(crate) fn archive_lines(episodes: &[Record], facts: &[Record]) -> Result<String, KeepError> {
-    let mut text = String::new();
-    for (key, bytes) in episodes {
-        let corrupt = |why: Wrong| StoreError::Corrupt { key: key.clone(), why: why.to_string() };
-        let episode = value(bytes).and_then(Episode::read).map_err(corrupt)?;
-        text.push_str(&threadkeep_core::archive::own::write_memory(&Memory::Episode(episode)));
-    }
-    for (key, bytes) in facts {
-        let corrupt = |why: Wrong| StoreError::Corrupt { key: key.clone(), why: why.to_string() };
-        let fact = value(bytes).and_then(Fact::read).map_err(corrupt)?;
-        text.push_str(&threadkeep_core::archive::own::write_memory(&Memory::Fact(fact)));
-    }
-    Ok(text)
 }

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Scan, Store, StoreError};
 
+use crate::damage::pointed;
 use crate::draft::drop_draft;
 use crate::log::{Log, from_json};
 use crate::protocol::Event;
@@ -55,18 +56,23 @@ impl<S: Store> Keep<S> {
     async fn delete_locked(&self, transcript: &TranscriptId) -> Result<u64, KeepError> {
         for _ in 0..TRIES {
             self.forget(transcript);
-            let log = Log::load(&self.inner.store, transcript).await?;
+            let log = self.load(transcript).await?;
             let log = log.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))?;
             let tree = &log.tree;
             let mut commit = Commit::default();
-            commit.absent.push(keys::page(transcript, &log.generation, tree.next_seq()));
-            commit.present.push(log.must_be_there());
+            if tree.damage().is_empty() && log.lost_record.is_none() {
+                commit.absent.push(keys::page(transcript, &log.generation, tree.next_seq()));
+                commit.present.push(log.must_be_there());
+            } else {
+                // Where its log ends nobody knows, and nobody can write to it. What names it is not all in the tree.
+                self.drop_pointers(transcript, &mut commit).await?;
+            }
             commit.deletes.push(keys::record(transcript));
             commit.deletes.extend(tree.nodes().filter_map(|placed| index_key(&placed.node.id, transcript)));
             commit.deletes.extend(tree.aliases().filter_map(|(id, _)| index_key(id, transcript)));
             for context in tree.heads().keys() {
                 // Two tabs that moved it at once may have left it here though it points elsewhere.
-                if self.pointer(keys::head(context)).await?.is_some_and(|at| at != *transcript) {
+                if self.stored_head(context).await?.is_some_and(|at| at != *transcript) {
                     continue;
                 }
                 commit.deletes.extend([keys::head(context), keys::ASKED.of(None, context)]);
@@ -90,6 +96,15 @@ impl<S: Store> Keep<S> {
             return Ok(tree.nodes().map(|placed| placed.node.messages.len() as u64).sum());
         }
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
+    }
+
+    /// Adds to a commit the deletion of all heads and ids that name `transcript`.
+    async fn drop_pointers(&self, transcript: &TranscriptId, commit: &mut Commit) -> Result<(), KeepError> {
+        for range in [keys::heads(), keys::indexes()] {
+            let named = self.scan_whole(&range).await?.into_iter();
+            commit.deletes.extend(named.filter(|(_, to)| pointed(to).as_ref() == Some(transcript)).map(|(key, _)| key));
+        }
+        Ok(())
     }
 
     /// Deletes everything.
@@ -123,13 +138,16 @@ impl<S: Store> Keep<S> {
     ) -> Result<u64, KeepError> {
         for _ in 0..TRIES {
             self.forget(transcript);
-            let log = Log::load(&self.inner.store, transcript).await?;
+            let log = self.load(transcript).await?;
             let log = log.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))?;
             let doomed = top.map(|top| log.tree.subtree(top)).unwrap_or_default();
             let root = doomed.first().is_some_and(|placed| placed.node.parent.is_none());
             if root {
                 drop(log);
                 return self.delete_locked(transcript).await;
+            }
+            if let Some(what) = log.tree.damage().first() {
+                return Err(KeepError::Damaged { transcript: transcript.clone(), what: what.clone() });
             }
             let ids: Vec<MessageId> = doomed.iter().map(|placed| placed.node.id.clone()).collect();
             let messages = doomed.iter().map(|placed| placed.node.messages.len() as u64).sum();
@@ -178,7 +196,7 @@ impl<S: Store> Keep<S> {
         self.unmail(mailed(tree, &|id| gone.contains(id)).into_iter(), &mut extra).await?;
         self.unopen(&|id| gone.contains(id), &mut extra).await?;
         doomed.iter().for_each(|id| drop_draft(log, id, &mut extra));
-        for (key, _) in self.inner.store.scan(&keys::ASKED.within(transcript)).await? {
+        for key in self.keys_of(&keys::ASKED.within(transcript)).await? {
             if keys::asked_node(&key).is_some_and(|node| gone.contains(&node)) {
                 extra.deletes.push(key);
             }

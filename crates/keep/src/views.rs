@@ -6,7 +6,7 @@ use threadkeep_core::entry::InfoPatch;
 use threadkeep_core::message::Kind;
 use threadkeep_core::transcript::{Placed, assemble_lenient};
 use threadkeep_core::{ChainError, Entry, Message, MessageId, Node, Transcript, TranscriptId, lint};
-use threadkeep_store::Store;
+use threadkeep_store::{Store, around};
 
 use crate::forks::{forks, groups, new_words};
 use crate::keep::Write;
@@ -19,15 +19,22 @@ use crate::{Keep, KeepError, keys};
 const WORDS: usize = 60;
 
 impl<S: Store> Keep<S> {
-    /// All transcripts, the one that changed last first.
+    /// All transcripts, the one that changed last first. Where the record of one cannot be read, its log is.
     ///
     /// # Errors
-    /// The store's; `corrupt` for a record that cannot be read.
+    /// The store's.
     pub async fn transcripts(&self) -> Result<Vec<TranscriptInfo>, KeepError> {
         let mut list = Vec::new();
-        for (key, bytes) in self.inner.store.scan(&keys::records()).await? {
+        for (key, bytes) in around::scan(&self.inner.store, &keys::records()).await? {
             let Some(id) = keys::record_id(&key) else { continue };
-            list.push(TranscriptInfo { id, info: read_record(&key, &bytes)?.info });
+            let info = match bytes.ok().and_then(|bytes| read_record(&key, &bytes).ok()) {
+                Some(record) => record.info,
+                None => match self.load(&id).await? {
+                    Some(log) if log.tree.root().is_some() => log.tree.info(),
+                    _ => continue,
+                },
+            };
+            list.push(TranscriptInfo { id, info });
         }
         list.sort_by(|a, b| (b.info.updated_at, &a.id).cmp(&(a.info.updated_at, &b.id)));
         Ok(list)
@@ -153,10 +160,11 @@ impl<S: Store> Keep<S> {
             transcripts: transcripts.len() as u32,
             nodes: transcripts.iter().map(|transcript| u64::from(transcript.info.nodes)).sum(),
             messages: transcripts.iter().map(|transcript| u64::from(transcript.info.messages)).sum(),
-            heads: self.inner.store.scan(&keys::heads()).await?.len() as u32,
+            heads: self.keys_of(&keys::heads()).await?.len() as u32,
             cached_transcripts: cached as u32,
             cached_bytes: bytes as u64,
             cache_limit: self.inner.options.cache_bytes as u64,
+            damaged: self.all_damage(),
         })
     }
 }

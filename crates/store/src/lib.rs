@@ -4,6 +4,7 @@
 //! a page of code: `get`, `scan`, `commit`, `close`. It knows nothing of messages; what the keys mean is `threadkeep`'s.
 //! One contract-test suite runs against every backend and is public for those who write their own.
 
+pub mod around;
 pub mod contract;
 #[cfg(any(target_arch = "wasm32", test))]
 mod dom_error;
@@ -93,18 +94,18 @@ pub enum StoreError {
         /// The key whose condition failed.
         key: String,
     },
-    /// Another tab holds an older version of the database open. Close it and try again.
-    #[error("another tab holds the database open in an older version: close the other tabs of this page and try again")]
-    Blocked,
+    /// Somebody else has the place open. Close it there and try again.
+    #[error("{0}")]
+    Blocked(String),
     /// The disk or the origin's quota is full. Nothing of the commit was written.
     #[error("the storage quota is used up: free space or export and delete old threads ({0})")]
     Quota(String),
     /// There is no storage here: private browsing, storage switched off, or no such interface.
     #[error("storage is not available here (private browsing, or storage is switched off): {0}")]
     Unavailable(String),
-    /// The database was deleted or closed from outside while it was open.
-    #[error("the database was deleted or closed from outside: reopen it")]
-    Gone,
+    /// The place was deleted or taken away while it was open.
+    #[error("{0}")]
+    Gone(String),
     /// The data was written by a newer version of Threadkeep; it was left untouched.
     #[error(
         "the data has schema version {found}, this build reads up to {supported}: update Threadkeep; nothing was changed"
@@ -143,14 +144,26 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// A database that another tab holds open in an older version.
+    pub fn blocked() -> Self {
+        let why =
+            "another tab holds the database open in an older version: close the other tabs of this page and try again";
+        Self::Blocked(why.to_owned())
+    }
+
+    /// A database that was deleted or closed from outside.
+    pub fn gone() -> Self {
+        Self::Gone("the database was deleted or closed from outside: reopen it".to_owned())
+    }
+
     /// The stable code of this error, as JavaScript sees it.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Conflict { .. } => "conflict",
-            Self::Blocked => "blocked",
+            Self::Blocked(_) => "blocked",
             Self::Quota(_) => "quota",
             Self::Unavailable(_) => "unavailable",
-            Self::Gone => "storage-gone",
+            Self::Gone(_) => "storage-gone",
             Self::NewerVersion { .. } => "newer-version",
             Self::Corrupt { .. } => "corrupt",
             Self::BadAdapter { .. } => "bad-adapter",

@@ -30,22 +30,35 @@ impl AnyStore {
     /// Opens a place: `memory`, `indexeddb` (the database `name`) or `adapter` (the object `adapter`). The word beside it
     /// says what was there.
     pub(crate) async fn open(kind: &str, name: &str, adapter: JsValue) -> Result<(Self, &'static str), JsValue> {
+        let (store, wiped) = Self::opened(kind, name, adapter).await?;
+        let beginning = if wiped { "wiped" } else { store.found().await };
+        Ok((store, beginning))
+    }
+
+    /// What there is: `existing` data, none (`created`), or `unknown` where that cannot be read. A place that was made and never written to
+    /// has none.
+    async fn found(&self) -> &'static str {
+        match self.scan(&Scan::prefix("").limit(1)).await {
+            Ok(first) if first.is_empty() => "created",
+            Ok(_) | Err(StoreError::Corrupt { .. }) => "existing",
+            Err(_) => "unknown",
+        }
+    }
+
+    /// The store, and whether the browser had wiped it.
+    async fn opened(kind: &str, name: &str, adapter: JsValue) -> Result<(Self, bool), JsValue> {
         let failed = |error: StoreError| {
             let error = threadkeep::KeepError::from(error);
             crate::error::keep_error(&error)
         };
         match kind {
-            "memory" => Ok((Self::Memory(MemoryStore::new()), "created")),
+            "memory" => Ok((Self::Memory(MemoryStore::new()), false)),
             "indexeddb" => {
                 let store = IdbStore::open(name).await.map_err(failed)?;
-                let beginning = match store.beginning() {
-                    Beginning::Existing => "existing",
-                    Beginning::Created => "created",
-                    Beginning::Wiped(_) => "wiped",
-                };
-                Ok((Self::Idb(store), beginning))
+                let wiped = matches!(store.beginning(), Beginning::Wiped(_));
+                Ok((Self::Idb(store), wiped))
             }
-            "adapter" => Ok((Self::Foreign(ForeignStore::new(adapter).map_err(failed)?), "unknown")),
+            "adapter" => Ok((Self::Foreign(ForeignStore::new(adapter).map_err(failed)?), false)),
             _ => {
                 Err(own_error("bad-request", format!("there is no storage {kind:?}"), json!({ "argument": "storage" })))
             }

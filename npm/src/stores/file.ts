@@ -22,8 +22,9 @@ export interface FileStoreOptions {
    */
   compactBytes?: number;
   /**
-   * `true`: a damaged log is opened all the same, without the commits that are damaged. The file as it was stays beside it, under a
-   * name that begins with `damaged-`. Without it, damage is an error, and nothing is changed.
+   * `true`: all of the log is read and checked, and a damaged one is opened all the same, without what is damaged;
+   * {@link FileStore.damaged} and {@link Threadkeep.stats} tell what that is. The file as it was stays beside it, under a name that begins
+   * with `damaged-`. Without it, damage is an error, and nothing is changed.
    */
   repair?: boolean;
 }
@@ -44,6 +45,12 @@ export interface FileStore extends StoreAdapter {
    */
   open(): Promise<"existing" | "created">;
   /**
+   * What opening found damaged and passed over, in words, where `repair` was asked for.
+   *
+   * @throws ThreadkeepError as {@link fileStore}
+   */
+  damaged(): Promise<readonly string[]>;
+  /**
    * Writes the log anew, without what no longer counts: nothing of what was deleted is in the files then. It happens by itself, too: when
    * half of the log is dead, and in smaller stores soon after whole conversations were deleted.
    *
@@ -58,7 +65,7 @@ export interface FileStore extends StoreAdapter {
  *
  * Its methods reject with a ThreadkeepError: `blocked` (another process has the folder), `unavailable` (it cannot be made or written
  * to), `quota` (the disk is full; nothing of the commit was written), `corrupt` (damage, with its place), `newer-version`,
- * `storage-gone` (the file was deleted meanwhile), `storage`.
+ * `storage-gone` (the file, or this process's lock, was deleted meanwhile), `storage`.
  *
  * @throws ThreadkeepError `bad-request` for a wrong option
  *

@@ -17,7 +17,10 @@ export interface OpfsStoreOptions {
   cacheBytes?: number;
   /** The log is written anew (in the background) when this many of its bytes no longer count and more than do count; 4 MiB without it. */
   compactBytes?: number;
-  /** `true`: a damaged log is opened all the same, without what is damaged; a copy of the file stays beside it. */
+  /**
+   * `true`: all of the log is read and checked, and a damaged one is opened all the same, without what is damaged; {@link OpfsStore.damaged}
+   * tells what that is. A copy of the file stays beside it.
+   */
   repair?: boolean;
 }
 
@@ -29,6 +32,12 @@ export interface OpfsStore extends StoreAdapter {
    * @throws ThreadkeepError as {@link opfsStore}
    */
   open(): Promise<"existing" | "created">;
+  /**
+   * What opening found damaged and passed over, in words, where `repair` was asked for.
+   *
+   * @throws ThreadkeepError as {@link opfsStore}
+   */
+  damaged(): Promise<readonly string[]>;
   /**
    * Writes the log anew, without what no longer counts: nothing of what was deleted is in the files then. It happens by itself, too: when
    * half of the log is dead, and in smaller stores soon after whole conversations were deleted.
@@ -173,6 +182,10 @@ class OpfsFolder implements LogFolder {
     } catch (error) {
       if ((error as { name?: string }).name !== "NotFoundError") throw this.failure(error, `deleting ${name}`);
     }
+  }
+
+  check(): void {
+    // Nobody can take away the browser's own lock.
   }
 
   sync(): void {

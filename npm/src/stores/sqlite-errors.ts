@@ -43,6 +43,11 @@ export function isBusy(error: unknown): boolean {
   return found === 5 || found === 6;
 }
 
+/** Whether the database cannot be written to. */
+export function isReadonly(error: unknown): boolean {
+  return result(error) === 8;
+}
+
 /** The error for the keep's caller. */
 export function sqliteTrouble(error: unknown, what: string): ThreadkeepError {
   if (error instanceof ThreadkeepError) return error;

@@ -1,11 +1,14 @@
 // A keep in one SQLite file, or in a table of a database of yours: through `node:sqlite`, better-sqlite3, or anything
-// that has their `exec`, `prepare` and `close`. The SQL is here; what to do about errors is in `sqlite-errors.ts`.
+// that has their `exec`, `prepare` and `close`. The tables are in `sqlite-layout.ts`; what errors mean is in `sqlite-errors.ts`.
 
 import * as check from "../check.js";
 import { ThreadkeepError, badArgument } from "../errors.js";
 import type { ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "../types/store.js";
 import { loadSqlite } from "./sqlite-load.js";
 import { isBusy, sqliteTrouble } from "./sqlite-errors.js";
+import { create, only, prepare, type Statements } from "./sqlite-layout.js";
+import { fastestCrc32 } from "./log/crc.js";
+import { pause as nextTurn } from "./log/place.js";
 import { Conflict, Patience, closedError, milliseconds, trouble } from "./trouble.js";
 
 /** A prepared statement, as `node:sqlite`, better-sqlite3 and `bun:sqlite` have it. */
@@ -46,9 +49,6 @@ const LONGEST = 10;
 /** The value of `PRAGMA synchronous` with which a commit that returned is on the disk, whatever the journal mode is. */
 const EXTRA = 3;
 
-/** The version of the layout; data of a newer one is refused. */
-const VERSION = 1;
-
 /**
  * Opens a keep in SQLite. Several processes may use the file at once.
  *
@@ -77,10 +77,11 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<StoreAda
   const { path, database, table = "threadkeep", busyTimeout = 10_000 } = checked;
   if ((path === undefined) === (database === undefined)) throw badArgument("options", "must have either `path` or `database`");
   const patience = new Patience(busyTimeout, 1, LONGEST);
+  const crc32 = await fastestCrc32();
   const opened = database ?? (await openFile(path ?? ""));
   for (;;) {
     try {
-      return new SqliteStore(opened, table, busyTimeout, database === undefined);
+      return new SqliteStore(opened, table, busyTimeout, database === undefined, crc32);
     } catch (error) {
       if (isBusy(error) && (await patience.wait())) continue;
       if (database === undefined) opened.close();
@@ -98,6 +99,22 @@ async function openFile(path: string): Promise<SqliteDatabase> {
   }
 }
 
+/** A commit that waits for its turn. */
+interface Waiting {
+  commit: StoreCommit;
+  patience: Patience;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/** What is known of a commit that is being carried out: nothing, or that a condition does not hold. */
+type Outcome = Conflict | undefined;
+
+/** So many commits are one transaction at most, */
+const MOST = 256;
+/** and so many bytes of values, but for one that has more by itself. */
+const MOST_BYTES = 8 << 20;
+
 class SqliteStore implements StoreAdapter {
   readonly #database: SqliteDatabase;
   readonly #ours: boolean;
@@ -105,43 +122,66 @@ class SqliteStore implements StoreAdapter {
   readonly #statements: Statements;
   /** What `PRAGMA synchronous` is while nothing strict is written. */
   readonly #relaxed: number;
+  readonly #crc32: (bytes: Uint8Array, before?: number) => number;
   #synchronous: number;
   #closed = false;
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | undefined;
 
-  constructor(database: SqliteDatabase, table: string, busyTimeout: number, ours: boolean) {
+  constructor(database: SqliteDatabase, table: string, busyTimeout: number, ours: boolean, crc32: (bytes: Uint8Array, before?: number) => number) {
     this.#database = database;
     this.#ours = ours;
     this.#busyTimeout = busyTimeout;
+    this.#crc32 = crc32;
     // What blocks for longer is waited for without holding up the thread.
     if (ours) database.exec("PRAGMA busy_timeout = 5; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
     this.#relaxed = Number(only(database.prepare("PRAGMA synchronous").get()));
     this.#synchronous = this.#relaxed;
-    create(database, table);
-    this.#statements = prepare(database, table);
+    this.#statements = prepare(database, table, create(database, table));
   }
 
   get(key: string): Promise<Uint8Array | undefined> {
     return this.#patiently(() => {
       const row = this.#statements.get.get(key);
-      return isRow(row) ? (only(row) as Uint8Array) : undefined;
+      return isRow(row) ? this.#record(row)[1] : undefined;
     });
   }
 
   scan({ start, end, limit, reverse }: ScanRequest): Promise<StoreRecord[]> {
     return this.#patiently(() => {
       const statement = reverse ? this.#statements.down : this.#statements.up;
-      const rows = statement.all(start, end, limit ?? -1);
-      return rows.map((row) => Object.values(row as object) as StoreRecord);
+      return statement.all(start, end, limit ?? -1).map((row) => this.#record(row));
     });
   }
 
+  /** A row's key and value, if the value is what was written. */
+  #record(row: unknown): StoreRecord {
+    const [key, value, crc] = Object.values(row as object) as [string, Uint8Array, number | bigint | null];
+    if (crc !== null && Number(crc) !== this.#sum(key, value)) {
+      const message = `the value of ${JSON.stringify(key)} in the SQLite database is not what was written: restore the file from a copy; what else is in it can be read and exported`;
+      throw Object.assign(new ThreadkeepError("corrupt", message, { key }), { key });
+    }
+    return [key, value];
+  }
+
+  /** The sum of a value, which also holds it in its place. */
+  #sum(key: string, value: Uint8Array): number {
+    return this.#crc32(value, this.#crc32(ENCODER.encode(key)));
+  }
+
+  /** Carries out a commit. Those that come in one turn of the event loop share a transaction, and one wait for the disk. */
   commit(commit: StoreCommit): Promise<void> {
-    return this.#patiently(() => this.#write(commit));
+    return new Promise((resolve, reject) => {
+      if (this.#closed) throw closedError();
+      this.#waiting.push({ commit, patience: new Patience(this.#busyTimeout, 1, LONGEST), resolve, reject });
+      this.#writing ??= this.#write().finally(() => (this.#writing = undefined));
+    });
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    await this.#writing;
     if (this.#ours) this.#database.close();
   }
 
@@ -153,19 +193,54 @@ class SqliteStore implements StoreAdapter {
       try {
         return work();
       } catch (error) {
-        if (error instanceof Conflict || error instanceof ThreadkeepError) throw error;
+        if (error instanceof ThreadkeepError) throw error;
         if (isBusy(error) && (await patience.wait())) continue;
         throw sqliteTrouble(error, "SQLite failed");
       }
     }
   }
 
-  #write(commit: StoreCommit): void {
-    const { absent, present, deletes, deleteRanges, puts, durability } = commit;
-    const { begin, end, undo, has, remove, removeRange, put } = this.#statements;
+  /** Carries out what waits, in the order in which it came. */
+  async #write(): Promise<void> {
+    // Others have their turn before each transaction: those who read, and those whose commits can be in it, too.
+    for (await nextTurn(); this.#waiting.length > 0; await nextTurn()) {
+      let bytes = 0;
+      const end = this.#waiting.findIndex(({ commit }, index) => index === MOST || ((bytes += size(commit)) > MOST_BYTES && index > 0));
+      await this.#carryOut(this.#waiting.splice(0, end < 0 ? this.#waiting.length : end));
+    }
+  }
+
+  /** Carries out commits in one transaction; where that fails, each in one of its own. */
+  async #carryOut(all: Waiting[]): Promise<void> {
+    while (all.length > 0) {
+      try {
+        const outcomes = this.#transaction(all.map(({ commit }) => commit));
+        all.forEach(({ resolve, reject }, index) => (outcomes[index] === undefined ? resolve() : reject(outcomes[index])));
+        return;
+      } catch (error) {
+        if (isBusy(error)) {
+          const [first] = all as [Waiting];
+          if (await first.patience.wait()) continue;
+          first.reject(sqliteTrouble(error, "SQLite failed"));
+          all.shift();
+        } else if (all.length === 1) {
+          all[0]!.reject(sqliteTrouble(error, "SQLite failed"));
+          return;
+        } else {
+          // One of them may be too large for the disk, and keeps no other back.
+          for (const one of all) await this.#carryOut([one]);
+          return;
+        }
+      }
+    }
+  }
+
+  /** Carries out commits, each as if those before it had been carried out already: all of them, but for those of which a condition fails. */
+  #transaction(commits: readonly StoreCommit[]): Outcome[] {
+    const { begin, end, undo } = this.#statements;
     // It cannot be changed inside a transaction. EXTRA has the write-ahead log synced before the commit returns, as FULL has; where
     // there is a rollback journal instead, it syncs the folder too, without which the commit may be undone after a power failure.
-    const synchronous = durability === "strict" ? EXTRA : this.#relaxed;
+    const synchronous = commits.some(({ durability }) => durability === "strict") ? EXTRA : this.#relaxed;
     try {
       this.#setSynchronous(synchronous);
       begin.run();
@@ -174,12 +249,9 @@ class SqliteStore implements StoreAdapter {
       throw error;
     }
     try {
-      for (const key of absent) if (isRow(has.get(key))) throw new Conflict(key);
-      for (const key of present) if (!isRow(has.get(key))) throw new Conflict(key);
-      for (const key of deletes) remove.run(key);
-      for (const [start, end] of deleteRanges) removeRange.run(start, end);
-      for (const [key, value] of puts) put.run(key, value);
+      const outcomes = commits.map((commit) => this.#change(commit));
       end.run();
+      return outcomes;
     } catch (error) {
       try {
         undo.run();
@@ -193,6 +265,17 @@ class SqliteStore implements StoreAdapter {
     }
   }
 
+  /** Does what a commit says, unless a condition does not hold: then nothing. */
+  #change({ absent, present, deletes, deleteRanges, puts }: StoreCommit): Outcome {
+    const { has, remove, removeRange, put } = this.#statements;
+    for (const key of absent) if (isRow(has.get(key))) return new Conflict(key);
+    for (const key of present) if (!isRow(has.get(key))) return new Conflict(key);
+    for (const key of deletes) remove.run(key);
+    for (const [start, end] of deleteRanges) removeRange.run(start, end);
+    for (const [key, value] of puts) put.run(key, value, this.#sum(key, value));
+    return undefined;
+  }
+
   #setSynchronous(value: number): void {
     if (value === this.#synchronous) return;
     this.#database.exec(`PRAGMA synchronous = ${value}`);
@@ -200,63 +283,15 @@ class SqliteStore implements StoreAdapter {
   }
 }
 
-type Statements = ReturnType<typeof prepare>;
+const ENCODER = new TextEncoder();
 
-function prepare(database: SqliteDatabase, table: string) {
-  const range = `SELECT key, value FROM "${table}" WHERE key >= ? AND key < ? ORDER BY key`;
-  return {
-    begin: database.prepare("BEGIN IMMEDIATE"),
-    end: database.prepare("COMMIT"),
-    undo: database.prepare("ROLLBACK"),
-    get: database.prepare(`SELECT value FROM "${table}" WHERE key = ?`),
-    has: database.prepare(`SELECT 1 AS there FROM "${table}" WHERE key = ?`),
-    up: database.prepare(`${range} ASC LIMIT ?`),
-    down: database.prepare(`${range} DESC LIMIT ?`),
-    remove: database.prepare(`DELETE FROM "${table}" WHERE key = ?`),
-    removeRange: database.prepare(`DELETE FROM "${table}" WHERE key >= ? AND key < ?`),
-    put: database.prepare(`INSERT INTO "${table}" (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`),
-  };
-}
-
-/** Makes the tables, unless they are there; refuses those of a newer version. */
-function create(database: SqliteDatabase, table: string): void {
-  const find = "SELECT count(*) AS count FROM sqlite_schema WHERE type = 'table' AND name = ?";
-  const read = () => Number(only(database.prepare(`SELECT version FROM "${table}_version"`).get()));
-  const there = () => Number(only(database.prepare(find).get(`${table}_version`))) > 0;
-  // A look without a lock, for all but the first who comes.
-  if (!there()) {
-    database.exec("BEGIN IMMEDIATE");
-    try {
-      if (!there())
-        database.exec(
-          `CREATE TABLE "${table}" (key TEXT NOT NULL COLLATE BINARY PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-           CREATE TABLE "${table}_version" (version INTEGER NOT NULL);
-           INSERT INTO "${table}_version" VALUES (${VERSION})`,
-        );
-      database.exec("COMMIT");
-    } catch (error) {
-      try {
-        database.exec("ROLLBACK");
-      } catch {
-        // It was rolled back already.
-      }
-      throw error;
-    }
-  }
-  const version = read();
-  if (version > VERSION) {
-    const message = `the data has layout version ${version}, this package reads up to ${VERSION}: update Threadkeep; nothing was changed`;
-    throw new ThreadkeepError("newer-version", message, { found: version, supported: VERSION });
-  }
+/** How many bytes of values a commit has. */
+function size({ puts }: StoreCommit): number {
+  return puts.reduce((sum, [, value]) => sum + value.length, 0);
 }
 
 function isRow(row: unknown): boolean {
   return row !== undefined && row !== null;
-}
-
-/** The value of a row with one column. Rows are lists where a database of the user's was told so (`returnArrays`). */
-function only(row: unknown): unknown {
-  return Object.values(row as object)[0];
 }
 
 function filePath(value: unknown, argument: string): string {

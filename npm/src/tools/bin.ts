@@ -7,6 +7,7 @@ import { homedir } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { Threadkeep, ThreadkeepError, VERSION, type OpenOptions } from "../index.js";
+import type { StoreAdapter } from "../types/store.js";
 import type { McpServerOptions } from "./mcp.js";
 import { PeerMissing, findPeer } from "./peer.js";
 
@@ -14,7 +15,8 @@ const HELP = `threadkeep-mcp ${VERSION}: conversation memory for any MCP host
 
   threadkeep-mcp [options]
 
-  --folder <path>      where conversations are kept; .threadkeep in the working folder without it
+  --folder <path>      the folder where conversations are kept, for one server at a time; .threadkeep in the working folder without it
+  --sqlite <file>      keep them in this SQLite file instead, which several servers may have open at once
   --name <name>        which of the keeps there; threadkeep without it
   --memory             keep nothing: everything is gone with the process
   --read-only          only tools that change nothing
@@ -41,10 +43,19 @@ function say(words: string): void {
   process.stderr.write(`threadkeep-mcp: ${words}\n`);
 }
 
-function options(): { open: OpenOptions; server: McpServerOptions; folder: string | undefined } | string {
+/** What was asked for. */
+interface Wanted {
+  open: OpenOptions;
+  server: McpServerOptions;
+  folder: string | undefined;
+  sqlite: string | undefined;
+}
+
+function options(): Wanted | string {
   const { values } = parseArgs({
     options: {
       folder: { type: "string" },
+      sqlite: { type: "string" },
       name: { type: "string" },
       memory: { type: "boolean" },
       "read-only": { type: "boolean" },
@@ -62,8 +73,11 @@ function options(): { open: OpenOptions; server: McpServerOptions; folder: strin
     text === undefined ? undefined : (text.split(",").map((name) => name.trim()).filter(Boolean) as NonNullable<McpServerOptions["include"]>);
   const [include, exclude, most] = [list(values.tools), list(values.without), values["max-tokens"]];
   if (most !== undefined && !/^\d{1,9}$/.test(most)) throw new Trouble(`--max-tokens must be a whole number, it is ${most}`);
+  const places = [values.folder !== undefined && "--folder", values.sqlite !== undefined && "--sqlite", values.memory === true && "--memory"].filter(Boolean);
+  if (places.length > 1) throw new Trouble(`${places.join(" and ")} cannot be used together: choose one place for the conversations`);
   return {
     folder: values.folder,
+    sqlite: values.sqlite,
     open: { ...(values.name === undefined ? {} : { name: values.name }), ...(values.memory === true ? { storage: "memory" as const } : {}) },
     server: {
       ...(values["read-only"] === true ? { readOnly: true } : {}),
@@ -84,9 +98,8 @@ async function main(): Promise<void> {
   // Whatever a library writes must not come between the protocol's lines.
   for (const name of ["log", "info", "debug"] as const) console[name] = console.error;
   const [{ mcpServer }, { StdioServerTransport }] = await loaded();
-  // Hosts start programs without a shell, which would have known what ~ is.
-  if (wanted.folder !== undefined) process.env["THREADKEEP_HOME"] = wanted.folder.replace(/^~(?=$|[\\/])/, () => homedir());
-  const keep = await Threadkeep.open(wanted.open);
+  if (wanted.folder !== undefined) process.env["THREADKEEP_HOME"] = atHome(wanted.folder);
+  const keep = await Threadkeep.open({ ...wanted.open, ...(wanted.sqlite === undefined ? {} : { storage: await inSqlite(wanted.sqlite, wanted.open.name) }) });
   if (keep.storage === "memory" && wanted.open.storage === undefined) say("nothing is kept: there is no file store here, so all is in memory");
   const server = mcpServer(keep, wanted.server);
   const transport = new StdioServerTransport();
@@ -119,6 +132,17 @@ async function main(): Promise<void> {
   await server.connect(pending.transport);
   // What came before the listeners were there has ended by now, too.
   if (process.stdin.readableEnded) await end(true);
+}
+
+/** Hosts start programs without a shell, which would have known what ~ is. */
+function atHome(path: string): string {
+  return path.replace(/^~(?=$|[\\/])/, () => homedir());
+}
+
+/** The keep of this name in a SQLite file: each has a table of its own. */
+async function inSqlite(file: string, name: string | undefined): Promise<StoreAdapter> {
+  const { sqliteStore } = await import("../stores/sqlite.js");
+  return sqliteStore({ path: atHome(file), ...(name === undefined ? {} : { table: name }) });
 }
 
 async function loaded(): Promise<[typeof import("./mcp.js"), typeof import("@modelcontextprotocol/sdk/server/stdio.js")]> {
@@ -160,7 +184,7 @@ function counting(transport: Transport): { transport: Transport; none(): Promise
 function failed(error: unknown): void {
   if (error instanceof Trouble || error instanceof PeerMissing) say(error.message);
   else if (error instanceof ThreadkeepError && error.code === "blocked")
-    say(`${error.message} Perhaps it is this same server, started for another window of the host.`);
+    say(`${error.message} Perhaps it is this same server, started for another window of the host: start each with --sqlite FILE instead of --folder, and all share that file.`);
   else if (error instanceof ThreadkeepError) say(`${error.message} (${error.code})`);
   else if ((error as { code?: unknown } | null)?.code?.toString().startsWith("ERR_PARSE_ARGS") === true) say(`${(error as Error).message}\nTry --help.`);
   else say(error instanceof Error ? (error.stack ?? error.message) : String(error));

@@ -1,5 +1,7 @@
 // What the outside hears of changes.
 
+import type { Damage } from "./node.js";
+
 /** Fields of every event. */
 export interface Heard {
   /** Whether another tab, worker or instance made the change. */
@@ -19,4 +21,6 @@ export type ChangeEvent =
   /** A message came into the mailbox of `party`, or one in it was dismissed. */
   | (Heard & { type: "mail"; party: string; number: number })
   /** Everything was deleted. */
-  | (Heard & { type: "cleared" });
+  | (Heard & { type: "cleared" })
+  /** Something that is stored cannot be read, and was passed over. Sent once for each. */
+  | (Heard & { type: "damage"; damage: Damage });

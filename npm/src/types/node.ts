@@ -171,4 +171,14 @@ export interface Stats {
   cachedBytes: number;
   /** The most bytes that the cache may take. */
   cacheLimit: number;
+  /** What was found damaged since the keep was opened, and passed over. {@link Threadkeep.lint} reads everything, and so finds all of it. */
+  damaged: Damage[];
+}
+
+/** Something that is stored and cannot be read. Calls over the whole keep pass over it; a call for that one thing fails. */
+export interface Damage {
+  /** The transcript to which it belongs; `null` if that is not known. `deleteTranscript` deletes a damaged one, too. */
+  transcript: string | null;
+  /** What it is, and why it cannot be read. */
+  what: string;
 }

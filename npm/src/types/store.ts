@@ -78,10 +78,14 @@ export interface StoreConflict {
  */
 export interface StoreAdapter {
   /**
-   * Called once before all others, if it is there: opens the place, and may say what it found, which {@link Threadkeep.beginning} tells then. What it throws
+   * Called once before all others, if it is there: opens the place. What it gives is not looked at. What it throws
    * reaches the caller with its own words: a `ThreadkeepError` as it is, and an error whose `code` is one of those above under that code.
    */
-  open?(): MaybePromise<"existing" | "created" | void>;
+  open?(): MaybePromise<unknown>;
+  /**
+   * What opening found damaged and passed over, in words, if there was anything; {@link Threadkeep.stats} tells of it. May be left out.
+   */
+  damaged?(): MaybePromise<readonly string[]>;
   /** The value under `key`; `undefined` or `null` where there is none. An empty value is a value. */
   get(key: string): MaybePromise<Uint8Array | null | undefined>;
   /** The records of a range, in key order (or reversed), at most `limit` of them, as one consistent reading. */

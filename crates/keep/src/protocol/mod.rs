@@ -413,6 +413,18 @@ pub struct Stats {
     pub cached_bytes: u64,
     /// The most bytes that the cache may take.
     pub cache_limit: u64,
+    /// What was found damaged since the keep was opened, and passed over.
+    pub damaged: Vec<Damage>,
+}
+
+/// Something that is stored and cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Damage {
+    /// The transcript to which it belongs, if that is known.
+    pub transcript: Option<TranscriptId>,
+    /// What it is, and why it cannot be read.
+    pub what: String,
 }
 
 /// How far an import is.
@@ -512,6 +524,11 @@ pub enum Event {
     },
     /// Everything was deleted.
     Cleared,
+    /// Something that is stored cannot be read, and was passed over.
+    Damage {
+        /// What it is.
+        damage: Damage,
+    },
 }
 
 /// An error as the outside sees it.

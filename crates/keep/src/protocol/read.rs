@@ -9,8 +9,8 @@ use threadkeep_core::read_by_hand;
 use threadkeep_core::transcript::Info;
 
 use super::{
-    ErrorReply, Event, Fork, HeadInfo, ImportProgress, ImportReport, LintFinding, NodeInfo, Outline, Response, Row,
-    Skipped, Stats, TranscriptInfo, TreeNode,
+    Damage, ErrorReply, Event, Fork, HeadInfo, ImportProgress, ImportReport, LintFinding, NodeInfo, Outline, Response,
+    Row, Skipped, Stats, TranscriptInfo, TreeNode,
 };
 
 /// What can be read from JSON, and stand in another's field.
@@ -155,7 +155,15 @@ impl Read for Stats {
             cached_transcripts: fields.small("cachedTranscripts")?,
             cached_bytes: fields.count("cachedBytes")?,
             cache_limit: fields.count("cacheLimit")?,
+            damaged: fields.list("damaged")?.into_iter().map(Damage::read).collect::<Result<_, _>>()?,
         })
+    }
+}
+
+impl Read for Damage {
+    fn read(value: Value) -> Result<Self, Wrong> {
+        let mut fields = Object::of(value, "damage")?;
+        Ok(Self { transcript: fields.maybe_id("transcript")?, what: fields.text("what")? })
     }
 }
 
@@ -249,6 +257,7 @@ impl Read for Event {
             "memory" => Self::Memory { episodes: texts(&mut fields, "episodes")?, facts: texts(&mut fields, "facts")? },
             "mail" => Self::Mail { party: fields.text("party")?, number: fields.count("number")? },
             "cleared" => Self::Cleared,
+            "damage" => Self::Damage { damage: Damage::read(fields.take("damage"))? },
             _ => return Err(wrong("type", "that of an event")),
         })
     }
@@ -292,6 +301,8 @@ mod tests {
             Event::Cleared,
             Event::Memory { episodes: vec!["e".into()], facts: vec![] },
             Event::Mail { party: "a".into(), number: 7 },
+            Event::Damage { damage: Damage { transcript: None, what: "bits".into() } },
+            Event::Damage { damage: Damage { transcript: Some(id.clone()), what: "bits".into() } },
         ];
         for event in events {
             let text = serde_json::to_string(&event).unwrap();
@@ -325,7 +336,11 @@ mod tests {
             Response::MaybeNode(None),
             Response::Nodes(vec![]),
             Response::Transcripts(vec![TranscriptInfo { id: id.clone(), info: info.clone() }]),
-            Response::Stats(Stats { nodes: 5, cache_limit: 7, ..Stats::default() }),
+            Response::Stats(Stats {
+                nodes: 5,
+                damaged: vec![Damage { transcript: Some(id.clone()), what: "bits".into() }],
+                ..Stats::default()
+            }),
             Response::Node(Box::new(node.clone())),
             Response::Nodes(vec![node.clone(), node]),
             Response::Messages(vec![Message::user("a")]),

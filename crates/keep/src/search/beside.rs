@@ -9,7 +9,7 @@ use threadkeep_core::compaction::Checkpoint;
 use threadkeep_core::memory::{Episode, Fact, Source};
 use threadkeep_core::recall::{Builder, Doc, NewDoc, Query, Segment, snippet};
 use threadkeep_core::{MessageId, Transcript};
-use threadkeep_store::Store;
+use threadkeep_store::{Store, StoreError};
 
 use super::SNIPPET;
 use super::state::State;
@@ -35,12 +35,11 @@ pub(super) struct Remembered {
 impl<S: Store> Keep<S> {
     /// Makes the segment of what is remembered anew, if that has changed.
     pub(super) async fn remember_all(&self, state: &mut State) -> Result<(), KeepError> {
-        let marks = self.inner.store.scan(&keys::memory_marks().limit(1)).await?;
-        let mark = marks.into_iter().next().map(|(key, _)| key);
+        let mark = self.keys_of(&keys::memory_marks().limit(1)).await?.pop();
         if mark == state.remembered.mark {
             return Ok(());
         }
-        let (known, _) = self.readable_memories().await?;
+        let known = self.memories().await?;
         let mut builder = Builder::default();
         let mut places = Vec::new();
         let mut add = |found: Found, key: String, transcript: Option<&MessageId>, time: i64, text: &str| {
@@ -79,7 +78,11 @@ impl<S: Store> Keep<S> {
         score: f32,
         query: &Query,
     ) -> Result<Option<Hit>, KeepError> {
-        let Some(bytes) = self.inner.store.get(key).await? else { return Ok(None) };
+        let bytes = match self.inner.store.get(key).await {
+            Err(StoreError::Corrupt { .. }) => None,
+            read => read?,
+        };
+        let Some(bytes) = bytes else { return Ok(None) };
         let Ok(value) = from_json::<serde_json::Value>(&bytes) else { return Ok(None) };
         let (found, id, transcript, time, text, sources) = if doc.kind == Found::Episode as u8 {
             let Ok(it) = Episode::read(value) else { return Ok(None) };

@@ -2,7 +2,7 @@
 
 use threadkeep_core::recall::{Doc, Found as FoundDoc, Query, snippet};
 use threadkeep_core::{Entry, MessageId, Node, Transcript, TranscriptId};
-use threadkeep_store::{Scan, Store};
+use threadkeep_store::{Scan, Store, around};
 
 use super::SNIPPET;
 use super::batch::searchable;
@@ -52,18 +52,20 @@ impl<S: Store> Keep<S> {
         query: &Query,
     ) -> Result<Option<Hit>, KeepError> {
         let store = &self.inner.store;
-        let Some(record) = record(store, transcript).await?.filter(|record| record.info.branches == 1) else {
+        // Whatever cannot be read here, the log as a whole tells around it.
+        let Ok(Some(record)) = record(store, transcript).await else { return Ok(None) };
+        if record.info.branches != 1 {
             return Ok(None);
-        };
+        }
         let pages = keys::pages(transcript, &record.generation, 0);
         let last = Scan { limit: Some(1), reverse: true, ..pages };
-        let Some((mut key, last)) = store.scan(&last).await?.pop() else { return Ok(None) };
+        let Some((mut key, Ok(last))) = around::scan(store, &last).await?.pop() else { return Ok(None) };
         // Most transcripts have one page.
         let mut other = None;
         if keys::page_seq(&key).is_none_or(|first| first > found.doc.seq) {
             let end = keys::page(transcript, &record.generation, found.doc.seq + 1);
             let holding = Scan { end, limit: Some(1), reverse: true, ..keys::pages(transcript, &record.generation, 0) };
-            let Some((own, page)) = store.scan(&holding).await?.pop() else { return Ok(None) };
+            let Some((own, Ok(page))) = around::scan(store, &holding).await?.pop() else { return Ok(None) };
             (key, other) = (own, Some(page));
         }
         let holding = other.as_ref().unwrap_or(&last);

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use threadkeep_core::recall::{Doc, Index, Segment};
 use threadkeep_core::{MessageId, TranscriptId};
-use threadkeep_store::{Commit, Scan, Store, StoreError};
+use threadkeep_store::{Commit, Scan, Store, StoreError, around};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::beside::{REMEMBERED, Remembered};
@@ -137,14 +137,20 @@ impl<S: Store> Keep<S> {
             if state.mark.as_ref() == Some(&mark) {
                 return Ok(());
             }
-            let listed = store.scan(&Scan::prefix(keys::INDEX_OWNERS)).await?;
-            let ids = listed.iter().filter_map(|(key, _)| key.strip_prefix(keys::INDEX_OWNERS));
+            let listed = around::scan(store, &Scan::prefix(keys::INDEX_OWNERS)).await?;
+            let ids =
+                listed.iter().filter_map(|(key, owners)| Some((key.strip_prefix(keys::INDEX_OWNERS)?, owners.is_ok())));
             let known = std::mem::take(&mut state.segments);
             // Reading them all takes one request.
-            let all = if known.is_empty() { store.scan(&Scan::prefix(keys::INDEX_SEGMENT)).await? } else { Vec::new() };
+            let segments = Scan::prefix(keys::INDEX_SEGMENT);
+            let all = if known.is_empty() { around::scan(store, &segments).await? } else { Vec::new() };
             let mut all = all.into_iter().peekable();
             let (mut segments, mut damaged) = (Vec::new(), Vec::new());
-            for id in ids {
+            for (id, sound) in ids {
+                if !sound {
+                    damaged.push(id.to_owned());
+                    continue;
+                }
                 let key = [keys::INDEX_SEGMENT, id].concat();
                 while all.next_if(|(other, _)| *other < key).is_some() {}
                 if let Some((_, segment)) = known.iter().find(|(known, _)| known == id) {
@@ -152,8 +158,11 @@ impl<S: Store> Keep<S> {
                     continue;
                 }
                 let bytes = match all.next_if(|(other, _)| *other == key) {
-                    Some((_, bytes)) => Some(bytes),
-                    None => store.get(&key).await?,
+                    Some((_, bytes)) => bytes.ok(),
+                    None => match store.get(&key).await {
+                        Err(StoreError::Corrupt { .. }) => None,
+                        read => read?,
+                    },
                 };
                 match bytes.map(Segment::read) {
                     Some(Ok(segment)) => segments.push((id.to_owned(), Rc::new(segment))),
@@ -202,8 +211,10 @@ impl<S: Store> Keep<S> {
         let vectors = Scan::prefix(&keys::vectors(transcript));
         commit.delete_ranges.push((vectors.start, vectors.end));
         let record = keys::record(transcript);
-        for (key, owners) in store.scan(&Scan::prefix(keys::INDEX_OWNERS)).await? {
-            if owners.split(|byte| *byte == b'\n').any(|owner| owner == record.as_bytes())
+        for (key, owners) in around::scan(store, &Scan::prefix(keys::INDEX_OWNERS)).await? {
+            // Of one that cannot be read nobody knows; what else it held is indexed again.
+            let holds = |owners: Vec<u8>| owners.split(|byte| *byte == b'\n').any(|owner| owner == record.as_bytes());
+            if owners.ok().is_none_or(holds)
                 && let Some(id) = key.strip_prefix(keys::INDEX_OWNERS)
             {
                 drop_segment(commit, id);
@@ -215,7 +226,7 @@ impl<S: Store> Keep<S> {
 
 /// The mark of the index's state; `None` where there is no index.
 async fn mark(store: &impl Store) -> Result<Option<String>, KeepError> {
-    Ok(store.scan(&Scan::prefix(keys::INDEX_MARK).limit(1)).await?.pop().map(|(key, _)| key))
+    Ok(around::scan(store, &Scan::prefix(keys::INDEX_MARK).limit(1)).await?.pop().map(|(key, _)| key))
 }
 
 pub(super) fn exchange_mark(commit: &mut Commit, known: &str, new: &str) {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use threadkeep_core::MessageId;
 use threadkeep_core::recall::{Block, Doc, Filter, Found, Index, NO_DOC, Query};
-use threadkeep_store::{Commit, Scan, Store, StoreError};
+use threadkeep_store::{Commit, Scan, Store, StoreError, around};
 
 use super::batch::searchable;
 use super::beside::{REMEMBERED, summary_text};
@@ -75,7 +75,8 @@ impl<S: Store> Keep<S> {
         }
         if vectors.mark.is_none() || vectors.mark != *mark {
             let known: HashMap<String, Rc<Block>> = std::mem::take(&mut vectors.blocks).into_iter().collect();
-            for (key, bytes) in self.inner.store.scan(&Scan::prefix(keys::VECTORS)).await? {
+            for (key, bytes) in around::scan(&self.inner.store, &Scan::prefix(keys::VECTORS)).await? {
+                let bytes = bytes.unwrap_or_default();
                 let block = match known.get(&key) {
                     Some(block) => Rc::clone(block),
                     // What cannot be read is as if it were not there, and made again.

@@ -1,9 +1,16 @@
 //! Damaged stores: what is left is shown, what is missing is named, nothing is written over it.
 
-use threadkeep_core::Message;
-use threadkeep_store::{Commit, Scan, Store};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
-use crate::{World, code, id, inbound, run};
+use threadkeep::mailbox::{Body, MailFilter, Outgoing};
+use threadkeep::protocol::{Event, SearchOptions};
+use threadkeep::{Keep, MemoryFilter, NewFact, Options};
+use threadkeep_core::Message;
+use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
+
+use crate::{TestHost, World, code, id, inbound, run, texts};
 
 /// A transcript of five nodes, one page each, from which the third page is lost.
 async fn world_with_a_lost_page() -> World {
@@ -65,7 +72,175 @@ fn bytes_that_are_no_entries_and_no_record_are_said() {
         let (key, _) = world.store.scan(&Scan::prefix("t/")).await.unwrap().remove(0);
         let rubbish = Commit { puts: vec![(key.clone(), b"not JSON".to_vec())], ..Commit::default() };
         world.store.commit(rubbish).await.unwrap();
-        let error = world.tab().transcripts().await.unwrap_err().reply();
-        assert_eq!((error.code.as_str(), error.details["key"].as_str()), ("corrupt", Some(key.as_str())));
+        // What the record said is in the log.
+        let keep = world.tab();
+        assert_eq!(keep.transcripts().await.unwrap().len(), 1);
+        let damaged = keep.stats().await.unwrap().damaged;
+        assert!(damaged.iter().any(|damage| damage.what.contains(&key)), "{damaged:?}");
+    });
+}
+
+/// A store that finds some of its records damaged when it reads them, as one with checksums does.
+#[derive(Clone, Default)]
+struct Spoilt {
+    store: MemoryStore,
+    keys: Rc<RefCell<BTreeSet<String>>>,
+}
+
+impl Spoilt {
+    fn check(&self, key: &str) -> Result<(), StoreError> {
+        let damaged = self.keys.borrow().contains(key);
+        let why = "its CRC-32 is not what was written".to_owned();
+        if damaged { Err(StoreError::Corrupt { key: key.to_owned(), why }) } else { Ok(()) }
+    }
+
+    /// Damages the records whose keys begin like this; says how many.
+    async fn spoil(&self, prefix: &str) -> usize {
+        let found = self.store.scan(&Scan::prefix(prefix)).await.unwrap();
+        self.keys.borrow_mut().extend(found.iter().map(|(key, _)| key.clone()));
+        found.len()
+    }
+}
+
+impl Store for Spoilt {
+    async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.check(key)?;
+        self.store.get(key).await
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Vec<Record>, StoreError> {
+        let found = self.store.scan(scan).await?;
+        found.iter().try_for_each(|(key, _)| self.check(key))?;
+        Ok(found)
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
+        for key in commit.puts.iter().map(|(key, _)| key).chain(&commit.deletes) {
+            self.keys.borrow_mut().remove(key);
+        }
+        self.store.commit(commit).await
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.store.close().await
+    }
+}
+
+/// Two conversations at heads, one with an outside id, a fact and a mail.
+async fn spoilt() -> (Spoilt, impl Fn() -> Keep<Spoilt>) {
+    let (store, host) = (Spoilt::default(), TestHost::default());
+    let of = store.clone();
+    let open = move || run(Keep::open(of.clone(), host.clone(), Options::default())).unwrap();
+    let keep = open();
+    keep.append("good", vec![Message::user("a sound heliotrope")]).await.unwrap();
+    keep.append("bad", vec![Message::user("a spoilt heliotrope")]).await.unwrap();
+    keep.append("bad", vec![Message::user("and another")]).await.unwrap();
+    keep.receive(inbound("outside", None, "first")).await.unwrap();
+    keep.remember(NewFact::new("likes rye")).await.unwrap();
+    keep.remember(NewFact::new("has a cat")).await.unwrap();
+    (store, open)
+}
+
+#[test]
+fn calls_over_the_whole_keep_pass_over_a_damaged_page_and_say_so() {
+    run(async {
+        let (store, open) = spoilt().await;
+        let bad = open().head("bad").await.unwrap().unwrap().transcript;
+        assert!(store.spoil(&format!("p/{bad}/")).await > 1);
+        let keep = open();
+        let heard = Rc::new(RefCell::new(Vec::new()));
+        let hear = Rc::clone(&heard);
+        keep.on_event(move |event| {
+            if let Event::Damage { damage } = event {
+                hear.borrow_mut().push(damage.clone());
+            }
+        });
+        assert_eq!(keep.roots().await.unwrap().len(), 2);
+        assert_eq!(keep.heads().await.unwrap().iter().map(|head| head.context.as_str()).collect::<Vec<_>>(), ["good"]);
+        let hits = keep.search("heliotrope", &SearchOptions::default()).await.unwrap().hits;
+        assert_eq!(hits.len(), 1);
+        let mut file = String::new();
+        keep.export(None, |piece| file.push_str(&piece)).await.unwrap();
+        assert!(file.contains("a sound heliotrope") && !file.contains("a spoilt heliotrope"), "{file}");
+        let findings = keep.lint(None).await.unwrap();
+        assert!(findings.iter().any(|finding| finding.rule == "damage" && finding.transcript == bad), "{findings:?}");
+        let known = keep.stats().await.unwrap().damaged;
+        assert!(known.iter().any(|damage| damage.transcript.as_ref() == Some(&bad)), "{known:?}");
+        assert_eq!(heard.borrow().len(), known.len(), "each is told of once");
+        // A call for what is damaged does not give half of it.
+        assert_eq!(code(keep.get_range("bad", 0, 9).await), "damaged");
+        keep.delete_transcript(&bad).await.unwrap();
+        assert!(
+            store
+                .store
+                .scan(&Scan::prefix(""))
+                .await
+                .unwrap()
+                .iter()
+                .all(|(key, value)| { !key.contains(bad.as_str()) && *value != bad.as_str().as_bytes() })
+        );
+        assert_eq!(keep.get_count("bad").await.unwrap(), 0);
+        assert_eq!(keep.get_count("good").await.unwrap(), 1);
+        keep.append("bad", vec![Message::user("anew")]).await.unwrap();
+    });
+}
+
+#[test]
+fn records_pointers_and_facts_that_are_damaged_are_read_around_or_made_up_for() {
+    run(async {
+        let (store, open) = spoilt().await;
+        let before = open().transcripts().await.unwrap();
+        let whole = export(&open()).await;
+        // Everything but the pages is made of them.
+        let spoilt = store.spoil("t/").await + store.spoil("h/").await + store.spoil("i/").await;
+        assert!(spoilt > 5, "{spoilt}");
+        assert_eq!(open().transcripts().await.unwrap(), before);
+        assert_eq!(texts(&open().get_range("bad", 0, 9).await.unwrap()), ["a spoilt heliotrope", "and another"]);
+        assert_eq!(open().node(&id("outside")).await.unwrap().unwrap().messages[0].text(), "first");
+        let keep = open();
+        assert_eq!(keep.heads().await.unwrap().len(), 2);
+        assert_eq!(export(&keep).await, whole);
+        assert!(!keep.stats().await.unwrap().damaged.is_empty());
+        // An append writes the record anew.
+        let bad = keep.head("bad").await.unwrap().unwrap().transcript;
+        keep.append("bad", vec![Message::user("and on")]).await.unwrap();
+        assert!(!store.keys.borrow().contains(&format!("t/{bad}")));
+        assert_eq!(open().get_count("bad").await.unwrap(), 3);
+
+        let facts = store.store.scan(&Scan::prefix("f/")).await.unwrap();
+        assert_eq!(store.spoil(&facts[0].0).await, 1);
+        let keep = open();
+        assert_eq!(keep.facts(&MemoryFilter::default()).await.unwrap().len(), 1);
+        let known = keep.stats().await.unwrap().damaged;
+        assert!(known.iter().any(|damage| damage.what.contains(&facts[0].0)), "{known:?}");
+        keep.remember(NewFact::new("sings")).await.unwrap();
+    });
+}
+
+async fn export(keep: &Keep<Spoilt>) -> String {
+    let mut file = String::new();
+    keep.export(None, |piece| file.push_str(&piece)).await.unwrap();
+    file
+}
+
+#[test]
+fn a_damaged_mail_keeps_no_other_mail_back() {
+    run(async {
+        let (store, open) = spoilt().await;
+        let keep = open();
+        for text in ["one", "two", "three"] {
+            let body = Body { strings: vec![text.to_owned()], ..Body::default() };
+            keep.send(Outgoing { from: "a".to_owned(), to: "b".to_owned(), body, ..Outgoing::default() })
+                .await
+                .unwrap();
+        }
+        let mails = store.store.scan(&Scan::prefix("b/b/n/")).await.unwrap();
+        assert_eq!((mails.len(), store.spoil(&mails[1].0).await), (3, 1));
+        let keep = open();
+        let listed = keep.list_messages("b", &MailFilter::default()).await.unwrap();
+        assert_eq!(listed.iter().map(|mail| mail.number).collect::<Vec<_>>(), [1, 3]);
+        let mut followed = keep.follow_messages("b", 0);
+        assert_eq!((followed.next().await.unwrap().number, followed.next().await.unwrap().number), (1, 3));
+        assert!(keep.stats().await.unwrap().damaged[0].what.contains(&mails[1].0));
     });
 }

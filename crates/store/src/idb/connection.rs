@@ -89,7 +89,7 @@ impl Connection {
         };
         connection.mark = read_mark(&connection.database).await?;
         if expected.is_some_and(|expected| expected != connection.mark) {
-            return Err(StoreError::Gone);
+            return Err(StoreError::gone());
         }
         Ok(connection)
     }
@@ -211,7 +211,7 @@ impl BlockedWatch {
         let handler = Closure::new(move || {
             let answer = answer.clone();
             *timer.borrow_mut() = Some(Timer::new(milliseconds(options.blocked_wait_ms), move || {
-                let _ = answer.set(Err(StoreError::Blocked.into()));
+                let _ = answer.set(Err(StoreError::blocked().into()));
             }));
         });
         // Can only fail for a target that is none.
@@ -296,7 +296,7 @@ async fn request_open(
             };
             let result = match result {
                 Ok(database) => Ok(Connection::watch(SystemRepr::into_sys(database).into(), beginning)),
-                Err(_) if gone.get() => Err(StoreError::Gone.into()),
+                Err(_) if gone.get() => Err(StoreError::gone().into()),
                 Err(error) => Err(error.into()),
             };
             let _ = answer.set(result);

@@ -119,7 +119,7 @@ impl IdbStore {
         let state = self.state.borrow().clone();
         match state {
             State::Closed => Err(StoreError::Closed),
-            State::Gone => Err(StoreError::Gone),
+            State::Gone => Err(StoreError::gone()),
             State::Open(connection) => match connection.loss() {
                 None => Ok(connection),
                 Some(Loss::Deleted) => Err(self.gone()),
@@ -140,14 +140,14 @@ impl IdbStore {
                     let mut state = self.state.borrow_mut();
                     return match &*state {
                         State::Closed => Err(StoreError::Closed),
-                        State::Gone => Err(StoreError::Gone),
+                        State::Gone => Err(StoreError::gone()),
                         State::Open(_) => {
                             *state = State::Open(Rc::clone(&connection));
                             Ok(connection)
                         }
                     };
                 }
-                Err(StoreError::Gone) => return Err(self.gone()),
+                Err(StoreError::Gone(_)) => return Err(self.gone()),
                 Err(error @ StoreError::Transient(_)) => last = error,
                 Err(error) => return Err(error),
             }
@@ -161,7 +161,7 @@ impl IdbStore {
             State::Closed => StoreError::Closed,
             State::Open(_) | State::Gone => {
                 *state = State::Gone;
-                StoreError::Gone
+                StoreError::gone()
             }
         }
     }
@@ -182,7 +182,7 @@ impl IdbStore {
         // The event that says why the connection ended comes after the transaction's.
         wait::sleep(0).await;
         match self.connection().await {
-            Err(StoreError::Gone) => StoreError::Gone,
+            Err(error @ StoreError::Gone(_)) => error,
             _ => error,
         }
     }

@@ -237,7 +237,7 @@ async fn a_blocked_upgrade_is_answered_in_time_and_does_no_harm() {
     old.close().await.unwrap();
     let holder = stubborn("blocked").await;
     let refused = IdbStore::open_schema("blocked", IMPATIENT, NEXT).await.unwrap_err();
-    assert_eq!(refused, StoreError::Blocked);
+    assert_eq!(refused, StoreError::blocked());
     // When the holder lets go at last, the browser opens what nobody waits for any more. If that were left open, it
     // would block the deletion.
     holder.close();
@@ -266,7 +266,7 @@ async fn a_deletion_that_is_held_up_is_answered_in_time() {
     let store = fresh("held").await;
     store.close().await.unwrap();
     let holder = stubborn("held").await;
-    assert_eq!(super::connection::delete("held", IMPATIENT).await, Err(StoreError::Blocked));
+    assert_eq!(super::connection::delete("held", IMPATIENT).await, Err(StoreError::blocked()));
     // The deletion is pending now: the browser lets nobody open the database and says nothing.
     let error = IdbStore::open_with("held", IMPATIENT).await.unwrap_err();
     assert_eq!(error.code(), "transient", "{error}");
@@ -280,13 +280,13 @@ async fn a_database_deleted_underfoot_is_gone_and_stays_gone() {
     let store = fresh("deleted").await;
     store.commit(put("a", b"1")).await.unwrap();
     IdbStore::delete("deleted").await.unwrap();
-    assert_eq!(store.get("a").await, Err(StoreError::Gone));
-    assert_eq!(store.commit(put("a", b"2")).await, Err(StoreError::Gone));
+    assert_eq!(store.get("a").await, Err(StoreError::gone()));
+    assert_eq!(store.commit(put("a", b"2")).await, Err(StoreError::gone()));
     let next = IdbStore::open("deleted").await.unwrap();
     assert_eq!(next.beginning(), &Beginning::Created);
     next.commit(put("b", b"1")).await.unwrap();
     // What the old handle was told is lost does not come back as somebody else's empty database.
-    assert_eq!(store.get("b").await, Err(StoreError::Gone));
+    assert_eq!(store.get("b").await, Err(StoreError::gone()));
     store.close().await.unwrap();
     assert_eq!(store.get("b").await, Err(StoreError::Closed));
 }
@@ -298,7 +298,7 @@ async fn a_database_that_vanishes_without_a_word_is_gone() {
     let State { connection } = drop_connection(&store);
     drop(connection);
     IdbStore::delete("vanished").await.unwrap();
-    assert_eq!(store.get("a").await, Err(StoreError::Gone));
+    assert_eq!(store.get("a").await, Err(StoreError::gone()));
     // And nothing was made in its place.
     let names =
         JsFuture::from(Promise::from(run("return indexedDB.databases().then((all) => all.map((one) => one.name))")));
@@ -314,7 +314,7 @@ async fn a_database_exchanged_for_another_is_gone() {
     IdbStore::delete("exchanged").await.unwrap();
     let other = IdbStore::open("exchanged").await.unwrap();
     other.commit(put("a", b"other")).await.unwrap();
-    assert_eq!(store.commit(put("a", b"2")).await, Err(StoreError::Gone));
+    assert_eq!(store.commit(put("a", b"2")).await, Err(StoreError::gone()));
     assert_eq!(other.get("a").await, Ok(Some(b"other".to_vec())));
 }
 

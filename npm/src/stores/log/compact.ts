@@ -12,6 +12,8 @@ import { logName } from "./recover.js";
 /** So much is read and written at once. */
 const STEP = 1 << 20;
 
+const NOTHING = new Uint8Array(0);
+
 /** What the old log was when the compaction began. */
 interface From {
   store: string;
@@ -28,7 +30,7 @@ export class Compaction {
   /** Up to where the old log's commits have been copied, and where the first of them is now. */
   #copied: number;
   #commits = 0;
-  readonly #moved: { entry: Entry; at: number }[] = [];
+  readonly #moved: { entry: Entry; at: number; length: number }[] = [];
   #cancelled = false;
   #done = false;
 
@@ -77,12 +79,13 @@ export class Compaction {
   async finish(keys: Keys<Entry>, end: number, n: number): Promise<{ source: Source; end: number; live: number }> {
     await this.#copyCommits(end);
     await this.#sync();
+    this.folder.check();
     await this.#write([writeLine(this.folder, { whole: this.#parts, n } satisfies Whole, this.from.seed)]);
     await this.#sync();
     await this.#try(() => this.folder.sync(), "making");
     this.#done = true;
     const source = new Source(this.#file!, this.old.number + 1);
-    for (const { entry, at } of this.#moved) Object.assign(entry, { source, at });
+    for (const { entry, at, length } of this.#moved) Object.assign(entry, { source, at, length });
     const shift = this.#commits - this.from.end;
     let live = 0;
     keys.each((entry, key) => {
@@ -113,15 +116,19 @@ export class Compaction {
 
   async #copyPart(group: readonly [string, Entry][], seed: number): Promise<void> {
     const values = await Promise.all(
-      group.map(async ([key, entry]) => checked(this.folder, key, { ...entry, base64: false }, await this.#try(() => this.old.read(entry.at, entry.length), "reading for"))),
+      group.map(async ([key, entry]) => (entry.lost === true ? NOTHING : checked(this.folder, key, { ...entry, base64: false }, await this.#try(() => this.old.read(entry.at, entry.length), "reading for")))),
     );
     this.#parts += 1;
-    const put = group.map(([key, { length, crc, base64 }]): Put => (base64 ? [key, length, hex(crc), "base64"] : [key, length, hex(crc)]));
+    const put = group.map(([key, { crc, base64, lost }], index): Put => {
+      const { length } = values[index]!;
+      return lost === true ? [key, length, hex(0), "lost"] : base64 ? [key, length, hex(crc), "base64"] : [key, length, hex(crc)];
+    });
     const line = writeLine(this.folder, { part: this.#parts, put }, seed);
     let at = this.#end + line.length;
-    for (const [, entry] of group) {
-      this.#moved.push({ entry, at });
-      at += entry.length + 1;
+    for (const [index, [, entry]] of group.entries()) {
+      const { length } = values[index]!;
+      this.#moved.push({ entry, at, length });
+      at += length + 1;
     }
     await this.#write([line, ...values.flatMap((value) => [value, LINE_END])]);
     await pause();

@@ -40,6 +40,19 @@ export function crc32(bytes: Uint8Array, before = 0): number {
   return ~sum >>> 0;
 }
 
+/** The platform's own, where it has one: Node from version 20.15 on. */
+export async function fastestCrc32(): Promise<typeof crc32> {
+  try {
+    // A name that no bundler shall look for.
+    const zlib = "node:zlib";
+    const { crc32: own } = (await import(/* @vite-ignore */ /* webpackIgnore: true */ zlib)) as { crc32?: typeof crc32 };
+    // Of nothing it gives 0, whatever came before.
+    return own === undefined ? crc32 : (bytes, before = 0) => (bytes.length === 0 ? before : own(bytes, before));
+  } catch {
+    return crc32;
+  }
+}
+
 /** A sum as eight hex digits. */
 export function hex(sum: number): string {
   return sum.toString(16).padStart(8, "0");

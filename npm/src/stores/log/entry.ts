@@ -44,6 +44,8 @@ export interface Entry {
   length: number;
   crc: number;
   base64: boolean;
+  /** The value was damaged and is lost: the key stays, so that what asks for it hears why. */
+  lost?: boolean;
 }
 
 /** About how many bytes of a log a record takes beside its value. */
@@ -53,6 +55,8 @@ export function overhead(key: string): number {
 
 /** The value that was read, if it is what was written. */
 export function checked(folder: LogFolder, key: string, entry: Readonly<Entry>, bytes: Uint8Array): Uint8Array {
+  if (entry.lost === true)
+    throw storeError("corrupt", `the value of ${JSON.stringify(key)} was damaged, and lost when ${folder.words} was repaired`, { ...folder.details, key });
   if (bytes.length !== entry.length || folder.crc32(bytes) !== entry.crc) {
     const { name } = entry.source.file;
     const got = bytes.length !== entry.length ? `${bytes.length} of ${entry.length} bytes are there` : `its CRC-32 is ${hex(folder.crc32(bytes))} and was ${hex(entry.crc)}`;

@@ -15,8 +15,8 @@ import type { LogFolder } from "./place.js";
 /** The version of this way of writing. */
 export const FORMAT = 1;
 
-/** Where a value is: how many bytes it takes in the file, their sum, and whether they are base64. */
-export type Put = [key: string, length: number, crc: string, how?: "base64"];
+/** Where a value is: how many bytes it takes in the file, their sum, and whether they are base64, or were lost to damage. */
+export type Put = [key: string, length: number, crc: string, how?: "base64" | "lost"];
 
 /** The first line of a file. */
 export interface Beginning {

@@ -50,6 +50,11 @@ export class Handle implements StoreAdapter {
     return (await this.#store()).commit(commit);
   }
 
+  /** What opening found damaged and passed over, in words. */
+  async damaged(): Promise<readonly string[]> {
+    return (await this.#store()).damaged;
+  }
+
   /** Writes the log anew without what no longer counts; then nothing of what was deleted is in it. */
   async compact(): Promise<void> {
     return (await this.#store()).compact();

@@ -36,6 +36,7 @@ interface LeafLine {
   length: number[];
   crc: number[];
   base64?: number[];
+  lost?: number[];
 }
 
 /** An index that was found whole. */
@@ -88,11 +89,11 @@ function load(body: Uint8Array, ending: Ending, source: Source, keys: Keys<Entry
   while (from < body.length) {
     const to = body.indexOf(10, from);
     const line = JSON.parse(decoder.decode(body.subarray(from, to))) as LeafLine;
-    const base64 = new Set(line.base64);
+    const [base64, lost] = [new Set(line.base64), new Set(line.lost)];
     let key = "";
     for (let place = 0; place < line.at.length; place += 1) {
       key = key.slice(0, line.keys[2 * place] as number) + (line.keys[2 * place + 1] as string);
-      keys.set(key, { source, at: line.at[place]!, length: line.length[place]!, crc: line.crc[place]!, base64: base64.has(place) });
+      keys.set(key, { source, at: line.at[place]!, length: line.length[place]!, crc: line.crc[place]!, base64: base64.has(place), ...(lost.has(place) ? { lost: true } : {}) });
     }
     from = to + 1;
   }
@@ -154,6 +155,7 @@ function leafLine({ keys, entries }: Part<Entry>): LeafLine {
     line.length.push(entry.length);
     line.crc.push(entry.crc);
     if (entry.base64) (line.base64 ??= []).push(place);
+    if (entry.lost === true) (line.lost ??= []).push(place);
     before = key;
   }
   return line;

@@ -18,8 +18,16 @@ const SILENCE = 60_000;
 /** So often somebody tries who meets somebody else, about half a second in all: the other may be about to close. */
 const TRIES = 10;
 
-/** Takes a folder. Gives a function that lets go of it. */
-export async function lock(folder: string): Promise<() => void> {
+/** A folder that was taken. */
+export interface Lock {
+  /** Throws if the lock's file is gone or another's: then others may have taken the folder. */
+  check(): void;
+  /** Lets go of the folder. */
+  release(): void;
+}
+
+/** Takes a folder. */
+export async function lock(folder: string): Promise<Lock> {
   const name = `lock-${process.pid}-${startOf(process.pid) ?? 0}-${here()}-${crypto.randomBytes(4).toString("hex")}`;
   const own = path.join(folder, name);
   for (let tries = 1; ; tries += 1) {
@@ -41,9 +49,20 @@ export async function lock(folder: string): Promise<() => void> {
   const beat = setInterval(() => fs.utimes(own, new Date(), new Date(), () => {}), BEAT);
   // In a test runner's DOM a timer is a number.
   (beat as { unref?: () => void }).unref?.();
-  return () => {
-    clearInterval(beat);
-    fs.rmSync(own, { force: true });
+  const { ino } = fs.statSync(own);
+  return {
+    check: () => {
+      if (fs.statSync(own, { throwIfNoEntry: false })?.ino === ino) return;
+      throw storeError(
+        "storage-gone",
+        `the lock ${name} in the folder ${folder} was deleted while this process had the folder open, so that another process may write there. Nothing more was written: close the store and open it again`,
+        { folder, lock: name },
+      );
+    },
+    release: () => {
+      clearInterval(beat);
+      fs.rmSync(own, { force: true });
+    },
   };
 }
 

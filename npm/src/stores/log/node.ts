@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { ThreadkeepError, type ErrorDetails, type ThreadkeepErrorCode } from "../../errors.js";
 import { crc32 } from "./crc.js";
-import { lock } from "./lock.js";
+import { lock, type Lock } from "./lock.js";
 import { storeError, type LogFile, type LogFolder } from "./place.js";
 
 const read = promisify(fs.read);
@@ -36,7 +36,7 @@ const CODES: Readonly<Record<string, readonly [ThreadkeepErrorCode, string]>> = 
 export async function nodeFolder(path: string): Promise<LogFolder> {
   const folder = new NodeFolder(path);
   try {
-    folder.unlock = await lock(path);
+    folder.lock = await lock(path);
   } catch (error) {
     throw folder.failure(error, "taking it");
   }
@@ -67,7 +67,7 @@ class NodeFolder implements LogFolder {
   readonly words: string;
   readonly details: ErrorDetails;
   readonly readable = true;
-  unlock: () => void = () => {};
+  lock: Lock | undefined;
 
   constructor(readonly path: string) {
     this.words = `the folder ${path}`;
@@ -97,8 +97,12 @@ class NodeFolder implements LogFolder {
     }
   }
 
+  check(): void {
+    this.lock?.check();
+  }
+
   close(): void {
-    this.unlock();
+    this.lock?.release();
   }
 
   readonly crc32: LogFolder["crc32"] = (zlib as { crc32?: LogFolder["crc32"] }).crc32 ?? crc32;

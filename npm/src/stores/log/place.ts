@@ -37,6 +37,8 @@ export interface LogFolder {
   open(name: string): MaybePromise<LogFile>;
   /** Deletes a file that nobody has open. One that is not there is no error. */
   remove(name: string): MaybePromise<void>;
+  /** Throws if the folder is no longer this process's alone, as when somebody has deleted its lock. */
+  check(): void;
   /** Comes back when files that were made and deleted are so on the disk. */
   sync(): MaybePromise<void>;
   /** Lets go of the folder, so that others may open it. */

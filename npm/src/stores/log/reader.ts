@@ -20,6 +20,8 @@ export interface Found {
   values: number;
   /** Where what comes behind it begins. */
   next: number;
+  /** Values that do not have their sums, by their places among the puts, and the key of the first. */
+  lost?: { places: Set<number>; key: string };
 }
 
 /** What is wrong in a place. */
@@ -38,6 +40,8 @@ export class Reader {
     readonly folder: LogFolder,
     readonly file: LogFile,
     readonly size: number,
+    /** Whether damaged values are lost by themselves, instead of making their line broken. */
+    readonly lenient: boolean,
     /** The sum of the store's id; known once the first line is read. */
     public seed = 0,
   ) {}
@@ -58,15 +62,28 @@ export class Reader {
     const line = readLine(this.folder, await this.#take(at, end - at), this.seed);
     if (!isLine(line)) return { why: "a line does not have the sum that stands in front of it" };
     const found: Found = { line, at, values: end + 1, next: end + 1 };
-    for (const [key, length, crc] of putsOf(line)) {
+    for (const [place, [key, length, crc, how]] of putsOf(line).entries()) {
       const bytes = await this.#take(found.next, length + 1);
       if (bytes.length <= length) return { why: `the value of ${JSON.stringify(key)} ends too early`, key };
       const value = bytes.subarray(0, length);
-      if (hex(this.folder.crc32(value)) !== crc || bytes[length] !== LINE_END[0])
-        return { why: `the value of ${JSON.stringify(key)} does not have its sum`, key };
+      const ended = bytes[length] === LINE_END[0];
+      if (!ended || (how !== "lost" && hex(this.folder.crc32(value)) !== crc)) {
+        // Where the next line is in its place, nothing but this value is damaged.
+        if (!this.lenient || !ended) return noSum(key);
+        found.lost ??= { places: new Set(), key };
+        found.lost.places.add(place);
+      }
       found.next += length + 1;
     }
-    return found;
+    if (found.lost === undefined || found.next === this.size) return found;
+    const after = await this.#lineEnd(found.next);
+    return after !== undefined && isLine(readLine(this.folder, await this.#take(found.next, after - found.next), this.seed)) ? found : noSum(found.lost.key);
+  }
+
+  /** Whether a value is what was written. */
+  async holds({ at, length, crc }: { at: number; length: number; crc: number }): Promise<boolean> {
+    const bytes = await this.#take(at, length);
+    return bytes.length === length && this.folder.crc32(bytes) === crc;
   }
 
   /** The first whole line that begins behind `at`, of a commit later than `n`; also where the end of the line before it is damaged. */
@@ -112,6 +129,10 @@ export class Reader {
     }
     return this.#bytes.subarray(at - this.#from, at - this.#from + length);
   }
+}
+
+function noSum(key: string): Broken {
+  return { why: `the value of ${JSON.stringify(key)} does not have its sum`, key };
 }
 
 /** What a line puts. */

@@ -3,8 +3,9 @@
 
 import { type Entry, Source, overhead } from "./entry.js";
 import { FORMAT, seedOf, writeLine, type Beginning } from "./format.js";
-import { readIndexes, type Index } from "./index.js";
+import { readIndexes, removeIndex, type Index } from "./index.js";
 import { Keys } from "./keys.js";
+import { readMark, removeMark, type Mark } from "./mark.js";
 import { storeError, type LogFile, type LogFolder } from "./place.js";
 import { Reader, putsOf, type Broken, type Found } from "./reader.js";
 
@@ -36,8 +37,8 @@ export interface Skipped {
   from: number;
   /** Up to this one. */
   to: number;
-  /** The commits of which some or all are missing, the first and the last. */
-  commits: [number, number];
+  /** Which commits are missing, in words; none where only a value is. */
+  which: string;
   why: string;
 }
 
@@ -53,19 +54,23 @@ export async function recover(folder: LogFolder, repair: boolean): Promise<State
   const names = await folder.list();
   const numbers = names.flatMap((name) => LOG.exec(name)?.[1] ?? []).map(Number);
   numbers.sort((a, b) => b - a);
-  const indexes = await readIndexes(folder, names);
-  const newest = indexes.at(-1);
-  if (newest !== undefined && newest.log > (numbers[0] ?? 0))
-    throw storeError(
-      "corrupt",
-      `${logName(newest.log)} is missing in ${folder.words}, where the conversations were (an index of it is there): restore it from a copy, or delete the index- files to go on without it`,
-      { ...folder.details, file: logName(newest.log) },
-    );
+  const [indexes, mark] = [await readIndexes(folder, names), await readMark(folder, names)];
+  const newest = Math.max(indexes.at(-1)?.log ?? 0, mark?.log ?? 0);
+  const missing: Skipped[] = [];
+  if (newest > (numbers[0] ?? 0)) {
+    const file = logName(newest);
+    const why = `${file} is missing in ${folder.words}, where the conversations were: restore it from a copy, or open the folder with repair: true to go on without it`;
+    if (!repair) throw storeError("corrupt", why, { ...folder.details, file });
+    missing.push({ file, from: 0, to: 0, which: "", why: "the file is missing" });
+    for (const { number } of indexes.splice(0)) await removeIndex(folder, number);
+    await removeMark(folder);
+  }
   for (const number of numbers) {
     const file = await open(folder, logName(number));
     try {
-      const state = await read(folder, file, number, { indexes, repair, alone: number === numbers.at(-1) });
+      const state = await read(folder, file, number, { indexes, mark: missing.length === 0 && mark?.log === number ? mark : undefined, repair, alone: number === numbers.at(-1) });
       if (state !== undefined) {
+        state.skipped.unshift(...missing);
         // What a compaction or a crash has left.
         for (const other of numbers) if (other < number) await folder.remove(logName(other));
         return state;
@@ -78,7 +83,9 @@ export async function recover(folder: LogFolder, repair: boolean): Promise<State
       throw error;
     }
   }
-  return create(folder);
+  const state = await create(folder);
+  state.skipped.push(...missing);
+  return state;
 }
 
 /** An empty store. */
@@ -110,6 +117,8 @@ async function open(folder: LogFolder, name: string): Promise<LogFile> {
 
 interface How {
   indexes: Index[];
+  /** The mark of clean closing, if it is of this log. */
+  mark: Mark | undefined;
   repair: boolean;
   /** There is no older log that could stand in for this one. */
   alone: boolean;
@@ -118,12 +127,12 @@ interface How {
 /** Reads one log; `undefined` where it does not count, since its making did not come to its end. */
 async function read(folder: LogFolder, file: LogFile, number: number, how: How): Promise<State | undefined> {
   const size = await file.size();
-  const reader = new Reader(folder, file, size);
-  const first = await reader.beginning();
+  const reader = new Reader(folder, file, size, how.repair);
+  const first = (await reader.beginning()) ?? (how.repair ? await guess(reader, number, how) : undefined);
   if (first === undefined) {
     // A crash while the very first line was written leaves a beginning of it, and no end.
     const made = (await file.read(0, Math.min(size, 4096))).indexOf(10) < 0 && size < 4096;
-    if (made && (!how.alone || (number === 1 && how.indexes.length === 0))) return undefined;
+    if (made && (!how.alone || (number === 1 && how.indexes.length === 0 && how.mark === undefined))) return undefined;
     throw damaged(folder, file.name, 0, { why: "its first line is not that of a log" }, "");
   }
   const { line, next } = first;
@@ -135,27 +144,102 @@ async function read(folder: LogFolder, file: LogFile, number: number, how: How):
     );
   reader.seed = seedOf(folder, line.store);
   const source = new Source(file, number);
-  const state: State = { source, store: line.store, seed: reader.seed, keys: new Keys(), n: line.n, end: next, live: 0, indexed: 0, indexes: how.indexes.map(({ number }) => number), beginning: "existing", skipped: [] };
+  const fresh = (): State => ({ source, store: line.store, seed: reader.seed, keys: new Keys(), n: line.n, end: next, live: 0, indexed: 0, indexes: how.indexes.map(({ number }) => number), beginning: "existing", skipped: [] });
   const index = how.indexes.filter(({ log, store }) => log === number && store === line.store).at(-1);
-  if (index !== undefined && index.end > size)
-    throw damaged(folder, file.name, size, { why: `its end is missing: it had ${index.end} bytes and has ${size}` }, "");
-  let whole = line.replaces === undefined;
-  if (index !== undefined && !index.load(source, state.keys)) state.keys = new Keys();
-  else if (index !== undefined) {
-    Object.assign(state, { n: index.n, end: index.end, live: index.live, indexed: index.end });
-    whole = true;
+  const mark = how.mark?.store === line.store ? how.mark : undefined;
+  // The log was on the disk so far.
+  const had = Math.max(index?.end ?? 0, mark?.end ?? 0);
+  const short: Skipped[] = [];
+  if (had > size) {
+    const why = `its end is missing: it had ${had} bytes and has ${size}`;
+    short.push({ file: file.name, from: size, to: had, which: "", why });
   }
-  whole = await follow(reader, state, whole, how);
+  const known = index !== undefined && index.end <= size ? index : undefined;
+  let state = fresh();
+  let whole: boolean;
+  if (how.repair) {
+    whole = await follow(reader, state, line.replaces === undefined, had, how);
+    // What the damage hides of the log, an index may still tell.
+    if (known !== undefined && state.skipped.length > 0) {
+      const { skipped } = state;
+      const other = fresh();
+      if (byIndex(other, known)) {
+        await verify(reader, other, state.keys);
+        whole = await follow(reader, other, true, had, how);
+        state = other;
+        state.skipped = unique([...skipped, ...state.skipped]);
+      }
+    }
+    state.skipped.unshift(...short);
+  } else {
+    const loaded = known !== undefined && byIndex(state, known);
+    if (!loaded) state = fresh();
+    whole = await follow(reader, state, loaded || line.replaces === undefined, had, how);
+    for (const { why } of short) throw damaged(folder, file.name, size, { why }, "");
+  }
   if (whole) {
     if (state.skipped.length > 0) await keepAside(folder, file, size);
     return state;
   }
-  if (how.alone) throw damaged(folder, file.name, state.end, { why: "the end of what a compaction copied is missing, and so is the log before it" }, "");
+  if (!how.alone) return undefined;
+  const why = "the end of what a compaction copied is missing, and so is the log before it";
+  if (!how.repair) throw damaged(folder, file.name, state.end, { why }, "");
+  state.skipped.push({ file: file.name, from: state.end, to: size, which: "", why });
+  await keepAside(folder, file, size);
+  return state;
+}
+
+/** What a damaged first line must have said: whose log it is the mark and the index know, or what is left of the line itself. */
+async function guess(reader: Reader, number: number, { mark, indexes }: How): Promise<{ line: Beginning; next: number } | undefined> {
+  const text = String.fromCharCode(...(await reader.file.read(0, Math.min(reader.size, 256))));
+  const known = [mark, ...indexes.filter(({ log }) => log === number)].flatMap((one) => one?.store ?? []);
+  for (const store of [...known, ...(/"store":"([0-9a-f]{32})"/.exec(text)?.slice(1) ?? [])]) {
+    reader.seed = seedOf(reader.folder, store);
+    const found = await reader.next(-1, -1);
+    if (found === undefined) continue;
+    const copied = "part" in found.line || "whole" in found.line;
+    // What is before that line is damage, and is passed over as such.
+    return { line: { threadkeep: FORMAT, store, log: number, n: 0, ...(copied ? { replaces: number - 1 } : {}) }, next: 0 };
+  }
   return undefined;
 }
 
-/** Reads on from `state.end`; says whether what a compaction copied is all there. */
-async function follow(reader: Reader, state: State, whole: boolean, { repair, alone }: How): Promise<boolean> {
+/** Takes the keys from an index; says whether it was right. */
+function byIndex(state: State, index: Index): boolean {
+  if (!index.load(state.source, state.keys)) return false;
+  Object.assign(state, { n: index.n, end: index.end, live: index.live, indexed: index.end });
+  return true;
+}
+
+/** Reads all values of which only an index has told so far. Those that are damaged are lost, unless reading has `found` them elsewhere. */
+async function verify(reader: Reader, state: State, found: Keys<Entry>): Promise<void> {
+  const all: [string, Entry][] = [];
+  state.keys.each((entry, key) => void all.push([key, entry]));
+  all.sort(([, a], [, b]) => a.at - b.at);
+  for (const [key, entry] of all) {
+    if (entry.lost === true || (await reader.holds(entry))) continue;
+    const other = found.get(key);
+    if (other !== undefined && other.lost !== true && other.crc === entry.crc && other.length === entry.length) {
+      Object.assign(entry, other);
+      continue;
+    }
+    entry.lost = true;
+    state.skipped.push(lost(reader.file.name, key, entry.at, entry.length));
+  }
+}
+
+function lost(file: string, key: string, from: number, length: number): Skipped {
+  return { file, from, to: from + length, which: "", why: `the value of ${JSON.stringify(key)} does not have its sum` };
+}
+
+/** Damage, without what was found twice. */
+function unique(all: readonly Skipped[]): Skipped[] {
+  const known = new Map(all.map((one) => [`${one.from} ${one.to} ${one.why}`, one]));
+  return [...known.values()].sort((a, b) => a.from - b.from);
+}
+
+/** Reads on from `state.end`; says whether what a compaction copied is all there. The log had `had` bytes or more. */
+async function follow(reader: Reader, state: State, whole: boolean, had: number, { repair, alone }: How): Promise<boolean> {
   const { folder, file, size } = reader;
   let parts = 0;
   while (state.end < size) {
@@ -171,22 +255,33 @@ async function follow(reader: Reader, state: State, whole: boolean, { repair, al
     // A copy that did not come to its end does not count, whatever is in it, while the original is there.
     if (!whole && !alone && !(await hasWhole(reader, state.end))) return false;
     const behind = "line" in found ? found : await reader.next(state.end, state.n);
-    if (behind === undefined) {
+    if (behind === undefined && state.end >= had) {
       // Nothing whole comes after it: the last commit, which a crash has cut off.
       if (whole) await cut(folder, file, state.end);
       break;
     }
-    const n = "n" in behind.line ? behind.line.n : state.n;
-    const last = Math.max(state.n + 1, "whole" in behind.line ? n : n - 1);
+    // Its end is missing, as the caller says.
+    if (behind === undefined && !repair && had > size) break;
+    const n = behind === undefined ? state.n : "n" in behind.line ? behind.line.n : state.n;
+    const last = Math.max(state.n + 1, behind !== undefined && "whole" in behind.line ? n : n - 1);
     if (!repair) throw damaged(folder, file.name, state.end, wrong ?? { why: "" }, ` (${missing(state.n + 1, last)})`);
+    state.skipped.push({ file: file.name, from: state.end, to: behind?.at ?? size, which: missing(state.n + 1, last), why: wrong?.why ?? "" });
+    if (behind === undefined) {
+      // It was whole when the store was closed. The log is written anew without it.
+      state.end = size;
+      break;
+    }
     const backward = (whole && !("n" in behind.line)) || ("n" in behind.line && !("whole" in behind.line) && n <= state.n) || (whole && "whole" in behind.line);
-    state.skipped.push({ file: file.name, from: state.end, to: behind.at, commits: [state.n + 1, last], why: wrong?.why ?? "" });
     // A line that was here before, or does not belong here, is passed over; what comes after others that are gone counts.
     state.end = backward ? behind.next : behind.at;
     if (backward) continue;
     if ("part" in behind.line) parts = behind.line.part - 1;
     else if ("whole" in behind.line) [parts, state.n] = [behind.line.whole, n];
-    else state.n = n - 1;
+    else {
+      // The line that ends a copy may be among what is gone; commits come after it only.
+      whole = true;
+      state.n = n - 1;
+    }
   }
   return whole;
 }
@@ -230,7 +325,7 @@ function misplaced({ line }: Found, n: number, parts: number, whole: boolean): B
 }
 
 /** Carries out a line. */
-function apply(state: State, { line, values }: Found): void {
+function apply(state: State, { line, values, lost: gone }: Found): void {
   const { keys, source } = state;
   if ("n" in line && !("whole" in line)) {
     state.n = line.n;
@@ -238,8 +333,12 @@ function apply(state: State, { line, values }: Found): void {
     for (const [start, end] of line.deleteRange ?? []) keys.deleteRange(start, end, (entry, key) => forget(state, key, entry));
   }
   let at = values;
-  for (const [key, length, crc, how] of putsOf(line)) {
-    forget(state, key, keys.set(key, { source, at, length, crc: Number.parseInt(crc, 16), base64: how === "base64" }));
+  for (const [place, [key, length, crc, how]] of putsOf(line).entries()) {
+    const damaged = gone?.places.has(place) === true;
+    if (damaged) state.skipped.push(lost(source.file.name, key, at, length));
+    const entry: Entry = { source, at, length, crc: Number.parseInt(crc, 16), base64: how === "base64" };
+    if (damaged || how === "lost") entry.lost = true;
+    forget(state, key, keys.set(key, entry));
     state.live += length + overhead(key);
     at += length + 1;
   }

@@ -1,6 +1,7 @@
 // The store over a log: its keys are in memory, its values in the file, and every commit is one piece at the file's end. Commits that
 // come while the disk is busy are written together and share one wait for it. Meanwhile a compaction may write the log anew.
 
+import { ThreadkeepError } from "../../errors.js";
 import type { ScanRequest, StoreCommit, StoreRecord } from "../../types/store.js";
 import { encodePuts, makeBatch, type Placed, type Waiting } from "./batch.js";
 import { Cache } from "./cache.js";
@@ -9,7 +10,9 @@ import { overhead, readAll, type Entry, type Source } from "./entry.js";
 import { removeIndex, writeIndex } from "./index.js";
 import type { Keys } from "./keys.js";
 import { join, pause, storeError, type LogFolder } from "./place.js";
+import { writeMark } from "./mark.js";
 import { recover, type Skipped, type State } from "./recover.js";
+import { Reserve } from "./reserve.js";
 
 /** How a log store works. */
 export interface LogOptions {
@@ -36,9 +39,10 @@ const INDEX_AT_END = 1 << 20;
 
 /** An open store. Nobody else has the folder; several handles may share this. */
 export class LogStore {
+  /** Whether there was any data. */
   readonly beginning: "existing" | "created";
-  /** What was passed over, where `repair` was asked for. */
-  readonly skipped: readonly Skipped[];
+  /** What was passed over, in words, where `repair` was asked for. */
+  readonly damaged: readonly string[];
   readonly #cache: Cache<Entry>;
   readonly #keys: Keys<Entry>;
   readonly #seed: number;
@@ -53,6 +57,7 @@ export class LogStore {
   #queue: Waiting[] = [];
   /** What is to be done between two batches. */
   #between: (() => Promise<void>)[] = [];
+  readonly #reserve: Reserve;
   #writing: Promise<void> | undefined;
   #tending: Promise<void> | undefined;
   #compaction: Compaction | undefined;
@@ -69,8 +74,10 @@ export class LogStore {
     readonly options: LogOptions,
     private readonly state: State,
   ) {
-    this.beginning = state.beginning;
-    this.skipped = state.skipped;
+    // A folder that was made and never written to has none.
+    this.beginning = state.keys.size > 0 || state.skipped.length > 0 ? "existing" : "created";
+    this.damaged = state.skipped.map((one) => inWords(folder, one));
+    this.#reserve = new Reserve(folder);
     this.#cache = new Cache(options.cacheBytes);
     this.#keys = state.keys;
     this.#seed = state.seed;
@@ -92,7 +99,8 @@ export class LogStore {
     try {
       const store = new LogStore(folder, options, await recover(folder, options.repair));
       // Written anew, a log has no gap where the damage was.
-      if (store.skipped.length > 0) await store.compact();
+      if (store.damaged.length > 0) await store.compact();
+      await store.#reserve.fill();
       return store;
     } catch (error) {
       await folder.close();
@@ -173,7 +181,7 @@ export class LogStore {
       if (this.#broken !== undefined) throw this.#broken;
       if (size > 0) await this.#put(at, join(pieces), all.some(({ commit }) => commit.durability === "strict"));
     } catch (error) {
-      for (const { reject } of all) reject(error);
+      await this.#refused(all, error);
       return;
     }
     for (const one of placed) this.#apply(one, at);
@@ -185,9 +193,40 @@ export class LogStore {
     for (const waiting of empty) waiting.resolve();
   }
 
+  /** Commits could not be written. Where the disk is full, those that make room are written with the bytes that are kept for that. */
+  async #refused(all: readonly Waiting[], error: unknown): Promise<void> {
+    const full = error instanceof ThreadkeepError && error.code === "quota" && this.#broken === undefined;
+    if (full && all.length > 1) {
+      for (const one of all) await this.#writeBatch([one]);
+      return;
+    }
+    if (full && all.every((one) => this.#makesRoom(one)) && (await this.#reserve.release())) {
+      await this.#writeBatch(all);
+      // What was deleted is in the file until that is written anew.
+      this.#tend(true);
+      return;
+    }
+    for (const { reject } of all) reject(error);
+  }
+
+  /** Whether a commit frees more than it takes. */
+  #makesRoom({ commit: { deletes, deleteRanges, puts }, size }: Waiting): boolean {
+    let freed = 0;
+    const count = (entry: Entry | undefined): void => void (freed += entry?.length ?? 0);
+    for (const key of deletes) count(this.#keys.get(key));
+    for (const [key] of puts) count(this.#keys.get(key));
+    for (const [start, end] of deleteRanges) for (const [, entry] of this.#keys.range(start, end, Infinity, false)) count(entry);
+    return freed > size;
+  }
+
   /** Writes to the log's end; if that fails, nothing of it is there afterwards. */
   async #put(at: number, bytes: Uint8Array, strict: boolean): Promise<void> {
     const { file } = this.#source;
+    try {
+      this.folder.check();
+    } catch (error) {
+      throw this.#breakDown(error, "looking for the lock");
+    }
     try {
       await file.write(at, bytes);
     } catch (error) {
@@ -287,6 +326,7 @@ export class LogStore {
         this.#compactAbove = this.options.compactBytes;
       });
       await compaction.removeOld();
+      await this.#reserve.fill();
     } catch (error) {
       this.#erase ||= erase;
       await compaction.abandon().catch((second: unknown) => this.#breakDown(second, "giving up a compaction"));
@@ -326,8 +366,10 @@ export class LogStore {
     try {
       if (this.#broken === undefined) {
         if (this.#erase && this.#live <= ERASE_UP_TO) await this.#compact();
+        this.folder.check();
         await this.#source.file.sync();
         if (this.#end - this.#indexed > INDEX_AT_END) await this.#index();
+        await writeMark(this.folder, { store: this.state.store, log: this.#source.number, end: this.#end, n: this.#n });
       }
     } catch {
       // What was promised is on the disk; without the index, the next opening takes longer.
@@ -337,4 +379,10 @@ export class LogStore {
       await this.folder.close();
     }
   }
+}
+
+/** Damage that was passed over, in words. */
+function inWords(folder: LogFolder, { file, from, to, which, why }: Skipped): string {
+  const place = from === to ? "" : `, bytes ${from} to ${to}`;
+  return `${file} in ${folder.words}${place}: ${why}${which === "" ? "" : ` (${which} could not be read)`}`;
 }
