@@ -55,6 +55,8 @@ const BENCHES: &[Bench] = &[
         needs: &[Need::Module, Need::Browser],
         program: Program::Node("tests/bench/durability.mjs"),
     },
+    Bench { name: "memory", needs: &[], program: Program::Cargo { package: "threadkeep", example: "bench_memory" } },
+    Bench { name: "memory-node", needs: &[Need::Npm], program: Program::Node("tests/bench/memory.mjs") },
     Bench { name: "stores", needs: &[Need::Npm, Need::Servers], program: Program::Node("tests/bench/stores.mjs") },
     Bench { name: "stable", needs: &[], program: Program::Cargo { package: "threadkeep-core", example: "stable" } },
     Bench { name: "compact", needs: &[], program: Program::Cargo { package: "threadkeep", example: "compact" } },
