@@ -152,7 +152,9 @@ fn main() -> Result<(), Failed> {
     }
     let mut times = [const { Vec::new() }; MEASURED.len()];
     let mut bench = Bench::new()?;
-    for _ in 0..ROUNDS {
+    // A small run only shows that the measurement works.
+    let rounds = if std::env::var_os("THREADKEEP_BENCH_SMALL").is_some() { 1 } else { ROUNDS };
+    for _ in 0..rounds {
         for ((name, ..), times) in MEASURED.iter().zip(&mut times) {
             times.push(bench.run(name)?);
         }

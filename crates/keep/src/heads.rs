@@ -6,6 +6,7 @@ use serde::Serialize;
 use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptId};
 use threadkeep_store::{Store, StoreError};
 
+use crate::draft::settle_draft;
 use crate::keep::Write;
 use crate::log::Log;
 use crate::protocol::{Appended, Event, HeadInfo, NodeInfo};
@@ -36,7 +37,8 @@ impl<S: Store> Keep<S> {
     /// [`Keep::set_head`] for a caller who holds [`Keep::writing`].
     async fn move_head(&self, context: &str, node: &MessageId) -> Result<NodeInfo, KeepError> {
         let target = self.find_or_fail(node).await?;
-        let left = self.context_transcript(context).await?.filter(|before| *before != target);
+        // The store knows where it points, whoever moved it last: what it leaves must forget it.
+        let left = self.pointer(keys::head(context)).await?.filter(|before| *before != target);
         let mut strategy = None;
         if let Some(before) = &left {
             self.read_with(before, &mut |log| strategy = log.tree.strategy(context)).await?;
@@ -172,8 +174,11 @@ impl<S: Store> Keep<S> {
             let write = self.write(&transcript, |log| {
                 let head = log.tree.heads().get(context).ok_or_else(missing)?;
                 let after = start.after(&log.tree, context, head)?;
-                let (entries, appended) = append_entries(&log.tree, context, &after, messages, names, now);
-                Ok(Write::new(entries, appended))
+                let mut write = Write::new(Vec::new(), Appended::default());
+                let settled = settle_draft(log, &after, &mut write.extra);
+                (write.entries, write.answer) =
+                    append_entries(&log.tree, context, &after, settled, messages, names, now);
+                Ok(write)
             });
             match write.await {
                 Ok(Some(appended)) => return Ok((transcript, appended)),
@@ -321,10 +326,12 @@ impl Start {
 }
 
 /// The entries that append `messages` at `head`, one node each, and move the head `context` to the last; and the nodes.
+/// `settled` is the entry that gives the head's node its last message first.
 fn append_entries(
     tree: &Transcript,
     context: &str,
     head: &MessageId,
+    settled: Option<Entry>,
     messages: &[Message],
     names: &[u64],
     now: i64,
@@ -332,14 +339,19 @@ fn append_entries(
     let mut next_turn = tree.next_turn();
     let (mut depth, mut turn) = tree.get(head).map_or((0, 0), |placed| (placed.depth, placed.turn));
     let mut parent = head.clone();
-    let mut entries = Vec::with_capacity(messages.len() + 1);
+    if let Some(Entry::Extend { messages, .. }) = &settled {
+        depth += messages.iter().filter(|message| message.role.counts()).count() as u32;
+    }
+    let mut entries = Vec::with_capacity(messages.len() + 2);
+    entries.extend(settled);
+    let first_seq = tree.next_seq() + entries.len() as u64;
     let mut made = Appended {
         transcript: Some(tree.id().clone()),
         parent: Some(head.clone()),
         created_at: Some(now),
         ..Appended::default()
     };
-    for ((message, name), seq) in messages.iter().zip(names).zip(tree.next_seq()..) {
+    for ((message, name), seq) in messages.iter().zip(names).zip(first_seq..) {
         let id = MessageId::mint(tree.id(), *name);
         let mut node = Node::new(id.clone(), Some(parent), vec![message.clone()]);
         node.created_at = Some(now);

@@ -29,9 +29,11 @@
 pub mod agent;
 pub mod compact;
 mod context;
+mod draft;
 pub mod epochs;
 mod error;
 mod export;
+mod forks;
 mod hash;
 mod heads;
 mod host;
