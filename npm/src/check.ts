@@ -173,6 +173,36 @@ function message(value: unknown, argument: string): void {
     throw badArgument(`${argument}.tool_calls`, "must be a list of objects or null");
 }
 
+/**
+ * Messages to be stored and given back: copies of those that hold nothing but texts and flags, as most do, so that they need not be
+ * read from JSON again. `whole` says whether all are copies.
+ */
+export function copies(messages: readonly unknown[]): { messages: unknown[]; whole: boolean } {
+  return reading("messages", () => {
+    let whole = true;
+    const copied = messages.map((message) => {
+      const own = copy(message as Record<string, unknown>);
+      whole &&= own !== undefined;
+      return own ?? message;
+    });
+    return { messages: copied, whole };
+  });
+}
+
+/** What JSON would bring back of a message; `undefined` for one that has more in it than texts and flags. */
+function copy(message: Record<string, unknown>): Record<string, unknown> | undefined {
+  if ("toJSON" in message) return undefined;
+  const own: Record<string, unknown> = {};
+  for (const name of Object.keys(message)) {
+    const value = message[name];
+    if (value === undefined) continue;
+    const plain = typeof value === "string" || typeof value === "boolean" || value === null;
+    if (!plain || name === "__proto__") return undefined;
+    own[name] = value;
+  }
+  return own;
+}
+
 /** A request's parameters as JSON text. What JSON cannot carry is an error that names the place. */
 export function toJson(params: Record<string, unknown>): string {
   let json: string;

@@ -12,17 +12,27 @@ export class Events {
   readonly #endings = new Set<() => void>();
   readonly #channel: BroadcastChannel | undefined;
 
-  /** `shared` names the data that other tabs, workers and instances may have open too. */
-  constructor(shared: string | undefined) {
+  /** What asks the engine for its events, until it was called: an event that nobody wants need not be written down. */
+  #ask: ((take: (json: string) => void) => void) | undefined;
+
+  /** `shared` names the data that other tabs, workers and instances may have open too; `ask` asks the engine for its events. */
+  constructor(shared: string | undefined, ask: (take: (json: string) => void) => void) {
+    this.#ask = ask;
     if (shared === undefined || typeof BroadcastChannel !== "function") return;
+    this.#listen();
     this.#channel = new BroadcastChannel(`threadkeep:${shared}`);
     this.#channel.onmessage = ({ data }: MessageEvent) => this.#tell(data as ChangeEvent, true);
     // Node's channels keep the process alive; nobody should wait for a change that nobody makes.
     (this.#channel as { unref?: () => void }).unref?.();
   }
 
+  #listen(): void {
+    this.#ask?.(this.#take);
+    this.#ask = undefined;
+  }
+
   /** Takes an event of this instance's engine, as JSON text. Does not throw. */
-  readonly take = (json: string): void => {
+  readonly #take = (json: string): void => {
     if (this.#channel === undefined && this.#listeners.size === 0) return;
     const event = JSON.parse(json) as ChangeEvent;
     this.#channel?.postMessage(event);
@@ -31,6 +41,7 @@ export class Events {
 
   /** Adds a listener; the same function twice is told twice. */
   add(listener: ChangeListener): () => void {
+    this.#listen();
     const entry = { listener };
     this.#listeners.add(entry);
     return () => void this.#listeners.delete(entry);
@@ -44,6 +55,7 @@ export class Events {
 
   /** Lets go of the line and the listeners. */
   close(): void {
+    this.#ask = undefined;
     this.#channel?.close();
     this.#listeners.clear();
     for (const ended of this.#endings) ended();

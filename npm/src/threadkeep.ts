@@ -43,7 +43,7 @@ import {
 } from "./options.js";
 import { opened, place } from "./place.js";
 import { recordsOf } from "./records.js";
-import { init, need, run } from "./runtime.js";
+import { init, need, now, run } from "./runtime.js";
 import { needEncoding } from "./vocabulary.js";
 import { searchTool, type SearchTool } from "./tool.js";
 import { sources } from "./sources.js";
@@ -71,6 +71,43 @@ import type { StoreAdapter } from "./types/store.js";
 const EMBEDDED = 256;
 
 const UTF8 = new TextEncoder();
+/** For UTF-8 that the module copies at once. An array for each request would keep the garbage collector busy. */
+let buffer: Uint8Array | undefined;
+
+/** The bytes of a request, until the next one. */
+function utf8(json: string): Uint8Array {
+  buffer ??= new Uint8Array(256 * 1024);
+  // A UTF-16 unit takes three bytes at most.
+  return json.length * 3 > buffer.length ? UTF8.encode(json) : buffer.subarray(0, UTF8.encodeInto(json, buffer).written);
+}
+
+/** What the engine says of nodes that it appended: `Appended` of the protocol. */
+interface Appended {
+  transcript: string;
+  parent: string;
+  createdAt: number;
+  ids: string[];
+  seqs: number[];
+  depths: number[];
+  turns: number[];
+}
+
+/** The nodes of an append, each the parent of the next. */
+function appended({ transcript, parent, createdAt, ids, seqs, depths, turns }: Appended, messages: Message[]): NodeInfo[] {
+  return ids.map((id, index) => ({
+    id,
+    transcript,
+    parent: ids[index - 1] ?? parent,
+    seq: seqs[index]!,
+    createdAt,
+    depth: depths[index]!,
+    turn: turns[index] ? `turn_${String(turns[index]).padStart(4, "0")}` : null,
+    sealed: true,
+    origin: {},
+    labels: {},
+    messages: messages.slice(index, index + 1),
+  }));
+}
 
 /** What an agent needs of its keep. @internal */
 export interface Inside {
@@ -130,8 +167,7 @@ export class Threadkeep {
     this.storage = storage;
     this.beginning = engine.beginning as Threadkeep["beginning"];
     this.#engine = engine;
-    this.#events = new Events(shared);
-    engine.onEvent(this.#events.take);
+    this.#events = new Events(shared, (take) => now(() => engine.onEvent(take)));
   }
 
   /**
@@ -323,12 +359,14 @@ export class Threadkeep {
    */
   async append(contextId: string, messages: readonly MessageInput[], options?: AppendOptions): Promise<NodeInfo[]> {
     const where = check.options(options, "options", APPEND);
-    const params = { context: check.id(contextId, "contextId"), messages: check.messages(messages, "messages"), ...where };
-    const json = check.toJson(params);
-    const nodes = await this.#ask<NodeInfo[]>((engine) => engine.append(UTF8.encode(json)));
+    const given = check.copies(check.messages(messages, "messages"));
+    const json = check.toJson({ context: check.id(contextId, "contextId"), messages: given.messages, ...where });
+    const answer = await this.#ask((engine) => engine.append(utf8(json)));
     // What was said is known here: it need not travel back. It is a copy, as of any other answer.
-    const said = (JSON.parse(json) as { messages: Message[] }).messages;
-    return nodes.map((node, index) => ({ ...node, messages: said.slice(index, index + 1) }));
+    // U+FFFD may stand in the JSON for half a character of the caller's.
+    const whole = given.whole && !json.includes("\ufffd");
+    const said = whole ? (given.messages as Message[]) : (JSON.parse(json) as { messages: Message[] }).messages;
+    return appended(JSON.parse(answer) as Appended, said);
   }
 
   /**
@@ -1131,15 +1169,15 @@ export class Threadkeep {
     return this.#answer(method, check.toJson(params));
   }
 
-  #answer<T>(method: string, json: string): Promise<T> {
-    return this.#ask((engine) => engine.call(method, UTF8.encode(json)));
+  async #answer<T>(method: string, json: string): Promise<T> {
+    const answer = await this.#ask((engine) => engine.call(method, utf8(json)));
+    return (JSON.parse(answer) as { data: T }).data;
   }
 
-  async #ask<T>(question: (engine: Engine) => Promise<string>): Promise<T> {
+  #ask(question: (engine: Engine) => Promise<string>): Promise<string> {
     // Not before: who waited may have been closed meanwhile.
     const engine = this.#open();
-    const answer = await run(() => question(engine));
-    return (JSON.parse(answer) as { data: T }).data;
+    return run(() => question(engine));
   }
 }
 

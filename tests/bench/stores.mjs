@@ -19,6 +19,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { installed } from "../../npm/test/support/installed.mjs";
 import { startPostgres, startRedis } from "../../npm/test/support/servers.mjs";
+import { median, messages } from "./lib/messages.mjs";
 
 const ROUNDS = Number(process.env.ROUNDS ?? 15);
 /** Batches of a hundred in a round, and single messages. */
@@ -34,22 +35,6 @@ const require = createRequire(join(npm, "package.json"));
 const Database = require("better-sqlite3");
 const { createClient } = require("redis");
 const pg = require("pg");
-
-const WORDS = "the agent reads each file before it decides what to change because tests fail where parsing of dates goes wrong".split(" ");
-/** Messages as people and models write them: 20 to 150 words. */
-function messages(count, salt) {
-  return Array.from({ length: count }, (_, index) => {
-    const length = 20 + ((index * 37 + salt * 11) % 130);
-    const content = Array.from({ length }, (_, at) => WORDS[(at * 7 + index + salt) % WORDS.length]).join(" ");
-    return { role: index % 2 === 0 ? "user" : "assistant", content };
-  });
-}
-
-const median = (figures) => {
-  const sorted = [...figures].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-};
 
 /** The package as a user has it, with its peers. */
 async function loaded() {

@@ -80,6 +80,8 @@ const BENCHES: &[Bench] = &[
         "tests/bench/durability.mjs",
         &[("KILLS", "1"), ("CRASHES", "1"), ("APPENDS", "50")],
     ),
+    cargo_bench("memory", "threadkeep", "bench_memory"),
+    node_bench("memory-node", &[Npm], "tests/bench/memory.mjs", &[("ROUNDS", "1")]),
     node_bench("stores", &[Npm, Servers], "tests/bench/stores.mjs", &[("ROUNDS", "1")]),
     node_bench("server", &[Npm], "tests/bench/server.mjs", &[("ROUNDS", "1")]),
     cargo_bench("stable", "threadkeep-core", "stable"),

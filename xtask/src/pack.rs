@@ -14,7 +14,7 @@ use crate::size::{NPM, NPM_PARTS, Sizes};
 use crate::wasm::{self, Module, Tools};
 
 const MODULE: Module<'static> =
-    Module { artefact: "threadkeep_wasm", out_name: "threadkeep", level: "-Os", typescript: true };
+    Module { artefact: "threadkeep_wasm", out_name: "threadkeep", level: "-O3", typescript: true };
 
 /// A finished package.
 pub(crate) struct Packed {

@@ -20,12 +20,12 @@ pub(crate) struct Budget {
 }
 
 /// The whole release page.
-pub(crate) const PAGE: Budget = Budget { target: 500_000, limit: 500_000 };
+pub(crate) const PAGE: Budget = Budget { target: 650_000, limit: 650_000 };
 /// The wasm of the npm package that every user loads.
-pub(crate) const NPM: Budget = Budget { target: 300_000, limit: 300_000 };
+pub(crate) const NPM: Budget = Budget { target: 350_000, limit: 350_000 };
 /// Its parts together, each loaded by those who import archives, build prompts and compact, search, run agents, or (37 KB) try a
 /// store of their own.
-pub(crate) const NPM_PARTS: Budget = Budget { target: 690_000, limit: 690_000 };
+pub(crate) const NPM_PARTS: Budget = Budget { target: 1_200_000, limit: 1_200_000 };
 
 /// One measured file.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ pub(crate) struct File {
 #[derive(Debug, Clone)]
 pub(crate) struct Sizes {
     pub(crate) what: &'static str,
-    /// `None` for a build to which it does not apply, since its standard library was not compiled for size.
+    /// `None` for a build to which it does not apply, since its standard library was not compiled along.
     pub(crate) budget: Option<Budget>,
     pub(crate) files: Vec<File>,
 }
@@ -102,7 +102,7 @@ impl Sizes {
             ),
             Some(_) => {}
             None => eprintln!(
-                "{}: size not checked, since the limit is for builds with a standard library compiled for size",
+                "{}: size not checked, since the limit is for builds that compile the standard library along",
                 self.what
             ),
         }

@@ -2,7 +2,7 @@
 //! imports, wasm-opt. Out come `name.js`, `name_bg.wasm`, the parts and `parts.js`, which loads them (and the `.d.ts` files
 //! where they are asked for), in a folder of our own; where they go next is the caller's business.
 //!
-//! Where the toolchain can, the standard library is compiled along, for size, and a panic is a trap: that is a tenth of what
+//! Where the toolchain can, the standard library is compiled along, and a panic is a trap: that is a tenth of what
 //! ships. Tests and lints keep to the ordinary standard library, where a panic says what went wrong.
 
 use std::fs;
@@ -66,14 +66,14 @@ impl Tools {
             _ if quick => None,
             Ok(source) => Some(source),
             Err(error) => {
-                eprintln!("the standard library is not compiled for size, so that this build is larger: {error:#}");
+                eprintln!("the standard library is not compiled along, so this build is larger: {error:#}");
                 None
             }
         };
         Ok(Self { bindgen, node, std_source, quick })
     }
 
-    /// Whether the standard library is compiled for size, as the limits of [`crate::size`] take for granted.
+    /// Whether the standard library is compiled along, as the limits of [`crate::size`] take for granted.
     pub(crate) fn small(&self) -> bool {
         self.std_source.is_some()
     }

@@ -64,12 +64,8 @@ impl MessageId {
     /// assert!(root.as_str().ends_with("0000000000000000"));
     /// ```
     pub fn mint_root(random: [u8; 24]) -> Self {
-        use fmt::Write;
         let mut id = String::with_capacity(64);
-        for byte in random {
-            // Writing to a String cannot fail.
-            let _ = write!(id, "{byte:02x}");
-        }
+        push_hex(&mut id, &random);
         id.push_str("0000000000000000");
         Self(id.into())
     }
@@ -78,8 +74,17 @@ impl MessageId {
     /// `<transcript>/#<16 hex digits>`.
     pub fn mint(transcript: &TranscriptId, random: u64) -> Self {
         match transcript.minted_prefix() {
-            Some(prefix) => Self([prefix, &hex(random)].concat().into()),
-            None => Self::within(transcript, &["#", &hex(random)].concat()),
+            Some(prefix) => {
+                let mut id = String::with_capacity(64);
+                id.push_str(prefix);
+                push_hex(&mut id, &random.to_be_bytes());
+                Self(id.into())
+            }
+            None => {
+                let mut local = "#".to_owned();
+                push_hex(&mut local, &random.to_be_bytes());
+                Self::within(transcript, &local)
+            }
         }
     }
 
@@ -134,10 +139,13 @@ impl MessageId {
     }
 }
 
-/// 16 hex digits. By hand: the formatting of the standard library takes several times as long, and each message has an id.
-fn hex(number: u64) -> String {
-    let digit = |at: u32| char::from_digit((number >> (60 - 4 * at)) as u32 & 15, 16);
-    (0..16).filter_map(digit).collect()
+/// Writes bytes in hex. By hand: the formatting of the standard library takes several times as long, and each message has an id.
+fn push_hex(text: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        for digit in [byte >> 4, byte & 15] {
+            text.push(char::from(b"0123456789abcdef"[usize::from(digit)]));
+        }
+    }
 }
 
 /// FNV-1a with 128 bits: names too long to be ids, not security.

@@ -6,8 +6,6 @@
 
 use std::collections::HashMap;
 
-use foldhash::HashSet;
-
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -199,35 +197,40 @@ pub struct Before {
     bytes: usize,
 }
 
-/// What a run of entries will have added, while it is checked.
+/// What a run of entries will have changed, while it is checked.
 #[derive(Default)]
 struct Coming<'a> {
-    /// Ids of nodes and aliases.
-    ids: HashSet<&'a MessageId>,
-    /// Ids of nodes.
-    nodes: HashSet<&'a MessageId>,
-    /// Nodes that will be sealed or have children.
-    grown_past: HashSet<&'a MessageId>,
+    ids: foldhash::HashMap<&'a MessageId, Change>,
     /// Whether nothing comes after the entry that is looked at, so that nothing need be remembered of it.
     last: bool,
 }
 
+/// What becomes of an id.
+#[derive(Default)]
+struct Change {
+    /// It is a new node.
+    node: bool,
+    /// It is a new alias.
+    alias: bool,
+    /// The node will be sealed or have children.
+    grown_past: bool,
+}
+
 impl<'a> Coming<'a> {
-    /// Whether the id is a new one here.
-    fn id(&mut self, id: &'a MessageId) -> bool {
-        if self.last { !self.ids.contains(id) } else { self.ids.insert(id) }
+    fn of(&self, id: &MessageId) -> &Change {
+        const NONE: Change = Change { node: false, alias: false, grown_past: false };
+        self.ids.get(id).unwrap_or(&NONE)
     }
 
-    fn node(&mut self, id: &'a MessageId) {
+    fn note(&mut self, id: &'a MessageId, note: impl FnOnce(&mut Change)) {
         if !self.last {
-            self.nodes.insert(id);
+            note(self.ids.entry(id).or_default());
         }
     }
 
-    fn grown_past(&mut self, id: &'a MessageId) {
-        if !self.last {
-            self.grown_past.insert(id);
-        }
+    /// Whether a node comes before the one that is looked at.
+    fn any_node(&self) -> bool {
+        self.ids.values().any(|change| change.node)
     }
 }
 
@@ -364,33 +367,37 @@ impl Transcript {
 
     fn check_one<'a>(&self, entry: &'a Entry, coming: &mut Coming<'a>) -> Result<(), TranscriptError> {
         let missing = |id: &MessageId| TranscriptError::MissingNode(id.clone());
-        let known = |coming: &Coming, id: &MessageId| self.by_id.contains_key(id) || coming.nodes.contains(id);
+        let known = |coming: &Coming, id: &MessageId| coming.of(id).node || self.slot(id).is_some();
+        let is_new = |coming: &Coming, id: &MessageId| {
+            let change = coming.of(id);
+            !change.node && !change.alias && self.resolve(id).is_none()
+        };
         match entry {
             Entry::Node(node) => {
-                if self.resolve(&node.id).is_some() || !coming.id(&node.id) {
+                if !is_new(coming, &node.id) {
                     return Err(TranscriptError::Taken(node.id.clone()));
                 }
                 match &node.parent {
-                    None if !self.slots.is_empty() || !coming.nodes.is_empty() => {
+                    None if !self.slots.is_empty() || coming.any_node() => {
                         return Err(TranscriptError::SecondRoot(node.id.clone()));
                     }
                     Some(parent) if !known(coming, parent) => {
                         return Err(TranscriptError::MissingParent { node: node.id.clone(), parent: parent.clone() });
                     }
-                    Some(parent) => coming.grown_past(parent),
+                    Some(parent) => coming.note(parent, |change| change.grown_past = true),
                     None => {}
                 }
-                if node.sealed {
-                    coming.grown_past(&node.id);
-                }
-                coming.node(&node.id);
+                coming.note(&node.id, |change| {
+                    change.node = true;
+                    change.grown_past |= node.sealed;
+                });
             }
             Entry::Extend { node, .. } => {
                 if !known(coming, node) {
                     return Err(missing(node));
                 }
                 let sealed = self.get(node).is_some_and(|placed| placed.node.sealed || !placed.children.is_empty());
-                if sealed || coming.grown_past.contains(node) {
+                if sealed || coming.of(node).grown_past {
                     return Err(TranscriptError::Sealed(node.clone()));
                 }
             }
@@ -398,16 +405,17 @@ impl Transcript {
                 if !known(coming, node) {
                     return Err(missing(node));
                 }
-                coming.grown_past(node);
+                coming.note(node, |change| change.grown_past = true);
             }
             Entry::Alias { id, node } => {
                 if !known(coming, node) {
                     return Err(missing(node));
                 }
                 let same = self.aliases.get(id) == Some(node);
-                if !same && (self.resolve(id).is_some() || !coming.id(id)) {
+                if !same && !is_new(coming, id) {
                     return Err(TranscriptError::Taken(id.clone()));
                 }
+                coming.note(id, |change| change.alias |= !same);
             }
             Entry::Head { node: Some(node), .. } if !known(coming, node) => return Err(missing(node)),
             Entry::Checkpoint(checkpoint) if !known(coming, &checkpoint.anchor) => {
@@ -569,7 +577,7 @@ impl Transcript {
 
     fn place(&mut self, node: Node) {
         let at = self.slots.len() as u32;
-        let parent = node.parent.as_ref().and_then(|id| self.by_id.get(id)).copied();
+        let parent = node.parent.as_ref().and_then(|id| self.slot(id));
         let (mut depth, mut turn) = (0, 0);
         // A first child continues its parent's branch; any other opens a new one.
         let mut opens_branch = true;
@@ -626,6 +634,14 @@ impl Transcript {
         own.updated_at = patch.updated_at.or(own.updated_at);
         own.leaf = patch.leaf.or(own.leaf.take());
         own.extra.extend(patch.extra);
+    }
+
+    /// The place of a node. What comes next in a log mostly follows the last node, which is found without a hash of its id.
+    fn slot(&self, id: &MessageId) -> Option<u32> {
+        match self.slots.last() {
+            Some(last) if last.node.id == *id => Some(self.slots.len() as u32 - 1),
+            _ => self.by_id.get(id).copied(),
+        }
     }
 
     /// The node's own id for an id that may be an alias; `None` where neither is known here.

@@ -9,7 +9,7 @@ use threadkeep_store::{Store, StoreError};
 use crate::draft::settle_draft;
 use crate::keep::Write;
 use crate::log::Log;
-use crate::protocol::{Event, HeadInfo, NodeInfo};
+use crate::protocol::{Appended, Event, HeadInfo, NodeInfo};
 use crate::route::info;
 use crate::{Keep, KeepError, keys};
 
@@ -135,27 +135,34 @@ impl<S: Store> Keep<S> {
         messages: Vec<Message>,
         start: &Start,
     ) -> Result<Vec<NodeInfo>, KeepError> {
+        let appended = self.append_brief(context, &messages, start).await?;
+        Ok(appended.nodes(messages))
+    }
+
+    /// Appends messages as [`Keep::append_from`] does, and answers without repeating them.
+    ///
+    /// # Errors
+    /// As [`Keep::append_from`].
+    pub async fn append_brief(
+        &self,
+        context: &str,
+        messages: &[Message],
+        start: &Start,
+    ) -> Result<Appended, KeepError> {
         check_name(context)?;
         let _writing = self.appending(context).await;
         if messages.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Appended::default());
         }
         let (now, names) = (self.now(), self.randoms(messages.len()));
-        let transcript = self.append_at(context, start, &messages, &names, now).await?;
-        let ids: Vec<MessageId> = names.iter().map(|name| MessageId::mint(&transcript, *name)).collect();
-        self.changed(&transcript, ids.clone());
-        self.emit(&Event::Head { context: context.to_owned(), node: ids.last().cloned() });
-        let mut nodes = Vec::with_capacity(ids.len());
-        let mut look = |log: &Log| {
-            let placed = ids.iter().filter_map(|id| log.tree.get(id));
-            nodes.extend(placed.map(|placed| info(&log.tree, placed)));
-        };
-        self.peek(&transcript, &mut look).await?;
-        Ok(nodes)
+        let (transcript, appended) = self.append_at(context, start, messages, &names, now).await?;
+        self.changed(&transcript, appended.ids.clone());
+        self.emit(&Event::Head { context: context.to_owned(), node: appended.ids.last().cloned() });
+        Ok(appended)
     }
 
-    /// Appends at the head and gives its transcript. What memory knows of the head may be old: the second time the store is
-    /// asked.
+    /// Appends at the head and gives its transcript and the nodes. What memory knows of the head may be old: the second time
+    /// the store is asked.
     async fn append_at(
         &self,
         context: &str,
@@ -163,7 +170,7 @@ impl<S: Store> Keep<S> {
         messages: &[Message],
         names: &[u64],
         now: i64,
-    ) -> Result<TranscriptId, KeepError> {
+    ) -> Result<(TranscriptId, Appended), KeepError> {
         let missing = || KeepError::MissingHead(context.to_owned());
         for _ in 0..2 {
             let transcript = match self.context_transcript(context).await? {
@@ -174,13 +181,14 @@ impl<S: Store> Keep<S> {
             let write = self.write(&transcript, |log| {
                 let head = log.tree.heads().get(context).ok_or_else(missing)?;
                 let after = start.after(&log.tree, context, head)?;
-                let mut write = Write::new(Vec::new(), ());
-                write.entries.extend(settle_draft(log, &after, &mut write.extra));
-                write.entries.extend(appended(&log.tree, context, &after, messages, names, now));
+                let mut write = Write::new(Vec::new(), Appended::default());
+                let settled = settle_draft(log, &after, &mut write.extra);
+                (write.entries, write.answer) =
+                    append_entries(&log.tree, context, &after, settled, messages, names, now);
                 Ok(write)
             });
             match write.await {
-                Ok(Some(())) => return Ok(transcript),
+                Ok(Some(appended)) => return Ok((transcript, appended)),
                 Ok(None) | Err(KeepError::MissingHead(_)) => drop(self.inner.contexts.borrow_mut().remove(context)),
                 Err(error) => return Err(error),
             }
@@ -214,13 +222,28 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// The store's. A head that does not exist has no messages.
     pub async fn get_range(&self, context: &str, start: u32, end: u32) -> Result<Vec<Message>, KeepError> {
+        self.look_at_range(context, start, end, |messages| messages.iter().map(|message| (*message).clone()).collect())
+            .await
+    }
+
+    /// What `look` makes of the messages `start..end` at a head, which it sees without copying them; `end` is out.
+    ///
+    /// # Errors
+    /// The store's. A head that does not exist has no messages.
+    pub async fn look_at_range<T>(
+        &self,
+        context: &str,
+        start: u32,
+        end: u32,
+        look: impl Fn(&[&Message]) -> T,
+    ) -> Result<T, KeepError> {
         let range = self.at_head(context, |tree, node| {
             let messages = tree.messages(node)?;
             let end = messages.len().min(end as usize);
             let start = end.min(start as usize);
-            Ok(messages[start..end].iter().map(|message| (*message).clone()).collect())
+            Ok(look(&messages[start..end]))
         });
-        Ok(range.await?.unwrap_or_default())
+        Ok(range.await?.unwrap_or_else(|| look(&[])))
     }
 
     /// How many messages there are at a head; zero where there is no such head.
@@ -291,7 +314,6 @@ impl<S: Store> Keep<S> {
     }
 }
 
-/// The entries that append `messages` at `head`, one node each, and move the head `context` to the last.
 /// Where an append begins. What is left out is the head.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Start {
@@ -315,30 +337,50 @@ impl Start {
     }
 }
 
-fn appended(
+/// The entries that append `messages` at `head`, one node each, and move the head `context` to the last; and the nodes.
+/// `settled` is the entry that gives the head's node its last message first.
+fn append_entries(
     tree: &Transcript,
     context: &str,
     head: &MessageId,
+    settled: Option<Entry>,
     messages: &[Message],
     names: &[u64],
     now: i64,
-) -> Vec<Entry> {
-    let mut turn = tree.next_turn();
+) -> (Vec<Entry>, Appended) {
+    let mut next_turn = tree.next_turn();
+    let (mut depth, mut turn) = tree.get(head).map_or((0, 0), |placed| (placed.depth, placed.turn));
     let mut parent = head.clone();
-    let mut entries = Vec::with_capacity(messages.len() + 1);
-    for (message, name) in messages.iter().zip(names) {
+    if let Some(Entry::Extend { messages, .. }) = &settled {
+        depth += messages.iter().filter(|message| message.role.counts()).count() as u32;
+    }
+    let mut entries = Vec::with_capacity(messages.len() + 2);
+    entries.extend(settled);
+    let first_seq = tree.next_seq() + entries.len() as u64;
+    let mut made = Appended {
+        transcript: Some(tree.id().clone()),
+        parent: Some(head.clone()),
+        created_at: Some(now),
+        ..Appended::default()
+    };
+    for ((message, name), seq) in messages.iter().zip(names).zip(first_seq..) {
         let id = MessageId::mint(tree.id(), *name);
         let mut node = Node::new(id.clone(), Some(parent), vec![message.clone()]);
         node.created_at = Some(now);
         if message.role == Role::User {
-            node.turn = turn;
-            turn += 1;
+            (node.turn, turn) = (next_turn, next_turn);
+            next_turn += 1;
         }
+        depth += node.counted();
+        made.ids.push(id.clone());
+        made.seqs.push(seq);
+        made.depths.push(depth);
+        made.turns.push(turn);
         entries.push(Entry::Node(Box::new(node)));
         parent = id;
     }
     entries.push(Entry::Head { context: context.to_owned(), node: Some(parent) });
-    entries
+    (entries, made)
 }
 
 fn check_name(context: &str) -> Result<(), KeepError> {

@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 
 use js_sys::{Function, Promise, Uint8Array};
+use serde::Serialize;
 use serde_json::json;
 use threadkeep::compact::Cancel;
 use threadkeep::{Keep, Options};
-use threadkeep_core::MessageId;
 use threadkeep_core::archive::{Format, write::Target};
+use threadkeep_core::{Message, MessageId};
 use threadkeep_parts::part;
 use threadkeep_store::foreign::{commit_from, records, scan_from};
 use wasm_bindgen::prelude::*;
@@ -20,9 +21,7 @@ use crate::prompt;
 use crate::search;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
-use threadkeep::protocol::{
-    CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, Response, SearchRequest,
-};
+use threadkeep::protocol::{CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest};
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
 #[wasm_bindgen]
@@ -73,20 +72,23 @@ impl Engine {
             if MailRequest::METHODS.contains(&method.as_str()) {
                 return agent::answer(keep, method, params).await.map_err(|_| part_missing("agent"))?.await;
             }
-            to_json(&answer(&keep, &method, params).await?)
+            answer(&keep, &method, params).await
         })
     }
 
-    /// What [`Engine::call`] does for the method `append`, but for the messages in the answer: whoever asks has them.
-    /// → JSON text of the `Response`
+    /// What [`Engine::call`] does for the method `append`, but for what whoever asks has or can tell: the messages and what
+    /// all nodes have in common. → JSON text of an `Appended`
     pub fn append(&self, params: Vec<u8>) -> Promise {
         let keep = self.keep.clone();
         promise(async move {
-            let mut response = answer(&keep, "append", text(params)?).await?;
-            if let Response::Nodes(nodes) = &mut response {
-                nodes.iter_mut().for_each(|node| node.messages.clear());
-            }
-            to_json(&response)
+            let params = text(params)?;
+            let Request::Append { context, messages, start } = Request::read("append", &params).map_err(bad_request)?
+            else {
+                return Err(own_error("internal", "append was read as another method", json!({})));
+            };
+            drop(params);
+            let appended = keep.append_brief(&context, &messages, &start).await;
+            to_json(&appended.map_err(|error| keep_error(&error))?)
         })
     }
 
@@ -287,10 +289,26 @@ fn text(params: Vec<u8>) -> Result<String, JsValue> {
     String::from_utf8(params).map_err(|error| own_error("bad-request", error.to_string(), json!({})))
 }
 
-async fn answer(keep: &Keep<AnyStore>, method: &str, params: String) -> Result<Response, JsValue> {
+/// → JSON text of the `Response`
+async fn answer(keep: &Keep<AnyStore>, method: &str, params: String) -> Result<JsValue, JsValue> {
     let request = Request::read(method, &params).map_err(bad_request)?;
     drop(params);
-    keep.handle(request).await.map_err(|error| keep_error(&error))
+    let (context, start, end) = match request {
+        Request::GetAll { context } => (context, 0, u32::MAX),
+        Request::GetRange { context, start, end } => (context, start, end),
+        request => return to_json(&keep.handle(request).await.map_err(|error| keep_error(&error))?),
+    };
+    // Written where they are, since they may be thousands.
+    let written = keep.look_at_range(&context, start, end, |data| to_json(&Messages { kind: "messages", data })).await;
+    written.map_err(|error| keep_error(&error))?
+}
+
+/// [`Response::Messages`](threadkeep::protocol::Response::Messages), borrowed.
+#[derive(Serialize)]
+struct Messages<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    data: &'a [&'a Message],
 }
 
 fn bad_id(error: &threadkeep_core::IdError) -> JsValue {

@@ -15,6 +15,8 @@ use std::task::{Context, Wake, Waker};
 use js_sys::{Function, Promise};
 use wasm_bindgen::prelude::*;
 
+use crate::memory::grow_ahead;
+
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 
 /// What a promise will settle with: a value, or the JSON text of an `ErrorReply`.
@@ -81,6 +83,7 @@ impl Executor {
 
     fn run(&self) {
         self.asked.set(false);
+        grow_ahead();
         // Only what is ready now: a task that wakes itself waits for the next microtask, behind the others.
         let ready = self.ready.borrow().len();
         for _ in 0..ready {

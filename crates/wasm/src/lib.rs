@@ -20,6 +20,8 @@ mod executor;
 #[cfg(target_arch = "wasm32")]
 mod host;
 #[cfg(target_arch = "wasm32")]
+mod memory;
+#[cfg(target_arch = "wasm32")]
 mod prompt;
 mod pure;
 #[cfg(target_arch = "wasm32")]

@@ -53,7 +53,7 @@ pub(crate) fn everything(paths: &Paths) -> Result<()> {
         }
     }
     match small_std {
-        Ok(_) => eprintln!("std           compiled for size with what ships"),
+        Ok(_) => eprintln!("std           compiled with what ships"),
         Err(why) => eprintln!("std           the toolchain's own, so that what ships is larger: {why}"),
     }
     eprintln!("all set");

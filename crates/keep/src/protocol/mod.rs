@@ -4,6 +4,7 @@
 //! what makes prompts only when it is first asked for one. As JSON a request is `{"method": "chain", "params": {"leaf": "…"}}`, a response
 //! `{"type": "nodes", "data": […]}`, an error an [`ErrorReply`]. Unknown methods and unknown parameters are errors.
 
+mod append;
 mod compact;
 mod context;
 mod mail;
@@ -22,6 +23,7 @@ use threadkeep_core::{Message, MessageId, TranscriptId};
 
 use crate::Start;
 
+pub use append::Appended;
 pub use compact::{CompactCall, CompactionRequest, checkpoint_json};
 pub use context::{
     ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, Wanted, WhatIf, limits_json, trim_options,

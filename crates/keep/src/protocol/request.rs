@@ -3,7 +3,7 @@
 //!
 //! Unknown methods, unknown parameters and values of the wrong type are errors that name the place.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use threadkeep_core::{Message, MessageId};
 
@@ -37,6 +37,9 @@ impl Request {
     /// # Errors
     /// [`BadRequest`] for an unknown method, an unknown or missing parameter, or one of the wrong type.
     pub fn read(method: &str, params: &str) -> Result<Self, BadRequest> {
+        if let Some(request) = Said::read(method, params) {
+            return Ok(request);
+        }
         let mut params = Params::read(params)?;
         let request = params.request(method)?;
         params.nothing_left()?;
@@ -49,6 +52,35 @@ impl Request {
     /// None that a request could cause: its values can all be written.
     pub fn write(&self) -> serde_json::Result<(String, String)> {
         write(self)
+    }
+}
+
+/// The parameters of the methods that bring messages, which come by the hundred: serde reads them as they are parsed. It cannot say
+/// which argument is wrong, so what it does not take goes the way of all others.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    context: Option<String>,
+    node: Option<MessageId>,
+    messages: Vec<Message>,
+    after: Option<MessageId>,
+    expect: Option<MessageId>,
+}
+
+impl Said {
+    fn read(method: &str, params: &str) -> Option<Request> {
+        if !matches!(method, "append" | "extend") {
+            return None;
+        }
+        match (method, serde_json::from_str(params).ok()?) {
+            ("append", Self { context: Some(context), node: None, messages, after, expect }) => {
+                Some(Request::Append { context, messages, start: Start { after, expect } })
+            }
+            ("extend", Self { context: None, node: Some(node), messages, after: None, expect: None }) => {
+                Some(Request::Extend { node, messages })
+            }
+            _ => None,
+        }
     }
 }
 
@@ -271,6 +303,16 @@ mod tests {
     }
 
     #[test]
+    fn messages_are_the_same_whether_serde_reads_them_or_the_reader_of_all_other_parameters() {
+        let params = r#"{"context": "c", "after": null, "expect": "e", "messages": [
+            {"content": "a", "role": "user", "x": 1.50, "x": {"b": [1e400]}},
+            {"role": "assistant", "content": null, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f"}}], "pinned": true},
+            {"role": "tool", "content": [{"type": "text", "text": "\u00e9\ud83d\ude00"}], "name": null, "tags": ["t"]}]}"#;
+        let by_serde = Said::read("append", params).unwrap();
+        assert_eq!(Params::read(params).unwrap().request("append").unwrap(), by_serde);
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (method, params, argument) in [
             ("frobnicate", "{}", "method"),
@@ -285,6 +327,9 @@ mod tests {
             ("getRange", r#"{"context": "c", "start": 1, "end": 4294967296}"#, "end"),
             ("append", r#"{"context": "c", "messages": [{"role": "user"}, {"content": "b"}]}"#, "messages[1]"),
             ("append", r#"{"context": "c", "messages": {}}"#, "messages"),
+            ("append", r#"{"context": "c", "messages": [], "node": "n"}"#, "node"),
+            ("append", r#"{"messages": []}"#, "context"),
+            ("extend", r#"{"node": "n", "messages": [], "after": "a"}"#, "after"),
             ("receive", r#"{"content": "a", "number": 1.5}"#, "number"),
             ("receive", r#"{"replyTo": "a"}"#, "content"),
         ] {

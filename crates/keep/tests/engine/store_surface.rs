@@ -1,7 +1,7 @@
 //! The message store on heads: append, recent, range, all, count.
 
-use threadkeep::Options;
 use threadkeep::protocol::Recent;
+use threadkeep::{Options, Start};
 use threadkeep_core::Message;
 
 use crate::{World, code, run, texts, users};
@@ -25,6 +25,23 @@ fn what_is_appended_comes_back_in_order_by_every_way() {
         assert_eq!(keep.get_range("chat", 4, 4).await.unwrap().len(), 0);
         assert_eq!(keep.get_range("chat", 9, 4).await.unwrap().len(), 0);
         assert_eq!(keep.get_range("chat", 306, 999).await.unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn an_append_answers_with_the_nodes_that_a_later_reading_gives() {
+    let keep = World::default().tab();
+    run(async {
+        let talk = || vec![Message::system("s"), Message::user("a"), Message::assistant("b"), Message::tool("c", "d")];
+        let first = keep.append("chat", talk()).await.unwrap();
+        let second = keep.append("chat", talk()).await.unwrap();
+        // A branch behind the first user message, whose turn it continues.
+        let behind = Start { after: Some(first[1].id.clone()), expect: None };
+        let branch = keep.append_from("chat", talk(), &behind).await.unwrap();
+        let read = keep.chain(&second[3].id).await.unwrap();
+        assert_eq!(read[1..], [first.clone(), second].concat());
+        let read = keep.chain(&branch[3].id).await.unwrap();
+        assert_eq!(read[1..], [first[..2].to_vec(), branch].concat());
     });
 }
 
