@@ -59,6 +59,8 @@ class Reader {
   #pressed = [];
   #unasked = [];
   #holds = new Set();
+  /** Addresses of branches that end with an interrupted answer. */
+  #left = [];
   #number = 0;
 
   constructor(dice) {
@@ -181,6 +183,7 @@ class Reader {
     await tab.ready();
     await watchTasks(tab);
     await tab.get("interrupted").waitFor();
+    this.#left.push(await tab.page.evaluate(() => location.hash));
   }
 
   async "reload-quiet"(tab) {
@@ -191,7 +194,14 @@ class Reader {
 
   async resume(tab) {
     const button = tab.get("resume");
-    if ((await button.count()) === 0) return false;
+    if ((await button.count()) === 0) {
+      // Where an answer was interrupted before, if it is still there.
+      const hash = this.#left.pop();
+      if (hash === undefined) return false;
+      await tab.page.evaluate((to) => void (location.hash = to), hash);
+      await tab.page.waitForTimeout(500);
+      if ((await button.count()) === 0) return false;
+    }
     const texts = (await this.#above(tab)).filter((text) => !text.startsWith("Answer") || text.endsWith("more of it."));
     const question = texts.at(-1);
     if (!question?.startsWith("Question")) return false;
