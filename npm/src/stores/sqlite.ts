@@ -150,13 +150,17 @@ class SqliteStore implements StoreAdapter {
   scan({ start, end, limit, reverse }: ScanRequest): Promise<StoreRecord[]> {
     return this.#patiently(() => {
       const statement = reverse ? this.#statements.down : this.#statements.up;
-      return statement.all(start, end, limit ?? -1).map((row) => this.#record(row));
+      const records = statement.all(start, end, limit ?? -1).map((row) => this.#record(row));
+      // A damaged page may give anything.
+      if (!records.every(([key], index) => key >= start && key < end && (index === 0 || key > records[index - 1]![0] !== reverse))) throw damagedDatabase("its keys are not in order");
+      return records;
     });
   }
 
   /** A row's key and value, if the value is what was written. */
   #record(row: unknown): StoreRecord {
-    const [key, value, crc] = Object.values(row as object) as [string, Uint8Array, number | bigint | null];
+    const [key, value, crc] = Object.values(row as object) as [unknown, unknown, number | bigint | null];
+    if (typeof key !== "string" || !(value instanceof Uint8Array)) throw damagedDatabase("a row has no key or no value");
     if (crc !== null && Number(crc) !== this.#sum(key, value)) {
       const message = `the value of ${JSON.stringify(key)} in the SQLite database is not what was written: restore the file from a copy; what else is in it can be read and exported`;
       throw Object.assign(new ThreadkeepError("corrupt", message, { key }), { key });
@@ -281,6 +285,10 @@ class SqliteStore implements StoreAdapter {
     this.#database.exec(`PRAGMA synchronous = ${value}`);
     this.#synchronous = value;
   }
+}
+
+function damagedDatabase(why: string): ThreadkeepError {
+  return new ThreadkeepError("corrupt", `the SQLite database is damaged: ${why}. Restore the file from a copy`);
 }
 
 const ENCODER = new TextEncoder();

@@ -2,7 +2,7 @@
 // written after), cuts off a commit that was not written to its end, and refuses damage with its place.
 
 import { type Entry, Source, overhead } from "./entry.js";
-import { FORMAT, seedOf, writeLine, type Beginning } from "./format.js";
+import { FORMAT, seedOf, writeLine, type Beginning, type Change, type Whole } from "./format.js";
 import { readIndexes, removeIndex, type Index } from "./index.js";
 import { Keys } from "./keys.js";
 import { readMark, removeMark, type Mark } from "./mark.js";
@@ -158,18 +158,10 @@ async function read(folder: LogFolder, file: LogFile, number: number, how: How):
   let state = fresh();
   let whole: boolean;
   if (how.repair) {
-    whole = await follow(reader, state, line.replaces === undefined, had, how);
+    const salvaged = await salvage(reader, state, had);
+    whole = salvaged.whole || line.replaces === undefined;
     // What the damage hides of the log, an index may still tell.
-    if (known !== undefined && state.skipped.length > 0) {
-      const { skipped } = state;
-      const other = fresh();
-      if (byIndex(other, known)) {
-        await verify(reader, other, state.keys);
-        whole = await follow(reader, other, true, had, how);
-        state = other;
-        state.skipped = unique([...skipped, ...state.skipped]);
-      }
-    }
+    if (known !== undefined && state.skipped.length > 0) [state, whole] = [await complete(reader, state, salvaged.commits, fresh(), known), true];
     state.skipped.unshift(...short);
   } else {
     const loaded = known !== undefined && byIndex(state, known);
@@ -211,21 +203,25 @@ function byIndex(state: State, index: Index): boolean {
   return true;
 }
 
-/** Reads all values of which only an index has told so far. Those that are damaged are lost, unless reading has `found` them elsewhere. */
-async function verify(reader: Reader, state: State, found: Keys<Entry>): Promise<void> {
+/** What was salvaged of a log, with what an index tells of the time before it: which keys there were, and where their values are. */
+async function complete(reader: Reader, salvaged: State, commits: readonly Found[], empty: State, index: Index): Promise<State> {
+  if (!byIndex(empty, index)) return salvaged;
   const all: [string, Entry][] = [];
-  state.keys.each((entry, key) => void all.push([key, entry]));
+  empty.keys.each((entry, key) => void all.push([key, entry]));
   all.sort(([, a], [, b]) => a.at - b.at);
   for (const [key, entry] of all) {
     if (entry.lost === true || (await reader.holds(entry))) continue;
-    const other = found.get(key);
-    if (other !== undefined && other.lost !== true && other.crc === entry.crc && other.length === entry.length) {
-      Object.assign(entry, other);
-      continue;
+    const other = salvaged.keys.get(key);
+    // Bytes that are missing or too many have moved it.
+    if (other !== undefined && other.lost !== true && other.crc === entry.crc && other.length === entry.length) Object.assign(entry, other);
+    else {
+      entry.lost = true;
+      empty.skipped.push(lost(reader.file.name, key, entry.at, entry.length));
     }
-    entry.lost = true;
-    state.skipped.push(lost(reader.file.name, key, entry.at, entry.length));
   }
+  // And what came after it.
+  for (const found of commits) if ((found.line as Change).n > index.n) apply(empty, found);
+  return { ...empty, n: Math.max(empty.n, salvaged.n), end: salvaged.end, skipped: unique([...salvaged.skipped, ...empty.skipped]) };
 }
 
 function lost(file: string, key: string, from: number, length: number): Skipped {
@@ -239,7 +235,7 @@ function unique(all: readonly Skipped[]): Skipped[] {
 }
 
 /** Reads on from `state.end`; says whether what a compaction copied is all there. The log had `had` bytes or more. */
-async function follow(reader: Reader, state: State, whole: boolean, had: number, { repair, alone }: How): Promise<boolean> {
+async function follow(reader: Reader, state: State, whole: boolean, had: number, { alone }: How): Promise<boolean> {
   const { folder, file, size } = reader;
   let parts = 0;
   while (state.end < size) {
@@ -261,29 +257,62 @@ async function follow(reader: Reader, state: State, whole: boolean, had: number,
       break;
     }
     // Its end is missing, as the caller says.
-    if (behind === undefined && !repair && had > size) break;
-    const n = behind === undefined ? state.n : "n" in behind.line ? behind.line.n : state.n;
+    if (behind === undefined && had > size) break;
+    const n = behind !== undefined && "n" in behind.line ? behind.line.n : state.n;
     const last = Math.max(state.n + 1, behind !== undefined && "whole" in behind.line ? n : n - 1);
-    if (!repair) throw damaged(folder, file.name, state.end, wrong ?? { why: "" }, ` (${missing(state.n + 1, last)})`);
-    state.skipped.push({ file: file.name, from: state.end, to: behind?.at ?? size, which: missing(state.n + 1, last), why: wrong?.why ?? "" });
-    if (behind === undefined) {
-      // It was whole when the store was closed. The log is written anew without it.
-      state.end = size;
-      break;
-    }
-    const backward = (whole && !("n" in behind.line)) || ("n" in behind.line && !("whole" in behind.line) && n <= state.n) || (whole && "whole" in behind.line);
-    // A line that was here before, or does not belong here, is passed over; what comes after others that are gone counts.
-    state.end = backward ? behind.next : behind.at;
-    if (backward) continue;
-    if ("part" in behind.line) parts = behind.line.part - 1;
-    else if ("whole" in behind.line) [parts, state.n] = [behind.line.whole, n];
-    else {
-      // The line that ends a copy may be among what is gone; commits come after it only.
-      whole = true;
-      state.n = n - 1;
-    }
+    throw damaged(folder, file.name, state.end, wrong ?? { why: "" }, ` (${missing(state.n + 1, last)})`);
   }
   return whole;
+}
+
+/**
+ * Reads all of a log, wherever its lines are: each says which commit it is, so that those that are whole can be put in their order. Says
+ * whether what a compaction copied has its end.
+ */
+async function salvage(reader: Reader, state: State, had: number): Promise<{ whole: boolean; commits: Found[] }> {
+  const { file, size } = reader;
+  const [parts, commits] = [new Map<number, Found>(), new Map<number, Found>()];
+  const first = state.n;
+  let whole: Whole | undefined;
+  let ordered = true;
+  let at = state.end;
+  let [lastPart, last] = [0, first];
+  while (at < size) {
+    const found = await reader.line(at);
+    if (!("line" in found)) {
+      const behind = await reader.next(at, -1);
+      if (behind === undefined && at >= had) break;
+      state.skipped.push({ file: file.name, from: at, to: behind?.at ?? size, which: "", why: found.why });
+      at = behind?.at ?? size;
+      continue;
+    }
+    const { line } = found;
+    if ("whole" in line) whole = line;
+    else {
+      const [all, number] = "part" in line ? [parts, line.part] : [commits, line.n];
+      if ("part" in line) [ordered, lastPart] = [ordered && number === lastPart + 1, number];
+      else [ordered, last] = [ordered && number === last + 1, number];
+      if (all.get(number)?.lost !== undefined || !all.has(number)) all.set(number, found);
+    }
+    at = found.next;
+  }
+  state.end = at;
+  const inOrder = (all: Map<number, Found>): Found[] => [...all].sort(([a], [b]) => a - b).map(([, found]) => found);
+  const lacking: string[] = [];
+  for (let part = 1; part <= Math.max(whole?.whole ?? 0, ...parts.keys()); part += 1) if (!parts.has(part)) lacking.push(`part ${part} of what a compaction copied`);
+  for (const found of inOrder(parts)) apply(state, found);
+  for (const found of inOrder(commits)) {
+    const { n } = found.line as Change;
+    if (n <= first) continue;
+    if (n > state.n + 1) lacking.push(missing(state.n + 1, n - 1));
+    apply(state, found);
+  }
+  const [region] = state.skipped;
+  if (region !== undefined) region.which = lacking.join(", ");
+  else if (lacking.length > 0 || !ordered) state.skipped.push({ file: file.name, from: 0, to: 0, which: lacking.join(", "), why: "lines are missing, doubled or moved" });
+  // What a crash has cut off; where there is damage, the log is written anew.
+  if (state.skipped.length === 0 && at < size) await cut(reader.folder, file, at);
+  return { whole: whole !== undefined, commits: inOrder(commits) };
 }
 
 /** Whether the line that ends a copy is anywhere behind `at`. */
