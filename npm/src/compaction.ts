@@ -31,14 +31,16 @@ const COMPACT = {
   signal: check.signal,
 };
 
-const POLICY = {
-  model: check.text,
+/** When to compact, but for the model whose context counts. @internal */
+export const SIZES = {
   maxContextTokens: check.count,
   maxOutputTokens: check.count,
   safetyMargin: check.count,
   compactionRatio: ratio,
   compactionThreshold: check.count,
 };
+
+const POLICY = { model: check.text, ...SIZES };
 
 function ratio(value: unknown, argument: string): number {
   if (typeof value !== "number" || !(value >= 0 && value <= 1)) throw badArgument(argument, "must be a number from 0 to 1");

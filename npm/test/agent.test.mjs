@@ -575,3 +575,10 @@ test("wrong options are named", async () => {
   await rejects(lal(keep, model, { context: { polcy: "stable" } }).catchUp(), "bad-request", /polcy/);
   await keep.close();
 });
+
+test("an unknown option of `compaction` is told all names that there are", async () => {
+  const keep = await memory();
+  const named = ["keepTurns", "targetTokens", "strategy", "maxContextTokens", "maxOutputTokens", "safetyMargin", "compactionRatio", "compactionThreshold"];
+  assert.throws(() => createAgent({ keep, model: () => "", compaction: { keepTurn: 4 } }), ({ code, message }) => code === "bad-request" && /compaction\.keepTurn is not known/.test(message) && named.every((name) => message.includes(name)));
+  await keep.close();
+});

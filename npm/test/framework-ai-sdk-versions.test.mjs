@@ -104,8 +104,37 @@ for (const [version, name] of [[7, "ai"], [6, "ai-6"]])
     const page = readFileSync(join(source, "../docs/frameworks/ai-sdk.md"), "utf8");
     const blocks = [...page.matchAll(/```ts\n(.+?)```/gs)].map(([, block], at) => `export async function block${at}() {\n${block}}\n`);
     assert.equal(blocks.length, 2);
-    const code = version === 6 ? blocks.join("").replace("onEnd:", "onFinish:") : blocks.join("");
-    assert.equal(compile(home(`types-docs-ai-${version}`, { ...common, ai: name }), ROUTE + code), "");
+    assert.equal(compile(home(`types-docs-ai-${version}`, { ...common, ai: name }), ROUTE + blocks.join("")), "");
+  });
+
+for (const [version, name, mock] of [[7, "ai", "MockLanguageModelV4"], [6, "ai-6", "MockLanguageModelV3"]])
+  test(`the route of the docs saves a chat with version ${version}`, { timeout: 60_000 }, () => {
+    const page = readFileSync(join(source, "../docs/frameworks/ai-sdk.md"), "utf8");
+    const [, route] = /```ts\n(return result[^]+?)```/.exec(page);
+    const folder = home(`route-ai-${version}`, { ai: name, zod: "zod" });
+    writeFileSync(join(folder, "route.mjs"), `
+import { generateId, streamText } from "ai";
+import * as tests from "ai/test";
+import { Threadkeep } from "threadkeep";
+import { chatStore } from "threadkeep/ai-sdk";
+const keep = await Threadkeep.open({ storage: "memory", encoding: "estimate" });
+const chats = chatStore(keep);
+const Mock = tests.${mock} ?? tests.MockLanguageModelV3;
+const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
+const chunks = [{ type: "stream-start", warnings: [] }, { type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "Yes." }, { type: "text-end", id: "t" }, { type: "finish", usage, finishReason: { unified: "stop", raw: undefined } }];
+const model = new Mock({ doStream: async () => ({ stream: tests.simulateReadableStream({ chunks }) }) });
+const messages = [{ id: "u", role: "user", parts: [{ type: "text", text: "Will it rain?" }] }];
+const chatId = "ann";
+const route = async () => {
+  const result = streamText({ model, prompt: "Will it rain?" });
+  ${route}
+};
+await (await route()).text();
+console.log((await chats.load("ann")).map(({ role, parts }) => [role, parts.find(({ type }) => type === "text").text].join(": ")).join(", "));
+await keep.close();
+`);
+    const { stdout, stderr } = spawnSync(process.execPath, ["route.mjs"], { cwd: folder, encoding: "utf8", timeout: 30_000 });
+    assert.equal(stdout, "user: Will it rain?, assistant: Yes.\n", stderr);
   });
 
 test("the types of assistant-ui take ours", { timeout: 120_000 }, () => {

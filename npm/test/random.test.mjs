@@ -1,7 +1,8 @@
 // A random program of calls against a plain model, on every store that Node has. Pages run the same program on IndexedDB and OPFS
 // (tests/e2e/random.test.mjs).
 //
-// THREADKEEP_ACTS: how many calls on each store (120 without it); THREADKEEP_SEED: the randomness; THREADKEEP_STORES: which, with commas.
+// THREADKEEP_ACTS: how many calls on each store (120 without it); THREADKEEP_SEED: the randomness; THREADKEEP_STORES: which, with commas;
+// THREADKEEP_SKIP: calls that are left out, with commas.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,6 +17,7 @@ import { postgresSetup, postgresStore, redisStore, sqliteStore } from "./support
 const ACTS = Number(process.env.THREADKEEP_ACTS ?? 120);
 const SEED = Number(process.env.THREADKEEP_SEED ?? Date.now() % 1_000_000);
 const ONLY = process.env.THREADKEEP_STORES?.split(",");
+const SKIP = process.env.THREADKEEP_SKIP?.split(",") ?? [];
 const LIMIT = 60_000 + ACTS * 500;
 
 const folder = mkdtempSync(join(tmpdir(), "threadkeep-random-"));
@@ -32,7 +34,7 @@ const STORES = {
     keep.close = async () => {};
     return { open: async () => keep, mates: 1, end: close };
   },
-  "files, one keep": async () => ({ open: () => on(fileStore({ folder: join(folder, "one"), compactBytes: 200_000 })), mates: 1 }),
+  files: async () => ({ open: () => on(fileStore({ folder: join(folder, "one"), compactBytes: 200_000 })), mates: 1 }),
   "own store": async () => {
     const records = new Map();
     const pause = () => new Promise((resolve) => setImmediate(resolve));
@@ -54,7 +56,7 @@ for (const [name, prepare] of Object.entries(STORES)) {
     t.diagnostic(`seed ${SEED}`);
     const { open, mates, end } = await prepare();
     try {
-      const counts = await program({ package: { createAgent, mailText }, open, fresh: () => memory({ encoding: "estimate" }), mates, seed: SEED, acts: ACTS, progress: (act) => process.env.THREADKEEP_PROGRESS && console.error(name, act) });
+      const counts = await program({ package: { createAgent, mailText }, open, fresh: () => memory({ encoding: "estimate" }), mates, skip: SKIP, seed: SEED, acts: ACTS, progress: (act) => process.env.THREADKEEP_PROGRESS && console.error(name, act) });
       t.diagnostic(JSON.stringify(counts));
     } finally {
       await end?.();

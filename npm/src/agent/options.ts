@@ -1,7 +1,7 @@
 // An agent's options: what is checked of them here, and how the engine takes them. Ranges of what it knows itself are its own.
 
 import * as check from "../check.js";
-import { policy } from "../compaction.js";
+import { SIZES } from "../compaction.js";
 import { badArgument } from "../errors.js";
 import { limited } from "../model/limits.js";
 import { Threadkeep } from "../threadkeep.js";
@@ -22,6 +22,7 @@ const object = (value: unknown, argument: string): unknown => {
   return value;
 };
 const TOOL = { description: check.text, parameters: object, execute: check.callback, repeatable: check.flag };
+const COMPACTION = { keepTurns: check.count, targetTokens: check.count, strategy: check.text, ...SIZES };
 const LIMITS = {
   steps: check.count,
   tokens: check.count,
@@ -62,9 +63,7 @@ export const OPTIONS = {
   context: object,
   compaction: (value: unknown, argument: string) => {
     if (value === false) return false;
-    const { keepTurns, targetTokens, strategy, ...rest } = object(value, argument) as Record<string, unknown>;
-    const own = check.options({ keepTurns, targetTokens, strategy }, argument, { keepTurns: check.count, targetTokens: check.count, strategy: check.text });
-    return { ...policy(rest, argument), ...own };
+    return check.options(object(value, argument), argument, COMPACTION);
   },
   limits: (value: unknown, argument: string) => check.options(value, argument, LIMITS),
   resume: check.flag,

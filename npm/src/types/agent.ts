@@ -1,7 +1,7 @@
 // Agents: what one is made of, what it tells, and what its model is asked and answers.
 
 import type { CompactionPolicy, CompactionStrategy } from "./compaction.js";
-import type { ContextOptions, Payload, Provider } from "./context.js";
+import type { ContextOptions, Provider, RequestPayloads } from "./context.js";
 import type { Mail } from "./mail.js";
 import type { AssistantMessage, Message } from "./message.js";
 import type { Threadkeep } from "../threadkeep.js";
@@ -26,7 +26,7 @@ export interface ModelRequest<P extends Provider = Provider> {
   /** The prompt in OpenAI's chat form. */
   messages: Message[];
   /** The same as the whole body of a request in the provider's form: with model, tools, and `stream: true`. */
-  payload: Payload<P>;
+  payload: RequestPayloads[P];
   /** The tools that may be called. */
   tools: OfferedTool[];
   /** Ends when nobody waits for the answer any more: hand it on to whatever sends the request. */

@@ -299,11 +299,18 @@ export interface Compressed {
   rules: (string | null)[];
 }
 
+/**
+ * An object of a provider's own form, such as a message or a part of one. The provider's SDK has its exact type, and takes it: there is one
+ * for each version of each SDK, so none stands here.
+ */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type ProviderObject = any;
+
 /** A body for OpenAI Chat Completions. */
 export interface OpenAiChatPayload {
   model?: string;
-  messages: { role: string; [field: string]: unknown }[];
-  tools?: { type: "function"; function: { name: string; description?: string; parameters: object; strict?: boolean } }[];
+  messages: ProviderObject[];
+  tools?: ProviderObject[];
   stream?: boolean;
   [field: string]: unknown;
 }
@@ -312,8 +319,8 @@ export interface OpenAiChatPayload {
 export interface OpenAiResponsesPayload {
   model?: string;
   instructions?: string;
-  input: { [field: string]: unknown }[];
-  tools?: { type: "function"; name: string; description?: string; parameters: object; strict: boolean }[];
+  input: ProviderObject[];
+  tools?: ProviderObject[];
   stream?: boolean;
   [field: string]: unknown;
 }
@@ -323,25 +330,25 @@ export interface AnthropicPayload {
   model?: string;
   max_tokens: number;
   system?: string | { type: "text"; text: string }[];
-  messages: { role: "user" | "assistant"; content: string | { type: string; [field: string]: unknown }[] }[];
-  tools?: { name: string; description?: string; input_schema: object; strict?: boolean }[];
+  messages: { role: "user" | "assistant"; content: string | ProviderObject[] }[];
+  tools?: ProviderObject[];
   stream?: boolean;
   [field: string]: unknown;
 }
 
 /** A body (or, with `sdk`, the SDK's arguments) for Gemini's `generateContent`. */
 export interface GeminiPayload {
-  contents: { role: string; parts: { [field: string]: unknown }[] }[];
+  contents: { role: string; parts: ProviderObject[] }[];
   systemInstruction?: { parts: { text?: string }[] };
-  tools?: object[];
+  tools?: ProviderObject[];
   [field: string]: unknown;
 }
 
 /** A body for Ollama's `/api/chat`. */
 export interface OllamaPayload {
   model?: string;
-  messages: { role: string; content?: string; [field: string]: unknown }[];
-  tools?: object[];
+  messages: ProviderObject[];
+  tools?: ProviderObject[];
   stream?: boolean;
   [field: string]: unknown;
 }
@@ -353,6 +360,15 @@ export interface Payloads {
   anthropic: AnthropicPayload;
   gemini: GeminiPayload;
   ollama: OllamaPayload;
+}
+
+/** The payloads of requests by provider: the model is named, but for Gemini, whose requests have it in their address. */
+export interface RequestPayloads {
+  "openai-chat": OpenAiChatPayload & { model: string };
+  "openai-responses": OpenAiResponsesPayload & { model: string };
+  anthropic: AnthropicPayload & { model: string };
+  gemini: GeminiPayload;
+  ollama: OllamaPayload & { model: string };
 }
 
 /** A provider's payload. */

@@ -39,6 +39,14 @@ export interface Saved {
   branched: boolean;
 }
 
+/** What {@link ChatStore.saving} gives: the callback under the name that each version has for it. */
+export interface ChatSaving<M extends UIMessage = UIMessage> {
+  /** For version 7. */
+  onEnd: (event: { messages: M[] }) => Promise<void>;
+  /** For version 6. */
+  onFinish: (event: { messages: M[] }) => Promise<void>;
+}
+
 /** One of the messages that were said at the same place. */
 export interface ChatBranch<M extends UIMessage = UIMessage> {
   /** Its node, for {@link ChatStore.select}. */
@@ -131,9 +139,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    * return result.toUIMessageStreamResponse({
    *   originalMessages: messages,
    *   generateMessageId: generateId,
-   *   onEnd: async ({ messages }) => {
-   *     await chats.save({ chatId, messages }); // in `onFinish` with version 6
-   *   },
+   *   ...chats.saving(chatId), // calls `save` when the answer is complete
    * });
    * ```
    */
@@ -141,6 +147,18 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const { chatId, messages } = check.options(options, "options", { chatId: check.id, messages: uiMessages }) as unknown as SaveOptions<M>;
     if (chatId === undefined) throw badArgument("options.chatId", "is missing");
     return this.record(chatId, uiMessages(messages, "options.messages"));
+  }
+
+  /**
+   * Options for `toUIMessageStreamResponse` and its sisters: a chat is saved when an answer has ended. Version 7 of the AI SDK calls
+   * `onEnd`, version 6 `onFinish`.
+   *
+   * @throws ThreadkeepError `bad-request` for what is no chat's id; from the callbacks, as {@link save}
+   */
+  saving(chatId: string): ChatSaving<M> {
+    const id = check.id(chatId, "chatId");
+    const save = async ({ messages }: { messages: M[] }): Promise<void> => void (await this.save({ chatId: id, messages }));
+    return { onEnd: save, onFinish: save };
   }
 
   /** The messages as they are now: those that are known as they are stored, copies of the others. @internal */
