@@ -89,13 +89,13 @@ class Reader {
     const kinds = ["say", "say", "say", "fresh", "fresh", "stop", "reload", "reload-quiet", "reply", "reply", "edit", "again", "again", "resume", "delete", "search", "compact", "import", "thread", "thread", "thread", "arrows", "arrows", "panels", "remove", "both"];
     const kind = this.dice.of(kinds);
     tell(`${at} ${kind} in tab ${this.tabs.indexOf(tab)}`);
-    // What both tabs and the browser still have to do with the act before is done first, so that it is known where this one begins.
-    await this.#settled(tab);
     try {
+      // What is still to be done of the act before is done first, so that it is known where this one begins.
+      await this.#settled(tab);
       return (await this[kind](tab, at)) === false ? "nothing" : kind;
     } catch (error) {
-      error.message = `act ${at}, ${kind}: ${error.message}`;
-      throw error;
+      const shown = await Promise.all(this.tabs.map(({ page }) => page.evaluate(() => `${location.hash} “${document.querySelector("[data-testid=compose]")?.value}”\n${document.querySelector("[data-testid=thread]")?.innerText}`)));
+      throw new Error(`act ${at}, ${kind} in tab ${this.tabs.indexOf(tab)}: ${error.message}\n${shown.join("\n---\n")}`, { cause: error });
     }
   }
 
@@ -117,8 +117,8 @@ class Reader {
   /** The end of the branch that a tab shows. */
   #leaf(tab) {
     return tab.page.evaluate(() => {
-      const [, kind, , leaf] = decodeURIComponent(location.hash).split("?")[0].split("/");
-      return kind === "t" ? leaf : undefined;
+      const [, kind, , leaf] = location.hash.split("?")[0].split("/");
+      return kind === "t" && leaf !== undefined ? decodeURIComponent(leaf) : undefined;
     });
   }
 
@@ -361,8 +361,7 @@ class Reader {
       assert.deepEqual(this.#unasked, [], "every request to the model was pressed for");
       assert.deepEqual(this.tabs[0].guard.errors, [], "the console has no errors");
     } catch (error) {
-      error.message = `after ${where}: ${error.message}`;
-      throw error;
+      throw new Error(`after ${where}: ${error.message}`, { cause: error });
     }
   }
 }

@@ -273,19 +273,21 @@ test("a tab shows that its thread is gone when another tab deletes it, and goes 
       };
       for (const [what, prepare] of Object.entries(shown)) {
         await tab.get("new").click();
+        await quiet(tab);
         await said(tab, what, /Answer \d+ to/);
         await prepare();
         await other.openThread(what);
         await other.get("delete-thread").click();
         await other.get("confirm").click();
         await tab.get("missing").waitFor();
-        await quiet(tab).catch(() => {});
         assert.deepEqual(tab.guard.errors.filter((error) => /unreachable/.test(error)), [], what);
         assert.equal(await tab.page.evaluate(() => document.body.hasAttribute("data-stopped")), false, what);
         tab.guard.errors.length = 0;
       }
       await tab.get("new").click();
+      await quiet(tab);
       await said(tab, "still here", /to still here/);
+      assert.equal(model.open(), 0, "the answer to what was deleted is waited for no longer");
     },
   ));
 

@@ -271,6 +271,8 @@ pub struct Transcript {
     /// The earliest and the latest time of a node.
     span: Option<(i64, i64)>,
     bytes: usize,
+    /// What is being said in nodes that grow; no part of the log.
+    drafts: HashMap<MessageId, Message>,
 }
 
 impl Placed {
@@ -306,7 +308,19 @@ impl Transcript {
             leaves: 0,
             span: None,
             bytes: 0,
+            drafts: HashMap::new(),
         }
+    }
+
+    /// What was said so far of the message that a node gets next, as it was last stored. It is no part of the log, and no chain has it: the
+    /// whole message takes its place.
+    pub fn draft(&self, node: &MessageId) -> Option<&Message> {
+        self.drafts.get(node)
+    }
+
+    /// Puts the drafts that are stored now in the place of those that were known.
+    pub fn set_drafts(&mut self, drafts: HashMap<MessageId, Message>) {
+        self.drafts = drafts;
     }
 
     /// The transcript's id.

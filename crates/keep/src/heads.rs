@@ -6,6 +6,7 @@ use serde::Serialize;
 use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptId};
 use threadkeep_store::{Store, StoreError};
 
+use crate::draft::settle_draft;
 use crate::keep::Write;
 use crate::log::Log;
 use crate::protocol::{Event, HeadInfo, NodeInfo};
@@ -166,7 +167,10 @@ impl<S: Store> Keep<S> {
             let write = self.write(&transcript, |log| {
                 let head = log.tree.heads().get(context).ok_or_else(missing)?;
                 let after = start.after(&log.tree, context, head)?;
-                Ok(Write::new(appended(&log.tree, context, &after, messages, names, now), ()))
+                let mut write = Write::new(Vec::new(), ());
+                write.entries.extend(settle_draft(log, &after, &mut write.extra));
+                write.entries.extend(appended(&log.tree, context, &after, messages, names, now));
+                Ok(write)
             });
             match write.await {
                 Ok(Some(())) => return Ok(transcript),

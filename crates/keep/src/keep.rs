@@ -2,9 +2,22 @@
 //!
 //! Goes in: requests. Comes out: responses and, after each durable change, events. What the requests do stands in the
 //! sister modules (`route`, `heads`, `views`, `remove`, `import`, `export`); here is what they share.
+//!
+//! **Locks.** There are four kinds, and they are taken in this order only. Whoever holds one takes none that stands before it, nor a second one of
+//! its own kind.
+//!
+//! 1. an agent's `busy`: held for a whole turn;
+//! 2. the search's state ([`Search`]): held while the index is brought up to date;
+//! 3. the writer ([`Keep::writing`]): held for one change;
+//! 4. a transcript's slot ([`Slot`]): held while its log is read or written.
+//!
+//! Locks are handed over in the order of asking, to a future that goes on only when somebody polls it. So whoever has several
+//! futures under way polls all of them, whatever it waits for: one that is not polled may hold a lock, and nobody gets it then. The
+//! tests are in `tests/engine/side_by_side.rs`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use threadkeep_core::{Entry, MessageId, TranscriptError, TranscriptId};
@@ -229,6 +242,10 @@ impl<S: Store> Keep<S> {
         all
     }
 
+    pub(crate) fn sleep(&self, millis: u32) -> Pin<Box<dyn Future<Output = ()>>> {
+        self.inner.host.sleep(millis)
+    }
+
     pub(crate) fn mint_root(&self) -> TranscriptId {
         let mut bytes = [0; 24];
         bytes.copy_from_slice(&self.inner.host.random()[..24]);
@@ -394,7 +411,8 @@ impl<S: Store> Keep<S> {
     }
 
     /// Appends to a transcript what `plan` makes of it, in one commit, and gives `plan`'s answer. When another writer was
-    /// first, the transcript is read again and `plan` asked again. An empty list of entries writes nothing.
+    /// first, the transcript is read again and `plan` asked again. An empty list of entries writes nothing to the log; records beside
+    /// it are written on the same conditions.
     ///
     /// The caller holds [`Keep::writing`]. `Ok(None)` where there is no such transcript.
     pub(crate) async fn write<T>(
@@ -449,6 +467,23 @@ impl<S: Store> Keep<S> {
                     continue;
                 }
             };
+            if write.entries.is_empty() && !write.extra.puts.is_empty() {
+                match self.inner.store.commit(log.beside(write.extra)).await {
+                    // What lies beside the log is read, not made here.
+                    Ok(()) => self.refresh(&mut held, log).await?,
+                    Err(StoreError::Conflict { .. }) => {
+                        self.refresh(&mut held, log).await?;
+                        continue;
+                    }
+                    Err(error) => {
+                        *held = Some(log);
+                        self.settle(id, &slot, held);
+                        return Err(error.into());
+                    }
+                }
+                self.settle(id, &slot, held);
+                return Ok(Some(()));
+            }
             if write.entries.is_empty() {
                 *held = Some(log);
                 self.settle(id, &slot, held);
@@ -588,7 +623,7 @@ pub(crate) fn taken(error: KeepError) -> KeepError {
 
 /// What a writer wants to append.
 pub(crate) struct Write<T> {
-    /// The entries; none writes nothing.
+    /// The entries; none writes nothing to the log.
     pub entries: Vec<Entry>,
     /// What else is in the same commit: index records, heads, conditions.
     pub extra: Commit,

@@ -5,6 +5,7 @@
 //! | `t/<transcript>` | its [`Record`](crate::log::Record): summary, next sequence number, generation |
 //! | `p/<transcript>/<generation>/<first seq>` | a page: consecutive log entries, one JSON line each |
 //! | `p/<transcript>/<generation>/z<folds>` | nothing; that it is there says how often pages were folded |
+//! | `p/<transcript>/<generation>/y<node>.<piece>` | a piece of the message that is being said in a node; see [`draft`](crate::draft) |
 //! | `i/<id>` | the transcript of a node or alias whose id does not name it |
 //! | `h/<context>` | the transcript in which a head points |
 //! | `e/<transcript>/<id>` | an episode; `e//<id>` for one of no transcript |
@@ -107,6 +108,29 @@ pub fn pages(transcript: &TranscriptId, generation: &str, from: u64) -> Scan {
 pub fn pages_and_folds(transcript: &TranscriptId, generation: &str, from: u64) -> Scan {
     let end = format!("p/{}/{generation}/~", escape(transcript.as_str()));
     Scan::range(page(transcript, generation, from), end)
+}
+
+/// The piece number `piece` of what is being said in a node. It lies between the pages and the mark of the last fold.
+pub fn draft(transcript: &TranscriptId, generation: &str, node: &MessageId, piece: u32) -> String {
+    format!("{}{piece:08x}", drafts(transcript, generation, node))
+}
+
+/// The prefix of the pieces of what is being said in a node.
+pub fn drafts(transcript: &TranscriptId, generation: &str, node: &MessageId) -> String {
+    // A node's name may hold dots; a piece's holds none.
+    format!("p/{}/{generation}/y{}.", escape(transcript.as_str()), escape(node.as_str()))
+}
+
+/// The node of a piece of what is being said; `None` for any other key.
+pub fn draft_node(key: &str) -> Option<MessageId> {
+    let (node, _) = key.rsplit('/').next()?.strip_prefix('y')?.rsplit_once('.')?;
+    MessageId::new(unescape(node)?).ok()
+}
+
+/// All pages of a transcript in one generation, and behind them what is being said.
+pub fn pages_and_drafts(transcript: &TranscriptId, generation: &str) -> Scan {
+    let end = format!("p/{}/{generation}/z", escape(transcript.as_str()));
+    Scan::range(page(transcript, generation, 0), end)
 }
 
 /// How often pages were folded, from the key of the mark that says so.

@@ -29,6 +29,7 @@
 pub mod agent;
 pub mod compact;
 mod context;
+mod draft;
 pub mod epochs;
 mod error;
 mod export;

@@ -18,6 +18,7 @@ use threadkeep_core::{Entry, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Record as Stored, Store, StoreError};
 
 use crate::KeepError;
+use crate::draft::take_drafts;
 use crate::keys;
 
 /// How many entries are folded into one page.
@@ -103,7 +104,8 @@ impl Log {
         let Some(record) = record(store, id).await? else { return Ok(None) };
         let new = Self::new(id.clone(), record.generation);
         let mut log = Self { digest: record.digest, folds: record.folds, ..new };
-        let pages = store.scan(&keys::pages(id, &log.generation, 0)).await?;
+        let mut pages = store.scan(&keys::pages_and_drafts(id, &log.generation)).await?;
+        take_drafts(&mut pages, &mut log.tree);
         log.read(&pages);
         Ok(Some(log))
     }
@@ -126,6 +128,7 @@ impl Log {
         // The mark of the last fold lies behind all pages, and was read in the same moment.
         let Some(folds) = pages.pop().and_then(|(key, _)| keys::folds(&key)) else { return Ok(false) };
         self.folds = folds;
+        take_drafts(&mut pages, &mut self.tree);
         self.rewritten = false;
         if pages.len() > 1 || self.grew(&pages[0].1) {
             self.read(&pages);
@@ -252,6 +255,14 @@ impl Log {
     /// the transcript is, and when somebody has folded pages, perhaps the next one among them.
     pub fn must_be_there(&self) -> String {
         keys::folded(self.tree.id(), &self.generation, self.folds)
+    }
+
+    /// A commit that writes nothing to the log, on the conditions of an append: nobody has written to it since it was read.
+    pub fn beside(&self, extra: Commit) -> Commit {
+        let mut commit = extra;
+        commit.absent.push(keys::page(self.tree.id(), &self.generation, self.tree.next_seq()));
+        commit.present.push(self.must_be_there());
+        commit
     }
 
     /// The commit of an append at `first` by a writer who has `seen` the last fold, but for its new pages.

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Scan, Store, StoreError};
 
+use crate::draft::drop_draft;
 use crate::log::{Log, from_json};
 use crate::protocol::Event;
 use crate::{Keep, KeepError, keys};
@@ -176,6 +177,7 @@ impl<S: Store> Keep<S> {
         extra.deletes.extend(aliases.filter_map(|(id, _)| index_key(id, transcript)));
         self.unmail(mailed(tree, &|id| gone.contains(id)).into_iter(), &mut extra).await?;
         self.unopen(&|id| gone.contains(id), &mut extra).await?;
+        doomed.iter().for_each(|id| drop_draft(log, id, &mut extra));
         for (key, _) in self.inner.store.scan(&keys::ASKED.within(transcript)).await? {
             if keys::asked_node(&key).is_some_and(|node| gone.contains(&node)) {
                 extra.deletes.push(key);

@@ -6,6 +6,7 @@ use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptError, TranscriptId};
 use threadkeep_store::{Commit, Store};
 
+use crate::draft::{drop_draft, settle_draft};
 use crate::keep::{Write, taken};
 use crate::log::Log;
 use crate::protocol::{Event, Inbound, NodeInfo, Response};
@@ -112,8 +113,10 @@ impl<S: Store> Keep<S> {
             let parent = log.tree.resolve(parent).ok_or_else(|| KeepError::MissingNode(parent.clone()))?;
             let turn = if node.opened_turns() > 0 { log.tree.next_turn() } else { 0 };
             let node = Node { id: id.clone(), parent: Some(parent.clone()), turn, ..node.clone() };
-            let write = Write { extra: extra.clone(), ..Write::new(vec![Entry::Node(Box::new(node))], ()) };
-            Ok(write.indexed(id, transcript))
+            let mut extra = extra.clone();
+            let mut entries: Vec<Entry> = settle_draft(log, parent, &mut extra).into_iter().collect();
+            entries.push(Entry::Node(Box::new(node)));
+            Ok(Write { extra, ..Write::new(entries, ()) }.indexed(id, transcript))
         });
         placed.await?.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))
     }
@@ -188,7 +191,11 @@ impl<S: Store> Keep<S> {
             let entries = entries(&log.tree, id);
             log.tree.check(&entries)?;
             let changes = !entries.is_empty();
-            Ok(Write::new(entries, (id.clone(), changes)))
+            let mut write = Write::new(entries, (id.clone(), changes));
+            if changes {
+                drop_draft(log, id, &mut write.extra);
+            }
+            Ok(write)
         });
         let (id, changes) = write.await?.ok_or_else(|| KeepError::MissingNode(node.clone()))?;
         if changes {
@@ -302,7 +309,8 @@ impl Response {
 
 /// A node as the outside sees it.
 pub(crate) fn info(tree: &Transcript, placed: &Placed) -> NodeInfo {
-    info_with(tree, placed, placed.node.messages.clone())
+    let node = &placed.node;
+    info_with(tree, placed, node.messages.iter().chain(tree.draft(&node.id)).cloned().collect())
 }
 
 fn info_with(tree: &Transcript, placed: &Placed, messages: Vec<Message>) -> NodeInfo {

@@ -25,6 +25,8 @@ const TOOL = { description: check.text, parameters: object, execute: check.callb
 const LIMITS = {
   steps: check.count,
   tokens: check.count,
+  calls: check.count,
+  argumentBytes: check.count,
   millis: (value: unknown, argument: string) => check.count(value, argument, MAX_TIMEOUT),
 };
 /** Options of `createAgent()`. @internal */

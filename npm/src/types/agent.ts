@@ -189,7 +189,10 @@ export interface ToolCallInfo {
 export interface AgentTool<A = any> {
   /** What it does, for the model. */
   description?: string;
-  /** Its arguments, as a JSON schema of an object; any object without it. */
+  /**
+   * Its arguments, as a JSON schema of an object; any object without it. Arguments that do not fit (one is missing, or of another type)
+   * are not handed to the tool: the model is told what is wrong. Numbers and truth values may come as text, and are read.
+   */
   parameters?: object;
   /**
    * Does it. What comes back is the result, as text or JSON. What is thrown goes to the model as an error, which it can react to.
@@ -221,6 +224,10 @@ export interface AgentLimits {
   tokens?: number;
   /** The longest time, in milliseconds, at most 2^31 - 1. What is being said then is cut off. */
   millis?: number;
+  /** The most tool calls in one answer; 256 without it. An answer with more is a failure, and none of its tools is called. */
+  calls?: number;
+  /** The most bytes of one call's arguments; 4 MiB without it. */
+  argumentBytes?: number;
 }
 
 /** What an agent is made of. */

@@ -139,14 +139,29 @@ impl Talking {
         });
     }
 
-    /// Ends the turn that is under way. What was said until then stays.
+    /// Ends the turn that is under way, if one is. What was said until then stays.
     pub fn stop(self) {
+        if self.running.with_untracked(Option::is_none) {
+            return;
+        }
         self.running.update(|running| {
             if let Some(running) = running {
                 running.stopping = true;
             }
         });
         self.engine.stop_turn();
+    }
+
+    /// These nodes of a thread were deleted, all of it where none is named: an answer that was to go there ends.
+    pub fn deleted(self, transcript: &TranscriptId, nodes: &[MessageId]) {
+        let there = |running: &Running| {
+            let node = running.node.as_ref();
+            running.transcript.as_ref() == Some(transcript)
+                && (nodes.is_empty() || node.is_some_and(|node| nodes.contains(node)))
+        };
+        if self.running.with_untracked(|running| running.as_ref().is_some_and(there)) {
+            self.stop();
+        }
     }
 
     fn hear(self, all: Vec<Heard>) {

@@ -89,6 +89,11 @@ impl Thread {
             if let (Some(canvas), Some(at)) = (self.canvas(), &route.at) {
                 canvas.reveal(at, true);
             }
+            if route.leaf.is_none() {
+                // The address names the branch, as it does after reading.
+                let leaf = self.open.with_untracked(|open| open.as_ref().map(|open| open.leaf.clone()));
+                self.page.nav.replace(Route { leaf, ..route.clone() });
+            }
             return;
         }
         let start = self.start.try_update_value(Option::take).flatten();
@@ -349,9 +354,15 @@ impl Thread {
         // Where the open branch was cut, what is left of it stays open.
         let mut left = None;
         for event in events {
+            if let Change::Deleted { transcript, nodes } = event {
+                self.page.talking.deleted(transcript, nodes);
+            }
             match event {
                 Change::Deleted { transcript, nodes } if nodes.is_empty() => inspector::forget_pins(transcript),
-                Change::Cleared => inspector::forget_all_pins(),
+                Change::Cleared => {
+                    inspector::forget_all_pins();
+                    self.page.talking.stop();
+                }
                 _ => {}
             }
             // With messages go the records that came from them.

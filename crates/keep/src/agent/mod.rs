@@ -51,8 +51,9 @@
 
 mod arguments;
 mod event;
-mod join;
 mod memory;
+mod schema;
+mod spoken;
 mod state;
 mod steps;
 mod tools;
@@ -135,12 +136,16 @@ pub struct TurnLimits {
     pub tokens: Option<u64>,
     /// The longest time in milliseconds. What is being said then is cut off.
     pub millis: Option<u64>,
+    /// The most tool calls in one answer. An answer with more is a failure, and none of its tools is called.
+    pub calls: usize,
+    /// The most bytes of one call's arguments, likewise.
+    pub argument_bytes: usize,
 }
 
 impl Default for TurnLimits {
-    /// 50 steps.
+    /// 50 steps, 256 calls in an answer, 4 MiB of arguments in a call.
     fn default() -> Self {
-        Self { steps: 50, tokens: None, millis: None }
+        Self { steps: 50, tokens: None, millis: None, calls: 256, argument_bytes: 4 << 20 }
     }
 }
 

@@ -140,7 +140,7 @@ pub struct AgentCall {
 impl AgentCall {
     /// Reads `{name, user?, systemPrompt?, builtIn?, model?: {name?, provider?}, tools?: [{name, description?, parameters?,
     /// repeatable?}], context?, compaction?: false | {maxContextTokens?, maxOutputTokens?, safetyMargin?, compactionRatio?,
-    /// compactionThreshold?, keepTurns?, targetTokens?, strategy?}, limits?: {steps?, tokens?, millis?}, resume?}`. `context` has the options of
+    /// compactionThreshold?, keepTurns?, targetTokens?, strategy?}, limits?: {steps?, tokens?, millis?, calls?, argumentBytes?}, resume?}`. `context` has the options of
     /// [`ContextOptions::from_json`].
     ///
     /// ```
@@ -200,6 +200,12 @@ impl AgentCall {
             let mut fields = Params::of(map);
             if let Some(steps) = fields.maybe_count("steps")? {
                 options.limits.steps = steps as usize;
+            }
+            if let Some(calls) = fields.maybe_count("calls")? {
+                options.limits.calls = calls as usize;
+            }
+            if let Some(bytes) = fields.maybe_count("argumentBytes")? {
+                options.limits.argument_bytes = bytes as usize;
             }
             options.limits.tokens = fields.maybe_count("tokens")?.map(u64::from);
             options.limits.millis = fields.maybe_count("millis")?.map(u64::from);

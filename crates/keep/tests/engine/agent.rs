@@ -266,6 +266,92 @@ fn limits_on_steps_tokens_and_time_end_a_turn_with_words() {
 }
 
 #[test]
+fn a_tool_is_not_called_without_an_argument_that_it_needs() {
+    let world = World::default();
+    let script = Script::of([
+        calls(&[
+            ("a", "greet", json!({})),
+            ("b", "greet", json!({ "name": 5 })),
+            ("c", "greet", json!({ "name": "Bo" })),
+        ]),
+        calls(&[("d", "reply", json!({ "messageNumber": 1 })), ("e", "send", json!({ "strings": ["hi"] }))]),
+        calls(&[("f", "searchMemory", json!({})), ("g", "remember", json!({})), ("h", "dismiss", json!({}))]),
+        calls(&[("i", "send", json!({ "recipientName": "bo" })), ("j", "readToolResult", json!({ "offset": 1 }))]),
+        says("done"),
+    ]);
+    let tools = Rc::new(Greeter::default());
+    let lal = Agent::new(world.tab(), options("lal"), script.clone(), tools.clone());
+    run(async {
+        let mail = write(lal.keep(), "go", None).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        let node = node_of(&lal, &mail).await;
+        let results: Vec<_> = node.messages.iter().filter(|message| message.tool_call_id.is_some()).collect();
+        let said = |at: usize| (results[at].is_error, results[at].text().into_owned());
+        assert_eq!(said(0), (true, "the argument \"name\" is missing".into()));
+        assert_eq!(said(1), (true, "\"name\" must be a text, it is 5".into()));
+        assert_eq!((said(2), tools.0.borrow().as_slice()), ((false, "hello Bo".into()), &["Bo".to_owned()][..]));
+        for (at, name) in [
+            (3, "strings"),
+            (4, "recipientName"),
+            (5, "query"),
+            (6, "fact"),
+            (7, "messageNumber"),
+            (8, "strings"),
+            (9, "path"),
+        ] {
+            let (is_error, text) = said(at);
+            assert!(is_error && text.contains(name), "{at}: {text}");
+        }
+        // Nothing was sent but the answer.
+        assert_eq!(box_of(lal.keep(), "ann").await.len(), 2);
+    });
+}
+
+/// A tool that greets whom it is told to.
+#[derive(Default)]
+struct Greeter(RefCell<Vec<String>>);
+
+impl threadkeep::agent::Tools for Greeter {
+    fn schemas(&self) -> Vec<threadkeep_core::provider::ToolSchema> {
+        vec![threadkeep_core::provider::ToolSchema {
+            name: "greet".into(),
+            description: None,
+            parameters: json!({ "type": "object", "required": ["name"], "properties": { "name": { "type": "string" } } }),
+            strict: None,
+        }]
+    }
+
+    fn call(&self, call: threadkeep::agent::ToolUse) -> threadkeep::agent::ToolAnswer<'_> {
+        let name = call.arguments["name"].as_str().unwrap().to_owned();
+        self.0.borrow_mut().push(name.clone());
+        Box::pin(std::future::ready(Ok(["hello ", &name].concat().into())))
+    }
+}
+
+#[test]
+fn an_answer_with_too_many_calls_or_too_long_arguments_is_a_failure_and_calls_nothing() {
+    let many: Vec<(String, serde_json::Value)> =
+        (0..257).map(|at| (format!("c{at}"), json!({ "a": 1, "b": 1 }))).collect();
+    let many: Vec<_> = many.iter().map(|(id, arguments)| (id.as_str(), "add", arguments.clone())).collect();
+    let long = [("c", "add", json!({ "a": "x".repeat(4 << 20) }))];
+    for (all, words) in [(&many[..], "257 tools in one answer; 256 are allowed"), (&long[..], "4194304 are allowed")] {
+        let world = World::default();
+        let (script, tools) = (Script::of([calls(all)]), Rc::new(Toolbox::default()));
+        let lal = with_tools(&world, &script, &tools);
+        run(async {
+            let mail = write(lal.keep(), "go", None).await;
+            lal.catch_up(&|_| {}).await.unwrap();
+            let node = node_of(&lal, &mail).await;
+            let (code, reason) = error_of(&node.messages[1]);
+            assert_eq!(code, "bad-answer");
+            assert!(reason.contains(words), "{reason}");
+            assert!(node.messages[1].tool_calls.is_empty() && tools.used.borrow().is_empty());
+            assert_valid(&lal, &node).await;
+        });
+    }
+}
+
+#[test]
 fn a_prompt_that_cannot_fit_is_not_sent() {
     let world = World::default();
     let script = Script::of([]);

@@ -178,9 +178,11 @@ pub(crate) struct Breathing(pub(crate) MemoryStore);
 
 impl Store for Breathing {
     async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        breath().await;
         self.0.get(key).await
     }
     async fn scan(&self, scan: &Scan) -> Result<Vec<Record>, StoreError> {
+        breath().await;
         self.0.scan(scan).await
     }
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {

@@ -1,16 +1,23 @@
-//! Turns that a crash interrupted: they stay as they are until somebody asks for them, and messages that were sent are answered.
+//! Turns that a crash interrupted: they stay as they are until somebody asks for them, with what was said until then, and messages that
+//! were sent are answered.
 
 #![allow(clippy::result_large_err, reason = "answers of scripts are few")]
 
+use std::cell::Cell;
 use std::rc::Rc;
 
-use threadkeep::agent::{Agent, AgentOptions};
+use threadkeep::agent::{Agent, AgentEvent, AgentOptions};
 use threadkeep::mailbox::{Mail, Outgoing};
+use threadkeep::model::{Answer, Call, Model};
 use threadkeep::protocol::NodeInfo;
+use threadkeep::{Host, Keep, Options};
+use threadkeep_core::Message;
+use threadkeep_core::message::Kind;
+use threadkeep_core::provider::Delta;
 use threadkeep_store::{MemoryStore, Store};
 
 use crate::agent::until;
-use crate::agent_support::{Script, agent, box_of, options, says, write};
+use crate::agent_support::{Breathing, Said, Script, agent, box_of, breath, fails, options, says, write};
 use crate::{World, code, id, run, texts};
 
 /// A turn that the program's end interrupts while the model is asked.
@@ -160,5 +167,193 @@ fn what_an_older_version_left_open_is_interrupted_too() {
         lal.keep().delete_transcript(&node(&lal, &left).await.transcript).await.unwrap();
         let left_over = world.store.scan(&threadkeep_store::Scan::prefix("a/")).await.unwrap();
         assert!(left_over.iter().all(|(key, _)| key == "a/lal"), "{left_over:?}");
+    });
+}
+
+/// A clock that stands still until it is moved, and no timers: what waits for a time goes on with the next piece.
+#[derive(Clone, Default)]
+struct Clock(Rc<Cell<i64>>, crate::TestHost);
+
+impl Host for Clock {
+    fn now(&self) -> i64 {
+        self.0.get()
+    }
+
+    fn random(&self) -> [u8; 32] {
+        self.1.random()
+    }
+}
+
+/// Says its pieces, half a second after each other, and then what comes of them; or never, without that.
+struct Talker {
+    clock: Clock,
+    pieces: Vec<Delta>,
+    then: Option<Said>,
+    said: Cell<usize>,
+}
+
+impl Model for Talker {
+    fn name(&self) -> &str {
+        "talker"
+    }
+
+    fn call<'a>(&'a self, _: Call<'a>, heard: &'a dyn Fn(Delta)) -> Answer<'a> {
+        Box::pin(async move {
+            for piece in &self.pieces {
+                self.clock.0.set(self.clock.0.get() + 500);
+                heard(piece.clone());
+                self.said.set(self.said.get() + 1);
+                // The store takes a few moments.
+                for _ in 0..20 {
+                    breath().await;
+                }
+            }
+            match &self.then {
+                Some(said) => said.clone(),
+                None => std::future::pending().await,
+            }
+        })
+    }
+}
+
+struct Talk {
+    store: MemoryStore,
+    clock: Clock,
+}
+
+impl Talk {
+    fn new() -> Self {
+        Self { store: MemoryStore::new(), clock: Clock::default() }
+    }
+
+    fn tab(&self) -> Keep<Breathing> {
+        run(Keep::open(Breathing(self.store.clone()), self.clock.clone(), Options::default())).unwrap()
+    }
+
+    fn agent(&self, pieces: &[Delta], then: Option<Said>) -> (Agent<Breathing>, Rc<Talker>) {
+        let said = Cell::new(0);
+        let talker = Rc::new(Talker { clock: self.clock.clone(), pieces: pieces.to_vec(), then, said });
+        (Agent::new(self.tab(), options("lal"), talker.clone(), Rc::new(threadkeep::agent::NoTools)), talker)
+    }
+
+    /// A turn that ends with the program after all pieces were said.
+    async fn interrupt(&self, pieces: &[Delta]) -> Mail {
+        let (lal, talker) = self.agent(pieces, None);
+        let mail = write(lal.keep(), "tell me", None).await;
+        let waits = Cell::new(0);
+        let all = || {
+            waits.set(waits.get() + usize::from(talker.said.get() == pieces.len()));
+            waits.get() > 40
+        };
+        assert!(until(lal.catch_up(&|_| {}), all).await.is_none());
+        mail
+    }
+
+    async fn drafts(&self) -> usize {
+        let all = self.store.scan(&threadkeep_store::Scan::prefix("p/")).await.unwrap();
+        all.iter().filter(|(key, _)| key.rsplit('/').next().is_some_and(|last| last.starts_with('y'))).count()
+    }
+}
+
+fn text(text: &str) -> Delta {
+    Delta::Text(text.into())
+}
+
+fn unfinished(message: &Message) -> bool {
+    matches!(&message.kind, Kind::Error { code, .. } if code == "unfinished")
+}
+
+#[test]
+fn what_was_said_before_a_crash_is_there_afterwards_and_is_replaced_by_the_whole_answer() {
+    let talk = Talk::new();
+    run(async {
+        let pieces: Vec<Delta> = (0..10).map(|at| text(&format!("word {at} "))).collect();
+        let mail = talk.interrupt(&[&[Delta::Reasoning("hm".into())], &pieces[..]].concat()).await;
+        // At most a second behind: two pieces of half a second each.
+        let keep = talk.tab();
+        let left = keep.node(&mail.message_id).await.unwrap().unwrap();
+        assert!(!left.sealed && left.messages.len() == 2 && unfinished(&left.messages[1]));
+        let said = left.messages[1].text().into_owned();
+        assert!(said.starts_with("word 0 ") && said.contains("word 7 "), "{said}");
+        assert_eq!(left.messages[1].reasoning.as_deref(), Some("hm"));
+        // No history: what is counted, and sent, is what was really said.
+        assert_eq!(keep.stats().await.unwrap().messages, 2);
+        let (lal, talker) = talk.agent(&[text("whole ")], Some(says("the whole answer")));
+        let done = lal.resume(&mail.message_id, &|_| {}).await.unwrap();
+        assert_eq!(talker.said.get(), 1);
+        assert_eq!(texts(&done.messages), ["tell me", "the whole answer"]);
+        assert_eq!((keep.node(&mail.message_id).await.unwrap().unwrap(), talk.drafts().await), (done, 0));
+    });
+}
+
+#[test]
+fn an_answer_is_written_about_once_a_second_and_leaves_nothing_beside_it() {
+    let talk = Talk::new();
+    run(async {
+        let pieces: Vec<Delta> = (0..40).map(|at| text(&format!("{at} "))).collect();
+        let (lal, _) = talk.agent(&pieces, Some(says("all of it")));
+        let mail = write(lal.keep(), "tell me", None).await;
+        let most = Cell::new(0);
+        let heard = |_| most.set(most.get().max(run(talk.drafts())));
+        lal.catch_up(&heard).await.unwrap();
+        // 40 pieces in 20 seconds.
+        assert!((10..=20).contains(&most.get()), "{} pieces", most.get());
+        assert_eq!(talk.drafts().await, 0);
+        assert_eq!(texts(&lal.keep().node(&mail.message_id).await.unwrap().unwrap().messages)[1], "all of it");
+    });
+}
+
+#[test]
+fn an_unfinished_answer_stays_where_another_message_follows_and_where_going_on_fails() {
+    let talk = Talk::new();
+    let pieces = [text("half "), text("an "), text("answer "), text("and more")];
+    run(async {
+        let mail = talk.interrupt(&pieces).await;
+        let (lal, _) = talk.agent(&[], Some(says("go on then")));
+        write(lal.keep(), "and?", Some(&mail)).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        let kept = lal.keep().node(&mail.message_id).await.unwrap().unwrap();
+        assert!(unfinished(&kept.messages[1]) && kept.messages[1].text().starts_with("half an "));
+        assert_eq!((kept.messages.len(), talk.drafts().await), (2, 0));
+        assert_eq!(talk.tab().stats().await.unwrap().messages, 5);
+
+        let mail = talk.interrupt(&pieces).await;
+        let (lal, _) = talk.agent(&[], Some(fails("unreachable")));
+        let done = lal.resume(&mail.message_id, &|_| {}).await.unwrap();
+        assert!(matches!(&done.messages[1].kind, Kind::Error { code, .. } if code == "unreachable"));
+        assert!(done.messages[1].text().starts_with("half an ") && done.sealed && done.messages.len() == 2);
+    });
+}
+
+#[test]
+fn a_deleted_turn_leaves_nothing_of_its_unfinished_answer() {
+    let talk = Talk::new();
+    let pieces = [text("secret "), text("secret "), text("secret "), text("secret")];
+    run(async {
+        for whole in [false, true] {
+            let mail = talk.interrupt(&pieces).await;
+            assert!(talk.drafts().await > 0);
+            let keep = talk.tab();
+            if whole {
+                keep.delete_transcript(&keep.node(&mail.message_id).await.unwrap().unwrap().transcript).await.unwrap();
+            } else {
+                keep.delete_branch(&mail.message_id).await.unwrap();
+            }
+            let left = talk.store.scan(&threadkeep_store::Scan::range("", "~")).await.unwrap();
+            assert!(left.iter().all(|(_, value)| !String::from_utf8_lossy(value).contains("secret")));
+        }
+        // Nor does one come back that is deleted while its answer goes on.
+        let (lal, _) = talk.agent(&pieces, Some(says("secret")));
+        let mail = write(lal.keep(), "tell me", None).await;
+        let other = talk.tab();
+        let deleted = Cell::new(false);
+        let heard = |event: AgentEvent| {
+            if matches!(event, AgentEvent::Delta { .. }) && !deleted.replace(true) {
+                run(other.delete_branch(&mail.message_id)).unwrap();
+            }
+        };
+        assert_eq!(code(lal.catch_up(&heard).await), "missing-node");
+        let left = talk.store.scan(&threadkeep_store::Scan::range("", "~")).await.unwrap();
+        assert!(left.iter().all(|(_, value)| !String::from_utf8_lossy(value).contains("secret")));
     });
 }

@@ -31,6 +31,7 @@ mod search;
 mod seed_1;
 mod seed_2;
 mod seed_3;
+mod side_by_side;
 mod store_surface;
 mod summarisers;
 mod two_writers;
