@@ -130,6 +130,22 @@ impl Facts {
 
     /// The oldest of those that hold and say the same as `said`, and for which `admits` holds.
     pub(super) fn same(&self, said: &Said, admits: &dyn Fn(&Fact) -> bool) -> Option<&Fact> {
+        let found = self.like(said).into_iter().filter_map(|at| self.known(at));
+        let found = found.filter(|known| admits(&known.fact) && is_same(&known.said, said));
+        found.map(|known| &known.fact).min_by_key(|fact| (fact.created_at, &fact.id))
+    }
+
+    /// Those that hold, are not pinned, and are contradicted by the newer sentence, the oldest first.
+    pub(super) fn contradicted(&self, newer: &str, said: &Said) -> Vec<&Fact> {
+        let found = self.against(newer, said).into_iter().filter_map(|at| self.known(at));
+        let found = found.filter(|known| !known.fact.pinned && contradicted(&known.fact, &known.said, newer, said));
+        let mut found: Vec<&Fact> = found.map(|known| &known.fact).collect();
+        found.sort_by_key(|fact| (fact.created_at, &fact.id));
+        found
+    }
+
+    /// The places of those that may say the same.
+    fn like(&self, said: &Said) -> Vec<usize> {
         let mask = Mask::of(said);
         let equal = self.by_words.get(&hash(&said.terms)).into_iter().flatten().copied();
         let length = said.terms.len();
@@ -139,13 +155,11 @@ impl Facts {
             let fits = move |other: Mask| if shorter { other.may_be_in(mask) } else { mask.may_be_in(other) };
             all.iter().filter(move |(other, _)| fits(*other)).map(|(_, at)| *at)
         });
-        let found = equal.chain(near).filter_map(|at| self.known(at));
-        let found = found.filter(|known| admits(&known.fact) && is_same(&known.said, said));
-        found.map(|known| &known.fact).min_by_key(|fact| (fact.created_at, &fact.id))
+        equal.chain(near).collect()
     }
 
-    /// Those that hold, are not pinned, and are contradicted by the newer sentence, the oldest first.
-    pub(super) fn contradicted(&self, newer: &str, said: &Said) -> Vec<&Fact> {
+    /// The places of those that the newer sentence may contradict.
+    fn against(&self, newer: &str, said: &Said) -> Vec<usize> {
         let mut found: Vec<usize> = self.by_words.get(&hash(&said.terms)).cloned().unwrap_or_default();
         for place in places(newer) {
             let others = self.by_place.get(&place.key).into_iter().flatten();
@@ -155,10 +169,6 @@ impl Facts {
         }
         found.sort_unstable();
         found.dedup();
-        let found = found.into_iter().filter_map(|at| self.known(at));
-        let found = found.filter(|known| !known.fact.pinned && contradicted(&known.fact, &known.said, newer, said));
-        let mut found: Vec<&Fact> = found.map(|known| &known.fact).collect();
-        found.sort_by_key(|fact| (fact.created_at, &fact.id));
         found
     }
 
@@ -211,6 +221,29 @@ mod tests {
             sources: Vec::new(),
             pinned: id % 7 == 6,
             superseded_by: (id % 5 == 4).then(|| "sem_0000".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_new_sentence_is_compared_with_few_of_many_facts() {
+        let texts: [fn(usize) -> String; 6] = [
+            |at| format!("The port of service {at} in the old house is {at}."),
+            |at| format!("The user likes thing {at}."),
+            |at| format!("The user has {at} cats."),
+            |at| format!("The user has 1 {}.", "x".repeat(at + 1)),
+            |at| format!("The name of dog {at} is Rex."),
+            |at| format!("Always run step {at} of the long list before the next one begins again."),
+        ];
+        for text in texts {
+            // A pinned fact, and one that holds no more, take part in fewer indexes.
+            let facts: Facts = (0..500).map(|at| fact(at, &text(at))).collect();
+            for newer in [text(500), text(17), format!("{} indeed", text(7))] {
+                let said = Said::of(&newer);
+                let (like, against) = (facts.like(&said).len(), facts.against(&newer, &said).len());
+                // Of "has 400 cats" each contradicts the others; without `remember` all of them hold.
+                let most = if newer.contains("cats") { 500 } else { 4 };
+                assert!(like <= 4 && against <= most, "{newer:?} is compared with {like} and {against} facts");
+            }
         }
     }
 
