@@ -165,7 +165,7 @@ test("wrong arguments are named", async () => {
     [{ ...good, content: undefined }, /mail\.content is missing/],
     [{ ...good, strings: ["x"] }, /mail\.strings cannot be given beside content/],
     [{ ...good, content: undefined, strings: "x" }, /mail\.strings must be a list/],
-    [{ ...good, content: "\ud800" }, /lone surrogate/],
+    [{ ...good, from: "\ud800" }, /lone surrogate/],
     [{ ...good, subject: "x" }, /mail\.subject is not known/],
   ];
   for (const [mail, words] of wrong) await rejects(keep.send(mail), "bad-request", words);

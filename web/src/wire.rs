@@ -22,7 +22,7 @@ use threadkeep_core::{Message, MessageId, TranscriptId};
 pub use agent::{Ending, Heard, Interrupted, Listed, Secret, Talk, Tested, Turn};
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
 pub use found::{EPISODE, FACT, Find, Found, Hit, SUMMARY, cut};
-pub use memory::{Card, Carrier, Compacted, Epoch, Memory, Recall, Said, Way, nodes};
+pub use memory::{Card, Carrier, Compacted, Epoch, Memory, Recall, Said, Sends, Way, nodes};
 use pack::{Pack, pack_enum, pack_struct};
 pub use pack::{from_bytes, to_bytes};
 
@@ -364,7 +364,7 @@ pub enum FromWorker {
 pack_struct!(ThreadInfo { id, title, source, updated_at, messages, branches, leaf });
 pack_struct!(Node { id, created_at, turn, sealed, from, model, agent, messages });
 pack_struct!(Branch { thread, leaf, rows, damage, cards });
-pack_struct!(Row { id, role, messages, chars, depth, hidden, fork });
+pack_struct!(Row { id, role, messages, chars, depth, hidden, fork, answers });
 pack_struct!(Fork { index, count, previous, next });
 pack_struct!(TreeNode { id, parent, role, hidden, words });
 pack_struct!(Stats { transcripts, nodes, messages, heads, cached_transcripts, cached_bytes, cache_limit });
@@ -538,7 +538,8 @@ mod tests {
             chars: 5,
             depth: 2,
             hidden: true,
-            fork: Some(fork),
+            fork: Some(fork.clone()),
+            answers: Some(fork),
         };
         let node = Node {
             id: leaf.clone(),

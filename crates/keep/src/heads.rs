@@ -37,7 +37,8 @@ impl<S: Store> Keep<S> {
     /// [`Keep::set_head`] for a caller who holds [`Keep::writing`].
     async fn move_head(&self, context: &str, node: &MessageId) -> Result<NodeInfo, KeepError> {
         let target = self.find_or_fail(node).await?;
-        let left = self.context_transcript(context).await?.filter(|before| *before != target);
+        // The store knows where it points, whoever moved it last: what it leaves must forget it.
+        let left = self.pointer(keys::head(context)).await?.filter(|before| *before != target);
         let mut strategy = None;
         if let Some(before) = &left {
             self.read_with(before, &mut |log| strategy = log.tree.strategy(context)).await?;

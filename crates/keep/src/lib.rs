@@ -33,6 +33,7 @@ mod draft;
 pub mod epochs;
 mod error;
 mod export;
+mod forks;
 mod hash;
 mod heads;
 mod host;

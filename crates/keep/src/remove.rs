@@ -65,6 +65,10 @@ impl<S: Store> Keep<S> {
             commit.deletes.extend(tree.nodes().filter_map(|placed| index_key(&placed.node.id, transcript)));
             commit.deletes.extend(tree.aliases().filter_map(|(id, _)| index_key(id, transcript)));
             for context in tree.heads().keys() {
+                // Two tabs that moved it at once may have left it here though it points elsewhere.
+                if self.pointer(keys::head(context)).await?.is_some_and(|at| at != *transcript) {
+                    continue;
+                }
                 commit.deletes.extend([keys::head(context), keys::ASKED.of(None, context)]);
             }
             let tables = [keys::EPISODES, keys::FACTS, keys::ASKED].map(|table| table.within(transcript));
@@ -82,7 +86,7 @@ impl<S: Store> Keep<S> {
             self.inner.contexts.borrow_mut().retain(|_, at| at != transcript);
             self.forget(transcript);
             self.emit(&Event::Deleted { transcript: transcript.clone(), nodes: Vec::new() });
-            forgotten.event().iter().for_each(|event| self.emit(event));
+            self.remembered(forgotten);
             return Ok(tree.nodes().map(|placed| placed.node.messages.len() as u64).sum());
         }
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
@@ -143,7 +147,7 @@ impl<S: Store> Keep<S> {
             };
             self.forget(transcript);
             self.emit(&Event::Deleted { transcript: transcript.clone(), nodes: ids });
-            forgotten.event().iter().for_each(|event| self.emit(event));
+            self.remembered(forgotten);
             return Ok(messages);
         }
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
@@ -202,9 +206,10 @@ fn mailed<'a>(tree: &'a Transcript, gone: &dyn Fn(&MessageId) -> bool) -> Vec<&'
 /// Where the nodes begin to which only the head `context` at `node` leads; `None` when something follows its node or
 /// another head is there.
 fn own_branch(tree: &Transcript, context: &str, node: &MessageId) -> Option<MessageId> {
-    let shared = |id: &MessageId| tree.heads().iter().any(|(name, at)| at == id && name != context);
-    let mut top = tree.get(node).filter(|placed| placed.is_leaf() && !shared(&placed.node.id))?;
-    while let Some(up) = tree.parent(top).filter(|up| up.child_count() == 1 && !shared(&up.node.id)) {
+    let others = tree.heads().iter().filter(|(name, _)| *name != context);
+    let shared: HashSet<&MessageId> = others.map(|(_, at)| at).collect();
+    let mut top = tree.get(node).filter(|placed| placed.is_leaf() && !shared.contains(&placed.node.id))?;
+    while let Some(up) = tree.parent(top).filter(|up| up.child_count() == 1 && !shared.contains(&up.node.id)) {
         top = up;
     }
     Some(top.node.id.clone())

@@ -141,26 +141,30 @@ impl<S: Store> Keep<S> {
     /// Stores a transcript that is not there yet.
     pub(crate) async fn begin_log<T>(&self, id: &TranscriptId, write: Write<T>) -> Result<T, KeepError> {
         let mut log = Log::new(id.clone(), self.generation());
+        let named = write.named();
         log.digest = write.digest.unwrap_or_default();
         log.append(&self.inner.store, write.entries, write.extra).await.map_err(taken)?;
+        self.seen(named, id);
         Ok(write.answer)
     }
 
-    /// Lets an unsealed node grow, durably, by whole messages.
+    /// Lets an unsealed node grow, durably, by whole messages. Gives the node as it is now, with the messages that were added: a
+    /// turn of a thousand steps would else be answered with a thousand messages after each. [`Keep::node`] gives all.
     ///
     /// # Errors
     /// `missing-node`; `sealed` when the node is complete or something follows it; the store's.
     pub async fn extend(&self, node: &MessageId, messages: Vec<Message>) -> Result<NodeInfo, KeepError> {
         let _writing = self.writing().await;
         let opened = messages.iter().any(|message| message.role == Role::User);
-        self.change_node(node, |tree, id| {
+        let entries = |tree: &Transcript, id: &MessageId| {
             if messages.is_empty() {
                 return Vec::new();
             }
             let turn = if opened { tree.next_turn() } else { 0 };
             vec![Entry::Extend { node: id.clone(), messages: messages.clone(), turn }]
-        })
-        .await
+        };
+        let (transcript, id) = self.change_node(node, entries).await?;
+        self.written_with(&transcript, &id, |all| &all[all.len().saturating_sub(messages.len())..]).await
     }
 
     /// [`Keep::extend`] for a caller who does not want to see the node: reading it back takes longer with each message.
@@ -186,18 +190,19 @@ impl<S: Store> Keep<S> {
     /// `missing-node`; the store's.
     pub async fn seal(&self, node: &MessageId) -> Result<NodeInfo, KeepError> {
         let _writing = self.writing().await;
-        self.change_node(node, |tree, id| match tree.get(id) {
+        let entries = |tree: &Transcript, id: &MessageId| match tree.get(id) {
             Some(placed) if placed.node.sealed => Vec::new(),
             _ => vec![Entry::Seal { node: id.clone() }],
-        })
-        .await
+        };
+        let (transcript, id) = self.change_node(node, entries).await?;
+        self.written(&transcript, &id).await
     }
 
     async fn change_node(
         &self,
         node: &MessageId,
         entries: impl Fn(&Transcript, &MessageId) -> Vec<Entry>,
-    ) -> Result<NodeInfo, KeepError> {
+    ) -> Result<(TranscriptId, MessageId), KeepError> {
         let transcript = self.find_or_fail(node).await?;
         let write = self.write(&transcript, |log| {
             let id = log.tree.resolve(node).ok_or_else(|| KeepError::MissingNode(node.clone()))?;
@@ -214,7 +219,7 @@ impl<S: Store> Keep<S> {
         if changes {
             self.changed(&transcript, vec![id.clone()]);
         }
-        self.written(&transcript, &id).await
+        Ok((transcript, id))
     }
 
     /// Lets the outbound message `id` stand for `node`: a reply to it continues that node's chain. A pointer, never a copy.
@@ -232,7 +237,7 @@ impl<S: Store> Keep<S> {
         }
         let write = self.write(&transcript, |log| {
             let target = log.tree.resolve(node).ok_or_else(|| KeepError::MissingNode(node.clone()))?;
-            if log.tree.aliases().any(|(known, to)| known == id && to == target) {
+            if log.tree.alias(id) == Some(target) {
                 return Ok(Write::new(Vec::new(), target.clone()));
             }
             let entries = vec![Entry::Alias { id: id.clone(), node: target.clone() }];
@@ -255,8 +260,22 @@ impl<S: Store> Keep<S> {
 
     /// A node as it is after a write to it.
     pub(crate) async fn written(&self, transcript: &TranscriptId, id: &MessageId) -> Result<NodeInfo, KeepError> {
+        self.written_with(transcript, id, |all| all).await
+    }
+
+    /// The same with those of its messages that `some` chooses.
+    async fn written_with(
+        &self,
+        transcript: &TranscriptId,
+        id: &MessageId,
+        some: impl Fn(&[Message]) -> &[Message],
+    ) -> Result<NodeInfo, KeepError> {
         let mut node = None;
-        self.peek(transcript, &mut |log| node = log.tree.get(id).map(|placed| info(&log.tree, placed))).await?;
+        let mut look = |log: &Log| {
+            let placed = log.tree.get(id);
+            node = placed.map(|placed| info_with(&log.tree, placed, some(&placed.node.messages).to_vec()));
+        };
+        self.peek(transcript, &mut look).await?;
         node.ok_or_else(|| KeepError::MissingNode(id.clone()))
     }
 
@@ -309,6 +328,11 @@ impl Response {
 /// A node as the outside sees it.
 pub(crate) fn info(tree: &Transcript, placed: &Placed) -> NodeInfo {
     let node = &placed.node;
+    info_with(tree, placed, node.messages.iter().chain(tree.draft(&node.id)).cloned().collect())
+}
+
+fn info_with(tree: &Transcript, placed: &Placed, messages: Vec<Message>) -> NodeInfo {
+    let node = &placed.node;
     NodeInfo {
         id: node.id.clone(),
         transcript: tree.id().clone(),
@@ -321,7 +345,7 @@ pub(crate) fn info(tree: &Transcript, placed: &Placed) -> NodeInfo {
         origin: node.origin.clone(),
         unknown_reply: node.origin.unknown_reply,
         labels: node.labels.clone(),
-        messages: node.messages.iter().chain(tree.draft(&node.id)).cloned().collect(),
+        messages,
     }
 }
 

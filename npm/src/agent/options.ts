@@ -3,8 +3,9 @@
 import * as check from "../check.js";
 import { policy } from "../compaction.js";
 import { badArgument } from "../errors.js";
+import { limited } from "../model/limits.js";
 import { Threadkeep } from "../threadkeep.js";
-import type { AgentOptions, AgentTool, BuiltInTool } from "../types/agent.js";
+import type { AgentModel, AgentOptions, AgentTool, BuiltInTool } from "../types/agent.js";
 import type { CompactionPolicy } from "../types/compaction.js";
 import type { Budget, Encoding, Provider } from "../types/context.js";
 
@@ -34,7 +35,11 @@ export const OPTIONS = {
     if (!(value instanceof Threadkeep)) throw badArgument(argument, "must be an open Threadkeep");
     return value;
   },
-  model: check.callback,
+  model: (value: unknown, argument: string) => {
+    const model = check.callback(value, argument) as AgentModel;
+    limited(model.limits);
+    return model;
+  },
   modelName: check.text,
   provider: (value: unknown, argument: string) => check.oneOf(value, PROVIDERS, argument),
   name: check.id,

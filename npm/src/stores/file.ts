@@ -29,7 +29,7 @@ export interface FileStoreOptions {
 }
 
 const OPTIONS = {
-  folder: check.text,
+  folder: check.exact,
   cacheBytes: bytes,
   compactBytes: bytes,
   repair: check.flag,

@@ -87,6 +87,18 @@ export interface ModelCompletion {
   finish?: ModelFinish;
 }
 
+/** How large a model's answer may become, and how long it may take. Each is a whole number from 1 on. */
+export interface AnswerLimits {
+  /** The most bytes of an answer; 33,554,432 (32 MiB) without it. */
+  bytes?: number;
+  /** The most bytes of the arguments of all its tool calls together; 4,194,304 (4 MiB) without it. */
+  argumentBytes?: number;
+  /** The most tool calls; 256 without it. */
+  calls?: number;
+  /** The longest time from the request to the end of the answer, in milliseconds, at most 2^31 - 1; 1,800,000 (30 minutes) without it. */
+  millis?: number;
+}
+
 /** A whole answer in OpenAI's chat form (`chat.completion`), of which only what is named here is looked at. */
 export interface ChatCompletionLike {
   choices: readonly object[];
@@ -108,10 +120,11 @@ export interface StreamTextLike {
  * - a text, or a message of the role assistant;
  * - `{ message, usage, finish }`;
  * - a stream (anything that can be iterated asynchronously) of texts, {@link ModelPiece}s and at last a {@link ModelCompletion};
- * - what OpenAI's client gives (a completion, or its stream), and other clients of that form;
- * - what Anthropic's client gives (a message, or the stream of its events);
+ * - what a provider's client gives, whole or as its stream: OpenAI's (Chat Completions and Responses), Anthropic's, Google's, Ollama's,
+ *   and other clients of these forms;
  * - what the AI SDK's `streamText` gives;
- * - the `Response` of `fetch`, in OpenAI's chat form or Anthropic's, streamed or whole.
+ * - the `Response` of `fetch`, in any of the providers' forms, streamed or whole. Give `fetch` the option `redirect: "manual"`: a
+ *   server that redirects would take the prompt and the key elsewhere, and is an error here.
  */
 export type ModelAnswer =
   | string
@@ -135,6 +148,8 @@ export interface AgentModel<P extends Provider = Provider> {
   provider?: P;
   /** What it takes, in tokens, where the agent's options do not say. */
   tokens?: Pick<CompactionPolicy, "maxContextTokens" | "maxOutputTokens" | "safetyMargin">;
+  /** How large its answers may become, and how long they may take. What goes beyond ends the turn with a failure. */
+  limits?: AnswerLimits;
 }
 
 /**

@@ -38,14 +38,17 @@ type Stop = Rc<dyn Fn()>;
 thread_local! {
     /// Ends the turn that runs.
     static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
+    /// Whether the turn that was asked for last is to end, or not to begin.
+    static STOPPED: Cell<bool> = const { Cell::new(false) };
     /// What was heard and not yet sent.
     static HEARD: RefCell<Vec<AgentEvent>> = const { RefCell::new(Vec::new()) };
     /// Whether something sends it.
     static SENDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Ends the turn that runs, if one does.
+/// Ends the turn that runs, or that waits for another tab's.
 pub fn stop() {
+    STOPPED.set(true);
     // A copy, since stopping may end the turn at once.
     let stop = STOP.with_borrow(Option::clone);
     if let Some(stop) = stop {
@@ -128,6 +131,7 @@ pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
             Ok(Reply::Models(connected.models().await.map_err(failed)?.into_iter().map(listed).collect()))
         }
         Talk::Turn { connection, turn } => {
+            STOPPED.set(false);
             let ready = ready(&connection)?;
             let (memory, exact) = parts::memory(Rc::new(engine.clone())).await.map_err(|_| part_missing())?.await;
             let result = take_turn(engine, memory, exact, ready, turn).await;
@@ -198,12 +202,11 @@ async fn take_turn(
         compact.encoding = encoding;
     }
     let agent = Rc::new(Agent::<Place>::with_memory(engine.clone(), options, ready.model, Rc::new(NoTools), memory));
-    let stopped = Rc::new(Cell::new(false));
-    let (ends, ended) = (Rc::clone(&agent), Rc::clone(&stopped));
-    STOP.set(Some(Rc::new(move || {
-        ended.set(true);
-        ends.stop();
-    })));
+    let ends = Rc::clone(&agent);
+    STOP.set(Some(Rc::new(move || ends.stop())));
+    if STOPPED.get() {
+        return Err(KeepError::Cancelled);
+    }
     let heard = engine.clone();
     let hear = move |event: AgentEvent| hear(&heard, event);
     // What the reader says is stored before anything waits: for another tab's turn, or for the model.
@@ -218,7 +221,7 @@ async fn take_turn(
         turn => turn,
     };
     let _alone = Alone::begin().await;
-    if stopped.get() {
+    if STOPPED.get() {
         return Err(KeepError::Cancelled);
     }
     match turn {
