@@ -291,7 +291,8 @@ export class Agent {
     const reply = mails.filter(({ replyTo }) => replyTo !== undefined && (about === undefined || replyTo === about)).at(-1) ?? null;
     const said = info.messages.filter(({ role }) => role === "assistant").at(-1);
     const text = reply !== null && reply.isError !== true ? readDepth(mailText(reply)).text : textOf(said?.content);
-    return { node: info.id, outcome: end?.outcome ?? null, ...(end?.reason === undefined ? {} : { reason: end.reason }), reply, text };
+    const unknown = info.unknownReply === true ? { unknownReply: true as const } : {};
+    return { node: info.id, outcome: end?.outcome ?? null, ...(end?.reason === undefined ? {} : { reason: end.reason }), reply, ...unknown, text };
   }
 
   async *#running(signal: AbortSignal | undefined, poll: number | undefined): AsyncGenerator<AgentEvent, void, undefined> {

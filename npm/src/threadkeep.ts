@@ -202,7 +202,8 @@ export class Threadkeep {
 
   /**
    * Routes an inbound message. A known `replyTo` makes it a child of that node; an unknown one, or none, the first
-   * message of a new transcript. The node that comes back can grow: {@link extend} it with what the agent does.
+   * message of a new transcript; of an unknown one `unknownReply` says so. The node that comes back can grow: {@link extend} it with
+   * what the agent does.
    *
    * @throws ThreadkeepError `bad-request`; the storage's codes
    *

@@ -40,6 +40,71 @@ test("a reply to the null of a turn without a reply begins a transcript", async 
   await keep.close();
 });
 
+test("a reply to nothing that is known begins a transcript, and says so", async () => {
+  const { keep, agent } = await setUp(["one", "two", "three"]);
+  const lost = await agent.send("first", { replyTo: "gone" });
+  const known = await agent.send("second", { replyTo: lost.reply });
+  assert.deepEqual([lost.unknownReply, lost.outcome, known.unknownReply], [true, "answered", undefined]);
+  assert.deepEqual([(await keep.node(lost.node)).unknownReply, (await keep.node(known.node)).unknownReply], [true, undefined]);
+  assert.equal((await agent.send("third")).unknownReply, undefined);
+  assert.equal((await keep.receive({ content: "hi", replyTo: "nowhere" })).unknownReply, true);
+  assert.equal((await keep.send({ from: "ann", to: "bo", content: "hi", replyTo: "nowhere" })).unknownReply, true);
+  await keep.close();
+});
+
+test("a tool is not called without an argument that it needs", async () => {
+  const used = [];
+  const parameters = { type: "object", required: ["town"], properties: { town: { type: "string" }, days: { type: "integer" } } };
+  const tools = { weather: { parameters, execute: (args) => (used.push(args), "sunny") } };
+  const model = script(calls(["a", "weather", {}], ["b", "weather", { town: 5 }], ["c", "weather", { town: "Oslo", days: "3" }]), "done");
+  const keep = await memory({ encoding: "estimate" });
+  const { node } = await lal(keep, model, { tools }).send("?");
+  const results = (await keep.node(node)).messages.filter(({ role }) => role === "tool").map(({ content }) => content);
+  assert.deepEqual(results.sort(), ['"town" must be a text, it is 5', "sunny", 'the argument "town" is missing']);
+  assert.deepEqual(used, [{ town: "Oslo", days: 3 }]);
+  await keep.close();
+});
+
+test("an answer of too many calls is a failure, unless the limits allow it", async () => {
+  const many = Array.from({ length: 300 }, (_, at) => [`c${at}`, "add", { a: at, b: 1 }]);
+  const { keep, agent } = await setUp([calls(...many)]);
+  const { outcome, reason } = await agent.send("?");
+  assert.deepEqual([outcome, reason], ["failed", "the model called 300 tools in one answer; 256 are allowed"]);
+  await keep.close();
+  const wide = await setUp([calls(...many), "all done"], { limits: { calls: 300 } });
+  assert.equal((await wide.agent.send("?")).text, "all done");
+  await wide.keep.close();
+});
+
+test("what was said before a crash is there afterwards, at most about a second behind", async () => {
+  const records = new Map();
+  let gone = false;
+  const open = (pause) => Threadkeep.open({ storage: mapAdapter({ records, pause }), encoding: "estimate" });
+  const before = await open(() => (gone ? never() : undefined));
+  async function* slowly() {
+    yield "Once upon ";
+    yield { reasoning: "a tale" };
+    yield "a time";
+    await never();
+  }
+  lal(before, script(slowly)).send("tell", { messageId: "tale" }).then(() => assert.fail("it never ends"), () => {});
+  const began = performance.now();
+  const other = await open();
+  await until(async () => (await other.node("tale"))?.messages.length === 2);
+  // Nothing but the timer has told of it: the model says nothing more.
+  assert.ok(performance.now() - began > 900);
+  gone = true;
+  for (const key of [...records.keys()]) if (key.startsWith("x/agents/")) records.delete(key);
+  const after = await open();
+  const left = await after.node("tale");
+  const { content, reasoning, kind } = left.messages[1];
+  assert.deepEqual([content, reasoning, kind.type, kind.code, left.sealed], ["Once upon a time", "a tale", "error", "unfinished", false]);
+  const { text } = await lal(after, script("Once upon a time there was an end.")).resume("tale");
+  assert.equal(text, "Once upon a time there was an end.");
+  assert.deepEqual((await after.node("tale")).messages.map(({ content }) => content), ["tell", text]);
+  await Promise.all([other.close(), after.close()]);
+});
+
 test("a model may answer in many ways", async () => {
   async function* pieces() {
     yield "th";

@@ -36,6 +36,9 @@ pub struct Origin {
     /// The model that wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Whether the inbound message named one that it answers, and nobody knew that one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unknown_reply: bool,
 }
 
 impl Origin {
@@ -56,6 +59,7 @@ impl Origin {
             workflow: fields.maybe_text("workflow")?,
             agent: fields.maybe_text("agent")?,
             model: fields.maybe_text("model")?,
+            unknown_reply: fields.flag("unknownReply")?,
         })
     }
 }

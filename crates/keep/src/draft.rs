@@ -63,11 +63,14 @@ impl<S: Store> Keep<S> {
         Ok(self.locate(node, |log, id| Ok(log.tree.draft(id).cloned())).await?.and_then(|(_, draft)| draft))
     }
 
-    /// The messages of a node that are whole.
-    pub(crate) async fn messages_of(&self, node: &MessageId) -> Result<Vec<Message>, KeepError> {
-        let found = self.locate(node, |log, id| Ok(log.tree.get(id).map(|placed| placed.node.messages.clone())));
-        let messages = found.await?.and_then(|(_, messages)| messages);
-        messages.ok_or_else(|| KeepError::MissingNode(node.clone()))
+    /// What `look` makes of the messages of a node that are whole.
+    pub(crate) async fn messages_of<T>(
+        &self,
+        node: &MessageId,
+        look: impl Fn(&[Message]) -> T,
+    ) -> Result<T, KeepError> {
+        let found = self.locate(node, |log, id| Ok(log.tree.get(id).map(|placed| look(&placed.node.messages))));
+        found.await?.and_then(|(_, seen)| seen).ok_or_else(|| KeepError::MissingNode(node.clone()))
     }
 }
 

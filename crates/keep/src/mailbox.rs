@@ -47,6 +47,8 @@ pub struct Mail {
     pub node: Option<MessageId>,
     /// Whether it says that no answer came about.
     pub is_error: bool,
+    /// Whether it answers a message that nobody knows: neither a message of the two mailboxes, nor a node.
+    pub unknown_reply: bool,
 }
 
 /// What a message says: texts, and between each two of them a name for something that goes along. `edge_names` are what the
@@ -142,6 +144,10 @@ impl<S: Store> Keep<S> {
             Some(id) => id.clone(),
             None => MessageId::mint(&self.mint_root(), self.random()),
         };
+        let unknown_reply = match &mail.reply_to {
+            Some(about) => !self.knows_message(about, [&mail.from, &mail.to]).await?,
+            None => false,
+        };
         for _ in 0..TRIES {
             if let Some(sent) = self.mail_of(&mail.from, &id).await? {
                 return Ok(sent);
@@ -168,6 +174,7 @@ impl<S: Store> Keep<S> {
                 dismissed: None,
                 node: mail.node.clone(),
                 is_error: mail.is_error,
+                unknown_reply,
             };
             let mut put = |party: &str, mail: &Mail| -> Result<(), KeepError> {
                 let (record, by_id) = (keys::mail(party, mail.number), keys::mail_id(party, &id));
@@ -192,6 +199,16 @@ impl<S: Store> Keep<S> {
             return Ok(sent);
         }
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
+    }
+
+    /// Whether an id names a message of one of these mailboxes, or a node.
+    async fn knows_message(&self, id: &MessageId, parties: [&String; 2]) -> Result<bool, KeepError> {
+        for party in parties {
+            if self.inner.store.get(&keys::mail_id(party, id)).await?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(self.find(id).await?.is_some())
     }
 
     /// Answers the message `number` of `party`'s mailbox: to whoever sent it, with `replyTo` set to it. To one's own message,
@@ -434,7 +451,7 @@ fn parse(bytes: &[u8]) -> Result<Mail, String> {
 
 impl Mail {
     /// The message as the outside sees it: `number, messageId, replyTo?, from, to, strings, edgeNames, petNames, date, dismissed?,
-    /// node?, isError?`.
+    /// node?, isError?, unknownReply?`.
     pub fn to_json(&self) -> Value {
         let mut map = Map::new();
         let mut put = |name: &str, value: Value| drop(map.insert(name.to_owned(), value));
@@ -457,6 +474,9 @@ impl Mail {
         }
         if self.is_error {
             put("isError", true.into());
+        }
+        if self.unknown_reply {
+            put("unknownReply", true.into());
         }
         Value::Object(map)
     }
@@ -482,6 +502,7 @@ impl Mail {
             dismissed: fields.maybe_time("dismissed")?,
             node: fields.maybe_id("node")?,
             is_error: fields.flag("isError")?,
+            unknown_reply: fields.flag("unknownReply")?,
         })
     }
 }

@@ -15,7 +15,7 @@ use crate::{Keep, KeepError};
 impl<S: Store> Keep<S> {
     /// Routes an inbound message. A known `replyTo` (a node, or an outbound message that is an alias of one) makes it a
     /// child of that node; an unknown one or none begins a transcript, whose root holds the system prompt. A message that
-    /// was received before gives the node that it made then. The new node is unsealed: [`Keep::extend`] adds the answer.
+    /// was received before gives the node that it made then. [`NodeInfo::unknown_reply`] says whether a `replyTo` was not known. The new node is unsealed: [`Keep::extend`] adds the answer.
     ///
     /// # Errors
     /// `bad-request` for content that is neither text nor a list of parts; the store's.
@@ -41,9 +41,10 @@ impl<S: Store> Keep<S> {
             Some(id) => self.find(id).await?.map(|transcript| (transcript, id.clone())),
             None => None,
         };
+        let unknown_reply = inbound.reply_to.is_some() && parent.is_none();
         let node = Node {
             created_at: Some(self.now()),
-            origin: Origin { from: inbound.from, number: inbound.number, ..Origin::default() },
+            origin: Origin { from: inbound.from, number: inbound.number, unknown_reply, ..Origin::default() },
             sealed: false,
             ..Node::new(MessageId::mint_root([0; 24]), None, vec![message])
         };
@@ -164,6 +165,23 @@ impl<S: Store> Keep<S> {
         };
         let (transcript, id) = self.change_node(node, entries).await?;
         self.written_with(&transcript, &id, |all| &all[all.len().saturating_sub(messages.len())..]).await
+    }
+
+    /// [`Keep::extend`] for a caller who does not want to see the node: reading it back takes longer with each message.
+    pub(crate) async fn grow(&self, node: &MessageId, message: Message) -> Result<(), KeepError> {
+        let _writing = self.writing().await;
+        let transcript = self.find_or_fail(node).await?;
+        let write = self.write(&transcript, |log| {
+            let id = log.tree.resolve(node).ok_or_else(|| KeepError::MissingNode(node.clone()))?;
+            let entries = vec![Entry::Extend { node: id.clone(), messages: vec![message.clone()], turn: 0 }];
+            log.tree.check(&entries)?;
+            let mut write = Write::new(entries, ());
+            drop_draft(log, id, &mut write.extra);
+            Ok(write)
+        });
+        write.await?.ok_or_else(|| KeepError::MissingNode(node.clone()))?;
+        self.changed(&transcript, vec![node.clone()]);
+        Ok(())
     }
 
     /// Completes a node: it grows no more. Sealing twice is no error.
@@ -325,6 +343,7 @@ fn info_with(tree: &Transcript, placed: &Placed, messages: Vec<Message>) -> Node
         turn: (placed.turn > 0).then(|| turn_name(placed.turn)),
         sealed: node.sealed,
         origin: node.origin.clone(),
+        unknown_reply: node.origin.unknown_reply,
         labels: node.labels.clone(),
         messages,
     }

@@ -265,7 +265,7 @@ export interface AgentOptions<P extends Provider = Provider> {
 
 /** How a message is sent to an agent. */
 export interface SendOptions {
-  /** The message that it answers: a message of the mailbox, a `messageId`, or a node. Without it, or with the `null` of a turn without a reply, a transcript begins. */
+  /** The message that it answers: a message of the mailbox, a `messageId`, or a node. Without it, or with the `null` of a turn without a reply, a transcript begins; so it does where nobody knows it, and `unknownReply` says so. */
   replyTo?: string | Pick<Mail, "messageId"> | null;
   /** Who sends it; the agent's `user` without it. */
   from?: string;
@@ -288,6 +288,8 @@ export interface TurnResult {
   reason?: string;
   /** What was replied last to the message that it answers, in the agent's mailbox; `null` where nothing was. */
   reply: Mail | null;
+  /** Set where `replyTo` named a message that nobody knew: the message began a transcript of its own. */
+  unknownReply?: true;
   /** The reply's text without its `[depth:N] `, or else what the model said last; empty where there is neither. */
   text: string;
 }

@@ -53,6 +53,8 @@ export interface Mail {
   node?: string;
   /** Whether it says that no answer came about. */
   isError?: boolean;
+  /** Set where `replyTo` names a message that nobody knew when it was sent: neither one of the two mailboxes, nor a node. */
+  unknownReply?: true;
 }
 
 /** Which messages of a mailbox are listed, oldest first. What is left out does not limit. */

@@ -18,6 +18,8 @@ export interface Origin {
   agent?: string;
   /** The model that wrote it. */
   model?: string;
+  /** As {@link NodeInfo.unknownReply}. */
+  unknownReply?: true;
 }
 
 /** A node: what one step adds to a conversation, and where it hangs. */
@@ -40,6 +42,8 @@ export interface NodeInfo {
   sealed: boolean;
   /** Where it came from. */
   origin: Origin;
+  /** Set where the message named one by `replyTo` that nobody knew: it began a transcript of its own. */
+  unknownReply?: true;
   /** Names and values of the importer's choosing. */
   labels: Record<string, string>;
   /** What it adds, in order. */

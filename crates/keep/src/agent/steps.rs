@@ -1,5 +1,7 @@
 //! Where a turn stands, read from what its node holds.
 
+use std::collections::HashMap;
+
 use threadkeep_core::message::Kind;
 use threadkeep_core::{Message, Role};
 
@@ -31,12 +33,15 @@ pub(super) fn next(messages: &[Message]) -> Step {
         return if asked { Step::Ask } else { Step::Done };
     }
     let before: usize = messages[..at].iter().map(|message| message.tool_calls.len()).sum();
-    let mut results: Vec<&str> = messages[at..].iter().filter_map(|message| message.tool_call_id.as_deref()).collect();
+    let mut results: HashMap<&str, usize> = HashMap::new();
+    for id in messages[at..].iter().filter_map(|message| message.tool_call_id.as_deref()) {
+        *results.entry(id).or_default() += 1;
+    }
     let mut open = Vec::new();
     for (index, call) in last.tool_calls.iter().enumerate() {
         // Of two calls with one id the first result is the first one's.
-        match results.iter().position(|id| *id == call.id()) {
-            Some(found) => drop(results.remove(found)),
+        match results.get_mut(call.id()).filter(|left| **left > 0) {
+            Some(left) => *left -= 1,
             None => open.push(Pending { ordinal: before + index, call: call.clone() }),
         }
     }

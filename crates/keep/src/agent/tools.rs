@@ -7,9 +7,9 @@ use threadkeep_core::memory::Source;
 use threadkeep_core::provider::ToolSchema;
 use threadkeep_store::Store;
 
+use super::Pending;
 use super::arguments::{number, text, texts};
 use super::turn::Turn;
-use super::{Pending, schema};
 use crate::KeepError;
 use crate::mailbox::{Body, Mail, MailFilter};
 use crate::memory::NewFact;
@@ -113,10 +113,15 @@ pub(super) fn schemas(wanted: &[String]) -> Vec<ToolSchema> {
 }
 
 impl<S: Store> Turn<'_, S> {
+    /// Whether a name is that of a built-in tool which the agent has.
+    pub(super) fn has_built_in(&self, name: &str) -> bool {
+        self.agent.options.built_in.iter().any(|own| own == name)
+    }
+
     /// Calls a tool. What comes back is for the model, failures as well.
     pub(super) async fn call(&self, pending: &Pending, map: Map<String, Value>) -> Result<Value, String> {
         let name = pending.call.name();
-        if !self.agent.options.built_in.iter().any(|own| own == name) {
+        if !self.has_built_in(name) {
             let call = super::ToolUse {
                 id: pending.call.id().to_owned(),
                 name: name.to_owned(),
@@ -124,9 +129,7 @@ impl<S: Store> Turn<'_, S> {
                 node: self.node.clone(),
             };
             let tools = Rc::clone(&self.agent.tools);
-            let schema = tools.schemas().into_iter().find(|tool| tool.name == name);
-            let parameters = schema.map(|tool| tool.parameters).unwrap_or_default();
-            return tools.call(super::ToolUse { arguments: schema::fit(call.arguments, &parameters)?, ..call }).await;
+            return tools.call(call).await;
         }
         match name {
             "reply" => {

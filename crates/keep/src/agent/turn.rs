@@ -1,19 +1,19 @@
 //! One turn: the loop of model and tools, from a question to the end of its answer.
 
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{Map, Value};
 use threadkeep_core::compaction::Reason;
 use threadkeep_core::message::{Kind, ToolCall};
 use threadkeep_core::provider::{Completion, Delta, Finish, ToolSchema, Usage, lift};
-use threadkeep_core::{Message, MessageId, TranscriptId, depth};
+use threadkeep_core::{Message, MessageId, Role, TranscriptId, depth};
 use threadkeep_store::Store;
 
 use super::spoken::Spoken;
 use super::steps::{self, Step};
-use super::{Agent, AgentEvent, Heard, Outcome, Pending, arguments, tools};
+use super::{Agent, AgentEvent, Heard, Outcome, Pending, arguments, schema, tools};
 use crate::KeepError;
 use crate::compact::{Cancel, CompactOptions, unless};
 use crate::hash::fnv;
@@ -25,6 +25,24 @@ use crate::protocol::{ContextOptions, NodeInfo};
 const CANCELLED: &str = "cancelled";
 /// The code of one that says that a limit was reached.
 const LIMIT: &str = "limit";
+
+/// How much was said in a turn.
+#[derive(Clone, Copy)]
+struct Said {
+    messages: usize,
+    answers: usize,
+    calls: usize,
+}
+
+impl Said {
+    fn of(messages: &[Message]) -> Self {
+        Self {
+            messages: messages.len(),
+            answers: messages.iter().filter(|message| message.role == Role::Assistant).count(),
+            calls: messages.iter().map(|message| message.tool_calls.len()).sum(),
+        }
+    }
+}
 
 /// A turn that is under way.
 pub(super) struct Turn<'a, S: Store> {
@@ -66,28 +84,27 @@ impl<'a, S: Store> Turn<'a, S> {
         }
         self.tell(AgentEvent::Began { node: self.node.clone(), resumed: self.resumed });
         let mut resumed = self.resumed;
-        let messages = loop {
-            let messages = self.messages().await?;
-            match steps::next(&messages) {
-                Step::Done | Step::Failed => break messages,
+        let keep = &self.agent.keep;
+        loop {
+            let (step, said) =
+                keep.messages_of(&self.node, |messages| (steps::next(messages), Said::of(messages))).await?;
+            match step {
+                Step::Done | Step::Failed => break,
                 Step::Tools(open) => self.use_tools(open, resumed).await?,
-                Step::Ask => self.ask(&messages).await?,
+                Step::Ask => self.ask(said).await?,
             }
             resumed = false;
-        };
+        }
+        let messages = keep.messages_of(&self.node, <[Message]>::to_vec).await?;
         self.end(&messages).await
-    }
-
-    async fn messages(&self) -> Result<Vec<Message>, KeepError> {
-        self.agent.keep.messages_of(&self.node).await
     }
 
     fn tell(&self, event: AgentEvent) {
         (self.heard)(event);
     }
 
-    async fn add(&self, messages: Vec<Message>) -> Result<(), KeepError> {
-        self.agent.keep.extend(&self.node, messages).await.map(drop)
+    async fn add(&self, message: Message) -> Result<(), KeepError> {
+        self.agent.keep.grow(&self.node, message).await
     }
 
     /// Ends the turn with a message that says why there is no (whole) answer.
@@ -102,13 +119,12 @@ impl<'a, S: Store> Turn<'a, S> {
             partial = draft;
         }
         // Calls that will not be carried out would be calls without results.
-        self.add(vec![Message { kind, tool_calls: Vec::new(), ..partial }]).await
+        self.add(Message { kind, tool_calls: Vec::new(), ..partial }).await
     }
 
     /// Which limit is reached, in words.
-    fn over_limit(&self, messages: &[Message]) -> Option<String> {
+    fn over_limit(&self, steps: usize) -> Option<String> {
         let limits = &self.agent.options.limits;
-        let steps = messages.iter().filter(|message| message.role == threadkeep_core::Role::Assistant).count();
         if steps >= limits.steps {
             return Some(format!("the turn was ended after {steps} answers of the model, its limit"));
         }
@@ -137,9 +153,9 @@ impl<'a, S: Store> Turn<'a, S> {
     }
 
     /// Asks the model once, and stores what it says.
-    async fn ask(&self, messages: &[Message]) -> Result<(), KeepError> {
+    async fn ask(&self, before: Said) -> Result<(), KeepError> {
         // Limits first: whoever keeps the time stops the turn when it is over.
-        if let Some(reason) = self.over_limit(messages) {
+        if let Some(reason) = self.over_limit(before.answers) {
             return self.fail(LIMIT, reason, Message::assistant("")).await;
         }
         if self.cancel.is_cancelled() {
@@ -173,7 +189,7 @@ impl<'a, S: Store> Turn<'a, S> {
         let answer = self.storing(&spoken, answer).await;
         let partial = || spoken.message();
         match answer {
-            Err(KeepError::Cancelled) => match self.over_limit(&[]) {
+            Err(KeepError::Cancelled) => match self.over_limit(0) {
                 Some(reason) => self.fail(LIMIT, reason, partial()).await,
                 None => self.fail(CANCELLED, "stopped".to_owned(), partial()).await,
             },
@@ -182,26 +198,25 @@ impl<'a, S: Store> Turn<'a, S> {
                 let Failure { code, message, partial: said } = failure;
                 self.fail(&code, message, said.unwrap_or_else(partial)).await
             }
-            Ok(Ok(completion)) => self.said(completion, messages, &schemas).await,
+            Ok(Ok(completion)) => self.said(completion, &before, &schemas).await,
         }
     }
 
     /// Stores an answer, and asks for a compaction where the usage says so.
-    async fn said(&self, completion: Completion, before: &[Message], schemas: &[ToolSchema]) -> Result<(), KeepError> {
+    async fn said(&self, completion: Completion, before: &Said, schemas: &[ToolSchema]) -> Result<(), KeepError> {
         let Completion { mut message, usage, finish } = completion;
         // A connection has done so already; a host's function may know nothing of it.
         let tools: Vec<String> = schemas.iter().map(|schema| schema.name.clone()).collect();
-        lift(&mut message, &tools, &format!("{} {}", self.node, before.len()));
+        lift(&mut message, &tools, &format!("{} {}", self.node, before.messages));
         if finish == Finish::Length {
             message.tags.push("cut-off".to_owned());
         }
         if let Some(reason) = self.too_much(&message) {
             return self.fail("bad-answer", reason, message).await;
         }
-        let calls: usize = before.iter().map(|message| message.tool_calls.len()).sum();
         for (index, call) in message.tool_calls.iter_mut().enumerate() {
             if call.id().is_empty() {
-                *call = ToolCall::function(format!("call_{}", calls + index), call.name(), call.arguments());
+                *call = ToolCall::function(format!("call_{}", before.calls + index), call.name(), call.arguments());
             }
         }
         if message.tool_calls.is_empty() && message.text().trim().is_empty() {
@@ -212,7 +227,7 @@ impl<'a, S: Store> Turn<'a, S> {
             };
             return self.fail("bad-answer", reason.to_owned(), message).await;
         }
-        self.add(vec![message]).await?;
+        self.add(message).await?;
         let Usage { prompt_tokens, completion_tokens, .. } = usage.unwrap_or_default();
         self.tokens.set(self.tokens.get().saturating_add(prompt_tokens).saturating_add(completion_tokens));
         let prompt_tokens = usage.map(|usage| usage.prompt_tokens);
@@ -290,7 +305,11 @@ impl<'a, S: Store> Turn<'a, S> {
         }
         // Each call stores its own result. If the loop stored it, another call could hold a lock of the engine meanwhile, and nobody would
         // let it go on.
-        let mut working: FuturesUnordered<_> = open.iter().map(|pending| self.use_tool(pending, resumed)).collect();
+        let schemas = self.agent.tools.schemas();
+        let by_name: HashMap<&str, &Value> =
+            schemas.iter().map(|tool| (tool.name.as_str(), &tool.parameters)).collect();
+        let use_tool = |pending| self.use_tool(pending, &by_name, resumed);
+        let mut working: FuturesUnordered<_> = open.iter().map(use_tool).collect();
         while let Some(stored) = working.next().await {
             stored?;
         }
@@ -298,13 +317,23 @@ impl<'a, S: Store> Turn<'a, S> {
     }
 
     /// Calls a tool and stores its result. A stop ends the call, and is its result.
-    async fn use_tool(&self, pending: &Pending, resumed: bool) -> Result<(), KeepError> {
+    async fn use_tool(
+        &self,
+        pending: &Pending,
+        schemas: &HashMap<&str, &Value>,
+        resumed: bool,
+    ) -> Result<(), KeepError> {
         let (call, name) = (&pending.call, pending.call.name());
         let again = tools::repeatable(name) || self.agent.tools.repeatable(name);
         let arguments: Result<Map<String, Value>, String> = if resumed && !again {
             Err("interrupted: the program ended before a result was kept; the call may or may not have been carried out".into())
         } else {
-            arguments::object(call.arguments())
+            let read = arguments::object(call.arguments());
+            // Built-in tools read theirs as tolerantly as models write them.
+            match schemas.get(name).filter(|_| !self.has_built_in(name)) {
+                Some(schema) => read.and_then(|arguments| schema::fit(arguments, schema)),
+                None => read,
+            }
         };
         let result = match arguments {
             Ok(arguments) => {
@@ -323,7 +352,7 @@ impl<'a, S: Store> Turn<'a, S> {
             Err(error) => (error, true),
         };
         let name = Some(call.name().to_owned()).filter(|name| !name.is_empty());
-        self.add(vec![Message { is_error, name, ..Message::tool(call.id(), text.clone()) }]).await?;
+        self.add(Message { is_error, name, ..Message::tool(call.id(), text.clone()) }).await?;
         self.tell(AgentEvent::Called {
             node: self.node.clone(),
             call: call.id().to_owned(),
@@ -365,7 +394,7 @@ impl<'a, S: Store> Turn<'a, S> {
 
     /// Answers, where the model has not done so itself, and completes the node.
     async fn end(&self, messages: &[Message]) -> Result<(), KeepError> {
-        let last = messages.iter().rev().find(|message| message.role == threadkeep_core::Role::Assistant);
+        let last = messages.iter().rev().find(|message| message.role == Role::Assistant);
         let failure = last.and_then(|message| match &message.kind {
             Kind::Error { code, reason } => Some((code.as_str(), reason.clone())),
             _ => None,

@@ -285,6 +285,9 @@ pub struct NodeInfo {
     pub sealed: bool,
     /// Where it came from.
     pub origin: Origin,
+    /// Whether it answers a message that nobody knew, and so began a transcript.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unknown_reply: bool,
     /// The host's or importer's labels.
     pub labels: Labels,
     /// What it adds.

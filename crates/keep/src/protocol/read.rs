@@ -58,6 +58,7 @@ impl Read for NodeInfo {
             turn: fields.maybe_text("turn")?,
             sealed: fields.flag("sealed")?,
             origin: Origin::read(fields.object("origin")?)?,
+            unknown_reply: fields.flag("unknownReply")?,
             labels: Labels::read(fields.take("labels"))?,
             messages: read_messages(&mut fields)?,
         })
@@ -323,6 +324,7 @@ mod tests {
             turn: Some("turn_0001".into()),
             sealed: true,
             origin,
+            unknown_reply: true,
             labels,
             messages,
         };

@@ -132,3 +132,33 @@ fn errors_name_what_is_missing() {
         assert_eq!(error.details["node"], "nothing");
     });
 }
+
+#[test]
+fn a_reply_to_nothing_that_is_known_begins_a_conversation_and_says_so() {
+    let world = World::default();
+    let keep = world.tab();
+    run(async {
+        let lost = keep.receive(inbound("m2", Some("m1"), "as I said")).await.unwrap();
+        assert!(lost.unknown_reply && lost.depth == 1);
+        // Also when it is read or received again, by another tab.
+        assert!(world.tab().node(&id("m2")).await.unwrap().unwrap().unknown_reply);
+        assert!(world.tab().receive(inbound("m2", Some("m1"), "as I said")).await.unwrap().unknown_reply);
+        for known in [inbound("m3", Some("m2"), "more"), inbound("m4", None, "new")] {
+            assert!(!keep.receive(known).await.unwrap().unknown_reply);
+        }
+        // In a mailbox: a message of it is known, and so is a node.
+        let mail = |about: Option<&str>| threadkeep::mailbox::Outgoing {
+            from: "ann".into(),
+            to: "lal".into(),
+            body: "hi".into(),
+            reply_to: about.map(id),
+            ..Default::default()
+        };
+        let first = keep.send(mail(None)).await.unwrap();
+        for (about, unknown) in [(first.message_id.as_str(), false), ("m2", false), ("gone", true)] {
+            assert_eq!(keep.send(mail(Some(about))).await.unwrap().unknown_reply, unknown, "{about}");
+        }
+        let theirs = keep.mail("lal", 4).await.unwrap().unwrap();
+        assert_eq!((theirs.unknown_reply, theirs.to_json()["unknownReply"].as_bool()), (true, Some(true)));
+    });
+}
