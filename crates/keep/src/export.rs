@@ -5,7 +5,7 @@ use threadkeep_core::archive::write::{Target, Writer, memory_files};
 use threadkeep_core::{Entry, TranscriptId};
 use threadkeep_store::{Scan, Store, StoreError};
 
-use crate::log::{Log, from_json, lines_of, record};
+use crate::log::{Log, from_json, numbered, record};
 use crate::memory::archive_lines;
 use crate::{Keep, KeepError, keys};
 
@@ -123,7 +123,7 @@ impl<S: Store> Keep<S> {
             let pages = self.inner.store.scan(&range).await?;
             for (key, lines) in &pages {
                 let first = keys::page_seq(key).unwrap_or_default();
-                for (line, seq) in lines_of(lines).zip(first..) {
+                for (seq, line) in numbered(lines, first) {
                     let corrupt =
                         |error: serde_json::Error| StoreError::Corrupt { key: key.clone(), why: error.to_string() };
                     writer.entry(seq, &from_json::<Entry>(line).map_err(corrupt)?);

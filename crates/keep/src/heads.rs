@@ -315,7 +315,7 @@ fn appended(
         node.created_at = Some(now);
         if message.role == Role::User {
             node.turn = turn;
-            turn += 1;
+            turn = turn.saturating_add(1);
         }
         entries.push(Entry::Node(Box::new(node)));
         parent = id;

@@ -15,6 +15,7 @@ mod compaction;
 mod context;
 mod damage;
 mod epochs;
+mod growth;
 mod imported_compactions;
 mod kernel;
 mod mailbox;
