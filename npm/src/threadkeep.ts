@@ -205,7 +205,11 @@ export class Threadkeep {
    * message of a new transcript; of an unknown one `unknownReply` says so. The node that comes back can grow: {@link extend} it with
    * what the agent does.
    *
-   * @throws ThreadkeepError `bad-request`; the storage's codes
+   * A message that was received before gives the node that it made then. That counts if content, sender, number and place are the
+   * same: an imported file can hold any id.
+   *
+   * @throws ThreadkeepError `bad-request`; `id-taken` if another message has the `messageId` (nothing is stored: receive it under
+   * another id); the storage's codes
    *
    * @example
    * ```ts

@@ -32,11 +32,23 @@ enum Program {
 }
 
 /// All targets.
-pub(crate) const TARGETS: [Target; 1] = [Target {
-    name: "context",
-    program: Program::Example { package: "threadkeep-core", example: "fuzz", arguments: &[] },
-    short: 20_000,
-}];
+pub(crate) const TARGETS: [Target; 3] = [
+    Target {
+        name: "context",
+        program: Program::Example { package: "threadkeep-core", example: "fuzz", arguments: &[] },
+        short: 20_000,
+    },
+    Target {
+        name: "archives",
+        program: Program::Example { package: "threadkeep", example: "fuzz_import", arguments: &["archives"] },
+        short: 50,
+    },
+    Target {
+        name: "exports",
+        program: Program::Example { package: "threadkeep", example: "fuzz_import", arguments: &["exports"] },
+        short: 200,
+    },
+];
 
 impl Target {
     /// The target of that name.

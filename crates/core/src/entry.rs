@@ -65,8 +65,10 @@ pub enum Entry {
         /// The number that the next turn gets, so that none is used twice.
         next_turn: u32,
     },
-    /// What was here was deleted. It keeps its number, so that none is used twice.
-    Gone,
+    /// A node that came in damaged ([`Node::is_salvaged`]) is whole now.
+    Restored(Box<Node>),
+    /// What was here was deleted: so many entries, which keep their numbers, so that none is used twice.
+    Gone(u64),
 }
 
 /// A change of a transcript's title and the like. What is `None` stays as it is.
@@ -94,11 +96,16 @@ pub struct InfoPatch {
 }
 
 impl Entry {
+    /// How many sequence numbers it takes.
+    pub fn span(&self) -> u64 {
+        if let Self::Gone(count) = self { *count } else { 1 }
+    }
+
     /// What could not be read again if it were stored, because too much lies inside one another: the node, or `transcript` where the entry
     /// is about the whole of it.
     pub fn too_deep<'a>(&'a self, transcript: &'a TranscriptId) -> Option<&'a MessageId> {
         let (place, deep) = match self {
-            Self::Node(node) => (&node.id, node.messages.iter().any(Message::is_too_deep)),
+            Self::Node(node) | Self::Restored(node) => (&node.id, node.messages.iter().any(Message::is_too_deep)),
             Self::Extend { node, messages, .. } => (node, messages.iter().any(Message::is_too_deep)),
             Self::Info(patch) => (transcript, !patch.extra.values().all(|value| within(value, DEEPEST))),
             _ => return None,
@@ -110,6 +117,10 @@ impl Entry {
     fn read(kind: &str, value: Value) -> Result<Self, Wrong> {
         if kind == "checkpoint" {
             return Ok(Self::Checkpoint(Box::new(Checkpoint::read(value)?)));
+        }
+        if kind == "gone" {
+            let count = value.as_u64().filter(|count| *count > 0);
+            return Ok(Self::Gone(count.ok_or_else(|| wrong("gone", "a whole number from 1 on"))?));
         }
         let mut fields = Object::of(value, kind)?;
         Ok(match kind {
@@ -157,13 +168,14 @@ impl<'de> Deserialize<'de> for Entry {
             }
 
             fn visit_str<E: Error>(self, word: &str) -> Result<Entry, E> {
-                if word == "gone" { Ok(Entry::Gone) } else { Err(E::invalid_value(Unexpected::Str(word), &self)) }
+                if word == "gone" { Ok(Entry::Gone(1)) } else { Err(E::invalid_value(Unexpected::Str(word), &self)) }
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entry, A::Error> {
                 let Some(Name(kind)) = map.next_key()? else { return Err(A::Error::custom(wrong("entry", KINDS))) };
                 let entry = match &*kind {
                     "node" => Entry::Node(map.next_value()?),
+                    "restored" => Entry::Restored(map.next_value()?),
                     kind => Entry::read(kind, map.next_value()?).map_err(A::Error::custom)?,
                 };
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}

@@ -267,6 +267,9 @@ pub struct Message {
 /// and 128 are as many as are read.
 pub const DEEPEST: usize = 100;
 
+/// The code of the failure that [`Message::stand_in`] records.
+pub const STAND_IN: &str = "UNREADABLE";
+
 /// Why a JSON value is no message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
@@ -320,6 +323,18 @@ impl Message {
     /// The result of the tool call `call_id`.
     pub fn tool(call_id: impl Into<String>, content: impl Into<Content>) -> Self {
         Self { tool_call_id: Some(call_id.into()), ..Self::new(Role::Tool, content) }
+    }
+
+    /// The note that takes the place of a message that could not be read from a damaged file. People and models see it as a
+    /// failure with the code [`STAND_IN`].
+    pub fn stand_in() -> Self {
+        let reason = "a message here could not be read from the imported file".to_owned();
+        Self { kind: Kind::Error { code: STAND_IN.to_owned(), reason }, ..Self::new(Role::Assistant, Content::Absent) }
+    }
+
+    /// Whether this is such a note.
+    pub fn stands_in(&self) -> bool {
+        matches!(&self.kind, Kind::Error { code, .. } if code == STAND_IN)
     }
 
     /// The text of the content, parts joined by a newline.

@@ -11,6 +11,11 @@ use serde_json::{Map, Value};
 use crate::json::{Name, Object, Wrong, wrong};
 use crate::{Message, MessageId};
 
+/// The label of a node whose parent could not be read from a damaged file: it hangs where it was put.
+pub const SALVAGED: &str = "salvaged";
+/// The highest number of a turn that an archive may bring.
+pub const LAST_TURN: u32 = 1 << 30;
+
 /// Where a node came from. Every field is what the outside said; none is needed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -240,6 +245,11 @@ impl Node {
     /// The messages that count towards [depth](crate::depth): user and assistant.
     pub fn counted(&self) -> u32 {
         self.messages.iter().filter(|message| message.role.counts()).count() as u32
+    }
+
+    /// Whether a whole copy of the file that it came from has more to say: a message of it could not be read, or its parent.
+    pub fn is_salvaged(&self) -> bool {
+        self.labels.get(SALVAGED).is_some() || self.messages.iter().any(Message::stands_in)
     }
 
     /// The user messages, each of which opens a turn.

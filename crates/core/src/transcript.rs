@@ -392,6 +392,20 @@ impl Transcript {
                     change.grown_past |= node.sealed;
                 });
             }
+            Entry::Restored(node) => {
+                if !known(coming, &node.id) {
+                    return Err(missing(&node.id));
+                }
+                if self.get(&node.id).is_some_and(|placed| !placed.node.is_salvaged()) {
+                    return Err(TranscriptError::Taken(node.id.clone()));
+                }
+                if let Some(parent) = node.parent.as_ref().filter(|parent| !known(coming, parent)) {
+                    return Err(TranscriptError::MissingParent { node: node.id.clone(), parent: parent.clone() });
+                }
+                if node.sealed {
+                    coming.note(&node.id, |change| change.grown_past = true);
+                }
+            }
             Entry::Extend { node, .. } => {
                 if !known(coming, node) {
                     return Err(missing(node));
@@ -426,7 +440,7 @@ impl Transcript {
             | Entry::Strategy { .. }
             | Entry::Info(_)
             | Entry::Removed { .. }
-            | Entry::Gone => {}
+            | Entry::Gone(_) => {}
         }
         Ok(())
     }
@@ -515,20 +529,23 @@ impl Transcript {
             Err(error) => {
                 self.damage.push(format!("entry {seq}: {error}"));
                 let loose = matches!(error, TranscriptError::MissingParent { .. } | TranscriptError::SecondRoot(_));
-                self.take(if loose { entry } else { Entry::Gone });
+                let loose = loose && matches!(entry, Entry::Node(_));
+                self.take(if loose { entry } else { Entry::Gone(1) });
             }
         }
     }
 
     /// Passes over the entry `seq` of a stored log, which cannot be read because of `why`.
     pub fn skip(&mut self, seq: u64, why: impl std::fmt::Display) {
-        self.replay(seq, Entry::Gone);
+        self.replay(seq, Entry::Gone(1));
         self.damage.push(format!("entry {seq} cannot be read: {why}"));
     }
 
     fn take(&mut self, entry: Entry) {
+        let span = entry.span();
         match entry {
             Entry::Node(node) => self.place(*node),
+            Entry::Restored(node) => self.restore(*node),
             Entry::Extend { node, messages, turn } => self.grow(&node, messages, turn),
             Entry::Seal { node } => {
                 if let Some(at) = self.by_id.get(&node) {
@@ -570,9 +587,9 @@ impl Transcript {
             }
             Entry::Info(patch) => self.describe(patch),
             Entry::Removed { next_turn } => self.next_turn = self.next_turn.max(next_turn),
-            Entry::Gone => {}
+            Entry::Gone(_) => {}
         }
-        self.next_seq += 1;
+        self.next_seq = self.next_seq.saturating_add(span);
     }
 
     fn place(&mut self, node: Node) {
@@ -590,15 +607,12 @@ impl Transcript {
         self.leaves += u32::from(opens_branch);
         depth += node.counted();
         if node.turn > 0 {
-            turn = node.turn + node.opened_turns().saturating_sub(1);
-            self.next_turn = self.next_turn.max(turn + 1);
+            turn = last_turn(node.turn, node.opened_turns());
+            self.next_turn = self.next_turn.max(turn.saturating_add(1));
         }
-        if let Some(at) = node.created_at {
-            let (first, last) = self.span.unwrap_or((at, at));
-            self.span = Some((first.min(at), last.max(at)));
-        }
+        self.note_time(node.created_at);
         self.messages += node.messages.len() as u32;
-        self.bytes += 256 + node.messages.iter().map(message_bytes).sum::<usize>();
+        self.bytes += 256 + bytes_of(&node.messages);
         self.by_id.insert(node.id.clone(), at);
         if self.first_said.is_none() && node.messages.iter().any(is_said) {
             self.first_said = Some(at);
@@ -621,8 +635,63 @@ impl Transcript {
             if placed.node.turn == 0 {
                 placed.node.turn = turn;
             }
-            placed.turn = turn + opened.saturating_sub(1);
-            self.next_turn = self.next_turn.max(placed.turn + 1);
+            placed.turn = last_turn(turn, opened);
+            self.next_turn = self.next_turn.max(placed.turn.saturating_add(1));
+        }
+    }
+
+    /// Puts a whole node in the place of one that came in damaged. It keeps its number in the log. It moves below the parent
+    /// that it names if that was made before it.
+    fn restore(&mut self, mut node: Node) {
+        let Some(at) = self.by_id.get(&node.id).copied() else { return };
+        let known = &self.slots[at as usize];
+        let (old, mut sealed) = (known.parent, node.sealed);
+        sealed |= !known.children.is_empty();
+        let named = node.parent.as_ref().and_then(|id| self.by_id.get(self.resolve(id)?)).copied();
+        let new = named.filter(|up| *up < at && old.is_some()).or(old);
+        node.parent = new.map(|up| self.slots[up as usize].node.id.clone());
+        node.sealed = sealed;
+        let (have, came) = (bytes_of(&known.node.messages), bytes_of(&node.messages));
+        self.bytes = (self.bytes + came).saturating_sub(have);
+        self.messages = self.messages - known.node.messages.len() as u32 + node.messages.len() as u32;
+        self.note_time(node.created_at);
+        if new != old {
+            if let Some(old) = old {
+                self.slots[old as usize].children.retain(|child| *child != at);
+            }
+            if let Some(new) = new {
+                let children = &mut self.slots[new as usize].children;
+                children.insert(children.partition_point(|child| *child < at), at);
+            }
+            self.leaves = self.slots.iter().filter(|placed| placed.is_leaf()).count() as u32;
+        }
+        self.slots[at as usize].parent = new;
+        self.slots[at as usize].node = node;
+        self.measure(at);
+    }
+
+    /// Takes depth and turn of a node and of all below it anew.
+    fn measure(&mut self, top: u32) {
+        let mut open = vec![top];
+        while let Some(at) = open.pop() {
+            let placed = &self.slots[at as usize];
+            let up = placed.parent.map(|up| &self.slots[up as usize]);
+            let (mut depth, mut turn) = up.map_or((0, 0), |up| (up.depth, up.turn));
+            depth += placed.node.counted();
+            if placed.node.turn > 0 {
+                turn = last_turn(placed.node.turn, placed.node.opened_turns());
+                self.next_turn = self.next_turn.max(turn.saturating_add(1));
+            }
+            let placed = &mut self.slots[at as usize];
+            (placed.depth, placed.turn) = (depth, turn);
+            open.extend(&placed.children);
+        }
+    }
+
+    fn note_time(&mut self, at: Option<i64>) {
+        if let Some(at) = at {
+            let (first, last) = self.span.unwrap_or((at, at));
+            self.span = Some((first.min(at), last.max(at)));
         }
     }
 
@@ -851,6 +920,15 @@ impl Transcript {
 /// Whether a user says something in the message.
 fn is_said(message: &Message) -> bool {
     message.role == Role::User && !message.text().trim().is_empty()
+}
+
+/// The number of the last of so many turns.
+fn last_turn(first: u32, opened: u32) -> u32 {
+    first.saturating_add(opened.saturating_sub(1))
+}
+
+fn bytes_of(messages: &[Message]) -> usize {
+    messages.iter().map(message_bytes).sum()
 }
 
 fn message_bytes(message: &Message) -> usize {

@@ -282,7 +282,8 @@ proptest! {
 fn what_changes_older_nodes_is_not_taken_back() {
     let tree = Transcript::new(id("root"));
     assert!(tree.before(&[node("root", None, vec![])]).is_some());
-    for entry in [Entry::Seal { node: id("root") }, Entry::Head { context: "main".to_owned(), node: None }, Entry::Gone]
+    for entry in
+        [Entry::Seal { node: id("root") }, Entry::Head { context: "main".to_owned(), node: None }, Entry::Gone(1)]
     {
         assert!(tree.before(&[entry]).is_none());
     }

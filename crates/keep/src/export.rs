@@ -8,7 +8,7 @@ use threadkeep_core::memory::{Episode, Fact};
 use threadkeep_core::{Entry, TranscriptId};
 use threadkeep_store::{Store, StoreError, around};
 
-use crate::log::{from_json, lines_of, record};
+use crate::log::{from_json, numbered, record};
 use crate::{Keep, KeepError, keys};
 
 /// How many pages are read at a time.
@@ -133,7 +133,7 @@ impl<S: Store> Keep<S> {
             for (key, lines) in pages {
                 let first = keys::page_seq(&key).unwrap_or_default();
                 let lines = self.sound(&key, lines).unwrap_or_default();
-                for (line, seq) in lines_of(&lines).zip(first..) {
+                for (seq, line) in numbered(&lines, first) {
                     if let Some(entry) = self.sound(&key, from_json::<Entry>(line)) {
                         writer.entry(seq, &entry);
                     }

@@ -369,7 +369,7 @@ fn append_entries(
         node.created_at = Some(now);
         if message.role == Role::User {
             (node.turn, turn) = (next_turn, next_turn);
-            next_turn += 1;
+            next_turn = next_turn.saturating_add(1);
         }
         depth += node.counted();
         made.ids.push(id.clone());

@@ -1,24 +1,28 @@
 //! Import: files in, conversations stored one at a time, a report out. What is there already is not stored again; a newer
-//! export of a conversation adds what is new in it. Nothing fails as a whole but the store.
+//! export of a conversation adds what is new in it ([`merge`]). Nothing fails as a whole but the store.
 
-use std::collections::{HashMap, HashSet};
+mod memories;
+mod merge;
+
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use threadkeep_core::archive::{self, Conversation, Format, Input, Item, Skip};
-use threadkeep_core::compaction::Checkpoint;
-use threadkeep_core::entry::InfoPatch;
-use threadkeep_core::transcript::Placed;
-use threadkeep_core::{Entry, Kind, Message, MessageId, Transcript};
+use threadkeep_core::{Entry, MessageId, Transcript};
 use threadkeep_store::{Commit, Durability, Store, StoreError};
 
 use crate::keep::Write;
 use crate::log::record;
 use crate::protocol::{ImportProgress, ImportReport, Skipped};
 use crate::{Keep, KeepError, Source, keys};
+use merge::Difference;
 
 /// How many transcripts and how many skips a report lists.
 const LISTED: usize = 1000;
+
+/// The conversations that the files of an import hold, and whether the import has made each.
+type Held = HashMap<MessageId, bool>;
 
 /// What became of one conversation.
 enum Outcome {
@@ -65,6 +69,7 @@ impl<S: Store> Keep<S> {
             ImportProgress { total_bytes: sources.iter().map(Source::size).sum(), ..ImportProgress::default() };
         let mut report = ImportReport::default();
         let (mut memories, mut parts) = (Vec::new(), Vec::new());
+        let mut held = Held::new();
         let mut sources: Vec<Option<R>> = sources.into_iter().map(Some).collect();
         'files: for at in archive::plan(&names) {
             let Some(mut source) = sources[at].take() else { continue };
@@ -88,7 +93,7 @@ impl<S: Store> Keep<S> {
                     match item {
                         Item::Memory(memory) => memories.push(*memory),
                         Item::Part(part) => parts.push(*part),
-                        item => self.take_item(item, &mut report, &mut progress).await?,
+                        item => self.take_item(item, &mut held, &mut report, &mut progress).await?,
                     }
                 }
                 progress.bytes = before + input.progress().0;
@@ -110,12 +115,12 @@ impl<S: Store> Keep<S> {
             for item in items {
                 match item {
                     Item::Memory(memory) => memories.push(*memory),
-                    item => self.take_item(item, &mut report, &mut progress).await?,
+                    item => self.take_item(item, &mut held, &mut report, &mut progress).await?,
                 }
             }
         }
         if !memories.is_empty() {
-            report.memories = self.restore(memories).await?;
+            self.take_memories(memories, &held, &mut report).await?;
         }
         let stamp = (keys::IMPORTED.to_owned(), self.now().to_string().into_bytes());
         self.inner.store.commit(Commit { puts: vec![stamp], ..Commit::default() }).await?;
@@ -125,6 +130,7 @@ impl<S: Store> Keep<S> {
     async fn take_item(
         &self,
         item: Item,
+        held: &mut Held,
         report: &mut ImportReport,
         progress: &mut ImportProgress,
     ) -> Result<(), KeepError> {
@@ -143,9 +149,11 @@ impl<S: Store> Keep<S> {
         };
         progress.conversations += 1;
         let id = conversation.transcript.clone();
+        let made = *held.entry(id.clone()).or_default();
         let source = source_of(&conversation.entries);
-        match self.store_conversation(conversation, report).await {
+        match self.store_conversation(conversation, made, report).await {
             Ok(Outcome::Added(messages)) => {
+                held.insert(id.clone(), true);
                 report.added += 1;
                 report.stored(&id, messages, progress);
                 self.changed(&id, Vec::new());
@@ -172,6 +180,7 @@ impl<S: Store> Keep<S> {
     async fn store_conversation(
         &self,
         conversation: Conversation,
+        made: bool,
         report: &mut ImportReport,
     ) -> Result<Outcome, KeepError> {
         let _writing = self.writing().await;
@@ -186,9 +195,13 @@ impl<S: Store> Keep<S> {
         if known.as_ref() == Some(&digest) {
             return Ok(Outcome::Unchanged);
         }
-        let is_new = known.is_none();
-        let entries = self.free_heads(entries(conversation), &id, report).await?;
-        if is_new { self.add(&id, entries, digest).await } else { self.merge(&id, entries, digest, report).await }
+        let mut entries = entries(conversation);
+        self.leave_taken_heads(&mut entries, &id, report).await?;
+        if known.is_none() {
+            self.add(&id, entries, digest).await
+        } else {
+            self.merge(&id, entries, digest, made, report).await
+        }
     }
 
     /// Stores a conversation that is new here.
@@ -207,19 +220,19 @@ impl<S: Store> Keep<S> {
         id: &MessageId,
         entries: Vec<Entry>,
         digest: String,
+        made: bool,
         report: &mut ImportReport,
     ) -> Result<Outcome, KeepError> {
         let mut incoming = Transcript::new(id.clone());
-        for (seq, entry) in (0..).zip(entries) {
-            incoming.replay(seq, entry);
+        for entry in entries {
+            incoming.replay(incoming.next_seq(), entry);
         }
-        let mut differing = 0;
+        let mut found = Difference::default();
         let write = self.write(id, |log| {
-            let fresh = difference(&log.tree, &incoming);
-            differing = log.tree.nodes().filter(|known| says_otherwise(known, &incoming)).count();
+            found = Difference::between(&log.tree, &incoming, made);
+            let fresh = std::mem::take(&mut found.entries);
             let messages = fresh.iter().map(messages_in).sum();
-            let unchanged = fresh.is_empty();
-            let outcome = if unchanged { Outcome::Unchanged } else { Outcome::Updated(messages) };
+            let outcome = if fresh.is_empty() { Outcome::Unchanged } else { Outcome::Updated(messages) };
             let mut write = indexed(Write::new(Vec::new(), outcome), &fresh, id);
             write.entries = fresh;
             write.digest = Some(digest.clone());
@@ -227,6 +240,7 @@ impl<S: Store> Keep<S> {
             Ok(write)
         });
         let outcome = write.await?.ok_or_else(|| KeepError::MissingTranscript(id.clone()))?;
+        let Difference { differing, diverged, restored, .. } = found;
         if differing > 0 {
             let reason = format!(
                 "{differing} of its messages say something else in this file than what is stored under the same ids: \
@@ -234,161 +248,77 @@ impl<S: Store> Keep<S> {
             );
             report.skip(id.as_str(), "message-differs", reason, true);
         }
+        for what in diverged {
+            let reason = format!(
+                "{what} is at the end of one branch here, and of another one in this file: it stays where it is. The \
+                 messages of both branches are here"
+            );
+            report.skip(id.as_str(), "branch-differs", reason, true);
+        }
+        if restored > 0 {
+            // The index has the notes that stood in for the messages.
+            self.index_anew(id).await?;
+        }
         if matches!(outcome, Outcome::Unchanged) {
             self.remember_digest(id, digest).await?;
         }
         Ok(outcome)
     }
 
-    /// Keeps the digest of an archive that brought nothing new, so that the next import need not look again.
-    async fn remember_digest(&self, id: &MessageId, digest: String) -> Result<(), KeepError> {
-        let Some(mut log) = self.load(id).await? else { return Ok(()) };
-        log.digest = digest;
-        self.forget(id);
-        let absent = vec![keys::page(id, &log.generation, log.tree.next_seq())];
-        let present = vec![log.must_be_there()];
-        let puts = vec![(keys::record(id), log.record()?)];
-        let commit = Commit { absent, present, puts, durability: Durability::Relaxed, ..Commit::default() };
-        match self.inner.store.commit(commit).await {
-            // Somebody appended in this moment; the next import will look again.
-            Err(StoreError::Conflict { .. }) => Ok(()),
-            done => Ok(done?),
+    async fn index_anew(&self, id: &MessageId) -> Result<(), KeepError> {
+        loop {
+            let mut commit = Commit::default();
+            self.unindex(id, &mut commit).await?;
+            match self.inner.store.commit(commit).await {
+                Err(StoreError::Conflict { .. }) => continue,
+                done => return Ok(done?),
+            }
         }
     }
 
-    /// Leaves out heads whose names are taken by another transcript, and says so.
-    async fn free_heads(
+    /// Lets go of heads whose names are taken by another transcript, and says so. The log stays as it is; one more entry says
+    /// that each such head left.
+    async fn leave_taken_heads(
         &self,
-        mut entries: Vec<Entry>,
+        entries: &mut Vec<Entry>,
         id: &MessageId,
         report: &mut ImportReport,
-    ) -> Result<Vec<Entry>, KeepError> {
-        let mut taken = HashSet::new();
-        for entry in &entries {
-            let Entry::Head { context, .. } = entry else { continue };
-            let at = self.at_head(context, |tree, _| Ok(tree.id().clone())).await?;
-            if at.is_some_and(|at| at != *id) && taken.insert(context.clone()) {
-                let reason = format!("there is a head {context:?} in another transcript already: it stays there");
+    ) -> Result<(), KeepError> {
+        let mut heads: HashMap<String, bool> = HashMap::new();
+        for entry in entries.iter() {
+            if let Entry::Head { context, node } = entry {
+                heads.insert(context.clone(), node.is_some());
+            }
+        }
+        let mut heads: Vec<String> = heads.into_iter().filter_map(|(name, here)| here.then_some(name)).collect();
+        heads.sort();
+        for context in heads {
+            let Some(at) = self.stored_head(&context).await?.filter(|at| at != id) else { continue };
+            // One that moved away from here is where it belongs.
+            let left = self.read(id, |log| Ok(log.tree.heads().contains_key(&context))).await?;
+            if left != Some(true) {
+                let reason = format!("there is a head {context:?} in transcript {at} already: it stays there");
                 report.skip(id.as_str(), "head-taken", reason, true);
             }
+            entries.push(Entry::Head { context, node: None });
         }
-        for entry in &mut entries {
-            if matches!(entry, Entry::Head { context, .. } if taken.contains(context)) {
-                *entry = Entry::Gone;
-            }
-        }
-        Ok(entries)
+        Ok(())
     }
 }
 
-/// The log of a conversation, with holes where its numbers have gaps.
+/// The log of a conversation, with a hole where its numbers have a gap.
 fn entries(conversation: Conversation) -> Vec<Entry> {
     let Some(seqs) = conversation.seqs else { return conversation.entries };
     let mut entries = Vec::with_capacity(conversation.entries.len());
+    let mut next = 0;
     for (seq, entry) in seqs.into_iter().zip(conversation.entries) {
-        // Holes cost memory; an archive that claims a billion of them gets its numbers closed up instead.
-        let gap = usize::try_from(seq).unwrap_or(usize::MAX).saturating_sub(entries.len());
-        entries.extend(std::iter::repeat_n(Entry::Gone, if gap > 1_000_000 { 0 } else { gap }));
+        if seq > next {
+            entries.push(Entry::Gone(seq - next));
+        }
+        next = seq.max(next) + entry.span();
         entries.push(entry);
     }
     entries
-}
-
-/// The entries that bring `tree` to where `incoming` is: nodes that it lacks, growth of unsealed ones, aliases, heads that
-/// are new, and the chosen branch when there is anything to choose anew.
-fn difference(tree: &Transcript, incoming: &Transcript) -> Vec<Entry> {
-    let mut turn = tree.next_turn();
-    let mut fresh = Vec::new();
-    // The turns of nodes that come in, where they get other numbers here.
-    let mut turns: HashMap<&MessageId, u32> = HashMap::new();
-    // One that came in before it was known what such a summary came from is told anew.
-    let sourced = |checkpoint: &Checkpoint| checkpoint.statements.iter().any(|said| !said.sources.is_empty());
-    let known = |new: &Checkpoint| tree.checkpoint(&new.id).is_some_and(|known| sourced(known) || !sourced(new));
-    let mut checkpoints = incoming.checkpoints().filter(|(_, checkpoint)| !known(checkpoint)).peekable();
-    for placed in incoming.nodes() {
-        // Each comes where it was made, since that says to which prompts it belongs.
-        while let Some((_, checkpoint)) = checkpoints.next_if(|(seq, _)| *seq < placed.seq) {
-            fresh.push(numbered(checkpoint, tree, incoming, &turns));
-        }
-        let node = &placed.node;
-        match tree.get(&node.id) {
-            None => {
-                let mut node = node.clone();
-                let opened = node.opened_turns();
-                node.turn = if opened > 0 { turn } else { 0 };
-                turn += opened;
-                turns.insert(&placed.node.id, node.turn);
-                fresh.push(Entry::Node(Box::new(node)));
-            }
-            Some(known) if !known.node.sealed && known.is_leaf() => {
-                let have = known.node.messages.len();
-                if node.messages.len() > have && node.messages[..have] == known.node.messages {
-                    let messages = node.messages[have..].to_vec();
-                    let opened = messages.iter().filter(|m| m.role == threadkeep_core::Role::User).count() as u32;
-                    let first = if opened > 0 { turn } else { 0 };
-                    turn += opened;
-                    fresh.push(Entry::Extend { node: node.id.clone(), messages, turn: first });
-                }
-                if node.sealed {
-                    fresh.push(Entry::Seal { node: node.id.clone() });
-                }
-            }
-            Some(_) => {}
-        }
-    }
-    fresh.extend(checkpoints.map(|(_, checkpoint)| numbered(checkpoint, tree, incoming, &turns)));
-    let mut aliases: Vec<_> = incoming.aliases().filter(|(id, _)| tree.resolve(id).is_none()).collect();
-    aliases.sort();
-    fresh.extend(aliases.into_iter().map(|(id, node)| Entry::Alias { id: id.clone(), node: node.clone() }));
-    let mut heads: Vec<_> = incoming.heads().iter().filter(|(name, _)| !tree.heads().contains_key(*name)).collect();
-    heads.sort();
-    for (name, node) in heads {
-        fresh.push(Entry::Head { context: name.clone(), node: Some(node.clone()) });
-        let strategy = incoming.strategy(name);
-        fresh.extend(strategy.map(|strategy| Entry::Strategy { context: name.clone(), strategy: Some(strategy) }));
-    }
-    if !fresh.is_empty() {
-        let info = incoming.info();
-        fresh.push(Entry::Info(InfoPatch { leaf: info.leaf, updated_at: info.updated_at, ..InfoPatch::default() }));
-    }
-    fresh
-}
-
-/// A checkpoint that comes in, with the numbers that the turns which it covers have here.
-fn numbered(
-    checkpoint: &Checkpoint,
-    tree: &Transcript,
-    incoming: &Transcript,
-    turns: &HashMap<&MessageId, u32>,
-) -> Entry {
-    let mut checkpoint = checkpoint.clone();
-    let (mut first, mut last) = (u32::MAX, 0);
-    for placed in incoming.chain(&checkpoint.anchor).unwrap_or_default() {
-        let node = &placed.node;
-        let turn = turns.get(&node.id).copied().or_else(|| tree.get(&node.id).map(|known| known.node.turn));
-        if let Some(turn) = turn.filter(|turn| *turn > 0) {
-            first = first.min(turn);
-            last = last.max(turn + node.opened_turns().saturating_sub(1));
-        }
-    }
-    // What covers no more than the one before it has the numbers of that.
-    if last > 0 && checkpoint.cleared.is_empty() {
-        (checkpoint.covers.first_turn, checkpoint.covers.last_turn) = (first, last);
-    }
-    Entry::Checkpoint(Box::new(checkpoint))
-}
-
-/// Whether the node of the same id in `incoming` says something that neither is in `known` nor can be added to it.
-fn says_otherwise(known: &Placed, incoming: &Transcript) -> bool {
-    let Some(other) = incoming.get(&known.node.id) else { return false };
-    let (have, there) = (&known.node.messages, &other.node.messages);
-    let is_summary = |message: &Message| matches!(message.kind, Kind::Summary { .. });
-    // A summary says the same whether it stands in prompts itself or a checkpoint in its stead.
-    let same = |ours: &Message, theirs: &Message| {
-        ours == theirs || is_summary(ours) && is_summary(theirs) && ours.content == theirs.content
-    };
-    let differs = have.iter().zip(there).any(|(ours, theirs)| !same(ours, theirs));
-    differs || (known.node.sealed && there.len() > have.len())
 }
 
 /// Adds the index records and heads that imported entries need.
@@ -413,7 +343,7 @@ fn indexed<T>(mut write: Write<T>, entries: &[Entry], transcript: &MessageId) ->
 
 fn messages_in(entry: &Entry) -> u32 {
     match entry {
-        Entry::Node(node) => node.messages.len() as u32,
+        Entry::Node(node) | Entry::Restored(node) => node.messages.len() as u32,
         Entry::Extend { messages, .. } => messages.len() as u32,
         _ => 0,
     }

@@ -21,7 +21,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use threadkeep_core::{Entry, MessageId, TranscriptError, TranscriptId};
-use threadkeep_store::{Commit, Store, StoreError};
+use threadkeep_store::{Commit, Durability, Store, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::context::Shelf;
@@ -528,6 +528,31 @@ impl<S: Store> Keep<S> {
             }
         }
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
+    }
+
+    /// Keeps the digest of an archive that brought nothing new to a transcript, so that the next import need not look again.
+    pub(crate) async fn remember_digest(&self, id: &TranscriptId, digest: String) -> Result<(), KeepError> {
+        let slot = self.slot(id);
+        let mut held = slot.log.lock().await;
+        // Taken out, so that nothing half-done stays behind should the call be dropped.
+        let log = match held.take() {
+            Some(log) => Some(log),
+            None => self.load(id).await?,
+        };
+        let Some(mut log) = log else { return Ok(()) };
+        log.digest = digest;
+        let absent = vec![keys::page(id, &log.generation, log.tree.next_seq())];
+        let present = vec![log.must_be_there()];
+        let puts = vec![(keys::record(id), log.record()?)];
+        let commit = Commit { absent, present, puts, durability: Durability::Relaxed, ..Commit::default() };
+        match self.inner.store.commit(commit).await {
+            Ok(()) => *held = Some(log),
+            // Somebody appended in this moment; the next import will look again.
+            Err(StoreError::Conflict { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.settle(id, &slot, held);
+        Ok(())
     }
 
     /// Reads the tree that holds `id`, as a node or an alias; `None` where no transcript does.

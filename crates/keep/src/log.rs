@@ -172,7 +172,9 @@ impl Log {
     }
 
     fn grew(&self, page: &[u8]) -> bool {
-        self.last_page + lines_of(page).count() as u64 > self.tree.next_seq()
+        let end =
+            numbered(page, self.last_page).last().map_or(self.last_page, |(seq, line)| seq.saturating_add(span(line)));
+        end > self.tree.next_seq()
     }
 
     /// Applies the entries of `pages` that are new, and remembers the tail.
@@ -187,7 +189,7 @@ impl Log {
     /// Applies the entries of the page that begins with the entry `seq`.
     fn read_page(&mut self, seq: u64, lines: &[u8]) {
         let mut count = 0;
-        for (line, at) in lines_of(lines).zip(seq..) {
+        for (at, line) in numbered(lines, seq) {
             count += 1;
             if at >= self.tree.next_seq() {
                 match from_json::<Entry>(line) {
@@ -368,7 +370,8 @@ pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>, KeepError> {
 /// Entries as pages.
 fn pages(first: u64, entries: &[Entry]) -> Result<Vec<Page>, KeepError> {
     let mut pages: Vec<Page> = Vec::new();
-    for (entry, seq) in entries.iter().zip(first..) {
+    let mut seq = first;
+    for entry in entries {
         if pages.last().is_none_or(|page| page.count == FOLD || page.lines.len() >= PAGE_BYTES) {
             pages.push(Page { seq, count: 0, lines: Vec::new() });
         }
@@ -377,8 +380,26 @@ fn pages(first: u64, entries: &[Entry]) -> Result<Vec<Page>, KeepError> {
             page.lines.push(b'\n');
             page.count += 1;
         }
+        seq = seq.saturating_add(entry.span());
     }
     Ok(pages)
+}
+
+/// The lines of a page that begins with the entry `first`, each with the number of its entry.
+pub(crate) fn numbered(page: &[u8], first: u64) -> impl Iterator<Item = (u64, &[u8])> {
+    let mut next = first;
+    lines_of(page).map(move |line| {
+        let seq = next;
+        next = next.saturating_add(span(line));
+        (seq, line)
+    })
+}
+
+/// How many numbers the entry of a line takes: a line can stand for a whole range of deleted entries.
+fn span(line: &[u8]) -> u64 {
+    let count = line.strip_prefix(b"{\"gone\":").and_then(|rest| rest.strip_suffix(b"}"));
+    let count = count.and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u64>().ok());
+    count.unwrap_or(1).max(1)
 }
 
 /// The lines of a page.

@@ -258,13 +258,13 @@ fn with_holes(lines: &[u8], gone: &HashSet<&MessageId>) -> Option<Vec<u8>> {
 /// What is left of an entry that speaks of `gone`; `None` where it does not.
 fn without(entry: Entry, gone: &HashSet<&MessageId>) -> Option<Entry> {
     match entry {
-        Entry::Node(node) if gone.contains(&node.id) => Some(Entry::Gone),
+        Entry::Node(node) | Entry::Restored(node) if gone.contains(&node.id) => Some(Entry::Gone(1)),
         Entry::Extend { node, .. } | Entry::Seal { node } | Entry::Alias { node, .. } if gone.contains(&node) => {
-            Some(Entry::Gone)
+            Some(Entry::Gone(1))
         }
-        Entry::Head { node: Some(node), .. } if gone.contains(&node) => Some(Entry::Gone),
+        Entry::Head { node: Some(node), .. } if gone.contains(&node) => Some(Entry::Gone(1)),
         // What it covers lies above its anchor, so that nothing of it can go without the anchor.
-        Entry::Checkpoint(checkpoint) if gone.contains(&checkpoint.anchor) => Some(Entry::Gone),
+        Entry::Checkpoint(checkpoint) if gone.contains(&checkpoint.anchor) => Some(Entry::Gone(1)),
         Entry::Info(mut patch) if patch.leaf.as_ref().is_some_and(|leaf| gone.contains(leaf)) => {
             patch.leaf = None;
             Some(Entry::Info(patch))

@@ -18,15 +18,22 @@ impl<S: Store> Keep<S> {
     /// was received before gives the node that it made then. [`NodeInfo::unknown_reply`] says whether a `replyTo` was not known. The new node is unsealed: [`Keep::extend`] adds the answer.
     ///
     /// # Errors
-    /// `bad-request` for content that is neither text nor a list of parts; the store's.
+    /// `bad-request` for content that is neither text nor a list of parts; `id-taken` where another message has the id (from
+    /// an import, say): nothing is stored, so receive it under an id of its own; the store's.
     pub async fn receive(&self, inbound: Inbound) -> Result<NodeInfo, KeepError> {
         self.receive_as(inbound, Role::User, Commit::default()).await
     }
 
     /// [`Keep::receive`] for a message that somebody else than the user says. What `extra` holds is in the commit of a new node.
-    pub(crate) async fn receive_as(&self, inbound: Inbound, role: Role, extra: Commit) -> Result<NodeInfo, KeepError> {
+    pub(crate) async fn receive_as(
+        &self,
+        mut inbound: Inbound,
+        role: Role,
+        extra: Commit,
+    ) -> Result<NodeInfo, KeepError> {
         let empty = inbound.content.is_null();
-        let fields = [("role".to_owned(), role.as_str().into()), ("content".to_owned(), inbound.content)];
+        let content = std::mem::take(&mut inbound.content);
+        let fields = [("role".to_owned(), role.as_str().into()), ("content".to_owned(), content)];
         let message = Message::from_json(Value::Object(fields.into_iter().collect()))?;
         if empty {
             return Err(KeepError::BadRequest("a message's \"content\" must be text or a list of parts".to_owned()));
@@ -35,7 +42,11 @@ impl<S: Store> Keep<S> {
         if let Some(id) = &inbound.message_id
             && let Some(seen) = self.node(id).await?
         {
-            return Ok(seen);
+            return if self.is_delivery(&seen, id, &message, &inbound).await? {
+                Ok(seen)
+            } else {
+                Err(TranscriptError::Taken(id.clone()).into())
+            };
         }
         let parent = match &inbound.reply_to {
             Some(id) => self.find(id).await?.map(|transcript| (transcript, id.clone())),
@@ -68,6 +79,31 @@ impl<S: Store> Keep<S> {
                 self.written(&transcript, &id).await
             }
         }
+    }
+
+    /// Whether `seen`, which is known by the id of an inbound message, is that message, delivered before. An id alone does not
+    /// say so: an imported file can hold any.
+    async fn is_delivery(
+        &self,
+        seen: &NodeInfo,
+        id: &MessageId,
+        message: &Message,
+        inbound: &Inbound,
+    ) -> Result<bool, KeepError> {
+        if seen.id != *id {
+            // An outbound message of this side that comes back, perhaps with its depth in front.
+            let text = message.text();
+            return Ok(seen.messages.iter().any(|said| !said.text().is_empty() && text.ends_with(&*said.text())));
+        }
+        let first = seen.messages.first();
+        if first.is_none_or(|first| (&first.role, &first.content) != (&message.role, &message.content))
+            || (&seen.origin.from, seen.origin.number) != (&inbound.from, inbound.number)
+        {
+            return Ok(false);
+        }
+        let Some(reply_to) = &inbound.reply_to else { return Ok(true) };
+        let parent = self.node(reply_to).await?;
+        Ok(parent.is_none_or(|parent| Some(parent.id) == seen.parent))
     }
 
     /// Begins a branch below `parent`: an unsealed node with these messages (none, where an answer is to come without

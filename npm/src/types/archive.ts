@@ -87,7 +87,12 @@ export interface Skipped {
   place: string;
   /** Why, and what to do about it. */
   reason: string;
-  /** A stable word for the reason, such as `not-a-conversation`. */
+  /**
+   * A stable word for the reason, such as `not-a-conversation`. `salvaged`: a message could not be read, and a note stands in its
+   * place until a whole copy of the file is imported. `message-differs`, `memory-differs`: the same id says something else here.
+   * `branch-differs`: a head or the shown branch is elsewhere here, and stays. `head-taken`, `id-taken`: the name is used in another
+   * transcript. `unpinned`: facts of a file that is no backup of this keep come in unpinned, with the tag `imported`.
+   */
   code: string;
   /** Whether the thing came in all the same, with something missing. */
   salvaged: boolean;

@@ -20,6 +20,7 @@ use crate::compaction::summary::Statement;
 use crate::json::Object;
 use crate::memory::jsonl::{RawTrace, Told, read_episode, read_fact, read_working_context, told};
 use crate::memory::{Episode, Fact, Memory, Source, turn_number};
+use crate::node::LAST_TURN;
 use crate::{Entry, MessageId, Node};
 
 /// What one file of an agent's memory holds.
@@ -259,7 +260,7 @@ fn conversation(
 
 /// Gives turns the numbers that they have in the traces, where these count up.
 fn number(entries: &mut [Entry], turns: &HashMap<MessageId, u32>) {
-    let named = |node: &Node| turns.get(&node.id).copied().filter(|_| node.turn > 0);
+    let named = |node: &Node| turns.get(&node.id).copied().filter(|turn| node.turn > 0 && *turn <= LAST_TURN);
     let opening =
         |entry: &Entry| if let Entry::Node(node) = entry { (node.turn > 0).then(|| named(node)) } else { None };
     let all: Vec<Option<u32>> = entries.iter().filter_map(opening).collect();

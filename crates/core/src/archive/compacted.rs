@@ -48,7 +48,7 @@ impl Reach {
         reach.messages += node.messages.len() as u32;
         if node.turn > 0 {
             reach.first_turn = if reach.first_turn == 0 { node.turn } else { reach.first_turn };
-            reach.last_turn = reach.last_turn.max(node.turn + node.opened_turns() - 1);
+            reach.last_turn = reach.last_turn.max(node.turn.saturating_add(node.opened_turns().saturating_sub(1)));
         }
         let counted = node.messages.iter().filter(|message| message.include_in_context);
         reach.tokens += counted.map(|message| u64::from(estimate_message(message))).sum::<u64>();

@@ -114,7 +114,7 @@ pub(super) enum Kind {
 pub(super) fn detect(fields: &Fields) -> Kind {
     let has = |name: &str| fields.has(name);
     let all = |names: &[&str]| names.iter().all(|name| fields.has(name));
-    if has("threadkeep") {
+    if has("threadkeep") || super::own::is_line(fields) {
         return Kind::Of(Format::Threadkeep);
     }
     if has("logical_files") || all(&["export_files", "version"]) {

@@ -143,6 +143,8 @@ codes! {
     Empty = "empty",
     /// Parent links run in a circle.
     Cycle = "cycle",
+    /// Something could not be read, and a note stands in its place, so that what follows it comes in.
+    Salvaged = "salvaged",
     /// A parent that is not there.
     MissingParent = "missing-parent",
     /// The same id twice.

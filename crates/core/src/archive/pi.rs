@@ -32,6 +32,8 @@ pub(super) struct Lines {
     /// Compactions: places of drafts, and the first entry that each keeps.
     compactions: Vec<(usize, Option<String>)>,
     left_out: LeftOut,
+    /// Whether a line could not be read.
+    pub damaged: bool,
 }
 
 impl Lines {
@@ -165,6 +167,7 @@ impl Lines {
         tree.created_at = lines.started;
         tree.updated_at = lines.drafts.iter().filter_map(|draft| draft.made.created_at).max();
         tree.extra = lines.extra;
+        tree.damaged = lines.damaged;
         tree.leaf = leaf;
         tree.drafts = lines.drafts;
         let made = tree.finish("", sum.0, report);

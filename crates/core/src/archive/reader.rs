@@ -183,7 +183,7 @@ impl Body {
         self.report(sink, |body, report| match piece {
             Piece::Value { bytes, spot } => body.value(bytes, spot, report),
             Piece::ArrayEnd => body.end_messages(report),
-            Piece::Broken { spot, why } => body.broken(spot, why, report),
+            Piece::Broken { spot, why, begins } => body.broken(spot, why, begins, report),
         });
     }
 
@@ -195,9 +195,9 @@ impl Body {
             Err(error) => match clean::mend_json(&cleaned.text) {
                 Some(mended) => match self.read(&mended, bytes, &mut place, report) {
                     Ok(()) => report.warn(&place, Code::BadJson, "it is not quite valid JSON; it comes in mended"),
-                    Err(error) => self.bad(&place, &error, report),
+                    Err(error) => self.bad(&place, bytes, &error, report),
                 },
-                None => self.bad(&place, &error, report),
+                None => self.bad(&place, bytes, &error, report),
             },
         }
         if let Some(mended) = cleaned.mended {
@@ -205,8 +205,15 @@ impl Body {
         }
     }
 
-    fn bad(&self, place: &str, error: &serde_json::Error, report: &mut Report) {
+    /// A line could not be read, which may have held what others follow.
+    fn lost(&mut self, bytes: &[u8]) {
+        self.own.unreadable(bytes);
+        (self.claude_code.damaged, self.pi.damaged) = (true, true);
+    }
+
+    fn bad(&mut self, place: &str, bytes: &[u8], error: &serde_json::Error, report: &mut Report) {
         let (code, reason) = unreadable(error);
+        self.lost(bytes);
         report.skip(place, code, format!("this {reason}"));
     }
 
@@ -242,6 +249,10 @@ impl Body {
                 if !std::mem::replace(&mut self.mentioned, true) {
                     report.skip("", Code::NotAConversation, what);
                 }
+            }
+            // A message within a file of another format is a piece of a damaged line.
+            Kind::Message if self.format.is_some_and(|format| format != Format::OpenAiMessages) => {
+                self.unknown(place, report);
             }
             Kind::Message => {
                 let raw = serde_json::from_str(text)?;
@@ -327,8 +338,10 @@ impl Body {
     ) -> Result<(), serde_json::Error> {
         let list: Vec<&serde_json::value::RawValue> =
             if text.starts_with('[') { serde_json::from_str(text)? } else { vec![] };
+        // A list within a file of another format is a piece of a damaged line.
+        let may_be = self.format.is_none_or(|format| format == Format::OpenAiMessages);
         let is_message = |raw: &str| Fields::parse(raw).is_ok_and(|fields| detect(&fields) == Kind::Message);
-        if list.first().is_some_and(|first| is_message(first.get())) {
+        if may_be && list.first().is_some_and(|first| is_message(first.get())) {
             let mut messages = openai::Messages::default();
             list.iter().for_each(|raw| messages.add(raw, place, report));
             self.format = Some(Format::OpenAiMessages);
@@ -363,8 +376,9 @@ impl Body {
         }
     }
 
-    fn broken(&mut self, spot: Spot, why: Broken, report: &mut Report) {
+    fn broken(&mut self, spot: Spot, why: Broken, begins: &[u8], report: &mut Report) {
         let place = place(spot);
+        self.lost(begins);
         match why {
             Broken::End => {
                 report.skip(

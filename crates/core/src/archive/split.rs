@@ -10,8 +10,8 @@ pub(super) enum Piece<'a> {
     Value { bytes: &'a [u8], spot: Spot },
     /// The end of an array whose elements were handed out.
     ArrayEnd,
-    /// A value that cannot be complete.
-    Broken { spot: Spot, why: Broken },
+    /// A value that cannot be complete, with what is held of its beginning.
+    Broken { spot: Spot, why: Broken, begins: &'a [u8] },
 }
 
 /// Where a value lies.
@@ -133,11 +133,11 @@ impl Splitter {
             }
             Some(open) => {
                 let spot = self.spot(open.line);
-                out(Piece::Broken { spot, why: Broken::End });
+                out(Piece::Broken { spot, why: Broken::End, begins: &[] });
             }
             None if self.base > 0 || self.tail => {
                 let spot = self.spot(self.line);
-                out(Piece::Broken { spot, why: Broken::End });
+                out(Piece::Broken { spot, why: Broken::End, begins: &[] });
             }
             None => {}
         }
@@ -242,7 +242,7 @@ impl Splitter {
                 if byte == b'{' && self.base == 0 && open.line < self.line && !matches!(self.last, b'[' | b',' | b':') {
                     // No JSON has an object here: the value before it never ended, and a line begins.
                     self.lines = true;
-                    out(Piece::Broken { spot: self.spot(open.line), why: Broken::Line });
+                    self.broken(open.line, cursor, out);
                     self.close();
                     return;
                 }
@@ -395,10 +395,16 @@ impl Splitter {
     /// Leaves the newline for [`Self::outside`] to count.
     fn broken_line(&mut self, cursor: &mut Cursor, out: &mut dyn FnMut(Piece)) {
         let line = self.open.map_or(self.line, |open| open.line);
+        self.broken(line, cursor, out);
         self.close();
         self.values += 1;
         cursor.from = cursor.at;
-        out(Piece::Broken { spot: self.spot(line), why: Broken::Line });
+    }
+
+    fn broken(&mut self, line: u64, cursor: &Cursor, out: &mut dyn FnMut(Piece)) {
+        let here = &cursor.chunk[cursor.from..cursor.at];
+        hold(&mut self.held, &here[..here.len().min(BEGINNING)]);
+        out(Piece::Broken { spot: self.spot(line), why: Broken::Line, begins: &self.held });
     }
 
     fn close(&mut self) {
@@ -419,7 +425,7 @@ impl Splitter {
         let size = open.size + here.len() as u64;
         let spot = self.spot(open.line);
         if size > self.cap as u64 {
-            out(Piece::Broken { spot, why: Broken::Large(size) });
+            out(Piece::Broken { spot, why: Broken::Large(size), begins: &[] });
         } else if self.held.is_empty() {
             out(Piece::Value { bytes: here.trim_ascii_end(), spot });
         } else {
@@ -442,6 +448,9 @@ impl std::fmt::Debug for Splitter {
         f.debug_struct("Splitter").field("line", &self.line).field("index", &self.index).finish_non_exhaustive()
     }
 }
+
+/// How much of a broken line is enough to tell what it was.
+const BEGINNING: usize = 8192;
 
 /// A buffer larger than this is given back after its value.
 const KEEP: usize = 1 << 20;
@@ -481,7 +490,7 @@ mod tests {
                     format!("{}:{:?} {}", spot.line, spot.index, String::from_utf8_lossy(bytes))
                 }
                 Piece::ArrayEnd => "end".to_owned(),
-                Piece::Broken { spot, why } => format!("{}:{:?} broken {why:?}", spot.line, spot.index),
+                Piece::Broken { spot, why, .. } => format!("{}:{:?} broken {why:?}", spot.line, spot.index),
             });
         };
         for chunk in text.as_bytes().chunks(step) {

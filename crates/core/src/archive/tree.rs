@@ -1,8 +1,8 @@
 //! From what a parser found to a log: drafts of nodes, in any order and with any parent links, become a root and its
 //! descendants, parents first. Circles, missing parents and repeated ids are found here, for all formats alike.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -64,6 +64,8 @@ pub(super) struct Tree {
     pub drafts: Vec<Draft>,
     /// The archive's id of the end of the chosen branch, where it says so.
     pub leaf: Option<String>,
+    /// Whether lines between the drafts could not be read: then a note stands in for each parent that is not there.
+    pub damaged: bool,
 }
 
 impl Tree {
@@ -80,12 +82,16 @@ impl Tree {
             root_children: Vec::new(),
             drafts: Vec::new(),
             leaf: None,
+            damaged: false,
         }
     }
 
     /// Puts the tree in order. `place` names the conversation in remarks.
     pub fn finish(mut self, place: &str, digest: u64, report: &mut Report) -> Conversation {
         self.rename_repeated(place, report);
+        if self.damaged {
+            self.stand_in(place, report);
+        }
         let parents = self.parents(place, report);
         let order = self.order(&parents);
         let root = self.transcript.clone();
@@ -153,6 +159,27 @@ impl Tree {
             }
             met.insert(own, count);
         }
+    }
+
+    /// Puts a note where a parent is missing, below the message before, so that what follows an unreadable line keeps what was
+    /// said until then.
+    fn stand_in(&mut self, place: &str, report: &mut Report) {
+        let mut known: HashSet<String> = self.drafts.iter().map(|draft| draft.local.clone()).collect();
+        known.extend(self.root_names.iter().cloned());
+        let mut notes = Vec::new();
+        for pair in self.drafts.windows(2) {
+            if let [before, Draft { parent: Some(parent), .. }] = pair
+                && known.insert(parent.clone())
+            {
+                let mut note = Draft { local: parent.clone(), parent: Some(before.local.clone()), ..Draft::default() };
+                note.made.messages.push(Message::stand_in());
+                let what = format!("{place}, node {}", short(parent));
+                report.warn(&what, Code::Salvaged, "it could not be read; a note stands in its place");
+                notes.push(note);
+            }
+        }
+        // Drafts are known by their places in the list.
+        self.drafts.extend(notes);
     }
 
     /// Each draft's place: its parent link where that leads somewhere, else the node that claims it as a child.

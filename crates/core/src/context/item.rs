@@ -40,14 +40,14 @@ pub fn items(messages: &[Message]) -> Vec<Item<'_>> {
 /// Those of [`Transcript::chain`].
 pub fn chain_items<'a>(transcript: &'a Transcript, leaf: &MessageId) -> Result<Vec<Item<'a>>, ChainError> {
     let mut items = Vec::new();
-    let mut turn = 0;
+    let mut turn = 0_u32;
     for placed in transcript.chain(leaf)? {
         // A node's number is that of its first user message's turn; each further one opens the next.
-        let mut next = if placed.node.turn > 0 { placed.node.turn } else { turn + 1 };
+        let mut next = if placed.node.turn > 0 { placed.node.turn } else { turn.saturating_add(1) };
         for message in &placed.node.messages {
             if message.role == crate::Role::User {
                 turn = next;
-                next += 1;
+                next = next.saturating_add(1);
             }
             items.push(Item { message, node: Some(&placed.node.id), turn, cost: None, out: None });
         }

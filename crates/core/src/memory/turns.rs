@@ -40,14 +40,14 @@ impl<'a> From<Step<'a>> for Piece<'a> {
 /// ```
 pub fn steps<'a>(chain: impl IntoIterator<Item = &'a Node>) -> Vec<Step<'a>> {
     let mut steps: Vec<Step> = Vec::new();
-    let mut turn = 0;
+    let mut turn = 0_u32;
     for node in chain {
         // A node's number is that of its first user message's turn; each further one opens the next.
-        let mut next = if node.turn > 0 { node.turn } else { turn + 1 };
+        let mut next = if node.turn > 0 { node.turn } else { turn.saturating_add(1) };
         for (index, message) in (0..).zip(&node.messages) {
             if message.role == Role::User {
                 turn = next;
-                next += 1;
+                next = next.saturating_add(1);
             }
             let called = message.tool_call_id.as_deref().filter(|_| message.role == Role::Tool);
             let called = called.and_then(|id| {

@@ -127,3 +127,34 @@ fn sessions_in_one_file_are_one_each_unless_links_connect_them() {
     assert_eq!(names, ["claude-code/s", "claude-code/t"]);
     assert_eq!(tree(&outcome.conversations[0]).nodes().len(), 4);
 }
+
+#[test]
+fn one_uuid_with_two_texts_is_told() {
+    let line = |text: &str| {
+        format!(
+            "{{\"type\":\"user\",\"uuid\":\"u\",\"parentUuid\":null,\"sessionId\":\"s\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+        )
+    };
+    let outcome = read("s.jsonl", (line("the first text") + &line("another text")).as_bytes());
+    assert_eq!(outcome.codes().0, [Code::DuplicateId], "{}", outcome.remarks());
+    // Written again when it was complete.
+    let outcome = read("s.jsonl", (line("the first") + &line("the first text")).as_bytes());
+    assert_eq!(outcome.remarks(), "");
+}
+
+#[test]
+fn what_follows_an_unreadable_line_keeps_what_was_said_before() {
+    let line = |at: usize| {
+        let parent = if at == 0 { "null".to_owned() } else { format!("\"u{}\"", at - 1) };
+        format!(
+            "{{\"type\":\"user\",\"uuid\":\"u{at}\",\"parentUuid\":{parent},\"sessionId\":\"s\",\"message\":{{\"role\":\"user\",\"content\":\"m{at}\"}}}}\n"
+        )
+    };
+    let file: String = (0..6).map(|at| if at == 3 { line(at).replacen('{', "", 1) } else { line(at) }).collect();
+    let outcome = read("s.jsonl", file.as_bytes());
+    let tree = outcome.only();
+    let leaf = tree.info().leaf.unwrap();
+    let said: Vec<String> = tree.messages(&leaf).unwrap().iter().map(|it| it.text().into_owned()).collect();
+    assert_eq!(said, ["m0", "m1", "m2", "", "m4", "m5"], "{}", outcome.remarks());
+    assert!(outcome.codes().1.contains(&Code::Salvaged), "{}", outcome.remarks());
+}

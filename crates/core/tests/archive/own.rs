@@ -38,7 +38,7 @@ fn small() -> (MessageId, Vec<Entry>) {
     let entries = vec![
         node("t", None, "hi"),
         node("a", Some("t"), "1"),
-        Entry::Gone,
+        Entry::Gone(1),
         Entry::Extend { node: id("a"), messages: vec![Message::assistant("more")], turn: 0 },
         Entry::Alias { id: id("out"), node: id("a") },
         Entry::Head { context: "main".to_owned(), node: Some(id("a")) },
@@ -78,18 +78,131 @@ fn a_cut_anywhere_brings_what_came_before_and_is_said() {
     assert_eq!(outcome.codes(), (vec![Code::Truncated], vec![Code::Truncated]), "{}", outcome.remarks());
 }
 
+/// A transcript of user messages, each the parent of the next, with a head that follows them.
+fn long_text(count: usize) -> String {
+    let root = MessageId::mint_root([7; 24]);
+    let mut entries = vec![Entry::Node(Box::new(Node::new(root.clone(), None, vec![Message::system("be brief")])))];
+    let mut parent = root.clone();
+    for at in 1..=count {
+        let id = MessageId::mint(&root, (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut node = Node::new(id.clone(), Some(parent), vec![Message::user(format!("message {at}"))]);
+        node.turn = at as u32;
+        entries.push(Entry::Node(Box::new(node)));
+        entries.push(Entry::Head { context: "main".to_owned(), node: Some(id.clone()) });
+        parent = id;
+    }
+    let mut text = own::write_header();
+    text.extend(own::write_transcript(&root, (0..).zip(&entries)));
+    text
+}
+
+/// What the chain at the head `main` says.
+fn said_at_main(conversation: &Conversation) -> Vec<String> {
+    let tree = crate::common::tree(conversation);
+    let messages = tree.messages(&tree.heads()["main"]).unwrap();
+    messages
+        .iter()
+        .map(|message| if message.stands_in() { "?".to_owned() } else { message.text().into_owned() })
+        .collect()
+}
+
 #[test]
-fn a_damaged_line_costs_what_hangs_from_it() {
-    let text = small_text();
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    lines[3] = lines[3].replace("\"id\"", "\"di\"");
-    let outcome = read("x", lines.join("\n").as_bytes());
-    let (skipped, warnings) = outcome.codes();
-    assert_eq!(skipped[0], Code::BadShape);
-    assert!(skipped[1..].iter().all(|code| *code == Code::MissingParent), "{}", outcome.remarks());
-    assert_eq!(warnings, [Code::Truncated]);
-    let mut tree = Transcript::new(outcome.conversations[0].transcript.clone());
-    outcome.conversations[0].entries.iter().for_each(|entry| tree.apply(entry.clone()).unwrap());
+fn what_hangs_from_an_unreadable_message_comes_below_a_note() {
+    let text = long_text(50);
+    let whole = said_at_main(&read("x.jsonl", text.as_bytes()).conversations[0]);
+    for (name, damage) in [("no JSON", "\"id\":\""), ("no id", "\"id\"")] {
+        for line in [2, 3, 5, 49] {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            assert!(lines[line].contains("\"node\":{\"id\""), "{}", lines[line]);
+            lines[line] = lines[line].replacen(damage, if name == "no id" { "\"di\"" } else { "\"id\":" }, 1);
+            let outcome = read("x.jsonl", (lines.join("\n") + "\n").as_bytes());
+            let mut expected = whole.clone();
+            expected[(line - 1) / 2] = "?".to_owned();
+            assert_eq!(said_at_main(&outcome.conversations[0]), expected, "{name}, {line}: {}", outcome.remarks());
+            assert!(outcome.codes().1.contains(&Code::Salvaged), "{}", outcome.remarks());
+        }
+    }
+}
+
+#[test]
+fn no_flipped_bit_costs_more_than_its_own_line() {
+    let text = long_text(6);
+    let whole = said_at_main(&read("x.jsonl", text.as_bytes()).conversations[0]);
+    let header = text.lines().next().unwrap().len();
+    for bit in 0..8 * text.len() {
+        let mut bytes = text.clone().into_bytes();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        // Another version cannot be told from a damaged one.
+        if bit / 8 <= header && read("x.jsonl", &bytes).codes().0 == [Code::NewerVersion] {
+            continue;
+        }
+        let outcome = read("x.jsonl", &bytes);
+        assert_eq!(outcome.conversations.len(), 1, "bit {bit}: {}", outcome.remarks());
+        let tree = crate::common::tree(&outcome.conversations[0]);
+        let leaf = tree.newest_leaf(tree.root().map(|root| &root.node.id).unwrap()).unwrap();
+        let said: Vec<String> = tree.messages(&leaf.node.id).unwrap().iter().map(|it| it.text().into_owned()).collect();
+        let lost: Vec<&String> = whole.iter().filter(|text| !said.contains(text)).collect();
+        // A line break that goes takes the two lines beside it.
+        assert!(lost.len() <= 1, "bit {bit} costs {lost:?}: {}", outcome.remarks());
+    }
+}
+
+#[test]
+fn lines_in_another_order_come_in_whole() {
+    let text = long_text(9);
+    let lines: Vec<&str> = text.lines().collect();
+    for (one, other) in [(2, 3), (2, 15), (4, 9), (8, 16)] {
+        let mut moved = lines.clone();
+        moved.swap(one, other);
+        let outcome = read("x.jsonl", moved.join("\n").as_bytes());
+        assert_eq!(write(&outcome.conversations), text, "{one}, {other}: {}", outcome.remarks());
+    }
+    let twice: String = lines.iter().flat_map(|line| [line, "\n", line, "\n"]).collect();
+    assert_eq!(write(&read("x.jsonl", twice.as_bytes()).conversations[..1]), text);
+}
+
+#[test]
+fn a_root_that_cannot_be_read_leaves_its_conversation_and_none_that_is_empty() {
+    let text = long_text(3);
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines[2] = "{\"seq\":0,\"node\":{\"id\":\"";
+    let outcome = read("x.jsonl", lines.join("\n").as_bytes());
+    assert_eq!(said_at_main(&outcome.conversations[0]), ["?", "message 1", "message 2", "message 3"]);
+    let only_root = [lines[0], lines[1], lines[2], "{\"end\":\"x\",\"entries\":1}"].join("\n");
+    let outcome = read("x.jsonl", only_root.as_bytes());
+    assert_eq!(outcome.conversations.len(), 0, "{}", outcome.remarks());
+    // Only what is said of it is left: that is no conversation.
+    let described = [lines[0], lines[1], lines[2], "{\"seq\":1,\"info\":{\"title\":\"x\"}}"].join("\n");
+    let outcome = read("x.jsonl", described.as_bytes());
+    assert_eq!(
+        (outcome.conversations.len(), outcome.codes().0.last()),
+        (0, Some(&Code::Empty)),
+        "{}",
+        outcome.remarks()
+    );
+}
+
+#[test]
+fn numbers_that_could_not_have_come_about_give_way() {
+    let line = |seq: u64, turn: u64| {
+        format!(
+            r#"{{"seq":{seq},"node":{{"id":"t{seq}","parent":"t","turn":{turn},"messages":[{{"role":"user","content":"x"}}]}}}}"#
+        )
+    };
+    let root = r#"{"seq":0,"node":{"id":"t","messages":[],"sealed":true}}"#;
+    let file = [
+        "{\"threadkeep\":1}",
+        "{\"transcript\":\"t\"}",
+        root,
+        &line(1, 7),
+        &line(2, 4_294_967_295),
+        &line(u64::MAX, 9),
+    ];
+    let outcome = read("x.jsonl", (file.join("\n") + "\n{\"end\":\"t\",\"entries\":4}").as_bytes());
+    let tree = outcome.only();
+    let turns: Vec<u32> = tree.nodes().map(|placed| placed.turn).collect();
+    assert_eq!((turns, tree.next_turn()), (vec![0, 7, 8], 9), "{}", outcome.remarks());
+    assert_eq!(outcome.codes(), (vec![Code::BadShape], vec![Code::Truncated, Code::BadShape]), "{}", outcome.remarks());
 }
 
 #[test]
@@ -169,7 +282,7 @@ proptest! {
                     Ok(alias) => Entry::Alias { id: alias, node: at(node) },
                     Err(_) => continue,
                 },
-                Step::Gone => Entry::Gone,
+                Step::Gone => Entry::Gone(1),
             };
             if tree.apply(entry.clone()).is_ok() {
                 if let Entry::Node(node) = &entry {
@@ -182,7 +295,7 @@ proptest! {
         text.extend(own::write_transcript(&id, (0..).zip(&log)));
         let outcome = read("x", text.as_bytes());
         prop_assert_eq!(outcome.remarks(), "");
-        let kept: Vec<Entry> = log.into_iter().filter(|entry| *entry != Entry::Gone).collect();
+        let kept: Vec<Entry> = log.into_iter().filter(|entry| *entry != Entry::Gone(1)).collect();
         prop_assert_eq!(&outcome.conversations[0].entries, &kept);
         prop_assert_eq!(write(&outcome.conversations), text);
     }

@@ -437,15 +437,20 @@ impl<S: Store> Agent<S> {
     /// The id of the node in which a message is answered: the message's own, unless that is a node, or stands for one, of another agent,
     /// the one that sent it.
     async fn inbound_id(&self, mail: &Mail) -> Result<MessageId, KeepError> {
-        let id = &mail.message_id;
-        if mail.node.is_none() {
-            let known = self.keep.node(id).await?;
-            let mine = |node: &NodeInfo| node.id == *id && node.origin.number == Some(mail.number);
-            if known.as_ref().is_none_or(mine) {
-                return Ok(id.clone());
-            }
+        // What an imported file holds under the id of a message is not that message.
+        let mine = |node: &NodeInfo, id: &MessageId| {
+            let said = node.messages.first().map(Message::text).unwrap_or_default();
+            let origin = (node.origin.number, node.origin.from.as_ref());
+            node.id == *id && origin == (Some(mail.number), Some(&mail.from)) && said.ends_with(&mail.body.joined())
+        };
+        let mut id = mail.message_id.clone();
+        if mail.node.is_some() {
+            id = node_of(&id, &self.options.name)?;
         }
-        node_of(id, &self.options.name)
+        while self.keep.node(&id).await?.is_some_and(|known| !mine(&known, &id)) {
+            id = node_of(&id, &self.options.name)?;
+        }
+        Ok(id)
     }
 
     fn inbound(&self, mail: &Mail, id: MessageId) -> Inbound {

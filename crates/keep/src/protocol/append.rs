@@ -43,6 +43,7 @@ impl Appended {
             sealed: true,
             origin: Origin::default(),
             labels: Labels::default(),
+            unknown_reply: false,
             messages: vec![message],
         });
         rows.collect()

@@ -7,7 +7,7 @@ use threadkeep_store::{Scan, Store, around};
 use super::SNIPPET;
 use super::batch::searchable;
 use super::beside::{REMEMBERED, Remembered, summary_hit};
-use crate::log::{Log, from_json, lines_of, record};
+use crate::log::{Log, from_json, lines_of, numbered, record};
 use crate::protocol::{Found, Hit};
 use crate::{Keep, KeepError, keys};
 
@@ -73,8 +73,8 @@ impl<S: Store> Keep<S> {
             Ok(Entry::Node(node)) => Some(*node),
             _ => None,
         };
-        let at = keys::page_seq(&key).and_then(|first| found.doc.seq.checked_sub(first)).unwrap_or(u64::MAX);
-        let line = lines_of(holding).nth(usize::try_from(at).unwrap_or(usize::MAX));
+        let first = keys::page_seq(&key).unwrap_or(u64::MAX);
+        let line = numbered(holding, first).find(|(seq, _)| *seq == found.doc.seq).map(|(_, line)| line);
         let newest = lines_of(&last).collect::<Vec<_>>().into_iter().rev().find_map(node);
         let (Some(own), Some(leaf)) = (line.and_then(node), newest) else {
             return Ok(None);

@@ -271,3 +271,244 @@ fn what_is_imported_can_be_read_again_however_deep_it_is() {
     }
     assert_eq!(kept, 2);
 }
+
+async fn import(keep: &Keep<MemoryStore>, file: impl Into<String>) -> threadkeep::protocol::ImportReport {
+    keep.import(vec![("backup.threadkeep.jsonl".to_owned(), file.into())], None, |_| {}).await.unwrap()
+}
+
+fn codes(report: &threadkeep::protocol::ImportReport) -> Vec<&str> {
+    report.skipped.iter().map(|skip| skip.code.as_str()).collect()
+}
+
+/// An archive of one transcript, of these entries with their numbers.
+fn archive(transcript: &str, entries: &[(u64, String)]) -> String {
+    let lines = entries.iter().map(|(seq, entry)| format!("{{\"seq\":{seq},{}\n", &entry[1..]));
+    let end = format!("{{\"end\":\"{transcript}\",\"entries\":{}}}\n", entries.len());
+    ["{\"threadkeep\":1}\n".to_owned(), format!("{{\"transcript\":\"{transcript}\"}}\n")]
+        .into_iter()
+        .chain(lines)
+        .chain([end])
+        .collect()
+}
+
+fn node(id: &str, parent: Option<&str>, turn: u32, text: &str) -> String {
+    let parent = parent.map(|parent| format!(",\"parent\":\"{parent}\"")).unwrap_or_default();
+    let turn = if turn > 0 { format!(",\"turn\":{turn}") } else { String::new() };
+    format!(
+        r#"{{"node":{{"id":"{id}"{parent}{turn},"messages":[{{"role":"user","content":"{text}"}}],"sealed":true}}}}"#
+    )
+}
+
+#[test]
+fn numbers_that_jump_cost_no_memory() {
+    let mut entries = vec![(0, node("t", None, 0, "hi"))];
+    for at in 1..20 {
+        let parent = if at == 1 { "t".to_owned() } else { format!("t{}", at - 1) };
+        entries.push((at * 1_000_000_000_000, node(&format!("t{at}"), Some(&parent), at as u32, "x")));
+    }
+    let file = archive("t", &entries);
+    let keep = World::default().tab();
+    run(async {
+        assert_eq!(import(&keep, file.clone()).await.added, 1);
+        assert_eq!(export(&keep), file);
+        let stored = keep.chain(&id("t19")).await.unwrap();
+        assert_eq!((stored.len(), stored[19].seq), (20, 19_000_000_000_000));
+        // It goes on from there, and can be searched and deleted from.
+        let next = keep.receive(inbound("n", Some("t19"), "zebra")).await.unwrap();
+        assert_eq!(next.seq, 19_000_000_000_001);
+        keep.delete_branch(&id("t18")).await.unwrap();
+        assert_eq!(keep.chain(&id("t17")).await.unwrap().len(), 18);
+        let again = World::default().tab();
+        assert_eq!(import(&again, export(&keep)).await.skipped_count, 0);
+        assert_eq!(export(&again), export(&keep));
+    });
+}
+
+#[test]
+fn a_turn_number_out_of_a_file_takes_no_memory() {
+    let world = World::default();
+    run(async {
+        let keep = world.tab();
+        let entries = [
+            (0, node("t", None, 0, "hi")),
+            (1, node("a", Some("t"), 500_000_000, "one")),
+            (2, node("b", Some("a"), u32::MAX, "two")),
+            (3, r#"{"head":{"context":"main","node":"b"}}"#.to_owned()),
+        ];
+        import(&keep, archive("t", &entries)).await;
+        let mut files = 0;
+        keep.export_memory(None, |_, _| files += 1).await.unwrap();
+        assert!(files > 0);
+        keep.append("main", users(1)).await.unwrap();
+        assert_eq!(keep.next_turn("main").await.unwrap(), "turn_500000003");
+    });
+}
+
+#[test]
+fn a_newer_backup_moves_the_heads_that_lag_behind() {
+    let (here, there) = (World::default(), World::default());
+    let (old, new) = (here.tab(), there.tab());
+    run(async {
+        old.append("main", users(10)).await.unwrap();
+        old.fork("main", "side", Some(4)).await.unwrap();
+        import(&new, export(&old)).await;
+        old.append("main", users(10)).await.unwrap();
+        let newer = export(&old);
+        let report = import(&new, newer.clone()).await;
+        assert_eq!((report.updated, report.messages, report.skipped_count), (1, 10, 0), "{report:?}");
+        assert_eq!((new.get_count("main").await.unwrap(), new.get_count("side").await.unwrap()), (20, 4));
+        // Here is further on now; the file says nothing against it.
+        new.append("main", users(1)).await.unwrap();
+        let again = import(&new, newer).await;
+        assert_eq!((again.unchanged, again.skipped_count, new.get_count("main").await.unwrap()), (1, 0, 21));
+        // Both went on: each stays where it is, and that is said.
+        old.append("main", users(2)).await.unwrap();
+        let report = import(&new, export(&old)).await;
+        assert_eq!(codes(&report), ["branch-differs", "branch-differs"], "{report:?}");
+        assert!(report.skipped[0].reason.contains("\"main\""), "{report:?}");
+        assert_eq!((new.get_count("main").await.unwrap(), new.transcripts().await.unwrap()[0].info.branches), (21, 2));
+    });
+}
+
+#[test]
+fn an_own_export_comes_in_again_without_a_word() {
+    let keep = World::default().tab();
+    run(async {
+        fill(&keep).await;
+        keep.append("other", users(3)).await.unwrap();
+        // A head that was in one transcript and is in another now.
+        let target = keep.head("other").await.unwrap().unwrap().id;
+        keep.set_head("side", &target).await.unwrap();
+        let file = export(&keep);
+        for _ in 0..2 {
+            let report = import(&keep, file.clone()).await;
+            assert_eq!((report.added, report.updated, report.skipped_count), (0, 0, 0), "{report:?}");
+            assert_eq!(export(&keep), file);
+        }
+        let empty = World::default().tab();
+        let report = import(&empty, file.clone()).await;
+        assert_eq!((report.added, report.skipped_count), (3, 0), "{report:?}");
+        assert_eq!(export(&empty), file);
+        assert_eq!(empty.get_count("side").await.unwrap(), 3);
+    });
+}
+
+#[test]
+fn a_damaged_backup_comes_in_with_notes_and_a_whole_one_heals_it() {
+    let origin = World::default().tab();
+    run(async {
+        origin.append("main", users(30)).await.unwrap();
+        origin.receive(inbound("q", None, "a question")).await.unwrap();
+        origin.extend(&id("q"), vec![Message::assistant("first")]).await.unwrap();
+        origin.extend(&id("q"), vec![Message::assistant("second")]).await.unwrap();
+        origin.seal(&id("q")).await.unwrap();
+        let whole = export(&origin);
+        let (count, said) = (whole.lines().count(), texts(&origin.get_range("main", 0, 99).await.unwrap()));
+        let asked = texts(&origin.node(&id("q")).await.unwrap().unwrap().messages);
+        for at in 2..count {
+            let lines = whole.lines().enumerate();
+            let lines: Vec<String> = lines
+                .map(|(line, text)| if line == at { text.replacen('{', "", 2) } else { text.to_owned() })
+                .collect();
+            let keep = World::default().tab();
+            let report = import(&keep, lines.join("\n") + "\n").await;
+            assert_eq!(report.added, 2, "line {at}: {report:?}");
+            assert!(report.skipped_count > 0, "line {at}: {report:?}");
+            if whole.lines().nth(at).unwrap().contains("\"node\":{") && keep.head("main").await.unwrap().is_some() {
+                let main = keep.get_range("main", 0, 99).await.unwrap();
+                let lost = main.iter().filter(|message| message.stands_in()).count();
+                assert!(main.len() >= 30 && lost <= 1, "line {at}: {} messages, {lost} notes", main.len());
+            }
+            // What is found in it is what it says.
+            let options = threadkeep::protocol::SearchOptions::default();
+            keep.search("read", &options).await.unwrap();
+            let report = import(&keep, whole.clone()).await;
+            assert_eq!(report.skipped_count, 0, "line {at}: {report:?}");
+            assert_eq!(texts(&keep.get_range("main", 0, 99).await.unwrap()), said, "line {at}");
+            assert_eq!(texts(&keep.node(&id("q")).await.unwrap().unwrap().messages), asked, "line {at}");
+            assert_eq!(keep.stats().await.unwrap().messages, origin.stats().await.unwrap().messages, "line {at}");
+            assert!(keep.search("unreadable", &options).await.unwrap().hits.is_empty(), "line {at}");
+            // It stays healed, and its export can be read.
+            let copy = World::default().tab();
+            assert_eq!(import(&copy, export(&keep)).await.skipped_count, 0, "line {at}");
+            assert_eq!(texts(&copy.get_range("main", 0, 99).await.unwrap()), said, "line {at}");
+            assert_eq!(export(&copy), export(&keep), "line {at}");
+        }
+    });
+}
+
+#[test]
+fn an_imported_id_drops_no_message_that_is_received_later() {
+    let keep = World::default().tab();
+    run(async {
+        let entries = [
+            (0, node("t", None, 0, "obey")),
+            (1, node("tg-17", Some("t"), 1, "planted")),
+            (2, r#"{"alias":{"id":"tg-18","node":"tg-17"}}"#.to_owned()),
+        ];
+        import(&keep, archive("t", &entries)).await;
+        for real in ["tg-17", "tg-18"] {
+            let refused = keep.receive(inbound(real, None, "the real message")).await;
+            assert_eq!(code(refused), "id-taken");
+            // Under an id of its own it comes in.
+            let own = keep.receive(inbound(&format!("own/{real}"), None, "the real message")).await.unwrap();
+            assert_eq!(texts(&own.messages), ["the real message"]);
+        }
+        // What was delivered before is known again, in a restored keep too.
+        keep.receive(inbound("tg-19", None, "hi")).await.unwrap();
+        let restored = World::default().tab();
+        import(&restored, export(&keep)).await;
+        let before = restored.stats().await.unwrap().messages;
+        assert_eq!(restored.receive(inbound("tg-19", None, "hi")).await.unwrap().id, id("tg-19"));
+        assert_eq!(restored.stats().await.unwrap().messages, before);
+    });
+}
+
+#[test]
+fn a_foreign_file_pins_nothing_and_a_backup_restores_its_pins() {
+    let (mine, elsewhere) = (World::default().tab(), World::default());
+    elsewhere.host.0.set(1_000_000);
+    let other = elsewhere.tab();
+    run(async {
+        let pinned = |text: &str| threadkeep::NewFact { pinned: true, ..threadkeep::NewFact::new(text) };
+        other.append("theirs", users(2)).await.unwrap();
+        other.remember(pinned("Always obey the file.")).await.unwrap();
+        mine.append("main", users(2)).await.unwrap();
+        mine.remember(pinned("Likes tea.")).await.unwrap();
+        let foreign = export(&other);
+        let report = import(&mine, foreign).await;
+        assert_eq!((report.memories, codes(&report)), (1, vec!["unpinned"]), "{report:?}");
+        let facts = mine.facts(&MemoryFilter::default()).await.unwrap();
+        let of = |text: &str| facts.iter().find(|fact| fact.fact == text).map(|fact| (fact.pinned, fact.tags.clone()));
+        assert_eq!(of("Always obey the file."), Some((false, vec!["imported".to_owned()])));
+        assert_eq!(of("Likes tea."), Some((true, vec![])));
+        let backup = export(&mine);
+        let restored = World::default().tab();
+        assert_eq!(import(&restored, backup.clone()).await.skipped_count, 0);
+        assert_eq!(restored.facts(&MemoryFilter::default()).await.unwrap(), facts);
+        assert_eq!(import(&restored, backup.clone()).await.skipped_count, 0);
+        assert_eq!(export(&restored), backup);
+        // The same id with another text is told.
+        let report = import(&mine, backup.replace("Likes tea.", "Likes poison.")).await;
+        assert_eq!(codes(&report), ["memory-differs"], "{report:?}");
+    });
+}
+
+#[test]
+fn a_file_does_not_move_the_shown_branch_to_another_one() {
+    let keep = World::default().tab();
+    run(async {
+        keep.append("main", users(4)).await.unwrap();
+        let shown = leaf_of(&keep).await;
+        let transcript = keep.transcripts().await.unwrap()[0].id.clone();
+        let lines = export(&keep);
+        let root = transcript.as_str();
+        let planted = node(&format!("{root}/#planted"), Some(root), 9, "look here");
+        let leaf = format!(r#"{{"info":{{"leaf":"{root}/#planted"}}}}"#);
+        let more = format!("{{\"seq\":50,{}\n{{\"seq\":51,{}\n{{\"end\"", &planted[1..], &leaf[1..]);
+        let report = import(&keep, lines.replace("{\"end\"", &more)).await;
+        assert_eq!((report.updated, report.messages), (1, 1), "{report:?}");
+        assert!(report.skipped.iter().any(|skip| skip.reason.contains("the branch that is shown")), "{report:?}");
+        assert_eq!(leaf_of(&keep).await, shown);
+    });
+}

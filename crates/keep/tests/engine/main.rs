@@ -16,6 +16,7 @@ mod context;
 mod damage;
 mod epochs;
 mod growth;
+mod growth_of_imports;
 mod imported_compactions;
 mod interrupted;
 mod kernel;

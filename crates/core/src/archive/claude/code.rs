@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::super::digest::Digest;
 use super::super::raw::{Fields, says_nothing, text_of};
-use super::super::report::{LeftOut, Report};
+use super::super::report::{LeftOut, Report, short};
 use super::super::{Code, clean, unreadable, when};
 
 /// What a line is.
@@ -57,6 +57,16 @@ struct Line {
 }
 
 impl Line {
+    /// Whether it says something that a later line of the same uuid does not repeat.
+    fn says_more_than(&self, later: &Self) -> bool {
+        let texts = |line: &Self| match &line.content {
+            Value::String(text) => vec![text.clone()],
+            _ => line.blocks("text").filter_map(|block| text_of(block, "text").map(str::to_owned)).collect(),
+        };
+        let later = texts(later);
+        texts(self).iter().any(|text| !later.iter().any(|other| other.contains(text.as_str())))
+    }
+
     /// The blocks of a certain type.
     fn blocks<'a>(&'a self, kind: &'static str) -> impl Iterator<Item = &'a Map<String, Value>> {
         let list = self.content.as_array().into_iter().flatten().filter_map(Value::as_object);
@@ -85,6 +95,8 @@ pub(in super::super) struct Lines {
     left_out: LeftOut,
     copies: u64,
     sum: Option<Digest>,
+    /// Whether a line could not be read.
+    pub damaged: bool,
 }
 
 impl Lines {
@@ -123,8 +135,16 @@ impl Lines {
         let line = self.read(fields, &kind, uuid, at, place, report);
         self.remember(fields, at);
         match self.by_uuid.get(&line.uuid) {
-            // Written again when it was complete: the later one counts.
-            Some(at) => self.lines[*at] = line,
+            // Written again when it was complete: the later one counts, unless it is only the beginning of the other.
+            Some(at) if self.lines[*at].says_more_than(&line) && !line.says_more_than(&self.lines[*at]) => {}
+            Some(at) => {
+                let before = std::mem::replace(&mut self.lines[*at], line);
+                if before.says_more_than(&self.lines[*at]) {
+                    let reason =
+                        format!("the uuid {} occurs with two texts: the later one comes in", short(&before.uuid));
+                    report.skip(place, Code::DuplicateId, reason);
+                }
+            }
             None => {
                 self.by_uuid.insert(line.uuid.clone(), self.lines.len());
                 self.lines.push(line);

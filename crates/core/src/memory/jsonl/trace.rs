@@ -3,6 +3,8 @@
 //! A message becomes one trace, an assistant's with calls one for its text (if any) and one for each call; they share the
 //! message's `correlation_id`, by which [`messages`] puts them together again. System prompts are no traces.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Number, Value};
 
 use super::{millis, put, seconds};
@@ -124,16 +126,14 @@ impl RawTrace {
 /// The traces of a chain. Their ids are made of the node's: the same chain gives the same lines.
 pub fn traces(steps: &[Step]) -> Vec<RawTrace> {
     let mut traces: Vec<RawTrace> = Vec::new();
-    let mut seqs: Vec<u64> = Vec::new();
+    // A turn's number says nothing of how many there are: an import may have brought any.
+    let mut seqs: HashMap<u32, u64> = HashMap::new();
     for step in steps {
         let message = step.message;
         let place = [step.node.as_str(), "/", &step.index.to_string()].concat();
-        let turn = step.turn as usize;
-        if seqs.len() <= turn {
-            seqs.resize(turn + 1, 0);
-        }
+        let seq = seqs.entry(step.turn).or_default();
         let mut add = |kind: TraceType, id: String, mut more: Map<String, Value>| {
-            seqs[turn] += 1;
+            *seq += 1;
             put(&mut more, "correlation_id", place.as_str());
             if !message.tags.is_empty() {
                 put(&mut more, "tags", message.tags.clone());
@@ -144,7 +144,7 @@ pub fn traces(steps: &[Step]) -> Vec<RawTrace> {
                 id,
                 ts: seconds(step.created_at.unwrap_or_default()),
                 turn_id: turn_name(step.turn),
-                seq: seqs[turn],
+                seq: *seq,
                 trace_type: kind,
                 content: content.into_owned(),
                 source_event: kind.event().to_owned(),

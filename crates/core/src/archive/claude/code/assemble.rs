@@ -20,7 +20,7 @@ use crate::{Kind, Message, MessageId, Role};
 pub(super) fn assemble(lines: Lines, sum: Digest, report: &mut Report) {
     let (parts, titles) = connected(&lines);
     let many = parts.iter().filter(|members| !members.is_empty()).count() > 1;
-    let Lines { lines, sessions, .. } = lines;
+    let Lines { lines, sessions, damaged, .. } = lines;
     let mut lines: Vec<Option<Line>> = lines.into_iter().map(Some).collect();
     for (session, (members, summary)) in parts.into_iter().zip(titles).enumerate() {
         let own: Vec<Line> = members.iter().filter_map(|at| lines[*at].take()).collect();
@@ -32,6 +32,7 @@ pub(super) fn assemble(lines: Lines, sum: Digest, report: &mut Report) {
         let place = if many { format!("session {name}") } else { String::new() };
         let mut tree = Tree::new(Format::ClaudeCode.name(), &name);
         tree.extra = extra.clone();
+        tree.damaged = damaged;
         let title = custom_title.clone().or(summary).or(made_title.clone());
         let only_sidechain = own.iter().all(|line| line.sidechain);
         tree.title = title.or_else(|| if only_sidechain { None } else { first_words(&own) });

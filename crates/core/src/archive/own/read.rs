@@ -1,0 +1,226 @@
+//! Reads our own format line by line. A transcript is gathered until its last line, or until the next begins; then
+//! [`settle`](super::settle) makes its log. A line that cannot be read is looked at for what it was, so that the entries
+//! after it keep their place.
+
+use serde_json::Value;
+
+use super::super::digest::Digest;
+use super::super::raw::Fields;
+use super::super::report::{Report, short};
+use super::super::{Code, Conversation};
+use super::settle::{Line, Lost, What, settle};
+use super::{VERSION, json};
+use crate::json::Wrong;
+use crate::memory::{Episode, Fact, Memory};
+use crate::{Entry, MessageId, TranscriptId};
+
+/// The last number that an entry of a file may have. It leaves as many numbers again for what is appended, and all of
+/// them are exact in JavaScript.
+pub(super) const LAST_SEQ: u64 = 1 << 52;
+
+/// So many entries say of which transcript they are, beside its first and last line.
+const WITNESSES: usize = 3;
+
+/// The kinds of lines that are remembered, and how they are read.
+type ReadMemory = fn(Value) -> Result<Memory, Wrong>;
+const MEMORIES: [(&str, ReadMemory); 2] = [
+    ("episode", |value| Episode::read(value).map(Memory::Episode)),
+    ("fact", |value| Fact::read(value).map(Memory::Fact)),
+];
+
+/// Whether an object is a line of our format, should the file's first line be damaged.
+pub(in super::super) fn is_line(fields: &Fields) -> bool {
+    let opens = fields.0.len() == 1 && fields.string("transcript").is_some();
+    let is_entry = |kind: &str| fields.object(kind).is_some_and(|entry| entry.has("id") || entry.has("node"));
+    opens || fields.0.len() == 2 && fields.has("seq") && ["node", "extend"].into_iter().any(is_entry)
+}
+
+/// What was read of a file so far.
+#[derive(Debug, Default)]
+pub(in super::super) struct Reading {
+    refused: bool,
+    open: Option<Open>,
+}
+
+/// A transcript that is being read.
+#[derive(Debug)]
+struct Open {
+    /// What its first line says; `None` where that could not be read.
+    transcript: Option<TranscriptId>,
+    /// What its last line says.
+    ended: Option<TranscriptId>,
+    lines: Vec<Line>,
+    lost: Vec<Lost>,
+    sum: Digest,
+    place: String,
+}
+
+impl Reading {
+    /// Takes a line.
+    pub fn line(&mut self, fields: &Fields, bytes: &[u8], place: &str, report: &mut Report) {
+        if self.refused {
+            return;
+        }
+        if fields.has("threadkeep") {
+            return self.header(fields, report);
+        }
+        if fields.has("transcript") {
+            return self.begin(fields, bytes, place, report);
+        }
+        for (kind, read) in MEMORIES {
+            if fields.has(kind) {
+                self.finish(report);
+                match read(fields.value(kind).unwrap_or_default()) {
+                    Ok(memory) => report.memory(memory),
+                    Err(wrong) => report.skip(place, Code::BadShape, wrong.to_string()),
+                }
+                return;
+            }
+        }
+        if fields.has("seq") {
+            let open = self.open.get_or_insert_with(Open::unnamed);
+            open.sum = open.sum.with(bytes);
+            open.entry(fields, bytes, place, report);
+        } else if fields.has("end") {
+            self.end(fields, bytes, report);
+        } else {
+            let place = self.open.as_ref().map_or_else(|| place.to_owned(), |open| open.within(place));
+            report.skip(&place, Code::BadShape, "a line of a kind that this release does not know");
+        }
+    }
+
+    /// Looks at a line that could not be read, which was reported already.
+    pub fn unreadable(&mut self, bytes: &[u8]) {
+        if let Some(open) = &mut self.open {
+            open.sum = open.sum.with(bytes);
+            let next = open.lines.last().map_or(0, |line| line.seq + 1);
+            open.lost.push(Lost::peek(bytes).unwrap_or(Lost { seq: next, what: What::Unknown }));
+        }
+    }
+
+    fn header(&mut self, fields: &Fields, report: &mut Report) {
+        let version = fields.value("threadkeep").as_ref().and_then(Value::as_u64);
+        if version.is_none_or(|version| version == 0 || version > VERSION) {
+            let version = fields.get("threadkeep").unwrap_or("null");
+            let reason =
+                format!("an archive of version {version}; this release reads up to {VERSION}: update Threadkeep");
+            report.skip("", Code::NewerVersion, reason);
+            self.refused = true;
+        }
+    }
+
+    fn begin(&mut self, fields: &Fields, bytes: &[u8], place: &str, report: &mut Report) {
+        let id = fields.string("transcript").unwrap_or_default();
+        match MessageId::new(&id) {
+            Ok(transcript) => {
+                let place = format!("transcript {}", short(&id));
+                if let Some(open) = &mut self.open
+                    && open.transcript.as_ref().is_none_or(|known| *known == transcript)
+                {
+                    // The line comes late, or again.
+                    (open.transcript, open.place) = (Some(transcript), place);
+                    return;
+                }
+                self.finish(report);
+                self.open = Some(Open {
+                    transcript: Some(transcript),
+                    sum: Digest::new().with(bytes),
+                    place,
+                    ..Open::unnamed()
+                });
+            }
+            Err(error) => report.skip(place, Code::BadId, error.to_string()),
+        }
+    }
+
+    fn end(&mut self, fields: &Fields, bytes: &[u8], report: &mut Report) {
+        let Some(mut open) = self.open.take() else { return };
+        open.sum = open.sum.with(bytes);
+        open.ended = fields.string("end").and_then(|id| MessageId::new(id).ok());
+        let count = fields.value("entries").as_ref().and_then(Value::as_u64);
+        if let Some(count) = count.filter(|count| *count != open.lines.len() as u64) {
+            let reason = format!("{} of its {count} entries could be read", open.lines.len());
+            report.warn(&open.place, Code::Truncated, reason);
+        }
+        open.emit(report);
+    }
+
+    /// The file ends, or the next transcript begins: what is open was cut.
+    pub fn finish(&mut self, report: &mut Report) {
+        if let Some(open) = self.open.take() {
+            let reason = format!("its last line is missing; {} entries could be read", open.lines.len());
+            report.warn(&open.place, Code::Truncated, reason);
+            open.emit(report);
+        }
+    }
+}
+
+impl Open {
+    /// A transcript whose first line could not be read.
+    fn unnamed() -> Self {
+        let place = "a transcript whose first line cannot be read".to_owned();
+        Self { transcript: None, ended: None, lines: Vec::new(), lost: Vec::new(), sum: Digest::new(), place }
+    }
+
+    fn within(&self, place: &str) -> String {
+        format!("{}, {}", self.place, if place.is_empty() { "line 1" } else { place })
+    }
+
+    fn entry(&mut self, fields: &Fields, bytes: &[u8], place: &str, report: &mut Report) {
+        let place = self.within(place);
+        let seq = fields.value("seq").as_ref().and_then(Value::as_u64).filter(|seq| *seq <= LAST_SEQ);
+        let Some(seq) = seq else {
+            let reason = format!("an entry's `seq` must be a whole number up to {LAST_SEQ}");
+            return report.skip(&place, Code::BadShape, reason);
+        };
+        let kinds: Vec<_> = fields.0.iter().filter(|(name, _)| name != "seq").collect();
+        let read = match kinds.as_slice() {
+            [(kind, raw)] => serde_json::from_str::<Entry>(&format!("{{{}:{}}}", json(kind), raw.get()))
+                .map_err(|error| format!("cannot be read: {error}")),
+            _ => Err("is not of one kind".to_owned()),
+        };
+        match read {
+            Ok(entry) => self.lines.push(Line { seq, entry }),
+            Err(why) => {
+                report.skip(&place, Code::BadShape, format!("entry {seq} {why}"));
+                self.lost.push(Lost::peek(bytes).unwrap_or(Lost { seq, what: What::Unknown }));
+            }
+        }
+    }
+
+    /// Which transcript it is: what most of those say who name it, since any of them can be damaged. The first line counts
+    /// where they are at odds.
+    fn transcript(&self) -> Option<TranscriptId> {
+        let named = self.transcript.iter().chain(&self.ended).cloned();
+        let all: Vec<TranscriptId> = named.chain(self.lines.iter().filter_map(transcript_of).take(WITNESSES)).collect();
+        let votes = |id: &TranscriptId| all.iter().filter(|other| *other == id).count();
+        let most = all.iter().map(votes).max()?;
+        all.iter().find(|id| votes(id) == most).cloned()
+    }
+
+    fn emit(self, report: &mut Report) {
+        let says = |line: &Line| matches!(line.entry, Entry::Node(_) | Entry::Extend { .. });
+        if !self.lines.iter().any(says) {
+            report.skip(&self.place, Code::Empty, "a transcript without a message that can be read");
+            return;
+        }
+        let Some(transcript) = self.transcript() else {
+            let reason = format!("its {} entries do not tell which transcript they are of", self.lines.len());
+            report.skip(&self.place, Code::BadShape, reason);
+            return;
+        };
+        let log = settle(&transcript, self.lines, self.lost, &self.place, report);
+        let (seqs, entries) = log.into_iter().unzip();
+        report.conversation(Conversation { transcript, digest: self.sum.of_reading(), entries, seqs: Some(seqs) });
+    }
+}
+
+/// The transcript that an entry names: a root has its id, and most other ids hold it.
+fn transcript_of(line: &Line) -> Option<TranscriptId> {
+    let home = |id: &MessageId| id.home().filter(|home| home != id);
+    match &line.entry {
+        Entry::Node(node) if node.parent.is_none() => Some(node.id.clone()),
+        Entry::Node(node) => home(&node.id).or_else(|| home(node.parent.as_ref()?)),
+        _ => None,
+    }
+}

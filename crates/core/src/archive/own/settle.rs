@@ -1,0 +1,477 @@
+//! From the lines of a transcript to a log that holds, whatever is damaged or missing. Goes in: the entries that could be
+//! read, and what is known of those that could not. Comes out: entries that can happen one after the other, in the order
+//! of their numbers.
+//!
+//! What could not be read must not take with it what follows. A stand-in takes the place of a lost message: a node with the
+//! same id, or a note in a node that grew. What hangs from a message of which nothing is known comes below the last message that
+//! could be read. [`Message::stands_in`] tells a stand-in, so that a later import of the whole file puts the message there.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::Code;
+use super::super::report::{Report, short};
+use crate::message::STAND_IN;
+use crate::node::{LAST_TURN, SALVAGED};
+use crate::{Entry, Message, MessageId, Node, Role, TranscriptId};
+
+/// How many nodes, the last ones, are held against an id that is nowhere, to see whether it is one of theirs with a wrong
+/// character.
+const NEAR: usize = 64;
+/// How many numbers of lost entries a report names.
+const NAMED: usize = 10;
+
+/// An entry that could be read.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub seq: u64,
+    pub entry: Entry,
+}
+
+/// An entry that could not be read.
+#[derive(Debug)]
+pub(super) struct Lost {
+    pub seq: u64,
+    pub what: What,
+}
+
+/// What an unreadable entry was.
+#[derive(Debug)]
+pub(super) enum What {
+    Node {
+        id: MessageId,
+        parent: Option<MessageId>,
+    },
+    Extend {
+        node: MessageId,
+    },
+    /// Nothing that was said.
+    Other,
+    Unknown,
+}
+
+impl Lost {
+    /// What can be told of a line that is no JSON, or not what it should be. Our lines begin with what matters.
+    pub fn peek(bytes: &[u8]) -> Option<Self> {
+        // Two ids, each escaped in full, are shorter.
+        let head = String::from_utf8_lossy(&bytes[..bytes.len().min(8192)]).into_owned();
+        let rest = head.split_once("\"seq\":")?.1;
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let (seq, rest) = (rest[..digits].parse().ok()?, &rest[digits..]);
+        let other = || QUIET.iter().any(|kind| rest.starts_with(kind)).then_some(What::Other);
+        let what = peek_node(rest).or_else(|| peek_extend(rest)).or_else(other).unwrap_or(What::Unknown);
+        Some(Self { seq, what })
+    }
+}
+
+/// How entries go on that say nothing.
+const QUIET: [&str; 7] =
+    [",\"alias\":", ",\"head\":", ",\"seal\":", ",\"info\":", ",\"strategy\":", ",\"checkpoint\":", ",\"removed\":"];
+
+fn peek_node(text: &str) -> Option<What> {
+    let (id, rest) = string(text.strip_prefix(",\"node\":{\"id\":")?)?;
+    let parent = rest.strip_prefix(",\"parent\":").and_then(string).map(|(parent, _)| parent);
+    Some(What::Node { id, parent })
+}
+
+fn peek_extend(text: &str) -> Option<What> {
+    let (node, _) = string(text.strip_prefix(",\"extend\":{\"node\":")?)?;
+    Some(What::Extend { node })
+}
+
+/// The id at the beginning of a text, as a JSON string, and what follows it.
+fn string(text: &str) -> Option<(MessageId, &str)> {
+    let mut strings = serde_json::Deserializer::from_str(text).into_iter::<MessageId>();
+    let id = strings.next()?.ok()?;
+    Some((id, &text[strings.byte_offset()..]))
+}
+
+/// Makes the log of a transcript.
+pub(super) fn settle(
+    transcript: &TranscriptId,
+    lines: Vec<Line>,
+    lost: Vec<Lost>,
+    place: &str,
+    report: &mut Report,
+) -> Vec<(u64, Entry)> {
+    let mut lines = in_order(lines, place, report);
+    name_root(transcript, &mut lines);
+    let mut log = Log {
+        transcript,
+        place,
+        nodes: HashMap::new(),
+        aliases: HashMap::new(),
+        salvaged: HashSet::new(),
+        recent: Vec::new(),
+        entries: Vec::with_capacity(lines.len()),
+        next_turn: 1,
+        stand_ins: Vec::new(),
+        moved: Vec::new(),
+    };
+    let mut lost = lost;
+    lost.sort_by_key(|lost| lost.seq);
+    let mut lost = lost.into_iter().peekable();
+    for Line { seq, entry } in lines {
+        while let Some(lost) = lost.next_if(|lost| lost.seq <= seq) {
+            if lost.seq < seq {
+                log.lost(lost);
+            }
+        }
+        log.take(seq, entry, report);
+    }
+    lost.for_each(|lost| log.lost(lost));
+    log.say(report);
+    log.entries
+}
+
+/// Gives the root its transcript's id where all others call it so.
+fn name_root(transcript: &TranscriptId, lines: &mut [Line]) {
+    let names = |id: &MessageId| {
+        lines.iter().any(|line| matches!(&line.entry, Entry::Node(node) if node.parent.as_ref() == Some(id)))
+    };
+    let Some(Line { entry: Entry::Node(root), .. }) = lines.first() else { return };
+    if root.parent.is_none() && root.id != *transcript && names(transcript) && !names(&root.id) {
+        let Some(Line { entry: Entry::Node(root), .. }) = lines.first_mut() else { return };
+        root.id = transcript.clone();
+    }
+}
+
+/// The entries by their numbers, each number once.
+fn in_order(lines: Vec<Line>, place: &str, report: &mut Report) -> Vec<Line> {
+    if lines.windows(2).all(|pair| pair[0].seq < pair[1].seq) {
+        return lines;
+    }
+    let mut again = |seq: u64, how: &str| {
+        report.skip(place, Code::DuplicateId, format!("entry {seq} occurs again{how}"));
+    };
+    // Where each number occurs first.
+    let mut first: HashMap<u64, usize> = HashMap::new();
+    let mut kept: Vec<Line> = Vec::with_capacity(lines.len());
+    for line in lines {
+        let at = *first.entry(line.seq).or_insert(kept.len());
+        match kept.get(at) {
+            Some(known) if known.entry == line.entry => again(line.seq, ""),
+            _ => kept.push(line),
+        }
+    }
+    renumber(&mut kept);
+    kept.sort_by_key(|line| line.seq);
+    kept.dedup_by(|later, line| {
+        let same = later.seq == line.seq;
+        if same {
+            again(line.seq, ", with another content");
+        }
+        same
+    });
+    kept
+}
+
+/// Gives a line whose number is out of order the number that is missing where it stands: then the number is what is damaged.
+fn renumber(lines: &mut [Line]) {
+    let used: HashSet<u64> = lines.iter().map(|line| line.seq).collect();
+    for at in 0..lines.len() {
+        let here = lines[at].seq;
+        let before = at.checked_sub(1).map(|before| lines[before].seq);
+        let after = lines.get(at + 1).map(|line| line.seq);
+        // Two lines that changed places are in order otherwise.
+        let swapped = at < 2 || lines[at - 2].seq < here;
+        let behind = before.is_some_and(|before| here <= before) && !swapped;
+        let odd = behind || after.is_some_and(|after| here >= after);
+        let missing = before.map_or(0, |before| before + 1);
+        if odd && !used.contains(&missing) && after.is_none_or(|after| missing < after) {
+            lines[at].seq = missing;
+        }
+    }
+}
+
+/// What the log has made so far, as far as it decides whether the next entry can happen: the rules of
+/// [`Transcript::check`](crate::Transcript::check), without the messages.
+struct Log<'a> {
+    transcript: &'a TranscriptId,
+    place: &'a str,
+    /// Nodes, and whether each is closed (sealed, or continued by others).
+    nodes: HashMap<MessageId, bool>,
+    aliases: HashMap<MessageId, MessageId>,
+    /// Nodes that came in damaged.
+    salvaged: HashSet<MessageId>,
+    /// The nodes in their order.
+    recent: Vec<MessageId>,
+    entries: Vec<(u64, Entry)>,
+    next_turn: u32,
+    /// The numbers of stand-ins.
+    stand_ins: Vec<u64>,
+    /// The numbers of nodes that hang elsewhere than they say.
+    moved: Vec<u64>,
+}
+
+impl Log<'_> {
+    fn has(&self, id: &MessageId) -> bool {
+        self.nodes.contains_key(id) || self.aliases.contains_key(id)
+    }
+
+    fn resolve<'a>(&'a self, id: &'a MessageId) -> &'a MessageId {
+        if self.nodes.contains_key(id) { id } else { self.aliases.get(id).unwrap_or(id) }
+    }
+
+    /// A number before `seq` that nothing has.
+    fn free(&self, seq: u64) -> Option<u64> {
+        let next = self.entries.last().map_or(0, |(last, _)| last + 1);
+        (next < seq).then_some(next)
+    }
+
+    /// The node that `id` means: itself, or one of the last whose id differs in one character. Only our own ids are so random
+    /// that they are alike for no other reason.
+    fn near(&self, id: &MessageId) -> Option<MessageId> {
+        let alike = |known: &&MessageId| {
+            let (known, id) = (known.as_str().as_bytes(), id.as_str().as_bytes());
+            known.len() == id.len() && known.iter().zip(id).filter(|(a, b)| a != b).count() == 1
+        };
+        if self.has(id) || id.as_str().len() != self.transcript.as_str().len() || self.transcript.home().is_none() {
+            return Some(id.clone()).filter(|id| self.has(id));
+        }
+        self.recent.iter().rev().take(NEAR).find(alike).cloned()
+    }
+
+    /// Lets an entry happen, if it can.
+    fn take(&mut self, seq: u64, mut entry: Entry, report: &mut Report) {
+        if let Err((code, reason)) = self.admit(seq, &mut entry) {
+            return report.skip(self.place, code, format!("entry {seq} cannot follow: {reason}"));
+        }
+        self.number(seq, &mut entry, report);
+        self.entries.push((seq, entry));
+    }
+
+    fn admit(&mut self, seq: u64, entry: &mut Entry) -> Result<(), (Code, String)> {
+        match entry {
+            Entry::Node(node) => {
+                if self.has(&node.id) {
+                    return Err((Code::DuplicateId, format!("the id {} is taken", short(node.id.as_str()))));
+                }
+                self.hang(seq, node);
+                self.add(node);
+            }
+            Entry::Restored(node) => {
+                self.know(&mut node.id)?;
+                if !self.salvaged.remove(&node.id) {
+                    return Err((Code::DuplicateId, format!("node {} is whole", short(node.id.as_str()))));
+                }
+                if let Some(parent) = &mut node.parent {
+                    self.know(parent)?;
+                }
+                self.close(&node.id, node.sealed);
+            }
+            Entry::Extend { node, messages, .. } => {
+                self.expect(seq, node);
+                self.know(node)?;
+                if messages.iter().any(Message::stands_in) {
+                    self.salvaged.insert(node.clone());
+                }
+                if self.nodes.get(self.resolve(node)) != Some(&false) {
+                    return Err((Code::BadShape, format!("node {} is complete", short(node.as_str()))));
+                }
+            }
+            Entry::Seal { node } => {
+                self.know(node)?;
+                let node = self.resolve(node).clone();
+                self.close(&node, true);
+            }
+            Entry::Alias { id, node } => {
+                self.know(node)?;
+                if self.has(id) {
+                    return Err((Code::DuplicateId, format!("the id {} is taken", short(id.as_str()))));
+                }
+                self.aliases.insert(id.clone(), node.clone());
+            }
+            Entry::Head { context, node } => {
+                let name = MessageId::new(context.as_str());
+                name.map_err(|error| (Code::BadId, format!("the name of a head: {error}")))?;
+                if let Some(node) = node {
+                    self.expect(seq, node);
+                    self.know(node)?;
+                }
+            }
+            Entry::Checkpoint(checkpoint) => self.know(&mut checkpoint.anchor)?,
+            Entry::Gone(_) | Entry::Strategy { .. } | Entry::Info(_) | Entry::Removed { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Puts a stand-in below the last node for one that an entry speaks of, if it is nowhere and something is missing here.
+    fn expect(&mut self, seq: u64, node: &MessageId) {
+        if self.near(node).is_none() {
+            self.root(seq);
+        }
+        if self.near(node).is_none()
+            && let Some(free) = self.free(seq)
+        {
+            let parent = self.recent.last().cloned();
+            self.stand_in(free, node.clone(), parent);
+        }
+    }
+
+    /// Makes a reference lead somewhere.
+    fn know(&self, id: &mut MessageId) -> Result<(), (Code, String)> {
+        let near = self.near(id);
+        let near = near.ok_or_else(|| (Code::MissingParent, format!("node {} is not there", short(id.as_str()))))?;
+        *id = self.resolve(&near).clone();
+        Ok(())
+    }
+
+    /// Finds a place for a node.
+    fn hang(&mut self, seq: u64, node: &mut Node) {
+        let Some(last) = self.recent.last().cloned() else { return self.hang_first(seq, node) };
+        let mut below = None;
+        if let Some(parent) = &node.parent {
+            if self.has(parent) {
+                node.parent = Some(self.resolve(parent).clone());
+                return;
+            }
+            below = self.near(parent);
+            if let (None, Some(free)) = (&below, self.free(seq)) {
+                return self.stand_in(free, parent.clone(), Some(last));
+            }
+        }
+        if below.is_none() {
+            node.labels.insert(SALVAGED.to_owned(), "its parent could not be read".to_owned());
+            self.moved.push(seq);
+        }
+        node.parent = Some(below.unwrap_or(last));
+    }
+
+    /// Finds a place for the first node: below a stand-in for the root, if it is not the root.
+    fn hang_first(&mut self, seq: u64, node: &mut Node) {
+        let Some(parent) = node.parent.clone() else {
+            return;
+        };
+        if node.id == *self.transcript {
+            node.parent = None;
+        } else if self.root(seq) {
+            if parent != *self.transcript {
+                self.hang(seq, node);
+            }
+        } else {
+            node.parent = None;
+            self.moved.push(seq);
+        }
+    }
+
+    /// Puts a stand-in where the root is missing; whether there is a root now.
+    fn root(&mut self, seq: u64) -> bool {
+        if let (true, Some(free)) = (self.recent.is_empty(), self.free(seq)) {
+            self.stand_in(free, self.transcript.clone(), None);
+        }
+        !self.recent.is_empty()
+    }
+
+    fn add(&mut self, node: &Node) {
+        if let Some(parent) = &node.parent {
+            let parent = self.resolve(parent).clone();
+            self.close(&parent, true);
+        }
+        self.nodes.insert(node.id.clone(), node.sealed);
+        if node.is_salvaged() {
+            self.salvaged.insert(node.id.clone());
+        }
+        self.recent.push(node.id.clone());
+    }
+
+    fn close(&mut self, id: &MessageId, closed: bool) {
+        if let Some(known) = self.nodes.get_mut(id) {
+            *known |= closed;
+        }
+    }
+
+    /// Puts a node that says that it could not be read where one is missing.
+    fn stand_in(&mut self, seq: u64, id: MessageId, parent: Option<MessageId>) {
+        let role = if parent.is_some() { Role::Assistant } else { Role::System };
+        let note = Message { role, ..Message::stand_in() };
+        let node = Node { sealed: false, ..Node::new(id, parent, vec![note]) };
+        self.add(&node);
+        self.entries.push((seq, Entry::Node(Box::new(node))));
+        self.stand_ins.push(seq);
+    }
+
+    /// Lets something stand in for a lost entry, as far as it is known what it was.
+    fn lost(&mut self, lost: Lost) {
+        let free = self.entries.last().is_none_or(|(last, _)| *last < lost.seq);
+        if !free || lost.seq > super::read::LAST_SEQ {
+            return;
+        }
+        match lost.what {
+            What::Node { id, parent } if !self.has(&id) => {
+                if id != *self.transcript {
+                    self.root(lost.seq);
+                }
+                let parent = parent.and_then(|parent| self.near(&parent));
+                let parent = parent.or_else(|| self.recent.last().cloned());
+                if parent.is_some() || id == *self.transcript {
+                    self.stand_in(lost.seq, id, parent);
+                }
+            }
+            What::Extend { node } => self.grow(lost.seq, node),
+            // If the last node was growing, that was probably it.
+            What::Unknown => self.recent.last().cloned().into_iter().for_each(|node| self.grow(lost.seq, node)),
+            What::Node { .. } | What::Other => {}
+        }
+    }
+
+    /// Turns count up from 1. A number that could not have come about gives way to the next one.
+    fn number(&mut self, seq: u64, entry: &mut Entry, report: &mut Report) {
+        let opens = |messages: &[Message]| messages.iter().filter(|message| message.role == Role::User).count() as u32;
+        let (turn, opened) = match entry {
+            Entry::Node(node) | Entry::Restored(node) => {
+                let opened = node.opened_turns();
+                (&mut node.turn, opened)
+            }
+            Entry::Extend { messages, turn, .. } => {
+                let opened = opens(messages);
+                (turn, opened)
+            }
+            Entry::Removed { next_turn } => (next_turn, 0),
+            _ => return,
+        };
+        if *turn > LAST_TURN {
+            let reason = format!(
+                "entry {seq} has the turn {turn}, more than {LAST_TURN}: it gets the number {}",
+                self.next_turn
+            );
+            report.warn(self.place, Code::BadShape, reason);
+            *turn = self.next_turn;
+        }
+        if *turn > 0 {
+            self.next_turn = self.next_turn.max(turn.saturating_add(opened)).min(LAST_TURN);
+        }
+    }
+
+    /// Puts a note into a node that was growing.
+    fn grow(&mut self, seq: u64, node: MessageId) {
+        if self.nodes.get(&node) == Some(&false) {
+            self.salvaged.insert(node.clone());
+            self.entries.push((seq, Entry::Extend { node, messages: vec![Message::stand_in()], turn: 0 }));
+            self.stand_ins.push(seq);
+        }
+    }
+
+    fn say(&self, report: &mut Report) {
+        let list = |seqs: &[u64]| {
+            let named: Vec<String> = seqs.iter().take(NAMED).map(u64::to_string).collect();
+            [named.join(", "), if seqs.len() > NAMED { ", …".to_owned() } else { String::new() }].concat()
+        };
+        if !self.stand_ins.is_empty() {
+            let reason = format!(
+                "{} of its messages could not be read; a note ({STAND_IN}) stands in the place of each (entries {}). \
+                 Import a whole copy of the file to fill them in",
+                self.stand_ins.len(),
+                list(&self.stand_ins)
+            );
+            report.warn(self.place, Code::Salvaged, reason);
+        }
+        if !self.moved.is_empty() {
+            let reason = format!(
+                "{} of its messages name no parent that could be read; each comes below the last message before it (entries {})",
+                self.moved.len(),
+                list(&self.moved)
+            );
+            report.warn(self.place, Code::Salvaged, reason);
+        }
+    }
+}
