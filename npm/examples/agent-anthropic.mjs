@@ -5,7 +5,8 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { Threadkeep, createAgent } from "threadkeep";
 
-const anthropic = new Anthropic(); // reads ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL
+// Reads ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL. A redirect would take the key and the prompt elsewhere.
+const anthropic = new Anthropic({ fetchOptions: { redirect: "error" } });
 const keep = await Threadkeep.open();
 const agent = createAgent({
   keep,

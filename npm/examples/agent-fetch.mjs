@@ -12,7 +12,7 @@ const agent = createAgent({
   keep,
   systemPrompt: "You know the weather. Be brief.",
   modelName,
-  model: ({ payload, signal }) => fetch(`${url}/chat/completions`, { method: "POST", headers, body: JSON.stringify(payload), signal }),
+  model: ({ payload, signal }) => fetch(`${url}/chat/completions`, { method: "POST", headers, body: JSON.stringify(payload), signal, redirect: "manual" }),
   tools: {
     weather: {
       description: "Today's weather in a town.",

@@ -6,7 +6,8 @@
 import OpenAI from "openai";
 import { Threadkeep, createAgent } from "threadkeep";
 
-const openai = new OpenAI(); // reads OPENAI_API_KEY and OPENAI_BASE_URL
+// Reads OPENAI_API_KEY and OPENAI_BASE_URL. A redirect would take the prompt elsewhere.
+const openai = new OpenAI({ fetchOptions: { redirect: "error" } });
 const keep = await Threadkeep.open();
 const agent = createAgent({
   keep,

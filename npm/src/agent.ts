@@ -22,6 +22,8 @@ interface Handle {
   catchUp(): Promise<number>;
   again(node: string): Promise<string>;
   goOn(node: string): Promise<string>;
+  resume(node: string): Promise<string>;
+  interrupted(): Promise<string>;
   stop(): void;
   free(): void;
 }
@@ -34,8 +36,9 @@ const working = new WeakMap<Threadkeep, Map<string, Promise<unknown>>>();
 
 /**
  * An agent: every message to it that answers a known one continues that message's chain, anything else begins a transcript, and two
- * answers to the same message are two branches. Messages, answers and tool results are stored before the next step; a turn that
- * a crash or a closed tab has interrupted goes on when {@link catchUp}, {@link run} or {@link send} is next called.
+ * answers to the same message are two branches. Messages, answers and tool results are stored before the next step. A turn that
+ * a crash or a closed tab has interrupted stays readable, and goes on when {@link resume} is called for it; with the option `resume`
+ * it goes on when {@link catchUp}, {@link run} or {@link send} is next called.
  */
 export class Agent {
   /** Its name, under which it has a mailbox. */
@@ -61,10 +64,12 @@ export class Agent {
 
   /**
    * Sends the agent a message and has it answered: the turn begins when those are done that came before. Iterate over what comes
-   * back for events, await it for the answer. If another tab was first to answer, its answer comes.
+   * back for events, await it for the answer. If another tab was first to answer, its answer comes. A message that was sent before
+   * under the same `messageId`, and whose turn was interrupted, is answered now.
    *
    * @throws ThreadkeepError from the turn: `bad-request`, `cancelled` by a signal before it was sent, `closed`, `init-failed`;
-   * the storage's codes. A model that fails is no error: `outcome` and `reason` say so.
+   * `missing-node` where the message was deleted before it was answered; the storage's codes. A model that fails is no error:
+   * `outcome` and `reason` say so.
    *
    * @example
    * ```ts
@@ -83,8 +88,8 @@ export class Agent {
   }
 
   /**
-   * Answers all messages that have no answer yet, oldest first, and carries to their end turns that were interrupted. {@link send}
-   * and {@link run} do so too.
+   * Answers all messages that have no answer yet, oldest first. {@link send} and {@link run} do so too. Turns that were interrupted
+   * stay as they are, unless the agent has the option `resume`.
    *
    * @returns how many turns it carried out
    * @throws ThreadkeepError `closed`, `bad-request` for options that the engine does not take; the storage's codes
@@ -126,6 +131,33 @@ export class Agent {
    */
   goOn(nodeId: string, options?: Pick<SendOptions, "signal">): Turn {
     return this.#below(nodeId, options, (handle, node) => handle.goOn(node));
+  }
+
+  /**
+   * Carries an interrupted turn to its end. A turn that has ended meanwhile, here or in another tab, stays as it is.
+   *
+   * @throws ThreadkeepError from the turn: `missing-node`; `bad-request` for a node that is no turn of this agent, or that something
+   * follows
+   *
+   * @example
+   * ```ts
+   * for (const { id } of await agent.interrupted()) await agent.resume(id);
+   * ```
+   */
+  resume(nodeId: string, options?: Pick<SendOptions, "signal">): Turn {
+    return this.#below(nodeId, options, (handle, node) => handle.resume(node));
+  }
+
+  /**
+   * The turns that were begun and did not end, because the program ended before, and that can go on; oldest first. A turn that is
+   * under way in this moment, here or in another tab, is among them.
+   *
+   * @throws ThreadkeepError `closed`; the storage's codes
+   */
+  async interrupted(): Promise<NodeInfo[]> {
+    if (this.#closed) throw closed();
+    const handle = await this.#ready();
+    return JSON.parse(await run(() => handle.interrupted())) as NodeInfo[];
   }
 
   /** Ends the turn that is under way in this tab, if one is: what was said stays, and the next message is answered as ever. */
@@ -190,6 +222,7 @@ export class Agent {
           unwatch();
         }
       });
+      if (made.sealed && !seen.some(({ type }) => type === "ended")) seen.push(...(await this.#elsewhere(made)));
       return this.#result(made, seen, undefined);
     });
   }
@@ -209,6 +242,7 @@ export class Agent {
       tell(event);
       if (event.type === "ended") over();
     };
+    const isOver = (): boolean => seen.some(({ type }) => type === "ended");
     const unwatch = this.#watch(take);
     try {
       node = await send();
@@ -218,12 +252,18 @@ export class Agent {
       const all = this.catchUp();
       all.catch(() => undefined);
       await Promise.race([ended, all]);
+      // It was sent before, and its turn was interrupted: whoever sends it again wants its answer.
+      if (!isOver() && (await this.interrupted()).some(({ id }) => id === node)) await this.#work((handle) => run(() => handle.resume(node as string)));
     } finally {
       unwatch();
     }
     const info = await this.#keep.node(node);
-    if (info === null) return { node: null, outcome: null, reply: null, text: "" };
-    if (!seen.some(({ type }) => type === "ended") && info.sealed) {
+    if (info === null) {
+      const mails = await this.#keep.listMessages(this.name, { dismissed: true });
+      if (mails.some(({ messageId, dismissed }) => messageId === node && dismissed !== undefined)) return { node: null, outcome: null, reply: null, text: "" };
+      throw new ThreadkeepError("missing-node", `the message ${node} was deleted before it was answered: send it again`, { node });
+    }
+    if (!isOver() && info.sealed) {
       for (const event of await this.#elsewhere(info)) {
         seen.push(event);
         tell(event);
@@ -321,7 +361,7 @@ export class Agent {
     const before = all.get(this.name) ?? Promise.resolve();
     const mine = before.then(async () => {
       if (!needed) return job(undefined as never);
-      if (this.#closed) throw new ThreadkeepError("closed", "this agent is closed: make another one");
+      if (this.#closed) throw closed();
       return alone(this.#keep, this.name, async () => {
         try {
           return await job(await this.#ready());
@@ -403,6 +443,10 @@ export function createAgent<P extends Provider = "openai-chat">(options: AgentOp
   for (const [name] of checked.tools ?? [])
     if (own.includes(name)) throw badArgument(`options.tools.${name}`, "has the name of a built-in tool: leave that out of builtIn, or rename this one");
   return new Agent(checked);
+}
+
+function closed(): ThreadkeepError {
+  return new ThreadkeepError("closed", "this agent is closed: make another one");
 }
 
 /** Does something while nobody else who has the same data open does anything under this name. */

@@ -32,17 +32,29 @@ export function isBuffer(value: unknown): value is ArrayBuffer {
   return Object.prototype.toString.call(value) === "[object ArrayBuffer]";
 }
 
-/** A string without halves of character pairs, which no UTF-8 can carry. */
+/**
+ * A text as UTF-8 can carry it: U+FFFD stands for each lone surrogate, as `toWellFormed()` has it. Tools that cut strings leave half a
+ * character at the end.
+ */
+export function wellFormed(text: string): string {
+  return /\p{Surrogate}/u.test(text) ? text.replace(/\p{Surrogate}/gu, "\ufffd") : text;
+}
+
+/** A string, well-formed. */
 export function text(value: unknown, argument: string): string {
   if (typeof value !== "string") throw badArgument(argument, `must be a string, it is ${kindOf(value)}`);
-  if (/\p{Surrogate}/u.test(value))
-    throw badArgument(argument, "contains a lone surrogate (half of a character pair), which cannot be stored");
+  return wellFormed(value);
+}
+
+/** A string that names something: one with half a character is refused, since another name would be stored. */
+export function exact(value: unknown, argument: string): string {
+  if (text(value, argument) !== value) throw badArgument(argument, "contains a lone surrogate (half of a character pair), which cannot be stored");
   return value;
 }
 
 /** An id or a name: a non-empty string of at most 512 bytes. */
 export function id(value: unknown, argument: string): string {
-  const checked = text(value, argument);
+  const checked = exact(value, argument);
   if (checked === "") throw badArgument(argument, "must not be empty");
   if (checked.length * 3 > MAX_ID_BYTES && new TextEncoder().encode(checked).length > MAX_ID_BYTES)
     throw badArgument(argument, `must be at most ${MAX_ID_BYTES} bytes long`);
@@ -169,11 +181,18 @@ export function toJson(params: Record<string, unknown>): string {
   } catch (error) {
     throw badArgument(argumentOf(params), `cannot be written as JSON: ${wordsOf(error)}`, error);
   }
-  // `JSON.stringify` escapes lone surrogates and nothing else beyond U+001F, so this is a cheap first look.
-  if (/\\ud[89a-f]/.test(json)) refuseSurrogates(params, "");
+  json = wholeJson(json);
   // The parameters are a message's, or have a list of them.
   if (isDeep(json, DEEPEST + (Array.isArray(params["messages"]) ? 2 : 0))) throw badArgument(deepIn(params), TOO_DEEP);
   return json;
+}
+
+/**
+ * JSON text of `JSON.stringify` with U+FFFD for lone surrogates. It escapes these and nothing else beyond U+001F; a backslash that is
+ * itself escaped belongs to the text.
+ */
+export function wholeJson(json: string): string {
+  return /\\ud[89a-f]/.test(json) ? json.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, (found) => (found === "\\\\" ? found : "\ufffd")) : json;
 }
 
 const TOO_DEEP = `is nested too deeply: ${DEEPEST} levels are the most`;
@@ -233,21 +252,10 @@ export function json(value: unknown, argument: string, replacer?: (this: unknown
     throw badArgument(argument, `cannot be written as JSON: ${wordsOf(error)}`, error);
   }
   if (json === undefined) throw badArgument(argument, `cannot be written as JSON, it is ${kindOf(value)}`);
-  if (/\\ud[89a-f]/.test(json)) refuseSurrogates(value, argument);
-  return json;
+  return wholeJson(json);
 }
 
 function argumentOf(params: Record<string, unknown>): string {
   if (params["messages"] !== undefined) return "messages";
   return params["content"] === undefined ? "options" : "message.content";
-}
-
-function refuseSurrogates(value: unknown, path: string): void {
-  if (typeof value === "string") text(value, path);
-  else if (Array.isArray(value)) value.forEach((item, index) => refuseSurrogates(item, `${path}[${index}]`));
-  else if (isObject(value))
-    for (const [name, item] of Object.entries(value)) {
-      text(name, path === "" ? name : `a field name of ${path}`);
-      refuseSurrogates(item, path === "" ? name : `${path}.${name}`);
-    }
 }

@@ -124,9 +124,9 @@ function asked(summarize: Summarize, timeout: number, ended: AbortSignal): (json
 }
 
 function message(answer: unknown): string {
-  if (typeof answer === "string") return JSON.stringify({ role: "assistant", content: answer });
+  if (typeof answer === "string") return check.json({ role: "assistant", content: answer }, "summary");
   if (!check.isObject(answer)) throw new TypeError("summarize() answered neither a text nor a message");
-  return JSON.stringify({ ...answer, role: "assistant" });
+  return check.json({ ...answer, role: "assistant" }, "summary");
 }
 
 function words(error: unknown): string {

@@ -4,8 +4,9 @@ import type { Canceller, ModelHandle } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
 import { ThreadkeepError } from "./errors.js";
 import { ModelError } from "./model/failure.js";
+import { LIMITS } from "./model/limits.js";
 import { need, now, run } from "./runtime.js";
-import type { AgentModel, ModelCompletion, ModelFailureCode, ModelPiece, ModelRequest } from "./types/agent.js";
+import type { AgentModel, AnswerLimits, ModelCompletion, ModelFailureCode, ModelPiece, ModelRequest } from "./types/agent.js";
 import type { Summarize, SummaryRequest } from "./types/compaction.js";
 import type { Provider } from "./types/context.js";
 
@@ -27,8 +28,10 @@ export interface Connection<P extends Provider = Provider> {
   maxContextTokens?: number;
   /** The most tokens of an answer. */
   maxOutputTokens?: number;
-  /** How long nothing may be heard, in milliseconds; 60,000 without it. */
+  /** How long nothing of an answer may be heard, in milliseconds; 60,000 without it. Comments that only keep the connection open do not count. */
   timeoutMs?: number;
+  /** How large an answer may become, and how long it may take. */
+  limits?: AnswerLimits;
 }
 
 /** A model that an endpoint has. */
@@ -63,11 +66,13 @@ const FIELDS = {
   maxContextTokens: check.count,
   maxOutputTokens: check.count,
   timeoutMs: check.count,
+  limits: (value: unknown, argument: string): unknown => check.options(value, argument, LIMITS),
 };
 
 /**
  * A model at the end of a connection: any OpenAI-compatible endpoint, OpenAI's Responses, Anthropic, Gemini or Ollama. Answers are read as
- * they stream; what passes (429, 5xx) is tried again, as `Retry-After` says. Nothing is sent before it is asked.
+ * they stream; what passes (429, 5xx) is tried again, as `Retry-After` says. Nothing is sent before it is asked. A redirect is an error:
+ * the prompt and the key go to `baseUrl` and nowhere else.
  *
  * @throws ThreadkeepError `bad-request`, here for options that are not known, from the first request for an address that is none
  *
@@ -79,7 +84,7 @@ const FIELDS = {
  */
 export function connect<P extends Provider>(connection: Connection<P>): ConnectedModel<P> {
   const json = check.toJson(check.options(connection, "connection", FIELDS));
-  const { provider, model, maxContextTokens, maxOutputTokens } = connection;
+  const { provider, model, maxContextTokens, maxOutputTokens, limits } = connection;
   let opened: Promise<ModelHandle> | undefined;
   const open = (): Promise<ModelHandle> => {
     opened ??= opening(json).catch((error: unknown) => {
@@ -97,7 +102,7 @@ export function connect<P extends Provider>(connection: Connection<P>): Connecte
     try {
       if (signal.aborted) cancel();
       const hear = (piece: string): void => heard(JSON.parse(piece) as ModelPiece);
-      return JSON.parse(await run(() => handle.ask(JSON.stringify({ messages, payload, tools }), hear, canceller) as Promise<string>)) as ModelCompletion;
+      return JSON.parse(await run(() => handle.ask(check.json({ messages, payload, tools }, "request"), hear, canceller) as Promise<string>)) as ModelCompletion;
     } catch (error) {
       throw failed(error);
     } finally {
@@ -116,6 +121,7 @@ export function connect<P extends Provider>(connection: Connection<P>): Connecte
     modelName: model,
     provider,
     ...(tokens === undefined ? {} : { tokens }),
+    ...(limits === undefined ? {} : { limits }),
     summarize: Object.assign(summarize, { summarizer: model }),
     models: async (): Promise<ListedModel[]> => {
       const handle = await open();

@@ -28,9 +28,9 @@ export interface DepthText {
  */
 export function writeDepth(strings: readonly string[], depth: number): string[] {
   if (!Array.isArray(strings)) throw badArgument("strings", "must be an array of strings");
-  strings.forEach((string, index) => check.text(string, `strings[${index}]`));
+  const texts = strings.map((string, index) => check.text(string, `strings[${index}]`));
   check.count(depth, "depth");
-  return now((wasm) => wasm.writeDepth([...strings], depth));
+  return now((wasm) => wasm.writeDepth(texts, depth));
 }
 
 /**
@@ -46,7 +46,7 @@ export function writeDepth(strings: readonly string[], depth: number): string[] 
  * ```
  */
 export function readDepth(text: string): DepthText {
-  check.text(text, "text");
-  const [depth, length] = now((wasm) => wasm.readDepth(text));
-  return { depth: depth ?? null, text: text.slice(length ?? 0) };
+  const whole = check.text(text, "text");
+  const [depth, length] = now((wasm) => wasm.readDepth(whole));
+  return { depth: depth ?? null, text: whole.slice(length ?? 0) };
 }

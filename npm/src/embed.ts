@@ -4,9 +4,10 @@ import { ThreadkeepError } from "./errors.js";
 
 /**
  * Makes vectors of texts, one for each, all of the same length (16,384 numbers at most): a model in the page, or a service.
- * Their lengths do not count, only their directions. Texts come with at most 8,000 bytes.
+ * Their lengths do not count, only their directions. Texts come with at most 8,000 bytes. `signal` ends when nobody waits any longer:
+ * hand it on to whatever sends a request.
  */
-export type Embed = (texts: string[]) => Promise<readonly (Float32Array | readonly number[])[]>;
+export type Embed = (texts: string[], options: { signal: AbortSignal }) => Promise<readonly (Float32Array | readonly number[])[]>;
 
 /** How far making vectors is. */
 export interface EmbedProgress {
@@ -38,13 +39,28 @@ export const BATCH = 64;
 
 const LONGEST = 16_384;
 
+/** How long the callback may take for one batch where nobody says, in milliseconds. */
+const TIMEOUT_MS = 60_000;
+
 /** Asks the callback for vectors, as signed bytes. @internal */
-export async function vectors(embed: Embed, texts: string[]): Promise<number[][]> {
+export async function vectors(embed: Embed, texts: string[], timeoutMs = TIMEOUT_MS): Promise<number[][]> {
+  const ended = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = failed(`gave no vectors within ${timeoutMs} ms (\`embedTimeoutMs\`)`);
+      reject(error);
+      ended.abort(error);
+    }, timeoutMs);
+  });
   let made: readonly (Float32Array | readonly number[])[];
   try {
-    made = await embed([...texts]);
+    made = await Promise.race([embed([...texts], { signal: ended.signal }), late]);
   } catch (error) {
+    if (ended.signal.aborted) throw ended.signal.reason;
     throw failed(`failed: ${error instanceof Error ? error.message : String(error)}`, error);
+  } finally {
+    clearTimeout(timer);
   }
   if (!Array.isArray(made) || made.length !== texts.length) throw failed(`must give a list of ${texts.length} vectors`);
   return made.map((vector, index) => bytes(vector, index));

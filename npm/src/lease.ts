@@ -2,7 +2,7 @@
 // Locks for it; a database has none, so whoever holds the lease shows that he lives by counting up in a record.
 
 import { ThreadkeepError } from "./errors.js";
-import { recordKey, recordParts, recordRange } from "./records.js";
+import { recordKey, recordRange } from "./records.js";
 import type { Records } from "./types/records.js";
 
 /** Times in milliseconds. @internal */
@@ -42,27 +42,40 @@ export async function leased<T>(records: Records, name: string, work: () => Prom
   }
 }
 
-/** Waits for the lease; gives the key of its record. */
+/**
+ * Waits for the lease; gives the key of its record. Each holder's key is random, so nobody holds a key that somebody had before: not even
+ * after all records were deleted.
+ */
 async function acquire(records: Records, name: string, { stale, look }: LeaseTimes): Promise<string> {
   let [seen, since] = ["", 0];
   for (;;) {
-    const [last] = await records.scan({ ...recordRange(name), reverse: true, limit: 1 });
-    const state = last === undefined ? "" : new TextDecoder().decode(last[1]);
-    const now = performance.now();
-    const same = seen === `${last?.[0]} ${state}`;
-    if (state === "" || (same && now - since >= stale)) {
-      const before = last === undefined ? [] : [last[0]];
-      const next = recordKey(name, last === undefined ? 0 : Number(recordParts(last[0]).at(-1)) + 1);
-      try {
-        await records.commit({ absent: [next], present: before, deletes: before, puts: [[next, new TextEncoder().encode("0")]], durability: "relaxed" });
-        return next;
-      } catch (error) {
-        // Another one was first.
-        if (!(error instanceof ThreadkeepError && error.code === "conflict")) throw error;
-        continue;
-      }
+    const [last] = await records.scan({ ...recordRange(name), limit: 1 });
+    if (last === undefined) {
+      // A lease that nobody holds, under a key that is the same for all: only one can make it.
+      const free = recordKey(name, 0);
+      await commit(records, { absent: [free], puts: [[free, new Uint8Array()]] });
+      continue;
     }
-    if (!same) [seen, since] = [`${last?.[0]} ${state}`, now];
+    const state = new TextDecoder().decode(last[1]);
+    const now = performance.now();
+    const same = seen === `${last[0]} ${state}`;
+    if (state === "" || (same && now - since >= stale)) {
+      const mine = recordKey(name, crypto.randomUUID());
+      if (await commit(records, { present: [last[0]], deletes: [last[0]], puts: [[mine, new TextEncoder().encode("0")]] })) return mine;
+      continue;
+    }
+    if (!same) [seen, since] = [`${last[0]} ${state}`, now];
     await new Promise((resolve) => setTimeout(resolve, look));
+  }
+}
+
+/** Commits; gives whether nobody else was first. */
+async function commit(records: Records, changes: Parameters<Records["commit"]>[0]): Promise<boolean> {
+  try {
+    await records.commit({ ...changes, durability: "relaxed" });
+    return true;
+  } catch (error) {
+    if (!(error instanceof ThreadkeepError && error.code === "conflict")) throw error;
+    return false;
   }
 }

@@ -68,8 +68,8 @@ export function mailText({ strings, edgeNames }: Pick<Mail, "strings" | "edgeNam
 export interface Source {
   /** The messages above a number, dismissed ones too. */
   list(after: number): Promise<Mail[]>;
-  /** Rings whenever there may be new ones, everything was deleted (`anew`), or the keep is closed. Gives a function that ends it. */
-  hear(ring: (anew?: boolean) => void): () => void;
+  /** Rings whenever there may be new ones, everything was deleted (`cleared`), or the keep is closed. Gives a function that ends it. */
+  hear(ring: (cleared?: boolean) => void): () => void;
   /** Whether the keep is closed. */
   closed(): boolean;
 }
@@ -81,9 +81,9 @@ export function follow(source: Source, after: number, signal?: AbortSignal, poll
   let wake = (): void => {};
   let unhear = (): void => {};
   let timer: ReturnType<typeof setInterval> | undefined;
-  const ring = (anew = false): void => {
+  const ring = (cleared = false): void => {
     rung += 1;
-    if (anew) [after, listed] = [0, []];
+    if (cleared) listed = [];
     wake();
   };
   const begin = (): void => {
@@ -117,7 +117,7 @@ export function follow(source: Source, after: number, signal?: AbortSignal, poll
         if (!closed) throw error;
         continue;
       }
-      // Meanwhile everything may have been deleted, and the numbers have begun anew.
+      // Meanwhile everything may have been deleted.
       if (found.length > 0 && rung !== heard) continue;
       listed = found;
       after = listed.at(-1)?.number ?? after;

@@ -39,6 +39,8 @@ export interface OpenOptions {
   embed?: Embed;
   /** The name of the model behind `embed`. Vectors of another name are not used, and are made anew. */
   embedModel?: string;
+  /** How long `embed` may take for one batch of at most 64 texts, in milliseconds, at most 2^31 - 1; 60,000 without it. A search then goes by words alone. */
+  embedTimeoutMs?: number;
   /**
    * Called with the `embedding-failed` (or the storage's) error when a search could not use `embed`, and went by words alone;
    * without it such errors are reported as uncaught.
@@ -145,6 +147,7 @@ export const OPEN = {
   cacheBytes: bytes,
   embed: check.callback,
   embedModel: check.text,
+  embedTimeoutMs: (value: unknown, argument: string) => check.count(value, argument, 0x7fff_ffff),
   onEmbedError: check.callback,
   compaction: (value: unknown, argument: string) => policy(value, argument),
 } as const;

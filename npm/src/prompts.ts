@@ -41,9 +41,9 @@ export async function countTokens(input: string | Messages, encoding: Encoding =
   check.oneOf(encoding, ENCODINGS, "encoding");
   check.oneOf(provider, PROVIDERS, "provider");
   if (typeof input === "string") {
-    check.text(input, "input");
+    const text = check.text(input, "input");
     await needEncoding(encoding);
-    return now((wasm) => wasm.countText(input, encoding));
+    return now((wasm) => wasm.countText(text, encoding));
   }
   const json = check.json(check.messages(input, "messages"), "messages");
   await needEncoding(encoding);

@@ -15,7 +15,7 @@ const AFTER = '"';
 const DIGITS = 16;
 const LONGEST = 1000;
 
-const SCAN = { start: check.text, end: check.text, limit: check.count, reverse: check.flag } as const;
+const SCAN = { start: check.exact, end: check.exact, limit: check.count, reverse: check.flag } as const;
 const COMMIT = {
   absent: keys,
   present: keys,
@@ -79,7 +79,7 @@ export function recordParts(key: string): string[] {
 
 function part(value: string | number): string {
   if (typeof value === "number") return String(check.count(value, "part", Number.MAX_SAFE_INTEGER)).padStart(DIGITS, "0");
-  if (/^[#-}]*$/.test(check.text(value, "part"))) return value;
+  if (/^[#-}]*$/.test(check.exact(value, "part"))) return value;
   const hex = (byte: number) => byte.toString(16).padStart(2, "0");
   let escaped = "";
   // Escapes begin with a sign at the same end of the order as what they stand for.
@@ -110,7 +110,7 @@ export function recordsOf(engine: () => Engine, name: string): Records {
 }
 
 function recordText(value: unknown, argument: string): string {
-  const key = check.text(value, argument);
+  const key = check.exact(value, argument);
   if (key.length > LONGEST || !/^[ -~]+$/.test(key))
     throw badArgument(argument, `must be 1 to ${LONGEST} printable ASCII characters (recordKey makes such a key), it is ${JSON.stringify(key)}`);
   return key;
@@ -128,7 +128,7 @@ function keys(value: unknown, argument: string): string[] {
 function ranges(value: unknown, argument: string): [string, string][] {
   return list(value, argument).map((range, at) => {
     const [start, end] = list(range, `${argument}[${at}]`);
-    return [check.text(start, `${argument}[${at}][0]`), recordText(end, `${argument}[${at}][1]`)];
+    return [check.exact(start, `${argument}[${at}][0]`), recordText(end, `${argument}[${at}][1]`)];
   });
 }
 

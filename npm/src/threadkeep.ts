@@ -64,7 +64,7 @@ import type { FollowOptions, Mail, MailFilter, MailText, OutgoingMail } from "./
 import type { Message, MessageInput } from "./types/message.js";
 import type { HeadInfo, LintFinding, NodeInfo, Outline, Stats, TranscriptInfo, TreeNode } from "./types/node.js";
 import type { Records } from "./types/records.js";
-import type { IndexProgress, SearchHit } from "./types/search.js";
+import type { IndexProgress, SearchHit, SearchHits } from "./types/search.js";
 import type { StoreAdapter } from "./types/store.js";
 
 /** So many texts get a vector in the course of a search, which waits for them. */
@@ -111,7 +111,7 @@ export class Threadkeep {
   readonly #events: Events;
   readonly #encoding: Encoding;
   readonly #policy: CompactionPolicy;
-  readonly #embedding: Pick<OpenOptions, "embed" | "embedModel" | "onEmbedError">;
+  readonly #embedding: Pick<OpenOptions, "embed" | "embedModel" | "embedTimeoutMs" | "onEmbedError">;
   readonly #adapter: StoreAdapter | undefined;
   readonly #shared: string | undefined;
   #engine: Engine | undefined;
@@ -184,7 +184,8 @@ export class Threadkeep {
 
   /**
    * Lets an unsealed node grow: what the agent says, the tools it calls and what they answer. Each call is durable
-   * before it resolves, so that a crash leaves a readable turn.
+   * before it resolves, so that a crash leaves a readable turn. The answer is the node as it is now with the messages that this call
+   * added; {@link node} gives all of them.
    *
    * @throws ThreadkeepError `missing-node`, `sealed` (sealed, or it has children), `bad-request`
    *
@@ -662,7 +663,8 @@ export class Threadkeep {
    * Finds messages in all transcripts and branches, and summaries, episodes and facts beside them, the best first: words in any of their forms and in several languages,
    * `"phrases"`, `begin*`, `-without`. Short messages are found by what they answer, too. What is not indexed yet (after
    * an import, say) is indexed first; the index stays in the storage. With an `embed` (see {@link OpenOptions}) what means the
-   * same is found too, and both rankings are joined.
+   * same is found too, and both rankings are joined. A query may be of any length. Each word of it is looked for once, and of more than
+   * 256 different words the first are used: `warnings` of the answer says so.
    *
    * @throws ThreadkeepError `bad-request`; `missing-node` for a branch that is not there; the storage's codes
    *
@@ -671,23 +673,24 @@ export class Threadkeep {
    * for (const { snippet, leaf } of await keep.search('"lost luggage" oslo', { role: "user" })) console.log(snippet, leaf);
    * ```
    */
-  async search(query: string, options?: SearchOptions): Promise<SearchHit[]> {
+  async search(query: string, options?: SearchOptions): Promise<SearchHits> {
     const text = check.text(query, "query");
     const { vectors: wanted, ...rest } = check.options(options, "options", SEARCH) as SearchOptions;
     // Written down at once, so that what the caller does to its objects later changes nothing.
     const how = JSON.parse(check.toJson(rest as Record<string, unknown>)) as Record<string, unknown>;
     const vector = wanted === false ? undefined : await this.#vector(text, rest.wait !== false);
-    return (await this.#search<{ hits: SearchHit[] }>("search", { query: text, options: { ...how, ...vector } })).hits;
+    const { hits, warnings } = await this.#search<{ hits: SearchHit[]; warnings: string[] }>("search", { query: text, options: { ...how, ...vector } });
+    return Object.defineProperty(hits, "warnings", { value: warnings }) as SearchHits;
   }
 
   /** The query as a vector; `undefined` where there is no `embed`, or it fails, which is told. */
   async #vector(query: string, wait: boolean): Promise<object | undefined> {
-    const { embed, embedModel: model = "", onEmbedError = reportUncaught } = this.#embedding;
+    const { embed, embedModel: model = "", embedTimeoutMs, onEmbedError = reportUncaught } = this.#embedding;
     this.#open();
     if (embed === undefined) return undefined;
     try {
       if (wait) await this.embedMissing({ limit: EMBEDDED });
-      const [vector] = await vectors(embed, [query]);
+      const [vector] = await vectors(embed, [query], embedTimeoutMs);
       return { vector, model };
     } catch (error) {
       // Closed meanwhile, or broken: then the search says so itself.
@@ -716,7 +719,7 @@ export class Threadkeep {
    */
   async embedMissing(options?: EmbedOptions): Promise<EmbedProgress> {
     const { limit = Infinity, onProgress, signal } = check.options(options, "options", EMBED) as EmbedOptions;
-    const { embed, embedModel: model = "" } = this.#embedding;
+    const { embed, embedModel: model = "", embedTimeoutMs } = this.#embedding;
     this.#open();
     if (embed === undefined) throw badArgument("options.embed", "was not given when this keep was opened");
     const progress: EmbedProgress = { embedded: 0, left: 0 };
@@ -726,7 +729,7 @@ export class Threadkeep {
       const { texts, places, left } = await this.#search<ToEmbed>("toEmbed", { model, most });
       progress.left = texts.length + left;
       if (texts.length === 0) return progress;
-      await this.#search("putVectors", { model, places, vectors: await vectors(embed, texts) });
+      await this.#search("putVectors", { model, places, vectors: await vectors(embed, texts, embedTimeoutMs) });
       progress.embedded += texts.length;
       progress.left = left;
       try {
@@ -1013,7 +1016,7 @@ export class Threadkeep {
     this.#open();
     const source = {
       list: (after: number) => this.listMessages(whose, { after, dismissed: true }),
-      hear: (ring: (anew?: boolean) => void) => {
+      hear: (ring: (cleared?: boolean) => void) => {
         const changed: ChangeListener = (event) => {
           if (event.type === "cleared" || (event.type === "mail" && event.party === whose)) ring(event.type === "cleared");
         };

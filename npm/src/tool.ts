@@ -19,12 +19,15 @@ export interface SearchTool {
 }
 
 const MOST = 20;
+/** How long a model's query may be, in characters. */
+const LONGEST = 1_000;
 /** What a search is asked, for a model. @internal */
 export const SEARCH_ARGUMENTS = {
   type: "object",
   properties: {
     query: {
       type: "string",
+      maxLength: LONGEST,
       description: 'What to look for: words in any form; "a phrase" and begin* must be there, -word must not.',
     },
     role: { type: "string", enum: ["user", "assistant", "tool"], description: "Only what was said by these." },
@@ -73,6 +76,8 @@ function read(args: unknown): { query: string; options: SearchOptions } {
   for (const [name, value] of Object.entries(args as Record<string, unknown>)) {
     // Models fill in what they do not need.
     if (value === null || value === "") continue;
+    if (name === "query" && typeof value === "string" && value.length > LONGEST)
+      throw new Error(`query has ${value.length} characters, at most ${LONGEST} are allowed: give only the words that matter`);
     if (name === "query" && typeof value === "string") query = value;
     else if (name === "role" && typeof value === "string") options.role = value;
     else if (name === "limit" && typeof value === "number" && value >= 1) options.limit = Math.min(MOST, Math.floor(value));

@@ -35,6 +35,8 @@ interface Known {
   key: string;
   trace: Trace;
   trimmer: Trimmer;
+  /** Whether U+FFFD is in the texts, maybe in place of half a character. */
+  replaced: boolean;
 }
 
 /** Newest last. */
@@ -76,7 +78,9 @@ function trim<M extends MessageInput>(messages: readonly M[], how: string, key: 
     return trimmer.fit(how) as [string, Int32Array, Uint32Array];
   });
   const { made, rules, ...said } = JSON.parse(json) as Omit<Trimmed<M>, "messages" | "ledger"> & { made: Message[]; rules: string[] };
-  const kept = Array.from(order, (place) => (place < 0 ? made[-1 - place] : (copy(messages[place]) as M)) as M | Message);
+  // `read` puts the list that it takes at the end.
+  const copied = known.at(-1)?.replaced === true ? (message: unknown) => JSON.parse(check.json(message, "messages")) as unknown : copy;
+  const kept = Array.from(order, (place) => (place < 0 ? made[-1 - place] : (copied(messages[place]) as M)) as M | Message);
   let lines: LedgerLine[] | undefined;
   return {
     messages: kept,
@@ -113,7 +117,7 @@ function read(messages: readonly MessageInput[], how: string, key: string): Trim
   // Where little is the same it is another conversation, and the old one may be asked for again.
   if (best === undefined || shared * 2 < best.trace.starts.length - 1) {
     if (known.length >= LISTS) known.shift()?.trimmer.free();
-    best = { key, trace: { flat: [], starts: [0] }, trimmer: now((wasm) => new wasm.Trimmer(how)) };
+    best = { key, trace: { flat: [], starts: [0] }, trimmer: now((wasm) => new wasm.Trimmer(how)), replaced: false };
     shared = 0;
   } else known.splice(known.indexOf(best), 1);
   const { trace, trimmer } = best;
@@ -126,6 +130,7 @@ function read(messages: readonly MessageInput[], how: string, key: string): Trim
     if (shared < messages.length) {
       const fresh = messages.slice(shared);
       const json = check.json(check.messages(fresh, "messages", shared), "messages");
+      best.replaced ||= json.includes("\ufffd");
       now(() => trimmer.push(json));
       for (const message of fresh) {
         record(trace.flat, message);

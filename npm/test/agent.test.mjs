@@ -332,7 +332,64 @@ test("run ends with break, and with the keep", async () => {
   assert.deepEqual(await running, []);
 });
 
-test("what a crash interrupted goes on, and nothing is answered twice", async () => {
+test("a message sent after its thread was deleted is answered, and one that is deleted before fails by name", async () => {
+  const { keep, agent, model } = await setUp(["one", "two", "three", async () => (await keep.deleteAll(), "four"), "five"]);
+  const { node } = await agent.send("first");
+  await keep.deleteTranscript((await keep.node(node)).transcript);
+  const second = await agent.send("second");
+  assert.deepEqual([second.text, second.outcome], ["two", "answered"]);
+  await keep.deleteAll();
+  assert.equal((await agent.send("third")).text, "three");
+  await rejects(agent.send("fourth"), "missing-node");
+  assert.equal((await agent.send("fifth")).text, "five");
+  assert.equal(model.requests.length, 5);
+  await keep.close();
+});
+
+/** A keep with a turn that its program's end has interrupted, and what opens it again. */
+async function interrupted(text, ...answers) {
+  const records = new Map();
+  let gone = false;
+  const open = (pause) => Threadkeep.open({ storage: mapAdapter({ records, pause }), encoding: "estimate" });
+  const before = await open(() => (gone ? never() : undefined));
+  const stuck = script(...answers, () => never());
+  const turn = lal(before, stuck).send(text, { messageId: "left" });
+  turn.then(() => assert.fail("it never ends"), () => {});
+  await until(() => stuck.requests.length > answers.length);
+  gone = true;
+  // Its lease, which nobody renews.
+  for (const key of [...records.keys()]) if (key.startsWith("x/agents/")) records.delete(key);
+  return open();
+}
+
+test("an interrupted turn is sent to nobody until it is resumed", async () => {
+  const keep = await interrupted("about A");
+  const model = script("about B", "about A, resumed");
+  const agent = lal(keep, model);
+  assert.equal((await agent.send("B?")).text, "about B");
+  assert.equal(await agent.catchUp(), 0);
+  assert.equal(model.requests.length, 1);
+  const [left, ...others] = await agent.interrupted();
+  assert.deepEqual([left.id, left.sealed, others.length], ["left", false, 0]);
+  const turn = agent.resume(left.id);
+  assert.deepEqual(kinds(await all(turn)), ["began", "asked", "delta", "said", "sent", "ended"]);
+  assert.equal((await turn).text, "about A, resumed");
+  assert.deepEqual(await agent.interrupted(), []);
+  const again = await agent.resume("left");
+  assert.deepEqual([again.text, again.outcome, model.requests.length], ["about A, resumed", "answered", 2]);
+  await rejects(agent.resume("nowhere"), "missing-node");
+  await keep.close();
+});
+
+test("a message that is sent again under the id of an interrupted one is answered", async () => {
+  const keep = await interrupted("about A");
+  const model = script("at last");
+  const { text, node, outcome } = await lal(keep, model).send("about A", { messageId: "left" });
+  assert.deepEqual([text, node, outcome, model.requests.length], ["at last", "left", "answered", 1]);
+  await keep.close();
+});
+
+test("what a crash interrupted goes on by itself where the agent is to resume, and nothing is answered twice", async () => {
   const records = new Map();
   let gone = false;
   const open = (pause) => Threadkeep.open({ storage: mapAdapter({ records, pause }), encoding: "estimate" });
@@ -345,7 +402,7 @@ test("what a crash interrupted goes on, and nothing is answered twice", async ()
   gone = true;
   const after = await open();
   const model = script("done at last");
-  const agent = lal(after, model, { tools });
+  const agent = lal(after, model, { tools, resume: true });
   const events = [];
   const running = agent.run();
   for await (const event of running) {

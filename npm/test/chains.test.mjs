@@ -62,7 +62,8 @@ test("a node grows until it is sealed or answered", async () => {
   await keep.extend(turn.id, [{ role: "assistant", content: null, tool_calls: [call] }]);
   assert.deepEqual(await keep.lint(turn.id), [], "an open turn may still be answered");
   const grown = await keep.extend(turn.id, [{ role: "tool", tool_call_id: "c1", content: "here" }, assistant("found")]);
-  assert.equal(grown.messages.at(-1).content, "found");
+  assert.deepEqual(grown.messages.map(({ content }) => content), ["here", "found"], "what was added");
+  assert.equal((await keep.node(turn.id)).messages.length, 4);
   assert.equal(grown.depth, 3);
   assert.deepEqual(await keep.lint(), []);
   const sealed = await keep.seal(turn.id);

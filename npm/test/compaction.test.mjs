@@ -391,8 +391,10 @@ test("the browser's summariser without a limit takes the text whole, and what it
   const keep = await talked();
   const summarize = await chromeSummarizer();
   assert.equal(summarize.inputTokens, undefined);
-  await keep.compact("main", { summarize, preview: true });
-  assert.equal(seen.texts.length, 1);
+  const { wouldSend, checkpoint, summaryMessages } = await keep.compact("main", { summarize, preview: true });
+  assert.equal(seen.texts.length, 0, "a preview asks nobody");
+  assert.deepEqual([checkpoint, summaryMessages.length, wouldSend.requests], [null, 0, 1]);
+  assert.ok(wouldSend.to !== "" && wouldSend.tokens > 0 && wouldSend.messages > 0, JSON.stringify(wouldSend));
   standIn({ quota: 0 });
   const { warnings } = await keep.compact("main", { summarize: await chromeSummarizer() });
   assert.match(warnings[0], /too much/);

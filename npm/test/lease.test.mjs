@@ -56,6 +56,30 @@ test("a holder that has died is replaced, and does not disturb who replaced it",
   await Promise.all([dead.close(), alive.close()]);
 });
 
+test("a lease that was taken after all records were deleted is another one", async () => {
+  const [one, two] = await keeps(2);
+  const held = [];
+  let free;
+  const until = new Promise((resolve) => (free = resolve));
+  const watched = (keep, who) => ({
+    ...keep.records("l"),
+    scan: (range) => keep.records("l").scan(range),
+    commit: (commit) => (commit.puts.forEach(([key]) => held.push([who, key])), keep.records("l").commit(commit)),
+  });
+  let inside = 0;
+  const first = leased(watched(one, "one"), "n", async () => ((inside += 1), until), { ...TIMES, beat: 100_000 });
+  while (inside === 0) await pause(5);
+  await one.deleteAll();
+  await leased(watched(two, "two"), "n", async () => (inside += 1), { ...TIMES, beat: 100_000 });
+  free();
+  await first;
+  const keys = (who) => new Set(held.filter(([whose, key]) => whose === who && !key.endsWith("!0000000000000000")).map(([, key]) => key));
+  assert.equal(inside, 2);
+  assert.deepEqual([...keys("one")].filter((key) => keys("two").has(key)), []);
+  assert.ok(keys("one").size === 1 && keys("two").size === 1);
+  await Promise.all([one.close(), two.close()]);
+});
+
 test("two processes' agents of one name over one adapter answer a message once", async () => {
   const [here, there] = await keeps(2);
   let asked = 0;

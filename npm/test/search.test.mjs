@@ -141,6 +141,25 @@ test("a callback that fails leaves the search by words", async () => {
   await rejects(memory({ embed: 3 }), "bad-request", /embed/);
 });
 
+test("a query of any length is answered, and what of it was not used is said", async () => {
+  const keep = await memory();
+  await keep.append("main", [user("My luggage was lost in Oslo."), user("我喜欢喝茶".repeat(500))]);
+  for (const again of ["luggage ", '"in Oslo" ', "lost_luggage ", "lug* "]) {
+    const hits = await keep.search(again.repeat(2000));
+    assert.deepEqual([hits.length, hits.warnings], [1, []], again);
+  }
+  const long = await keep.search(`luggage ${Array.from({ length: 3000 }, (_, at) => `word${at}x`).join(" ")}`);
+  assert.equal(long.length, 1);
+  assert.match(long.warnings.join(), /^The query has \d+ words\. The search used the first 256\.$/);
+  assert.deepEqual(Object.keys(long), ["0"], "the list is a list of hits");
+  const [{ snippet, highlights }] = await keep.search("我喜欢喝茶");
+  assert.ok(snippet.length <= 100 && highlights.length > 0, `${snippet.length} characters`);
+  const tool = keep.searchTool();
+  assert.equal(tool.schema.parameters.properties.query.maxLength, 1000);
+  assert.match(JSON.parse(await tool.call({ query: "luggage ".repeat(200) })).error, /1600 characters, at most 1000/);
+  await keep.close();
+});
+
 test("an agent searches by a tool", async () => {
   const keep = await memory();
   await keep.append("main", [user("My luggage was lost in Oslo."), assistant("That is a pity, about the luggage.")]);
@@ -173,4 +192,18 @@ test("wrong arguments are named", async () => {
   await rejects(keep.search("a", { branch: "nowhere" }), "missing-node");
   await keep.close();
   await rejects(keep.search("a"), "closed");
+});
+
+test("an `embed` that never answers ends at its time limit, and the search goes by words", async () => {
+  const [errors, signals] = [[], []];
+  const embed = (texts, { signal }) => (signals.push(signal), new Promise(() => {}));
+  const keep = await memory({ embed, embedTimeoutMs: 50, onEmbedError: (error) => errors.push(error) });
+  await keep.append("main", [user("a puppy barks")]);
+  assert.equal(contents(await keep.search("puppies"))[0], "a puppy barks");
+  assert.equal(errors[0].code, "embedding-failed");
+  assert.match(errors[0].message, /50 ms \(`embedTimeoutMs`\)/);
+  await rejects(keep.embedMissing(), "embedding-failed", /50 ms/);
+  assert.ok(signals.every(({ aborted }) => aborted), "whoever sends a request hears of it");
+  await rejects(memory({ embedTimeoutMs: -1 }), "bad-request", /embedTimeoutMs/);
+  await keep.close();
 });

@@ -1,7 +1,7 @@
 // The MCP server, spoken to by the SDK's own client: in this process, and as a program on stdin and stdout.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -417,12 +417,25 @@ test("what it cannot do is said on stderr", { timeout: 60_000 }, async () => {
   }
 });
 
-test("the package has the program, and without the SDK it says what is missing", { timeout: 60_000 }, async () => {
+test("the program finds the SDK beside it or in the working folder, and says where it looked", { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), "threadkeep-mcp-"));
   try {
-    const { status, stderr } = spawnSync(process.execPath, ["--import", `data:text/javascript,${encodeURIComponent(`import { register } from "node:module"; register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(MISSING)}`)});`)}`, program, "--memory"], { encoding: "utf8", input: "", cwd: folder });
-    assert.equal(status, 1);
-    assert.match(stderr, /the package @modelcontextprotocol\/sdk is missing: npm install @modelcontextprotocol\/sdk\n$/);
+    // As `npx -p threadkeep` has it: threadkeep alone in a folder of npx's, and a project without it.
+    const alone = join(folder, "npx/node_modules/threadkeep");
+    cpSync(installed, alone, { recursive: true });
+    const run = (cwd) => spawnSync(process.execPath, [join(alone, "dist/tools/bin.js"), "--memory"], { encoding: "utf8", cwd, input: `${JSON.stringify(HELLO)}\n` });
+    const [without, having] = ["without", "with the SDK #1"].map((name) => join(folder, name));
+    mkdirSync(without);
+    const missing = run(without);
+    assert.equal(missing.status, 1);
+    assert.match(missing.stderr, /the package @modelcontextprotocol\/sdk is missing/);
+    for (const place of [realpathSync(without), join(realpathSync(alone), "dist")]) assert.ok(missing.stderr.includes(place), missing.stderr);
+    assert.match(missing.stderr, /npm install @modelcontextprotocol\/sdk\n$/);
+    mkdirSync(join(having, "node_modules/@modelcontextprotocol"), { recursive: true });
+    symlinkSync(join(source, "node_modules/@modelcontextprotocol/sdk"), join(having, "node_modules/@modelcontextprotocol/sdk"), "junction");
+    const { status, stdout, stderr } = run(having);
+    assert.deepEqual([status, stderr], [0, ""]);
+    assert.equal(JSON.parse(stdout).result.serverInfo.name, "threadkeep");
     const linked = spawnSync(join(project, "node_modules/.bin/threadkeep-mcp"), ["--version"], { encoding: "utf8" });
     assert.match(linked.stdout, /^\d+\.\d+\.\d+\n$/);
   } finally {
@@ -430,11 +443,7 @@ test("the package has the program, and without the SDK it says what is missing",
   }
 });
 
-/** A loader for which a package is not installed. */
-const MISSING = `export async function resolve(name, context, next) {
-  if (!name.startsWith("@modelcontextprotocol/")) return next(name, context);
-  throw Object.assign(new Error("Cannot find package '@modelcontextprotocol/sdk'"), { code: "ERR_MODULE_NOT_FOUND" });
-}`;
+const HELLO = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } } };
 
 test("the page of the docs runs as it stands", { timeout: 60_000 }, () => {
   const [, code] = /```js\n([^]*?)```/.exec(readFileSync(join(source, "../docs/tools.md"), "utf8"));

@@ -18,7 +18,7 @@ import { serve } from "./lib/serve.mjs";
 const here = dirname(fileURLToPath(import.meta.url));
 const MESSAGES = Number(process.env.MESSAGES ?? 100_000);
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
-const QUERIES = 400;
+const QUERIES = Number(process.env.QUERIES ?? 400);
 
 const sorted = (figures) => [...figures].sort((a, b) => a - b);
 const at = (figures, share) => sorted(figures)[Math.min(figures.length - 1, Math.floor(figures.length * share))];

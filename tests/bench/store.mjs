@@ -15,7 +15,7 @@ import { serve } from "./lib/serve.mjs";
 const here = dirname(fileURLToPath(import.meta.url));
 const ROUNDS = Number(process.env.ROUNDS ?? 45);
 const MESSAGES = Number(process.env.MESSAGES ?? 1_000_000);
-const OPENINGS = 5;
+const OPENINGS = Number(process.env.OPENINGS ?? 5);
 
 const median = (figures) => {
   const sorted = [...figures].sort((a, b) => a - b);

@@ -23,7 +23,7 @@ const ROUNDS = Number(process.env.ROUNDS ?? 21);
 const STARTS = Number(process.env.STARTS ?? 7);
 const SIZE = Number(process.env.SIZE ?? 40_000);
 // Before these a JavaScript tokenizer's figure doubles from run to run, as the engine compiles it sooner or later.
-const WARM_UP = 8;
+const WARM_UP = Number(process.env.WARM_UP ?? 8);
 const KINDS = process.env.KINDS?.split(",");
 const MESSAGE = 2000;
 const PEER = "gpt-tokenizer";

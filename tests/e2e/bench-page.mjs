@@ -1,7 +1,7 @@
 // The page's promises, measured: a large archive coming in, a long conversation opened and scrolled. Run by
 // `cargo xtask bench page`; prints one row a figure, with the target and whether it was met.
 //
-// THREADKEEP_LARGE: megabytes of the archive (100); THREADKEEP_LONG: messages of the long conversation (10,000).
+// THREADKEEP_LARGE: megabytes of the archive (100); THREADKEEP_LONG: messages of the long conversation (10,000); ROUNDS: how often it is opened (7).
 import { join } from "node:path";
 import { archive, transcript } from "./generate.mjs";
 import { importUnderLoad, median, quantile, scrollThrough, timeToOpen, watchMemory } from "./support/measure.mjs";
@@ -12,6 +12,7 @@ import { openSite, Site } from "./support/site.mjs";
 const MEGABYTE = 1_000_000;
 const megabytes = count("THREADKEEP_LARGE", 100);
 const messages = count("THREADKEEP_LONG", 10_000);
+const ROUNDS = count("ROUNDS", 7);
 
 function row(measure, value, unit, target) {
   const shown = (number) => `${number.toFixed(number < 10 ? 1 : 0)} ${unit}`;
@@ -46,7 +47,7 @@ try {
     await reader.pick(long, { timeout: 5 * 60_000 });
     await reader.closeReport();
     const [warm, cold] = [[], []];
-    for (let round = 0; round < 7; round += 1) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       await reader.page.goto(`${reader.address}#/`);
       await reader.page.reload();
       await reader.ready();

@@ -1,7 +1,7 @@
 // A model's answer on the page, measured: how soon its first word is on the screen after it has arrived, and whether frames are dropped while
 // 500 tokens a second come in below a long thread. Run by `cargo xtask bench talk`; prints one row a figure, with the target.
 //
-// THREADKEEP_LONG: messages of the thread (5,000).
+// THREADKEEP_LONG: messages of the thread (5,000); ROUNDS: how many first words (9); SECONDS: how long the long answer lasts (6).
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { transcript } from "./generate.mjs";
@@ -11,9 +11,9 @@ import { count } from "./support/random.mjs";
 import { openSite } from "./support/site.mjs";
 
 const messages = count("THREADKEEP_LONG", 5_000);
-const ROUNDS = 9;
+const ROUNDS = count("ROUNDS", 9);
 const RATE = 500;
-const SECONDS = 6;
+const SECONDS = count("SECONDS", 6);
 
 function row(measure, value, unit, target) {
   const shown = (number) => `${number.toFixed(number < 10 ? 1 : 0)} ${unit}`;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { oneFile, small } from "./support/chatgpt.mjs";
 import { CASES } from "./support/hostile.mjs";
-import { memory, watchMemory } from "./support/measure.mjs";
+import { longestTask, memory, watchMemory, watchTasks } from "./support/measure.mjs";
 import { scratch } from "./support/package.mjs";
 import { openSite } from "./support/site.mjs";
 
@@ -43,6 +43,33 @@ test("a picture and a web page dropped among sound files leave those alone, and 
     assert.equal(await tab.page.evaluate(() => window.hacked), undefined);
     assert.equal((await tab.list()).length, 4);
   }));
+
+for (const marks of [10_000, 100_000])
+  test(`a character with ${marks} combining marks is drawn in part, all of it on demand, and copied whole`, () =>
+    site.visit(
+      async (tab) => {
+        const word = `z${"\u0301".repeat(marks)}algo`;
+        await watchTasks(tab);
+        const chat = [{ role: "user", content: `Do you see ${word}?` }, { role: "assistant", content: `A plain word and ${word}, and \`${word}\`.` }];
+        await tab.pick({ name: "chat.json", data: JSON.stringify(chat) });
+        await tab.closeReport();
+        const message = tab.message("A plain word");
+        await message.waitFor();
+        const drawn = () => message.locator(".body").evaluate((it) => it.textContent.match(/\u0301/g).length);
+        // A long message is shown up to its first 24,000 characters, which is before the second word.
+        assert.equal(await drawn(), marks > 24_000 ? 31 : 62, "31 marks stay on each character");
+        await message.hover();
+        await message.getByRole("button", { name: "Copy this message" }).click();
+        assert.equal(await tab.page.evaluate(() => navigator.clipboard.readText()), chat[1].content);
+        await message.getByRole("button", { name: /^Show all/ }).click();
+        await message.filter({ hasText: "◌" }).waitFor();
+        assert.equal(await drawn(), 2 * marks);
+        const { longest, speed } = await longestTask(tab);
+        // A machine that is busy is slow at everything: what stands on it is measured against a fixed piece of work.
+        assert.ok(longest < 40 * speed, `the longest task took ${longest} ms, where a fixed piece of work takes ${speed} ms`);
+      },
+      { permissions: ["clipboard-read", "clipboard-write"] },
+    ));
 
 /** Imports a hostile file into a store with sound conversations. */
 async function meet(tab, { file, data, codes, least, most, updated }) {

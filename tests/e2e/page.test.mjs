@@ -45,6 +45,39 @@ test("an export picked as a file becomes a list with titles and counts", () =>
     assert.equal((await tab.list())[3].title, "Sourdough for beginners");
   }));
 
+test("files that are picked or dropped in the page's first instant are imported once it is ready", () =>
+  site.visit(async (tab, context) => {
+    const [picked, dropped] = [oneFile([small()[0]]), oneFile([small()[1]])];
+    // The store opens late, the module comes later than what is dropped.
+    const early = await context.newPage();
+    await early.addInitScript(() => {
+      const { post } = { post: Worker.prototype.postMessage };
+      Worker.prototype.postMessage = function (...args) {
+        setTimeout(() => post.apply(this, args), 1500);
+      };
+    });
+    let release;
+    const held = new Promise((resolve) => (release = resolve));
+    await early.route(/app_bg\.wasm$/, async (route) => (await held, route.continue()));
+    const next = new Site(early, site.address, tab.guard);
+    await early.goto(site.address);
+    await early.evaluate((text) => {
+      const data = new DataTransfer();
+      data.items.add(new File([text], "dropped.json", { type: "application/json" }));
+      window.dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
+    }, dropped);
+    release();
+    await next.get("drop-input").first().setInputFiles({ name: "picked.json", mimeType: "application/json", buffer: Buffer.from(picked) });
+    await early.waitForFunction(() => document.querySelectorAll("[data-testid=thread-row]").length === 2);
+  }));
+
+test("files that come while others are imported wait for their turn", () =>
+  site.visit(async (tab) => {
+    const files = small().map((one, at) => ({ name: `${at}.json`, mimeType: "application/json", buffer: Buffer.from(oneFile([one])) }));
+    for (const file of files) await tab.get("drop-input").first().setInputFiles(file);
+    await tab.page.waitForFunction((count) => document.querySelectorAll("[data-testid=thread-row]").length === count, files.length);
+  }));
+
 test("a file, a zip and a folder dropped on the page are the same archive", () =>
   site.visit(async (tab) => {
     const zip = join(files.folder, "export.zip");

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { rules } from "./support/axe.mjs";
-import { openSite } from "./support/site.mjs";
-import { echo, quiet, said, say, sent, talk as visit } from "./support/talk.mjs";
+import { Site, openSite } from "./support/site.mjs";
+import { echo, forks, quiet, said, say, sent, talk as visit } from "./support/talk.mjs";
 
 let site;
 
@@ -126,8 +126,170 @@ test("a message is edited and sent as a branch, an answer is given again as a br
     await tab.message("Answer 4 to deux.").waitFor();
     await quiet(tab);
     assert.deepEqual(sent(model.asked[3]), sent(model.asked[2]), "the same prompt again");
-    assert.deepEqual(await tab.get("fork-label").allInnerTexts(), ["3/3"]);
+    assert.deepEqual(await forks(tab), ["branches 2/2", "answers 2/2"], "the edited question is a branch, the second answer another");
   }));
+
+test("an answer that is given again varies the answer, and does not double the question", () =>
+  talk(echo, async (tab, model) => {
+    await tab.get("new").click();
+    await said(tab, "why is it blue?", "Answer 1 to why");
+    await tab.message("Answer 1 to why").hover();
+    await tab.message("Answer 1 to why").getByTestId("again").click();
+    await tab.message("Answer 2 to why").waitFor();
+    await quiet(tab);
+    assert.deepEqual(sent(model.asked[1]), ["user: why is it blue?"]);
+    assert.deepEqual(await forks(tab), ["answers 2/2"]);
+    const message = tab.message("Answer 2 to why");
+    const order = await message.evaluate((it) => {
+      const arrows = it.querySelector("[data-testid=fork]");
+      const before = [...it.querySelectorAll(".prose")].filter((one) => one.compareDocumentPosition(arrows) & Node.DOCUMENT_POSITION_FOLLOWING);
+      return before.map((one) => one.textContent);
+    });
+    assert.deepEqual(order, ["why is it blue?"], "the arrows stand between the question and its answer");
+    if ((await tab.get("map").count()) === 0) await tab.get("map-toggle").click();
+    await tab.get("map-node").nth(2).waitFor();
+    const words = await tab.get("map-node").locator(".map-words").allTextContents();
+    assert.deepEqual(words.slice(-2), ["why is it blue?", "Answer 2 to why is it blue?."], "the map has the question once");
+    await tab.get("fork-previous").click();
+    await tab.message("Answer 1 to why").waitFor();
+    assert.deepEqual(await forks(tab), ["answers 1/2"]);
+    await tab.page.keyboard.press("]");
+    await tab.message("Answer 2 to why").waitFor();
+  }));
+
+test("words leave their field once they are stored, and stay in it when they cannot be", () =>
+  talk(
+    echo,
+    async (tab, model) => {
+      await tab.get("new").click();
+      await said(tab, "one", "Answer 1 to one.");
+      const [worker] = tab.page.workers();
+      // The disk is full: each write fails as it does then.
+      await worker.evaluate(() => {
+        self.full = true;
+        const { commit } = IDBTransaction.prototype;
+        IDBTransaction.prototype.commit = function () {
+          if (!self.full) return commit.call(this);
+          Object.defineProperty(this, "error", { value: new DOMException("the disk is full", "QuotaExceededError") });
+          this.abort();
+        };
+      });
+      await say(tab, "do not lose me");
+      await tab.get("status").filter({ hasText: "The storage is full" }).waitFor();
+      await quiet(tab);
+      assert.equal(await tab.get("compose").inputValue(), "do not lose me");
+      assert.equal(model.asked.length, 1, "nothing was sent to the model");
+      await worker.evaluate(() => (self.full = false));
+      await tab.get("send").click();
+      await tab.message("Answer 2 to do not lose me.").waitFor();
+      assert.equal(await tab.get("compose").inputValue(), "");
+    },
+    { mayFail: true },
+  ));
+
+test("words are stored while another tab has its turn; stopped before their own, they wait for Resume", () =>
+  talk(
+    (_, number) => (number === 1 ? { pieces: ["Slowly "], hold: true } : { text: `Answer ${number}.` }),
+    async (tab, model, context) => {
+      await tab.get("new").click();
+      await say(tab, "first");
+      await tab.get("live-text").filter({ hasText: "Slowly" }).waitFor();
+      const other = new Site(await context.newPage(), site.address, tab.guard);
+      await other.open();
+      await other.get("new").click();
+      await say(other, "second");
+      await other.message("second").waitFor();
+      assert.equal(await other.get("compose").inputValue(), "");
+      await other.get("stop").click();
+      await tab.get("stop").click();
+      await quiet(tab);
+      await quiet(other);
+      await other.get("interrupted").waitFor();
+      assert.equal(model.asked.length, 1, "what was stopped before it began is not sent");
+      await other.get("resume").click();
+      await other.message("Answer 2.").waitFor();
+      assert.deepEqual(sent(model.asked[1]), ["user: second"]);
+    },
+  ));
+
+test("words that are typed and sent while a thread is on its way go to that thread", () =>
+  talk(echo, async (tab, model) => {
+    await tab.get("new").click();
+    await said(tab, "about boats", "Answer 1 to about boats.");
+    await tab.get("new").click();
+    await said(tab, "about bread", "Answer 2 to about bread.");
+    // The engine's answers come late.
+    await tab.page.evaluate(() => {
+      const { postMessage } = Worker.prototype;
+      Worker.prototype.postMessage = function (...args) {
+        setTimeout(() => postMessage.apply(this, args), 700);
+      };
+    });
+    await tab.row("about boats").click();
+    await say(tab, "how long?");
+    await tab.message("Answer 3 to how long?.").waitFor();
+    assert.deepEqual(sent(model.asked[2]), ["user: about boats", "assistant: Answer 1 to about boats.", "user: how long?"]);
+    await quiet(tab);
+  }));
+
+test("words that are being typed stay in their field when another tab lets the branch grow", () =>
+  talk(echo, async (tab, model, context) => {
+    await tab.get("new").click();
+    await said(tab, "one", "Answer 1 to one.");
+    await tab.get("compose").fill("half a thou");
+    const other = new Site(await context.newPage(), site.address, tab.guard);
+    await other.open();
+    await other.openThread("one");
+    await said(other, "two", "Answer 2 to two.");
+    await tab.message("Answer 2 to two.").waitFor();
+    assert.equal(await tab.get("compose").inputValue(), "half a thou");
+    await tab.page.reload();
+    await tab.ready();
+    await tab.page.waitForFunction(() => document.querySelector("[data-testid=compose]")?.value === "half a thou");
+  }));
+
+test("a tab shows that its thread is gone when another tab deletes it, and goes on", () =>
+  talk(
+    (request, number) => (request.messages.at(-1).content === "more" ? { pieces: ["Half "], hold: true } : echo(request, number)),
+    async (tab, model, context) => {
+      const other = new Site(await context.newPage(), site.address, tab.guard);
+      await other.open();
+      const shown = {
+        "a message in focus": () => tab.message("Answer 1").click(),
+        "a title that is being edited": () => tab.get("rename").click(),
+        "an answer under way": async () => {
+          await say(tab, "more");
+          await tab.get("live-text").filter({ hasText: "Half" }).waitFor();
+        },
+        "a reply that is being written": async () => {
+          await tab.message(/Answer \d/).first().hover();
+          await tab.message(/Answer \d/).first().getByTestId("reply").click();
+          await tab.get("compose").fill("half a thou");
+        },
+        "the map and the inspector": async () => {
+          await tab.page.keyboard.press("m");
+          await tab.page.keyboard.press("c");
+        },
+      };
+      for (const [what, prepare] of Object.entries(shown)) {
+        await tab.get("new").click();
+        await quiet(tab);
+        await said(tab, what, /Answer \d+ to/);
+        await prepare();
+        await other.openThread(what);
+        await other.get("delete-thread").click();
+        await other.get("confirm").click();
+        await tab.get("missing").waitFor();
+        assert.deepEqual(tab.guard.errors.filter((error) => /unreachable/.test(error)), [], what);
+        assert.equal(await tab.page.evaluate(() => document.body.hasAttribute("data-stopped")), false, what);
+        tab.guard.errors.length = 0;
+      }
+      await tab.get("new").click();
+      await quiet(tab);
+      await said(tab, "still here", /to still here/);
+      assert.equal(model.open(), 0, "the answer to what was deleted is waited for no longer");
+    },
+  ));
 
 test("words appear as they come, and stopping keeps what is there", () =>
   talk(
@@ -153,14 +315,17 @@ test("a failure says what happened, and is tried again or continued as a branch"
     async (tab) => {
       await tab.get("new").click();
       await say(tab, "hello?");
-      const failed = tab.message("The model failed here");
+      const failed = tab.message("The provider refused the request");
       await failed.waitFor();
       await quiet(tab);
       assert.match(await failed.innerText(), /This model is asleep/);
+      await tab.page.reload();
+      await tab.ready();
+      await failed.filter({ hasText: "This model is asleep" }).waitFor();
       await failed.locator(".error-acts").getByTestId("again").click();
       await tab.message("Awake again.").waitFor();
       await quiet(tab);
-      assert.deepEqual(await tab.get("fork-label").allInnerTexts(), ["2/2"], "the failure stays, on its own branch");
+      assert.deepEqual(await forks(tab), ["answers 2/2"], "the failure stays, on its own branch");
     },
     { mayFail: true },
   ));
@@ -321,21 +486,35 @@ test("the browser's own model answers where there is one, and is stopped", () =>
     { prepare: (context) => context.addInitScript(languageModel) },
   ));
 
-test("an answer that the end of the page interrupted is carried on", () =>
+test("an answer that the end of the page interrupted stands there, is asked for by no other turn, and is resumed by a press", () =>
   talk(
-    (_, number) => (number === 1 ? { pieces: ["Half "], hold: true } : { text: "Whole this time." }),
-    async (tab) => {
+    (request, number) => (number === 1 ? { pieces: ["Half ", "an answer"], hold: true } : echo(request, number)),
+    async (tab, model) => {
       await tab.get("new").click();
-      await say(tab, "go");
-      await tab.get("live-text").filter({ hasText: "Half" }).waitFor();
+      await say(tab, "first thread");
+      await tab.get("live-text").filter({ hasText: "Half an answer" }).waitFor();
+      // What came is stored at most a second later.
+      await tab.page.waitForTimeout(2500);
       await tab.page.reload();
       await tab.ready();
       await tab.get("interrupted").waitFor();
-      await tab.get("catch-up").click();
-      await tab.message("Whole this time.").waitFor();
+      assert.match(await tab.get("unfinished").innerText(), /Half an answer/);
+      // Another thread is used: the page stays there, and the interrupted turn is sent to nobody.
+      await tab.get("new").click();
+      await said(tab, "second thread", "Answer 2 to second thread.");
+      await tab.page.reload();
+      await tab.ready();
+      await tab.message("Answer 2 to second thread.").waitFor();
+      await said(tab, "more", "Answer 3 to more.");
+      assert.deepEqual(model.asked.map((request) => sent(request).at(-1)), ["user: first thread", "user: second thread", "user: more"]);
+      await tab.row("first thread").click();
+      await tab.get("resume").click();
+      await tab.message("Answer 4 to first thread.").waitFor();
       await quiet(tab);
       assert.equal(await tab.get("interrupted").count(), 0);
-      assert.equal(await tab.get("message").count(), 1 + (await tab.get("message").filter({ hasText: "You are a helpful" }).count()));
+      assert.equal(await tab.get("unfinished").count(), 0);
+      assert.doesNotMatch((await tab.texts()).join(), /Half an answer/);
+      assert.equal(await tab.page.getByText("first thread", { exact: true }).count(), 2, "the question is in the list and in its message");
     },
   ));
 

@@ -12,6 +12,22 @@ init({ module_or_path: new URL("./app_bg.wasm", import.meta.url) }).catch((error
   splash.replaceChildren(note);
 });
 
+// Files that are dropped before the page is there wait for it; the browser would leave for them.
+const early = [];
+const over = (event) => event.preventDefault();
+const drop = (event) => {
+  event.preventDefault();
+  const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  early.push({ entries, files: [...event.dataTransfer.files] });
+};
+addEventListener("dragover", over);
+addEventListener("drop", drop);
+self.takeEarly = () => {
+  removeEventListener("dragover", over);
+  removeEventListener("drop", drop);
+  return early;
+};
+
 // The browser's own summariser, for the dialog that asks whether there is one.
 self.summarizer = () => import("./summarizer.js");
 // The browser's own model, for conversations.

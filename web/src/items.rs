@@ -33,7 +33,7 @@ pub fn items(rows: &[Row], open: &[usize]) -> Vec<Item> {
     let (mut at, mut level) = (0, 0);
     while at < rows.len() {
         if !rows[at].hidden {
-            level += u32::from(rows[at].fork.is_some());
+            level += passed(&rows[at]);
             items.push(Item::Row { row: at, level });
             at += 1;
             continue;
@@ -42,7 +42,7 @@ pub fn items(rows: &[Row], open: &[usize]) -> Vec<Item> {
         let open = open.contains(&at);
         items.push(Item::Hidden { rows: at..end, open, level });
         for (row, here) in rows.iter().enumerate().take(end).skip(at) {
-            level += u32::from(here.fork.is_some());
+            level += passed(here);
             if open {
                 items.push(Item::Row { row, level });
             }
@@ -50,6 +50,16 @@ pub fn items(rows: &[Row], open: &[usize]) -> Vec<Item> {
         at = end;
     }
     items
+}
+
+/// How many forks a branch passes at a row: the one between questions, the one between answers.
+fn passed(row: &Row) -> u32 {
+    u32::from(row.fork.is_some()) + u32::from(row.answers.is_some())
+}
+
+/// The fork at a row that a key turns: the last that the branch passes there.
+pub fn last_fork(row: &Row) -> Option<&Fork> {
+    row.answers.as_ref().or(row.fork.as_ref())
 }
 
 /// The fork to show on a row: its own, or the last one of the hidden rows right before it while they are tucked away.
@@ -147,6 +157,7 @@ mod tests {
             depth: at as u32,
             hidden: matches!(kind, 'h' | 'H'),
             fork: matches!(kind, 'f' | 'H').then_some(Fork { index: 1, count: 2, previous: None, next: None }),
+            answers: None,
         };
         pattern.chars().enumerate().map(one).collect()
     }

@@ -19,10 +19,10 @@ use threadkeep::protocol::{
 use threadkeep_core::compaction::Checkpoint;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
-pub use agent::{Ending, Heard, Listed, Secret, Talk, Tested, Turn};
+pub use agent::{Ending, Heard, Interrupted, Listed, Secret, Talk, Tested, Turn};
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
 pub use found::{EPISODE, FACT, Find, Found, Hit, SUMMARY, cut};
-pub use memory::{Card, Carrier, Compacted, Epoch, Memory, Recall, Said, Way, nodes};
+pub use memory::{Card, Carrier, Compacted, Epoch, Memory, Recall, Said, Sends, Way, nodes};
 use pack::{Pack, pack_enum, pack_struct};
 pub use pack::{from_bytes, to_bytes};
 
@@ -129,6 +129,8 @@ pub enum Reply {
     Tested(Tested),
     /// The models that a connection has.
     Models(Vec<Listed>),
+    /// The turns that were begun and did not end, oldest first.
+    Interrupted(Vec<Interrupted>),
 }
 
 /// A thread as the list shows it.
@@ -362,7 +364,7 @@ pub enum FromWorker {
 pack_struct!(ThreadInfo { id, title, source, updated_at, messages, branches, leaf });
 pack_struct!(Node { id, created_at, turn, sealed, from, model, agent, messages });
 pack_struct!(Branch { thread, leaf, rows, damage, cards });
-pack_struct!(Row { id, role, messages, chars, depth, hidden, fork });
+pack_struct!(Row { id, role, messages, chars, depth, hidden, fork, answers });
 pack_struct!(Fork { index, count, previous, next });
 pack_struct!(TreeNode { id, parent, role, hidden, words });
 pack_struct!(Stats { transcripts, nodes, messages, heads, cached_transcripts, cached_bytes, cache_limit, damaged });
@@ -436,6 +438,7 @@ pack_enum!(Reply {
     15 Carrier { 0: carrier },
     16 Tested { 0: tested },
     17 Models { 0: models },
+    18 Interrupted { 0: turns },
 });
 
 pack_enum!(Change {
@@ -536,7 +539,8 @@ mod tests {
             chars: 5,
             depth: 2,
             hidden: true,
-            fork: Some(fork),
+            fork: Some(fork.clone()),
+            answers: Some(fork),
         };
         let node = Node {
             id: leaf.clone(),

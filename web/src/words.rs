@@ -124,6 +124,25 @@ pub fn words(error: &ErrorReply) -> Words {
     Words { title: title.to_owned(), advice, restart, memory }
 }
 
+/// Why an answer ended early, as a heading; the reason stands below it. The code is the one that is stored with the answer.
+pub fn ending(code: &str) -> &'static str {
+    match code {
+        "limit" => "The turn reached a limit",
+        "over-budget" | "too-long" => "The conversation is too long for the model",
+        "rate-limited" => "The provider takes no more requests for now",
+        "unauthorized" => "The provider does not accept the key",
+        "refused" => "The provider refused the request",
+        "not-found" => "The provider does not have this model",
+        "overloaded" => "The provider has too much to do",
+        "unreachable" => "The provider cannot be reached",
+        "blocked" => "The browser may not read the provider's answer",
+        "cut-off" => "The connection broke during the answer",
+        "stalled" => "The answer did not go on",
+        "bad-answer" => "The model gave no usable answer",
+        _ => "The model failed",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,6 +170,29 @@ mod tests {
             assert_ne!(words.title, "That did not work", "{error}");
             assert!(!words.advice.is_empty());
         }
+    }
+
+    #[test]
+    fn every_reason_why_a_model_gives_no_answer_has_its_own_heading() {
+        let codes = [
+            "limit",
+            "over-budget",
+            "rate-limited",
+            "unauthorized",
+            "refused",
+            "not-found",
+            "overloaded",
+            "unreachable",
+            "blocked",
+            "cut-off",
+            "stalled",
+            "bad-answer",
+            "failed",
+        ];
+        let headings: std::collections::HashSet<_> = codes.iter().map(|code| ending(code)).collect();
+        assert_eq!(headings.len(), codes.len());
+        assert_eq!(ending("too-long"), ending("over-budget"));
+        assert_eq!(ending("LLM_ERROR"), ending("failed"));
     }
 
     #[test]

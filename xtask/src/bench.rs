@@ -1,8 +1,8 @@
 //! `cargo xtask bench`: builds what a measurement needs, runs it, and gathers the rows of all into one table. A program
 //! that measures prints its rows as `BENCH<tab>measure<tab>value<tab>target<tab>verdict`, the last two as it likes;
-//! the verdict `missed` makes the command fail.
+//! the verdict `missed` makes the command fail. `cargo xtask test` runs each measurement once, small.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
@@ -14,6 +14,7 @@ use crate::run::{cargo, listen};
 use crate::serve;
 use crate::setup;
 use crate::table;
+use crate::test::{Part, Tally};
 use crate::wasm::{self, Module, Tools};
 
 /// What must be there before a measurement runs.
@@ -21,7 +22,7 @@ use crate::wasm::{self, Module, Tools};
 enum Need {
     /// The built page: its folder `THREADKEEP_SITE`, its address `THREADKEEP_URL`.
     Page,
-    /// The packed npm package: `THREADKEEP_TARBALL`, its wasm in `THREADKEEP_WASM`.
+    /// The packed npm package: `THREADKEEP_TARBALL`.
     Npm,
     /// The wasm module of `tests/` that drives our side in a browser: `THREADKEEP_BENCH_WASM`, the folder it is in.
     Module,
@@ -32,10 +33,11 @@ enum Need {
 }
 
 /// How a measurement is run.
+#[derive(Debug, Clone, Copy)]
 enum Program {
-    /// A Node script, by its path in the checkout.
-    Node(&'static str),
-    /// An example of a package: `cargo run --release -p package --example name`.
+    /// A Node script, by its path in the checkout, and the variables that make it small.
+    Node(&'static str, &'static [(&'static str, &'static str)]),
+    /// An example of a package: `cargo run --release -p package --example name`. It reads [`SMALL`] itself.
     Cargo { package: &'static str, example: &'static str },
 }
 
@@ -46,117 +48,248 @@ struct Bench {
     program: Program,
 }
 
+/// How much is measured. A small run shows that every measurement works, and its figures say nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// What the figures are for.
+    Full,
+    /// A few seconds a measurement.
+    Small,
+}
+
+/// Asks for a small run, as `--small` does.
+pub(crate) const SMALL: &str = "THREADKEEP_BENCH_SMALL";
+
+/// Variables for programs.
+pub(crate) type Variables = Vec<(&'static str, OsString)>;
+
+use Need::{Browser, Module as Wasm, Npm, Page, Servers};
+
 /// Every measurement. A new one is one line here.
 const BENCHES: &[Bench] = &[
-    Bench { name: "chain", needs: &[], program: Program::Cargo { package: "threadkeep", example: "bench_chain" } },
-    Bench { name: "store", needs: &[Need::Module, Need::Browser], program: Program::Node("tests/bench/store.mjs") },
-    Bench {
-        name: "durability",
-        needs: &[Need::Module, Need::Browser],
-        program: Program::Node("tests/bench/durability.mjs"),
-    },
-    Bench { name: "stores", needs: &[Need::Npm, Need::Servers], program: Program::Node("tests/bench/stores.mjs") },
-    Bench { name: "server", needs: &[Need::Npm], program: Program::Node("tests/bench/server.mjs") },
-    Bench { name: "stable", needs: &[], program: Program::Cargo { package: "threadkeep-core", example: "stable" } },
-    Bench { name: "compact", needs: &[], program: Program::Cargo { package: "threadkeep", example: "compact" } },
-    Bench { name: "recall", needs: &[], program: Program::Cargo { package: "threadkeep-recall", example: "recall" } },
-    Bench { name: "search", needs: &[Need::Npm, Need::Browser], program: Program::Node("tests/bench/search.mjs") },
-    Bench { name: "stores-file", needs: &[Need::Npm], program: Program::Node("tests/bench/stores-file.mjs") },
-    Bench { name: "opfs", needs: &[Need::Npm, Need::Browser], program: Program::Node("tests/bench/opfs.mjs") },
-    Bench { name: "trim", needs: &[Need::Npm], program: Program::Node("tests/bench/trim.mjs") },
-    Bench { name: "tokens", needs: &[Need::Module], program: Program::Node("tests/bench/tokens.mjs") },
-    Bench { name: "page", needs: &[Need::Page, Need::Browser], program: Program::Node("tests/e2e/bench-page.mjs") },
-    Bench { name: "talk", needs: &[Need::Page, Need::Browser], program: Program::Node("tests/e2e/bench-talk.mjs") },
+    cargo_bench("chain", "threadkeep", "bench_chain"),
+    node_bench(
+        "store",
+        &[Wasm, Browser],
+        "tests/bench/store.mjs",
+        &[("ROUNDS", "1"), ("MESSAGES", "1000"), ("OPENINGS", "1")],
+    ),
+    node_bench(
+        "durability",
+        &[Wasm, Browser],
+        "tests/bench/durability.mjs",
+        &[("KILLS", "1"), ("CRASHES", "1"), ("APPENDS", "50")],
+    ),
+    node_bench("stores", &[Npm, Servers], "tests/bench/stores.mjs", &[("ROUNDS", "1")]),
+    node_bench("server", &[Npm], "tests/bench/server.mjs", &[("ROUNDS", "1")]),
+    cargo_bench("stable", "threadkeep-core", "stable"),
+    cargo_bench("compact", "threadkeep", "compact"),
+    cargo_bench("growth", "threadkeep", "growth"),
+    node_bench("growth-npm", &[Npm], "tests/bench/growth.mjs", &[("SCALE", "0.02"), ("ROUNDS", "1")]),
+    cargo_bench("recall", "threadkeep-recall", "recall"),
+    node_bench(
+        "search",
+        &[Npm, Browser],
+        "tests/bench/search.mjs",
+        &[("ROUNDS", "1"), ("MESSAGES", "2000"), ("QUERIES", "20")],
+    ),
+    node_bench("stores-file", &[Npm], "tests/bench/stores-file.mjs", &[("ROUNDS", "1"), ("MESSAGES", "2000")]),
+    node_bench("opfs", &[Npm, Browser], "tests/bench/opfs.mjs", &[("ROUNDS", "1")]),
+    node_bench("trim", &[Npm], "tests/bench/trim.mjs", &[("ROUNDS", "1"), ("MESSAGES", "2000")]),
+    node_bench(
+        "tokens",
+        &[Wasm],
+        "tests/bench/tokens.mjs",
+        &[("ROUNDS", "1"), ("WARM_UP", "0"), ("STARTS", "1"), ("SIZE", "4000")],
+    ),
+    node_bench(
+        "page",
+        &[Page, Browser],
+        "tests/e2e/bench-page.mjs",
+        &[("THREADKEEP_LARGE", "2"), ("THREADKEEP_LONG", "300"), ("ROUNDS", "1")],
+    ),
+    node_bench(
+        "talk",
+        &[Page, Browser],
+        "tests/e2e/bench-talk.mjs",
+        &[("THREADKEEP_LONG", "200"), ("ROUNDS", "1"), ("SECONDS", "2")],
+    ),
 ];
+
+const fn cargo_bench(name: &'static str, package: &'static str, example: &'static str) -> Bench {
+    Bench { name, needs: &[], program: Program::Cargo { package, example } }
+}
+
+const fn node_bench(
+    name: &'static str,
+    needs: &'static [Need],
+    script: &'static str,
+    small: &'static [(&'static str, &'static str)],
+) -> Bench {
+    Bench { name, needs, program: Program::Node(script, small) }
+}
+
+impl Bench {
+    /// The part of the checks that runs it once, small.
+    fn part(&self) -> Part {
+        match self.program {
+            Program::Cargo { .. } => Part::Native,
+            Program::Node(..) if self.needs.contains(&Page) => Part::E2e,
+            Program::Node(..) => Part::Npm,
+        }
+    }
+}
 
 /// What the drivers in `tests/bench/` load in the browser.
 const MODULE: Module<'static> =
     Module { artefact: "threadkeep_tests", out_name: "threadkeep_tests", level: "-Os", typescript: false };
 
-/// Runs the measurements of those names (all when none is named), prints their rows, and says whether all targets hold. `chats` is the path
-/// of conversations with questions that `recall` looks at beside its own.
+/// Runs the measurements of those names (all when none is named), prints their rows, and says whether all targets hold. A small run has no
+/// targets. `chats` is the path of conversations with questions that `recall` looks at beside its own.
 ///
 /// # Errors
 /// An unknown name, no such path, or something needed that cannot be built.
-pub(crate) fn run(paths: &Paths, names: &[String], chats: Option<&OsStr>) -> Result<bool> {
+pub(crate) fn run(paths: &Paths, names: &[String], chats: Option<&OsStr>, size: Size) -> Result<bool> {
     if let Some(unknown) = names.iter().find(|name| !BENCHES.iter().any(|bench| bench.name == name.as_str())) {
         let known: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
         bail!("there is no measurement `{unknown}`: {} are there", known.join(", "));
     }
     let chosen: Vec<&Bench> =
         BENCHES.iter().filter(|bench| names.is_empty() || names.iter().any(|name| name == bench.name)).collect();
-    let mut environment = Vec::new();
+    let mut variables = Variables::new();
     if let Some(chats) = chats {
         // Absolute, since measurements run in the checkout's root.
         let path = std::fs::canonicalize(chats).with_context(|| format!("{} is not there", chats.display()))?;
-        environment.push(("THREADKEEP_CHATS", path.into_os_string()));
+        variables.push(("THREADKEEP_CHATS", path.into_os_string()));
     }
-    for need in [Need::Page, Need::Npm, Need::Module, Need::Browser, Need::Servers] {
-        if chosen.iter().any(|bench| bench.needs.contains(&need)) {
-            environment.extend(provide(paths, need)?);
-        }
-    }
-    if chosen.iter().any(|bench| matches!(bench.program, Program::Node(_))) {
-        setup::node()?;
-        setup::packages(paths, &paths.bench())?;
-        setup::packages(paths, &paths.e2e())?;
-    }
+    prepare(paths, &chosen, &mut variables)?;
     let mut rows = vec![["bench", "measure", "value", "target", ""].map(str::to_owned).to_vec()];
     let mut well = true;
     for bench in chosen {
         eprintln!("\n== {} ==", bench.name);
-        let said = listen(command(paths, bench).envs(environment.iter().cloned()))?;
-        let found = read(bench.name, &said.output);
-        if !said.success || found.is_empty() {
-            eprintln!("FAILED `{}` {}", said.command, if said.success { "measured nothing" } else { "failed" });
-            well = false;
+        match measure(paths, bench, &variables, size) {
+            Ok(found) => {
+                let missed = found.iter().any(|row| row.last().is_some_and(|verdict| verdict == "missed"));
+                well &= size == Size::Small || !missed;
+                rows.extend(found);
+            }
+            Err(error) => {
+                eprintln!("FAILED {error:#}");
+                well = false;
+            }
         }
-        well &= !found.iter().any(|row| row.last().is_some_and(|verdict| verdict == "missed"));
-        rows.extend(found);
     }
     println!("\n{}", table::render(&rows, &[2, 3]));
     Ok(well)
 }
 
+/// Runs the measurements of a part of the checks, small. Each is one step of `tally`: it fails if the program fails or measures
+/// nothing, never by its figures. `variables` tell of what the part has made already.
+pub(crate) fn check(paths: &Paths, part: Part, tally: &mut Tally, mut variables: Variables) {
+    let chosen: Vec<&Bench> = BENCHES.iter().filter(|bench| bench.part() == part).collect();
+    if tally.check("set-up of the measurements", || prepare(paths, &chosen, &mut variables)) {
+        for bench in chosen {
+            let name = format!("bench {}", bench.name);
+            tally.check(&name, || measure(paths, bench, &variables, Size::Small).map(drop));
+        }
+    }
+}
+
+/// Makes what `chosen` need and `variables` do not name yet.
+fn prepare(paths: &Paths, chosen: &[&Bench], variables: &mut Variables) -> Result<()> {
+    for need in [Page, Npm, Wasm, Browser, Servers] {
+        let there = variables.iter().any(|(name, _)| *name == need.variable());
+        if !there && chosen.iter().any(|bench| bench.needs.contains(&need)) {
+            variables.extend(provide(paths, need)?);
+        }
+    }
+    if chosen.iter().any(|bench| matches!(bench.program, Program::Node(..))) {
+        setup::node()?;
+        setup::packages(paths, &paths.bench())?;
+        setup::packages(paths, &paths.e2e())?;
+    }
+    Ok(())
+}
+
+/// Runs one measurement and gives its rows.
+///
+/// # Errors
+/// It fails, or measures nothing.
+fn measure(paths: &Paths, bench: &Bench, variables: &Variables, size: Size) -> Result<Vec<Vec<String>>> {
+    let said = listen(command(paths, bench, size).envs(variables.iter().cloned()))?;
+    if !said.success {
+        bail!("`{}` failed", said.command);
+    }
+    let found = read(bench.name, &said.output);
+    if found.is_empty() {
+        bail!("`{}` measured nothing", said.command);
+    }
+    Ok(found)
+}
+
+impl Need {
+    /// The variable by which one sees that it is there.
+    fn variable(self) -> &'static str {
+        match self {
+            Page => "THREADKEEP_URL",
+            Npm => "THREADKEEP_TARBALL",
+            Wasm => "THREADKEEP_BENCH_WASM",
+            Browser => "CHROMIUM",
+            Servers => "REDIS_SERVER",
+        }
+    }
+}
+
 /// Makes what is needed; returns the variables that tell of it.
-fn provide(paths: &Paths, need: Need) -> Result<Vec<(&'static str, std::ffi::OsString)>> {
+fn provide(paths: &Paths, need: Need) -> Result<Variables> {
     Ok(match need {
-        Need::Page => {
+        Page => {
             page::build(paths)?;
             let address = serve::in_background(&paths.site())?;
             vec![("THREADKEEP_SITE", paths.site().into()), ("THREADKEEP_URL", address.into())]
         }
-        Need::Npm => {
-            let packed = pack::build(paths)?;
-            vec![("THREADKEEP_TARBALL", packed.tarball.into()), ("THREADKEEP_WASM", paths.npm().join("wasm").into())]
+        Npm => {
+            vec![("THREADKEEP_TARBALL", pack::build(paths)?.tarball.into())]
         }
-        Need::Module => {
+        Wasm => {
             let tools = Tools::set_up(paths)?;
             wasm::compile(paths, &tools, "threadkeep-tests", "--lib")?;
             vec![("THREADKEEP_BENCH_WASM", wasm::finish(paths, &tools, &MODULE)?.into())]
         }
-        Need::Browser => {
+        Browser => {
             let browser = setup::browser()?;
             vec![("CHROMIUM", browser.chromium.into()), ("CHROMEDRIVER", browser.driver.into())]
         }
-        Need::Servers => setup::servers()?.variables().into(),
+        Servers => setup::servers()?.variables().into(),
     })
 }
 
-fn command(paths: &Paths, bench: &Bench) -> Command {
+fn command(paths: &Paths, bench: &Bench, size: Size) -> Command {
+    let small = size == Size::Small;
     let mut command = match bench.program {
-        Program::Node(script) => {
+        Program::Node(script, sizes) => {
             let mut node = Command::new("node");
             node.arg(script);
+            if small {
+                node.envs(sizes.iter().copied());
+            }
             node
         }
         Program::Cargo { package, example } => {
             let mut cargo = cargo();
-            cargo.args(["run", "--release", "-p", package, "--example", example]);
+            cargo.arg("run");
+            // The tests have built the example as it is for development.
+            if !small {
+                cargo.arg("--release");
+            }
+            cargo.args(["-p", package, "--example", example]);
             cargo
         }
     };
-    command.current_dir(&paths.root);
+    command.current_dir(&paths.root).env_remove(SMALL);
+    if small {
+        command.env(SMALL, "1");
+    }
     command
 }
 
@@ -185,8 +318,34 @@ mod tests {
     }
 
     #[test]
+    fn a_measurement_that_panics_or_measures_nothing_fails_the_checks() {
+        let paths = Paths::find().unwrap();
+        let bench = |script| node_bench("made up", &[], script, &[]);
+        let variables = Variables::new();
+        let nothing = paths.root.join("target/measures-nothing.mjs");
+        std::fs::write(&nothing, "console.log(process.env.THREADKEEP_BENCH_SMALL)").unwrap();
+        let told = measure(&paths, &bench("target/measures-nothing.mjs"), &variables, Size::Small).unwrap_err();
+        assert!(told.to_string().contains("measured nothing"), "{told}");
+        std::fs::write(&nothing, "console.log('BENCH\\tcount\\t3'); throw new Error('panic')").unwrap();
+        let told = measure(&paths, &bench("target/measures-nothing.mjs"), &variables, Size::Small).unwrap_err();
+        assert!(told.to_string().contains("failed"), "{told}");
+        std::fs::write(&nothing, "console.log(`BENCH\\tcount\\t${process.env.THREADKEEP_BENCH_SMALL}\\t\\tmissed`)")
+            .unwrap();
+        let rows = measure(&paths, &bench("target/measures-nothing.mjs"), &variables, Size::Small).unwrap();
+        std::fs::remove_file(&nothing).unwrap();
+        assert_eq!(rows, [["made up", "count", "1", "", "missed"]]);
+    }
+
+    #[test]
+    fn every_measurement_runs_in_one_part_of_the_checks() {
+        let part = |name: &str| BENCHES.iter().find(|bench| bench.name == name).unwrap().part();
+        assert_eq!([part("compact"), part("stores"), part("talk")], [Part::Native, Part::Npm, Part::E2e]);
+        assert!(BENCHES.iter().all(|bench| matches!(bench.program, Program::Cargo { .. } | Program::Node(_, [_, ..]))));
+    }
+
+    #[test]
     fn an_unknown_name_is_refused() {
         let paths = Paths::find().unwrap();
-        assert!(run(&paths, &["nothing".to_owned()], None).is_err());
+        assert!(run(&paths, &["nothing".to_owned()], None, Size::Small).is_err());
     }
 }

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use anyhow::{Context as _, Result, bail};
 use lexopt::prelude::*;
 
-use crate::fuzz::Fuzz;
+use crate::bench::{SMALL, Size};
+use crate::fuzz::{Run, Target};
 use crate::test::Part;
 
 /// What `cargo xtask help` prints.
@@ -18,16 +19,18 @@ cargo xtask pack                build the npm package into target/npm and check 
 cargo xtask docs                build the npm package and its API reference, in Markdown, into target/api
 cargo xtask vocabulary          make the token vocabularies in crates/tokens/vocabulary anew
 cargo xtask test [PART…]        run the checks: native, wasm, npm, e2e (all when none is named)
-cargo xtask bench [NAME…] [--chats PATH]
-                                run the measurements (all when none is named). With --chats, `recall` also looks for the evidence of
+cargo xtask bench [NAME…] [--small] [--chats PATH]
+                                run the measurements (all when none is named). With --small, only see that they run. With --chats, `recall` also looks for the evidence of
                                 the questions in that file, or the JSON files of that folder: LoCoMo (`data/locomo10.json` of
                                 github.com/snap-research/locomo) or LongMemEval (its README says where), as they are published
-cargo xtask fuzz [context] [--steps N] [--seed S] [--first N]
-                                try contexts over made-up transcripts (default 1,000,000 steps, seed 1, from step 0)
+cargo xtask fuzz [TARGET…] [--steps N] [--seed S] [--first N]
+                                try made-up and damaged input (all targets when none is named): context, stores. A finding names its seed
+                                and step, which make the same case again
 
 Tools that are not on PATH are kept in $THREADKEEP_CACHE, else $XDG_CACHE_HOME/threadkeep, else ~/.cache/threadkeep.
 CHROMIUM and CHROMEDRIVER name a browser and a driver of your own, REDIS_SERVER and POSTGRES_BIN (the folder of initdb and postgres)
-servers of your own. THREADKEEP_QUICK=1 makes every build of wasm quick and large, for trying a change.";
+servers of your own. THREADKEEP_QUICK=1 makes every build of wasm quick and large, for trying a change.
+THREADKEEP_BENCH_SMALL=1 means --small.";
 
 /// The port that `serve` tries first.
 const DEFAULT_PORT: u16 = 8080;
@@ -43,8 +46,8 @@ pub(crate) enum Order {
     Docs,
     Vocabulary,
     Test(Vec<Part>),
-    Bench { names: Vec<String>, chats: Option<OsString> },
-    Fuzz(Fuzz),
+    Bench { names: Vec<String>, chats: Option<OsString>, size: Size },
+    Fuzz { targets: Vec<&'static Target>, run: Run },
 }
 
 /// Reads the arguments that follow `cargo xtask`.
@@ -56,16 +59,18 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
     let mut words: Vec<String> = Vec::new();
     let mut port = None;
     let mut chats = None;
-    let mut fuzz = Fuzz::default();
+    let mut small = false;
+    let mut run = Run::default();
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Order::Help),
             Long("port") | Short('p') => port = Some(parser.value()?.parse::<u16>().context("--port wants a number")?),
+            Long("small") => small = true,
             Long("chats") => chats = Some(parser.value()?),
             Long(name @ ("steps" | "seed" | "first")) => {
                 let name = name.to_owned();
                 let number = parser.value()?.parse::<u64>().with_context(|| format!("--{name} wants a number"))?;
-                *fuzz.field(&name) = Some(number);
+                *run.field(&name) = Some(number);
             }
             Value(word) => words.push(word.string()?),
             other => return Err(other.unexpected().into()),
@@ -80,13 +85,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
     if chats.is_some() && !(command == "bench" && (rest.is_empty() || rest.iter().any(|name| name == "recall"))) {
         bail!("--chats belongs to `bench recall`");
     }
-    if fuzz != Fuzz::default() && command != "fuzz" {
-        bail!("--steps, --seed and --first belong to `fuzz`");
+    if small && command != "bench" {
+        bail!("--small belongs to `bench`");
     }
-    if command == "fuzz"
-        && let Some(other) = rest.iter().find(|word| *word != "context")
-    {
-        bail!("there is nothing called `{other}` to fuzz: context is there");
+    if run != Run::default() && command != "fuzz" {
+        bail!("--steps, --seed and --first belong to `fuzz`");
     }
     if let Some(extra) = rest.first()
         && !matches!(command.as_str(), "test" | "bench" | "fuzz")
@@ -102,8 +105,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
         "docs" => Order::Docs,
         "vocabulary" => Order::Vocabulary,
         "test" => Order::Test(rest.iter().map(|word| Part::named(word)).collect::<Result<_>>()?),
-        "bench" => Order::Bench { names: rest, chats },
-        "fuzz" => Order::Fuzz(fuzz),
+        "bench" => {
+            let small = small || std::env::var_os(SMALL).is_some_and(|value| !value.is_empty() && value != "0");
+            Order::Bench { names: rest, chats, size: if small { Size::Small } else { Size::Full } }
+        }
+        "fuzz" => Order::Fuzz { targets: rest.iter().map(|word| Target::named(word)).collect::<Result<_>>()?, run },
         other => bail!("there is no command `{other}`\n\n{USAGE}"),
     })
 }
@@ -127,13 +133,18 @@ mod tests {
         assert_eq!(parsed("vocabulary").unwrap(), Order::Vocabulary);
         assert_eq!(parsed("test").unwrap(), Order::Test(vec![]));
         assert_eq!(parsed("test npm native").unwrap(), Order::Test(vec![Part::Npm, Part::Native]));
-        assert_eq!(parsed("bench store").unwrap(), Order::Bench { names: vec!["store".to_owned()], chats: None });
+        assert_eq!(
+            parsed("bench store").unwrap(),
+            Order::Bench { names: vec!["store".to_owned()], chats: None, size: Size::Full }
+        );
+        assert_eq!(parsed("bench --small").unwrap(), Order::Bench { names: vec![], chats: None, size: Size::Small });
         let chats = Some(OsString::from("a/b.json"));
-        let order = Order::Bench { names: vec!["recall".to_owned()], chats };
+        let order = Order::Bench { names: vec!["recall".to_owned()], chats, size: Size::Full };
         assert_eq!(parsed("bench recall --chats a/b.json").unwrap(), order);
-        assert_eq!(parsed("fuzz").unwrap(), Order::Fuzz(Fuzz::default()));
-        let fuzz = Fuzz { steps: Some(5), seed: Some(2), first: None };
-        assert_eq!(parsed("fuzz context --steps 5 --seed=2").unwrap(), Order::Fuzz(fuzz));
+        assert_eq!(parsed("fuzz").unwrap(), Order::Fuzz { targets: vec![], run: Run::default() });
+        let targets = vec![Target::named("context").unwrap()];
+        let run = Run { steps: Some(5), seed: Some(2), first: None };
+        assert_eq!(parsed("fuzz context --steps 5 --seed=2").unwrap(), Order::Fuzz { targets, run });
     }
 
     #[test]
@@ -151,6 +162,7 @@ mod tests {
             "test --seed 1",
             "bench store --chats x",
             "serve --chats x",
+            "test --small",
             "bench recall --chats",
         ] {
             assert!(parsed(line).is_err(), "`{line}` was taken");

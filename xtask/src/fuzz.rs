@@ -1,23 +1,105 @@
-//! `cargo xtask fuzz`: runs the fuzz target of the core in release, natively. What is tried, and what must hold, is in
-//! `crates/core/examples/fuzz`; a finding is printed there, with its seed and step, and makes the command fail.
+//! `cargo xtask fuzz`: runs fuzz targets. A target is an example program of a crate, run natively in release, or a script
+//! under Node against the packed npm package. Each takes `--steps`, `--seed` and `--first`, prints its findings with their
+//! seed and step, and fails if there are any. What is tried, and what must hold, is in the program.
 
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
 
+use crate::pack;
 use crate::paths::Paths;
 use crate::run::{cargo, listen};
 
-/// What was asked for; what is absent is the target's default.
+/// Something that can be fuzzed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// Its name on the command line.
+    pub(crate) name: &'static str,
+    program: Program,
+    /// The steps of the short run that belongs to the tests.
+    short: u64,
+}
+
+/// What fuzzes it.
+#[derive(Debug, PartialEq, Eq)]
+enum Program {
+    /// An example of a crate: `crates/<crate>/examples/<example>`, with its own first arguments.
+    Example { package: &'static str, example: &'static str, arguments: &'static [&'static str] },
+    /// A script, from the folder `npm`. It finds the packed package in `THREADKEEP_TARBALL`, as the package's tests do.
+    Script(&'static str),
+}
+
+/// All targets.
+pub(crate) const TARGETS: [Target; 2] = [
+    Target {
+        name: "context",
+        program: Program::Example { package: "threadkeep-core", example: "fuzz", arguments: &[] },
+        short: 20_000,
+    },
+    // Its steps are for each store.
+    Target { name: "stores", program: Program::Script("test/fuzz/stores.mjs"), short: 30 },
+];
+
+impl Target {
+    /// The target of that name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn named(name: &str) -> Result<&'static Self> {
+        let names = TARGETS.map(|target| target.name).join(", ");
+        let found = TARGETS.iter().find(|target| target.name == name);
+        found.with_context(|| format!("cannot fuzz `{name}`: the targets are {names}"))
+    }
+
+    /// Whether it needs the packed npm package.
+    pub(crate) fn needs_package(&self) -> bool {
+        matches!(self.program, Program::Script(_))
+    }
+
+    /// The command of the short run that belongs to the tests.
+    ///
+    /// # Errors
+    /// It needs the packed package, and there is none.
+    pub(crate) fn short_run(&self, paths: &Paths, tarball: Option<&Path>) -> Result<Command> {
+        self.command(paths, Run { steps: Some(self.short), ..Run::default() }, tarball)
+    }
+
+    fn command(&self, paths: &Paths, run: Run, tarball: Option<&Path>) -> Result<Command> {
+        let mut command = match (&self.program, tarball) {
+            (Program::Example { package, example, arguments }, _) => {
+                let mut command = cargo();
+                command.current_dir(&paths.root);
+                command.args(["run", "--quiet", "--release", "-p", package, "--example", example, "--"]);
+                command.args(*arguments);
+                command
+            }
+            (Program::Script(script), Some(tarball)) => {
+                let mut command = Command::new("node");
+                command.current_dir(paths.npm()).arg(script).env("THREADKEEP_TARBALL", tarball);
+                command
+            }
+            (Program::Script(_), None) => bail!("fuzzing {} needs the packed npm package", self.name),
+        };
+        for (name, number) in [("--steps", run.steps), ("--seed", run.seed), ("--first", run.first)] {
+            if let Some(number) = number {
+                command.args([name, &number.to_string()]);
+            }
+        }
+        Ok(command)
+    }
+}
+
+/// How long and from where; what is absent is the target's default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Fuzz {
+pub(crate) struct Run {
     pub(crate) steps: Option<u64>,
     pub(crate) seed: Option<u64>,
-    /// The first step: one that was found wanting is tried again from there.
+    /// The first step: repeat a finding from there.
     pub(crate) first: Option<u64>,
 }
 
-impl Fuzz {
+impl Run {
     /// The field of an option `--name`: `steps`, `seed` or `first`.
     pub(crate) fn field(&mut self, name: &str) -> &mut Option<u64> {
         match name {
@@ -26,25 +108,20 @@ impl Fuzz {
             _ => &mut self.first,
         }
     }
-
-    /// The command that does it.
-    pub(crate) fn command(self, paths: &Paths) -> Command {
-        let mut command = cargo();
-        command.current_dir(&paths.root);
-        command.args(["run", "--quiet", "--release", "-p", "threadkeep-core", "--example", "fuzz", "--"]);
-        for (name, number) in [("--steps", self.steps), ("--seed", self.seed), ("--first", self.first)] {
-            if let Some(number) = number {
-                command.args([name, &number.to_string()]);
-            }
-        }
-        command
-    }
 }
 
-/// Fuzzes, and says whether nothing was found.
+/// Fuzzes `targets` (all when none is named), one after the other, and says whether nothing was found.
 ///
 /// # Errors
-/// Cargo cannot be started.
-pub(crate) fn run(paths: &Paths, fuzz: Fuzz) -> Result<bool> {
-    Ok(listen(&mut fuzz.command(paths))?.success)
+/// A program cannot be started, or the package cannot be packed.
+pub(crate) fn run(paths: &Paths, targets: &[&'static Target], run: Run) -> Result<bool> {
+    let all: Vec<&Target> = TARGETS.iter().collect();
+    let targets = if targets.is_empty() { &all } else { targets };
+    let needed = targets.iter().any(|target| target.needs_package());
+    let tarball = if needed { Some(pack::build(paths)?.tarball) } else { None };
+    let mut clean = true;
+    for target in targets {
+        clean &= listen(&mut target.command(paths, run, tarball.as_deref())?)?.success;
+    }
+    Ok(clean)
 }

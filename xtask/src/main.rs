@@ -54,8 +54,8 @@ fn work() -> anyhow::Result<bool> {
         Order::Docs => docs::make(&paths)?,
         Order::Vocabulary => vocabulary::make(&paths)?,
         Order::Test(parts) => return test::run(&paths, &parts),
-        Order::Bench { names, chats } => return bench::run(&paths, &names, chats.as_deref()),
-        Order::Fuzz(fuzz) => return fuzz::run(&paths, fuzz),
+        Order::Bench { names, chats, size } => return bench::run(&paths, &names, chats.as_deref(), size),
+        Order::Fuzz { targets, run } => return fuzz::run(&paths, &targets, run),
     }
     Ok(true)
 }

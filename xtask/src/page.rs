@@ -1,16 +1,17 @@
 //! The page, built for release: one wasm module (for the page and for its worker), `index.html`, and all that lies in
 //! `web/public/` (minified), in `target/site/`, and beside them the token vocabularies, which a reader's browser fetches only
-//! when tokens are first counted. The parts of the module, too, are fetched when they are first needed. Any static server can carry that folder as it is.
+//! when tokens are first counted. The parts of the module, too, are fetched when they are first needed. Beside each file that gains by it lies
+//! the same gzipped, for servers that send such files. Any static server can carry that folder as it is.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use crate::folder::{Scratch, copy_all};
+use crate::folder::{Scratch, copy_all, walk};
 use crate::html::without_trunk_links;
 use crate::paths::Paths;
-use crate::size::{PAGE, Sizes};
+use crate::size::{PAGE, Sizes, gzip};
 use crate::wasm::{self, Module, Tools};
 
 /// The folder of the vocabularies, which are loaded on demand.
@@ -45,7 +46,26 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     let on_demand = |path: &Path| path.starts_with(site.join(ON_DEMAND)) || part(path);
     let sizes = Sizes::of_folder("the page", tools.small().then_some(PAGE), site, |path| !on_demand(path))?;
     let later = Sizes::of_folder("loaded on demand, not with the page", None, site, on_demand)?;
+    compress(site)?;
     scratch.put()?;
     println!("{}\n{}", sizes.table(), later.table());
     Ok(sizes)
+}
+
+/// Puts a gzipped copy beside each file of a site that becomes smaller by it. Servers that send such copies (nginx's `gzip_static`,
+/// Caddy's `precompressed`) need not compress with each request.
+///
+/// # Errors
+/// A file that cannot be read or written.
+pub(crate) fn compress(site: &Path) -> Result<()> {
+    for path in walk(site)? {
+        let bytes = fs::read(&path)?;
+        let small = gzip(&bytes)?;
+        if small.len() < bytes.len() * 9 / 10 {
+            let mut name = path.into_os_string();
+            name.push(".gz");
+            fs::write(PathBuf::from(name), small)?;
+        }
+    }
+    Ok(())
 }

@@ -1,5 +1,5 @@
-//! A small static server for the built page, on loopback only, with the headers that the page is meant to have.
-//! It is for development: no compression, no TLS, one page.
+//! A small static server for the built page, on loopback only, with the headers that the page is meant to have. A browser that
+//! takes gzip gets the files that the build has compressed. It is for development: no TLS, one page.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
@@ -70,9 +70,10 @@ fn free_port(wanted: u16) -> Result<TcpListener> {
 }
 
 fn serve(listener: TcpListener, site: &Path) -> Result<()> {
-    let mut app = Router::new().fallback_service(ServeDir::new(site));
+    let mut app = Router::new().fallback_service(ServeDir::new(site).precompressed_gzip());
     for (name, value) in [
         (header::CACHE_CONTROL, "no-cache"),
+        (header::VARY, "accept-encoding"),
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
@@ -127,11 +128,35 @@ mod tests {
     }
 
     fn ask(address: SocketAddr, method: &str, target: &str) -> String {
+        String::from_utf8(answer(address, method, target, "")).unwrap()
+    }
+
+    fn answer(address: SocketAddr, method: &str, target: &str, headers: &str) -> Vec<u8> {
         let mut stream = TcpStream::connect(address).unwrap();
-        write!(stream, "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        text
+        write!(stream, "{method} {target} HTTP/1.1\r\nHost: x\r\n{headers}Connection: close\r\n\r\n").unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_browser_that_takes_gzip_gets_compressed_files() {
+        let (_folder, site) = site("gzip");
+        let script = "// The page.\n".repeat(1000);
+        fs::write(site.join("app.js"), &script).unwrap();
+        page::compress(&site).unwrap();
+        let address = start(site);
+        let sent = answer(address, "GET", "/app.js", "Accept-Encoding: gzip, br\r\n");
+        let body = sent.windows(4).position(|end| end == b"\r\n\r\n").unwrap() + 4;
+        let head = String::from_utf8(sent[..body].to_vec()).unwrap();
+        for header in ["content-encoding: gzip", "content-type: text/javascript", "vary: accept-encoding"] {
+            assert!(head.contains(header), "{header} is missing in {head}");
+        }
+        assert!(sent.len() - body < script.len() / 10);
+        let mut read = String::new();
+        flate2::read::GzDecoder::new(&sent[body..]).read_to_string(&mut read).unwrap();
+        assert_eq!(read, script);
+        assert!(ask(address, "GET", "/app.js").ends_with(&script), "who does not take it gets the file as it is");
     }
 
     #[test]

@@ -153,8 +153,20 @@ fn report(what: &str, [window, newest, stable]: &[Replay; 3], target: bool) {
     row(&format!("{what}: tokens read anew a request"), &value, "", None);
 }
 
+/// A history that needs no folder of data, for a small run.
+fn made_up() -> Vec<Message> {
+    let said = |at: usize| {
+        let text = format!("Message {at}: {}", "some words that a person would write. ".repeat(20));
+        if at.is_multiple_of(2) { Message::user(text) } else { Message::assistant(text) }
+    };
+    (0..200).map(said).collect()
+}
+
 fn main() {
-    let transcripts = readers::all();
+    let mut transcripts = readers::all();
+    if std::env::var_os("THREADKEEP_BENCH_SMALL").is_some() {
+        transcripts = vec![("beam made up".to_owned(), made_up()), ("an agent, made up".to_owned(), made_up())];
+    }
     // Chats are no agents: they are beside them to show that the policy was not made for one kind.
     let (chats, agents): (Vec<_>, Vec<_>) = transcripts.iter().partition(|(name, _)| name.starts_with("beam "));
     let mut found = Vec::new();

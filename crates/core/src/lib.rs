@@ -10,6 +10,7 @@ pub mod compaction;
 pub mod context;
 pub mod depth;
 pub mod entry;
+mod halves;
 pub mod id;
 pub mod json;
 pub mod lint;

@@ -255,10 +255,14 @@ pub struct Transcript {
     aliases: foldhash::HashMap<MessageId, MessageId>,
     heads: HashMap<String, MessageId>,
     /// How the chains at heads are compacted, where that was chosen.
-    strategies: Vec<(String, Strategy)>,
+    strategies: HashMap<String, Strategy>,
     patch: InfoPatch,
     /// With the sequence numbers of their entries.
     checkpoints: Vec<(u64, Checkpoint)>,
+    /// The places of checkpoints, by their ids.
+    checkpoint_of_id: HashMap<String, usize>,
+    /// The place of the first node in which a user says something.
+    first_said: Option<u32>,
     damage: Vec<String>,
     next_seq: u64,
     next_turn: u32,
@@ -267,6 +271,8 @@ pub struct Transcript {
     /// The earliest and the latest time of a node.
     span: Option<(i64, i64)>,
     bytes: usize,
+    /// What is being said in nodes that grow; no part of the log.
+    drafts: HashMap<MessageId, Message>,
 }
 
 impl Placed {
@@ -290,9 +296,11 @@ impl Transcript {
             by_id: foldhash::HashMap::default(),
             aliases: foldhash::HashMap::default(),
             heads: HashMap::new(),
-            strategies: Vec::new(),
+            strategies: HashMap::new(),
             patch: InfoPatch::default(),
             checkpoints: Vec::new(),
+            checkpoint_of_id: HashMap::new(),
+            first_said: None,
             damage: Vec::new(),
             next_seq: 0,
             next_turn: 1,
@@ -300,7 +308,19 @@ impl Transcript {
             leaves: 0,
             span: None,
             bytes: 0,
+            drafts: HashMap::new(),
         }
+    }
+
+    /// What was said so far of the message that a node gets next, as it was last stored. It is no part of the log, and no chain has it: the
+    /// whole message takes its place.
+    pub fn draft(&self, node: &MessageId) -> Option<&Message> {
+        self.drafts.get(node)
+    }
+
+    /// Puts the drafts that are stored now in the place of those that were known.
+    pub fn set_drafts(&mut self, drafts: HashMap<MessageId, Message>) {
+        self.drafts = drafts;
     }
 
     /// The transcript's id.
@@ -451,6 +471,7 @@ impl Transcript {
 
     /// Makes the tree what it was `before` entries that were applied since. Nothing else may have been applied.
     pub fn take_back(&mut self, before: Before) {
+        self.first_said = self.first_said.filter(|at| (*at as usize) < before.nodes);
         while self.slots.len() > before.nodes {
             let Some(placed) = self.slots.pop() else { break };
             self.by_id.remove(&placed.node.id);
@@ -515,24 +536,28 @@ impl Transcript {
             }
             Entry::Head { context, node: None } => {
                 self.heads.remove(&context);
-                self.strategies.retain(|(name, _)| *name != context);
+                self.strategies.remove(&context);
             }
             Entry::Strategy { context, strategy } => {
-                self.strategies.retain(|(name, _)| *name != context);
                 // A head that is not here (an import left it out, say) has none.
-                if self.heads.contains_key(&context) {
-                    self.strategies.extend(strategy.map(|strategy| (context, strategy)));
-                }
+                match strategy.filter(|_| self.heads.contains_key(&context)) {
+                    Some(strategy) => self.strategies.insert(context, strategy),
+                    None => self.strategies.remove(&context),
+                };
             }
             Entry::Checkpoint(checkpoint) => {
                 self.bytes += checkpoint.bytes();
-                match self.checkpoints.iter_mut().find(|(_, known)| known.id == checkpoint.id) {
+                let known = self.checkpoint_of_id.get(&checkpoint.id);
+                match known.and_then(|place| self.checkpoints.get_mut(*place)) {
                     // The same one, told more fully: it was made when it was made.
                     Some((_, known)) => {
                         self.bytes -= known.bytes();
                         *known = *checkpoint;
                     }
-                    None => self.checkpoints.push((self.next_seq, *checkpoint)),
+                    None => {
+                        self.checkpoint_of_id.insert(checkpoint.id.clone(), self.checkpoints.len());
+                        self.checkpoints.push((self.next_seq, *checkpoint));
+                    }
                 }
             }
             Entry::Info(patch) => self.describe(patch),
@@ -567,18 +592,23 @@ impl Transcript {
         self.messages += node.messages.len() as u32;
         self.bytes += 256 + node.messages.iter().map(message_bytes).sum::<usize>();
         self.by_id.insert(node.id.clone(), at);
+        if self.first_said.is_none() && node.messages.iter().any(is_said) {
+            self.first_said = Some(at);
+        }
         self.slots.push(Placed { node, seq: self.next_seq, depth, turn, parent, children: Vec::new() });
     }
 
     fn grow(&mut self, id: &MessageId, messages: Vec<Message>, turn: u32) {
         let Some(at) = self.by_id.get(id) else { return };
         let placed = &mut self.slots[*at as usize];
-        let before = placed.node.counted();
         let opened = messages.iter().filter(|message| message.role == Role::User).count() as u32;
         self.messages += messages.len() as u32;
         self.bytes += messages.iter().map(message_bytes).sum::<usize>();
+        placed.depth += messages.iter().filter(|message| message.role.counts()).count() as u32;
+        if messages.iter().any(is_said) {
+            self.first_said = Some(self.first_said.map_or(*at, |first| first.min(*at)));
+        }
         placed.node.messages.extend(messages);
-        placed.depth += placed.node.counted() - before;
         if turn > 0 {
             if placed.node.turn == 0 {
                 placed.node.turn = turn;
@@ -609,6 +639,17 @@ impl Transcript {
         self.slots.get(*at as usize)
     }
 
+    /// The node that the entry `seq` began.
+    pub fn at_seq(&self, seq: u64) -> Option<&Placed> {
+        let at = self.slots.binary_search_by_key(&seq, |placed| placed.seq).ok()?;
+        self.slots.get(at)
+    }
+
+    /// The node that an alias stands for; `None` where there is no such alias.
+    pub fn alias(&self, id: &MessageId) -> Option<&MessageId> {
+        self.aliases.get(id)
+    }
+
     /// All nodes in the order in which they came.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Placed> + ExactSizeIterator {
         self.slots.iter()
@@ -631,7 +672,12 @@ impl Transcript {
 
     /// How the chain at a head is compacted; `None` where that was not chosen.
     pub fn strategy(&self, context: &str) -> Option<Strategy> {
-        self.strategies.iter().find(|(name, _)| name == context).map(|(_, strategy)| *strategy)
+        self.strategies.get(context).copied()
+    }
+
+    /// The checkpoint of this id.
+    pub fn checkpoint(&self, id: &str) -> Option<&Checkpoint> {
+        self.checkpoints.get(*self.checkpoint_of_id.get(id)?).map(|(_, checkpoint)| checkpoint)
     }
 
     /// All checkpoints, oldest first, with the sequence numbers of their entries.
@@ -665,7 +711,11 @@ impl Transcript {
     /// Those of [`Transcript::chain`].
     pub fn epochs(&self, leaf: &MessageId) -> Result<Vec<Epoch<'_>>, ChainError> {
         let chain = self.chain(leaf)?;
-        let messages = |end: usize| chain[..end].iter().map(|placed| placed.node.messages.len()).sum::<usize>();
+        let mut sums = vec![0; chain.len() + 1];
+        for (at, placed) in chain.iter().enumerate() {
+            sums[at + 1] = sums[at] + placed.node.messages.len();
+        }
+        let messages = |end: usize| sums[end.min(chain.len())];
         let mut made = self.checkpoints_on(&chain);
         // In the order in which they were made; one that covers less than one before it was never used.
         made.sort_by_key(|(_, seq, _)| *seq);
@@ -775,11 +825,16 @@ impl Transcript {
     }
 
     fn first_words(&self) -> String {
-        let said = |message: &&Message| message.role == Role::User && !message.text().trim().is_empty();
-        let first = self.slots.iter().flat_map(|placed| &placed.node.messages).find(said);
+        let first = self.first_said.and_then(|at| self.slots.get(at as usize));
+        let first = first.and_then(|placed| placed.node.messages.iter().find(|message| is_said(message)));
         let line = first.map(|message| message.text().trim().lines().next().unwrap_or_default().to_owned());
         line.unwrap_or_default().chars().take(80).collect()
     }
+}
+
+/// Whether a user says something in the message.
+fn is_said(message: &Message) -> bool {
+    message.role == Role::User && !message.text().trim().is_empty()
 }
 
 fn message_bytes(message: &Message) -> usize {

@@ -45,6 +45,8 @@ impl Http for Fetch {
             set(&init, "cache", "no-store".into());
             set(&init, "credentials", "omit".into());
             set(&init, "referrerPolicy", "no-referrer".into());
+            // A server must not send the prompt and the key elsewhere; the engine says where it wanted to.
+            set(&init, "redirect", "manual".into());
             set(&init, "signal", sent.0.signal());
             let promise = fetch(&request.url, &init).map_err(|error| unsent(&error))?;
             let response = JsFuture::from(promise).await.map_err(|error| unsent(&error))?;

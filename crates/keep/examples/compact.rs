@@ -2,7 +2,7 @@
 //! fifth of their tokens and prints tokens before and after and the time it took; on the BEAM chats also how much of what
 //! later questions need can still be read in the prompt that the engine then builds, beside two rules at the same number of
 //! tokens: the newest messages that fit (a sliding window), and the newest user messages that fit (as some agents compact).
-//! The folder of data is needed; without it nothing is measured.
+//! Without the folder of data only a made-up history is measured. `THREADKEEP_BENCH_SMALL` measures that history and one chat.
 //!
 //! **Reachable.** A question of BEAM names the messages that hold its answer. Such a message is reachable when it is in the
 //! prompt as it stands; or when what is quoted of it (the statements that name it as a source, together) holds every word of
@@ -24,16 +24,19 @@ mod readers;
 #[path = "../../core/tests/support/beam.rs"]
 mod beam;
 
-use std::cell::Cell;
+#[path = "support/host.rs"]
+mod host;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Instant;
 
 use beam::{Chat, Question};
+use host::Still;
 use pollster::block_on;
 use threadkeep::compact::{CompactOptions, Compacted, Extractive};
 use threadkeep::protocol::{ContextOptions, Found, SearchOptions};
-use threadkeep::{Host, Keep, Options};
+use threadkeep::{Keep, Options};
 use threadkeep_core::context::Action;
 use threadkeep_core::tokens::{Bpe, Counter, Encoding, cost};
 use threadkeep_core::{Message, MessageId, Provider, Role};
@@ -44,23 +47,6 @@ const RETRIEVED: usize = 10;
 
 /// The head under which a history is kept.
 const HEAD: &str = "chat";
-
-/// A clock that stands, and randomness that counts.
-#[derive(Default)]
-struct Still(Cell<u64>);
-
-impl Host for Still {
-    fn now(&self) -> i64 {
-        1_700_000_000_000
-    }
-
-    fn random(&self) -> [u8; 32] {
-        self.0.set(self.0.get() + 1);
-        let mut bytes = [0; 32];
-        bytes[..8].copy_from_slice(&self.0.get().wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
-        bytes
-    }
-}
 
 /// A prompt: messages that are in it as they stand, and what is quoted of others.
 struct Prompt {
@@ -287,9 +273,22 @@ fn show(history: &[Message], counter: &Rc<Bpe>) {
     }
 }
 
+/// A compaction of a history that needs no folder of data.
+fn made_up(counter: &Rc<Bpe>) {
+    let said = |at: usize| {
+        let text = format!("We decided that service {at} listens on port {}. It was tried on day {at}.", 8000 + at);
+        if at.is_multiple_of(2) { Message::user(text) } else { Message::assistant(text) }
+    };
+    let history: Vec<Message> = (0..200).map(said).collect();
+    let before: u64 = costs(&history, counter.as_ref()).iter().sum();
+    let Ours { prompt, milliseconds, .. } = ours(&history, before / 5, counter);
+    let value = format!("{before} tokens to {} in {milliseconds:.0} ms", prompt.tokens);
+    row("200 made-up messages", &value, "to 20 %", Some(prompt.tokens * 5 <= before));
+}
+
 fn main() {
     let counter = Rc::new(Bpe::embedded(Encoding::O200k));
-    let chats = beam::chats();
+    let mut chats = beam::chats();
     if let Some(name) = std::env::args().nth(1) {
         match chats.iter().find(|chat| name == chat.name) {
             Some(chat) => show(&chat.messages, &counter),
@@ -302,8 +301,15 @@ fn main() {
         }
         return;
     }
+    let small = std::env::var_os("THREADKEEP_BENCH_SMALL").is_some();
+    if small || chats.is_empty() {
+        made_up(&counter);
+    }
+    if small {
+        chats.truncate(1);
+    }
     if chats.is_empty() {
-        println!("no folder of data: nothing is measured");
+        row("BEAM chats", "none at hand: set THREADKEEP_DATA", "", None);
         return;
     }
     for share in [20, 10] {
@@ -313,10 +319,15 @@ fn main() {
             let seen = chat.name.parse::<u32>().is_ok_and(|number| number % 2 == 0);
             if seen { even.add(&tally) } else { odd.add(&tally) }
         }
+        if small {
+            even.add(&odd);
+            report(&format!("BEAM at {share} %, one file"), &even);
+            continue;
+        }
         report(&format!("BEAM at {share} %, files looked at"), &even);
         report(&format!("BEAM at {share} %, others"), &odd);
     }
-    for (name, history) in readers::all() {
+    for (name, history) in if small { Vec::new() } else { readers::all() } {
         let before: u64 = costs(&history, counter.as_ref()).iter().sum();
         let long = name.starts_with("d5-") || name.starts_with("large-session");
         if !long || before < 20_000 {

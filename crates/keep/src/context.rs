@@ -219,9 +219,19 @@ impl<'a> Chain<'a> {
         nodes
     }
 
+    /// The place of each node's first message, and the place behind the last.
+    fn starts(&self) -> Vec<usize> {
+        let mut starts = vec![0; self.placed.len() + 1];
+        for (at, placed) in self.placed.iter().enumerate() {
+            starts[at + 1] = starts[at] + placed.node.messages.len();
+        }
+        starts
+    }
+
     /// The places of pins, and how many of them are at no message of the chain.
     pub(crate) fn pins(&self, tree: &Transcript, pins: &[MessageRef]) -> (Vec<usize>, usize) {
         let (mut places, mut lost) = (Vec::new(), 0);
+        let starts = if pins.is_empty() { Vec::new() } else { self.starts() };
         for pin in pins {
             let before = places.len();
             let (id, index) = match pin {
@@ -234,13 +244,10 @@ impl<'a> Chain<'a> {
             };
             let node = id.and_then(|id| MessageId::new(id.as_str()).ok()).and_then(|id| tree.get(&id));
             if let Some(node) = node {
-                let mut start = 0;
-                for placed in &self.placed {
-                    let end = start + placed.node.messages.len();
-                    if placed.seq == node.seq {
-                        places.extend((start..end).filter(|place| index.is_none_or(|index| start + index == *place)));
-                    }
-                    start = end;
+                // A node's number grows from the root to the leaf.
+                if let Ok(at) = self.placed.binary_search_by_key(&node.seq, |placed| placed.seq) {
+                    let (start, end) = (starts[at], starts[at + 1]);
+                    places.extend((start..end).filter(|place| index.is_none_or(|index| start + index == *place)));
                 }
             }
             lost += usize::from(places.len() == before);

@@ -1,7 +1,10 @@
 //! Export, piece by piece: the logs as they are, in our own JSON Lines format, or conversations in a format of others.
 
+use std::collections::HashMap;
+
 use threadkeep_core::archive::own;
 use threadkeep_core::archive::write::{Target, Writer, memory_files};
+use threadkeep_core::memory::{Episode, Fact};
 use threadkeep_core::{Entry, TranscriptId};
 use threadkeep_store::{Store, StoreError, around};
 
@@ -81,6 +84,14 @@ impl<S: Store> Keep<S> {
             Some(id) => vec![Some(id.clone())],
             None => self.ids().await?.into_iter().map(Some).chain([None]).collect(),
         };
+        // The records of each transcript, by their ids.
+        let mut records: HashMap<Option<TranscriptId>, (Vec<Episode>, Vec<Fact>)> = HashMap::new();
+        for episode in known.episodes.values() {
+            records.entry(episode.transcript.clone()).or_default().0.push(episode.clone());
+        }
+        for fact in known.facts.iter() {
+            records.entry(fact.transcript.clone()).or_default().1.push(fact.clone());
+        }
         for id in ids {
             let log = match &id {
                 None => None,
@@ -91,8 +102,8 @@ impl<S: Store> Keep<S> {
                     log => log,
                 },
             };
-            let episodes = known.episodes.iter().filter(|episode| episode.transcript == id).cloned().collect();
-            let facts = known.facts.iter().filter(|fact| fact.transcript == id).cloned().collect();
+            let (episodes, mut facts) = records.remove(&id).unwrap_or_default();
+            facts.sort_by(|a, b| a.id.cmp(&b.id));
             let folder = id.as_ref().map_or_else(|| "shared".to_owned(), |id| keys::escape(id.as_str()));
             for (name, text) in memory_files(log.as_ref().map(|log| &log.tree), episodes, facts) {
                 sink(["memory/agents/", &folder, "/", name].concat(), text);

@@ -6,6 +6,7 @@ use serde::Serialize;
 use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptId};
 use threadkeep_store::{Store, StoreError};
 
+use crate::draft::settle_draft;
 use crate::keep::Write;
 use crate::log::Log;
 use crate::protocol::{Event, HeadInfo, NodeInfo};
@@ -36,7 +37,9 @@ impl<S: Store> Keep<S> {
     /// [`Keep::set_head`] for a caller who holds [`Keep::writing`].
     async fn move_head(&self, context: &str, node: &MessageId) -> Result<NodeInfo, KeepError> {
         let target = self.find_or_fail(node).await?;
-        let left = self.context_transcript(context).await?.filter(|before| *before != target);
+        // The store knows where it points, whoever moved it last: what it leaves must forget it.
+        let holds = |tree: &Transcript| tree.heads().contains_key(context);
+        let left = self.pointer(keys::head(context), &holds).await?.filter(|before| *before != target);
         let mut strategy = None;
         if let Some(before) = &left {
             self.read_with(before, &mut |log| strategy = log.tree.strategy(context)).await?;
@@ -172,7 +175,10 @@ impl<S: Store> Keep<S> {
             let write = self.write(&transcript, |log| {
                 let head = log.tree.heads().get(context).ok_or_else(missing)?;
                 let after = start.after(&log.tree, context, head)?;
-                Ok(Write::new(appended(&log.tree, context, &after, messages, names, now), ()))
+                let mut write = Write::new(Vec::new(), ());
+                write.entries.extend(settle_draft(log, &after, &mut write.extra));
+                write.entries.extend(appended(&log.tree, context, &after, messages, names, now));
+                Ok(write)
             });
             match write.await {
                 Ok(Some(())) => return Ok(transcript),

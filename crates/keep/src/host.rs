@@ -1,12 +1,20 @@
 //! What the engine needs from the place where it runs, since the core has neither clock nor randomness nor files.
 
-/// A clock and a source of randomness.
+use std::pin::Pin;
+
+/// A clock, a source of randomness, and timers.
 pub trait Host {
     /// Milliseconds since 1970 (UTC).
     fn now(&self) -> i64;
 
     /// 32 bytes from the platform's cryptographically secure generator.
     fn random(&self) -> [u8; 32];
+
+    /// Is over after so many milliseconds. Where there are no timers it is never over: then what waits for a time goes on with the next
+    /// thing that happens after it.
+    fn sleep(&self, _millis: u32) -> Pin<Box<dyn Future<Output = ()>>> {
+        Box::pin(std::future::pending())
+    }
 }
 
 /// A file to import: a name, a length, and ranges that can be read.

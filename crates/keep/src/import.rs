@@ -303,8 +303,7 @@ fn difference(tree: &Transcript, incoming: &Transcript) -> Vec<Entry> {
     let mut turns: HashMap<&MessageId, u32> = HashMap::new();
     // One that came in before it was known what such a summary came from is told anew.
     let sourced = |checkpoint: &Checkpoint| checkpoint.statements.iter().any(|said| !said.sources.is_empty());
-    let known =
-        |new: &Checkpoint| tree.checkpoints().any(|(_, known)| known.id == new.id && (sourced(known) || !sourced(new)));
+    let known = |new: &Checkpoint| tree.checkpoint(&new.id).is_some_and(|known| sourced(known) || !sourced(new));
     let mut checkpoints = incoming.checkpoints().filter(|(_, checkpoint)| !known(checkpoint)).peekable();
     for placed in incoming.nodes() {
         // Each comes where it was made, since that says to which prompts it belongs.

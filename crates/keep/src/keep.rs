@@ -2,9 +2,22 @@
 //!
 //! Goes in: requests. Comes out: responses and, after each durable change, events. What the requests do stands in the
 //! sister modules (`route`, `heads`, `views`, `remove`, `import`, `export`); here is what they share.
+//!
+//! **Locks.** There are four kinds, and they are taken in this order only. Whoever holds one takes none that stands before it, nor a second one of
+//! its own kind.
+//!
+//! 1. an agent's `busy`: held for a whole turn;
+//! 2. the search's state ([`Search`]): held while the index is brought up to date;
+//! 3. the writer ([`Keep::writing`]): held for one change;
+//! 4. a transcript's slot ([`Slot`]): held while its log is read or written.
+//!
+//! Locks are handed over in the order of asking, to a future that goes on only when somebody polls it. So whoever has several
+//! futures under way polls all of them, whatever it waits for: one that is not polled may hold a lock, and nobody gets it then. The
+//! tests are in `tests/engine/side_by_side.rs`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use threadkeep_core::{Entry, MessageId, TranscriptError, TranscriptId};
@@ -14,6 +27,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use crate::context::Shelf;
 use crate::damage::Known;
 use crate::log::Log;
+use crate::memory::Memories;
 use crate::protocol::{ContextOptions, Event, PromptRequest, Request, Response, WhatIf};
 use crate::search::Search;
 use crate::turns::{Turns, Writing};
@@ -23,6 +37,8 @@ use crate::{Host, KeepError, keys};
 const TRIES: u32 = 1000;
 /// How many writes to a transcript look at the store first, after another writer was found at work there.
 const WARY: u32 = 100;
+/// For how many ids that do not name their transcript it is noted where they lie.
+const LOCATED: usize = 100_000;
 
 /// How an engine is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +78,8 @@ pub(crate) struct Inner<S> {
     /// Who writes when.
     turns: Turns,
     cache: RefCell<HashMap<TranscriptId, Rc<Slot>>>,
+    /// About how many bytes the transcripts in the cache take.
+    cached_bytes: Cell<usize>,
     clock: Cell<u64>,
     /// In which transcript a head points, as last seen.
     pub(crate) contexts: RefCell<HashMap<String, TranscriptId>>,
@@ -69,6 +87,10 @@ pub(crate) struct Inner<S> {
     pub(crate) shelf: RefCell<Shelf>,
     pub(crate) search: Search,
     pub(crate) damaged: Known,
+    /// Where ids lie that do not name their transcript, as last seen.
+    located: RefCell<HashMap<MessageId, TranscriptId>>,
+    /// What is remembered, as it was last read.
+    pub(crate) memories: RefCell<Option<Rc<Memories>>>,
 }
 
 /// A transcript's place in the cache.
@@ -94,12 +116,15 @@ impl<S: Store> Keep<S> {
                 options,
                 turns: Turns::default(),
                 cache: RefCell::default(),
+                cached_bytes: Cell::new(0),
                 clock: Cell::new(0),
                 contexts: RefCell::default(),
                 listeners: RefCell::default(),
                 shelf: RefCell::default(),
                 search: Search::default(),
                 damaged: Known::default(),
+                located: RefCell::default(),
+                memories: RefCell::default(),
             }),
         })
     }
@@ -110,8 +135,10 @@ impl<S: Store> Keep<S> {
     /// The store's own.
     pub async fn close(&self) -> Result<(), KeepError> {
         let _writing = self.writing().await;
-        self.inner.cache.borrow_mut().clear();
+        self.clear_cache();
         self.inner.shelf.borrow_mut().clear();
+        self.inner.memories.take();
+        self.inner.located.take();
         Ok(self.inner.store.close().await?)
     }
 
@@ -219,6 +246,10 @@ impl<S: Store> Keep<S> {
         all
     }
 
+    pub(crate) fn sleep(&self, millis: u32) -> Pin<Box<dyn Future<Output = ()>>> {
+        self.inner.host.sleep(millis)
+    }
+
     pub(crate) fn mint_root(&self) -> TranscriptId {
         let mut bytes = [0; 24];
         bytes.copy_from_slice(&self.inner.host.random()[..24]);
@@ -261,32 +292,49 @@ impl<S: Store> Keep<S> {
 
     /// Forgets what memory holds of a transcript.
     pub(crate) fn forget(&self, id: &TranscriptId) {
-        self.inner.cache.borrow_mut().remove(id);
+        if let Some(slot) = self.inner.cache.borrow_mut().remove(id) {
+            self.inner.cached_bytes.set(self.inner.cached_bytes.get().saturating_sub(slot.bytes.get()));
+        }
+    }
+
+    fn clear_cache(&self) {
+        self.inner.cache.borrow_mut().clear();
+        self.inner.cached_bytes.set(0);
     }
 
     pub(crate) fn forget_all(&self) {
-        self.inner.cache.borrow_mut().clear();
+        self.clear_cache();
         self.inner.shelf.borrow_mut().clear();
         self.inner.contexts.borrow_mut().clear();
+        self.inner.memories.take();
+        self.inner.located.take();
     }
 
     /// How many transcripts the cache holds, and about how many bytes they take.
     pub(crate) fn cached(&self) -> (usize, usize) {
         let cache = self.inner.cache.borrow();
-        let held = cache.values().filter(|slot| slot.bytes.get() > 0);
-        held.fold((0, 0), |(count, bytes), slot| (count + 1, bytes + slot.bytes.get()))
+        (cache.values().filter(|slot| slot.bytes.get() > 0).count(), self.inner.cached_bytes.get())
     }
 
-    /// Evicts what was used longest ago until the cache is within its limit. What is in use stays.
+    /// Evicts what was used longest ago once the cache is over its limit. What is in use stays. An eighth of the limit becomes free, so
+    /// that transcripts which come one by one do not each look for one that goes.
     fn shrink(&self) {
-        let mut cache = self.inner.cache.borrow_mut();
-        let mut total: usize = cache.values().map(|slot| slot.bytes.get()).sum();
-        while total > self.inner.options.cache_bytes && cache.len() > 1 {
-            let idle = cache
-                .iter()
-                .filter(|(_, slot)| Rc::strong_count(slot) == 1 && slot.used.get() < self.inner.clock.get());
-            let Some(oldest) = idle.min_by_key(|(_, slot)| slot.used.get()).map(|(id, _)| id.clone()) else { break };
-            total -= cache.remove(&oldest).map_or(0, |slot| slot.bytes.get());
+        let limit = self.inner.options.cache_bytes;
+        if self.inner.cached_bytes.get() <= limit {
+            return;
+        }
+        let idle = |slot: &Rc<Slot>| Rc::strong_count(slot) == 1 && slot.used.get() < self.inner.clock.get();
+        let mut oldest: Vec<(u64, TranscriptId)> = {
+            let cache = self.inner.cache.borrow();
+            let idle = cache.iter().filter(|(_, slot)| idle(slot) && slot.bytes.get() > 0);
+            idle.map(|(id, slot)| (slot.used.get(), id.clone())).collect()
+        };
+        oldest.sort_unstable();
+        for (_, id) in oldest {
+            if self.inner.cached_bytes.get() <= limit - limit / 8 {
+                break;
+            }
+            self.forget(&id);
         }
     }
 
@@ -358,7 +406,12 @@ impl<S: Store> Keep<S> {
     }
 
     fn settle(&self, id: &TranscriptId, slot: &Rc<Slot>, held: MutexGuard<'_, Option<Log>>) {
-        slot.bytes.set(held.as_ref().map_or(0, |log| log.tree.bytes()));
+        let bytes = held.as_ref().map_or(0, |log| log.tree.bytes());
+        let before = slot.bytes.replace(bytes);
+        // What was forgotten meanwhile is not counted any more.
+        if self.inner.cache.borrow().get(id).is_some_and(|own| Rc::ptr_eq(own, slot)) {
+            self.inner.cached_bytes.set((self.inner.cached_bytes.get() + bytes).saturating_sub(before));
+        }
         let empty = held.is_none();
         drop(held);
         if empty && Rc::strong_count(slot) == 2 {
@@ -368,7 +421,8 @@ impl<S: Store> Keep<S> {
     }
 
     /// Appends to a transcript what `plan` makes of it, in one commit, and gives `plan`'s answer. When another writer was
-    /// first, the transcript is read again and `plan` asked again. An empty list of entries writes nothing.
+    /// first, the transcript is read again and `plan` asked again. An empty list of entries writes nothing to the log; records beside
+    /// it are written on the same conditions.
     ///
     /// The caller holds [`Keep::writing`] or [`Keep::appending`]. `Ok(None)` where there is no such transcript.
     pub(crate) async fn write<T>(
@@ -423,16 +477,35 @@ impl<S: Store> Keep<S> {
                     continue;
                 }
             };
+            if write.entries.is_empty() && !write.extra.puts.is_empty() {
+                match self.inner.store.commit(log.beside(write.extra)).await {
+                    // What lies beside the log is read, not made here.
+                    Ok(()) => self.refresh(&mut held, log).await?,
+                    Err(StoreError::Conflict { .. }) => {
+                        self.refresh(&mut held, log).await?;
+                        continue;
+                    }
+                    Err(error) => {
+                        *held = Some(log);
+                        self.settle(id, &slot, held);
+                        return Err(error.into());
+                    }
+                }
+                self.settle(id, &slot, held);
+                return Ok(Some(()));
+            }
             if write.entries.is_empty() {
                 *held = Some(log);
                 self.settle(id, &slot, held);
                 return Ok(Some(()));
             }
+            let named = write.named();
             let digest = write.digest.map(|new| std::mem::replace(&mut log.digest, new));
             match log.append_or_back(&self.inner.store, write.entries, write.extra).await {
                 Ok(log) => {
                     *held = Some(log);
                     self.settle(id, &slot, held);
+                    self.seen(named, id);
                     return Ok(Some(()));
                 }
                 Err((KeepError::Store(StoreError::Conflict { key }), back))
@@ -474,10 +547,10 @@ impl<S: Store> Keep<S> {
         id: &MessageId,
         look: &mut dyn FnMut(&Log, &MessageId),
     ) -> Result<Option<TranscriptId>, KeepError> {
-        let remembered = self.remembered(id);
+        let in_memory = self.in_memory(id);
         // The last candidate costs a question to the store, so it is asked for only when the others fail.
-        let home = id.home().filter(|home| remembered.as_ref() != Some(home));
-        for candidate in [remembered, home, None].into_iter().enumerate() {
+        let home = id.home().filter(|home| in_memory.as_ref() != Some(home));
+        for candidate in [in_memory, home, None].into_iter().enumerate() {
             let candidate = if candidate.0 == 2 { self.indexed(id).await? } else { candidate.1 };
             let Some(transcript) = candidate else { continue };
             let mut found = false;
@@ -489,6 +562,9 @@ impl<S: Store> Keep<S> {
             };
             self.read_with(&transcript, &mut look_there).await?;
             if found {
+                if id.home().as_ref() != Some(&transcript) {
+                    self.seen([id.clone()], &transcript);
+                }
                 return Ok(Some(transcript));
             }
         }
@@ -498,7 +574,7 @@ impl<S: Store> Keep<S> {
     /// The transcript that holds `id`. From memory it may be old: a write to it, which is checked against the store, will
     /// tell.
     pub(crate) async fn find(&self, id: &MessageId) -> Result<Option<TranscriptId>, KeepError> {
-        if let Some(transcript) = self.remembered(id) {
+        if let Some(transcript) = self.in_memory(id) {
             return Ok(Some(transcript));
         }
         self.locate_with(id, &mut |_, _| {}).await
@@ -509,14 +585,25 @@ impl<S: Store> Keep<S> {
         self.find(id).await?.ok_or_else(|| KeepError::MissingNode(id.clone()))
     }
 
-    /// The transcript in memory that holds `id`.
-    fn remembered(&self, id: &MessageId) -> Option<TranscriptId> {
-        let holds = |slot: &Slot| {
-            let log = slot.log.try_lock().ok()?;
+    /// The transcript in memory that holds `id`: the one that the id names, or where it was seen last.
+    fn in_memory(&self, id: &MessageId) -> Option<TranscriptId> {
+        let holds = |transcript: &TranscriptId| {
+            let cache = self.inner.cache.borrow();
+            let log = cache.get(transcript)?.log.try_lock().ok()?;
             log.as_ref()?.tree.resolve(id).map(drop)
         };
-        let cache = self.inner.cache.borrow();
-        cache.iter().find(|(_, slot)| holds(slot).is_some()).map(|(transcript, _)| transcript.clone())
+        let seen = self.inner.located.borrow().get(id).cloned();
+        id.home().into_iter().chain(seen).find(|transcript| holds(transcript).is_some())
+    }
+
+    /// Notes where ids lie that do not name their transcript.
+    pub(crate) fn seen(&self, ids: impl IntoIterator<Item = MessageId>, transcript: &TranscriptId) {
+        let mut located = self.inner.located.borrow_mut();
+        // A note only saves a question to the store.
+        if located.len() > LOCATED {
+            located.clear();
+        }
+        located.extend(ids.into_iter().map(|id| (id, transcript.clone())));
     }
 
     /// The transcript that the store's index names for `id`.
@@ -538,7 +625,7 @@ pub(crate) fn taken(error: KeepError) -> KeepError {
 
 /// What a writer wants to append.
 pub(crate) struct Write<T> {
-    /// The entries; none writes nothing.
+    /// The entries; none writes nothing to the log.
     pub entries: Vec<Entry>,
     /// What else is in the same commit: index records, heads, conditions.
     pub extra: Commit,
@@ -551,6 +638,11 @@ pub(crate) struct Write<T> {
 impl<T> Write<T> {
     pub(crate) fn new(entries: Vec<Entry>, answer: T) -> Self {
         Self { entries, extra: Commit::default(), digest: None, answer }
+    }
+
+    /// The ids of which it writes index records.
+    pub(crate) fn named(&self) -> Vec<MessageId> {
+        self.extra.puts.iter().filter_map(|(key, _)| keys::index_id(key)).collect()
     }
 
     /// The same with an index record for `id`, where the id does not itself name the transcript.

@@ -5,6 +5,7 @@
 //! | `t/<transcript>` | its [`Record`](crate::log::Record): summary, next sequence number, generation |
 //! | `p/<transcript>/<generation>/<first seq>` | a page: consecutive log entries, one JSON line each |
 //! | `p/<transcript>/<generation>/z<folds>` | nothing; that it is there says how often pages were folded |
+//! | `p/<transcript>/<generation>/y<node>.<piece>` | a piece of the message that is being said in a node; see [`draft`](crate::draft) |
 //! | `i/<id>` | the transcript of a node or alias whose id does not name it |
 //! | `h/<context>` | the transcript in which a head points |
 //! | `e/<transcript>/<id>` | an episode; `e//<id>` for one of no transcript |
@@ -18,7 +19,10 @@
 //! | `s/v/<transcript>/<random>` | vectors of some of its messages and summaries |
 //! | `b/<party>/n/<number>` | a message of a mailbox |
 //! | `b/<party>/i/<id>` | its number |
-//! | `a/<agent>` | how far an agent is with its mailbox, and which turns are under way |
+//! | `n/<party>` | nothing; that a number of the mailbox was ever given |
+//! | `n/<party>/<number>` | nothing; its name holds the last number that was given. `n//<number>` is what a deletion of everything leaves |
+//! | `a/<agent>` | how far an agent is with its mailbox |
+//! | `a/<agent>/<node>` | nothing; that a turn of the agent was begun and has not ended |
 //! | `x/<name>/<key>` | a record of somebody else's, such as an adapter of a framework |
 //! | `m/memory` | nothing; that episodes or facts were ever written |
 //! | `m/memory/<random>` | nothing; its name changes whenever they are written |
@@ -33,7 +37,7 @@ use threadkeep_core::{MessageId, TranscriptId};
 use threadkeep_store::Scan;
 
 /// The prefixes of everything that the engine writes.
-pub const ALL: [&str; 12] = ["t/", "p/", "i/", "h/", "e/", "f/", "c/", "s/", "b/", "a/", "m/", "x/"];
+pub const ALL: [&str; 13] = ["t/", "p/", "i/", "h/", "e/", "f/", "c/", "s/", "b/", NUMBERS, AGENTS, "m/", "x/"];
 
 /// Written strictly when an import ends, which makes the relaxed commits before it durable.
 pub const IMPORTED: &str = "m/imported";
@@ -117,6 +121,29 @@ pub fn pages(transcript: &TranscriptId, generation: &str, from: u64) -> Scan {
 pub fn pages_and_folds(transcript: &TranscriptId, generation: &str, from: u64) -> Scan {
     let end = format!("p/{}/{generation}/~", escape(transcript.as_str()));
     Scan::range(page(transcript, generation, from), end)
+}
+
+/// The piece number `piece` of what is being said in a node. It lies between the pages and the mark of the last fold.
+pub fn draft(transcript: &TranscriptId, generation: &str, node: &MessageId, piece: u32) -> String {
+    format!("{}{piece:08x}", drafts(transcript, generation, node))
+}
+
+/// The prefix of the pieces of what is being said in a node.
+pub fn drafts(transcript: &TranscriptId, generation: &str, node: &MessageId) -> String {
+    // A node's name may hold dots; a piece's holds none.
+    format!("p/{}/{generation}/y{}.", escape(transcript.as_str()), escape(node.as_str()))
+}
+
+/// The node of a piece of what is being said; `None` for any other key.
+pub fn draft_node(key: &str) -> Option<MessageId> {
+    let (node, _) = key.rsplit('/').next()?.strip_prefix('y')?.rsplit_once('.')?;
+    MessageId::new(unescape(node)?).ok()
+}
+
+/// All pages of a transcript in one generation, and behind them what is being said.
+pub fn pages_and_drafts(transcript: &TranscriptId, generation: &str) -> Scan {
+    let end = format!("p/{}/{generation}/z", escape(transcript.as_str()));
+    Scan::range(page(transcript, generation, 0), end)
 }
 
 /// How often pages were folded, from the key of the mark that says so.
@@ -223,14 +250,60 @@ pub fn mail_party(key: &str) -> Option<String> {
     unescape(key.strip_prefix(MAIL)?.split('/').next()?)
 }
 
+/// The prefix of what is known of the numbers of mailboxes.
+pub const NUMBERS: &str = "n/";
+
+/// There once a number of the mailbox was given: the condition of the first who gives one.
+pub fn numbered(party: &str) -> String {
+    [NUMBERS, &escape(party)].concat()
+}
+
+/// The prefix of the mark that holds the last number of a mailbox.
+pub fn number_marks(party: &str) -> String {
+    [NUMBERS, &escape(party), "/"].concat()
+}
+
+/// The mark that says that `number` was given last.
+pub fn number_mark(party: &str, number: u64) -> String {
+    format!("{}{number:016x}", number_marks(party))
+}
+
+/// Whether a key of [`NUMBERS`] is such a mark.
+pub fn is_number_mark(key: &str) -> bool {
+    key.strip_prefix(NUMBERS).is_some_and(|rest| rest.contains('/'))
+}
+
 /// Before the keys of the records of `name`.
 pub fn records_of(name: &str) -> String {
     format!("x/{}/", escape(name))
 }
 
+/// The prefix of what agents know of their work.
+pub const AGENTS: &str = "a/";
+
 /// How far an agent is.
 pub fn agent(name: &str) -> String {
-    format!("a/{}", escape(name))
+    [AGENTS, &escape(name)].concat()
+}
+
+/// The agent of which a key of [`AGENTS`] speaks.
+pub fn agent_name(key: &str) -> Option<String> {
+    unescape(key.strip_prefix(AGENTS)?.split('/').next()?)
+}
+
+/// That a turn of an agent was begun and has not ended.
+pub fn open_turn(agent: &str, node: &MessageId) -> String {
+    [&open_turns(agent), escape(node.as_str()).as_str()].concat()
+}
+
+/// The prefix of an agent's turns that were begun and have not ended.
+pub fn open_turns(agent: &str) -> String {
+    [AGENTS, &escape(agent), "/"].concat()
+}
+
+/// The node of a key that [`open_turn`] made; `None` for any other key of [`AGENTS`].
+pub fn open_turn_node(key: &str) -> Option<MessageId> {
+    MessageId::new(unescape(key.strip_prefix(AGENTS)?.split_once('/')?.1)?).ok()
 }
 
 /// Letters, digits, `-`, `_` and `.` stay; every other byte becomes `%` and two hex digits.

@@ -18,6 +18,7 @@ use threadkeep_core::{Entry, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Record as Stored, Store, StoreError, around};
 
 use crate::KeepError;
+use crate::draft::take_drafts;
 use crate::keys;
 
 /// How many entries are folded into one page.
@@ -104,24 +105,28 @@ impl Log {
     /// Reads a transcript; `None` where there is none. Damage is kept in the tree, never passed over in silence. A record that cannot be
     /// read is made up for: all that it says is in the pages and their keys, but for the digest.
     pub async fn load(store: &impl Store, id: &TranscriptId) -> Result<Option<Self>, KeepError> {
-        let (mut log, pages) = match record(store, id).await {
+        let (mut log, found) = match record(store, id).await {
             Ok(None) => return Ok(None),
             Ok(Some(Record { generation, digest, folds, .. })) => {
                 let log = Self { digest, folds, ..Self::new(id.clone(), generation) };
-                let pages = around::scan(store, &keys::pages(id, &log.generation, 0)).await?;
-                (log, pages)
+                let found = around::scan(store, &keys::pages_and_drafts(id, &log.generation)).await?;
+                (log, found)
             }
             Err(KeepError::Store(StoreError::Corrupt { key, why })) if key == keys::record(id) => {
-                let all = keys::all_pages(id);
-                let mut pages = around::scan(store, &all).await?;
+                let mut found = around::scan(store, &keys::all_pages(id)).await?;
                 let generation =
-                    pages.first().and_then(|(key, _)| keys::generation(key)).unwrap_or_default().to_owned();
-                pages.retain(|(key, _)| keys::generation(key) == Some(&generation));
-                let folds = pages.iter().filter_map(|(key, _)| keys::folds(key)).next_back().unwrap_or_default();
-                (Self { folds, lost_record: Some(why), ..Self::new(id.clone(), generation) }, pages)
+                    found.first().and_then(|(key, _)| keys::generation(key)).unwrap_or_default().to_owned();
+                found.retain(|(key, _)| keys::generation(key) == Some(&generation));
+                let folds = found.iter().filter_map(|(key, _)| keys::folds(key)).next_back().unwrap_or_default();
+                (Self { folds, lost_record: Some(why), ..Self::new(id.clone(), generation) }, found)
             }
             Err(error) => return Err(error),
         };
+        let end = keys::pages(id, &log.generation, 0).end;
+        let (pages, behind): (Vec<_>, Vec<_>) = found.into_iter().partition(|(key, _)| *key < end);
+        // A draft that cannot be read is no history, and will be said anew.
+        let mut drafts = behind.into_iter().filter_map(|(key, value)| Some((key, value.ok()?))).collect();
+        take_drafts(&mut drafts, &mut log.tree);
         for (key, lines) in pages {
             match (lines, keys::page_seq(&key)) {
                 (Ok(lines), Some(seq)) => log.read_page(seq, &lines),
@@ -152,6 +157,7 @@ impl Log {
         // The mark of the last fold lies behind all pages, and was read in the same moment.
         let Some(folds) = pages.pop().and_then(|(key, _)| keys::folds(&key)) else { return Ok(false) };
         self.folds = folds;
+        take_drafts(&mut pages, &mut self.tree);
         self.rewritten = false;
         if pages.len() > 1 || self.grew(&pages[0].1) {
             self.read(&pages);
@@ -284,6 +290,14 @@ impl Log {
     /// the transcript is, and when somebody has folded pages, perhaps the next one among them.
     pub fn must_be_there(&self) -> String {
         keys::folded(self.tree.id(), &self.generation, self.folds)
+    }
+
+    /// A commit that writes nothing to the log, on the conditions of an append: nobody has written to it since it was read.
+    pub fn beside(&self, extra: Commit) -> Commit {
+        let mut commit = extra;
+        commit.absent.push(keys::page(self.tree.id(), &self.generation, self.tree.next_seq()));
+        commit.present.push(self.must_be_there());
+        commit
     }
 
     /// The commit of an append at `first` by a writer who has `seen` the last fold, but for its new pages.

@@ -4,6 +4,8 @@
 //! together under numbers that count up from 1 and are never used twice. Sending puts the message into both mailboxes in one commit.
 //! Goes in: texts and to whom. Comes out: [`Mail`]. Who answers, and what a reply chain is, is left to [`agent`](crate::agent).
 
+mod numbers;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
@@ -145,8 +147,16 @@ impl<S: Store> Keep<S> {
                 return Ok(sent);
             }
             let to_self = mail.from == mail.to;
-            let own = self.next_number(&mail.from).await?;
-            let theirs = if to_self { own } else { self.next_number(&mail.to).await? };
+            let next = self.next_number(&mail.from).await?;
+            let own = next.number;
+            let mut commit = Commit::default();
+            next.give(&mail.from, &mut commit);
+            let mut theirs = own;
+            if !to_self {
+                let next = self.next_number(&mail.to).await?;
+                theirs = next.number;
+                next.give(&mail.to, &mut commit);
+            }
             let sent = Mail {
                 number: own,
                 message_id: id.clone(),
@@ -159,7 +169,6 @@ impl<S: Store> Keep<S> {
                 node: mail.node.clone(),
                 is_error: mail.is_error,
             };
-            let mut commit = Commit::default();
             let mut put = |party: &str, mail: &Mail| -> Result<(), KeepError> {
                 let (record, by_id) = (keys::mail(party, mail.number), keys::mail_id(party, &id));
                 commit.absent.extend([record.clone(), by_id.clone()]);
@@ -282,11 +291,6 @@ impl<S: Store> Keep<S> {
             }
         });
         Followed { keep: self.clone(), party: party.to_owned(), after, bell, number }
-    }
-
-    async fn next_number(&self, party: &str) -> Result<u64, KeepError> {
-        let newest = around::scan(&self.inner.store, &keys::mails(party, 0).reversed().limit(1)).await?;
-        Ok(newest.first().and_then(|(key, _)| keys::mail_number(key)).unwrap_or_default() + 1)
     }
 
     /// Adds to a commit the deletion of the messages with these ids, from the mailboxes of both parties.

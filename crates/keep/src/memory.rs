@@ -3,13 +3,15 @@
 //!
 //! **Two writers.** Records change, unlike the log. So every commit that writes them moves a mark (one key of a random
 //! name) and is conditional on the mark that its writer has read: of two writers with the same picture one gets a conflict,
-//! reads again and goes again. Whoever writes records in a commit of its own uses [`Memories::commit`] for that.
+//! reads again and goes again. Whoever writes records in a commit of its own uses [`Memories::commit`] for that, and
+//! [`Keep::remembered`] after it.
 //!
 //! **Deletion.** With messages goes what was remembered of them, in the same commit: see `threadkeep_core::memory`'s
 //! deletion rule. A record of a deleted transcript that other transcripts' messages carry too belongs to none from then on. A
 //! fact that was superseded by one that goes holds again.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -17,7 +19,7 @@ use threadkeep_core::archive::own::write_memory;
 use threadkeep_core::compaction::summary::FoundFact;
 use threadkeep_core::json::Wrong;
 use threadkeep_core::memory::{
-    BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, Left, Memory, MemoryBundle, Remembered, Share,
+    BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, Facts, Left, Memory, MemoryBundle, Remembered, Share,
     Source, ToolInteraction, bundle, episode_without, fact_without, remember, steps, tool_interactions,
 };
 use threadkeep_core::{Message, MessageId, Transcript, TranscriptId};
@@ -88,14 +90,15 @@ impl NewFact {
     }
 }
 
-/// All records as the store has them, with the mark that was there before they were read.
-#[derive(Debug, Default)]
+/// All records as the store has them, with the mark that was there before they were read. The engine keeps them as long as the mark
+/// stays, so that one more record costs no reading of the others.
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Memories {
     mark: Option<String>,
-    /// All episodes, in the order of their keys.
-    pub episodes: Vec<Episode>,
-    /// All facts, in the order of their keys.
-    pub facts: Vec<Fact>,
+    /// All episodes, by their ids.
+    pub episodes: BTreeMap<String, Episode>,
+    /// All facts.
+    pub facts: Facts,
 }
 
 /// What becomes of records.
@@ -111,30 +114,42 @@ pub(crate) struct MemoryChange {
     pub gone_facts: Vec<Fact>,
 }
 
+/// A change that is in a commit, to be given to [`Keep::remembered`] after it.
+#[derive(Debug)]
+pub(crate) struct MemoryWrite {
+    change: MemoryChange,
+    /// The mark before.
+    before: Option<String>,
+    /// The mark that takes its place; `None` where nothing changes.
+    mark: Option<String>,
+}
+
 impl MemoryChange {
     fn is_empty(&self) -> bool {
         self.episodes.is_empty() && self.facts.is_empty() && self.gone_episodes.is_empty() && self.gone_facts.is_empty()
     }
 
-    /// The event that tells of it; `None` where nothing changes.
-    pub(crate) fn event(&self) -> Option<Event> {
-        if self.is_empty() {
-            return None;
-        }
+    fn event(&self) -> Event {
         let episodes = self.episodes.iter().chain(&self.gone_episodes).map(|episode| episode.id.clone()).collect();
         let facts = self.facts.iter().chain(&self.gone_facts).map(|fact| fact.id.clone()).collect();
-        Some(Event::Memory { episodes, facts })
+        Event::Memory { episodes, facts }
     }
 }
 
 impl Memories {
-    /// Adds a change to a commit, on the condition that nobody has written records since these were read. `mark` is
-    /// random. The commit then fails with a conflict on a key for which [`keys::is_memory_mark`] holds.
-    pub(crate) fn commit(&self, change: &MemoryChange, mark: u64, commit: &mut Commit) -> Result<(), KeepError> {
+    /// Adds a change to a commit, on the condition that nobody has written records since these were read. `random` names the
+    /// new mark. The commit then fails with a conflict on a key for which [`keys::is_memory_mark`] holds.
+    pub(crate) fn commit(
+        &self,
+        change: MemoryChange,
+        random: u64,
+        commit: &mut Commit,
+    ) -> Result<MemoryWrite, KeepError> {
+        let before = self.mark.clone();
         if change.is_empty() {
-            return Ok(());
+            return Ok(MemoryWrite { change, before, mark: None });
         }
-        match &self.mark {
+        match &before {
             Some(mark) => {
                 commit.present.push(mark.clone());
                 commit.deletes.push(mark.clone());
@@ -144,7 +159,8 @@ impl Memories {
                 commit.puts.push((keys::MEMORY.to_owned(), Vec::new()));
             }
         }
-        commit.puts.push((keys::memory_mark(mark), Vec::new()));
+        let mark = keys::memory_mark(random);
+        commit.puts.push((mark.clone(), Vec::new()));
         let of_episode = |episode: &Episode| keys::EPISODES.of(episode.transcript.as_ref(), &episode.id);
         let of_fact = |fact: &Fact| keys::FACTS.of(fact.transcript.as_ref(), &fact.id);
         commit.deletes.extend(change.gone_episodes.iter().map(of_episode));
@@ -155,23 +171,35 @@ impl Memories {
         for fact in &change.facts {
             commit.puts.push((of_fact(fact), to_json(fact)?));
         }
-        Ok(())
+        Ok(MemoryWrite { change, before, mark: Some(mark) })
+    }
+
+    fn apply(&mut self, write: MemoryWrite) {
+        let MemoryWrite { change, mark, .. } = write;
+        self.mark = mark;
+        for gone in &change.gone_episodes {
+            self.episodes.remove(&gone.id);
+        }
+        for gone in &change.gone_facts {
+            self.facts.remove(&gone.id);
+        }
+        self.episodes.extend(change.episodes.into_iter().map(|episode| (episode.id.clone(), episode)));
+        change.facts.into_iter().for_each(|fact| self.facts.insert(fact));
     }
 
     fn episode(&self, id: &str) -> Result<&Episode, KeepError> {
-        let found = self.episodes.iter().find(|episode| episode.id == id);
-        found.ok_or_else(|| KeepError::MissingMemory(id.to_owned()))
+        self.episodes.get(id).ok_or_else(|| KeepError::MissingMemory(id.to_owned()))
     }
 
     fn fact(&self, id: &str) -> Result<&Fact, KeepError> {
-        self.facts.iter().find(|fact| fact.id == id).ok_or_else(|| KeepError::MissingMemory(id.to_owned()))
+        self.facts.get(id).ok_or_else(|| KeepError::MissingMemory(id.to_owned()))
     }
 
-    /// Facts that hold again once those for which `gone` holds are gone.
-    fn revived(&self, gone: &dyn Fn(&str) -> bool) -> Vec<Fact> {
-        let marked = self.facts.iter().filter(|fact| fact.superseded_by.as_deref().is_some_and(gone));
-        let holds = |fact: &Fact| Fact { superseded_by: None, ..fact.clone() };
-        marked.filter(|fact| !gone(&fact.id)).map(holds).collect()
+    /// Facts that hold again once those of the ids `gone` are gone.
+    fn revived<'a>(&'a self, gone: &'a HashSet<&str>) -> impl Iterator<Item = Fact> + 'a {
+        let superseded = gone.iter().flat_map(|id| self.facts.superseded_by(id));
+        let superseded = superseded.filter(|id| !gone.contains(id.as_str())).filter_map(|id| self.facts.get(id));
+        superseded.map(|fact| Fact { superseded_by: None, ..fact.clone() })
     }
 }
 
@@ -181,8 +209,10 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// The store's.
     pub async fn episodes(&self, filter: &MemoryFilter) -> Result<Vec<Episode>, KeepError> {
-        let mut episodes = self.memories().await?.episodes;
-        episodes.retain(|it| filter.admits(it.transcript.as_ref(), &it.sources, &it.tags));
+        let known = self.memories().await?;
+        let admitted = known.episodes.values();
+        let admitted = admitted.filter(|it| filter.admits(it.transcript.as_ref(), &it.sources, &it.tags));
+        let mut episodes: Vec<Episode> = admitted.cloned().collect();
         episodes.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
         Ok(episodes.split_off(filter.surplus(episodes.len())))
     }
@@ -192,11 +222,12 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// The store's.
     pub async fn facts(&self, filter: &MemoryFilter) -> Result<Vec<Fact>, KeepError> {
-        let mut facts = self.memories().await?.facts;
-        facts.retain(|it| {
+        let known = self.memories().await?;
+        let admitted = known.facts.iter().filter(|it| {
             (filter.superseded || it.superseded_by.is_none())
                 && filter.admits(it.transcript.as_ref(), &it.sources, &it.tags)
         });
+        let mut facts: Vec<Fact> = admitted.cloned().collect();
         facts.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
         Ok(facts.split_off(filter.surplus(facts.len())))
     }
@@ -258,7 +289,7 @@ impl<S: Store> Keep<S> {
             let changed = pinned && !facts[at].pinned;
             facts[at].pinned |= pinned;
             answer = Some(facts[at].clone());
-            if known.facts.contains(&facts[at]) && !changed {
+            if known.facts.get(&id) == Some(&facts[at]) && !changed {
                 facts.remove(at);
             }
             Ok(MemoryChange { facts, ..MemoryChange::default() })
@@ -339,7 +370,7 @@ impl<S: Store> Keep<S> {
             let mut change = MemoryChange::default();
             change.gone_episodes.extend(known.episode(id).ok().cloned());
             change.gone_facts.extend(known.fact(id).ok().cloned());
-            change.facts.extend(known.revived(&|gone| gone == id));
+            change.facts.extend(known.revived(&HashSet::from([id])));
             found = !change.is_empty();
             Ok(change)
         };
@@ -354,13 +385,13 @@ impl<S: Store> Keep<S> {
     pub async fn restore(&self, memories: Vec<Memory>) -> Result<u32, KeepError> {
         let mut new = 0;
         let mut plan = |known: &Memories| {
-            let episodes = known.episodes.iter().map(|episode| episode.id.as_str());
-            let mut ids: HashSet<&str> = episodes.chain(known.facts.iter().map(|fact| fact.id.as_str())).collect();
+            let mut ids = HashSet::new();
+            let mut is_new = |id| !known.episodes.contains_key(id) && known.facts.get(id).is_none() && ids.insert(id);
             let mut change = MemoryChange::default();
             for memory in &memories {
                 match memory {
-                    Memory::Episode(episode) if ids.insert(&episode.id) => change.episodes.push(episode.clone()),
-                    Memory::Fact(fact) if ids.insert(&fact.id) => change.facts.push(fact.clone()),
+                    Memory::Episode(episode) if is_new(episode.id.as_str()) => change.episodes.push(episode.clone()),
+                    Memory::Fact(fact) if is_new(fact.id.as_str()) => change.facts.push(fact.clone()),
                     _ => {}
                 }
             }
@@ -380,29 +411,59 @@ impl<S: Store> Keep<S> {
         for _ in 0..TRIES {
             let known = self.memories().await?;
             let change = plan(&known)?;
-            let Some(event) = change.event() else { return Ok(()) };
+            if change.is_empty() {
+                return Ok(());
+            }
             let mut commit = Commit::default();
-            known.commit(&change, self.random(), &mut commit)?;
+            let write = known.commit(change, self.random(), &mut commit)?;
             match self.inner.store.commit(commit).await {
                 Err(StoreError::Conflict { .. }) => continue,
                 done => done?,
             }
-            self.emit(&event);
+            drop(known);
+            self.remembered(write);
             return Ok(());
         }
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
+    }
+
+    /// Takes note of a change that is durable now, and tells of it.
+    pub(crate) fn remembered(&self, write: MemoryWrite) {
+        if write.mark.is_none() {
+            return;
+        }
+        let event = write.change.event();
+        // What was read since is not what the change was made of, and is read again.
+        let known = self.inner.memories.take().filter(|known| known.mark == write.before);
+        let known = known.map(|mut known| {
+            Rc::make_mut(&mut known).apply(write);
+            known
+        });
+        *self.inner.memories.borrow_mut() = known;
+        self.emit(&event);
     }
 
     /// All records, with the mark for changing them.
     ///
     /// # Errors
     /// The store's.
-    pub(crate) async fn memories(&self) -> Result<Memories, KeepError> {
+    pub(crate) async fn memories(&self) -> Result<Rc<Memories>, KeepError> {
         // The mark is read first: what is written after that moves it.
         let mark = self.keys_of(&keys::memory_marks()).await?.into_iter().next();
-        let episodes = self.remembered_in(&keys::EPISODES.all(), &Episode::read).await?;
-        let facts = self.remembered_in(&keys::FACTS.all(), &Fact::read).await?;
-        Ok(Memories { mark, episodes, facts })
+        let before = self.inner.memories.borrow().clone();
+        if let Some(before) = before.filter(|before| mark.is_some() && before.mark == mark) {
+            return Ok(before);
+        }
+        let mut known = Memories { mark, ..Memories::default() };
+        for episode in self.remembered_in(&keys::EPISODES.all(), &Episode::read).await? {
+            known.episodes.insert(episode.id.clone(), episode);
+        }
+        for fact in self.remembered_in(&keys::FACTS.all(), &Fact::read).await? {
+            known.facts.insert(fact);
+        }
+        let known = Rc::new(known);
+        *self.inner.memories.borrow_mut() = Some(Rc::clone(&known));
+        Ok(known)
     }
 
     /// The records of a range that can be read; the others are damage.
@@ -424,22 +485,22 @@ impl<S: Store> Keep<S> {
     }
 
     /// Adds to `commit` what the deletion of the nodes `gone` of `tree` means for what is remembered; of all of `tree` where
-    /// `whole`. Gives the change, to be told of after the commit.
+    /// `whole`. Gives the change, for [`Keep::remembered`] after the commit.
     pub(crate) async fn forget_sources(
         &self,
         tree: &Transcript,
         gone: &HashSet<&MessageId>,
         whole: bool,
         commit: &mut Commit,
-    ) -> Result<MemoryChange, KeepError> {
+    ) -> Result<MemoryWrite, KeepError> {
         let known = self.memories().await?;
         let is_gone =
             |source: &Source| gone.contains(&source.node) || (whole && source.node.home().as_ref() == Some(tree.id()));
         let mut change = MemoryChange::default();
-        for episode in &known.episodes {
+        for episode in known.episodes.values() {
             let mut left = episode.clone();
             let texts = self.texts_of(&episode.sources, &is_gone, tree).await?;
-            let kept = episode_without(&mut left, &is_gone, &|source| said(&texts, source));
+            let kept = episode_without(&mut left, &is_gone, &|source| texts.get(source).cloned());
             let homeless = whole && episode.transcript.as_ref() == Some(tree.id());
             match kept {
                 Left::None => change.gone_episodes.push(episode.clone()),
@@ -452,10 +513,10 @@ impl<S: Store> Keep<S> {
                 _ => change.episodes.push(left),
             }
         }
-        for fact in &known.facts {
+        for fact in known.facts.iter() {
             let mut left = fact.clone();
             let texts = self.texts_of(&fact.sources, &is_gone, tree).await?;
-            let kept = fact_without(&mut left, &is_gone, &|source| said(&texts, source));
+            let kept = fact_without(&mut left, &is_gone, &|source| texts.get(source).cloned());
             let homeless = whole && fact.transcript.as_ref() == Some(tree.id());
             match kept {
                 Left::None => change.gone_facts.push(fact.clone()),
@@ -468,17 +529,17 @@ impl<S: Store> Keep<S> {
                 _ => change.facts.push(left),
             }
         }
-        let stays = |fact: &Fact| change.facts.iter().any(|left| left.id == fact.id);
-        let lost: Vec<String> = change.gone_facts.iter().filter(|fact| !stays(fact)).map(|it| it.id.clone()).collect();
-        let is_lost = |id: &str| lost.iter().any(|lost| lost == id);
-        for fact in known.revived(&is_lost) {
-            match change.facts.iter_mut().find(|left| left.id == fact.id) {
-                Some(left) => left.superseded_by = None,
+        let places = change.facts.iter().enumerate().map(|(place, fact)| (fact.id.clone(), place));
+        let places: HashMap<String, usize> = places.collect();
+        let gone = change.gone_facts.iter().map(|fact| fact.id.as_str()).filter(|id| !places.contains_key(*id));
+        let revived: Vec<Fact> = known.revived(&gone.collect()).collect();
+        for fact in revived {
+            match places.get(&fact.id) {
+                Some(place) => change.facts[*place].superseded_by = None,
                 None => change.facts.push(fact),
             }
         }
-        known.commit(&change, self.random(), commit)?;
-        Ok(change)
+        known.commit(change, self.random(), commit)
     }
 
     /// The texts of those of `sources` that stay, where some go.
@@ -487,8 +548,8 @@ impl<S: Store> Keep<S> {
         sources: &[Source],
         is_gone: &dyn Fn(&Source) -> bool,
         tree: &Transcript,
-    ) -> Result<Vec<(Source, String)>, KeepError> {
-        let mut texts = Vec::new();
+    ) -> Result<BTreeMap<Source, String>, KeepError> {
+        let mut texts = BTreeMap::new();
         if !sources.iter().any(is_gone) {
             return Ok(texts);
         }
@@ -527,10 +588,6 @@ fn everything_said(message: &Message) -> String {
         text.push_str(&[" ", call.name(), " ", call.arguments()].concat());
     }
     text
-}
-
-fn said(texts: &[(Source, String)], source: &Source) -> Option<String> {
-    texts.iter().find(|(known, _)| known == source).map(|(_, text)| text.clone())
 }
 
 fn not_empty(argument: &str, text: Option<&str>) -> Result<(), KeepError> {

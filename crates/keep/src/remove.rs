@@ -7,6 +7,7 @@ use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Scan, Store, StoreError};
 
 use crate::damage::pointed;
+use crate::draft::drop_draft;
 use crate::log::{Log, from_json};
 use crate::protocol::Event;
 use crate::{Keep, KeepError, keys};
@@ -70,6 +71,11 @@ impl<S: Store> Keep<S> {
             commit.deletes.extend(tree.nodes().filter_map(|placed| index_key(&placed.node.id, transcript)));
             commit.deletes.extend(tree.aliases().filter_map(|(id, _)| index_key(id, transcript)));
             for context in tree.heads().keys() {
+                // Two tabs that moved it at once may have left it here though it points elsewhere.
+                let holds = |tree: &Transcript| tree.heads().contains_key(context);
+                if self.pointer(keys::head(context), &holds).await?.is_some_and(|at| at != *transcript) {
+                    continue;
+                }
                 commit.deletes.extend([keys::head(context), keys::ASKED.of(None, context)]);
             }
             let tables = [keys::EPISODES, keys::FACTS, keys::ASKED].map(|table| table.within(transcript));
@@ -77,6 +83,7 @@ impl<S: Store> Keep<S> {
             commit.delete_ranges.extend(own.map(|scan| (scan.start, scan.end)));
             self.unindex(transcript, &mut commit).await?;
             self.unmail(mailed(tree, &|_| true).into_iter(), &mut commit).await?;
+            self.unopen(&|id| tree.get(id).is_some(), &mut commit).await?;
             let gone = tree.nodes().map(|placed| &placed.node.id).collect();
             let forgotten = self.forget_sources(tree, &gone, true, &mut commit).await?;
             match self.inner.store.commit(commit).await {
@@ -86,7 +93,7 @@ impl<S: Store> Keep<S> {
             self.inner.contexts.borrow_mut().retain(|_, at| at != transcript);
             self.forget(transcript);
             self.emit(&Event::Deleted { transcript: transcript.clone(), nodes: Vec::new() });
-            forgotten.event().iter().for_each(|event| self.emit(event));
+            self.remembered(forgotten);
             return Ok(tree.nodes().map(|placed| placed.node.messages.len() as u64).sum());
         }
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
@@ -107,12 +114,20 @@ impl<S: Store> Keep<S> {
     /// The store's.
     pub async fn delete_all(&self) -> Result<(), KeepError> {
         let _writing = self.writing().await;
-        let ranges = keys::ALL.iter().map(|prefix| Scan::prefix(prefix));
-        let delete_ranges = ranges.map(|scan| (scan.start, scan.end)).collect();
-        self.inner.store.commit(Commit { delete_ranges, ..Commit::default() }).await?;
-        self.forget_all();
-        self.emit(&Event::Cleared);
-        Ok(())
+        for _ in 0..TRIES {
+            let ranges = keys::ALL.iter().filter(|prefix| **prefix != keys::NUMBERS).map(|prefix| Scan::prefix(prefix));
+            let delete_ranges = ranges.map(|scan| (scan.start, scan.end)).collect();
+            let mut commit = Commit { delete_ranges, ..Commit::default() };
+            self.leave_numbers(&mut commit).await?;
+            match self.inner.store.commit(commit).await {
+                Err(StoreError::Conflict { .. }) => continue,
+                done => done?,
+            }
+            self.forget_all();
+            self.emit(&Event::Cleared);
+            return Ok(());
+        }
+        Err(StoreError::Transient("other writers were always first".to_owned()).into())
     }
 
     /// Deletes the branch that begins at `top`, if any, and the head `context`, if any.
@@ -151,7 +166,7 @@ impl<S: Store> Keep<S> {
             };
             self.forget(transcript);
             self.emit(&Event::Deleted { transcript: transcript.clone(), nodes: ids });
-            forgotten.event().iter().for_each(|event| self.emit(event));
+            self.remembered(forgotten);
             return Ok(messages);
         }
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
@@ -180,6 +195,8 @@ impl<S: Store> Keep<S> {
         let aliases = tree.aliases().filter(|(_, node)| gone.contains(node));
         extra.deletes.extend(aliases.filter_map(|(id, _)| index_key(id, transcript)));
         self.unmail(mailed(tree, &|id| gone.contains(id)).into_iter(), &mut extra).await?;
+        self.unopen(&|id| gone.contains(id), &mut extra).await?;
+        doomed.iter().for_each(|id| drop_draft(log, id, &mut extra));
         for key in self.keys_of(&keys::ASKED.within(transcript)).await? {
             if keys::asked_node(&key).is_some_and(|node| gone.contains(&node)) {
                 extra.deletes.push(key);
@@ -208,9 +225,10 @@ fn mailed<'a>(tree: &'a Transcript, gone: &dyn Fn(&MessageId) -> bool) -> Vec<&'
 /// Where the nodes begin to which only the head `context` at `node` leads; `None` when something follows its node or
 /// another head is there.
 fn own_branch(tree: &Transcript, context: &str, node: &MessageId) -> Option<MessageId> {
-    let shared = |id: &MessageId| tree.heads().iter().any(|(name, at)| at == id && name != context);
-    let mut top = tree.get(node).filter(|placed| placed.is_leaf() && !shared(&placed.node.id))?;
-    while let Some(up) = tree.parent(top).filter(|up| up.child_count() == 1 && !shared(&up.node.id)) {
+    let others = tree.heads().iter().filter(|(name, _)| *name != context);
+    let shared: HashSet<&MessageId> = others.map(|(_, at)| at).collect();
+    let mut top = tree.get(node).filter(|placed| placed.is_leaf() && !shared.contains(&placed.node.id))?;
+    while let Some(up) = tree.parent(top).filter(|up| up.child_count() == 1 && !shared.contains(&up.node.id)) {
         top = up;
     }
     Some(top.node.id.clone())

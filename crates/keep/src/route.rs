@@ -4,8 +4,9 @@ use serde_json::Value;
 use threadkeep_core::node::{Origin, turn_name};
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptError, TranscriptId};
-use threadkeep_store::Store;
+use threadkeep_store::{Commit, Store};
 
+use crate::draft::{drop_draft, settle_draft};
 use crate::keep::{Write, taken};
 use crate::log::Log;
 use crate::protocol::{Event, Inbound, NodeInfo, Response};
@@ -19,11 +20,11 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `bad-request` for content that is neither text nor a list of parts; the store's.
     pub async fn receive(&self, inbound: Inbound) -> Result<NodeInfo, KeepError> {
-        self.receive_as(inbound, Role::User).await
+        self.receive_as(inbound, Role::User, Commit::default()).await
     }
 
-    /// [`Keep::receive`] for a message that somebody else than the user says.
-    pub(crate) async fn receive_as(&self, inbound: Inbound, role: Role) -> Result<NodeInfo, KeepError> {
+    /// [`Keep::receive`] for a message that somebody else than the user says. What `extra` holds is in the commit of a new node.
+    pub(crate) async fn receive_as(&self, inbound: Inbound, role: Role, extra: Commit) -> Result<NodeInfo, KeepError> {
         let empty = inbound.content.is_null();
         let fields = [("role".to_owned(), role.as_str().into()), ("content".to_owned(), inbound.content)];
         let message = Message::from_json(Value::Object(fields.into_iter().collect()))?;
@@ -52,8 +53,8 @@ impl<S: Store> Keep<S> {
         };
         let id = inbound.message_id.unwrap_or_else(|| MessageId::mint(&transcript, self.random()));
         let stored = match parent {
-            Some((_, parent)) => self.answer(&transcript, &id, &parent, &node).await,
-            None => self.begin(&transcript, inbound.system_prompt, Node { id: id.clone(), ..node }).await,
+            Some((_, parent)) => self.answer(&transcript, &id, &parent, &node, &extra).await,
+            None => self.begin(&transcript, inbound.system_prompt, Node { id: id.clone(), ..node }, extra).await,
         };
         match stored {
             // Another tab received the same message in this moment.
@@ -79,12 +80,23 @@ impl<S: Store> Keep<S> {
         messages: Vec<Message>,
         origin: Origin,
     ) -> Result<NodeInfo, KeepError> {
+        self.branch_with(parent, messages, origin, &|_| Commit::default()).await
+    }
+
+    /// [`Keep::branch`], with what `extra` makes of the new node's id in the same commit.
+    pub(crate) async fn branch_with(
+        &self,
+        parent: &MessageId,
+        messages: Vec<Message>,
+        origin: Origin,
+        extra: &dyn Fn(&MessageId) -> Commit,
+    ) -> Result<NodeInfo, KeepError> {
         let _writing = self.writing().await;
         let transcript = self.find_or_fail(parent).await?;
         let id = MessageId::mint(&transcript, self.random());
         let node =
             Node { created_at: Some(self.now()), origin, sealed: false, ..Node::new(id.clone(), None, messages) };
-        self.answer(&transcript, &id, parent, &node).await?;
+        self.answer(&transcript, &id, parent, &node, &extra(&id)).await?;
         self.changed(&transcript, vec![id.clone()]);
         self.written(&transcript, &id).await
     }
@@ -95,49 +107,63 @@ impl<S: Store> Keep<S> {
         id: &MessageId,
         parent: &MessageId,
         node: &Node,
+        extra: &Commit,
     ) -> Result<(), KeepError> {
         let placed = self.write(transcript, |log| {
             let parent = log.tree.resolve(parent).ok_or_else(|| KeepError::MissingNode(parent.clone()))?;
             let turn = if node.opened_turns() > 0 { log.tree.next_turn() } else { 0 };
             let node = Node { id: id.clone(), parent: Some(parent.clone()), turn, ..node.clone() };
-            Ok(Write::new(vec![Entry::Node(Box::new(node))], ()).indexed(id, transcript))
+            let mut extra = extra.clone();
+            let mut entries: Vec<Entry> = settle_draft(log, parent, &mut extra).into_iter().collect();
+            entries.push(Entry::Node(Box::new(node)));
+            Ok(Write { extra, ..Write::new(entries, ()) }.indexed(id, transcript))
         });
         placed.await?.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))
     }
 
-    async fn begin(&self, transcript: &TranscriptId, system: Option<String>, node: Node) -> Result<(), KeepError> {
+    async fn begin(
+        &self,
+        transcript: &TranscriptId,
+        system: Option<String>,
+        node: Node,
+        extra: Commit,
+    ) -> Result<(), KeepError> {
         let system = system.into_iter().map(Message::system).collect();
         let root = Node { created_at: Some(self.now()), ..Node::new(transcript.clone(), None, system) };
         let id = node.id.clone();
         let turn = node.opened_turns().min(1);
         let node = Node { parent: Some(transcript.clone()), turn, ..node };
         let entries = vec![Entry::Node(Box::new(root)), Entry::Node(Box::new(node))];
-        self.begin_log(transcript, Write::new(entries, ()).indexed(&id, transcript)).await
+        self.begin_log(transcript, Write { extra, ..Write::new(entries, ()) }.indexed(&id, transcript)).await
     }
 
     /// Stores a transcript that is not there yet.
     pub(crate) async fn begin_log<T>(&self, id: &TranscriptId, write: Write<T>) -> Result<T, KeepError> {
         let mut log = Log::new(id.clone(), self.generation());
+        let named = write.named();
         log.digest = write.digest.unwrap_or_default();
         log.append(&self.inner.store, write.entries, write.extra).await.map_err(taken)?;
+        self.seen(named, id);
         Ok(write.answer)
     }
 
-    /// Lets an unsealed node grow, durably, by whole messages.
+    /// Lets an unsealed node grow, durably, by whole messages. Gives the node as it is now, with the messages that were added: a
+    /// turn of a thousand steps would else be answered with a thousand messages after each. [`Keep::node`] gives all.
     ///
     /// # Errors
     /// `missing-node`; `sealed` when the node is complete or something follows it; the store's.
     pub async fn extend(&self, node: &MessageId, messages: Vec<Message>) -> Result<NodeInfo, KeepError> {
         let _writing = self.writing().await;
         let opened = messages.iter().any(|message| message.role == Role::User);
-        self.change_node(node, |tree, id| {
+        let entries = |tree: &Transcript, id: &MessageId| {
             if messages.is_empty() {
                 return Vec::new();
             }
             let turn = if opened { tree.next_turn() } else { 0 };
             vec![Entry::Extend { node: id.clone(), messages: messages.clone(), turn }]
-        })
-        .await
+        };
+        let (transcript, id) = self.change_node(node, entries).await?;
+        self.written_with(&transcript, &id, |all| &all[all.len().saturating_sub(messages.len())..]).await
     }
 
     /// Completes a node: it grows no more. Sealing twice is no error.
@@ -146,31 +172,36 @@ impl<S: Store> Keep<S> {
     /// `missing-node`; the store's.
     pub async fn seal(&self, node: &MessageId) -> Result<NodeInfo, KeepError> {
         let _writing = self.writing().await;
-        self.change_node(node, |tree, id| match tree.get(id) {
+        let entries = |tree: &Transcript, id: &MessageId| match tree.get(id) {
             Some(placed) if placed.node.sealed => Vec::new(),
             _ => vec![Entry::Seal { node: id.clone() }],
-        })
-        .await
+        };
+        let (transcript, id) = self.change_node(node, entries).await?;
+        self.written(&transcript, &id).await
     }
 
     async fn change_node(
         &self,
         node: &MessageId,
         entries: impl Fn(&Transcript, &MessageId) -> Vec<Entry>,
-    ) -> Result<NodeInfo, KeepError> {
+    ) -> Result<(TranscriptId, MessageId), KeepError> {
         let transcript = self.find_or_fail(node).await?;
         let write = self.write(&transcript, |log| {
             let id = log.tree.resolve(node).ok_or_else(|| KeepError::MissingNode(node.clone()))?;
             let entries = entries(&log.tree, id);
             log.tree.check(&entries)?;
             let changes = !entries.is_empty();
-            Ok(Write::new(entries, (id.clone(), changes)))
+            let mut write = Write::new(entries, (id.clone(), changes));
+            if changes {
+                drop_draft(log, id, &mut write.extra);
+            }
+            Ok(write)
         });
         let (id, changes) = write.await?.ok_or_else(|| KeepError::MissingNode(node.clone()))?;
         if changes {
             self.changed(&transcript, vec![id.clone()]);
         }
-        self.written(&transcript, &id).await
+        Ok((transcript, id))
     }
 
     /// Lets the outbound message `id` stand for `node`: a reply to it continues that node's chain. A pointer, never a copy.
@@ -188,7 +219,7 @@ impl<S: Store> Keep<S> {
         }
         let write = self.write(&transcript, |log| {
             let target = log.tree.resolve(node).ok_or_else(|| KeepError::MissingNode(node.clone()))?;
-            if log.tree.aliases().any(|(known, to)| known == id && to == target) {
+            if log.tree.alias(id) == Some(target) {
                 return Ok(Write::new(Vec::new(), target.clone()));
             }
             let entries = vec![Entry::Alias { id: id.clone(), node: target.clone() }];
@@ -211,8 +242,22 @@ impl<S: Store> Keep<S> {
 
     /// A node as it is after a write to it.
     pub(crate) async fn written(&self, transcript: &TranscriptId, id: &MessageId) -> Result<NodeInfo, KeepError> {
+        self.written_with(transcript, id, |all| all).await
+    }
+
+    /// The same with those of its messages that `some` chooses.
+    async fn written_with(
+        &self,
+        transcript: &TranscriptId,
+        id: &MessageId,
+        some: impl Fn(&[Message]) -> &[Message],
+    ) -> Result<NodeInfo, KeepError> {
         let mut node = None;
-        self.peek(transcript, &mut |log| node = log.tree.get(id).map(|placed| info(&log.tree, placed))).await?;
+        let mut look = |log: &Log| {
+            let placed = log.tree.get(id);
+            node = placed.map(|placed| info_with(&log.tree, placed, some(&placed.node.messages).to_vec()));
+        };
+        self.peek(transcript, &mut look).await?;
         node.ok_or_else(|| KeepError::MissingNode(id.clone()))
     }
 
@@ -265,6 +310,11 @@ impl Response {
 /// A node as the outside sees it.
 pub(crate) fn info(tree: &Transcript, placed: &Placed) -> NodeInfo {
     let node = &placed.node;
+    info_with(tree, placed, node.messages.iter().chain(tree.draft(&node.id)).cloned().collect())
+}
+
+fn info_with(tree: &Transcript, placed: &Placed, messages: Vec<Message>) -> NodeInfo {
+    let node = &placed.node;
     NodeInfo {
         id: node.id.clone(),
         transcript: tree.id().clone(),
@@ -276,7 +326,7 @@ pub(crate) fn info(tree: &Transcript, placed: &Placed) -> NodeInfo {
         sealed: node.sealed,
         origin: node.origin.clone(),
         labels: node.labels.clone(),
-        messages: node.messages.clone(),
+        messages,
     }
 }
 

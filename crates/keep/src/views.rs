@@ -1,14 +1,17 @@
 //! What a page shows: the list of transcripts, one branch as rows, a tree's map, findings, counts.
 
+use std::collections::HashSet;
+
 use threadkeep_core::entry::InfoPatch;
 use threadkeep_core::message::Kind;
 use threadkeep_core::transcript::{Placed, assemble_lenient};
 use threadkeep_core::{ChainError, Entry, Message, MessageId, Node, Transcript, TranscriptId, lint};
 use threadkeep_store::{Store, around};
 
+use crate::forks::{forks, groups, new_words};
 use crate::keep::Write;
 use crate::log::read_record;
-use crate::protocol::{Fork, LintFinding, NodeInfo, Outline, Row, Stats, TranscriptInfo, TreeNode};
+use crate::protocol::{LintFinding, NodeInfo, Outline, Row, Stats, TranscriptInfo, TreeNode};
 use crate::route::info;
 use crate::{Keep, KeepError, keys};
 
@@ -88,8 +91,16 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// `missing-transcript`; the store's.
     pub async fn tree(&self, transcript: &TranscriptId) -> Result<Vec<TreeNode>, KeepError> {
-        let nodes =
-            self.read(transcript, |log| Ok(log.tree.nodes().map(|placed| tree_node(&log.tree, placed)).collect()));
+        let nodes = self.read(transcript, |log| {
+            let tree = &log.tree;
+            let forked = tree.nodes().filter(|placed| placed.child_count() > 1);
+            let siblings = forked.filter_map(|placed| tree.children(&placed.node.id).ok());
+            let again: HashSet<u64> = siblings
+                .flat_map(|siblings| groups(&siblings).into_iter().flat_map(|group| group.into_iter().skip(1)))
+                .map(|placed| placed.seq)
+                .collect();
+            Ok(tree.nodes().map(|placed| tree_node(tree, placed, again.contains(&placed.seq))).collect())
+        });
         nodes.await?.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))
     }
 
@@ -171,46 +182,35 @@ fn lenient<'a>(tree: &'a Transcript, leaf: &MessageId) -> (Vec<&'a Placed>, Opti
 
 fn row(tree: &Transcript, placed: &Placed) -> Row {
     let node = &placed.node;
+    let (fork, answers) = forks(tree, placed);
     let chars: usize = node.messages.iter().map(|message| message.text().chars().count()).sum();
     Row {
         id: node.id.clone(),
-        role: role(node),
+        role: role(&node.messages),
         messages: node.messages.len() as u32,
         chars: u32::try_from(chars).unwrap_or(u32::MAX),
         depth: placed.depth,
         hidden: hidden(node),
-        fork: fork(tree, placed),
+        fork,
+        answers,
     }
 }
 
-fn fork(tree: &Transcript, placed: &Placed) -> Option<Fork> {
-    let siblings = tree.children(&tree.parent(placed)?.node.id).ok()?;
-    if siblings.len() < 2 {
-        return None;
-    }
-    let at = siblings.iter().position(|sibling| sibling.node.id == placed.node.id)?;
-    let leaf = |at: usize| Some(tree.newest_leaf(&siblings.get(at)?.node.id)?.node.id.clone());
-    Some(Fork {
-        index: at as u32 + 1,
-        count: siblings.len() as u32,
-        previous: at.checked_sub(1).and_then(leaf),
-        next: leaf(at + 1),
-    })
-}
-
-fn tree_node(tree: &Transcript, placed: &Placed) -> TreeNode {
-    let words = placed.node.messages.iter().map(|message| message.text()).find(|text| !text.trim().is_empty());
+/// A node's place on the map. What an older sibling asks already is not shown again: `again` says that there is one.
+fn tree_node(tree: &Transcript, placed: &Placed, again: bool) -> TreeNode {
+    let messages = new_words(&placed.node, again);
+    let words = messages.iter().map(|message| message.text()).find(|text| !text.trim().is_empty());
     TreeNode {
         id: placed.node.id.clone(),
         parent: tree.parent_index(placed),
-        role: role(&placed.node),
+        role: role(messages),
         hidden: hidden(&placed.node),
         words: words.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ").chars().take(WORDS).collect(),
     }
 }
 
-fn role(node: &Node) -> String {
-    node.messages.first().map(|message| message.role.as_str().to_owned()).unwrap_or_default()
+fn role(messages: &[Message]) -> String {
+    messages.first().map(|message| message.role.as_str().to_owned()).unwrap_or_default()
 }
 
 /// Whether a page should tuck the node away: it is labelled so, or there is nothing in it.
@@ -228,7 +228,7 @@ fn lint_tree(tree: &Transcript) -> Vec<LintFinding> {
     let leaves = tree.nodes().filter(|placed| placed.is_leaf());
     let mut findings: Vec<LintFinding> = leaves.flat_map(|leaf| lint_chain(tree, &leaf.node.id)).collect();
     // Branches share their beginning, and with it the findings there.
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     findings.retain(|finding| seen.insert(format!("{}\n{:?}\n{}", finding.node, finding.index, finding.rule)));
     let damage = tree.damage().iter().map(|what| LintFinding {
         transcript: tree.id().clone(),

@@ -4,9 +4,11 @@
 //! times, `f (k1 + 1) / (f + k1 (1 - b + b · length / mean length))` of that. Single floats and the four operations only, so
 //! that every platform ranks alike.
 
+use std::collections::HashMap;
+
 use crate::build::NAME;
 use crate::index::{Index, NONE};
-use crate::query::{Clause, ENDING, Query, STEM, Slot};
+use crate::query::{Clause, Query, Slot};
 use crate::segment::{Doc, Entry, Segment};
 
 /// Says of a document, given its owner, whether it is looked at.
@@ -265,11 +267,14 @@ fn clause_hits(segment: &Segment, query: &Query, clause: &Clause, languages: u32
     }
     // Documents and positions at which the clause could begin, fewer with each word.
     let mut begins: Hits = positions(segment, query, first, languages);
+    // A word that comes again in the phrase is read once.
+    let mut read = HashMap::from([((first.word.as_str(), first.prefix), begins.clone())]);
     for slot in slots {
         if begins.is_empty() {
             return;
         }
-        let next = positions(segment, query, slot, languages);
+        let next = read.entry((slot.word.as_str(), slot.prefix));
+        let next = next.or_insert_with(|| positions(segment, query, slot, languages));
         let offset = slot.offset - first.offset;
         let mut at = 0;
         begins.retain(|(doc, position)| {
@@ -308,8 +313,8 @@ fn entries(segment: &Segment, query: &Query, slot: &Slot, languages: u32) -> Vec
                 entries.push(entry);
             }
         };
-        for len in STEM.max(begin.len().saturating_sub(ENDING))..begin.len() {
-            if let Some((stem, entry)) = begin.get(..len).and_then(|stem| Some((stem, segment.entry(stem)?))) {
+        for stem in slot.stems() {
+            if let Some(entry) = segment.entry(&stem) {
                 take(stem.as_bytes(), entry);
             }
         }

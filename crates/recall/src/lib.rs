@@ -26,7 +26,7 @@ pub use find::{Filter, Found, Tuning, USER};
 pub use index::{Index, NONE as NO_DOC};
 pub use language::Language;
 pub use merge::{Picked, merge};
-pub use query::{Clause, Query, Slot};
+pub use query::{Clause, MOST_WORDS, Query, Slot};
 pub use segment::{Damaged, Doc, Owner, Segment};
 pub use snippet::{Snippet, snippet};
 pub use vectors::{Block, LONGEST_VECTOR, fuse};

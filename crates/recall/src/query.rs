@@ -1,4 +1,7 @@
-//! Queries: words, `"phrases"`, `begin*`, and `-what` must not be there.
+//! Queries: words, `"phrases"`, `begin*`, and `-what` must not be there. What comes again is looked for once, and a query has at most
+//! [`MOST_WORDS`] words, so that a search costs no more than so many words do, however long the query is.
+
+use std::collections::HashSet;
 
 use crate::language::Language;
 use crate::words::words;
@@ -6,13 +9,18 @@ use crate::words::words;
 /// A query, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
-    /// What is looked for.
+    /// What is looked for, each thing once.
     pub clauses: Vec<Clause>,
+    /// How many different words the query has. Those after the first [`MOST_WORDS`] are not looked for.
+    pub words: usize,
     language: Language,
 }
 
+/// How many words of a query are looked for. A phrase counts each of its words.
+pub const MOST_WORDS: usize = 256;
+
 /// One thing that is looked for: words in a row, most often one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Clause {
     /// The words, in order.
     pub slots: Vec<Slot>,
@@ -23,7 +31,7 @@ pub struct Clause {
 }
 
 /// A place in a clause: a word, or the beginning of one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The word in lower case.
     pub word: String,
@@ -50,7 +58,7 @@ impl Query {
     /// assert!(query.clauses[3].excluded);
     /// ```
     pub fn parse(text: &str) -> Self {
-        let mut query = Self { clauses: Vec::new(), language: Language::guess(text) };
+        let mut read = Reading::default();
         let mut rest = text;
         loop {
             rest = rest.trim_start();
@@ -63,49 +71,22 @@ impl Query {
                 let end = quoted.find(['"', '“', '”']).unwrap_or(quoted.len());
                 let slots = slots(&quoted[..end]);
                 rest = quoted[end..].trim_start_matches(['"', '“', '”']);
-                if !slots.is_empty() {
-                    query.clauses.push(Clause { slots, required: !excluded, excluded });
-                }
+                read.take(Clause { slots, required: !excluded, excluded });
                 continue;
             }
             let end = rest
                 .find(|c: char| c.is_whitespace() || c == '"')
                 .unwrap_or(rest.len())
                 .max(first.len_utf8().min(rest.len()));
-            query.words(&rest[..end], excluded);
+            read.words(&rest[..end], excluded);
             rest = &rest[end..];
         }
+        let mut query = Self { clauses: read.clauses, words: read.seen_words, language: Language::guess(text) };
         let says = |clause: &Clause| clause.required || clause.slots.iter().any(|slot| !is_empty(&slot.word));
         if query.clauses.iter().any(|clause| says(clause) && !clause.excluded) {
             query.clauses.retain(|clause| says(clause) || clause.excluded);
         }
         query
-    }
-
-    /// What stands between two spaces: a word, the beginning of one, or an identifier of several.
-    fn words(&mut self, text: &str, excluded: bool) {
-        let prefix = text.ends_with('*');
-        let mut slots = slots(text);
-        if prefix && let Some(last) = slots.last_mut() {
-            last.prefix = true;
-        }
-        if prefix || excluded {
-            if !slots.is_empty() {
-                self.clauses.push(Clause { slots, required: prefix && !excluded, excluded });
-            }
-            return;
-        }
-        // An identifier is looked for as a whole, and by its parts.
-        if slots.len() > 1 && !slots.iter().all(|slot| slot.pair) {
-            self.clauses.push(Clause { slots: slots.clone(), required: false, excluded: false });
-        }
-        for mut slot in slots {
-            slot.offset = 0;
-            let clause = Clause { slots: vec![slot], required: false, excluded: false };
-            if !self.clauses.contains(&clause) {
-                self.clauses.push(clause);
-            }
-        }
     }
 
     /// The terms that a slot's word becomes in any of `languages` (a bit each), and in English and the query's own.
@@ -126,6 +107,57 @@ impl Query {
     }
 }
 
+/// A query that is being read.
+#[derive(Default)]
+struct Reading {
+    clauses: Vec<Clause>,
+    seen: HashSet<Clause>,
+    /// How many words the clauses have that were seen, and those that are looked for.
+    seen_words: usize,
+    taken_words: usize,
+}
+
+impl Reading {
+    /// Takes what was not there yet, as far as there is room. Of a phrase that must be there its beginning is taken; one that must not be
+    /// there excludes too much without its end.
+    fn take(&mut self, mut clause: Clause) {
+        if clause.slots.is_empty() || self.seen.contains(&clause) {
+            return;
+        }
+        self.seen.insert(clause.clone());
+        self.seen_words += clause.slots.len();
+        let room = MOST_WORDS - self.taken_words;
+        if clause.slots.len() > room {
+            if room == 0 || !clause.required {
+                return;
+            }
+            clause.slots.truncate(room);
+        }
+        self.taken_words += clause.slots.len();
+        self.clauses.push(clause);
+    }
+
+    /// What stands between two spaces: a word, the beginning of one, or an identifier of several.
+    fn words(&mut self, text: &str, excluded: bool) {
+        let prefix = text.ends_with('*');
+        let mut slots = slots(text);
+        if prefix && let Some(last) = slots.last_mut() {
+            last.prefix = true;
+        }
+        if prefix || excluded {
+            return self.take(Clause { slots, required: prefix && !excluded, excluded });
+        }
+        // An identifier is looked for as a whole, and by its parts.
+        if slots.len() > 1 && !slots.iter().all(|slot| slot.pair) {
+            self.take(Clause { slots: slots.clone(), required: false, excluded: false });
+        }
+        for slot in slots {
+            let slots = vec![Slot { offset: 0, ..slot }];
+            self.take(Clause { slots, required: false, excluded: false });
+        }
+    }
+}
+
 impl Slot {
     /// The word without accents: what terms that it begins begin with.
     pub fn folded(&self) -> String {
@@ -134,20 +166,19 @@ impl Slot {
         folded
     }
 
-    /// Whether the slot is a beginning, and `term` begins so. A beginning may be longer than the stem that words were cut
-    /// to: four letters more still mean it.
-    pub fn begins(&self, term: &str) -> bool {
-        let folded = self.folded();
-        self.prefix
-            && (term.starts_with(folded.as_str())
-                || folded.starts_with(term) && term.len() >= STEM && folded.len() - term.len() <= ENDING)
+    /// The shorter terms that a beginning means too: words are cut to their stem, and a beginning of up to four letters more
+    /// still means it.
+    pub fn stems(&self) -> impl Iterator<Item = String> {
+        let begin = self.folded();
+        let lengths = STEM.max(begin.len().saturating_sub(ENDING))..begin.len();
+        lengths.filter_map(move |len| begin.get(..len).map(str::to_owned))
     }
 }
 
 /// The shortest stem that a longer beginning means.
-pub(crate) const STEM: usize = 4;
+const STEM: usize = 4;
 /// How much longer the beginning may be.
-pub(crate) const ENDING: usize = 4;
+const ENDING: usize = 4;
 
 fn slots(text: &str) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::new();
@@ -159,20 +190,17 @@ fn slots(text: &str) -> Vec<Slot> {
     });
     // A run of characters without spaces ends with its last character alone, which a search for the run need not ask for;
     // alone it means all pairs that begin with it.
-    let mut at = 0;
-    while at < slots.len() {
-        let single = slots[at].pair && slots[at].word.chars().nth(1).is_none();
-        let follows = at > 0
-            && slots[at - 1].pair
-            && slots[at - 1].offset + 1 == slots[at].offset
-            && slots[at - 1].word.ends_with(&slots[at].word);
-        if single && follows {
-            slots.remove(at);
-        } else {
-            slots[at].prefix |= single;
-            at += 1;
+    let mut before: Option<(String, u32)> = None;
+    slots.retain_mut(|slot| {
+        let single = slot.pair && slot.word.chars().nth(1).is_none();
+        let follows = |(word, offset): (String, u32)| offset + 1 == slot.offset && word.ends_with(&slot.word);
+        if single && before.take().is_some_and(follows) {
+            return false;
         }
-    }
+        slot.prefix |= single;
+        before = slot.pair.then(|| (slot.word.clone(), slot.offset));
+        true
+    });
     slots
 }
 

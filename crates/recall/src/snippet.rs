@@ -1,5 +1,7 @@
 //! The stretch of a text that shows why it was found.
 
+use std::collections::HashMap;
+
 use crate::language::Language;
 use crate::query::Query;
 use crate::words::{border, words};
@@ -13,7 +15,7 @@ pub struct Snippet {
     pub highlights: Vec<(usize, usize)>,
 }
 
-/// The stretch of `text`, of about `length` bytes, that has the most of `query`.
+/// The stretch of `text`, of at most about `length` bytes in any script, that has the most of `query`.
 ///
 /// ```
 /// use threadkeep_recall::{Query, snippet};
@@ -24,29 +26,17 @@ pub struct Snippet {
 /// ```
 pub fn snippet(text: &str, query: &Query, length: usize) -> Snippet {
     let language = Language::guess(text);
-    // What each clause's words mean: terms, and beginnings.
-    let mut wanted: Vec<(String, usize)> = Vec::new();
-    let mut begins = Vec::new();
-    for (number, clause) in query.clauses.iter().enumerate().filter(|(_, clause)| !clause.excluded) {
-        for slot in &clause.slots {
-            wanted.extend(query.terms(slot, 1 << language as u32).into_iter().map(|term| (term, number)));
-            if slot.prefix {
-                begins.push((slot, number));
-            }
-        }
-    }
+    let wanted = Wanted::of(query, language);
     let mut marks: Vec<(usize, usize, usize)> = Vec::new();
     let mut term = String::new();
     words(text, &mut |word| {
         term.clear();
         language.term(word.text, &mut term);
-        let own = wanted.iter().find(|(own, _)| *own == term).map(|(_, clause)| clause);
-        let begun = || begins.iter().find(|(slot, _)| slot.begins(&term)).map(|(_, clause)| clause);
-        if let Some(clause) = own.or_else(begun) {
+        if let Some(clause) = wanted.clause(&term) {
             match marks.last_mut() {
                 // Parts of one word, or pairs that overlap.
                 Some(last) if word.start <= last.1 => last.1 = last.1.max(word.end),
-                _ => marks.push((word.start, word.end, *clause)),
+                _ => marks.push((word.start, word.end, clause)),
             }
         }
     });
@@ -69,12 +59,55 @@ pub fn snippet(text: &str, query: &Query, length: usize) -> Snippet {
                 .take_while(|other| other.1 <= first.0 + length)
                 .last()
                 .map_or(first.1, |last| last.1);
-            let room = length.saturating_sub(last.max(first.1) - first.0);
-            (first.0.saturating_sub(room / 3), last.max(first.1) + room - room / 3)
+            // A run without spaces that was all looked for is one mark, however long it is.
+            let last = last.max(first.1).min(first.0 + length);
+            let room = length - (last - first.0);
+            (first.0.saturating_sub(room / 3), last + room - room / 3)
         }
         None => (0, length),
     };
     cut(text, from, to.min(text.len()), &marks)
+}
+
+/// What a query looks for in a text of one language: for each term the first clause that has it.
+struct Wanted {
+    terms: HashMap<String, usize>,
+    /// What words begin with, and the stems that longer beginnings mean.
+    begins: HashMap<String, usize>,
+    stems: HashMap<String, usize>,
+}
+
+impl Wanted {
+    fn of(query: &Query, language: Language) -> Self {
+        let mut wanted = Self { terms: HashMap::new(), begins: HashMap::new(), stems: HashMap::new() };
+        for (number, clause) in query.clauses.iter().enumerate().filter(|(_, clause)| !clause.excluded) {
+            for slot in &clause.slots {
+                for term in query.terms(slot, 1 << language as u32) {
+                    wanted.terms.entry(term).or_insert(number);
+                }
+                if slot.prefix {
+                    for stem in slot.stems() {
+                        wanted.stems.entry(stem).or_insert(number);
+                    }
+                    wanted.begins.entry(slot.folded()).or_insert(number);
+                }
+            }
+        }
+        wanted
+    }
+
+    /// The first clause that looks for a term; one that has it itself comes before one that has its beginning.
+    fn clause(&self, term: &str) -> Option<usize> {
+        if let Some(own) = self.terms.get(term) {
+            return Some(*own);
+        }
+        if self.begins.is_empty() {
+            return None;
+        }
+        let ends = term.char_indices().map(|(at, _)| at).chain([term.len()]);
+        let begun = ends.filter_map(|end| self.begins.get(&term[..end]));
+        begun.chain(self.stems.get(term)).min().copied()
+    }
 }
 
 /// The text from about `from` to about `to`, at borders of words, in one line.
@@ -100,7 +133,9 @@ fn cut(text: &str, from: usize, to: usize, marks: &[(usize, usize, usize)]) -> S
     if start > 0 {
         snippet.text.push('…');
     }
-    let mut marks = marks.iter().filter(|mark| mark.0 >= start && mark.1 <= end).peekable();
+    // Of a mark that the stretch cuts, what is in it is marked.
+    let inside = marks.iter().map(|mark| (mark.0.max(start), mark.1.min(end))).filter(|mark| mark.0 < mark.1);
+    let mut marks = inside.peekable();
     let (mut blank, mut opened) = (false, 0);
     for (offset, c) in text[start..end].char_indices() {
         let at = start + offset;
@@ -139,6 +174,19 @@ mod tests {
                 assert!(found.text.get(from..to).is_some());
                 last = to;
             }
+        }
+    }
+
+    #[test]
+    fn a_snippet_of_a_script_without_spaces_is_as_short_as_others() {
+        for (text, asked) in
+            [("我喜欢喝茶", "我喜欢喝茶"), ("東京都", "東京都東"), ("좋아해요", "좋아해요좋"), ("x1", "x1x1")]
+        {
+            let text = text.repeat(1000);
+            let found = snippet(&text, &Query::parse(asked), 200);
+            assert!(found.text.len() <= 200 + 2 * '…'.len_utf8(), "{} bytes of {asked}", found.text.len());
+            let marked = found.highlights.iter().map(|(from, to)| to - from).sum::<usize>();
+            assert!(text.starts_with('x') || marked > 100, "{marked} bytes are marked of {asked}");
         }
     }
 

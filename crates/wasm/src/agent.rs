@@ -3,6 +3,7 @@
 
 mod connection;
 mod host;
+mod reading;
 
 use std::rc::Rc;
 
@@ -49,6 +50,66 @@ part! {
     }
 }
 
+part! {
+    /// Begins to read an answer.
+    agent: fn begin_reading(json: String) -> Result<Box<dyn Reading>, JsValue> {
+        reading::make(&json)
+    }
+}
+
+/// An answer under way; see [`AnswerReader`].
+pub(crate) trait Reading {
+    fn bytes(&mut self, bytes: &[u8], hear: &Function) -> Result<(), JsValue>;
+    fn item(&mut self, json: &str, hear: &Function) -> Result<bool, JsValue>;
+    fn finish(&mut self, hear: &Function) -> Result<String, JsValue>;
+    fn is_over(&self) -> bool;
+    fn is_whole(&self) -> bool;
+}
+
+/// Reads an answer of any provider: the JSON text of `{tools, limits?}`. → an `AnswerReader`
+#[wasm_bindgen(js_name = readAnswer)]
+pub fn read_answer(options: String) -> Promise {
+    promise(async move {
+        let reader = begin_reading(options).await.map_err(|_| part_missing("agent"))?;
+        Ok(JsValue::from(AnswerReader(reader?)))
+    })
+}
+
+/// Reads one answer, whose bytes or events JavaScript has. `hear` is called with the JSON text of each delta. What is thrown is the
+/// JSON text of an `ErrorReply`.
+#[wasm_bindgen]
+pub struct AnswerReader(Box<dyn Reading>);
+
+#[wasm_bindgen]
+impl AnswerReader {
+    /// Takes more bytes of a response's body.
+    pub fn bytes(&mut self, bytes: &[u8], hear: &Function) -> Result<(), JsValue> {
+        self.0.bytes(bytes, hear)
+    }
+
+    /// Takes an event, a chunk or a whole answer as JSON text. → whether it is of a form that is known
+    pub fn item(&mut self, json: &str, hear: &Function) -> Result<bool, JsValue> {
+        self.0.item(json, hear)
+    }
+
+    /// The end of what there is to read. → JSON text of `{message, usage, finish}`
+    pub fn finish(&mut self, hear: &Function) -> Result<String, JsValue> {
+        self.0.finish(hear)
+    }
+
+    /// Whether the provider said that nothing follows.
+    #[wasm_bindgen(getter, js_name = isOver)]
+    pub fn is_over(&self) -> bool {
+        self.0.is_over()
+    }
+
+    /// Whether the answer may end here.
+    #[wasm_bindgen(getter, js_name = isWhole)]
+    pub fn is_whole(&self) -> bool {
+        self.0.is_whole()
+    }
+}
+
 /// A model; see [`ModelHandle`].
 pub(crate) trait Asking {
     fn ask(&self, json: String, hear: Function, cancel: Cancel) -> Answer;
@@ -87,8 +148,17 @@ impl ModelHandle {
 /// An agent; see [`AgentHandle`].
 pub(crate) trait Working {
     fn catch_up(&self) -> Answer;
-    fn anew(&self, node: String, go_on: bool) -> Answer;
+    fn take_turn(&self, node: String, act: Act) -> Answer;
+    fn interrupted(&self) -> Answer;
     fn stop(&self);
+}
+
+/// What is done with a node.
+#[derive(Clone, Copy)]
+pub(crate) enum Act {
+    Again,
+    GoOn,
+    Resume,
 }
 
 #[wasm_bindgen]
@@ -125,13 +195,23 @@ impl AgentHandle {
 
     /// Answers once more what a node answered, as a branch. → JSON text of the new node
     pub fn again(&self, node: String) -> Promise {
-        promise(self.0.anew(node, false))
+        promise(self.0.take_turn(node, Act::Again))
     }
 
     /// Goes on below a node. → JSON text of the new node
     #[wasm_bindgen(js_name = goOn)]
     pub fn go_on(&self, node: String) -> Promise {
-        promise(self.0.anew(node, true))
+        promise(self.0.take_turn(node, Act::GoOn))
+    }
+
+    /// Carries an interrupted turn to its end. → JSON text of its node
+    pub fn resume(&self, node: String) -> Promise {
+        promise(self.0.take_turn(node, Act::Resume))
+    }
+
+    /// The turns that were begun and did not end. → JSON text of their nodes
+    pub fn interrupted(&self) -> Promise {
+        promise(self.0.interrupted())
     }
 
     /// Ends the turn that is under way.

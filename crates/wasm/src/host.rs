@@ -1,9 +1,12 @@
 //! What the engine asks of the platform: the time and random bytes, from `Date` and `crypto`.
 
 use std::cell::RefCell;
+use std::pin::Pin;
 
 use serde_json::json;
 use threadkeep::Host;
+use threadkeep::model::Http;
+use threadkeep_fetch::Fetch;
 use wasm_bindgen::prelude::*;
 
 use crate::error::own_error;
@@ -41,6 +44,10 @@ impl Platform {
 impl Host for Platform {
     fn now(&self) -> i64 {
         js_sys::Date::now() as i64
+    }
+
+    fn sleep(&self, millis: u32) -> Pin<Box<dyn Future<Output = ()>>> {
+        Box::pin(Fetch.sleep(millis))
     }
 
     #[allow(clippy::expect_used)] // looked for at `open`; ids without randomness would be worse than a stop

@@ -30,7 +30,7 @@ mod source;
 mod store;
 
 #[cfg(target_arch = "wasm32")]
-pub use agent::{AgentHandle, AgentHost, ModelHandle, connect};
+pub use agent::{AgentHandle, AgentHost, AnswerReader, ModelHandle, connect, read_answer};
 #[cfg(target_arch = "wasm32")]
 pub use contract::check_store;
 #[cfg(target_arch = "wasm32")]

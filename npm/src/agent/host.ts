@@ -44,7 +44,11 @@ export class Host {
       try {
         const tool = this.#tools.get(name);
         if (tool === undefined) throw new Error(`there is no tool ${name}`);
-        return check.json((await tool.execute(args, { id, name, node, signal })) ?? null, "the result");
+        const result = (await tool.execute(args, { id, name, node, signal })) ?? null;
+        const json = check.json(result, "the result");
+        if (json.includes("\ufffd") && json !== JSON.stringify(result))
+          this.#heard({ type: "delta", node, warning: `The result of the tool ${name} was cut inside a character. U+FFFD stands in its place.` });
+        return json;
       } catch (error) {
         throw words(error) || "the tool failed without a word";
       }

@@ -3,8 +3,9 @@
 import * as check from "../check.js";
 import { policy } from "../compaction.js";
 import { badArgument } from "../errors.js";
+import { limited } from "../model/limits.js";
 import { Threadkeep } from "../threadkeep.js";
-import type { AgentOptions, AgentTool, BuiltInTool } from "../types/agent.js";
+import type { AgentModel, AgentOptions, AgentTool, BuiltInTool } from "../types/agent.js";
 import type { CompactionPolicy } from "../types/compaction.js";
 import type { Budget, Encoding, Provider } from "../types/context.js";
 
@@ -24,6 +25,8 @@ const TOOL = { description: check.text, parameters: object, execute: check.callb
 const LIMITS = {
   steps: check.count,
   tokens: check.count,
+  calls: check.count,
+  argumentBytes: check.count,
   millis: (value: unknown, argument: string) => check.count(value, argument, MAX_TIMEOUT),
 };
 /** Options of `createAgent()`. @internal */
@@ -32,7 +35,11 @@ export const OPTIONS = {
     if (!(value instanceof Threadkeep)) throw badArgument(argument, "must be an open Threadkeep");
     return value;
   },
-  model: check.callback,
+  model: (value: unknown, argument: string) => {
+    const model = check.callback(value, argument) as AgentModel;
+    limited(model.limits);
+    return model;
+  },
   modelName: check.text,
   provider: (value: unknown, argument: string) => check.oneOf(value, PROVIDERS, argument),
   name: check.id,
@@ -60,6 +67,7 @@ export const OPTIONS = {
     return { ...policy(rest, argument), ...own };
   },
   limits: (value: unknown, argument: string) => check.options(value, argument, LIMITS),
+  resume: check.flag,
 };
 /** Options of `send()`. @internal */
 export const SEND = { replyTo: replyTo, from: check.id, messageId: check.id, signal: check.signal };
@@ -69,7 +77,7 @@ export type Checked = Omit<AgentOptions, "tools"> & { tools?: (readonly [string,
 
 /** The options as the engine takes them: `encoding` and `ofKeep` (when to compact) count where they do not say. @internal */
 export function params(options: Checked, encoding: Encoding, ofKeep: CompactionPolicy): string {
-  const { model, tools = [], systemPrompt, builtIn, compaction, limits } = options;
+  const { model, tools = [], systemPrompt, builtIn, compaction, limits, resume } = options;
   const provider = options.provider ?? model.provider ?? "openai-chat";
   const name = options.modelName ?? model.modelName ?? "model";
   const { model: _, ...kept } = ofKeep as Record<string, unknown>;
@@ -89,6 +97,7 @@ export function params(options: Checked, encoding: Encoding, ofKeep: CompactionP
     context,
     compaction: compaction === false ? false : figures,
     limits,
+    resume,
   });
 }
 

@@ -7,6 +7,9 @@ import { textOf, type Assembly } from "./assembly.js";
 
 const FINISH: Readonly<Record<string, string>> = { "content-filter": "filtered" };
 
+/** The parts that say nothing of the answer, by their types. */
+const OTHERS = /^(start|finish|text|reasoning|tool|source|file|raw)(-|$)/;
+
 /** Reads the parts of one answer. */
 export class AiSdk {
   readonly #calls: unknown[] = [];
@@ -47,12 +50,14 @@ export class AiSdk {
         return true;
       }
       case "error":
-        throw part["error"];
+        // Providers' events have that type, too.
+        if (part["error"] instanceof Error) throw part["error"];
+        return false;
       case "abort":
         throw new DOMException("aborted", "AbortError");
       default:
         // Beginnings and ends of blocks, sources, steps: parts all the same.
-        return typeof part["type"] === "string";
+        return typeof part["type"] === "string" && OTHERS.test(part["type"]);
     }
   }
 

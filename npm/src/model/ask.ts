@@ -3,11 +3,10 @@
 import { isObject } from "../check.js";
 import type { AgentModel, ModelCompletion, ModelPiece, ModelRequest } from "../types/agent.js";
 import { AiSdk } from "./aisdk.js";
-import { Anthropic } from "./anthropic.js";
 import { Assembly, type Hear } from "./assembly.js";
-import { failure, ModelError, reported } from "./failure.js";
-import { openai } from "./openai.js";
-import { valuesOf } from "./sse.js";
+import { failure, ModelError } from "./failure.js";
+import { limited } from "./limits.js";
+import { Provided } from "./provided.js";
 
 /** Asks a model; gives the answer as the engine takes it, and rejects with the JSON text of its failure. */
 export async function ask(model: AgentModel, request: Omit<ModelRequest, "onDelta">, hear: Hear): Promise<string> {
@@ -17,49 +16,87 @@ export async function ask(model: AgentModel, request: Omit<ModelRequest, "onDelt
     hear(piece);
   };
   let told = false;
-  const answer = new Assembly((piece) => told || heard(piece));
+  const own: Hear = (piece) => told || heard(piece);
+  const limits = limited(model.limits);
+  let provided: Provided | undefined;
   try {
+    const answer = new Assembly(own, limits);
+    const names = request.tools.map(({ name }) => name);
+    const of = (provided = await Provided.begin(names, model.limits, own as (piece: ModelPiece) => void));
     const onDelta = (piece: string | ModelPiece): void => {
       // From now on the function tells what is to be heard itself.
       told = true;
-      new Assembly(heard).piece(typeof piece === "string" ? { text: piece } : piece);
+      new Assembly(heard, limits).piece(typeof piece === "string" ? { text: piece } : piece);
     };
-    await read(await model({ ...request, onDelta }), answer);
-    return answer.json();
+    await inTime(limits.millis, request.signal, async (signal) => {
+      try {
+        await read(await model({ ...request, signal, onDelta }), answer, of);
+      } catch (error) {
+        // What ended before the connection did is whole.
+        if (signal.aborted || error instanceof ModelError || !of.begun || !of.isWhole) throw error;
+      }
+    });
+    return of.begun ? of.json() : answer.json();
   } catch (error) {
-    throw failure(error, begun || answer.open);
+    throw failure(error, begun || provided?.begun === true);
+  } finally {
+    provided?.free();
   }
 }
 
-async function read(given: unknown, answer: Assembly): Promise<void> {
+/** Does something with a signal that also ends when it takes too long. */
+async function inTime(millis: number, outer: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const controller = new AbortController();
+  const end = (): void => controller.abort(outer.reason);
+  if (outer.aborted) end();
+  outer.addEventListener("abort", end);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = new ModelError("stalled", `The model did not end its answer within ${Math.ceil(millis / 1000)} s (\`limits.millis\`).`);
+      reject(error);
+      controller.abort(error);
+    }, millis);
+  });
+  try {
+    await Promise.race([work(controller.signal), late]);
+  } finally {
+    clearTimeout(timer);
+    outer.removeEventListener("abort", end);
+  }
+}
+
+async function read(given: unknown, answer: Assembly, provided: Provided): Promise<void> {
   if (typeof given === "string") {
     // Clients hand on what they were sent, and at a wrong address that is a web page.
     if (/^\s*<(!doctype|html)\b/i.test(given)) throw new ModelError("bad-answer", "what came is a web page: is the address right?");
     answer.say(given);
-  } else if (typeof Response === "function" && given instanceof Response) await stream(valuesOf(given), answer);
-  else if (isObject(given) && isIterable(given["fullStream"])) await stream(given["fullStream"], answer);
-  else if (isIterable(given)) await stream(given, answer);
-  else await stream([given], answer);
+  } else if (typeof Response === "function" && given instanceof Response) await provided.response(given);
+  else if (isObject(given) && isIterable(given["fullStream"])) await stream(given["fullStream"], answer, provided);
+  else if (isIterable(given)) await stream(given, answer, provided);
+  else await stream([given], answer, provided);
 }
 
 function isIterable(value: unknown): value is AsyncIterable<unknown> {
   return isObject(value) && typeof (value as Partial<AsyncIterable<unknown>>)[Symbol.asyncIterator] === "function";
 }
 
-/** The order decides nothing: the forms have nothing in common by which one is taken for another. */
-async function stream(items: AsyncIterable<unknown> | Iterable<unknown>, answer: Assembly): Promise<void> {
-  const [anthropic, sdk] = [new Anthropic(), new AiSdk()];
+async function stream(items: AsyncIterable<unknown> | Iterable<unknown>, answer: Assembly, provided: Provided): Promise<void> {
+  const sdk = new AiSdk();
   for await (const item of items) {
     if (typeof item === "string") answer.say(item);
     else if (!isObject(item)) throw new ModelError("bad-answer", `the model's function answered ${item === undefined ? "nothing" : String(item)}`);
-    else if (!openai(item, answer) && !anthropic.read(item, answer) && !own(item, answer) && !sdk.read(item, answer))
-      throw isObject(item["error"]) ? reported(item) : new ModelError("bad-answer", `the model's function answered something unknown, with ${Object.keys(item).join(", ") || "no fields"}`);
+    else if (!own(item, answer) && !sdk.read(item, answer) && !provided.item(item) && typeof item["type"] !== "string")
+      throw new ModelError("bad-answer", `the model's function answered something unknown, with ${Object.keys(item).join(", ") || "no fields"}`);
   }
 }
 
+/** What tells a provider's form from ours. */
+const PROVIDERS = ["choices", "candidates", "object", "done", "type", "error"];
+
 /** Our own forms. */
 function own(item: Record<string, unknown>, answer: Assembly): boolean {
-  if (item["type"] !== undefined) return false;
+  if (PROVIDERS.some((name) => item[name] !== undefined)) return false;
   if (item["role"] !== undefined) answer.message(item);
   else if (isObject(item["message"]) || isObject(item["usage"]) || typeof item["finish"] === "string") answer.complete(item as ModelCompletion);
   else if (typeof item["text"] === "string" || typeof item["reasoning"] === "string" || typeof item["index"] === "number" || item["wasReasoning"] === true || typeof item["retry"] === "string" || typeof item["warning"] === "string")

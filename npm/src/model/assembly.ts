@@ -1,8 +1,10 @@
 // An answer that is being put together from its pieces, whichever client they come from.
 
-import { isObject } from "../check.js";
-import type { ModelCompletion, ModelFinish, ModelNotice, ModelPiece, ModelUsage } from "../types/agent.js";
+import { isObject, wellFormed, wholeJson } from "../check.js";
+import type { AnswerLimits, ModelCompletion, ModelFinish, ModelNotice, ModelPiece, ModelUsage } from "../types/agent.js";
 import { ModelError } from "./failure.js";
+
+const utf8 = new TextEncoder();
 
 /** Hears pieces as the engine takes them. */
 export type Hear = (piece: { text: string } | { reasoning: string } | { index: number; name: string; arguments: string } | ModelNotice) => void;
@@ -19,30 +21,35 @@ export class Assembly {
   readonly usage: Partial<ModelUsage> = {};
   /** Why it ended; `undefined` while it has not. */
   finish: ModelFinish | undefined;
-  /** Whether the provider's own form says when it is over, and it has not come to that. */
-  open = false;
-  /** Fields of the message beyond the usual ones. */
-  readonly extra: Record<string, unknown> = {};
   #text = "";
   #reasoning = "";
   readonly #calls = new Map<number, Call>();
   #given: Record<string, unknown> | undefined;
   readonly #hear: Hear;
+  readonly #limits: Required<AnswerLimits>;
+  #bytes = 0;
+  readonly #halves = new Map<"text" | "reasoning" | number, string>();
+  #argumentBytes = 0;
 
-  constructor(hear: Hear) {
+  constructor(hear: Hear, limits: Required<AnswerLimits>) {
     this.#hear = hear;
+    this.#limits = limits;
   }
 
   /** More text. */
-  say(text: unknown): void {
-    if (typeof text !== "string" || text === "") return;
+  say(given: unknown): void {
+    const text = this.#joined("text", given);
+    if (text === "") return;
+    this.#size(text);
     this.#text += text;
     this.#hear({ text });
   }
 
   /** More reasoning. */
-  think(reasoning: unknown): void {
-    if (typeof reasoning !== "string" || reasoning === "") return;
+  think(given: unknown): void {
+    const reasoning = this.#joined("reasoning", given);
+    if (reasoning === "") return;
+    this.#size(reasoning);
     this.#reasoning += reasoning;
     this.#hear({ reasoning });
   }
@@ -51,16 +58,14 @@ export class Assembly {
   call(index: number, { id, name, arguments: more }: { id?: unknown; name?: unknown; arguments?: unknown }): void {
     const call = this.#calls.get(index) ?? { id: "", name: "", arguments: "" };
     this.#calls.set(index, call);
+    if (this.#calls.size > this.#limits.calls) throw tooLarge(`${this.#limits.calls} tool calls (\`limits.calls\`)`);
     if (typeof id === "string" && id !== "") call.id = id;
     if (typeof name === "string" && name !== "") call.name = name;
-    const piece = typeof more === "string" ? more : "";
+    const piece = this.#joined(index, more);
+    this.#argumentBytes += this.#size(piece);
+    if (this.#argumentBytes > this.#limits.argumentBytes) throw tooLarge(`${this.#limits.argumentBytes} bytes of arguments (\`limits.argumentBytes\`)`);
     call.arguments += piece;
     this.#hear({ index, name: call.name, arguments: piece });
-  }
-
-  /** The number of calls so far. */
-  get calls(): number {
-    return this.#calls.size;
   }
 
   /** The arguments of a call, as they came. */
@@ -94,12 +99,12 @@ export class Assembly {
 
   /** The whole, as the engine takes it. */
   json(): string {
-    if (this.open) throw new ModelError("cut-off", "the answer broke off before its end");
+    this.#finish();
     const message = this.#given === undefined ? this.#made() : { ...this.#given, role: "assistant" };
     const calls = (message as { tool_calls?: unknown }).tool_calls;
     const finish = this.finish ?? (Array.isArray(calls) && calls.length > 0 ? "tool-calls" : "stop");
     const usage = counted(this.usage);
-    return JSON.stringify({ message, ...(usage === undefined ? {} : { usage }), finish });
+    return wholeJson(JSON.stringify({ message, ...(usage === undefined ? {} : { usage }), finish }));
   }
 
   #made(): Record<string, unknown> {
@@ -109,9 +114,40 @@ export class Assembly {
       content: this.#text === "" && calls.length > 0 ? null : this.#text,
       ...(this.#reasoning === "" ? {} : { reasoning: this.#reasoning }),
       ...(calls.length === 0 ? {} : { tool_calls: calls.map(({ id, ...call }) => ({ id, type: "function", function: call })) }),
-      ...this.extra,
     };
   }
+
+  /** A piece with whole characters: half of one waits for the next piece of the same text. */
+  #joined(of: "text" | "reasoning" | number, given: unknown): string {
+    if (typeof given !== "string" || given === "") return "";
+    const text = (this.#halves.get(of) ?? "") + given;
+    const half = /[\ud800-\udbff]$/.test(text);
+    if (half) this.#halves.set(of, text.slice(-1));
+    else this.#halves.delete(of);
+    return wellFormed(half ? text.slice(0, -1) : text);
+  }
+
+  /** Nothing follows: U+FFFD stands for each half that waits. */
+  #finish(): void {
+    for (const of of [...this.#halves.keys()]) {
+      this.#halves.delete(of);
+      if (of === "text") this.say("\ufffd");
+      else if (of === "reasoning") this.think("\ufffd");
+      else this.call(of, { arguments: "\ufffd" });
+    }
+  }
+
+  /** Counts bytes of the answer. */
+  #size(text: string): number {
+    const bytes = utf8.encode(text).length;
+    this.#bytes += bytes;
+    if (this.#bytes > this.#limits.bytes) throw tooLarge(`${this.#limits.bytes} bytes (\`limits.bytes\`)`);
+    return bytes;
+  }
+}
+
+function tooLarge(most: string): ModelError {
+  return new ModelError("bad-answer", `The model sent more than ${most}. The answer was ended there.`);
 }
 
 /** The text of a content list. */

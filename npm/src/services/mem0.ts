@@ -267,12 +267,15 @@ async function make({ apiKey, host }: Mem0Options): Promise<Mem0Client> {
   return new Quiet(options);
 }
 
-/** The client, whose requests hear a signal: it has no option for that, but all of them go through one method. */
+/**
+ * The client, whose requests hear a signal and follow no redirect, which would take the key and the texts elsewhere: it has no options
+ * for these, but all of them go through one method.
+ */
 function withSignal(client: Mem0Client, signal: AbortSignal): Mem0Client {
   const inner = client as Mem0Client & { _fetchRawJson?: (url: string, options: object) => Promise<unknown> };
   if (typeof inner._fetchRawJson !== "function") return client;
   return Object.create(client, {
-    _fetchRawJson: { value: (url: string, options: object) => inner._fetchRawJson?.(url, { ...options, signal }) },
+    _fetchRawJson: { value: (url: string, options: object) => inner._fetchRawJson?.(url, { ...options, signal, redirect: "error" }) },
   }) as Mem0Client;
 }
 

@@ -30,7 +30,7 @@ export interface FileStoreOptions {
 }
 
 const OPTIONS = {
-  folder: check.text,
+  folder: check.exact,
   cacheBytes: bytes,
   compactBytes: bytes,
   repair: check.flag,

@@ -270,7 +270,7 @@ function joined(values: Uint8Array[]): Buffer {
 }
 
 function schemaName(value: unknown, argument: string): string {
-  const name = check.text(value, argument);
+  const name = check.exact(value, argument);
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name) || /^pg_/i.test(name))
     throw badArgument(argument, "must be letters, digits and `_`, begin with no digit and not with `pg_`, and have at most 63 characters");
   return name;

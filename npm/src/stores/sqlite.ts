@@ -303,14 +303,14 @@ function isRow(row: unknown): boolean {
 }
 
 function filePath(value: unknown, argument: string): string {
-  const path = check.text(value, argument);
+  const path = check.exact(value, argument);
   // SQLite would take "" for a database that is deleted when it is closed; U+0000 would end the name early.
   if (path === "" || path.includes("\0")) throw badArgument(argument, 'must name a file (":memory:" keeps nothing), and must not be empty or contain U+0000');
   return path;
 }
 
 function tableName(value: unknown, argument: string): string {
-  const name = check.text(value, argument);
+  const name = check.exact(value, argument);
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name) || /^sqlite_/i.test(name))
     throw badArgument(argument, "must be letters, digits and `_`, begin with no digit and not with `sqlite_`, and have at most 63 characters");
   return name;

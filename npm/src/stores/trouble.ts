@@ -49,7 +49,7 @@ export function milliseconds(value: unknown, argument: string): number {
 
 /** A server's address. Clients take an empty one, as unset variables leave it, for a server on this machine. */
 export function address(value: unknown, argument: string): string {
-  const url = check.text(value, argument);
+  const url = check.exact(value, argument);
   if (url === "") throw badArgument(argument, "must not be empty: say where the server is");
   return url;
 }

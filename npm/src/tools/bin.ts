@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { Threadkeep, ThreadkeepError, VERSION, type OpenOptions } from "../index.js";
 import type { StoreAdapter } from "../types/store.js";
 import type { McpServerOptions } from "./mcp.js";
+import { PeerMissing, findPeer } from "./peer.js";
 
 const HELP = `threadkeep-mcp ${VERSION}: conversation memory for any MCP host
 
@@ -26,7 +27,7 @@ const HELP = `threadkeep-mcp ${VERSION}: conversation memory for any MCP host
   --max-tokens <n>     the most tokens of one answer; 4000 without it
   --help, --version
 
-It needs the package @modelcontextprotocol/sdk beside threadkeep:
+It needs the package @modelcontextprotocol/sdk, beside threadkeep or in the working folder:
   npx -y -p threadkeep -p @modelcontextprotocol/sdk threadkeep-mcp --folder ~/.threadkeep
 `;
 
@@ -145,13 +146,8 @@ async function inSqlite(file: string, name: string | undefined): Promise<StoreAd
 }
 
 async function loaded(): Promise<[typeof import("./mcp.js"), typeof import("@modelcontextprotocol/sdk/server/stdio.js")]> {
-  try {
-    return [await import("./mcp.js"), await import("@modelcontextprotocol/sdk/server/stdio.js")];
-  } catch (error) {
-    if ((error as { code?: unknown }).code === "ERR_MODULE_NOT_FOUND" && String(error).includes("@modelcontextprotocol"))
-      throw new Trouble("the package @modelcontextprotocol/sdk is missing: npm install @modelcontextprotocol/sdk");
-    throw error;
-  }
+  findPeer("@modelcontextprotocol/sdk", "@modelcontextprotocol/sdk/server/stdio.js");
+  return [await import("./mcp.js"), await import("@modelcontextprotocol/sdk/server/stdio.js")];
 }
 
 type Transport = InstanceType<Awaited<ReturnType<typeof loaded>>[1]["StdioServerTransport"]>;
@@ -186,7 +182,7 @@ function counting(transport: Transport): { transport: Transport; none(): Promise
 }
 
 function failed(error: unknown): void {
-  if (error instanceof Trouble) say(error.message);
+  if (error instanceof Trouble || error instanceof PeerMissing) say(error.message);
   else if (error instanceof ThreadkeepError && error.code === "blocked")
     say(`${error.message} Perhaps it is this same server, started for another window of the host: start each with --sqlite FILE instead of --folder, and all share that file.`);
   else if (error instanceof ThreadkeepError) say(`${error.message} (${error.code})`);

@@ -1,6 +1,7 @@
 // The commands of Anthropic's memory tool (`memory_20250818`), with the answers that its documentation prescribes: Claude knows these
 // words. What the files are, and how they are kept, is in files.ts.
 
+import { wellFormed } from "../check.js";
 import { FileFailure, memoryPath, below, ROOT } from "./path.js";
 import type { Measure } from "./bound.js";
 import type { MemoryFile, MemoryFiles } from "./files.js";
@@ -213,8 +214,7 @@ async function rename(files: MemoryFiles, given: Given): Promise<string> {
 function textOf(given: Given, name: string): string {
   const text = given[name];
   if (typeof text !== "string") throw new FileFailure(`Error: ${name} must be a string, it is ${shown(text)}`);
-  if (/\p{Surrogate}/u.test(text)) throw new FileFailure(`Error: ${name} contains half of a character pair, which is no text`);
-  return text;
+  return wellFormed(text);
 }
 
 /** Where `part` stands in `text`, places that overlap too; no more than are told. */

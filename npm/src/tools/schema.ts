@@ -1,6 +1,8 @@
 // The arguments of a tool call, held against the tool's JSON Schema: what is wrong is said in words that a model can act on. It
 // knows the part of JSON Schema that our tools use, and makes no code at run time, which careful pages forbid.
 
+import { wellFormed } from "../check.js";
+
 /** A JSON Schema, as far as our tools use it. (A type and no interface: those are not taken where any field is allowed.) */
 export type JsonSchema = {
   readonly type: "object" | "array" | "string" | "integer" | "number" | "boolean";
@@ -85,8 +87,7 @@ function one(value: unknown, schema: JsonSchema, name: string): unknown {
       if (value.length < (schema.minLength ?? 0)) throw wrong("a text that is not empty");
       if (value.length > (schema.maxLength ?? Infinity))
         throw new ToolFailure(`${name} has ${value.length} characters, at most ${schema.maxLength} are allowed.`);
-      if (/\p{Surrogate}/u.test(value)) throw new ToolFailure(`${name} contains half of a character pair, which is no text. Write it anew.`);
-      return value;
+      return wellFormed(value);
     case "integer":
     case "number": {
       const number = typeof value === "string" && /^\s*-?\d{1,15}(\.\d{1,15})?\s*$/.test(value) ? Number(value) : value;

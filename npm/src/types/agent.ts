@@ -87,6 +87,18 @@ export interface ModelCompletion {
   finish?: ModelFinish;
 }
 
+/** How large a model's answer may become, and how long it may take. Each is a whole number from 1 on. */
+export interface AnswerLimits {
+  /** The most bytes of an answer; 33,554,432 (32 MiB) without it. */
+  bytes?: number;
+  /** The most bytes of the arguments of all its tool calls together; 4,194,304 (4 MiB) without it. */
+  argumentBytes?: number;
+  /** The most tool calls; 256 without it. */
+  calls?: number;
+  /** The longest time from the request to the end of the answer, in milliseconds, at most 2^31 - 1; 1,800,000 (30 minutes) without it. */
+  millis?: number;
+}
+
 /** A whole answer in OpenAI's chat form (`chat.completion`), of which only what is named here is looked at. */
 export interface ChatCompletionLike {
   choices: readonly object[];
@@ -108,10 +120,11 @@ export interface StreamTextLike {
  * - a text, or a message of the role assistant;
  * - `{ message, usage, finish }`;
  * - a stream (anything that can be iterated asynchronously) of texts, {@link ModelPiece}s and at last a {@link ModelCompletion};
- * - what OpenAI's client gives (a completion, or its stream), and other clients of that form;
- * - what Anthropic's client gives (a message, or the stream of its events);
+ * - what a provider's client gives, whole or as its stream: OpenAI's (Chat Completions and Responses), Anthropic's, Google's, Ollama's,
+ *   and other clients of these forms;
  * - what the AI SDK's `streamText` gives;
- * - the `Response` of `fetch`, in OpenAI's chat form or Anthropic's, streamed or whole.
+ * - the `Response` of `fetch`, in any of the providers' forms, streamed or whole. Give `fetch` the option `redirect: "manual"`: a
+ *   server that redirects would take the prompt and the key elsewhere, and is an error here.
  */
 export type ModelAnswer =
   | string
@@ -135,6 +148,8 @@ export interface AgentModel<P extends Provider = Provider> {
   provider?: P;
   /** What it takes, in tokens, where the agent's options do not say. */
   tokens?: Pick<CompactionPolicy, "maxContextTokens" | "maxOutputTokens" | "safetyMargin">;
+  /** How large its answers may become, and how long they may take. What goes beyond ends the turn with a failure. */
+  limits?: AnswerLimits;
 }
 
 /**
@@ -174,7 +189,10 @@ export interface ToolCallInfo {
 export interface AgentTool<A = any> {
   /** What it does, for the model. */
   description?: string;
-  /** Its arguments, as a JSON schema of an object; any object without it. */
+  /**
+   * Its arguments, as a JSON schema of an object; any object without it. Arguments that do not fit (one is missing, or of another type)
+   * are not handed to the tool: the model is told what is wrong. Numbers and truth values may come as text, and are read.
+   */
   parameters?: object;
   /**
    * Does it. What comes back is the result, as text or JSON. What is thrown goes to the model as an error, which it can react to.
@@ -206,6 +224,10 @@ export interface AgentLimits {
   tokens?: number;
   /** The longest time, in milliseconds, at most 2^31 - 1. What is being said then is cut off. */
   millis?: number;
+  /** The most tool calls in one answer; 256 without it. An answer with more is a failure, and none of its tools is called. */
+  calls?: number;
+  /** The most bytes of one call's arguments; 4 MiB without it. */
+  argumentBytes?: number;
 }
 
 /** What an agent is made of. */
@@ -234,6 +256,11 @@ export interface AgentOptions<P extends Provider = Provider> {
   compaction?: AgentCompaction | false;
   /** When a turn is ended. */
   limits?: AgentLimits;
+  /**
+   * Whether turns that a crash or a closed tab has interrupted go on by themselves, as soon as the agent is used; false without it. They
+   * are sent to the model that the agent has now. Without it they wait for {@link Agent.resume}.
+   */
+  resume?: boolean;
 }
 
 /** How a message is sent to an agent. */
@@ -253,9 +280,9 @@ export type Outcome = "answered" | "failed" | "cancelled" | "limited";
 
 /** What a turn came to. */
 export interface TurnResult {
-  /** Its node; `null` where the message was dismissed before it was answered. */
+  /** Its node; `null` only where the message was dismissed before it was answered. */
   node: string | null;
-  /** How it ended; `null` likewise. */
+  /** How it ended; `null` likewise, and where the turn was interrupted and something follows it. */
   outcome: Outcome | null;
   /** Why, in words, where it was not answered. */
   reason?: string;

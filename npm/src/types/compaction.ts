@@ -75,7 +75,10 @@ export interface CompactOptions {
   encoding?: Encoding;
   /** Messages that stay raw, beside those that are marked as pinned. */
   pins?: readonly MessageRef[];
-  /** `true`: only says what would be done. The model is asked all the same. */
+  /**
+   * `true`: only says what would be done. No model is asked: {@link Compaction.wouldSend} says what it would be sent. The built-in
+   * summariser, which sends nothing, shows the summary that it would make.
+   */
   preview?: boolean;
   /** Cancels: nothing is stored then, and a request for the compaction stays pending. */
   signal?: AbortSignal;
@@ -164,9 +167,21 @@ export interface StoredMessage {
   message: Message;
 }
 
+/** What a compaction would send to a model. */
+export interface WouldSend {
+  /** The model's name. */
+  to: string;
+  /** How many requests, at least. With `hierarchical`, what comes of them may be summarised once more. */
+  requests: number;
+  /** How many messages of the thread are in them. */
+  messages: number;
+  /** How many tokens the requests have together. */
+  tokens: number;
+}
+
 /** What a compaction did, or with `preview` would do. */
 export interface Compaction {
-  /** `null` where nothing was to be done: the chain is short, or another tab was first. */
+  /** `null` where nothing was to be done: the chain is short, or another tab was first. Also `null` in a preview with `wouldSend`. */
   checkpoint: Checkpoint | null;
   /** What stands in prompts for the old part: one message, or none. */
   summaryMessages: Message[];
@@ -184,6 +199,11 @@ export interface Compaction {
   facts: Fact[];
   /** What you should know: that the model failed and the built-in summariser did its work, for one. */
   warnings: string[];
+  /**
+   * In a preview with a model: what it would be sent; else `null`. The summary is not known then. `tokensAfter` counts one of the
+   * size that the model would be asked for.
+   */
+  wouldSend: WouldSend | null;
 }
 
 /** A stretch in which a chain used one checkpoint. */

@@ -29,7 +29,7 @@ export type OutgoingMail = MailText & {
 
 /** A message in a mailbox. */
 export interface Mail {
-  /** Its number in this mailbox, from 1; never used twice. */
+  /** Its number in this mailbox, from 1; never given twice, also after messages, or all, were deleted. */
   number: number;
   /** Its id, the same in both mailboxes. */
   messageId: string;

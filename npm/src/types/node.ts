@@ -108,6 +108,11 @@ export interface OutlineRow {
   hidden: boolean;
   /** Its place among its siblings, where it has any. */
   fork: Fork | null;
+  /**
+   * Its place among the siblings that answer the same question otherwise, where it has any. Such a fork stands after the question, the
+   * node's first user messages; siblings with the same question count once in `fork`.
+   */
+  answers: Fork | null;
 }
 
 /** One branch of a transcript without its texts. */

@@ -38,6 +38,15 @@ export interface SearchHit {
   sources: { node: string; index: number }[];
 }
 
+/** What a search found, the best first. */
+export interface SearchHits extends Array<SearchHit> {
+  /**
+   * What you should know of the search, in words: that the query was longer than 256 different words, of which the first were used,
+   * for one. Not enumerable, so that the list compares and prints as a list of hits.
+   */
+  readonly warnings: readonly string[];
+}
+
 /** How far the search index is. */
 export interface IndexProgress {
   /** Messages that are indexed. */

@@ -112,6 +112,33 @@ export async function importUnderLoad(tab, file, { timeout = 15 * 60_000 } = {})
   };
 }
 
+/** Begins to note how long the page's thread is held by one task. */
+export async function watchTasks({ page }) {
+  await page.evaluate(() => {
+    window.tasks = [];
+    const note = (list) => window.tasks.push(...list.map(({ duration }) => duration));
+    const observer = new PerformanceObserver((list) => note(list.getEntries()));
+    observer.observe({ type: "longtask" });
+    window.noteTasks = () => note(observer.takeRecords());
+  });
+}
+
+/** The longest task since {@link watchTasks}, and the median time of a fixed piece of work (some 10 ms where nothing else runs), in milliseconds. */
+export async function longestTask({ page }) {
+  return page.evaluate(async () => {
+    window.noteTasks();
+    const longest = Math.max(0, ...window.tasks);
+    const times = [];
+    for (let round = 0; round < 9; round += 1) {
+      const start = performance.now();
+      for (let at = 0, sum = 0; at < 1e7; at += 1) sum = (sum + at * 31) | 0;
+      times.push(performance.now() - start);
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    return { longest: Math.round(longest), speed: times.sort((a, b) => a - b)[4] };
+  });
+}
+
 /** The value below which the given share of a rising list lies. */
 export function quantile(rising, share) {
   return rising.length === 0 ? 0 : rising[Math.min(rising.length - 1, Math.ceil(share * rising.length) - 1)];

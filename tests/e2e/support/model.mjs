@@ -15,8 +15,10 @@ const ALLOW = {
  */
 export async function serveModel({ key, models = ["tiny-1", "tiny-2"], plan = () => undefined } = {}) {
   const asked = [];
+  const heard = [];
   const open = new Set();
   const server = createServer(async (request, response) => {
+    heard.push(`${request.method} ${request.url}`);
     if (request.method === "OPTIONS") return response.writeHead(204, ALLOW).end();
     const fail = (status, message) => {
       response.writeHead(status, { ...ALLOW, "content-type": "application/json" });
@@ -57,6 +59,8 @@ export async function serveModel({ key, models = ["tiny-1", "tiny-2"], plan = ()
     address,
     url: `${address}/v1`,
     asked,
+    /** Every request that came, whatever it asks. */
+    heard,
     /** How many answers are still being given. */
     open: () => open.size,
     close: () =>

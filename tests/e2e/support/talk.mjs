@@ -16,7 +16,7 @@ export async function talk(site, plan, run, { tools = "memory", ...options } = {
 }
 
 /** Writes a connection as the page keeps it. */
-function connect(context, { url }, tools) {
+export function connect(context, { url }, tools) {
   const connection = { id: "test", preset: "custom", name: "Test", provider: "openai-chat", baseUrl: url, model: "tiny-1", tools };
   return context.addInitScript((book) => {
     if (location.protocol === "http:" && localStorage["threadkeep.connections"] === undefined) localStorage["threadkeep.connections"] = book;
@@ -53,3 +53,6 @@ export const sent = (request) =>
 
 /** A model that says which answer this is, and to what. */
 export const echo = (request, number) => ({ text: `Answer ${number} to ${request.messages.at(-1).content}.` });
+
+/** The forks on the screen, as `branches 2/3` or `answers 1/2`. */
+export const forks = (tab) => tab.get("fork").evaluateAll((all) => all.map((one) => `${one.dataset.between} ${one.querySelector("[data-testid=fork-label]").textContent}`));

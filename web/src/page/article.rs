@@ -1,17 +1,21 @@
 //! One message of the thread view as elements: who, how deep, when, what. A node with its row in, an `article` out.
 //! What its buttons do is [`super::canvas`]'s business; here they only carry their names.
 
+use std::borrow::Cow;
+
 use threadkeep::protocol::{Fork, Row};
-use threadkeep_core::{Kind, MessageId, Role};
+use threadkeep_core::{Kind, Message, MessageId, Role};
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 
 use super::dom::{Build as _, button, el, sign};
 use super::{dom, prose};
+use crate::clusters;
 use crate::format;
 use crate::items::CLAMP;
 use crate::pieces::{self, Card, CardKind, Piece};
 use crate::wire::Node;
+use crate::words::ending;
 
 /// A place in a node: the message and the piece of it, both counted from 0.
 pub type Place = (MessageId, usize, usize);
@@ -65,12 +69,24 @@ pub fn article(parts: &Parts<'_>) -> Element {
         .attr("aria-labelledby", &heading)
         .attr("tabindex", "-1");
     if let Some((of, fork)) = parts.fork {
-        let _ = made.append_child(&arrows(of, fork));
+        let _ = made.append_child(&arrows(of, fork, &BRANCHES));
     }
     let _ = made.append_child(&header(parts, &heading));
     let body = el("div").class("body");
+    let asked = node.messages.iter().take_while(|message| message.role == Role::User).count();
+    let answers = row.answers.as_ref().map(|fork| arrows(at, fork, &ANSWERS));
     for (message, said) in node.messages.iter().enumerate() {
         let speaker = said.role.as_str();
+        let body = if is_unfinished(said) {
+            let part = el("div").class("unfinished").attr("data-testid", "unfinished");
+            let _ = body.append_child(&part);
+            part
+        } else {
+            body.clone()
+        };
+        if let Some(arrows) = answers.as_ref().filter(|_| message == asked) {
+            let _ = body.append_child(arrows);
+        }
         if message > 0 && speaker != node.messages[message - 1].role.as_str() && !is_card_role(speaker) {
             let _ = body.append_child(
                 &el("p").class(&format!("who also role-{}", known(speaker))).text(pieces::role_label(speaker)),
@@ -82,6 +98,9 @@ pub fn article(parts: &Parts<'_>) -> Element {
                 body.append_child(&piece_element(found, &place, said.role.counts() && speaker == "user", parts.opened));
         }
     }
+    if let Some(arrows) = answers.as_ref().filter(|_| asked == node.messages.len()) {
+        let _ = body.append_child(arrows);
+    }
     if body.child_element_count() == 0 {
         let words = if node.messages.is_empty() { "This node holds no message." } else { "This message is empty." };
         let _ = body.append_child(&el("p").class("nothing").text(words));
@@ -90,6 +109,13 @@ pub fn article(parts: &Parts<'_>) -> Element {
         let _ = body.append_child(&foot);
     }
     made.child(body)
+}
+
+/// The code of what was stored of an answer while it came. It is not shown below the live answer, which has more of it.
+const UNFINISHED: &str = "unfinished";
+
+fn is_unfinished(message: &Message) -> bool {
+    matches!(&message.kind, Kind::Error { code, .. } if code == UNFINISHED)
 }
 
 /// What can be done about an answer that failed or was interrupted.
@@ -101,10 +127,11 @@ fn foot(parts: &Parts<'_>) -> Option<Element> {
     };
     if parts.last && !parts.node.sealed {
         let line = el("p").class("error-acts interrupted").attr("data-testid", "interrupted");
-        let line = line.child(el("span").text("This turn has not ended. If nothing is under way, it was interrupted."));
-        return Some(line.child(act("catch-up", "Carry it on", "play")));
+        let line = line.child(el("span").text("This answer was interrupted, or another tab is writing it."));
+        return Some(line.child(act("resume", "Resume", "play")));
     }
-    let failed = matches!(parts.node.messages.last().map(|last| &last.kind), Some(Kind::Error { .. }));
+    let last = parts.node.messages.last().filter(|last| !is_unfinished(last));
+    let failed = matches!(last.map(|last| &last.kind), Some(Kind::Error { .. }));
     let acts = el("p").class("error-acts");
     failed.then(|| acts.child(act("again", "Try again", "again")).child(act("go-on", "Continue", "play")))
 }
@@ -122,14 +149,21 @@ fn known(role: &str) -> &str {
     }
 }
 
-fn arrows(of: usize, fork: &Fork) -> Element {
+/// What the arrows of a fork lead between: its name in markup, and in words.
+type Between = (&'static str, &'static str, &'static str);
+
+const BRANCHES: Between = ("branches", "Branch", "branch");
+const ANSWERS: Between = ("answers", "Answer", "answer");
+
+fn arrows(of: usize, fork: &Fork, (between, name, what): &Between) -> Element {
     let arrow = |action: &str, words: &str, shape: &str, leads: bool| {
-        let label = format!("{words} branch");
-        let made = button(action, &label, "arrow").child(sign(shape)).attr("data-of", &of.to_string());
+        let label = format!("{words} {what}");
+        let made = button(action, &label, "arrow").child(sign(shape));
+        let made = made.attr("data-of", &of.to_string()).attr("data-between", between);
         let made = made.attr("data-testid", &format!("fork-{action}"));
         if leads { made } else { made.attr("disabled", "") }
     };
-    let words = format!("Branch {} of {}", fork.index, fork.count);
+    let words = format!("{name} {} of {}", fork.index, fork.count);
     let label = el("span")
         .class("fork-label")
         .attr("data-testid", "fork-label")
@@ -140,6 +174,7 @@ fn arrows(of: usize, fork: &Fork) -> Element {
         .attr("role", "group")
         .attr("aria-label", &words)
         .attr("data-testid", "fork")
+        .attr("data-between", between)
         .child(arrow("previous", "Previous", "left", fork.previous.is_some()))
         .child(label)
         .child(arrow("next", "Next", "right", fork.next.is_some()))
@@ -213,17 +248,20 @@ fn piece_element(piece: &Piece, place: &Place, breaks: bool, opened: &Opened) ->
     match piece {
         Piece::Markdown(text) | Piece::Plain(text) => {
             let plain = matches!(piece, Piece::Plain(_));
-            let shown = if opened.whole.contains(place) { None } else { pieces::clamp(text, CLAMP) };
+            let whole = opened.whole.contains(place);
+            let text = if whole { clusters::spread(text) } else { Cow::Borrowed(text.as_str()) };
+            let shown = if whole { None } else { pieces::clamp(&text, CLAMP) };
             let made = el("div").class(if plain { "prose plain" } else { "prose" }).attr("dir", "auto");
             if plain {
-                made.set_text_content(Some(shown.unwrap_or(text)));
+                dom::set_text(&made, shown.unwrap_or(&text));
             } else {
-                prose::fill(&made, shown.unwrap_or(text), breaks);
+                prose::fill(&made, shown.unwrap_or(&text), breaks);
             }
-            if shown.is_none() {
-                return made;
-            }
-            let words = format!("Show all {} characters", format::count(text.chars().count() as u64));
+            let words = match shown {
+                Some(_) => format!("Show all {} characters", format::count(text.chars().count() as u64)),
+                None if clusters::is_cut(&text) => "Show all combining marks".to_owned(),
+                None => return made,
+            };
             let more = placed(el("button").attr("type", "button").attr("data-do", "whole").class("more"), place);
             el("div").child(made).child(more.text(&words))
         }
@@ -233,9 +271,13 @@ fn piece_element(piece: &Piece, place: &Place, breaks: bool, opened: &Opened) ->
             let line = el("p").class("stopped").attr("role", "note").child(sign("stop"));
             line.child(el("span").text("Stopped. What was said until then stays."))
         }
+        Piece::Error { code, .. } if code == UNFINISHED => {
+            let line = el("p").class("stopped").attr("role", "note").child(sign("stop"));
+            line.child(el("span").text("Not finished. This is what had arrived."))
+        }
         Piece::Error { code, reason } => {
             let head = el("p").class("error-head").child(sign("warning"));
-            let head = head.child(el("strong").text("The model failed here")).child(el("code").text(code));
+            let head = head.child(el("strong").text(ending(code))).child(el("code").text(code));
             el("div")
                 .class("error-card")
                 .attr("role", "note")

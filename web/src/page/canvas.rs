@@ -73,8 +73,8 @@ pub enum Action {
     Again(MessageId),
     /// Go on after a failure.
     GoOn(MessageId),
-    /// End what was interrupted.
-    CatchUp,
+    /// Carry on this interrupted turn.
+    Resume(MessageId),
     /// Hold the branch that ends here against the one on the screen.
     Compare(MessageId),
 }

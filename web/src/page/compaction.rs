@@ -1,5 +1,6 @@
 //! Compact now: a dialog in which one chooses how, and which says what it would do before it does it. Choosing anew asks
-//! anew; what runs can be cancelled until it is stored.
+//! anew; what runs can be cancelled until it is stored. Choosing sends and loads nothing: the button says what it will send where, and
+//! what it will load.
 
 use std::time::Duration;
 
@@ -50,8 +51,10 @@ struct Asking {
     offer: StoredValue<Option<Offer>, LocalStorage>,
     browser: StoredValue<Option<Browser>, LocalStorage>,
     summariser: Spot,
-    /// The name of the model that summarises, where one of a connection does.
-    model: RwSignal<Option<String>>,
+    /// The name of the model that summarises, where one of a connection does, and where it is.
+    model: RwSignal<Option<(String, String)>>,
+    /// Whether the browser's summariser does, once it is loaded.
+    loads: RwSignal<bool>,
     /// How much of it is loaded, in percent.
     loading: RwSignal<Option<u32>>,
     /// Which part of how many it is summarising.
@@ -129,38 +132,51 @@ impl Asking {
         });
     }
 
-    /// Makes the browser's summariser, unless it is made, and asks anew with it.
+    /// Asks anew with the browser's summariser, where it is there. One that must be loaded first waits for the button that says so.
     fn take_browser(self) {
         // What was asked before is of no interest any more.
         self.asked.update_value(|asked| *asked += 1);
         self.page.engine.stop_compaction();
         self.known.set(Known::Reading);
-        let Some(offer) = self.offer.with_value(|offer| offer.as_ref().map(Offer::again)) else { return };
+        let unmade = self.browser.with_value(Option::is_none);
+        if unmade && self.offered.get_untracked() != Some(true) {
+            self.loads.set(true);
+            return self.preview();
+        }
         spawn_local(async move {
-            if self.browser.try_with_value(Option::is_none) == Some(true) {
-                let tell = move |percent| _ = self.loading.try_set(Some(percent));
-                let opened = offer.open(tell).await;
-                if self.loading.try_set(None).is_some() {
-                    return;
+            if self.open_browser().await.is_some() {
+                self.preview();
+            }
+        });
+    }
+
+    /// Makes the browser's summariser, unless it is made. `None` where the dialog was closed meanwhile.
+    async fn open_browser(self) -> Option<()> {
+        if self.browser.try_with_value(Option::is_none)? {
+            let offer = self.offer.with_value(|offer| offer.as_ref().map(Offer::again))?;
+            let tell = move |percent| _ = self.loading.try_set(Some(percent));
+            let opened = offer.open(tell).await;
+            if self.loading.try_set(None).is_some() {
+                return None;
+            }
+            match opened {
+                Ok(browser) => {
+                    browser.serve(self.page.engine, move |part| _ = self.part.try_set(Some(part)));
+                    self.browser.set_value(Some(browser));
+                    self.offered.set(Some(true));
                 }
-                match opened {
-                    Ok(browser) => {
-                        browser.serve(self.page.engine, move |part| _ = self.part.try_set(Some(part)));
-                        self.browser.set_value(Some(browser));
+                Err(why) => {
+                    if let Some(select) = self.summariser.get() {
+                        select.unchecked_into::<HtmlInputElement>().set_value("0");
                     }
-                    Err(why) => {
-                        if let Some(select) = self.summariser.get() {
-                            select.unchecked_into::<HtmlInputElement>().set_value("0");
-                        }
-                        self.page.notices.say("The browser's summariser cannot be used", &why);
-                        return self.preview();
-                    }
+                    self.page.notices.say("The browser's summariser cannot be used", &why);
                 }
             }
-            let tokens = self.browser.with_value(|browser| browser.as_ref().map(Browser::tokens));
-            self.way.update(|way| way.browser = tokens);
-            self.preview();
-        });
+        }
+        self.loads.set(false);
+        let tokens = self.browser.with_value(|browser| browser.as_ref().map(Browser::tokens));
+        self.way.update(|way| way.browser = tokens);
+        Some(())
     }
 
     /// The choice of who summarises, where there is one.
@@ -170,8 +186,7 @@ impl Asking {
             let own = offered.map(|ready| if ready { "The browser's own" } else { "The browser's own (loaded first)" });
             let mut options = vec![option("0", "Built in: quotes what matters".to_owned())];
             options.extend(own.map(|words| option("1", words.to_owned())));
-            options
-                .extend(model.as_ref().map(|name| option("2", ["Your model: ", name, " (is sent the text)"].concat())));
+            options.extend(model.as_ref().map(|name| option("2", ["Your model: ", name].concat())));
             if options.len() == 1 {
                 return None;
             }
@@ -193,13 +208,23 @@ impl Asking {
         self.busy.set(true);
         self.page.engine.compacting.set(None);
         self.part.set(None);
-        let (ask, leaf, page) = (self.recall(false), self.leaf.get_value(), self.page);
+        let (leaf, page) = (self.leaf.get_value(), self.page);
         spawn_local(async move {
+            if self.loads.try_get_untracked() == Some(true) {
+                if self.open_browser().await.is_none() {
+                    return;
+                }
+                if self.browser.with_value(Option::is_none) {
+                    // It cannot be had. What the built-in one would do is not what was asked for.
+                    self.busy.set(false);
+                    return self.preview();
+                }
+            }
             // Cancelled in the same moment, it was never asked.
-            if self.cancelled.try_get_untracked() == Some(true) {
+            if self.cancelled.try_get_untracked() != Some(false) {
                 return page.dialog.set(None);
             }
-            match page.engine.ask(ask).await {
+            match page.engine.ask(self.recall(false)).await {
                 Ok(Reply::Compacted(done)) => compacted(page, leaf, *done),
                 Ok(_) => {}
                 Err(error) if error.code == "cancelled" => {
@@ -240,8 +265,10 @@ impl Asking {
                 return self.take_browser();
             }
             "summariser" => {
+                self.loads.set(false);
                 self.way.update(|way| way.browser = None);
-                self.model.set(self.usable().filter(|_| number == Some(2)).map(|one| one.model));
+                let model = self.usable().filter(|_| number == Some(2));
+                self.model.set(model.map(|one| (one.model.clone(), one.host().to_owned())));
             }
             _ => {
                 wait = TYPING;
@@ -261,6 +288,24 @@ impl Asking {
         self.known.with(|known| matches!(known, Known::Preview(done) if done.card.is_some())) && !self.busy.get()
     }
 
+    /// What the button does: what it sends and where, what it loads.
+    fn deed(self) -> String {
+        let sends = self.known.with(|known| match known {
+            Known::Preview(done) => done.sends,
+            _ => None,
+        });
+        match (sends, self.model.get()) {
+            (Some(sends), Some((name, host))) => {
+                let tokens = format::plural(sends.tokens, "token");
+                let requests =
+                    if sends.requests > 1 { format!(" in {} requests", sends.requests) } else { String::new() };
+                format!("Send about {tokens}{requests} to {name} at {host}, and compact")
+            }
+            _ if self.loads.get() => "Download the browser's summariser, and compact".to_owned(),
+            _ => "Compact now".to_owned(),
+        }
+    }
+
     /// What is being done, while it is.
     fn progress(self) -> Slot {
         let words = move || {
@@ -277,8 +322,8 @@ impl Asking {
                 format!("The browser is summarising part {} of {}…", part + 1, parts)
             } else {
                 match self.page.engine.compacting.get() {
-                    Some(_) if self.model.with(Option::is_some) => {
-                        let name = self.model.get().unwrap_or_default();
+                    Some(_) if busy && self.model.with(Option::is_some) => {
+                        let (name, _) = self.model.get().unwrap_or_default();
                         format!("{name} is summarising…")
                     }
                     None => "Reading the thread and its token counts…".to_owned(),
@@ -318,6 +363,7 @@ pub fn dialog(page: Page, leaf: &MessageId) -> Node {
         browser: StoredValue::new_local(None),
         summariser: Spot::new(),
         model: RwSignal::new(None),
+        loads: RwSignal::new(false),
         loading: RwSignal::new(None),
         part: RwSignal::new(None),
         asked: StoredValue::new(0),
@@ -336,7 +382,7 @@ pub fn dialog(page: Page, leaf: &MessageId) -> Node {
             None => markup!(
                 r#"<p data-testid="compact-nothing">There is nothing to compact: the newest turns stay as they are, and before them is nothing that is not compacted already.</p>"#
             ),
-            Some(card) => preview(done, card),
+            Some(card) => preview(done, card, asking.loads.get_untracked() || done.sends.is_some()),
         }),
     };
     let choice = |(at, (_, words, _)): (usize, &(&str, &'static str, &str))| {
@@ -362,7 +408,7 @@ pub fn dialog(page: Page, leaf: &MessageId) -> Node {
         {}{}
         <div class="choice">
             <button type="button" autofocus data-testid="compact-cancel" disabled={} onclick={}>Cancel</button>
-            <button type="button" class="primary" data-testid="compact-confirm" disabled={} onclick={}>Compact now</button>
+            <button type="button" class="primary" data-testid="compact-confirm" disabled={} onclick={}>{}</button>
         </div>"#,
         on(move |event| asking.chosen(&event)),
         live(busy),
@@ -377,6 +423,7 @@ pub fn dialog(page: Page, leaf: &MessageId) -> Node {
         click(move || asking.cancel()),
         live(move || !asking.ready()),
         click(move || asking.carry_out()),
+        live(move || asking.deed()),
     )
 }
 
@@ -388,6 +435,9 @@ fn compacted(page: Page, leaf: MessageId, done: Compacted) {
     let words =
         format!("{} → {} tokens. Every message is still there.", format::count(done.before), format::count(done.after));
     page.notices.say("Compacted", &words);
+    for warning in &done.warnings {
+        page.notices.say("About the summary", warning);
+    }
     page.nav.go(Route {
         transcript: page.nav.now().transcript,
         leaf: Some(leaf),
@@ -396,11 +446,22 @@ fn compacted(page: Page, leaf: MessageId, done: Compacted) {
     });
 }
 
-fn preview(done: &Compacted, card: &Card) -> Node {
+/// What it would do. `unwritten` says that the summary is written after the press, by a model: its words and its size are not known.
+fn preview(done: &Compacted, card: &Card, unwritten: bool) -> Node {
     let statement = |said: &crate::wire::Said| markup!(r#"<li dir="auto">{}</li>"#, said.text.clone());
     let statements: Vec<Node> = card.statements.iter().map(statement).collect();
     let warning = |warning: &String| markup!("<p>{}</p>", warning.clone());
-    let summary = if statements.is_empty() {
+    let (history, covered, memories) = if unwritten {
+        (String::from("?"), String::from("?"), "What the summary holds".to_owned())
+    } else {
+        let memories = format!("{} in the memory", format::plural(done.memories.into(), "new record"));
+        (format::count(done.after), format::count(card.after), memories)
+    };
+    let summary = if unwritten {
+        markup!(
+            r#"<p class="faint" data-testid="compact-unwritten">The model writes the summary after you press the button. Nothing was sent yet.</p>"#
+        )
+    } else if statements.is_empty() {
         markup!(r#"<p class="faint">Nothing stands in for what leaves.</p>"#)
     } else {
         markup!(
@@ -424,10 +485,10 @@ fn preview(done: &Compacted, card: &Card) -> Node {
         {}"#,
         format::plural(card.messages.into(), "message"),
         format::count(done.before),
-        format::count(done.after),
+        history,
         format::count(card.before),
-        format::count(card.after),
-        format!("{} in the memory", format::plural(done.memories.into(), "new record")),
+        covered,
+        memories,
         done.warnings.iter().map(warning).collect::<Vec<Node>>(),
         summary,
     )

@@ -2,6 +2,7 @@
 //! It keeps drafts, one for each place, until they are sent, and says what is missing before something can be.
 
 use leptos::prelude::*;
+use threadkeep::protocol::ErrorReply;
 use threadkeep_core::MessageId;
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
@@ -12,10 +13,12 @@ use super::talk::Lack;
 use super::view::{Spot, click, draw, follow, live, markup, on, soon};
 use crate::connections::DEMO;
 use crate::format;
-use crate::wire::Turn;
 
 /// Followed by the place.
 const DRAFT: &str = "threadkeep.draft.";
+
+/// The place while the branch is on its way to the screen. What is typed then belongs to that branch.
+const READING: &str = "reading";
 
 #[derive(Clone, Copy)]
 struct Composer {
@@ -25,6 +28,10 @@ struct Composer {
     place: StoredValue<String>,
     /// Whether there is something to send.
     empty: RwSignal<bool>,
+    /// Whether what is in the field is on its way into the store.
+    sending: RwSignal<bool>,
+    /// Whether it is to be sent once its branch is on the screen.
+    wanted: StoredValue<bool>,
 }
 
 /// The place at which something would be said.
@@ -56,24 +63,39 @@ impl Composer {
     fn typed(self) {
         let text = self.text();
         self.empty.set(text.trim().is_empty());
-        keep_draft(&self.place.get_value(), &text);
+        let place = self.place.get_value();
+        if place != READING {
+            keep_draft(&place, &text);
+        }
     }
 
-    /// The draft of the place that is now the reader's.
-    fn turn_to(self, target: Option<&Target>, leaf: Option<&MessageId>) {
-        let now = place(target, leaf);
-        if self.place.get_value() == now {
+    /// The draft of the place that is now the reader's. What was typed while the place was on its way, and at the end of a branch that has
+    /// grown, comes along.
+    fn turn_to(self, now: String, target: Option<&Target>) {
+        let was = self.place.get_value();
+        if was == now {
             return;
         }
-        let kept = draft(&now);
+        let grown = self.page.grown_from.with_value(|old| old.as_ref().is_some_and(|old| old.as_str() == was));
+        let along =
+            Some(self.text()).filter(|text| (was == READING || grown) && now != READING && !text.trim().is_empty());
         // What is said otherwise begins with what it says.
         let begin = target.filter(|target| target.edit.is_some()).map(|target| target.words.clone());
+        let kept = draft(&now).or(begin);
+        let text = [kept.clone(), along.clone()].into_iter().flatten().collect::<Vec<_>>().join("\n");
+        if along.is_some() {
+            keep_draft(&was, "");
+            keep_draft(&now, &text);
+        }
         self.place.set_value(now);
-        self.fill(&kept.or(begin).unwrap_or_default());
+        self.fill(&text);
     }
 
     fn send(self) {
         let page = self.page;
+        if untrack(|| page.is_reading()) {
+            return self.wanted.set_value(true);
+        }
         if page.talking.running.with_untracked(Option::is_some) {
             return;
         }
@@ -90,20 +112,26 @@ impl Composer {
             Some(target) => Some(target.node.clone()),
             None => page.nav.now().transcript.and_then(|_| page.leaf.get_untracked()),
         };
+        // The words stay in their field, and in the draft, until they are stored.
         let place = self.place.get_value();
-        self.fill("");
-        page.target.set(None);
-        // The draft stays until what was said is durable.
-        let done = move |result: Result<(), threadkeep::protocol::ErrorReply>| match result {
-            Ok(()) => keep_draft(&place, ""),
-            Err(error) => {
-                page.notices.fail(&error);
-                if self.place.try_get_value().is_some_and(|now| now == place) {
-                    self.fill(&draft(&place).unwrap_or_default());
-                }
+        keep_draft(&place, &text);
+        self.sending.set(true);
+        let stored = move || {
+            keep_draft(&place, "");
+            self.sending.try_set(false);
+            if self.place.try_get_value().is_some_and(|now| now == place) {
+                self.fill("");
+            }
+            page.target.set(None);
+        };
+        let done = move |result: Result<(), ErrorReply>| {
+            self.sending.try_set(false);
+            match result {
+                Err(error) if error.code != "cancelled" => page.notices.fail(&error),
+                _ => {}
             }
         };
-        page.talking.take(Turn::Say { content: text, reply_to }, done);
+        page.talking.say(text, reply_to, stored, done);
     }
 
     /// Leaves the message that was aimed at; what was typed there is kept for the next time.
@@ -131,12 +159,23 @@ fn keep_draft(place: &str, text: &str) {
 
 /// The composer.
 pub fn composer(page: Page) -> Node {
-    let composer =
-        Composer { page, field: Spot::new(), place: StoredValue::new(String::new()), empty: RwSignal::new(true) };
+    let composer = Composer {
+        page,
+        field: Spot::new(),
+        place: StoredValue::new(String::new()),
+        empty: RwSignal::new(true),
+        sending: RwSignal::new(false),
+        wanted: StoredValue::new(false),
+    };
     follow(move || {
-        let (target, leaf) = (page.target.get(), page.leaf.get());
+        let (target, leaf, reading) = (page.target.get(), page.leaf.get(), page.is_reading());
         soon(move || {
-            composer.turn_to(target.as_ref(), leaf.as_ref());
+            let place = if reading { READING.to_owned() } else { place(target.as_ref(), leaf.as_ref()) };
+            composer.turn_to(place, target.as_ref());
+            if !reading && composer.wanted.get_value() {
+                composer.wanted.set_value(false);
+                return composer.send();
+            }
             if target.is_some()
                 && let Some(field) = composer.field.get()
             {
@@ -230,7 +269,7 @@ pub fn composer(page: Page) -> Node {
         <section class="composer" aria-label="Write" data-testid="composer">
             {}
             <div class="composer-box">
-                <textarea rows="1" dir="auto" aria-label="Your message" placeholder={} data-testid="compose" ref={} oninput={} onkeydown={}></textarea>
+                <textarea rows="1" dir="auto" aria-label="Your message" placeholder={} readonly={} data-testid="compose" ref={} oninput={} onkeydown={}></textarea>
                 <div class="composer-acts">
                     <button type="button" class="quiet small model-chip" title="Connections" data-testid="model-chip" onclick={}>
                         <svg sign="plug"/><span>{}</span>
@@ -242,6 +281,7 @@ pub fn composer(page: Page) -> Node {
         </section>"#,
         draw(move || page.target.get(), aimed),
         live(hint),
+        live(move || composer.sending.get()),
         composer.field,
         click(move || composer.typed()),
         on(keys),

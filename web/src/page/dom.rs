@@ -3,7 +3,9 @@
 
 use leptos::prelude::{document, window};
 use wasm_bindgen::prelude::*;
-use web_sys::{Element, HtmlElement, Node};
+use web_sys::{CharacterData, Element, HtmlElement, Node};
+
+use crate::clusters;
 
 /// A new element.
 pub fn el(tag: &str) -> Element {
@@ -36,7 +38,7 @@ impl Build for Element {
     }
 
     fn text(self, text: &str) -> Self {
-        self.set_text_content(Some(text));
+        set_text(&self, text);
         self
     }
 
@@ -49,7 +51,22 @@ impl Build for Element {
 
 /// A text node.
 pub fn text(text: &str) -> Node {
-    document().create_text_node(text).into()
+    document().create_text_node(&clusters::drawn(text)).into()
+}
+
+/// Makes this text all that is in a node.
+pub fn set_text(node: &Node, text: &str) {
+    node.set_text_content(Some(&clusters::drawn(text)));
+}
+
+/// Puts more text at the end of a text node.
+pub fn append_text(end: &Node, text: &str) {
+    let Some(data) = end.dyn_ref::<CharacterData>() else { return };
+    // A code point takes one or two of these units.
+    let tail = clusters::MOST as u32 * 2;
+    let before = data.substring_data(data.length().saturating_sub(tail), tail).unwrap_or_default();
+    // Appending does not fail.
+    let _ = data.append_data(&clusters::continued(&before, text));
 }
 
 /// A button that [delegation](super::canvas) acts on.

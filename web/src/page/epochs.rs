@@ -133,11 +133,13 @@ impl Scrub {
     }
 
     async fn answer(self, at: usize, view: View) -> Shown {
+        // What is asked is taken now: who closes the dialog meanwhile takes it away.
+        let question = self.question.with_value(|(question, _)| question.clone());
+        let payload = (view != View::Difference).then(|| self.payload_question(at, view));
         let step = match self.step.get_untracked().filter(|(known, _)| *known == at) {
             Some((_, step)) => step,
             None => {
-                let question = Box::new(self.question.with_value(|(question, _)| question.clone()));
-                let ask = Ask::Recall(Box::new(Recall::Step { question, place: at as u32 }));
+                let ask = Ask::Recall(Box::new(Recall::Step { question: Box::new(question), place: at as u32 }));
                 match self.page.engine.ask(ask).await {
                     Ok(Reply::Step(step)) => Arc::new(*step),
                     Ok(_) => return Shown::Reading,
@@ -146,10 +148,8 @@ impl Scrub {
             }
         };
         drop(self.step.try_set(Some((at, Arc::clone(&step)))));
-        if view == View::Difference {
-            return Shown::Step(at, step);
-        }
-        match self.payload(at, view, &step.leaf).await {
+        let Some(question) = payload else { return Shown::Step(at, step) };
+        match self.payload(Question { leaf: step.leaf.clone(), ..question }).await {
             Ok((text, warnings)) => {
                 let (text, size) = inspector::readable(&text);
                 Shown::Payload(text, size, warnings)
@@ -158,13 +158,16 @@ impl Scrub {
         }
     }
 
-    /// The payload of one side of a step, as it would be sent.
-    async fn payload(self, at: usize, view: View, leaf: &MessageId) -> Result<(String, Vec<String>), String> {
+    /// The question for the payload of one side of a step.
+    fn payload_question(self, at: usize, view: View) -> Question {
         let place = if view == View::Before { at.saturating_sub(1) } else { at };
         let card = self.epochs.with_untracked(|epochs| epochs.as_ref()?.get(place)?.card.clone());
         let epoch = Some(card.map_or_else(|| "original".to_owned(), |card| card.id));
-        let question = self.question.with_value(|(question, _)| question.clone());
-        let question = Question { leaf: leaf.clone(), epoch, ..question };
+        Question { epoch, ..self.question.with_value(|(question, _)| question.clone()) }
+    }
+
+    /// The payload, as it would be sent.
+    async fn payload(self, question: Question) -> Result<(String, Vec<String>), String> {
         match self.page.engine.ask(Ask::Inspect(Inspect::Payload(Box::new(question)))).await {
             Ok(Reply::Payload(payload)) => Ok((payload.text, payload.warnings)),
             Ok(_) => Err(String::new()),
@@ -175,8 +178,9 @@ impl Scrub {
     fn copy(self) {
         let (Some((at, step)), view) = (self.step.get_untracked(), self.view.get_untracked()) else { return };
         let notices = self.page.notices;
+        let question = Question { leaf: step.leaf.clone(), ..self.payload_question(at, view) };
         spawn_local(async move {
-            match self.payload(at, view, &step.leaf).await {
+            match self.payload(question).await {
                 Ok((text, _)) if dom::copy(&text).await => notices.say("Copied", "The prompt, as JSON."),
                 Ok(_) => notices.say("Nothing was copied", "The browser does not let this page use the clipboard."),
                 Err(failed) => notices.say("Nothing was copied", &failed),

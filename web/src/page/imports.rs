@@ -80,7 +80,11 @@ fn dropped(page: Page, transfer: &DataTransfer) {
     let entry = |at: u32| items.get(at).and_then(|item| item.webkit_get_as_entry().ok().flatten());
     // Entries and files are only there during the event: take both before waiting.
     let roots: Vec<FileSystemEntry> = (0..items.length()).filter_map(entry).collect();
-    let plain = listed(transfer.files());
+    bring(page, roots, listed(transfer.files()));
+}
+
+/// Imports what was dropped: the files of the entries, else the plain files.
+fn bring(page: Page, roots: Vec<FileSystemEntry>, plain: Vec<(File, String)>) {
     spawn_local(async move {
         let found = if roots.is_empty() { plain } else { entries(roots).await };
         if found.is_empty() {
@@ -88,6 +92,17 @@ fn dropped(page: Page, transfer: &DataTransfer) {
         }
         page.import(found);
     });
+}
+
+/// Imports what was dropped before the page was there; its loader has kept it.
+fn bring_early(page: Page) {
+    let field = |of: &JsValue, name: &str| js_sys::Reflect::get(of, &name.into()).unwrap_or_default();
+    let Ok(take) = field(&window(), "takeEarly").dyn_into::<Function>() else { return };
+    for drop in Array::from(&take.call0(&JsValue::UNDEFINED).unwrap_or_default()).iter() {
+        let roots = Array::from(&field(&drop, "entries")).iter().map(JsCast::unchecked_into).collect();
+        let files = Array::from(&field(&drop, "files"));
+        bring(page, roots, files.iter().map(|file| (file.unchecked_into(), String::new())).collect());
+    }
 }
 
 /// The files of a drag, if it is one of files.
@@ -122,6 +137,7 @@ pub fn drop_zone(page: Page) -> Slot {
     for event in ["dragenter", "dragover", "dragleave", "drop"] {
         at_window(event, hear);
     }
+    bring_early(page);
     let view = |over: &bool| {
         over.then(|| {
             markup!(

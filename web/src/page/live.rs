@@ -1,10 +1,9 @@
 //! The answer that is being given, below the last message: words as they come, thoughts, tools at work. Events in, elements
 //! out; it only ever appends, so nothing that was read moves. Once something is stored, the thread shows it, and it goes from here.
 
-use wasm_bindgen::JsCast;
 use web_sys::{Element, Node};
 
-use super::dom::{self, Build as _, el, sign};
+use super::dom::{self, Build as _, append_text, el, sign};
 use crate::format;
 use crate::wire::Heard;
 
@@ -90,25 +89,25 @@ impl Live {
                 if let Some(named) = piece.element.query_selector(".card-name").ok().flatten()
                     && !name.is_empty()
                 {
-                    named.set_text_content(Some(name));
+                    dom::set_text(&named, name);
                 }
-                append(&piece.end, arguments);
+                append_text(&piece.end, arguments);
             }
             Heard::Calling { call, name, arguments } => {
                 self.say("A tool is at work…");
                 let piece = self.piece(Kind::Calling(call.clone()));
                 mark(&piece.element, "running");
                 if let Some(named) = piece.element.query_selector(".card-name").ok().flatten() {
-                    named.set_text_content(Some(name));
+                    dom::set_text(&named, name);
                 }
-                append(&piece.end, arguments);
+                append_text(&piece.end, arguments);
             }
             Heard::Called { call, failed, text } => {
                 let piece = self.piece(Kind::Calling(call.clone()));
                 piece.stored = true;
                 mark(&piece.element, if *failed { "failed" } else { "done" });
-                append(&piece.end, "\n\n");
-                append(&piece.end, text);
+                append_text(&piece.end, "\n\n");
+                append_text(&piece.end, text);
             }
             Heard::Stored(_) => {
                 // A tool that is still at work has no result yet.
@@ -122,7 +121,7 @@ impl Live {
                 self.note(&format!("{reason} Try {attempt} follows in {} s.", wait.div_ceil(1000)));
             }
             Heard::Warning(words) => self.note(words),
-            Heard::Began { .. } | Heard::Ended(_) => {}
+            Heard::Posted { .. } | Heard::Began { .. } | Heard::Ended(_) => {}
         }
     }
 
@@ -159,7 +158,7 @@ impl Live {
         let piece = self.piece(kind);
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("\n\n") {
-            append(&piece.end, before);
+            append_text(&piece.end, before);
             let paragraph = el("p");
             piece.end = dom::text("");
             let _ = paragraph.append_child(&piece.end);
@@ -168,7 +167,7 @@ impl Live {
             }
             rest = after.trim_start_matches('\n');
         }
-        append(&piece.end, rest);
+        append_text(&piece.end, rest);
     }
 
     fn was_thought(&mut self) {
@@ -178,7 +177,7 @@ impl Live {
         for at in said {
             let text = self.pieces[at].element.text_content().unwrap_or_default();
             let (element, end) = made(&Kind::Thought);
-            append(&end, &text);
+            append_text(&end, &text);
             let _ = self.body.replace_child(&element, &self.pieces[at].element);
             self.pieces[at] = Piece { kind: Kind::Thought, element, end, stored: false };
         }
@@ -188,13 +187,6 @@ impl Live {
         let element = el("p").class("live-note").text(words);
         let _ = self.body.append_child(&element);
         self.pieces.push(Piece { kind: Kind::Note, end: element.clone().into(), element, stored: false });
-    }
-}
-
-fn append(end: &Node, text: &str) {
-    if let Some(data) = end.dyn_ref::<web_sys::CharacterData>() {
-        // Appending does not fail.
-        let _ = data.append_data(text);
     }
 }
 

@@ -64,7 +64,7 @@ impl Panel {
             }
             _ => return,
         };
-        note.set_text_content(Some(&words));
+        dom::set_text(&note, &words);
         let _ = note.remove_attribute("hidden");
     }
 

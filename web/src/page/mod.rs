@@ -62,6 +62,7 @@ fn app(page: Page) -> Node {
         let open = page.engine.is_open();
         if open && !was_open {
             page.threads.check_again();
+            page.import_waiting();
             leptos::task::spawn_local(page.threads.refresh());
         }
         was_open = open;

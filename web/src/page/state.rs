@@ -191,6 +191,8 @@ pub struct Imports {
     pub report: RwSignal<Option<Arc<ImportReport>>>,
     /// Why the last one failed.
     pub failure: RwSignal<Option<ErrorReply>>,
+    /// Files that came before the engine was ready, or while others were read. Each has its path in its folder, or nothing.
+    waiting: StoredValue<Vec<(File, String)>, LocalStorage>,
 }
 
 /// A dialog.
@@ -284,8 +286,12 @@ pub struct Page {
     pub resized: RwSignal<usize>,
     /// Counts changes to the open thread's tree.
     pub tree: RwSignal<usize>,
+    /// The thread that is on the screen.
+    pub thread: RwSignal<Option<TranscriptId>>,
     /// The end of the branch that is on the screen.
     pub leaf: RwSignal<Option<MessageId>>,
+    /// Where that branch ended before it grew to its end.
+    pub grown_from: StoredValue<Option<MessageId>>,
     /// The message in focus.
     pub focused: RwSignal<Option<MessageId>>,
     /// Counts changes of what is remembered.
@@ -316,6 +322,7 @@ impl Page {
                 progress: RwSignal::new(None),
                 report: RwSignal::new(None),
                 failure: RwSignal::new(None),
+                waiting: StoredValue::new_local(Vec::new()),
             },
             dialog: RwSignal::new(None),
             // One of both has the place beside the thread.
@@ -326,11 +333,20 @@ impl Page {
             target: RwSignal::new(None),
             resized: RwSignal::new(0),
             tree: RwSignal::new(0),
+            thread: RwSignal::new(None),
             leaf,
+            grown_from: StoredValue::new(None),
             focused: RwSignal::new(None),
             memories: RwSignal::new(0),
             card: RwSignal::new(None),
         }
+    }
+
+    /// Whether what the address names is still on its way to the screen; tracks.
+    pub fn is_reading(self) -> bool {
+        let route = self.nav.route();
+        let other = |leaf| self.leaf.with(|shown| shown.as_ref() != Some(leaf));
+        route.transcript != self.thread.get() || route.leaf.as_ref().is_some_and(other)
     }
 
     /// Shows or hides the map, and remembers it where there is room for both.
@@ -357,18 +373,22 @@ impl Page {
         }
     }
 
-    /// Imports files, and opens the thread if there is just one.
+    /// Imports files, and opens the thread if there is just one. Files that come too early wait for their turn.
     pub fn import(self, files: Vec<(File, String)>) {
         if files.is_empty() {
             return;
         }
-        if !matches!(self.engine.state.get_untracked(), State::Open { .. }) {
-            return self.notices.say("The engine is not ready", "Try again in a moment.");
+        let Imports { progress, report, failure, waiting } = self.imports;
+        let running = progress.with_untracked(Option::is_some);
+        if running || !matches!(self.engine.state.get_untracked(), State::Open { .. }) {
+            waiting.update_value(|waiting| waiting.extend(files));
+            let why = if running {
+                "They are imported after those before them."
+            } else {
+                "They are imported once the store is open."
+            };
+            return self.notices.say("Your files wait", why);
         }
-        if self.imports.progress.get_untracked().is_some() {
-            return self.notices.say("An import is running", "Drop these files again when it is done.");
-        }
-        let Imports { progress, report, failure } = self.imports;
         report.set(None);
         failure.set(None);
         let total_bytes = files.iter().map(|(file, _)| file.size() as u64).sum();
@@ -389,7 +409,14 @@ impl Page {
                 }
                 Err(error) => failure.set(Some(error)),
             }
+            self.import_waiting();
         });
+    }
+
+    /// Imports the files that have waited.
+    pub fn import_waiting(self) {
+        let files = self.imports.waiting.try_update_value(std::mem::take).unwrap_or_default();
+        self.import(files);
     }
 
     /// [Exports](Self::export), for a button.

@@ -51,6 +51,8 @@ type Follow = Rc<dyn Fn(Step)>;
 struct Inner {
     live: Live,
     follow: Option<Follow>,
+    /// Whoever waits until what they said is stored.
+    sent: Option<Box<dyn FnOnce()>>,
 }
 
 /// The talk. A handle: copies are the same.
@@ -66,7 +68,7 @@ pub struct Talking {
 impl Talking {
     /// Begins to listen.
     pub fn start(engine: Engine, connections: Connections) -> Self {
-        let inner = Inner { live: Live::new(), follow: None };
+        let inner = Inner { live: Live::new(), follow: None, sent: None };
         let talking = Self { engine, connections, running: RwSignal::new(None), inner: StoredValue::new_local(inner) };
         engine.on_heard(move |heard| talking.hear(heard));
         talking
@@ -102,6 +104,19 @@ impl Talking {
         (self.connections.key_state(&connection) == KeyState::Locked).then_some(Lack::Locked)
     }
 
+    /// Says something at a place. `stored` is called once it is stored, in its thread; `done` hears how the asking ended, which is after
+    /// the turn.
+    pub fn say(
+        self,
+        content: String,
+        reply_to: Option<MessageId>,
+        stored: impl FnOnce() + 'static,
+        done: impl FnOnce(Result<(), ErrorReply>) + 'static,
+    ) {
+        self.inner.update_value(|inner| inner.sent = Some(Box::new(stored)));
+        self.take(Turn::Say { content, reply_to }, done);
+    }
+
     /// Takes a turn. `done` hears how the asking ended, which is after the turn.
     pub fn take(self, turn: Turn, done: impl FnOnce(Result<(), ErrorReply>) + 'static) {
         let Some(connection) = self.connections.book.with_untracked(|book| book.in_use().cloned()) else { return };
@@ -114,6 +129,7 @@ impl Talking {
         spawn_local(async move {
             let asked = Ask::Talk(Box::new(Talk::Turn { connection, turn }));
             let result = self.engine.ask(asked).await.map(drop);
+            self.inner.update_value(|inner| inner.sent = None);
             self.running.set(None);
             let failed = result.as_ref().err().map(|error| error.code.clone());
             done(result);
@@ -123,8 +139,11 @@ impl Talking {
         });
     }
 
-    /// Ends the turn that is under way. What was said until then stays.
+    /// Ends the turn that is under way, if one is. What was said until then stays.
     pub fn stop(self) {
+        if self.running.with_untracked(Option::is_none) {
+            return;
+        }
         self.running.update(|running| {
             if let Some(running) = running {
                 running.stopping = true;
@@ -133,12 +152,28 @@ impl Talking {
         self.engine.stop_turn();
     }
 
+    /// These nodes of a thread were deleted, all of it where none is named: an answer that was to go there ends.
+    pub fn deleted(self, transcript: &TranscriptId, nodes: &[MessageId]) {
+        let there = |running: &Running| {
+            let node = running.node.as_ref();
+            running.transcript.as_ref() == Some(transcript)
+                && (nodes.is_empty() || node.is_some_and(|node| nodes.contains(node)))
+        };
+        if self.running.with_untracked(|running| running.as_ref().is_some_and(there)) {
+            self.stop();
+        }
+    }
+
     fn hear(self, all: Vec<Heard>) {
         let mut grew = false;
         for heard in all {
             self.with_live(|live| live.hear(&heard));
+            if matches!(heard, Heard::Posted { .. }) {
+                let stored = self.inner.try_update_value(|inner| inner.sent.take()).flatten();
+                stored.into_iter().for_each(|stored| stored());
+            }
             match heard {
-                Heard::Began { transcript, node } => {
+                Heard::Posted { transcript, node } | Heard::Began { transcript, node } => {
                     self.running.update(|running| {
                         if let Some(running) = running {
                             running.transcript = Some(transcript.clone());

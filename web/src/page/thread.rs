@@ -76,6 +76,7 @@ impl Thread {
                 canvas.clear();
             }
             self.open.set(None);
+            self.page.thread.set(None);
             self.page.leaf.set(None);
             return self.shown.set(Shown::Nothing);
         };
@@ -87,6 +88,11 @@ impl Thread {
         if same && self.shown.get_untracked() == Shown::Thread {
             if let (Some(canvas), Some(at)) = (self.canvas(), &route.at) {
                 canvas.reveal(at, true);
+            }
+            if route.leaf.is_none() {
+                // The address names the branch, as it does after reading.
+                let leaf = self.open.with_untracked(|open| open.as_ref().map(|open| open.leaf.clone()));
+                self.page.nav.replace(Route { leaf, ..route.clone() });
             }
             return;
         }
@@ -142,6 +148,7 @@ impl Thread {
                 }
                 Err(error) => {
                     self.open.set(None);
+                    self.page.thread.set(None);
                     self.page.leaf.set(None);
                     if let Some(canvas) = self.canvas() {
                         canvas.clear();
@@ -277,6 +284,9 @@ impl Thread {
             });
         }
         let leaf = open.leaf.clone();
+        let grown = before.and_then(|(_, old)| outline.rows.iter().any(|row| row.id == old).then_some(old));
+        self.page.grown_from.set_value(grown);
+        self.page.thread.set(Some(open.info.id.clone()));
         self.open.set(Some(open));
         self.shown.set(Shown::Thread);
         if let Start::At(id) = start
@@ -344,9 +354,15 @@ impl Thread {
         // Where the open branch was cut, what is left of it stays open.
         let mut left = None;
         for event in events {
+            if let Change::Deleted { transcript, nodes } = event {
+                self.page.talking.deleted(transcript, nodes);
+            }
             match event {
                 Change::Deleted { transcript, nodes } if nodes.is_empty() => inspector::forget_pins(transcript),
-                Change::Cleared => inspector::forget_all_pins(),
+                Change::Cleared => {
+                    inspector::forget_all_pins();
+                    self.page.talking.stop();
+                }
                 _ => {}
             }
             // With messages go the records that came from them.
@@ -449,7 +465,7 @@ impl Thread {
             }
             Action::Again(node) => self.take(Turn::Again(node)),
             Action::GoOn(node) => self.take(Turn::GoOn(node)),
-            Action::CatchUp => self.take(Turn::CatchUp),
+            Action::Resume(node) => self.take(Turn::Resume(node)),
             Action::Failed(error) => self.page.notices.fail(&error),
         }
     }

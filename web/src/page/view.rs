@@ -144,9 +144,15 @@ pub fn rows(each: impl FnMut(&mut Visit<'_>) + 'static) -> Slot {
     Slot::Rows(Box::new(each))
 }
 
-/// A listener.
+/// A listener. It hears nothing more once the part of the page that it belongs to is gone: a browser tells an element that it removes
+/// that the focus is lost, and then the signals and values of that part are gone already.
 pub fn on(hear: impl Fn(Event) + 'static) -> Slot {
-    Slot::On(listener(Box::new(hear)))
+    let alive = Alive::now();
+    Slot::On(listener(Box::new(move |event| {
+        if alive.is_it() {
+            hear(event);
+        }
+    })))
 }
 
 /// A click, where nothing but that it happened is of interest.
@@ -191,9 +197,29 @@ fn follow_boxed(mut act: Box<dyn FnMut()>) {
     on_cleanup(move || drop(effect));
 }
 
-/// Calls `act` in a moment, when what is being made now is in the document.
+/// Calls `act` in a moment, when what is being made now is in the document; not if the part of the page that asked for it is gone
+/// by then, since its signals and values are gone as well.
 pub fn soon(act: impl FnOnce() + 'static) {
-    leptos::task::spawn_local(async move { act() });
+    let alive = Alive::now();
+    leptos::task::spawn_local(async move {
+        if alive.is_it() {
+            act();
+        }
+    });
+}
+
+/// Whether the part of the page that is being made now is still there. What belongs to no part always is.
+#[derive(Clone, Copy)]
+struct Alive(Option<StoredValue<()>>);
+
+impl Alive {
+    fn now() -> Self {
+        Self(Owner::current().map(|_| StoredValue::new(())))
+    }
+
+    fn is_it(self) -> bool {
+        self.0.is_none_or(|part| part.try_get_value().is_some())
+    }
 }
 
 /// The elements of a markup: `markup!("<p title={}>{}</p>", title, live(words))`. One element is itself, several are a
@@ -315,7 +341,7 @@ fn child(parent: &Node, slot: Slot) {
         Slot::Live(read) => {
             let made = dom::text("");
             append(parent, &made);
-            follow_value(read, move |words| made.set_text_content(Some(words.unwrap_or_default())));
+            follow_value(read, move |words| dom::set_text(&made, words.unwrap_or_default()));
         }
         Slot::Draw(step) => part(parent, step),
         Slot::Rows(each) => list(parent.clone(), each),

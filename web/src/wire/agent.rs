@@ -29,6 +29,17 @@ pub enum Talk {
         /// What is to be answered.
         turn: Turn,
     },
+    /// Which turns were begun and did not end, because the page was closed before. → [`Reply::Interrupted`](super::Reply::Interrupted)
+    Interrupted,
+}
+
+/// A turn that was begun and did not end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interrupted {
+    /// The thread.
+    pub transcript: TranscriptId,
+    /// Its node, which [`Turn::Resume`] takes.
+    pub node: MessageId,
 }
 
 /// What a turn of the agent answers.
@@ -45,8 +56,8 @@ pub enum Turn {
     Again(MessageId),
     /// What was broken off here.
     GoOn(MessageId),
-    /// All that has no answer yet: what was interrupted when the page was closed.
-    CatchUp,
+    /// A turn that was interrupted goes on.
+    Resume(MessageId),
 }
 
 /// How a test of a connection went.
@@ -70,6 +81,13 @@ pub struct Listed {
 /// Something that happens in a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
+    /// What the user says is durable, in this node of this thread. The model has not been asked yet.
+    Posted {
+        /// The thread.
+        transcript: TranscriptId,
+        /// The turn's node.
+        node: MessageId,
+    },
     /// A turn has begun, and what is answered is durable.
     Began {
         /// The thread.
@@ -154,19 +172,21 @@ impl Pack for Secret {
 
 pack_struct!(Tested { ok, words });
 pack_struct!(Listed { id, max_context_tokens });
+pack_struct!(Interrupted { transcript, node });
 pack_struct!(Ending { node, code, words });
 
 pack_enum!(Talk {
     0 Test { 0: connection },
     1 Models { 0: connection },
     2 Turn { connection: connection, turn: turn },
+    3 Interrupted {},
 });
 
 pack_enum!(Turn {
     0 Say { content: content, reply_to: reply_to },
     1 Again { 0: node },
     2 GoOn { 0: node },
-    3 CatchUp {},
+    3 Resume { 0: node },
 });
 
 pack_enum!(Heard {
@@ -183,6 +203,7 @@ pack_enum!(Heard {
     10 Ended { 0: ending },
     11 Called { call: call, failed: failed, text: text },
     12 Asked { 0: tokens },
+    13 Posted { transcript: transcript, node: node },
 });
 
 #[cfg(test)]
@@ -206,10 +227,13 @@ mod tests {
             turn(Turn::Say { content: "hi".into(), reply_to: Some(id.clone()) }),
             turn(Turn::Again(id.clone())),
             turn(Turn::GoOn(id.clone())),
-            turn(Turn::CatchUp),
+            turn(Turn::Resume(id.clone())),
+            Talk::Interrupted,
         ]);
         let ending = Ending { node: Some(id.clone()), code: "cut-off".into(), words: "w".into() };
+        same([Interrupted { transcript: id.clone(), node: id.clone() }]);
         same([
+            Heard::Posted { transcript: id.clone(), node: id.clone() },
             Heard::Began { transcript: id.clone(), node: id.clone() },
             Heard::Text("t".into()),
             Heard::Thought("t".into()),

@@ -171,6 +171,17 @@ pub struct Compacted {
     pub memories: u32,
     /// What the reader should know.
     pub warnings: Vec<String>,
+    /// What a model would be sent, in a preview of a compaction by one: nothing was sent yet.
+    pub sends: Option<Sends>,
+}
+
+/// Requests that are not sent yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sends {
+    /// How many there are.
+    pub requests: u32,
+    /// About how many tokens they have together.
+    pub tokens: u64,
 }
 
 /// The nodes of sources, each once.
@@ -228,7 +239,8 @@ pack_struct!(StepLine { fate, place, node, role, words, summary, before, after }
 pack_struct!(Memory { id, episode, kind, text, tags, transcript, sources, pinned, superseded, created_at });
 pack_struct!(Said { text, sources });
 pack_struct!(Card { id, anchor, messages, cleared, before, after, created_at, strategy, summariser, statements });
-pack_struct!(Compacted { card, before, after, memories, warnings });
+pack_struct!(Compacted { card, before, after, memories, warnings, sends });
+pack_struct!(Sends { requests, tokens });
 
 #[cfg(test)]
 mod tests {
@@ -269,7 +281,9 @@ mod tests {
         };
         let epoch = Epoch { card: Some(card.clone()), start: 9, end: 20 };
         assert_eq!(from_bytes(&to_bytes(&epoch)), Some(epoch));
-        let done = Compacted { card: Some(card), before: 1000, after: 190, memories: 2, warnings: vec!["w".into()] };
+        let sends = Some(Sends { requests: 2, tokens: 900 });
+        let warnings = vec!["w".into()];
+        let done = Compacted { card: Some(card), before: 1000, after: 190, memories: 2, warnings, sends };
         assert_eq!(from_bytes(&to_bytes(&done)), Some(done));
         let memory = Memory {
             id: "f".into(),

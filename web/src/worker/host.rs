@@ -1,6 +1,10 @@
 //! What the engine takes from the browser: the time and random bytes.
 
+use std::pin::Pin;
+
 use threadkeep::Host;
+use threadkeep::model::Http;
+use threadkeep_fetch::Fetch;
 use wasm_bindgen::JsCast;
 use web_sys::WorkerGlobalScope;
 
@@ -12,6 +16,10 @@ impl Host for Browser {
     fn now(&self) -> i64 {
         // Whole milliseconds, far below the 2^53 that a double holds exactly.
         js_sys::Date::now() as i64
+    }
+
+    fn sleep(&self, millis: u32) -> Pin<Box<dyn Future<Output = ()>>> {
+        Box::pin(Fetch.sleep(millis))
     }
 
     fn random(&self) -> [u8; 32] {

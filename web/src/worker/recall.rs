@@ -4,11 +4,14 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use js_sys::{Function, Promise};
-use threadkeep::compact::{Answer, Cancel, CompactOptions, EpochInfo, Extractive, ModelSummariser, Summariser};
+use threadkeep::compact::{
+    Answer, Cancel, CompactOptions, EpochInfo, Extractive, Model as _, ModelSummariser, Summariser,
+};
 use threadkeep::model::{Model, Summarising};
 use threadkeep::protocol::{Counting, ErrorReply};
 use threadkeep::{KeepError, MemoryFilter, NewFact};
 use threadkeep_core::compaction::Strategy;
+use threadkeep_core::compaction::model::{chunks, prompt};
 use threadkeep_core::compaction::summary::Material;
 use threadkeep_core::context::MessageRef;
 use threadkeep_core::memory::{Episode, EpisodeEdit, Fact, FactEdit};
@@ -20,7 +23,7 @@ use web_sys::WorkerGlobalScope;
 
 use super::browser::OfBrowser;
 use super::{CANCEL, Engine, inspect, part_missing, parts, say, stop_compaction};
-use crate::wire::{Card, Carrier, Compacted, Epoch, FromWorker, Memory, Question, Recall, Reply, Way, nodes};
+use crate::wire::{Card, Carrier, Compacted, Epoch, FromWorker, Memory, Question, Recall, Reply, Sends, Way, nodes};
 use crate::{format, pieces};
 
 /// How many characters of a message stand in the line of a step.
@@ -78,6 +81,29 @@ impl Summariser for Watched<'_> {
     }
 }
 
+/// What a model would be sent, for a preview, which sends nothing: the built-in summariser stands in for the model.
+struct Weighed {
+    name: String,
+    limit: u32,
+    sends: Cell<Sends>,
+}
+
+impl Summariser for Weighed {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn summarise<'a>(&'a self, material: &'a Material<'a>, counter: &'a dyn Counter) -> Answer<'a> {
+        let mut sends = self.sends.get();
+        for chunk in chunks(material, self.limit, counter) {
+            sends.requests += 1;
+            sends.tokens += prompt(&chunk).iter().map(|one| u64::from(counter.count(&one.text()))).sum::<u64>();
+        }
+        self.sends.set(sends);
+        Extractive.summarise(material, counter)
+    }
+}
+
 /// Lets the messages in that have come meanwhile.
 async fn pause() {
     let mut soon = |resolve: Function, _: Function| {
@@ -109,8 +135,18 @@ async fn compact(
         ..CompactOptions::default()
     };
     let browser = || way.browser.map(|tokens| ModelSummariser::new(Rc::new(OfBrowser(tokens))));
-    let asked = model.map(|model| ModelSummariser::new(Rc::new(Summarising(model)))).or_else(browser);
-    let inner: &dyn Summariser = asked.as_ref().map_or(&Extractive, |asked| asked);
+    let model = model.map(Summarising);
+    let weighed = model.as_ref().filter(|_| preview).map(|model| Weighed {
+        name: model.name().to_owned(),
+        limit: model.input_tokens(),
+        sends: Cell::new(Sends { requests: 0, tokens: 0 }),
+    });
+    let asked = model.map(|model| ModelSummariser::new(Rc::new(model))).or_else(browser);
+    let inner: &dyn Summariser = match (&weighed, &asked) {
+        (Some(weighed), _) => weighed,
+        (None, Some(asked)) => asked,
+        (None, None) => &Extractive,
+    };
     let summariser = Watched { inner, done: Cell::new(0) };
     let done = engine.compact(leaf.as_str(), &options, &summariser).await?;
     Ok(Reply::Compacted(Box::new(Compacted {
@@ -119,6 +155,7 @@ async fn compact(
         after: done.tokens_after,
         memories: (done.episodes.len() + done.facts.len()) as u32,
         warnings: done.warnings,
+        sends: weighed.map(|weighed| weighed.sends.get()),
     })))
 }
 

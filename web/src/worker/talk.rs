@@ -11,7 +11,7 @@ use threadkeep::KeepError;
 use threadkeep::agent::{Agent, AgentEvent, AgentOptions, BUILT_IN, Memory, NoTools, Outcome};
 use threadkeep::mailbox::{Body, Outgoing};
 use threadkeep::model::{Call, Connected, Http, Model};
-use threadkeep::protocol::{Counting, ErrorReply};
+use threadkeep::protocol::{Counting, ErrorReply, NodeInfo};
 use threadkeep_core::Message;
 use threadkeep_core::provider::{Connection, Delta, Finish, RenderOptions, render};
 use threadkeep_core::tokens::Encoding;
@@ -21,7 +21,7 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 use super::{Engine, Place, chrome, demo, part_missing, parts, say};
 use crate::connections::{CHROME, DEMO_MODEL, Tools};
-use crate::wire::{Ending, FromWorker, Heard, Listed, Reply, Secret, Talk, Tested, Turn};
+use crate::wire::{Ending, FromWorker, Heard, Interrupted, Listed, Reply, Secret, Talk, Tested, Turn};
 
 /// The name under which the page's agent has its mailbox.
 const AGENT: &str = "agent";
@@ -38,14 +38,17 @@ type Stop = Rc<dyn Fn()>;
 thread_local! {
     /// Ends the turn that runs.
     static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
+    /// Whether the turn that was asked for last is to end, or not to begin.
+    static STOPPED: Cell<bool> = const { Cell::new(false) };
     /// What was heard and not yet sent.
     static HEARD: RefCell<Vec<AgentEvent>> = const { RefCell::new(Vec::new()) };
     /// Whether something sends it.
     static SENDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Ends the turn that runs, if one does.
+/// Ends the turn that runs, or that waits for another tab's.
 pub fn stop() {
+    STOPPED.set(true);
     // A copy, since stopping may end the turn at once.
     let stop = STOP.with_borrow(Option::clone);
     if let Some(stop) = stop {
@@ -128,13 +131,18 @@ pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
             Ok(Reply::Models(connected.models().await.map_err(failed)?.into_iter().map(listed).collect()))
         }
         Talk::Turn { connection, turn } => {
+            STOPPED.set(false);
             let ready = ready(&connection)?;
             let (memory, exact) = parts::memory(Rc::new(engine.clone())).await.map_err(|_| part_missing())?.await;
-            let _alone = Alone::begin().await;
             let result = take_turn(engine, memory, exact, ready, turn).await;
             STOP.set(None);
             flush().await;
             result.map(|()| Reply::Done).map_err(|error| error.reply())
+        }
+        Talk::Interrupted => {
+            let turns = engine.interrupted_turns(AGENT).await.map_err(|error| error.reply())?;
+            let shown = |node: NodeInfo| Interrupted { transcript: node.transcript, node: node.id };
+            Ok(Reply::Interrupted(turns.into_iter().map(shown).collect()))
         }
     }
 }
@@ -196,20 +204,31 @@ async fn take_turn(
     let agent = Rc::new(Agent::<Place>::with_memory(engine.clone(), options, ready.model, Rc::new(NoTools), memory));
     let ends = Rc::clone(&agent);
     STOP.set(Some(Rc::new(move || ends.stop())));
-    let engine = engine.clone();
-    let hear = move |event: AgentEvent| hear(&engine, event);
-    match turn {
+    if STOPPED.get() {
+        return Err(KeepError::Cancelled);
+    }
+    let heard = engine.clone();
+    let hear = move |event: AgentEvent| hear(&heard, event);
+    // What the reader says is stored before anything waits: for another tab's turn, or for the model.
+    let turn = match turn {
         Turn::Say { content, reply_to } => {
-            let (from, to) = (agent.options().user.clone(), AGENT.to_owned());
-            agent
-                .keep()
-                .send(Outgoing { from, to, body: Body::text(content), reply_to, ..Outgoing::default() })
-                .await?;
-            agent.catch_up(&hear).await.map(drop)
+            let from = agent.options().user.clone();
+            let said = Outgoing { from, body: Body::text(content), reply_to, ..Outgoing::default() };
+            let NodeInfo { transcript, id: node, .. } = agent.post(said).await?;
+            say(&FromWorker::Heard(vec![Heard::Posted { transcript, node: node.clone() }]), None);
+            Turn::Resume(node)
         }
+        turn => turn,
+    };
+    let _alone = Alone::begin().await;
+    if STOPPED.get() {
+        return Err(KeepError::Cancelled);
+    }
+    match turn {
+        Turn::Say { .. } => Ok(()),
         Turn::Again(node) => agent.again(&node, &hear).await.map(drop),
         Turn::GoOn(node) => agent.go_on(&node, &hear).await.map(drop),
-        Turn::CatchUp => agent.catch_up(&hear).await.map(drop),
+        Turn::Resume(node) => agent.resume(&node, &hear).await.map(drop),
     }
 }
 

@@ -1,11 +1,12 @@
-//! The tests of the finished page in a real browser.
+//! The tests of the finished page in a real browser, and a small run of its measurements.
 
+use crate::bench;
 use crate::page;
 use crate::paths::Paths;
 use crate::run::{listen, npm};
 use crate::serve;
 use crate::setup;
-use crate::test::{Shared, Tally};
+use crate::test::{Part, Shared, Tally};
 
 /// Runs the part.
 pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
@@ -27,19 +28,20 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
         tally.check("size of the page", || sizes.check());
     }
     let tarball = shared.tarball(paths, &mut tally);
-    if let (true, true, Some(browser)) = (ready, built, browser) {
-        tally.tests("tests", || {
-            let mut test = npm(&tests);
-            test.args(["test", "--silent"])
-                .env("THREADKEEP_SITE", paths.site())
-                .env("THREADKEEP_URL", serve::in_background(&paths.site())?)
-                .env("CHROMIUM", &browser.chromium)
-                .env("CHROMEDRIVER", &browser.driver);
-            if let Some(tarball) = &tarball {
-                test.env("THREADKEEP_TARBALL", tarball);
-            }
-            listen(&mut test)
-        });
+    let (true, true, Some(browser)) = (ready, built, browser) else { return tally };
+    let mut made = vec![
+        ("THREADKEEP_SITE", paths.site().into_os_string()),
+        ("CHROMIUM", browser.chromium.into()),
+        ("CHROMEDRIVER", browser.driver.into()),
+    ];
+    made.extend(tarball.map(|tarball| ("THREADKEEP_TARBALL", tarball.into())));
+    let served = tally.check("server of the page", || {
+        made.push(("THREADKEEP_URL", serve::in_background(&paths.site())?.into()));
+        Ok(())
+    });
+    if served {
+        tally.tests("tests", || listen(npm(&tests).args(["test", "--silent"]).envs(made.iter().cloned())));
+        bench::check(paths, Part::E2e, &mut tally, made);
     }
     tally
 }

@@ -1,12 +1,13 @@
-//! The checks that need no browser: format, lints, tests with those in the documentation, a short run of the fuzz target,
-//! and the documentation itself.
+//! The checks that need no browser: format, lints, tests with those in the documentation, a small run of each measurement, a
+//! short run of the fuzz targets that are native, and the documentation itself.
 
-use crate::fuzz::Fuzz;
+use crate::bench;
+use crate::fuzz::TARGETS;
 use crate::packages::selected;
 use crate::paths::Paths;
 use crate::run::{cargo, listen, show};
 use crate::setup;
-use crate::test::{DOCUMENTATION, Tally};
+use crate::test::{DOCUMENTATION, Part, Tally};
 
 /// Runs the part.
 pub(crate) fn run(paths: &Paths) -> Tally {
@@ -24,8 +25,10 @@ pub(crate) fn run(paths: &Paths) -> Tally {
     tally
         .check("clippy", || show(command(&["clippy", "--all-targets"]).args(&packages).args(["--", "-D", "warnings"])));
     tally.tests("tests", || listen(command(&["test", "--no-fail-fast"]).args(&packages)));
-    let fuzz = Fuzz { steps: Some(20_000), ..Fuzz::default() };
-    tally.check("fuzz", || show(&mut fuzz.command(paths)));
+    bench::check(paths, Part::Native, &mut tally, Vec::new());
+    for target in TARGETS.iter().filter(|target| !target.needs_package()) {
+        tally.check(&format!("fuzz {}", target.name), || show(&mut target.short_run(paths, None)?));
+    }
     tally.check("documentation", || {
         show(command(&["doc", "--no-deps"]).args(&packages).env("RUSTDOCFLAGS", DOCUMENTATION))
     });

@@ -1,9 +1,12 @@
-//! The npm package's own tests, against the tarball that a user would install.
+//! The npm package's own tests, against the tarball that a user would install, a short run of the fuzz targets that need it, and
+//! a small run of the measurements in Node.
 
+use crate::bench;
+use crate::fuzz::TARGETS;
 use crate::paths::Paths;
-use crate::run::{listen, npm};
+use crate::run::{listen, npm, show};
 use crate::setup;
-use crate::test::{Shared, Tally};
+use crate::test::{Part, Shared, Tally};
 
 /// Runs the part.
 pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
@@ -37,6 +40,15 @@ pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {
             };
             listen(&mut test)
         });
+        for target in TARGETS.iter().filter(|target| target.needs_package()) {
+            tally.check(&format!("fuzz {}", target.name), || {
+                show(target.short_run(paths, Some(&tarball))?.envs(servers.variables()))
+            });
+        }
+        let mut made =
+            vec![("THREADKEEP_TARBALL", tarball.clone().into()), ("CHROMIUM", browser.chromium.clone().into())];
+        made.extend(servers.variables());
+        bench::check(paths, Part::Npm, &mut tally, made);
     }
     tally
 }

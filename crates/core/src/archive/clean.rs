@@ -5,6 +5,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use crate::halves;
+
 /// Text that a parser can take, and what had to be mended for that.
 pub(super) struct Clean<'a> {
     pub text: Cow<'a, str>,
@@ -20,7 +22,7 @@ pub(super) fn clean(bytes: &[u8]) -> Clean<'_> {
         Ok(text) => (Cow::Borrowed(text), None),
         Err(_) => (Cow::Owned(String::from_utf8_lossy(bytes).into_owned()), Some(REPLACED)),
     };
-    let text = match mend_surrogates(&text) {
+    let text = match halves::replaced(&text, |_, out| out.push_str("\\ufffd")) {
         Some(better) => {
             mended = mended.or(Some(SURROGATE));
             Cow::Owned(better)
@@ -28,44 +30,6 @@ pub(super) fn clean(bytes: &[u8]) -> Clean<'_> {
         None => text,
     };
     Clean { text, mended }
-}
-
-/// Replaces the escapes of lone surrogates; `None` where there are none.
-fn mend_surrogates(text: &str) -> Option<String> {
-    let bytes = text.as_bytes();
-    let mut out: Option<String> = None;
-    let (mut at, mut copied) = (0, 0);
-    while let Some(ahead) = memchr::memchr(b'\\', &bytes[at..]) {
-        at += ahead;
-        match surrogate(bytes, at) {
-            Some(unit) if unit < 0xdc00 && surrogate(bytes, at + 6).is_some_and(|low| low >= 0xdc00) => at += 12,
-            Some(_) => {
-                let out = out.get_or_insert_default();
-                out.push_str(&text[copied..at]);
-                out.push_str("\\ufffd");
-                at += 6;
-                copied = at;
-            }
-            None => at += 2,
-        }
-        if at >= bytes.len() {
-            break;
-        }
-    }
-    out.map(|mut out| {
-        out.push_str(&text[copied..]);
-        out
-    })
-}
-
-/// The surrogate that the escape at `at` writes.
-fn surrogate(bytes: &[u8], at: usize) -> Option<u16> {
-    let escape = bytes.get(at..at + 6)?;
-    if !escape.starts_with(b"\\u") {
-        return None;
-    }
-    let digits = std::str::from_utf8(&escape[2..]).ok().filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))?;
-    u16::from_str_radix(digits, 16).ok().filter(|unit| (0xd800..0xe000).contains(unit))
 }
 
 /// For text that a parser refused: escapes raw control characters in strings, and writes `null` for `NaN` and infinities.

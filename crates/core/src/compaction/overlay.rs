@@ -1,11 +1,12 @@
 //! The overlay: a checkpoint laid over a chain. The messages that it covers leave the prompt, its summary comes in, and what
 //! must stay raw does: instructions, what is pinned, and calls whose results lie behind the anchor on this chain.
 
+use std::collections::HashSet;
+
 use crate::context::{Action, Item, Replacement, rule};
-use crate::{Content, Kind, Message, Role};
+use crate::{Content, Kind, Message, MessageId, Role};
 
 use super::checkpoint::Checkpoint;
-use crate::memory::Source;
 
 /// The ids of the calls that a message makes, and of those that it answers.
 fn calls_and_answers(message: &Message) -> (Vec<&str>, Vec<&str>) {
@@ -32,8 +33,12 @@ fn calls_and_answers(message: &Message) -> (Vec<&str>, Vec<&str>) {
 /// `pins` (places), and calls that are answered behind `end`; a call always with its results and these with their call.
 pub fn stays(items: &[Item], end: usize, pins: &[usize]) -> Vec<bool> {
     let end = end.min(items.len());
-    let mut stays: Vec<bool> =
-        items[..end].iter().enumerate().map(|(at, item)| item.message.pinned || pins.contains(&at)).collect();
+    let mut stays: Vec<bool> = items[..end].iter().map(|item| item.message.pinned).collect();
+    for pin in pins {
+        if let Some(stays) = stays.get_mut(*pin) {
+            *stays = true;
+        }
+    }
     let mut needed: Vec<&str> = Vec::new();
     let mut called: Vec<&str> = Vec::new();
     for item in &items[end..] {
@@ -76,13 +81,15 @@ pub const CLEARED: &str = "[This result was cleared from the context to save spa
 /// What comes in for the tool results that a checkpoint says were cleared, where they are in the prompt and not at `pins`.
 pub fn clear(items: &[Item], checkpoint: &Checkpoint, pins: &[usize]) -> Vec<Replacement> {
     let mut replaced = Vec::new();
+    let cleared: HashSet<(&MessageId, u32)> =
+        checkpoint.cleared.iter().map(|source| (&source.node, source.index)).collect();
+    let pins: HashSet<usize> = pins.iter().copied().collect();
     let mut within = 0;
-    for (index, item) in items.iter().enumerate().filter(|_| !checkpoint.cleared.is_empty()) {
+    for (index, item) in items.iter().enumerate().filter(|_| !cleared.is_empty()) {
         within = if index > 0 && items[index - 1].node == item.node { within + 1 } else { 0 };
-        let is_cleared = |source: &Source| Some(&source.node) == item.node && source.index == within;
         let free = item.out.is_none() && item.message.include_in_context && item.message.role == Role::Tool;
         let pinned = item.message.pinned || pins.contains(&index);
-        if free && !pinned && checkpoint.cleared.iter().any(is_cleared) {
+        if free && !pinned && item.node.is_some_and(|node| cleared.contains(&(node, within))) {
             let message = Message {
                 content: Content::Text(CLEARED.to_owned()),
                 extra: serde_json::Map::new(),
@@ -112,10 +119,11 @@ pub fn lay<'a>(items: &mut [Item<'a>], end: usize, checkpoint: &Checkpoint, stay
     // Where an archive came in before its compactions did, the summary that its program left is a message behind what it stands
     // for. The checkpoint says the same.
     let (covered, behind) = items.split_at_mut(end.min(items.len()));
+    let mut nodes: Option<HashSet<&MessageId>> = None;
     for item in behind {
         if let Kind::Summary { to: Some(to), .. } = &item.message.kind
             && item.message.include_in_context
-            && covered.iter().rev().any(|covered| covered.node == Some(to))
+            && nodes.get_or_insert_with(|| covered.iter().filter_map(|covered| covered.node).collect()).contains(to)
         {
             item.out = Some(out);
         }

@@ -52,7 +52,7 @@ impl WarningKind {
 pub struct Warning {
     /// What it is about.
     pub kind: WarningKind,
-    /// A short stable word: of an option, of [`NoteRule::name`], or of [`validate_payload`]'s table.
+    /// A short stable word: of an option, of [`NoteRule::name`], of [`validate_payload`]'s table, or `lost-character`.
     pub rule: &'static str,
     /// It in words.
     pub message: String,
@@ -139,6 +139,9 @@ impl Prepared {
             enter(&mut context, note, options.provider, counter);
             gather(&mut warnings, WarningKind::Changed, note.rule.name(), note.rule.words(), Some(note.index));
         }
+        for (index, _) in context.messages.iter().enumerate().filter(|(_, message)| lost(message)) {
+            gather(&mut warnings, WarningKind::Changed, "lost-character", LOST, Some(index));
+        }
         context.over_budget = !context.limits.hold(context.figures);
         for finding in validate_payload(&rendered.payload, options.provider) {
             gather(&mut warnings, WarningKind::Invalid, finding.rule, &finding.message, finding.index);
@@ -182,6 +185,15 @@ impl Prepared {
         });
         same.map(|(mark, _)| u64::from(mark.tokens_after)).sum()
     }
+}
+
+/// Said of a message that holds U+FFFD.
+const LOST: &str = "a character was cut or could not be read before the message was stored: U+FFFD stands in its place";
+
+/// Whether a character of the message was lost.
+fn lost(message: &Message) -> bool {
+    let has = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
+    has(&message.text()) || message.tool_calls.iter().any(|call| has(call.arguments()))
 }
 
 /// Writes into the ledger what a note says.

@@ -105,17 +105,20 @@ struct Weights<'a> {
 
 impl<'a> Weights<'a> {
     fn of(query: &'a [String], said: &[Vec<String>]) -> Self {
-        let mut words = Vec::with_capacity(query.len());
-        for word in query {
-            let having = said.iter().filter(|words| words.binary_search(word).is_ok()).count();
-            words.push((word.as_str(), weight(having, said.len())));
+        let mut having = vec![0; query.len()];
+        for word in said.iter().flatten() {
+            if let Ok(at) = query.binary_search(word) {
+                having[at] += 1;
+            }
         }
+        let weigh = |(word, having): (&'a String, usize)| (word.as_str(), weight(having, said.len()));
+        let words: Vec<_> = query.iter().zip(having).map(weigh).collect();
         Self { sum: words.iter().map(|(_, weight)| weight).sum(), words, records: said.len() }
     }
 
     fn relevance(&self, words: &[String]) -> u32 {
-        let shared = |known: &&(&str, u32)| words.binary_search_by(|word| word.as_str().cmp(known.0)).is_ok();
-        let common: Vec<u32> = self.words.iter().filter(shared).map(|(_, weight)| *weight).collect();
+        let known = |word: &String| self.words.binary_search_by(|(known, _)| (*known).cmp(word)).ok();
+        let common: Vec<u32> = words.iter().filter_map(known).map(|at| self.words[at].1).collect();
         // A word that the input does not have is taken to be one of a kind here.
         let own = (words.len() - common.len()) as u32 * weight(1, self.records);
         let common: u32 = common.iter().sum();

@@ -6,7 +6,7 @@
 //! quotes a deleted message; tags likewise. A record that is left without text goes. What has no sources is its user's own
 //! and stays.
 
-use super::words::is_said_in;
+use super::words::terms;
 use super::{Episode, Fact, FactKind, Share, Source};
 
 /// A user's change of a fact. What is `None` stays as it is.
@@ -102,9 +102,9 @@ fn without(
         return Left::All;
     }
     let texts: Vec<String> = sources.iter().filter_map(said).collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    *text = still_said(text, &texts);
-    tags.retain(|tag| is_said_in(tag, &texts));
+    let texts: Vec<Vec<String>> = texts.iter().map(|text| terms(text)).collect();
+    *text = sentences_said(text, &texts);
+    tags.retain(|tag| is_said(tag, &texts));
     if text.is_empty() { Left::None } else { Left::Some }
 }
 
@@ -116,9 +116,19 @@ fn without(
 /// assert_eq!(left, "The build runs.");
 /// ```
 pub fn still_said(text: &str, texts: &[&str]) -> String {
+    sentences_said(text, &texts.iter().map(|text| terms(text)).collect::<Vec<_>>())
+}
+
+/// Whether all words of `part` are among those of one text.
+fn is_said(part: &str, texts: &[Vec<String>]) -> bool {
+    let wanted = terms(part);
+    texts.iter().any(|there| wanted.iter().all(|word| there.binary_search(word).is_ok()))
+}
+
+fn sentences_said(text: &str, texts: &[Vec<String>]) -> String {
     let mut left = String::new();
     for sentence in sentences(text) {
-        if is_said_in(sentence, texts) {
+        if is_said(sentence, texts) {
             left.push_str(sentence);
         }
     }
@@ -147,6 +157,7 @@ fn sentences(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::is_said_in;
     use proptest::prelude::*;
 
     proptest! {

@@ -18,6 +18,9 @@
 //!
 //! Nothing else contradicts: "likes tea" and "likes coffee" both hold. A pinned fact is never replaced; that is its user's.
 
+use std::ops::RangeInclusive;
+
+use super::facts::{Facts, hash};
 use super::words::Said;
 use super::{Fact, FactKind, Share, Source};
 use crate::TranscriptId;
@@ -33,32 +36,28 @@ pub struct Remembered {
 }
 
 /// Merges found facts, oldest first, into the known ones. `now` (milliseconds since 1970, UTC) and `transcript` go into new
-/// records, `next_id` makes their ids.
+/// records, `next_id` makes their ids. Each is compared only with facts that could say the same or the opposite.
 ///
 /// ```
 /// use threadkeep_core::compaction::summary::FoundFact;
-/// use threadkeep_core::memory::{Share, remember};
+/// use threadkeep_core::memory::{Facts, Share, remember};
 /// let found = |fact: &str| FoundFact {
 ///     kind: Default::default(), fact: fact.into(), tags: vec![], confidence: Share::of(500), salience: Share::of(500), sources: vec![],
 /// };
 /// let mut count = 0;
 /// let mut next_id = || { count += 1; format!("sem_{count:04}") };
 /// let all = vec![found("The deadline is Friday."), found("The deadline is Monday.")];
-/// let done = remember(&[], all, None, 0, &mut next_id);
+/// let done = remember(&Facts::default(), all, None, 0, &mut next_id);
 /// assert_eq!(done.changed[0].superseded_by.as_deref(), Some("sem_0002"));
 /// ```
 pub fn remember(
-    known: &[Fact],
+    known: &Facts,
     found: Vec<FoundFact>,
     transcript: Option<&TranscriptId>,
     now: i64,
     next_id: &mut dyn FnMut() -> String,
 ) -> Remembered {
-    // Only what still holds can be said again or be contradicted.
-    let mut all: Vec<(Fact, Said, bool)> = Vec::new();
-    for fact in known.iter().filter(|fact| fact.superseded_by.is_none()) {
-        all.push((fact.clone(), Said::of(&fact.fact), false));
-    }
+    let mut merging = Merging { known, changed: Facts::default(), order: Vec::new() };
     let mut ids = Vec::with_capacity(found.len());
     for found in found {
         let said = Said::of(&found.fact);
@@ -66,25 +65,61 @@ pub fn remember(
             ids.push(None);
             continue;
         }
-        let holds = |(fact, other, _): &&mut (Fact, Said, bool)| fact.superseded_by.is_none() && is_same(other, &said);
-        if let Some((fact, other, changed)) = all.iter_mut().find(holds) {
+        if let Some(mut fact) = merging.same(&said) {
             ids.push(Some(fact.id.clone()));
-            *changed |= repeat(fact, found);
-            *other = Said::of(&fact.fact);
+            if repeat(&mut fact, found) {
+                merging.put(fact);
+            }
             continue;
         }
         let id = next_id();
-        for (fact, other, changed) in &mut all {
-            if fact.superseded_by.is_none() && !fact.pinned && contradicted(fact, other, &found.fact, &said) {
-                fact.superseded_by = Some(id.clone());
-                *changed = true;
-            }
+        for mut fact in merging.contradicted(&found.fact, &said) {
+            fact.superseded_by = Some(id.clone());
+            merging.put(fact);
         }
         ids.push(Some(id.clone()));
-        all.push((new_fact(found, id, transcript, now), said, true));
+        merging.put(new_fact(found, id, transcript, now));
     }
-    let changed = all.into_iter().filter(|(.., changed)| *changed).map(|(fact, ..)| fact).collect();
-    Remembered { changed, ids }
+    Remembered { changed: merging.all_changed(), ids }
+}
+
+/// Known facts, with those in their place that have changed since.
+struct Merging<'a> {
+    known: &'a Facts,
+    changed: Facts,
+    /// The ids of `changed`, in the order in which they changed first.
+    order: Vec<String>,
+}
+
+impl Merging<'_> {
+    fn put(&mut self, fact: Fact) {
+        if self.changed.get(&fact.id).is_none() {
+            self.order.push(fact.id.clone());
+        }
+        self.changed.insert(fact);
+    }
+
+    /// A fact that says the same: the oldest known one, else the oldest of those that are new.
+    fn same(&self, said: &Said) -> Option<Fact> {
+        let is_new = |fact: &Fact| self.known.get(&fact.id).is_none();
+        let as_it_was = self.known.same(said, &|fact| self.changed.get(&fact.id).is_none());
+        let as_it_is = self.changed.same(said, &|fact| !is_new(fact));
+        let known = as_it_was.into_iter().chain(as_it_is).min_by_key(|fact| (fact.created_at, &fact.id));
+        known.or_else(|| self.changed.same(said, &is_new)).cloned()
+    }
+
+    fn contradicted(&self, newer: &str, said: &Said) -> Vec<Fact> {
+        let as_it_was = self.known.contradicted(newer, said).into_iter();
+        let as_it_was = as_it_was.filter(|fact| self.changed.get(&fact.id).is_none());
+        as_it_was.chain(self.changed.contradicted(newer, said)).cloned().collect()
+    }
+
+    /// What has changed: known facts, then new ones.
+    fn all_changed(mut self) -> Vec<Fact> {
+        let order = std::mem::take(&mut self.order);
+        let (known, new): (Vec<String>, Vec<String>) = order.into_iter().partition(|id| self.known.get(id).is_some());
+        known.into_iter().chain(new).filter_map(|id| self.changed.remove(&id)).collect()
+    }
 }
 
 fn new_fact(found: FoundFact, id: String, transcript: Option<&TranscriptId>, now: i64) -> Fact {
@@ -147,6 +182,17 @@ fn add_new(sources: &mut Vec<Source>, more: Vec<Source>) -> bool {
     sources.len() > before
 }
 
+/// How many words a sentence has at least that says the same with fewer.
+const FEWEST: usize = 5;
+
+/// How many words a sentence may have that says the same as one of `length` without having the same words.
+pub(super) fn may_be_same_length(length: usize) -> RangeInclusive<usize> {
+    // The fewer words are four fifths of the others at least.
+    let most = if length * 5 >= FEWEST * 4 { length * 5 / 4 } else { length };
+    let least = if length >= FEWEST { length * 4 / 5 } else { length };
+    least..=most
+}
+
 /// Whether two sentences say the same, by the rule above.
 pub fn is_same(a: &Said, b: &Said) -> bool {
     if a.denies != b.denies || ((a.compares || b.compares) && a.order != b.order) {
@@ -158,7 +204,7 @@ pub fn is_same(a: &Said, b: &Said) -> bool {
     let (small, large) = if a.terms.len() < b.terms.len() { (a, b) } else { (b, a) };
     let all = large.terms.len();
     let more = |word: &&String| small.terms.binary_search(word).is_err();
-    all >= 5
+    all >= FEWEST
         && small.common(large) == small.terms.len()
         && small.terms.len() * 5 >= all * 4
         && !large.terms.iter().filter(more).any(|word| has_digit(word))
@@ -170,7 +216,7 @@ pub fn contradicts(newer: &str, older: &str) -> bool {
     denied(&said, &other) || turned(&said, &other) || (said.denies == other.denies && other_value(newer, older))
 }
 
-fn contradicted(older: &Fact, other: &Said, newer: &str, said: &Said) -> bool {
+pub(super) fn contradicted(older: &Fact, other: &Said, newer: &str, said: &Said) -> bool {
     denied(said, other) || turned(said, other) || (said.denies == other.denies && other_value(newer, &older.fact))
 }
 
@@ -200,16 +246,31 @@ fn other_value(newer: &str, older: &str) -> bool {
         return false;
     }
     let before: Vec<String> = before.iter().map(|word| word.to_lowercase()).collect();
+    holds_one(&before).any(|kind| kind.takes(one) && kind.takes(two))
+}
+
+/// What can stand in a place that holds one value at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Value {
+    Number,
+    Day,
+    Name,
+}
+
+impl Value {
+    fn takes(self, run: &[&str]) -> bool {
+        match self {
+            Self::Number => run.iter().any(|word| has_digit(word)),
+            Self::Day => run.iter().any(|word| is_day_or_month(word)),
+            Self::Name => run.iter().all(|word| word.chars().next().is_some_and(|c| !c.is_lowercase())),
+        }
+    }
+}
+
+/// The kinds of values of which one at a time stands after `before` (in lower case).
+fn holds_one(before: &[String]) -> impl Iterator<Item = Value> {
     let near = &before[before.len().saturating_sub(3)..];
     let near = near.iter().rposition(|word| is_one_of(HOLDS, word)).map(|at| before.len() - near.len() + at);
-    let values = |holds: fn(&str) -> bool| one.iter().any(|word| holds(word)) && two.iter().any(|word| holds(word));
-    if near.is_some_and(|at| at > 0) && (values(has_digit) || values(is_day_or_month)) {
-        return true;
-    }
-    let named = |run: &[&str]| run.iter().all(|word| word.chars().next().is_some_and(|c| !c.is_lowercase()));
-    if !named(one) || !named(two) {
-        return false;
-    }
     let last = before.len().checked_sub(1);
     let attribute = near.filter(|at| Some(*at) == last && is_one_of("is are = :", &before[*at]));
     let attribute = attribute.and_then(|at| before.get(at.checked_sub(1)?));
@@ -218,7 +279,46 @@ fn other_value(newer: &str, older: &str) -> bool {
             || last >= 1
                 && PLACES.iter().any(|(verb, word)| before[last - 1] == *verb && is_one_of(word, &before[last]))
     });
-    placed || attribute.is_some_and(|word| is_one_of(ATTRIBUTES, word))
+    let named = placed || attribute.is_some_and(|word| is_one_of(ATTRIBUTES, word));
+    let counted = near.is_some_and(|at| at > 0);
+    let kinds = [(counted, Value::Number), (counted, Value::Day), (named, Value::Name)];
+    kinds.into_iter().filter(|(holds, _)| *holds).map(|(_, kind)| kind)
+}
+
+/// A value in a place that holds one at a time. Sentences of which one contradicts the other by rule 3 have a key in common.
+pub(super) struct Place {
+    /// What stands around the value, and what kind of value it is.
+    pub(super) key: u64,
+    /// The value's first word.
+    pub(super) first: u64,
+    /// Its last.
+    pub(super) last: u64,
+}
+
+/// All values of a sentence that stand in places which hold one at a time.
+pub(super) fn places(text: &str) -> Vec<Place> {
+    let words = tokens(text);
+    let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    let hashes: Vec<u64> = lower.iter().map(hash).collect();
+    // What stands before each place, and behind it.
+    let step = |sum: u64, word: &u64| hash((sum, word));
+    let mut behind = vec![0; words.len() + 1];
+    for at in (0..words.len()).rev() {
+        behind[at] = step(behind[at + 1], &hashes[at]);
+    }
+    let (mut found, mut front) = (Vec::new(), 0);
+    for start in 0..words.len() {
+        for kind in holds_one(&lower[..start]) {
+            for end in start + 1..=words.len().min(start + 3) {
+                if kind.takes(&words[start..end]) {
+                    let key = hash((front, behind[end], kind));
+                    found.push(Place { key, first: hashes[start], last: hashes[end - 1] });
+                }
+            }
+        }
+        front = step(front, &hashes[start]);
+    }
+    found
 }
 
 /// Words after which one value stands at a time.

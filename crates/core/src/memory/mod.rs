@@ -7,6 +7,7 @@
 
 mod bundle;
 mod change;
+mod facts;
 pub mod jsonl;
 mod merge;
 mod record;
@@ -17,6 +18,7 @@ mod words;
 
 pub use bundle::{BundleLimits, MemoryBundle, bundle};
 pub use change::{EpisodeEdit, FactEdit, Left, episode_without, fact_without, still_said};
+pub use facts::Facts;
 pub use merge::{Remembered, contradicts, is_same, remember};
 pub use record::{Episode, Fact, FactKind, Memory, Source};
 pub use share::Share;

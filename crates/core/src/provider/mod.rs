@@ -12,6 +12,7 @@ mod http;
 mod ids;
 pub mod items;
 mod json;
+mod limits;
 mod note;
 mod options;
 mod part;
@@ -28,6 +29,7 @@ pub use http::{
     Backoff, Connection, Fault, HttpRequest, Key, Listed, PRESETS, Preset, http_date, models_request, read_models,
     request,
 };
+pub use limits::AnswerLimits;
 pub use note::{Note, NoteRule};
 pub use options::{RenderOptions, ToolSchema};
 pub use plain::{render_json, validate_json};

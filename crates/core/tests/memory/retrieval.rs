@@ -1,7 +1,7 @@
 //! Which memories a prompt gets, and what becomes of found facts.
 
 use threadkeep_core::compaction::summary::FoundFact;
-use threadkeep_core::memory::{BundleLimits, Fact, FactKind, Share, Source, bundle, remember};
+use threadkeep_core::memory::{BundleLimits, Fact, FactKind, Facts, Share, Source, bundle, remember};
 
 use crate::{episode, fact, id};
 
@@ -84,7 +84,7 @@ fn found(text: &str, node: &str) -> FoundFact {
 
 #[test]
 fn repetitions_add_sources_tags_and_confidence() {
-    let known = [fact(1, "The user prefers dark mode.")];
+    let known = Facts::from_iter([fact(1, "The user prefers dark mode.")]);
     let mut next = || panic!("no new record");
     let done = remember(&known, vec![found("user prefers DARK mode", "m")], None, NOW, &mut next);
     let [changed] = done.changed.as_slice() else { panic!("{done:?}") };
@@ -98,7 +98,8 @@ fn repetitions_add_sources_tags_and_confidence() {
     assert_eq!(changed.fact, "The user prefers dark mode.");
     // The very same once more changes nothing.
     let mut next = || panic!("no new record");
-    let again = remember(&done.changed, vec![found("user prefers DARK mode", "m")], None, NOW, &mut next);
+    let again =
+        remember(&done.changed.into_iter().collect(), vec![found("user prefers DARK mode", "m")], None, NOW, &mut next);
     assert_eq!(again.changed, []);
 }
 
@@ -106,7 +107,7 @@ fn repetitions_add_sources_tags_and_confidence() {
 fn newer_facts_supersede_and_what_is_pinned_stays() {
     let mut pinned = fact(1, "The deadline is Friday");
     pinned.pinned = true;
-    let known = [pinned, fact(2, "The user can swim"), fact(3, "The user likes tea")];
+    let known = Facts::from_iter([pinned, fact(2, "The user can swim"), fact(3, "The user likes tea")]);
     let mut count = 10;
     let mut next = || {
         count += 1;
@@ -135,7 +136,7 @@ fn what_was_superseded_can_be_said_anew() {
     };
     let all = ["The port is 80", "The port is 81", "The port is 80"];
     let all = all.iter().enumerate().map(|(at, text)| found(text, &format!("m{at}"))).collect();
-    let done = remember(&[], all, None, NOW, &mut next);
+    let done = remember(&Facts::default(), all, None, NOW, &mut next);
     let by: Vec<_> = done.changed.iter().map(|fact| fact.superseded_by.as_deref()).collect();
     assert_eq!(by, [Some("sem_0002"), Some("sem_0003"), None]);
 }

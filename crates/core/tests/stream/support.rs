@@ -48,7 +48,8 @@ impl Read {
 /// Reads `bytes` in pieces of `size`.
 pub fn read_by(provider: Provider, bytes: &[u8], size: usize, tools: &[&str]) -> Read {
     let tools = tools.iter().map(|name| (*name).to_owned()).collect();
-    let options = ReaderOptions { tools, ids: "test".to_owned(), who: "The server".to_owned() };
+    let options =
+        ReaderOptions { tools, ids: "test".to_owned(), who: "The server".to_owned(), ..ReaderOptions::default() };
     let mut reader = Reader::new(provider, options);
     let deltas = RefCell::new(Vec::new());
     let heard = |delta| deltas.borrow_mut().push(delta);

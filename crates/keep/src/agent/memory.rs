@@ -121,9 +121,18 @@ impl<S: Store> Memory for Own<S> {
     }
 }
 
-/// The best hits of a search in a keep, as JSON for a model.
+/// How long a model's query may be, in characters.
+const LONGEST_QUERY: usize = 1_000;
+
+/// The best hits of a search in a keep, as JSON for a model. A query of more than 1,000 characters is refused, with words that a model
+/// can act on.
 pub fn found<S: Store + 'static>(keep: Keep<S>, query: String, limit: usize) -> ToolAnswer<'static> {
     Box::pin(async move {
+        let length = query.chars().count();
+        if length > LONGEST_QUERY {
+            let why = format!("The query has {length} characters, at most {LONGEST_QUERY} are allowed.");
+            return Err(why + " Give only the words that matter.");
+        }
         let options = SearchOptions { limit, ..SearchOptions::default() };
         let found = keep.search(&query, &options).await.map_err(|error| error.to_string())?;
         Ok(found.hits.iter().map(shown).collect())

@@ -4,9 +4,10 @@
 //! step, replies in the mailbox, and [`AgentEvent`]s for whoever watches. A reply to a known message continues that message's
 //! chain, anything else begins a transcript; two replies to the same message are two branches.
 //!
-//! Where a turn stands is read from its node alone, so a turn that a crash has ended goes on like any other: [`Agent::catch_up`]
-//! looks at the messages that came since, answers those that have no answer, and answers none twice. What is asked of models
-//! is `turn`'s, the tools that every agent has are `tools`'.
+//! Where a turn stands is read from its node alone, so a turn that a crash has ended goes on like any other, once somebody asks for it
+//! ([`Agent::resume`]). [`Agent::catch_up`] looks at the messages that came since, answers those that have no answer, and answers none
+//! twice. What is asked of models is `turn`'s, the tools that every agent has are `tools`', what an agent knows of its work between
+//! turns is `state`'s.
 //!
 //! ```
 //! use std::rc::Rc;
@@ -50,8 +51,10 @@
 
 mod arguments;
 mod event;
-mod join;
 mod memory;
+mod schema;
+mod spoken;
+mod state;
 mod steps;
 mod tools;
 mod turn;
@@ -62,7 +65,6 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 use threadkeep_core::compaction::{Policy, PolicyOptions};
-use threadkeep_core::json::Object;
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::node::Origin;
 use threadkeep_core::provider::ToolSchema;
@@ -71,11 +73,11 @@ use threadkeep_store::{Commit, Store};
 use tokio::sync::Mutex;
 
 use crate::compact::{Cancel, CompactOptions};
-use crate::log::{Log, from_json, to_json};
-use crate::mailbox::{Mail, MailFilter, node_of};
+use crate::log::Log;
+use crate::mailbox::{Mail, MailFilter, Outgoing, node_of};
 use crate::model::Model;
 use crate::protocol::{ContextOptions, Inbound, NodeInfo};
-use crate::{Keep, KeepError, keys};
+use crate::{Keep, KeepError};
 
 pub use event::{AgentEvent, Outcome};
 pub use memory::{Later, Memory, Own, Search, found};
@@ -134,12 +136,16 @@ pub struct TurnLimits {
     pub tokens: Option<u64>,
     /// The longest time in milliseconds. What is being said then is cut off.
     pub millis: Option<u64>,
+    /// The most tool calls in one answer. An answer with more is a failure, and none of its tools is called.
+    pub calls: usize,
+    /// The most bytes of one call's arguments, likewise.
+    pub argument_bytes: usize,
 }
 
 impl Default for TurnLimits {
-    /// 50 steps.
+    /// 50 steps, 256 calls in an answer, 4 MiB of arguments in a call.
     fn default() -> Self {
-        Self { steps: 50, tokens: None, millis: None }
+        Self { steps: 50, tokens: None, millis: None, calls: 256, argument_bytes: 4 << 20 }
     }
 }
 
@@ -162,6 +168,9 @@ pub struct AgentOptions {
     pub compact: Option<CompactOptions>,
     /// When a turn is ended.
     pub limits: TurnLimits,
+    /// Whether [`Agent::catch_up`] carries on turns that were interrupted. Without it they wait for [`Agent::resume`]: a model that was
+    /// chosen since then is sent nothing that nobody asked for.
+    pub resume: bool,
 }
 
 impl AgentOptions {
@@ -178,6 +187,7 @@ impl AgentOptions {
             policy: PolicyOptions::default(),
             compact: Some(CompactOptions::default()),
             limits: TurnLimits::default(),
+            resume: false,
         }
     }
 }
@@ -227,36 +237,96 @@ impl<S: Store> Agent<S> {
         &self.options
     }
 
-    /// Answers all messages that have no answer yet, oldest first, and carries turns to their end that were begun and not ended. Gives how
-    /// many turns it carried out. A model that fails is no error: the turn says so, and its sender is told.
+    /// Answers all messages that have no answer yet, oldest first. Gives how many turns it carried out. A turn that was interrupted
+    /// stays as it is, unless [`AgentOptions::resume`] says otherwise; see [`Agent::interrupted`]. A model that fails is no error: the
+    /// turn says so, and its sender is told.
     ///
     /// # Errors
     /// The store's. What was done until then is done, and the next call goes on from there.
     pub async fn catch_up(&self, heard: Heard<'_>) -> Result<usize, KeepError> {
         let _busy = self.busy.lock().await;
-        let mut state = self.state().await?;
         let mut turns = 0;
-        while let Some(node) = state.open.first().cloned() {
-            if let Some(node) = self.keep.node(&node).await?.filter(|node| !node.sealed) {
+        if self.options.resume {
+            for node in self.interrupted().await? {
                 self.carry_out(&node, true, heard).await?;
                 turns += 1;
             }
-            state.open.remove(0);
-            self.keep_state(&state).await?;
         }
         loop {
-            let filter = MailFilter { after: state.seen, dismissed: true, limit: None };
+            let filter = MailFilter { after: self.seen().await?, dismissed: true, limit: None };
             let new = self.keep.list_messages(&self.options.name, &filter).await?;
             if new.is_empty() {
                 return Ok(turns);
             }
             for mail in new {
                 let number = mail.number;
-                turns += usize::from(self.take(mail, heard).await?);
-                state.seen = number;
-                self.keep_state(&state).await?;
+                let filed = self.file(mail).await?;
+                match &filed {
+                    Filed::New(node) => self.carry_out(node, false, heard).await?,
+                    Filed::Begun(node) if self.options.resume => self.carry_out(node, true, heard).await?,
+                    Filed::Begun(_) | Filed::Done(_) => {}
+                }
+                turns += usize::from(match filed {
+                    Filed::New(_) => true,
+                    Filed::Begun(_) => self.options.resume,
+                    Filed::Done(_) => false,
+                });
+                self.note(Some(number), None, None).await?;
             }
         }
+    }
+
+    /// Sends this agent a message and begins its turn, without asking the model: the message is in both mailboxes and in its chain.
+    /// [`Agent::resume`] answers it. Messages that came before it and have no turn yet get one too.
+    ///
+    /// # Errors
+    /// `bad-request` for a sender without a name; `missing-node` where the message was deleted in the same moment; the store's.
+    pub async fn post(&self, mail: Outgoing) -> Result<NodeInfo, KeepError> {
+        let name = &self.options.name;
+        let sent = self.keep.send(Outgoing { to: name.clone(), ..mail }).await?;
+        let missing = || KeepError::MissingNode(sent.message_id.clone());
+        let last = self.keep.mail_of(name, &sent.message_id).await?.ok_or_else(missing)?;
+        let filter = MailFilter { after: self.seen().await?, dismissed: true, limit: None };
+        for mail in self.keep.list_messages(name, &filter).await? {
+            if mail.number < last.number {
+                self.file(mail).await?;
+            }
+        }
+        let number = last.number;
+        let filed = self.file(last).await?;
+        self.note(Some(number), None, None).await?;
+        match filed {
+            Filed::New(node) | Filed::Begun(node) => Ok(node),
+            Filed::Done(node) => node.ok_or_else(missing),
+        }
+    }
+
+    /// Its [`Keep::interrupted_turns`].
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn interrupted(&self) -> Result<Vec<NodeInfo>, KeepError> {
+        self.keep.interrupted_turns(&self.options.name).await
+    }
+
+    /// Carries a turn to its end: one of [`Agent::post`], or one that was interrupted. A turn that has ended meanwhile stays as it is.
+    ///
+    /// # Errors
+    /// `missing-node`; `bad-request` for a node that is no turn of this agent, or that something follows; the store's.
+    pub async fn resume(&self, node: &MessageId, heard: Heard<'_>) -> Result<NodeInfo, KeepError> {
+        let _busy = self.busy.lock().await;
+        let known = self.known(node).await?;
+        if known.sealed {
+            return Ok(known);
+        }
+        if !self.interrupted().await?.iter().any(|open| open.id == known.id) {
+            let why =
+                ["the turn ", known.id.as_str(), " cannot go on: it is none of this agent's, or something follows it"];
+            return Err(KeepError::BadRequest(why.concat()));
+        }
+        let begun = known.messages.iter().any(|message| message.role != Role::User);
+        self.carry_out(&known, begun, heard).await?;
+        self.known(&known.id).await
     }
 
     /// Answers once more what `node` answered, as a branch beside it: the same question to the same parent. Of a node without a question (a
@@ -303,43 +373,41 @@ impl<S: Store> Agent<S> {
     ) -> Result<NodeInfo, KeepError> {
         let _busy = self.busy.lock().await;
         let origin = Origin { agent: Some(self.options.name.clone()), ..origin };
-        let node = self.keep.branch(parent, messages, origin).await?;
-        let mut state = self.state().await?;
-        state.open.push(node.id.clone());
-        self.keep_state(&state).await?;
+        let node = self.keep.branch_with(parent, messages, origin, &|id| self.opening(id)).await?;
         self.carry_out(&node, false, heard).await?;
-        state.open.retain(|open| *open != node.id);
-        self.keep_state(&state).await?;
         self.known(&node.id).await
     }
 
-    /// Looks at one message of the mailbox; gives whether it was answered.
-    async fn take(&self, mail: Mail, heard: Heard<'_>) -> Result<bool, KeepError> {
+    /// Gives a message of the mailbox its place in a chain.
+    async fn file(&self, mail: Mail) -> Result<Filed, KeepError> {
         if mail.from == self.options.name {
             self.observe(&mail).await?;
-            return Ok(false);
+            return Ok(Filed::Done(None));
         }
         // Failures of others want no answer, or two agents would tell each other of theirs for ever.
         if mail.is_error {
-            return Ok(false);
+            return Ok(Filed::Done(None));
         }
         let id = self.inbound_id(&mail).await?;
-        let seen = self.keep.node(&id).await?;
-        if mail.dismissed.is_some() && seen.is_none() || seen.as_ref().is_some_and(|node| node.sealed) {
-            return Ok(false);
+        match self.keep.node(&id).await? {
+            Some(node) if node.sealed => Ok(Filed::Done(Some(node))),
+            Some(node) => {
+                self.note(None, Some(&node.id), None).await?;
+                Ok(Filed::Begun(node))
+            }
+            None if mail.dismissed.is_some() => Ok(Filed::Done(None)),
+            None => {
+                let opening = self.opening(&id);
+                Ok(Filed::New(self.keep.receive_as(self.inbound(&mail, id), Role::User, opening).await?))
+            }
         }
-        let node = match &seen {
-            Some(node) => node.clone(),
-            None => self.keep.receive(self.inbound(&mail, id)).await?,
-        };
-        self.carry_out(&node, seen.is_some(), heard).await?;
-        Ok(true)
     }
 
     async fn carry_out(&self, node: &NodeInfo, resumed: bool, heard: Heard<'_>) -> Result<(), KeepError> {
         let cancel = Cancel::default();
         *self.current.borrow_mut() = cancel.clone();
-        Turn::new(self, node, resumed, cancel, heard).run().await
+        Turn::new(self, node, resumed, cancel, heard).run().await?;
+        self.note(None, None, Some(&node.id)).await
     }
 
     /// Sees a message of its own: whoever replies to it finds the chain in which it was said. One that answers nothing begins a
@@ -356,7 +424,7 @@ impl<S: Store> Agent<S> {
                 system_prompt: Some(self.system_prompt()),
                 ..Inbound::new(mail.body.joined())
             };
-            let node = self.keep.receive_as(said, Role::Assistant).await?;
+            let node = self.keep.receive_as(said, Role::Assistant, Commit::default()).await?;
             return self.keep.seal(&node.id).await.map(drop);
         };
         let node = mail.node.as_ref().unwrap_or(reply_to);
@@ -407,26 +475,6 @@ impl<S: Store> Agent<S> {
     fn policy(&self) -> Policy {
         Policy::resolve(&self.options.policy, &PolicyOptions::default(), Some(self.model.name()))
     }
-
-    async fn state(&self) -> Result<State, KeepError> {
-        let Some(bytes) = self.keep.inner.store.get(&keys::agent(&self.options.name)).await? else {
-            return Ok(State::default());
-        };
-        // Should it be damaged, everything is looked at again: what has an answer is found to have one.
-        let read = || {
-            let mut fields = Object::of(from_json(&bytes).ok()?, "agent").ok()?;
-            Some(State { seen: fields.count("seen").ok()?, open: fields.ids("open").ok()? })
-        };
-        Ok(read().unwrap_or_default())
-    }
-
-    async fn keep_state(&self, state: &State) -> Result<(), KeepError> {
-        let open = state.open.iter().map(|id| id.as_str().into()).collect();
-        let fields = [("seen".to_owned(), state.seen.into()), ("open".to_owned(), Value::Array(open))];
-        let value = to_json(&Value::Object(fields.into_iter().collect()))?;
-        let puts = vec![(keys::agent(&self.options.name), value)];
-        Ok(self.keep.inner.store.commit(Commit { puts, ..Commit::default() }).await?)
-    }
 }
 
 impl<S: Store> Keep<S> {
@@ -468,13 +516,14 @@ impl<S: Store> Keep<S> {
     }
 }
 
-/// How far an agent is.
-#[derive(Default)]
-struct State {
-    /// The number of the last message of its mailbox that needs no more looking at.
-    seen: u64,
-    /// Turns under way that answer no message of the mailbox.
-    open: Vec<MessageId>,
+/// Where a message of the mailbox is.
+enum Filed {
+    /// In a new node, which has no answer yet.
+    New(NodeInfo),
+    /// In a node whose turn was begun before and has not ended.
+    Begun(NodeInfo),
+    /// In a node whose turn is over, or nowhere: it wants no answer.
+    Done(Option<NodeInfo>),
 }
 
 /// A call as the model made it, and its place among the calls of the turn, which names it for good: models use ids again.

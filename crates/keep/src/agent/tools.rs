@@ -7,9 +7,9 @@ use threadkeep_core::memory::Source;
 use threadkeep_core::provider::ToolSchema;
 use threadkeep_store::Store;
 
-use super::Pending;
 use super::arguments::{number, text, texts};
 use super::turn::Turn;
+use super::{Pending, schema};
 use crate::KeepError;
 use crate::mailbox::{Body, Mail, MailFilter};
 use crate::memory::NewFact;
@@ -124,7 +124,9 @@ impl<S: Store> Turn<'_, S> {
                 node: self.node.clone(),
             };
             let tools = Rc::clone(&self.agent.tools);
-            return tools.call(call).await;
+            let schema = tools.schemas().into_iter().find(|tool| tool.name == name);
+            let parameters = schema.map(|tool| tool.parameters).unwrap_or_default();
+            return tools.call(super::ToolUse { arguments: schema::fit(call.arguments, &parameters)?, ..call }).await;
         }
         match name {
             "reply" => {
@@ -196,6 +198,10 @@ fn body(map: &Map<String, Value>) -> Result<Body, String> {
     if strings.is_empty() {
         strings
             .extend(["text", "message", "content"].iter().find_map(|name| map.get(*name)?.as_str()).map(str::to_owned));
+    }
+    // An empty list is a message without words, as seed 1 has it.
+    if strings.is_empty() && map.get("strings").is_none_or(Value::is_null) {
+        return Err("the argument \"strings\" is missing: it holds the texts of the message".to_owned());
     }
     Ok(Body { strings, edge_names: texts(map, "edgeNames")?, pet_names: texts(map, "petNames")? })
 }

@@ -1,7 +1,9 @@
 //! One turn: the loop of model and tools, from a question to the end of its answer.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
+use std::collections::HashSet;
 
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{Map, Value};
 use threadkeep_core::compaction::Reason;
 use threadkeep_core::message::{Kind, ToolCall};
@@ -9,7 +11,7 @@ use threadkeep_core::provider::{Completion, Delta, Finish, ToolSchema, Usage, li
 use threadkeep_core::{Message, MessageId, TranscriptId, depth};
 use threadkeep_store::Store;
 
-use super::join::Joined;
+use super::spoken::Spoken;
 use super::steps::{self, Step};
 use super::{Agent, AgentEvent, Heard, Outcome, Pending, arguments, tools};
 use crate::KeepError;
@@ -77,8 +79,7 @@ impl<'a, S: Store> Turn<'a, S> {
     }
 
     async fn messages(&self) -> Result<Vec<Message>, KeepError> {
-        let node = self.agent.keep.node(&self.node).await?;
-        Ok(node.ok_or_else(|| KeepError::MissingNode(self.node.clone()))?.messages)
+        self.agent.keep.messages_of(&self.node).await
     }
 
     fn tell(&self, event: AgentEvent) {
@@ -92,6 +93,14 @@ impl<'a, S: Store> Turn<'a, S> {
     /// Ends the turn with a message that says why there is no (whole) answer.
     async fn fail(&self, code: &str, reason: String, partial: Message) -> Result<(), KeepError> {
         let kind = Kind::Error { code: code.to_owned(), reason };
+        let mut partial = partial;
+        if partial.text().is_empty()
+            && partial.reasoning.is_none()
+            && let Some(draft) = self.agent.keep.draft(&self.node).await?
+        {
+            // What was said before an interruption stays, where nothing else was said since.
+            partial = draft;
+        }
         // Calls that will not be carried out would be calls without results.
         self.add(vec![Message { kind, tool_calls: Vec::new(), ..partial }]).await
     }
@@ -108,6 +117,18 @@ impl<'a, S: Store> Turn<'a, S> {
         }
         let late = limits.millis.filter(|_| self.is_late())?;
         Some(format!("the turn was ended after {late} milliseconds, its limit"))
+    }
+
+    /// Which limit an answer is over, in words.
+    fn too_much(&self, message: &Message) -> Option<String> {
+        let limits = &self.agent.options.limits;
+        let calls = message.tool_calls.len();
+        if calls > limits.calls {
+            return Some(format!("the model called {calls} tools in one answer; {} are allowed", limits.calls));
+        }
+        let long = message.tool_calls.iter().find(|call| call.arguments().len() > limits.argument_bytes)?;
+        let (name, bytes, most) = (long.name(), long.arguments().len(), limits.argument_bytes);
+        Some(format!("the model called {name} with {bytes} bytes of arguments; {most} are allowed"))
     }
 
     fn is_late(&self) -> bool {
@@ -139,25 +160,18 @@ impl<'a, S: Store> Turn<'a, S> {
             return self.fail("over-budget", reason, Message::assistant("")).await;
         }
         self.tell(AgentEvent::Asked { node: self.node.clone(), tokens: prompt.figures.tokens });
-        let (said, thought) = (RefCell::new(String::new()), RefCell::new(String::new()));
+        let spoken = Spoken::default();
         let heard = |delta: Delta| {
-            match &delta {
-                Delta::Text(text) => said.borrow_mut().push_str(text),
-                Delta::Reasoning(text) => thought.borrow_mut().push_str(text),
-                Delta::WasReasoning => thought.borrow_mut().push_str(&said.take()),
-                _ => {}
-            }
+            spoken.hear(&delta);
             if self.is_late() {
                 self.cancel.cancel();
             }
             self.tell(AgentEvent::Delta { node: self.node.clone(), delta });
         };
         let call = Call { messages: &prompt.messages, payload: &prompt.payload, tools: &schemas };
-        let answer = unless(Some(&self.cancel), self.agent.model.call(call, &heard)).await;
-        let partial = || {
-            let reasoning = Some(thought.take()).filter(|thought| !thought.is_empty());
-            Message { reasoning, ..Message::assistant(said.take()) }
-        };
+        let answer = unless(Some(&self.cancel), self.agent.model.call(call, &heard));
+        let answer = self.storing(&spoken, answer).await;
+        let partial = || spoken.message();
         match answer {
             Err(KeepError::Cancelled) => match self.over_limit(&[]) {
                 Some(reason) => self.fail(LIMIT, reason, partial()).await,
@@ -180,6 +194,9 @@ impl<'a, S: Store> Turn<'a, S> {
         lift(&mut message, &tools, &format!("{} {}", self.node, before.len()));
         if finish == Finish::Length {
             message.tags.push("cut-off".to_owned());
+        }
+        if let Some(reason) = self.too_much(&message) {
+            return self.fail("bad-answer", reason, message).await;
         }
         let calls: usize = before.iter().map(|message| message.tool_calls.len()).sum();
         for (index, call) in message.tool_calls.iter_mut().enumerate() {
@@ -263,47 +280,40 @@ impl<'a, S: Store> Turn<'a, S> {
 
     /// Calls tools, all at once, and stores each result as it comes.
     async fn use_tools(&self, open: Vec<Pending>, resumed: bool) -> Result<(), KeepError> {
-        type Working<'w> = std::pin::Pin<Box<dyn Future<Output = (usize, Result<Value, String>)> + 'w>>;
-        let mut left: Vec<usize> = (0..open.len()).collect();
-        let mut work: Vec<Working<'_>> = Vec::new();
-        for (at, pending) in open.iter().enumerate() {
-            let (call, name) = (&pending.call, pending.call.name());
+        for Pending { call, .. } in &open {
             self.tell(AgentEvent::Calling {
                 node: self.node.clone(),
                 call: call.id().to_owned(),
-                name: name.to_owned(),
+                name: call.name().to_owned(),
                 arguments: call.arguments().to_owned(),
             });
-            let again = tools::repeatable(name) || self.agent.tools.repeatable(name);
-            let arguments: Result<Map<String, Value>, String> = if resumed && !again {
-                Err("interrupted: the program ended before a result was kept; the call may or may not have been carried out".into())
-            } else {
-                arguments::object(call.arguments())
-            };
-            work.push(Box::pin(async move {
-                match arguments {
-                    Ok(arguments) => (at, self.call(pending, arguments).await),
-                    Err(wrong) => (at, Err(wrong)),
-                }
-            }));
         }
-        let mut working = Joined::new(work);
-        loop {
-            match unless(Some(&self.cancel), Box::pin(working.next())).await {
-                Ok(None) => return Ok(()),
-                Ok(Some((at, result))) => {
-                    left.retain(|other| *other != at);
-                    self.called(&open[at].call, result).await?;
-                }
-                Err(_) => {
-                    drop(working);
-                    for at in left {
-                        self.called(&open[at].call, Err("cancelled".to_owned())).await?;
-                    }
-                    return Ok(());
-                }
+        // Each call stores its own result. If the loop stored it, another call could hold a lock of the engine meanwhile, and nobody would
+        // let it go on.
+        let mut working: FuturesUnordered<_> = open.iter().map(|pending| self.use_tool(pending, resumed)).collect();
+        while let Some(stored) = working.next().await {
+            stored?;
+        }
+        Ok(())
+    }
+
+    /// Calls a tool and stores its result. A stop ends the call, and is its result.
+    async fn use_tool(&self, pending: &Pending, resumed: bool) -> Result<(), KeepError> {
+        let (call, name) = (&pending.call, pending.call.name());
+        let again = tools::repeatable(name) || self.agent.tools.repeatable(name);
+        let arguments: Result<Map<String, Value>, String> = if resumed && !again {
+            Err("interrupted: the program ended before a result was kept; the call may or may not have been carried out".into())
+        } else {
+            arguments::object(call.arguments())
+        };
+        let result = match arguments {
+            Ok(arguments) => {
+                let done = unless(Some(&self.cancel), Box::pin(self.call(pending, arguments))).await;
+                done.unwrap_or_else(|_| Err("cancelled".to_owned()))
             }
-        }
+            Err(wrong) => Err(wrong),
+        };
+        self.called(call, result).await
     }
 
     async fn called(&self, call: &ToolCall, result: Result<Value, String>) -> Result<(), KeepError> {
@@ -369,7 +379,13 @@ impl<'a, S: Store> Turn<'a, S> {
         // Another agent gets what is meant for it, with `reply`: two that answered each other's last words would never end.
         if let Some(mail) = self.mail.clone().filter(|mail| mail.node.is_none()) {
             let text = last.map(|message| message.text().into_owned()).unwrap_or_default();
-            let replied = messages.iter().flat_map(|message| &message.tool_calls).any(|call| self.replies(call, &mail));
+            let failed: HashSet<&str> = messages
+                .iter()
+                .filter(|message| message.is_error)
+                .filter_map(|message| message.tool_call_id.as_deref())
+                .collect();
+            let mut calls = messages.iter().flat_map(|message| &message.tool_calls);
+            let replied = calls.any(|call| self.replies(call, &mail) && !failed.contains(call.id()));
             match &failure {
                 None if !replied && !text.trim().is_empty() => {
                     self.deliver("answer", Body::text(text), Some(&mail), None).await?;

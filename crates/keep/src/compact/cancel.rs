@@ -1,9 +1,11 @@
 //! Cancelling what is under way, from beside it.
 
-use std::cell::{Cell, RefCell};
-use std::pin::Pin;
+use std::cell::Cell;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::task::{Poll, Waker};
+use std::task::Poll;
+
+use tokio::sync::Notify;
 
 use crate::KeepError;
 
@@ -21,28 +23,19 @@ pub struct Cancel(Rc<State>);
 #[derive(Debug, Default)]
 struct State {
     cancelled: Cell<bool>,
-    waiting: RefCell<Vec<Waker>>,
+    told: Notify,
 }
 
 impl Cancel {
     /// Ends what was given this handle: it fails with `cancelled` and stores nothing, unless it is storing already.
     pub fn cancel(&self) {
         self.0.cancelled.set(true);
-        // Taken out first: whoever is woken may look here.
-        let waiting = self.0.waiting.take();
-        waiting.into_iter().for_each(Waker::wake);
+        self.0.told.notify_waiters();
     }
 
     /// Whether it was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.get()
-    }
-
-    fn wait(&self, waker: &Waker) {
-        let mut waiting = self.0.waiting.borrow_mut();
-        if !waiting.iter().any(|known| known.will_wake(waker)) {
-            waiting.push(waker.clone());
-        }
     }
 }
 
@@ -54,12 +47,12 @@ pub async fn unless<T>(
     cancel: Option<&Cancel>,
     mut work: Pin<Box<dyn Future<Output = T> + '_>>,
 ) -> Result<T, KeepError> {
+    let Some(cancel) = cancel else { return Ok(work.await) };
+    let mut told = pin!(cancel.0.told.notified());
     std::future::poll_fn(|context| {
-        if let Some(cancel) = cancel {
-            if cancel.is_cancelled() {
-                return Poll::Ready(Err(KeepError::Cancelled));
-            }
-            cancel.wait(context.waker());
+        // Whoever is told later than it looks is woken.
+        if told.as_mut().poll(context).is_ready() || cancel.is_cancelled() {
+            return Poll::Ready(Err(KeepError::Cancelled));
         }
         work.as_mut().poll(context).map(Ok)
     })

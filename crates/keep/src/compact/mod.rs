@@ -35,7 +35,7 @@ pub use epochs::EpochInfo;
 pub use model::{INPUT_TOKENS, Model, ModelRequest, ModelSummariser, Reply, input_tokens_of};
 pub use requests::policy;
 pub use stored::{Covered, Stored};
-pub use summariser::{Answer, Answered, Extractive, Summariser};
+pub use summariser::{Answer, Answered, Extractive, Sending, Summariser};
 
 /// How a chain is compacted.
 #[derive(Debug, Clone, Default)]
@@ -56,7 +56,7 @@ pub struct CompactOptions {
     pub encoding: Counting,
     /// Messages that stay raw, beside those that are marked as pinned.
     pub pins: Vec<MessageRef>,
-    /// Whether to say only what would be done.
+    /// Whether to say only what would be done. No model is asked: [`Compacted::would_send`] says what it would be asked.
     pub preview: bool,
     /// A handle to cancel it with: nothing is stored then, and a request for it stays pending.
     pub cancel: Option<Cancel>,
@@ -84,6 +84,9 @@ pub struct Compacted {
     pub facts: Vec<Fact>,
     /// What the caller should know.
     pub warnings: Vec<String>,
+    /// In a preview with a model: what it would be sent. The summary is not known then, so that there is no checkpoint, and
+    /// `tokens_after` counts a summary of the size that would be asked for.
+    pub would_send: Option<Sending>,
 }
 
 impl Compacted {
@@ -147,6 +150,17 @@ impl<S: Store> Keep<S> {
             }
             return Ok(Compacted::default());
         };
+        if options.preview
+            && let Some(sending) = job.would_send(summariser, counter.as_ref())
+        {
+            return Ok(Compacted {
+                compacted_range: 0..job.window.end,
+                tokens_before: job.history,
+                tokens_after: job.rest + u64::from(job.budget),
+                would_send: Some(sending),
+                ..Compacted::default()
+            });
+        }
         let made = self.summarised(&job, options, summariser, counter.as_ref()).await?;
         options.go_on()?;
         let message = summary_message(&made.statements, &job.covers, &job.window.anchor);
@@ -159,7 +173,7 @@ impl<S: Store> Keep<S> {
         let (mut done, found) = self.records(transcript, &job, made, after);
         done.summary_messages = message.into_iter().collect();
         if options.preview {
-            self.merge_facts(transcript, &self.memories().await?, &found, &mut done);
+            self.merge_facts(transcript, &*self.memories().await?, &found, &mut done);
         } else if !self.store_checkpoint(transcript, &job, &found, options, &mut done).await? {
             self.settle_request(&place.key, &content).await?;
             done = Compacted { warnings: done.warnings, ..Compacted::default() };

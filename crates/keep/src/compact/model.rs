@@ -13,7 +13,7 @@ use threadkeep_core::compaction::{Policy, PolicyOptions, Refused};
 use threadkeep_core::tokens::Counter;
 
 use super::Spent;
-use super::summariser::{Answer, Answered, EXTRACTIVE, Summariser};
+use super::summariser::{Answer, Answered, EXTRACTIVE, Sending, Summariser};
 
 /// How many tokens a request may have where nothing is known of the model: what fits a context of 32,000 with its answer.
 pub const INPUT_TOKENS: u32 = 24_000;
@@ -158,6 +158,14 @@ impl ModelSummariser {
 impl Summariser for ModelSummariser {
     fn name(&self) -> &str {
         self.model.name()
+    }
+
+    fn would_send(&self, material: &Material<'_>, counter: &dyn Counter) -> Option<Sending> {
+        let chunks = chunks(material, self.model.input_tokens(), counter);
+        let requests = chunks.iter().map(prompt);
+        let tokens = requests.flatten().map(|message| u64::from(counter.count(&message.text()))).sum();
+        let (to, messages) = (self.model.name().to_owned(), material.pieces.len() as u32);
+        Some(Sending { to, requests: chunks.len() as u32, messages, tokens })
     }
 
     fn summarise<'a>(&'a self, material: &'a Material<'a>, counter: &'a dyn Counter) -> Answer<'a> {

@@ -78,6 +78,7 @@ impl<S: Store> Keep<S> {
             episodes,
             facts: Vec::new(),
             warnings: made.warnings,
+            would_send: None,
         };
         (done, found)
     }
@@ -116,7 +117,8 @@ impl<S: Store> Keep<S> {
             let (episodes, facts) = (done.episodes.clone(), done.facts.clone());
             let change = MemoryChange { episodes, facts, ..MemoryChange::default() };
             let mut extra = Commit::default();
-            known.commit(&change, self.random(), &mut extra)?;
+            let remembered = known.commit(change, self.random(), &mut extra)?;
+            drop(known);
             extra.puts.push(job.settled.clone());
             // Asked again, somebody else has written; perhaps to what is remembered, which is read again then.
             let mut asked = false;
@@ -138,9 +140,7 @@ impl<S: Store> Keep<S> {
             match written {
                 Some(None) => {
                     self.changed(transcript, vec![checkpoint.anchor.clone()]);
-                    if let Some(event) = change.event() {
-                        self.emit(&event);
-                    }
+                    self.remembered(remembered);
                     return Ok(true);
                 }
                 Some(Some(true)) => {}

@@ -12,7 +12,7 @@ use threadkeep_store::Store;
 use super::cancel::unless;
 use super::job::{Held, Job};
 use super::summariser::one_call;
-use super::{Answered, CompactOptions, Spent, Summariser};
+use super::{Answered, CompactOptions, Sending, Spent, Summariser};
 use crate::{Keep, KeepError};
 
 /// What the summariser made.
@@ -37,18 +37,10 @@ impl<S: Store> Keep<S> {
     ) -> Result<Made, KeepError> {
         let mut made = Made { statements: job.carried.clone(), ..Made::default() };
         let levels = job.strategy == Strategy::Hierarchical;
-        let chunks = if job.strategy == Strategy::SlidingWindow {
-            Vec::new()
-        } else {
-            chunks(&job.held, summariser.input_tokens())
-        };
-        let share_of = |chunk: &Range<usize>| (job.budget / 2) / (job.held.len().max(1) as u32) * chunk.len() as u32;
         let mut fresh = 0;
-        for chunk in &chunks {
-            let pieces = job.held[chunk.clone()].iter().map(Held::piece).collect();
+        for chunk in &job.chunks(summariser) {
             let carried = if levels { Vec::new() } else { std::mem::take(&mut made.statements) };
-            let budget = if levels { share_of(chunk).max(16) } else { job.budget };
-            let material = Material { carried: &carried, pieces, budget };
+            let material = job.material(chunk, &carried);
             let given = job.held[chunk.clone()].iter().map(|held| held.tokens).sum::<u64>() + tokens(&carried, counter);
             let summary = made.ask(summariser, &material, given, options, counter).await?;
             let mut statements = summary.statements.clone();
@@ -79,6 +71,42 @@ impl<S: Store> Keep<S> {
             check(&made.statements)?;
         }
         Ok(made)
+    }
+}
+
+impl Job {
+    /// The pieces in which the material is summarised.
+    fn chunks(&self, summariser: &dyn Summariser) -> Vec<Range<usize>> {
+        match self.strategy {
+            Strategy::SlidingWindow => Vec::new(),
+            _ => chunks(&self.held, summariser.input_tokens()),
+        }
+    }
+
+    fn material<'a>(&'a self, chunk: &Range<usize>, carried: &'a [Statement]) -> Material<'a> {
+        let share = (self.budget / 2) / (self.held.len().max(1) as u32) * chunk.len() as u32;
+        let budget = if self.strategy == Strategy::Hierarchical { share.max(16) } else { self.budget };
+        Material { carried, pieces: self.held[chunk.clone()].iter().map(Held::piece).collect(), budget }
+    }
+
+    /// What the summariser would send; `None` if nothing leaves the machine.
+    pub(super) fn would_send(&self, summariser: &dyn Summariser, counter: &dyn Counter) -> Option<Sending> {
+        let levels = self.strategy == Strategy::Hierarchical;
+        let mut all: Option<Sending> = None;
+        for chunk in self.chunks(summariser) {
+            let carried = if levels { &[][..] } else { &self.carried };
+            let more = summariser.would_send(&self.material(&chunk, carried), counter)?;
+            all = Some(match all {
+                None => more,
+                Some(all) => Sending {
+                    requests: all.requests + more.requests,
+                    messages: all.messages + more.messages,
+                    tokens: all.tokens + more.tokens,
+                    ..all
+                },
+            });
+        }
+        all
     }
 }
 

@@ -30,6 +30,19 @@ impl From<Summary> for Answered {
     }
 }
 
+/// What a compaction would send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sending {
+    /// The name of the model that would get it.
+    pub to: String,
+    /// How many requests, at least: what comes of them may be summarised once more.
+    pub requests: u32,
+    /// How many messages of the thread are in them.
+    pub messages: u32,
+    /// How many tokens the requests have together.
+    pub tokens: u64,
+}
+
 /// Somebody who summarises: our own rules, a model, the browser.
 pub trait Summariser {
     /// Its name, as checkpoints keep it, such as `extractive`.
@@ -38,6 +51,11 @@ pub trait Summariser {
     /// The most tokens of messages that it takes at once; longer material comes in several pieces, each with what was said of
     /// those before. `None` for any number.
     fn input_tokens(&self) -> Option<u64> {
+        None
+    }
+
+    /// What it would send, and to whom, if it were given this; `None` if nothing leaves the machine for it. Sends nothing.
+    fn would_send(&self, _material: &Material<'_>, _counter: &dyn Counter) -> Option<Sending> {
         None
     }
 

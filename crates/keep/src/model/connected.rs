@@ -2,18 +2,15 @@
 //! went wrong in words.
 
 use std::rc::Rc;
-use std::task::Poll;
 
 use threadkeep_core::provider::{
     Backoff, Completion, Connection, Delta, Fault, HttpRequest, Listed, Provider, Reader, ReaderOptions,
     models_request, read_models, request,
 };
 
-use super::http::{Body, Http, Response, Unsent, Wait};
+use super::http::{Body, Http, Response, Unsent};
+use super::patience::{Late, Patience};
 use super::{Answer, Call, Failure, Model};
-
-/// The most of an error's or a list's body that is read, in bytes.
-const MOST: usize = 16 << 20;
 
 /// A [`Model`] that is asked over HTTP.
 ///
@@ -51,8 +48,9 @@ impl Connected {
     pub async fn models(&self) -> Result<Vec<Listed>, Failure> {
         let request = models_request(&self.connection);
         let answered = async {
-            let mut response = self.begin(&request).await?;
-            self.gathered(&mut *response.body).await
+            let mut patience = self.patience();
+            let mut response = self.begin(&request, &mut patience).await?;
+            self.gathered(&mut *response.body, &mut patience).await
         };
         let body = answered.await.map_err(failure)?;
         match serde_json::from_slice(&body) {
@@ -126,7 +124,7 @@ impl Connected {
     fn reader_options(&self, call: &Call<'_>) -> ReaderOptions {
         let tools = call.tools.iter().map(|tool| tool.name.clone()).collect();
         let ids = [self.http.now().to_string(), self.http.random().to_string()].join("/");
-        ReaderOptions { tools, ids, who: self.connection.label() }
+        ReaderOptions { tools, ids, who: self.connection.label(), limits: self.connection.limits }
     }
 
     async fn tried(
@@ -135,22 +133,28 @@ impl Connected {
         reader: &mut Reader,
         heard: &dyn Fn(Delta),
     ) -> Result<Completion, Fault> {
-        let mut response = self.begin(request).await?;
+        let mut patience = self.patience();
+        let mut response = self.begin(request, &mut patience).await?;
         let scrub = |mut fault: Fault| {
             fault.message = self.connection.scrubbed(fault.message);
             fault
         };
         while !reader.is_over() {
-            let chunk = match self.in_time(response.body.chunk()).await {
-                Some(Some(Ok(chunk))) => chunk,
-                Some(None) => break,
-                Some(Some(Err(unsent))) => {
+            let taken = reader.taken();
+            let chunk = match patience.wait(response.body.chunk()).await {
+                Ok(Some(Ok(chunk))) => chunk,
+                Ok(None) => break,
+                Ok(Some(Err(unsent))) => {
                     // What ended before the connection did is whole.
                     return reader.finish(heard).map_err(|fault| scrub(self.cut(fault, &unsent)));
                 }
-                None => return reader.finish(heard).map_err(|_| self.stalled(reader.has_begun())),
+                Err(late) => return reader.finish(heard).map_err(|_| self.late(late, reader.has_begun())),
             };
             reader.push(&chunk, heard).map_err(scrub)?;
+            // Comments keep the connection open, and say nothing of an answer.
+            if reader.taken() > taken {
+                patience.heard();
+            }
         }
         reader.finish(heard).map_err(scrub)
     }
@@ -170,7 +174,18 @@ impl Connected {
         Fault { passes: true, ..Fault::new("cut-off", words.concat()) }
     }
 
-    fn stalled(&self, begun: bool) -> Fault {
+    /// Nothing came for too long, or the answer does not end.
+    fn late(&self, late: Late, begun: bool) -> Fault {
+        if late == Late::Endless {
+            let seconds = (self.connection.limits.millis / 1000).max(1).to_string();
+            let words = [
+                &self.connection.label(),
+                " did not end its answer within ",
+                &seconds,
+                " s (`limits.millis`). The answer was ended there.",
+            ];
+            return Fault::new("stalled", words.concat());
+        }
         let seconds = (self.time_out() / 1000).max(1).to_string();
         let what = if begun {
             " went silent in the middle of its answer: nothing came for "
@@ -186,17 +201,23 @@ impl Connected {
     }
 
     /// Sends a request; what comes is an answer that the provider means as one.
-    async fn begin(&self, request: &HttpRequest) -> Result<Response, Fault> {
-        let mut response = match self.in_time(self.http.send(request)).await {
-            Some(Ok(response)) => response,
-            None => return Err(self.stalled(false)),
-            Some(Err(unsent)) => return Err(self.unsent(&unsent).await),
+    async fn begin(&self, request: &HttpRequest, patience: &mut Patience<'_>) -> Result<Response, Fault> {
+        let mut response = match patience.wait(self.http.send(request)).await {
+            Ok(Ok(response)) => response,
+            Err(late) => return Err(self.late(late, false)),
+            Ok(Err(unsent)) => return Err(self.unsent(&unsent).await),
         };
+        patience.heard();
         if (200..300).contains(&response.status) {
             return Ok(response);
         }
+        if response.status == 0 || (300..400).contains(&response.status) {
+            let location = response.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("location"));
+            let location = location.map(|(_, value)| value.as_str());
+            return Err(Fault::redirected(&self.connection, response.status, location));
+        }
         // An error whose words break off still has its status.
-        let body = self.gathered(&mut *response.body).await.unwrap_or_default();
+        let body = self.gathered(&mut *response.body, patience).await.unwrap_or_default();
         let now = self.http.now();
         Err(Fault::of_status(&self.connection, response.status, &response.headers, &body, now))
     }
@@ -210,32 +231,27 @@ impl Connected {
         Fault::unsent(&self.connection, page.as_deref(), reached, &unsent.reason)
     }
 
-    /// All of a body that is short.
-    async fn gathered(&self, body: &mut dyn Body) -> Result<Vec<u8>, Fault> {
+    /// All of a body that is not streamed, as far as an answer may be long.
+    async fn gathered(&self, body: &mut dyn Body, patience: &mut Patience<'_>) -> Result<Vec<u8>, Fault> {
         let mut all = Vec::new();
-        while all.len() < MOST {
-            match self.in_time(body.chunk()).await {
-                Some(Some(Ok(chunk))) => all.extend_from_slice(&chunk),
-                Some(None) => break,
-                Some(Some(Err(unsent))) => return Err(self.unsent(&unsent).await),
-                None => return Err(self.stalled(true)),
+        while (all.len() as u64) < self.connection.limits.bytes {
+            match patience.wait(body.chunk()).await {
+                Ok(Some(Ok(chunk))) => all.extend_from_slice(&chunk),
+                Ok(None) => break,
+                Ok(Some(Err(unsent))) => return Err(self.unsent(&unsent).await),
+                Err(late) => return Err(self.late(late, true)),
             }
+            patience.heard();
         }
         Ok(all)
     }
 
-    fn time_out(&self) -> u32 {
-        self.connection.timeout_ms.unwrap_or(Connection::TIMEOUT_MS)
+    fn patience(&self) -> Patience<'_> {
+        Patience::new(&*self.http, self.time_out(), self.connection.limits.millis)
     }
 
-    /// What comes, or `None` when nothing comes for too long.
-    async fn in_time<T>(&self, mut coming: Wait<'_, T>) -> Option<T> {
-        let mut limit = self.http.sleep(self.time_out());
-        std::future::poll_fn(|context| match coming.as_mut().poll(context) {
-            Poll::Ready(come) => Poll::Ready(Some(come)),
-            Poll::Pending => limit.as_mut().poll(context).map(|()| None),
-        })
-        .await
+    fn time_out(&self) -> u32 {
+        self.connection.timeout_ms.unwrap_or(Connection::TIMEOUT_MS)
     }
 }
 

@@ -10,7 +10,7 @@ pub type Wait<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// Sends requests, for [`Connected`](super::Connected).
 pub trait Http {
-    /// Sends a request and gives the answer once its status and headers are there; the body follows. Dropping the future, or the
+    /// Sends a request to its address and nowhere else: a redirect is not followed but given. Gives the answer once its status and headers are there; the body follows. Dropping the future, or the
     /// body, ends the request.
     fn send<'a>(&'a self, request: &'a HttpRequest) -> Wait<'a, Result<Response, Unsent>>;
 
@@ -38,7 +38,7 @@ pub trait Http {
 
 /// An answer that has begun.
 pub struct Response {
-    /// The status, from 100 to 599.
+    /// The status, from 100 to 599; 0 for a redirect of which a browser tells no more.
     pub status: u16,
     /// The headers that may be read.
     pub headers: Vec<(String, String)>,

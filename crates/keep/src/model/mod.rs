@@ -8,6 +8,7 @@
 
 mod connected;
 mod http;
+mod patience;
 mod scripted;
 mod summarising;
 

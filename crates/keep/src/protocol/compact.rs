@@ -9,7 +9,7 @@ use threadkeep_store::Store;
 
 use super::request::{Checked, Params, bad, flag};
 use super::{BadRequest, ContextOptions};
-use crate::compact::{CompactOptions, Compacted, EpochInfo, Stored};
+use crate::compact::{CompactOptions, Compacted, EpochInfo, Sending, Stored};
 use crate::{Keep, KeepError};
 
 /// One request about compactions. `at` is a head's name, or the end of the chain: a node or an alias of it.
@@ -287,9 +287,18 @@ fn stored_json(stored: &Stored, context: &str) -> Value {
     value
 }
 
+fn sending_json(sending: &Sending) -> Value {
+    map([
+        ("to", sending.to.as_str().into()),
+        ("requests", sending.requests.into()),
+        ("messages", sending.messages.into()),
+        ("tokens", sending.tokens.into()),
+    ])
+}
+
 impl Compacted {
     /// It as JSON: `{checkpoint, summaryMessages, compactedRange: {start, end}, tokensBefore, tokensAfter, tokensSaved,
-    /// cost: {calls, inputTokens, outputTokens}, episodes, facts, warnings}`.
+    /// cost: {calls, inputTokens, outputTokens}, episodes, facts, warnings, wouldSend: {to, requests, messages, tokens} | null}`.
     pub fn to_json(&self) -> Value {
         let cost = map([
             ("calls", self.cost.calls.into()),
@@ -307,6 +316,7 @@ impl Compacted {
             ("episodes", self.episodes.iter().map(json).collect()),
             ("facts", self.facts.iter().map(json).collect()),
             ("warnings", self.warnings.iter().map(String::as_str).collect()),
+            ("wouldSend", self.would_send.as_ref().map_or(Value::Null, sending_json)),
         ])
     }
 }

@@ -140,7 +140,7 @@ pub struct AgentCall {
 impl AgentCall {
     /// Reads `{name, user?, systemPrompt?, builtIn?, model?: {name?, provider?}, tools?: [{name, description?, parameters?,
     /// repeatable?}], context?, compaction?: false | {maxContextTokens?, maxOutputTokens?, safetyMargin?, compactionRatio?,
-    /// compactionThreshold?, keepTurns?, targetTokens?, strategy?}, limits?: {steps?, tokens?, millis?}}`. `context` has the options of
+    /// compactionThreshold?, keepTurns?, targetTokens?, strategy?}, limits?: {steps?, tokens?, millis?, calls?, argumentBytes?}, resume?}`. `context` has the options of
     /// [`ContextOptions::from_json`].
     ///
     /// ```
@@ -201,6 +201,12 @@ impl AgentCall {
             if let Some(steps) = fields.maybe_count("steps")? {
                 options.limits.steps = steps as usize;
             }
+            if let Some(calls) = fields.maybe_count("calls")? {
+                options.limits.calls = calls as usize;
+            }
+            if let Some(bytes) = fields.maybe_count("argumentBytes")? {
+                options.limits.argument_bytes = bytes as usize;
+            }
             options.limits.tokens = fields.maybe_count("tokens")?.map(u64::from);
             options.limits.millis = fields.maybe_count("millis")?.map(u64::from);
             fields.nothing_left()?;
@@ -227,6 +233,7 @@ impl AgentCall {
             }
             Some(_) => return bad("model", "must be an object"),
         };
+        options.resume = flag(&mut params, "resume")?.unwrap_or_default();
         let (tools, repeatable) = tools(params.take("tools"))?;
         params.nothing_left()?;
         Ok(Self { options, model, tools, repeatable })

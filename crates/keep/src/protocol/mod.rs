@@ -342,8 +342,11 @@ pub struct Row {
     pub depth: u32,
     /// Whether a page should tuck it away.
     pub hidden: bool,
-    /// Where its parent has several children: which of them this is and where the others lead.
+    /// Where its siblings begin otherwise: which of them this is and where the others lead. Siblings with the same question count once.
     pub fork: Option<Fork>,
+    /// Where siblings answer the same question otherwise: which of the answers this is and where the others lead. It stands after the
+    /// question, the row's first user messages.
+    pub answers: Option<Fork>,
 }
 
 /// A node's place among its siblings.

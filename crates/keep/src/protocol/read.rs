@@ -101,6 +101,7 @@ impl Read for Row {
             depth: fields.small("depth")?,
             hidden: fields.flag("hidden")?,
             fork: Read::read(fields.take("fork"))?,
+            answers: Read::read(fields.take("answers"))?,
         })
     }
 }
@@ -326,7 +327,9 @@ mod tests {
             messages,
         };
         let fork = Some(Fork { index: 1, count: 2, previous: None, next: Some(id.clone()) });
-        let row = Row { id: id.clone(), role: "user".into(), messages: 1, chars: 2, depth: 3, hidden: true, fork };
+        let answers = Some(Fork { index: 2, count: 3, previous: Some(id.clone()), next: None });
+        let row =
+            Row { id: id.clone(), role: "user".into(), messages: 1, chars: 2, depth: 3, hidden: true, fork, answers };
         let answers = [
             Response::Done,
             Response::Number(7),

@@ -243,6 +243,8 @@ pub struct SearchReply {
     pub hits: Vec<Hit>,
     /// How much of all messages was looked at.
     pub progress: IndexProgress,
+    /// What the caller should know, in words: that only the beginning of a long query was used, say.
+    pub warnings: Vec<String>,
 }
 
 pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
@@ -289,9 +291,13 @@ impl IndexProgress {
 }
 
 impl SearchReply {
-    /// It as JSON: `{hits, progress}`.
+    /// It as JSON: `{hits, progress, warnings}`.
     pub fn to_json(&self) -> Value {
-        object([("hits", self.hits.iter().map(Hit::to_json).collect()), ("progress", self.progress.to_json())])
+        object([
+            ("hits", self.hits.iter().map(Hit::to_json).collect()),
+            ("progress", self.progress.to_json()),
+            ("warnings", self.warnings.clone().into()),
+        ])
     }
 }
 

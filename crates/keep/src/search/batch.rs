@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use threadkeep_core::recall::{Builder, NewDoc, Picked, Segment, merge};
-use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Message, MessageId, Role, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Durability, Store, StoreError};
 
@@ -155,8 +154,10 @@ impl<S: Store> Keep<S> {
 fn add_missing(builder: &RefCell<Builder>, room: &dyn Fn() -> bool, tree: &Transcript, places: &[(u64, u32)]) -> bool {
     // The tools' names, by the ids of their calls.
     let mut calls: HashMap<&str, &str> = HashMap::new();
+    // The place of the last message of each node's chain.
+    let mut last: Vec<Option<(u64, u32)>> = Vec::new();
     for placed in tree.nodes() {
-        let mut before = last_before(tree, placed);
+        let mut before = tree.parent_index(placed).and_then(|parent| last.get(parent as usize).copied().flatten());
         for (index, message) in (0u32..).zip(&placed.node.messages) {
             calls.extend(message.tool_calls.iter().map(|call| (call.id(), call.name())));
             let place = (placed.seq, index);
@@ -184,6 +185,7 @@ fn add_missing(builder: &RefCell<Builder>, room: &dyn Fn() -> bool, tree: &Trans
             }
             before = Some(place);
         }
+        last.push(before);
     }
     for (seq, checkpoint) in tree.checkpoints() {
         if places.binary_search(&(seq, 0)).is_err() {
@@ -194,18 +196,6 @@ fn add_missing(builder: &RefCell<Builder>, room: &dyn Fn() -> bool, tree: &Trans
         }
     }
     true
-}
-
-/// The place of the last message before a node.
-fn last_before(tree: &Transcript, placed: &Placed) -> Option<(u64, u32)> {
-    let mut up = tree.parent(placed);
-    while let Some(parent) = up {
-        if let Some(last) = parent.node.messages.len().checked_sub(1) {
-            return Some((parent.seq, last as u32));
-        }
-        up = tree.parent(parent);
-    }
-    None
 }
 
 /// What of a message is searched: its text, and what it asks tools.

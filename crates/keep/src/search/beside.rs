@@ -56,7 +56,7 @@ impl<S: Store> Keep<S> {
             });
             places.push(key);
         };
-        for it in &known.episodes {
+        for it in known.episodes.values() {
             let key = keys::EPISODES.of(it.transcript.as_ref(), &it.id);
             add(Found::Episode, key, it.transcript.as_ref(), it.created_at, &with_tags(&it.summary, &it.tags));
         }

@@ -84,7 +84,7 @@ impl<S: Store> Keep<S> {
 }
 
 fn tree_hit(tree: &Transcript, doc: &Doc, score: f32, query: &Query) -> Option<Hit> {
-    let node = &tree.nodes().find(|placed| placed.seq == doc.seq)?.node;
+    let node = &tree.at_seq(doc.seq)?.node;
     message_hit(tree.id(), node, &tree.newest_leaf(&node.id)?.node.id, doc, score, query)
 }
 

@@ -20,10 +20,11 @@ mod state;
 mod together;
 mod vectors;
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use threadkeep_core::Transcript;
-use threadkeep_core::recall::{Doc, Filter, Query, fuse};
+use threadkeep_core::recall::{Doc, Filter, MOST_WORDS, Query, fuse};
 use threadkeep_store::Store;
 
 use crate::protocol::{Found, Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};
@@ -59,7 +60,7 @@ impl<S: Store> Keep<S> {
     }
 
     /// Finds messages in all transcripts and branches, summaries, episodes and facts that hold: words in any of their forms, `"phrases"`, `begin*`, `-without`. The
-    /// best come first. What is not indexed yet is indexed first, or (without [`SearchOptions::wait`]) one batch of it.
+    /// best come first. Of a query of more than [`MOST_WORDS`] different words the first are used, and a warning says so. What is not indexed yet is indexed first, or (without [`SearchOptions::wait`]) one batch of it.
     ///
     /// # Errors
     /// `missing-node` for a branch that is not there; the store's.
@@ -83,14 +84,14 @@ impl<S: Store> Keep<S> {
             None => None,
             Some(source) => {
                 let all = self.transcripts().await?.into_iter();
-                Some(all.filter(|known| known.info.source == *source).map(|known| known.id).collect::<Vec<_>>())
+                Some(all.filter(|known| known.info.source == *source).map(|known| known.id).collect::<HashSet<_>>())
             }
         };
         let one_of = options.transcript.is_some() || of_source.is_some();
         let owner = |owner: &str| {
             options.transcript.as_ref().is_none_or(|wanted| wanted.as_str() == owner)
                 && branch.as_ref().is_none_or(|(wanted, _)| wanted.as_str() == owner)
-                && of_source.as_ref().is_none_or(|wanted| wanted.iter().any(|wanted| wanted.as_str() == owner))
+                && of_source.as_ref().is_none_or(|wanted| wanted.contains(owner))
         };
         let doc = |_: &str, doc: &Doc| {
             let on = |seqs: &[u64]| doc.index != REMEMBERED && seqs.binary_search(&doc.seq).is_ok();
@@ -145,7 +146,11 @@ impl<S: Store> Keep<S> {
                 }
             }
         }
-        Ok(SearchReply { hits, progress })
+        let mut warnings = Vec::new();
+        if query.words > MOST_WORDS {
+            warnings.push(format!("The query has {} words. The search used the first {MOST_WORDS}.", query.words));
+        }
+        Ok(SearchReply { hits, progress, warnings })
     }
 
     /// How far the index has come. Looks at the counts of all transcripts, and indexes nothing.

@@ -119,7 +119,7 @@ impl<S: Store> Keep<S> {
         for place in places {
             let mut text = None;
             let mut look = |log: &Log| {
-                let node = log.tree.nodes().find(|placed| placed.seq == place.seq);
+                let node = log.tree.at_seq(place.seq);
                 let message = node.and_then(|placed| placed.node.messages.get(place.index as usize));
                 let summary = || log.tree.checkpoints().find(|(seq, _)| *seq == place.seq);
                 text = match message {
@@ -158,13 +158,14 @@ impl<S: Store> Keep<S> {
                 }));
             }
             let mut blocks: Vec<Block> = Vec::new();
+            let mut block_of: HashMap<&str, usize> = HashMap::new();
             for (place, vector) in places.iter().zip(vectors) {
                 let owner = place.transcript.as_str();
-                let at = blocks.iter().position(|block| block.owner == owner).unwrap_or_else(|| {
+                let at = *block_of.entry(owner).or_insert(blocks.len());
+                if at == blocks.len() {
                     let model = model.clone();
                     blocks.push(Block { owner: owner.to_owned(), model, length: vector.len(), ..Block::default() });
-                    blocks.len() - 1
-                });
+                }
                 blocks[at].places.push((place.seq, place.index));
                 blocks[at].values.extend(vector.iter().map(|value| *value as u8));
             }

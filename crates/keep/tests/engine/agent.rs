@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use serde_json::json;
-use threadkeep::agent::{Agent, AgentEvent, TurnLimits};
+use threadkeep::agent::{Agent, AgentEvent, AgentOptions, TurnLimits};
 use threadkeep::mailbox::Mail;
 use threadkeep::model::Model;
 use threadkeep::protocol::NodeInfo;
@@ -16,8 +16,16 @@ use threadkeep_core::message::Kind;
 use threadkeep_core::provider::{Delta, Provider, validate_payload};
 use threadkeep_store::MemoryStore;
 
-use crate::agent_support::{Said, Script, Toolbox, box_of, calls, counted, fails, options, says, words, write};
+use crate::agent_support::{
+    Breathing, Said, Script, Toolbox, box_of, breath, calls, counted, fails, options, says, words, write,
+};
 use crate::{World, code, run, texts};
+
+/// The same agent, opened by a program that carries on what another one began.
+fn resuming(world: &World, script: &Rc<Script>, tools: &Rc<Toolbox>) -> Agent<MemoryStore> {
+    let own = AgentOptions { resume: true, ..options("lal") };
+    Agent::new(world.tab(), own, Rc::clone(script) as Rc<dyn Model>, tools.clone())
+}
 
 fn with_tools(world: &World, script: &Rc<Script>, tools: &Rc<Toolbox>) -> Agent<MemoryStore> {
     Agent::new(world.tab(), options("lal"), Rc::clone(script) as Rc<dyn Model>, tools.clone())
@@ -164,7 +172,7 @@ fn another_answer_is_a_branch_also_of_what_was_imported() {
 }
 
 /// Polls `work` until `enough`, and drops it.
-async fn until<T>(work: impl Future<Output = T>, enough: impl Fn() -> bool) -> Option<T> {
+pub(crate) async fn until<T>(work: impl Future<Output = T>, enough: impl Fn() -> bool) -> Option<T> {
     let mut work = std::pin::pin!(work);
     std::future::poll_fn(|context| match work.as_mut().poll(context) {
         Poll::Ready(done) => Poll::Ready(Some(done)),
@@ -252,6 +260,92 @@ fn limits_on_steps_tokens_and_time_end_a_turn_with_words() {
             assert_eq!(code, "limit");
             assert!(reason.contains(wanted), "{reason}");
             assert_eq!(script.asked(), asked, "{wanted}");
+            assert_valid(&lal, &node).await;
+        });
+    }
+}
+
+#[test]
+fn a_tool_is_not_called_without_an_argument_that_it_needs() {
+    let world = World::default();
+    let script = Script::of([
+        calls(&[
+            ("a", "greet", json!({})),
+            ("b", "greet", json!({ "name": 5 })),
+            ("c", "greet", json!({ "name": "Bo" })),
+        ]),
+        calls(&[("d", "reply", json!({ "messageNumber": 1 })), ("e", "send", json!({ "strings": ["hi"] }))]),
+        calls(&[("f", "searchMemory", json!({})), ("g", "remember", json!({})), ("h", "dismiss", json!({}))]),
+        calls(&[("i", "send", json!({ "recipientName": "bo" })), ("j", "readToolResult", json!({ "offset": 1 }))]),
+        says("done"),
+    ]);
+    let tools = Rc::new(Greeter::default());
+    let lal = Agent::new(world.tab(), options("lal"), script.clone(), tools.clone());
+    run(async {
+        let mail = write(lal.keep(), "go", None).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        let node = node_of(&lal, &mail).await;
+        let results: Vec<_> = node.messages.iter().filter(|message| message.tool_call_id.is_some()).collect();
+        let said = |at: usize| (results[at].is_error, results[at].text().into_owned());
+        assert_eq!(said(0), (true, "the argument \"name\" is missing".into()));
+        assert_eq!(said(1), (true, "\"name\" must be a text, it is 5".into()));
+        assert_eq!((said(2), tools.0.borrow().as_slice()), ((false, "hello Bo".into()), &["Bo".to_owned()][..]));
+        for (at, name) in [
+            (3, "strings"),
+            (4, "recipientName"),
+            (5, "query"),
+            (6, "fact"),
+            (7, "messageNumber"),
+            (8, "strings"),
+            (9, "path"),
+        ] {
+            let (is_error, text) = said(at);
+            assert!(is_error && text.contains(name), "{at}: {text}");
+        }
+        // Nothing was sent but the answer.
+        assert_eq!(box_of(lal.keep(), "ann").await.len(), 2);
+    });
+}
+
+/// A tool that greets whom it is told to.
+#[derive(Default)]
+struct Greeter(RefCell<Vec<String>>);
+
+impl threadkeep::agent::Tools for Greeter {
+    fn schemas(&self) -> Vec<threadkeep_core::provider::ToolSchema> {
+        vec![threadkeep_core::provider::ToolSchema {
+            name: "greet".into(),
+            description: None,
+            parameters: json!({ "type": "object", "required": ["name"], "properties": { "name": { "type": "string" } } }),
+            strict: None,
+        }]
+    }
+
+    fn call(&self, call: threadkeep::agent::ToolUse) -> threadkeep::agent::ToolAnswer<'_> {
+        let name = call.arguments["name"].as_str().unwrap().to_owned();
+        self.0.borrow_mut().push(name.clone());
+        Box::pin(std::future::ready(Ok(["hello ", &name].concat().into())))
+    }
+}
+
+#[test]
+fn an_answer_with_too_many_calls_or_too_long_arguments_is_a_failure_and_calls_nothing() {
+    let many: Vec<(String, serde_json::Value)> =
+        (0..257).map(|at| (format!("c{at}"), json!({ "a": 1, "b": 1 }))).collect();
+    let many: Vec<_> = many.iter().map(|(id, arguments)| (id.as_str(), "add", arguments.clone())).collect();
+    let long = [("c", "add", json!({ "a": "x".repeat(4 << 20) }))];
+    for (all, words) in [(&many[..], "257 tools in one answer; 256 are allowed"), (&long[..], "4194304 are allowed")] {
+        let world = World::default();
+        let (script, tools) = (Script::of([calls(all)]), Rc::new(Toolbox::default()));
+        let lal = with_tools(&world, &script, &tools);
+        run(async {
+            let mail = write(lal.keep(), "go", None).await;
+            lal.catch_up(&|_| {}).await.unwrap();
+            let node = node_of(&lal, &mail).await;
+            let (code, reason) = error_of(&node.messages[1]);
+            assert_eq!(code, "bad-answer");
+            assert!(reason.contains(words), "{reason}");
+            assert!(node.messages[1].tool_calls.is_empty() && tools.used.borrow().is_empty());
             assert_valid(&lal, &node).await;
         });
     }
@@ -360,7 +454,7 @@ fn a_tool_that_a_crash_interrupted_is_not_called_again_unless_that_does_no_harm(
             // Another program, over the same store.
             let tools = Rc::new(Toolbox { repeatable: Cell::new(repeatable), ..Toolbox::default() });
             let script = Script::of([says("so be it")]);
-            let lal = with_tools(&world, &script, &tools);
+            let lal = resuming(&world, &script, &tools);
             if repeatable {
                 let asked = || !tools.used.borrow().is_empty();
                 assert!(until(lal.catch_up(&|_| {}), asked).await.is_none());
@@ -390,7 +484,7 @@ fn an_answer_that_was_asked_for_again_is_carried_to_its_end_after_a_crash() {
         script.stalls.set(true);
         let twice = || script.asked() == 2;
         assert!(until(lal.again(&mail.message_id, &|_| {}), twice).await.is_none());
-        let later = with_tools(&world, &Script::of([says("second")]), &Rc::default());
+        let later = resuming(&world, &Script::of([says("second")]), &Rc::default());
         assert_eq!(later.catch_up(&|_| {}).await.unwrap(), 1);
         let root = node_of(&later, &mail).await.parent.unwrap();
         let answers = later.keep().children(&root).await.unwrap();
@@ -596,44 +690,6 @@ impl threadkeep::agent::Tools for Slow {
     }
 }
 
-/// Lets others go first.
-async fn breath() {
-    let mut first = true;
-    std::future::poll_fn(|context| {
-        if std::mem::take(&mut first) {
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        Poll::Ready(())
-    })
-    .await;
-}
-
-/// A store in which every operation takes a moment before and after it, so that a program can end in between.
-#[derive(Clone)]
-struct Breathing(MemoryStore);
-
-impl threadkeep_store::Store for Breathing {
-    async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, threadkeep_store::StoreError> {
-        self.0.get(key).await
-    }
-    async fn scan(
-        &self,
-        scan: &threadkeep_store::Scan,
-    ) -> Result<Vec<threadkeep_store::Record>, threadkeep_store::StoreError> {
-        self.0.scan(scan).await
-    }
-    async fn commit(&self, commit: threadkeep_store::Commit) -> Result<(), threadkeep_store::StoreError> {
-        breath().await;
-        let done = self.0.commit(commit).await;
-        breath().await;
-        done
-    }
-    async fn close(&self) -> Result<(), threadkeep_store::StoreError> {
-        Ok(())
-    }
-}
-
 /// Carries out 200 turns over 20 chains with 30 forks and 500 tool calls. After each of `kills` polls the program ends, and another goes on.
 /// Gives what the transcripts say, each branch, and how often something was marked interrupted.
 fn session(kills: &[usize]) -> (Vec<String>, Vec<String>, usize, usize) {
@@ -641,8 +697,10 @@ fn session(kills: &[usize]) -> (Vec<String>, Vec<String>, usize, usize) {
     let store = Breathing(world.store.clone());
     let open =
         || run(threadkeep::Keep::open(store.clone(), world.host.clone(), threadkeep::Options::default())).unwrap();
-    let make =
-        |keep: &threadkeep::Keep<Breathing>| Agent::new(keep.clone(), options("lal"), Rc::new(Steady), Rc::new(Slow));
+    let make = |keep: &threadkeep::Keep<Breathing>| {
+        let own = AgentOptions { resume: true, ..options("lal") };
+        Agent::new(keep.clone(), own, Rc::new(Steady), Rc::new(Slow))
+    };
     let (mut keep, mut kills) = (open(), kills.iter().copied());
     let mut lal = make(&keep);
     let (mut polls, mut next) = (0_usize, kills.next());

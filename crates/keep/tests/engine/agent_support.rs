@@ -5,6 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::task::Poll;
 
 use serde_json::{Value, json};
 use threadkeep::Keep;
@@ -15,7 +16,7 @@ use threadkeep::protocol::Counting;
 use threadkeep_core::Message;
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::provider::{Completion, Delta, Finish, ToolSchema, Usage};
-use threadkeep_store::{MemoryStore, Store};
+use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
 
 /// What a model says next.
 pub(crate) type Said = Result<Completion, Failure>;
@@ -156,4 +157,41 @@ pub(crate) async fn box_of<S: Store>(keep: &Keep<S>, party: &str) -> Vec<Mail> {
 pub(crate) fn words(events: &[AgentEvent]) -> Vec<String> {
     let kind = |event: &AgentEvent| event.to_json()["type"].as_str().unwrap().to_owned();
     events.iter().map(kind).collect()
+}
+
+/// Lets others go first.
+pub(crate) async fn breath() {
+    let mut first = true;
+    std::future::poll_fn(|context| {
+        if std::mem::take(&mut first) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    })
+    .await;
+}
+
+/// A store in which every operation takes a moment before and after it, so that a program can end in between.
+#[derive(Clone)]
+pub(crate) struct Breathing(pub(crate) MemoryStore);
+
+impl Store for Breathing {
+    async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        breath().await;
+        self.0.get(key).await
+    }
+    async fn scan(&self, scan: &Scan) -> Result<Vec<Record>, StoreError> {
+        breath().await;
+        self.0.scan(scan).await
+    }
+    async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
+        breath().await;
+        let done = self.0.commit(commit).await;
+        breath().await;
+        done
+    }
+    async fn close(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 use threadkeep::Start;
-use threadkeep::protocol::Event;
-use threadkeep_core::Message;
+use threadkeep::protocol::{Event, Fork};
+use threadkeep_core::node::Origin;
+use threadkeep_core::{Message, MessageId};
 
 use crate::{World, code, id, inbound, run, texts, users};
 
@@ -42,6 +43,41 @@ fn forks_at_the_ends_and_at_impossible_places() {
         keep.extend(&id("m"), vec![Message::assistant("a")]).await.unwrap();
         keep.set_head("turn", &id("m")).await.unwrap();
         assert_eq!(code(keep.fork("turn", "inside", Some(1)).await), "bad-request");
+    });
+}
+
+#[test]
+fn another_answer_to_a_question_is_a_fork_at_the_answer_and_not_at_the_question() {
+    let keep = World::default().tab();
+    run(async {
+        let exchange = async |node: &MessageId, words: &str| {
+            keep.extend(node, vec![Message::assistant(words)]).await.unwrap();
+            keep.seal(node).await.unwrap();
+        };
+        let first = keep.receive(inbound("q", None, "why?")).await.unwrap();
+        exchange(&first.id, "a").await;
+        let (transcript, parent) = (first.transcript.clone(), first.parent.clone().unwrap());
+        let ask =
+            async |words: &str| keep.branch(&parent, vec![Message::user(words)], Origin::default()).await.unwrap().id;
+        let row = async |leaf: &MessageId| keep.outline(&transcript, Some(leaf)).await.unwrap().rows.pop().unwrap();
+        let again = ask("why?").await;
+        // Already while the answer is on its way.
+        let fork =
+            |index, previous: &MessageId| Some(Fork { index, count: 2, previous: Some(previous.clone()), next: None });
+        assert_eq!(row(&again).await.answers, fork(2, &first.id));
+        exchange(&again, "b").await;
+        let other = ask("how?").await;
+        exchange(&other, "c").await;
+        let (old, new, beside) = (row(&first.id).await, row(&again).await, row(&other).await);
+        assert_eq!((new.answers, old.answers.unwrap().next), (fork(2, &first.id), Some(again.clone())));
+        assert_eq!(beside.answers, None);
+        // Among the questions, the one that was answered twice counts once; the way back leads to its newest answer.
+        assert_eq!((beside.fork, old.fork.as_ref()), (fork(2, &again), new.fork.as_ref()));
+        assert_eq!(old.fork.map(|fork| (fork.index, fork.count)), Some((1, 2)));
+        let drawn = keep.tree(&transcript).await.unwrap();
+        let drawn: Vec<_> = drawn.iter().skip(1).map(|node| (node.role.as_str(), node.words.as_str())).collect();
+        assert_eq!(drawn, [("user", "why?"), ("assistant", "b"), ("user", "how?")], "the question is drawn once");
+        assert_eq!(texts(&keep.chain(&again).await.unwrap()[1].messages), ["why?", "b"]);
     });
 }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use threadkeep::mailbox::{Body, MailFilter, Outgoing};
 use threadkeep::protocol::Event;
+use threadkeep_store::Store;
 
 use crate::agent_support::{box_of, write};
 use crate::{World, code, id, run};
@@ -154,4 +155,91 @@ fn deleting_everything_deletes_mailboxes() {
         keep.delete_all().await.unwrap();
         assert_eq!(keep.parties().await.unwrap(), Vec::<String>::new());
     });
+}
+
+/// Sends texts to lal and deletes them again, each with its thread.
+async fn sent_and_deleted(keep: &threadkeep::Keep<threadkeep_store::MemoryStore>, count: usize) {
+    for at in 0..count {
+        let sent = keep.send(to("ann", "lal", &format!("m{at}"))).await.unwrap();
+        let theirs = keep.mail_of("lal", &sent.message_id).await.unwrap().unwrap();
+        let inbound = threadkeep::protocol::Inbound {
+            message_id: Some(sent.message_id),
+            number: Some(theirs.number),
+            ..threadkeep::protocol::Inbound::new("hi")
+        };
+        let node = keep.receive(inbound).await.unwrap();
+        keep.delete_transcript(&node.transcript).await.unwrap();
+    }
+}
+
+#[test]
+fn the_number_of_a_deleted_message_is_not_given_again() {
+    let world = World::default();
+    run(async {
+        let keep = world.tab();
+        sent_and_deleted(&keep, 3).await;
+        assert!(box_of(&keep, "lal").await.is_empty());
+        // By this tab, another one, or after everything was deleted; and the numbers of both mailboxes.
+        assert_eq!(keep.send(to("ann", "lal", "a")).await.unwrap().number, 4);
+        assert_eq!(world.tab().send(to("lal", "ann", "b")).await.unwrap().number, 5);
+        world.tab().delete_all().await.unwrap();
+        assert_eq!(keep.parties().await.unwrap(), Vec::<String>::new());
+        let sent = keep.send(to("ann", "lal", "c")).await.unwrap();
+        let numbers = box_of(&keep, "lal").await;
+        assert_eq!((sent.number, numbers[0].number), (6, 6));
+        // A party that is new begins above all that was ever given, and what was deleted leaves no names.
+        keep.delete_all().await.unwrap();
+        let left = run(world.store.scan(&threadkeep_store::Scan::range("", "\u{7f}"))).unwrap();
+        assert_eq!(left.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["n//0000000000000006"]);
+        assert_eq!(keep.send(to("bob", "cat", "d")).await.unwrap().number, 7);
+    });
+}
+
+#[test]
+fn a_store_without_marks_goes_on_above_its_messages_and_its_agents() {
+    let world = World::default();
+    run(async {
+        let keep = world.tab();
+        for text in ["1", "2"] {
+            keep.send(to("ann", "lal", text)).await.unwrap();
+        }
+        // As an older version left it: no marks, and an agent that has seen a message that is gone.
+        let mut commit = threadkeep_store::Commit::default();
+        let marks = threadkeep_store::Scan::prefix("n/");
+        commit.delete_ranges.push((marks.start, marks.end));
+        commit.puts.push(("a/lal".to_owned(), br#"{"seen": 57, "open": []}"#.to_vec()));
+        world.store.commit(commit).await.unwrap();
+        assert_eq!(world.tab().send(to("ann", "lal", "3")).await.unwrap().number, 3);
+        let newest = box_of(&world.tab(), "lal").await.pop().unwrap();
+        assert_eq!(newest.number, 58);
+    });
+}
+
+#[test]
+fn two_tabs_that_send_while_messages_are_deleted_never_share_a_number() {
+    let world = World::default();
+    let store = crate::agent_support::Breathing(world.store.clone());
+    let open =
+        || run(threadkeep::Keep::open(store.clone(), world.host.clone(), threadkeep::Options::default())).unwrap();
+    let (one, two) = (open(), open());
+    let given = RefCell::new(Vec::new());
+    run(async {
+        let sends = async |keep: &threadkeep::Keep<_>| {
+            for at in 0..20 {
+                let sent = keep.send(to("ann", "lal", &format!("{at}"))).await.unwrap();
+                given.borrow_mut().push(sent.number);
+                let inbound = threadkeep::protocol::Inbound {
+                    message_id: Some(sent.message_id),
+                    number: Some(sent.number),
+                    ..threadkeep::protocol::Inbound::new("hi")
+                };
+                let node = keep.receive(inbound).await.unwrap();
+                keep.delete_transcript(&node.transcript).await.unwrap();
+            }
+        };
+        join(sends(&one), sends(&two)).await;
+    });
+    let mut numbers = given.into_inner();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=40).collect::<Vec<_>>());
 }

@@ -353,3 +353,38 @@ fn requests_go_with_what_they_were_for() {
         assert_eq!(asked().await, Vec::<String>::new());
     });
 }
+
+#[test]
+fn a_preview_with_a_model_says_what_it_would_send_and_sends_nothing() {
+    let keep = World::default().tab();
+    run(async {
+        talked(&keep).await;
+        for strategy in Strategy::ALL {
+            let asked = says(ANSWER);
+            let options = CompactOptions { strategy: Some(strategy), preview: true, ..estimated() };
+            let preview = keep.compact("chat", &options, &ModelSummariser::new(Rc::clone(&asked) as _)).await.unwrap();
+            assert!(asked.asked.borrow().is_empty(), "{strategy:?} asked the model");
+            assert_eq!(keep.checkpoints("chat").await.unwrap(), []);
+            // A window that slides has nothing summarised.
+            let Some(sending) = preview.would_send else {
+                assert_eq!(strategy, Strategy::SlidingWindow);
+                assert!(preview.checkpoint.is_some());
+                continue;
+            };
+            assert_eq!((sending.to.as_str(), sending.requests, sending.messages), ("scripted", 1, 8));
+            assert_eq!((preview.checkpoint, preview.compacted_range), (None, 0..8));
+            assert!(preview.tokens_after < preview.tokens_before);
+            // It says of its only request what that then is.
+            let other = World::default().tab();
+            talked(&other).await;
+            let options = CompactOptions { preview: false, ..options };
+            let done = other.compact("chat", &options, &ModelSummariser::new(Rc::clone(&asked) as _)).await.unwrap();
+            assert_eq!(done.cost.input_tokens, sending.tokens, "{strategy:?}");
+            assert_eq!(done.would_send, None);
+        }
+        // Our own rules send nothing, so a preview shows what they make.
+        let options = CompactOptions { preview: true, ..estimated() };
+        let own = keep.compact("chat", &options, &threadkeep::compact::Extractive).await.unwrap();
+        assert!(own.would_send.is_none() && own.checkpoint.is_some());
+    });
+}

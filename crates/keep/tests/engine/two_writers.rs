@@ -144,3 +144,30 @@ fn a_writer_that_was_idle_while_pages_were_folded_overwrites_nothing() {
         }
     });
 }
+
+#[test]
+fn a_head_that_two_tabs_move_stays_behind_in_no_transcript() {
+    let world = World::default();
+    let (a, b) = (world.tab(), world.tab());
+    run(async {
+        let [first, second, third] = ["first", "second", "third"].map(|name| a.append(name, users(1)));
+        let nodes = [first.await.unwrap(), second.await.unwrap(), third.await.unwrap()];
+        let [first, second, third] = nodes.map(|mut nodes| nodes.remove(0));
+        a.set_head("main", &first.id).await.unwrap();
+        assert_eq!(b.head("main").await.unwrap().unwrap().id, first.id);
+        a.set_head("main", &second.id).await.unwrap();
+        // What this tab knows of the head is old.
+        b.set_head("main", &third.id).await.unwrap();
+        for tab in [&a, &b, &world.tab()] {
+            assert_eq!(tab.head("main").await.unwrap().unwrap().id, third.id);
+        }
+        a.delete_transcript(&second.transcript).await.unwrap();
+        for tab in [&a, &b, &world.tab()] {
+            assert_eq!(
+                tab.head("main").await.unwrap().unwrap().id,
+                third.id,
+                "it points elsewhere than into what was deleted"
+            );
+        }
+    });
+}

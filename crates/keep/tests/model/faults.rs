@@ -206,3 +206,72 @@ fn after_each_fault_the_next_turn_works() {
         assert_eq!(script.open.get(), 0);
     }
 }
+
+#[test]
+fn a_redirect_is_not_followed_and_says_where_it_points() {
+    let cases = [
+        ("https://evil.example/v1/chat?key=sk-secret-5#x", "https://evil.example/v1/chat (307)"),
+        ("https://user:word@evil.example", "https://evil.example (307)"),
+        ("//evil.example/sk-secret-5", "//evil.example/… (307)"),
+        ("/v2/chat", "https://api.example/v2/chat (307)"),
+    ];
+    for (location, shown) in cases {
+        let asked = ask(vec![status(307, &[("location", location)], "")]);
+        let failure = asked.failure();
+        assert_eq!(failure.code, "refused", "{failure}");
+        assert!(failure.message.contains(shown), "{failure}");
+        assert!(!failure.message.contains("secret") && !failure.message.contains("word@"), "{failure}");
+        assert!(asked.retries().is_empty());
+    }
+    // Browsers tell nothing of a redirect.
+    let asked = ask(vec![status(0, &[], "")]);
+    assert!(asked.failure().message.contains("redirects to another address."), "{}", asked.failure());
+}
+
+#[test]
+fn an_answer_that_never_ends_ends_at_a_limit() {
+    let script = |body: Vec<Piece>| Script {
+        events: RefCell::new(vec![Event { status: 200, body, ..Event::default() }].into()),
+        ..Script::default()
+    };
+    // In bytes.
+    let endless = vec![bytes(&said("More. ")); 200];
+    let asked = ask_with(script(endless.clone()), json!({"limits": {"bytes": 1000}}));
+    assert_eq!(asked.failure().code, "bad-answer");
+    assert!(asked.failure().message.contains("1000 bytes (`limits.bytes`)"), "{}", asked.failure());
+    assert!(partial(&asked).starts_with("More. More. "), "what was said stays");
+    // In calls, and in their arguments.
+    let call = |at: u64, arguments: &str| {
+        let call = json!({"index": at, "id": format!("c{at}"), "function": {"name": "add", "arguments": arguments}});
+        bytes(&format!("data: {}\n\n", json!({"choices": [{"delta": {"tool_calls": [call]}}]})))
+    };
+    let calls: Vec<Piece> = (0..5).map(|at| call(at, "{}")).chain([bytes(END)]).collect();
+    let asked = ask_with(script(calls.clone()), json!({"limits": {"calls": 4}}));
+    assert!(asked.failure().message.contains("4 tool calls (`limits.calls`)"), "{}", asked.failure());
+    assert!(ask_with(script(calls), json!({"limits": {"calls": 5}})).result.is_ok());
+    let arguments: Vec<Piece> = (0..50).map(|_| call(0, "1234567890")).collect();
+    let asked = ask_with(script(arguments), json!({"limits": {"argumentBytes": 100}}));
+    assert!(asked.failure().message.contains("100 bytes of arguments (`limits.argumentBytes`)"), "{}", asked.failure());
+    // In time, though something always comes.
+    let slow: Vec<Piece> = endless.into_iter().flat_map(|piece| [Piece::After(100), piece]).collect();
+    let asked = ask_with(script(slow), json!({"timeoutMs": 1000, "limits": {"millis": 3000}}));
+    assert_eq!(asked.failure().code, "stalled");
+    assert!(asked.failure().message.contains("within 3 s (`limits.millis`)"), "{}", asked.failure());
+    assert!((3000..3200).contains(&asked.script.time.get()), "{}", asked.script.time.get());
+}
+
+#[test]
+fn comments_that_keep_the_connection_open_are_no_answer() {
+    let comments = || (0..100).flat_map(|_| [Piece::After(300), bytes(": keep-alive\n\n")]);
+    let script = |body: Vec<Piece>| Script {
+        events: RefCell::new(vec![Event { status: 200, body, ..Event::default() }].into()),
+        ..Script::default()
+    };
+    let asked = ask_with(script(comments().collect()), json!({"timeoutMs": 2000}));
+    assert_eq!(asked.failure().code, "stalled");
+    assert!(asked.failure().message.contains("within 2 s"), "{}", asked.failure());
+    assert!((2000..2400).contains(&asked.script.time.get()), "{}", asked.script.time.get());
+    // Between two pieces, they do no harm.
+    let answer = comments().take(8).chain([bytes(&(said("Yes.") + END))]).collect();
+    assert_eq!(ask_with(script(answer), json!({"timeoutMs": 2000})).text(), "Yes.");
+}

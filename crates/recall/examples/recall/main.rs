@@ -16,7 +16,11 @@ use questions::Set;
 use threadkeep_recall::{Filter, Index, Query, Tuning};
 
 fn main() {
-    if let Some(data) = folder::data() {
+    // `THREADKEEP_BENCH_SMALL` runs the program once over little, to see that it runs.
+    let small = std::env::var_os("THREADKEEP_BENCH_SMALL").is_some();
+    if let Some(data) = folder::data().filter(|_| small) {
+        print("BEAM, one file", &questions::beam(&data, 1).iter().collect::<Vec<_>>(), None);
+    } else if let Some(data) = folder::data() {
         let beam: Vec<Set> = (1..=6).filter_map(|number| questions::beam(&data, number)).collect();
         if std::env::args().any(|argument| argument == "tune") {
             return tune(&beam);
@@ -43,7 +47,7 @@ fn main() {
             sums.print(name, None);
         }
     }
-    volume::measure();
+    volume::measure(small);
 }
 
 fn print(name: &str, sets: &[&Set], target: Option<f64>) {

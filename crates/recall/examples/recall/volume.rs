@@ -4,10 +4,8 @@ use std::time::Instant;
 
 use threadkeep_recall::{Builder, Filter, Index, NewDoc, Picked, Query, merge};
 
-const MESSAGES: usize = 100_000;
 /// Documents in one batch, as the engine takes them.
 const BATCH: usize = 2048;
-const QUERIES: usize = 400;
 
 /// Words as frequent as a language's are (the n-th word about 1/n as often as the first), made of syllables; the next is
 /// drawn by a linear congruence, so that every run has the same text.
@@ -53,9 +51,10 @@ impl Speaker {
     }
 }
 
-pub fn measure() {
+pub fn measure(small: bool) {
+    let (messages, queries) = if small { (3_000, 40) } else { (100_000, 400) };
     let mut speaker = Speaker(1);
-    let texts: Vec<String> = (0..MESSAGES).map(|_| speaker.text()).collect();
+    let texts: Vec<String> = (0..messages).map(|_| speaker.text()).collect();
     let bytes: usize = texts.iter().map(String::len).sum();
     let start = Instant::now();
     let mut segments = Vec::new();
@@ -89,7 +88,7 @@ pub fn measure() {
     let index = Index::of(merged);
     let all = start.elapsed();
     let mut times = Vec::new();
-    for _ in 0..QUERIES {
+    for _ in 0..queries {
         let words: Vec<String> = (0..1 + (speaker.next() * 6.0) as usize).map(|_| speaker.word()).collect();
         let start = Instant::now();
         std::hint::black_box(index.find(&Query::parse(&words.join(" ")), &Filter::default(), 10));
@@ -97,10 +96,10 @@ pub fn measure() {
     }
     times.sort_unstable();
     let share = 100.0 * index.bytes() as f64 / bytes as f64;
-    println!("BENCH\t{MESSAGES} messages, {} MB, indexed in batches\t{} ms\t\t", bytes >> 20, built.as_millis());
+    println!("BENCH\t{messages} messages, {} MB, indexed in batches\t{} ms\t\t", bytes >> 20, built.as_millis());
     println!("BENCH\tthe same with merging\t{} ms\t10000 ms\t{}", all.as_millis(), verdict(all.as_secs() < 10));
-    let p95 = times[QUERIES * 95 / 100];
-    println!("BENCH\tquery over them, median\t{:.2} ms\t\t", times[QUERIES / 2].as_secs_f64() * 1e3);
+    let p95 = times[queries * 95 / 100];
+    println!("BENCH\tquery over them, median\t{:.2} ms\t\t", times[queries / 2].as_secs_f64() * 1e3);
     println!(
         "BENCH\tquery over them, 95th percentile\t{:.2} ms\t20 ms\t{}",
         p95.as_secs_f64() * 1e3,

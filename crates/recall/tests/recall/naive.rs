@@ -23,7 +23,8 @@ fn terms(text: &str) -> Vec<(String, u32)> {
 fn holds(clause: &Clause, query: &Query, text: &str, languages: u32) -> bool {
     let terms = terms(text);
     let at = |slot: &threadkeep_recall::Slot, term: &str| {
-        query.terms(slot, languages).iter().any(|own| own == term) || slot.begins(term)
+        let begins = || term.starts_with(&slot.folded()) || slot.stems().any(|stem| stem == term);
+        query.terms(slot, languages).iter().any(|own| own == term) || slot.prefix && begins()
     };
     let first = &clause.slots[0];
     terms.iter().filter(|(term, _)| at(first, term)).any(|(_, begin)| {

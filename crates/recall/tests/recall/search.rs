@@ -1,6 +1,6 @@
 //! What is found by which words, in which order.
 
-use threadkeep_recall::{Builder, Filter, Index, NewDoc, Query};
+use threadkeep_recall::{Builder, Filter, Index, MOST_WORDS, NewDoc, Query};
 
 fn doc<'a>(seq: u64, role: u8, text: &'a str) -> NewDoc<'a> {
     NewDoc { owner: "t", seq, index: 0, role, kind: 0, time: 1000 * seq as i64, before: None, text, names: &[] }
@@ -109,4 +109,32 @@ fn context_reaches_across_segments() {
     second.add(&NewDoc { before: Some((0, 0)), ..doc(1, 2, "In the blue drawer.") });
     let apart = Index::of(vec![second.finish(), first.finish()]);
     assert_eq!(find(&apart, "passport", &Filter::default()), [0, 1]);
+}
+
+#[test]
+fn what_a_query_says_again_is_looked_for_once() {
+    for (text, clauses) in
+        [("\"lost luggage\" ", 1), ("lost_luggage ", 3), ("lug* ", 1), ("-\"lost luggage\" ", 1), ("我喜欢", 2)]
+    {
+        let query = Query::parse(&text.repeat(2000));
+        // Between two of a run without spaces lies one more pair.
+        let between = usize::from(text.starts_with('我'));
+        assert_eq!(query.clauses.len(), clauses + between, "{text}");
+        assert!(query.words <= 4, "{text}: {} words", query.words);
+    }
+}
+
+#[test]
+fn a_query_has_so_many_words_at_most() {
+    let many: String = (0..5000).map(|at| format!("word{at}x ")).collect();
+    for text in [many.clone(), format!("\"{many}\""), many.replace(' ', "* "), many.replace(' ', "_")] {
+        let query = Query::parse(&text);
+        let slots: usize = query.clauses.iter().map(|clause| clause.slots.len()).sum();
+        assert!(slots <= MOST_WORDS && slots > MOST_WORDS / 2, "{slots} words are looked for");
+        assert!(query.words >= 5000, "{}", query.words);
+    }
+    // A phrase of which only the beginning is looked for must not hide what only begins so.
+    let query = Query::parse(&format!("{} -\"{many}\"", &many[..many.len() / 2]));
+    assert!(query.clauses.iter().all(|clause| !clause.excluded));
+    assert_eq!(Query::parse("lost luggage").words, 2);
 }

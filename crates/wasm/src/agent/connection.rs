@@ -83,7 +83,7 @@ fn read(json: &str) -> Option<Asked> {
     Some(Asked { messages, payload: Some(value["payload"].take()).filter(Value::is_object), tools })
 }
 
-fn written(delta: &Delta) -> Value {
+pub(super) fn written(delta: &Delta) -> Value {
     match delta {
         Delta::Text(text) => json!({ "text": text }),
         Delta::Reasoning(text) => json!({ "reasoning": text }),
@@ -94,7 +94,7 @@ fn written(delta: &Delta) -> Value {
     }
 }
 
-fn completed(answer: &Completion) -> Value {
+pub(super) fn completed(answer: &Completion) -> Value {
     let usage = answer.usage.map(|usage| {
         json!({
             "promptTokens": usage.prompt_tokens,
@@ -105,7 +105,7 @@ fn completed(answer: &Completion) -> Value {
     json!({ "message": answer.message.to_json(), "usage": usage, "finish": answer.finish.name() })
 }
 
-fn failed(failure: Failure) -> JsValue {
+pub(super) fn failed(failure: Failure) -> JsValue {
     let partial = failure.partial.as_ref().map(Message::to_json);
     own_error(&failure.code, failure.message, json!({ "partial": partial }))
 }

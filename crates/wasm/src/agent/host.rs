@@ -19,7 +19,7 @@ use threadkeep_core::{Message, MessageId};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
-use super::{AgentHost, Working};
+use super::{Act, AgentHost, Working};
 use crate::error::{bad_request, json as to_json, keep_error, own_error};
 use crate::executor::Answer;
 use crate::store::AnyStore;
@@ -244,7 +244,7 @@ impl Working for JsAgent {
         })
     }
 
-    fn anew(&self, node: String, go_on: bool) -> Answer {
+    fn take_turn(&self, node: String, act: Act) -> Answer {
         let (agent, host) = (Rc::clone(&self.agent), Rc::clone(&self.host));
         Box::pin(async move {
             let wrong = |error: threadkeep_core::IdError| {
@@ -252,9 +252,18 @@ impl Working for JsAgent {
             };
             let node = MessageId::new(&node).map_err(wrong)?;
             let heard = |event: threadkeep::agent::AgentEvent| host.object.tell(event.to_json().to_string());
-            let done = if go_on { agent.go_on(&node, &heard).await } else { agent.again(&node, &heard).await };
+            let done = match act {
+                Act::Again => agent.again(&node, &heard).await,
+                Act::GoOn => agent.go_on(&node, &heard).await,
+                Act::Resume => agent.resume(&node, &heard).await,
+            };
             to_json(&done.map_err(|error| keep_error(&error))?)
         })
+    }
+
+    fn interrupted(&self) -> Answer {
+        let agent = Rc::clone(&self.agent);
+        Box::pin(async move { to_json(&agent.interrupted().await.map_err(|error| keep_error(&error))?) })
     }
 
     fn stop(&self) {

@@ -161,14 +161,25 @@ function raised(messages: readonly ModelMessage[], kept: readonly Placed[]): Mod
 /** Puts back the answers to approvals that stand alone, behind the calls that they are about. */
 function approved(messages: readonly ModelMessage[], kept: ModelMessage[]): ModelMessage[] {
   const alone = messages.filter(({ role, content }) => role === "tool" && Array.isArray(content) && content.length > 0 && content.every((part) => (part as Fields)["type"] !== "tool-result"));
+  if (alone.length === 0) return kept;
+  const places = new Map<ModelMessage, number>();
+  for (const [at, message] of messages.entries()) if (!places.has(message)) places.set(message, at);
+  const asked = new Map<unknown, number>();
+  for (const [at, { content }] of kept.entries())
+    for (const part of Array.isArray(content) ? (content as unknown as Fields[]) : [])
+      if (part["type"] === "tool-approval-request" && !asked.has(part["approvalId"])) asked.set(part["approvalId"], at);
+  // What comes before the kept message of each place.
+  const back = new Map<number, ModelMessage[]>();
   for (const message of alone) {
-    const ids = new Set((message.content as unknown as Fields[]).map((part) => part["approvalId"]));
-    const asked = kept.findIndex(({ content }) => Array.isArray(content) && content.some((part) => (part as Fields)["type"] === "tool-approval-request" && ids.has((part as Fields)["approvalId"])));
-    if (asked < 0) continue;
-    const before = messages.slice(0, messages.indexOf(message));
-    let at = asked + 1;
-    while (at < kept.length && before.includes(kept[at] as ModelMessage)) at += 1;
-    kept.splice(at, 0, message);
+    const ids = (message.content as unknown as Fields[]).map((part) => part["approvalId"]);
+    const first = Math.min(...ids.map((id) => asked.get(id) ?? Infinity));
+    if (first === Infinity) continue;
+    const place = places.get(message) as number;
+    let at = first + 1;
+    while (at < kept.length && (places.get(kept[at] as ModelMessage) ?? Infinity) < place) at += 1;
+    const there = back.get(at);
+    if (there === undefined) back.set(at, [message]);
+    else there.push(message);
   }
-  return kept;
+  return [...kept, undefined].flatMap((message, at) => [...(back.get(at) ?? []), ...(message === undefined ? [] : [message])]);
 }

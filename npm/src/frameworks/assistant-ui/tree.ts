@@ -168,7 +168,8 @@ export async function readTree(keep: Threadkeep, context: string): Promise<Tree 
   const chains: NodeInfo[][] = [];
   for (const leaf of leaves) {
     const path: string[] = [];
-    for (let at: number | null = leaf; at !== null; at = rows[at]?.parent ?? null) path.unshift((rows[at] as { id: string }).id);
+    for (let at: number | null = leaf; at !== null; at = rows[at]?.parent ?? null) path.push((rows[at] as { id: string }).id);
+    path.reverse();
     // What branches share is read once.
     const missing = path.filter((id) => !nodes.has(id));
     const read = missing.length > FEW ? await keep.chain(path.at(-1) as string) : await Promise.all(missing.map((id) => keep.node(id)));

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
+use threadkeep::protocol::Fork;
 use threadkeep_core::Message;
 use wasm_bindgen::prelude::*;
 use web_sys::Element;
@@ -61,9 +62,10 @@ impl Canvas {
             let held = self.state.borrow();
             let Some(state) = held.as_ref() else { return false };
             let rows = &state.outline.rows;
-            let fork = (0..=row.min(rows.len().saturating_sub(1))).rev().find(|at| rows[*at].fork.is_some());
+            let fork =
+                (0..=row.min(rows.len().saturating_sub(1))).rev().find(|at| items::last_fork(&rows[*at]).is_some());
             let leaf = |at: usize| {
-                let fork = rows[at].fork.as_ref()?;
+                let fork = items::last_fork(&rows[at])?;
                 if forward { fork.next.clone() } else { fork.previous.clone() }
             };
             fork.and_then(|at| Some(Action::Branch { leaf: leaf(at)?, row: at }))
@@ -82,6 +84,7 @@ impl Canvas {
         let Some(button) = closest(target, "[data-do]") else { return };
         let action = button.get_attribute("data-do").unwrap_or_default();
         let number = |name: &str| button.get_attribute(name).and_then(|text| text.parse::<usize>().ok());
+        let answers = button.get_attribute("data-between").as_deref() == Some("answers");
         let row = button.closest("[data-row]").ok().flatten();
         let row = row.and_then(|element| element.get_attribute("data-row")?.parse::<usize>().ok());
         match action.as_str() {
@@ -99,7 +102,7 @@ impl Canvas {
                     (self.act)(Action::Delete(node.id.clone()));
                 }
             }
-            "reply" | "edit" | "again" | "go-on" | "catch-up" => {
+            "reply" | "edit" | "again" | "go-on" | "resume" => {
                 if let Some(row) = row {
                     self.talk(&action, row);
                 }
@@ -118,14 +121,14 @@ impl Canvas {
             "memory" => (self.act)(Action::Memory),
             "epochs" => (self.act)(Action::Epochs(button.get_attribute("data-checkpoint").unwrap_or_default())),
             "compare" => {
-                let beside = number("data-of").and_then(|of| self.beside(of));
+                let beside = number("data-of").and_then(|of| self.beside(of, answers));
                 if let Some(leaf) = beside {
                     (self.act)(Action::Compare(leaf));
                 }
             }
             "previous" | "next" => {
                 if let Some(of) = number("data-of") {
-                    self.turn_at(of, action == "next");
+                    self.turn_at(of, answers, action == "next");
                 }
             }
             "hidden" => {
@@ -183,24 +186,26 @@ impl Canvas {
             }
             "again" => Action::Again(node.id.clone()),
             "go-on" => Action::GoOn(node.id.clone()),
-            _ => Action::CatchUp,
+            _ => Action::Resume(node.id.clone()),
         };
         (self.act)(action);
     }
 
-    /// The end of the branch beside the one at a fork.
-    fn beside(&self, row: usize) -> Option<threadkeep_core::MessageId> {
+    /// The fork at a row: between its answers, or between its questions.
+    fn fork_at(&self, row: usize, answers: bool) -> Option<Fork> {
         let held = self.state.borrow();
-        let fork = held.as_ref()?.outline.rows.get(row)?.fork.as_ref()?;
-        fork.previous.clone().or_else(|| fork.next.clone())
+        let row = held.as_ref()?.outline.rows.get(row)?;
+        if answers { row.answers.clone() } else { row.fork.clone() }
     }
 
-    fn turn_at(&self, row: usize, forward: bool) {
-        let leaf = {
-            let held = self.state.borrow();
-            let fork = held.as_ref().and_then(|state| state.outline.rows.get(row)?.fork.as_ref());
-            fork.and_then(|fork| if forward { fork.next.clone() } else { fork.previous.clone() })
-        };
+    /// The end of the branch beside the one at a fork.
+    fn beside(&self, row: usize, answers: bool) -> Option<threadkeep_core::MessageId> {
+        let fork = self.fork_at(row, answers)?;
+        fork.previous.or(fork.next)
+    }
+
+    fn turn_at(&self, row: usize, answers: bool, forward: bool) {
+        let leaf = self.fork_at(row, answers).and_then(|fork| if forward { fork.next } else { fork.previous });
         if let Some(leaf) = leaf {
             (self.act)(Action::Branch { leaf, row });
         }

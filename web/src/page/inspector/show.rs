@@ -30,7 +30,7 @@ impl Face {
     fn text(&self, name: &str, text: &str) {
         let Some(element) = self.at(name) else { return };
         if element.text_content().as_deref() != Some(text) {
-            element.set_text_content(Some(text));
+            dom::set_text(&element, text);
         }
         self.there(&element, !text.is_empty());
     }

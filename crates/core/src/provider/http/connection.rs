@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::Provider;
+use super::super::{AnswerLimits, Provider};
 use super::address::Address;
 use super::preset::Preset;
 use crate::json::{Object, Wrong, wrong};
@@ -68,20 +68,23 @@ pub struct Connection {
     pub max_context_tokens: Option<u64>,
     /// How many tokens an answer may take.
     pub max_output_tokens: Option<u64>,
-    /// How long nothing may be heard, before the first byte and between two, in milliseconds; from 1.
+    /// How long nothing of an answer may be heard, before its beginning and within it, in milliseconds; from 1. Comments that only
+    /// keep the connection open are nothing of it.
     pub timeout_ms: Option<u32>,
+    /// How large an answer may become, and how long it may take.
+    pub limits: AnswerLimits,
 }
 
 /// The fields of a connection, as JSON has them.
 const FIELDS: &str = "left out: a connection has id, name, provider, baseUrl, model, apiKey, headers, maxContextTokens, \
-                      maxOutputTokens and timeoutMs";
+                      maxOutputTokens, timeoutMs and limits";
 
 impl Connection {
     /// How long nothing may be heard where nobody says, in milliseconds.
     pub const TIMEOUT_MS: u32 = 60_000;
 
-    /// Reads `{id?, name?, provider, baseUrl, model, apiKey?, headers?, maxContextTokens?, maxOutputTokens?, timeoutMs?}`. An
-    /// empty key is none.
+    /// Reads `{id?, name?, provider, baseUrl, model, apiKey?, headers?, maxContextTokens?, maxOutputTokens?, timeoutMs?,
+    /// limits?}`, with limits as [`AnswerLimits::from_json`] reads them. An empty key is none.
     ///
     /// # Errors
     /// A field is missing, of another type, or not known. The error names the field and never what was in it.
@@ -115,6 +118,7 @@ impl Connection {
                 Some(0) => return Err(wrong("timeoutMs", "a whole number from 1 on")),
                 time => time,
             },
+            limits: AnswerLimits::from_json(fields.take("limits"))?,
         };
         let known = [
             "id",
@@ -127,6 +131,7 @@ impl Connection {
             "maxContextTokens",
             "maxOutputTokens",
             "timeoutMs",
+            "limits",
         ];
         match fields.rest(&known).into_iter().next() {
             Some((name, _)) => Err(wrong(&name, FIELDS)),

@@ -6,14 +6,14 @@
 //! | `blocked` | the browser does not let the page ask (CORS, mixed content) |
 //! | `unauthorized` | the key is missing, wrong, or may not do this |
 //! | `not-found` | no such model or path |
-//! | `refused` | the provider does not accept the request, or does not answer it |
+//! | `refused` | the provider does not accept the request, does not answer it, or sends it elsewhere |
 //! | `too-long` | the prompt does not fit the model |
 //! | `rate-limited` | too many requests; passes unless the account is used up |
 //! | `overloaded` | the provider has no room; passes |
 //! | `failed` | an error of the provider's; passes for 5xx |
 //! | `bad-answer` | what came is no answer |
 //! | `cut-off` | the answer broke off |
-//! | `stalled` | nothing was heard for too long |
+//! | `stalled` | nothing was heard for too long, or the answer did not end in time |
 
 use serde_json::Value;
 
@@ -122,6 +122,25 @@ impl Fault {
                 Self::new("blocked", words.concat())
             }
         }
+    }
+
+    /// The server sends the request to another address, `location`, which browsers do not tell (`status` is 0 there). The prompt and
+    /// the key go where the user said, and nowhere else.
+    pub fn redirected(connection: &Connection, status: u16, location: Option<&str>) -> Self {
+        let who = connection.label();
+        let number = if status == 0 { String::new() } else { [" (", &status.to_string(), ")"].concat() };
+        let to = match location.map(str::trim).filter(|location| !location.is_empty()) {
+            Some(location) => connection.scrubbed(shortened(&pointed(&connection.origin(), location))),
+            None => "another address".to_owned(),
+        };
+        let words = [
+            &who,
+            " redirects to ",
+            &to,
+            &number,
+            ". The prompt and the key were not sent there. If you trust that address, enter it as the base URL.",
+        ];
+        Self::new("refused", words.concat())
     }
 
     /// The server answered with `status`, which is no success. `now` is in milliseconds since 1970, for dates in headers.
@@ -296,6 +315,20 @@ pub(in super::super) fn page_text(body: &str) -> String {
         Some(title) => ["a web page, \"", &shortened(title), "\""].concat(),
         None => "a web page".to_owned(),
     }
+}
+
+/// Where a redirect of `origin` points: without a query, a fragment or a user's name, which may be secrets.
+fn pointed(origin: &str, location: &str) -> String {
+    let location = location.split(['?', '#']).next().unwrap_or_default();
+    let slashes = location.replace('\\', "/");
+    let (scheme, rest) = match slashes.split_once("//") {
+        Some((scheme, rest)) if scheme.is_empty() || scheme.ends_with(':') => (scheme, rest),
+        _ if slashes.starts_with('/') => return [origin, &slashes].concat(),
+        _ => return [origin, "/", &slashes].concat(),
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    [scheme, "//", host, path].concat()
 }
 
 /// At most 500 characters, on one line.

@@ -6,6 +6,7 @@ use super::super::completion::{Completion, Delta, Finish, Usage};
 use super::super::json::put;
 use super::super::{Provider, ids};
 use super::spoken::{Piece, Spoken};
+use crate::halves::{self, Joined};
 use crate::{Content, Message, ToolCall};
 
 /// What was said so far.
@@ -14,6 +15,8 @@ pub(super) struct Answer {
     pub text: String,
     pub reasoning: String,
     pub calls: Vec<Slot>,
+    /// The bytes of all calls' arguments.
+    pub argued: u64,
     pub usage: Counts,
     pub finish: Option<Finish>,
     /// The provider said that nothing follows.
@@ -32,6 +35,10 @@ pub(super) struct Answer {
     pub ids: String,
     /// A warning about the usage was given.
     pub warned: bool,
+    /// Halves of characters came, as marks.
+    pub halved: bool,
+    pub text_half: Joined,
+    pub reasoning_half: Joined,
 }
 
 /// A call under way.
@@ -46,6 +53,8 @@ pub(super) struct Slot {
     pub custom: bool,
     /// What else belongs to it, such as a signature.
     pub extra: Map<String, Value>,
+    /// Half a character at the end of the arguments.
+    pub half: Joined,
 }
 
 /// What a provider counted, field by field: they may come apart.
@@ -65,10 +74,14 @@ impl Answer {
         if text.is_empty() {
             return;
         }
+        let text = self.text_half.push(text);
+        if text.is_empty() {
+            return;
+        }
         match self.spoken.take() {
-            None => self.put_text(text.to_owned(), heard),
+            None => self.put_text(text.into_owned(), heard),
             Some(mut spoken) => {
-                spoken.push(text, &mut |piece| self.piece(piece, heard));
+                spoken.push(&text, &mut |piece| self.piece(piece, heard));
                 self.spoken = Some(spoken);
             }
         }
@@ -82,8 +95,11 @@ impl Answer {
         if let Some(spoken) = &mut self.spoken {
             spoken.reasons_apart();
         }
-        self.reasoning.push_str(text);
-        heard(Delta::Reasoning(text.to_owned()));
+        let text = self.reasoning_half.push(text);
+        if !text.is_empty() {
+            self.reasoning.push_str(&text);
+            heard(Delta::Reasoning(text.into_owned()));
+        }
     }
 
     fn put_text(&mut self, text: String, heard: &dyn Fn(Delta)) {
@@ -118,8 +134,10 @@ impl Answer {
     /// Adds to a call's arguments.
     pub fn argue(&mut self, at: usize, arguments: &str, heard: &dyn Fn(Delta)) {
         if let Some(slot) = self.calls.get_mut(at) {
-            slot.arguments.push_str(arguments);
-            heard(Delta::ToolCall { index: at, name: slot.name.clone(), arguments: arguments.to_owned() });
+            let arguments = slot.half.push(arguments);
+            slot.arguments.push_str(&arguments);
+            self.argued += arguments.len() as u64;
+            heard(Delta::ToolCall { index: at, name: slot.name.clone(), arguments: arguments.into_owned() });
         }
     }
 
@@ -151,6 +169,17 @@ impl Answer {
 
     /// Nothing follows: what was held back is said.
     pub fn flush(&mut self, heard: &dyn Fn(Delta)) {
+        if let Some(rest) = self.text_half.finish() {
+            self.say(rest, heard);
+        }
+        if let Some(rest) = self.reasoning_half.finish() {
+            self.think(rest, heard);
+        }
+        for at in 0..self.calls.len() {
+            if let Some(rest) = self.calls[at].half.finish() {
+                self.argue(at, rest, heard);
+            }
+        }
         if let Some(mut spoken) = self.spoken.take() {
             spoken.finish(&mut |piece| self.piece(piece, heard));
         }
@@ -167,8 +196,22 @@ impl Answer {
         Some(message)
     }
 
+    /// Makes characters whole in all that is kept as it came.
+    fn mend(&mut self) {
+        self.items.iter_mut().for_each(halves::mend_value);
+        self.chat.values_mut().for_each(halves::mend_value);
+        for slot in &mut self.calls {
+            [&mut slot.id, &mut slot.name, &mut slot.arguments].into_iter().for_each(halves::mend);
+            slot.extra.values_mut().for_each(halves::mend_value);
+        }
+        [&mut self.text, &mut self.reasoning].into_iter().for_each(halves::mend);
+    }
+
     /// The whole answer.
     pub fn complete(mut self, provider: Provider) -> Completion {
+        if self.halved {
+            self.mend();
+        }
         let counts = self.usage;
         let usage = match (counts.prompt, counts.completion) {
             (Some(prompt_tokens), Some(completion_tokens)) => {

@@ -35,6 +35,8 @@ pub struct Frames {
     part: Vec<u8>,
     events: Events,
     objects: Objects,
+    /// How many bytes of frames came, without the line under way.
+    taken: u64,
     /// A frame was longer than any may be; nothing is read after it.
     too_long: bool,
 }
@@ -107,6 +109,12 @@ impl Frames {
         self.too_long
     }
 
+    /// How many bytes of frames came so far. Comments, empty lines and white space, which only keep a connection open, are not counted.
+    pub fn taken(&self) -> u64 {
+        let comment = self.mode == Mode::Events && self.part.first() == Some(&b':');
+        self.taken + if comment { 0 } else { self.part.len() as u64 }
+    }
+
     fn read(&mut self, bytes: &[u8], found: &mut Vec<Frame>) {
         if self.too_long {
             return;
@@ -147,6 +155,10 @@ impl Frames {
             self.dispatch(found);
             return;
         }
+        if line[0] == b':' {
+            return;
+        }
+        self.taken += line.len() as u64;
         let line = String::from_utf8_lossy(&line);
         let (name, value) = line.split_once(':').unwrap_or((&line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
@@ -233,6 +245,7 @@ impl Frames {
     /// Gives the object under way, if there is one.
     fn object(&mut self, found: &mut Vec<Frame>) {
         if !self.part.is_empty() {
+            self.taken += self.part.len() as u64;
             let data = String::from_utf8_lossy(&std::mem::take(&mut self.part)).into_owned();
             found.push(Frame { name: String::new(), data });
         }

@@ -64,8 +64,9 @@ fn part(answer: &mut Answer, part: &Value, heard: &dyn Fn(Delta)) {
     let last = answer.items.last_mut();
     match last.filter(|last| plain(part) && plain(last) && last.get("thought") == part.get("thought")) {
         Some(last) => {
-            let joined = [string(last, "text").unwrap_or_default(), string(part, "text").unwrap_or_default()].concat();
-            last["text"] = Value::String(joined);
+            if let Some(Value::String(text)) = last.get_mut("text") {
+                text.push_str(string(part, "text").unwrap_or_default());
+            }
         }
         None => answer.items.push(part.clone()),
     }

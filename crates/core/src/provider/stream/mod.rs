@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::completion::{Completion, Delta};
 use super::http::Fault;
 use super::json::kind;
-use super::{Provider, http};
+use super::{AnswerLimits, Provider, http};
 use crate::Message;
 use answer::Answer;
 pub use frame::{Frame, Frames};
@@ -34,6 +34,8 @@ pub struct ReaderOptions {
     pub ids: String,
     /// How the provider is called in messages to people.
     pub who: String,
+    /// How large the answer may become.
+    pub limits: AnswerLimits,
 }
 
 /// Reads one answer.
@@ -50,10 +52,13 @@ pub struct ReaderOptions {
 /// ```
 #[derive(Debug)]
 pub struct Reader {
-    provider: Provider,
+    /// Whose answer it is; `None` until it is found out.
+    provider: Option<Provider>,
+    tools: Vec<String>,
     frames: Frames,
     answer: Answer,
     who: String,
+    limits: AnswerLimits,
     /// The beginning of what came, to be able to say what it was.
     head: Vec<u8>,
     bytes: u64,
@@ -62,13 +67,40 @@ pub struct Reader {
 impl Reader {
     /// A reader for an answer of `provider`.
     pub fn new(provider: Provider, options: ReaderOptions) -> Self {
-        let mut answer = Answer { ids: options.ids, ..Answer::default() };
+        let mut reader = Self::any(options);
+        reader.is_of(provider);
+        reader
+    }
+
+    /// A reader that finds out by the first value whose answer it is.
+    ///
+    /// ```
+    /// use threadkeep_core::provider::{Reader, ReaderOptions};
+    /// let mut reader = Reader::any(ReaderOptions::default());
+    /// reader.push(br#"{"type": "message", "content": [{"type": "text", "text": "Hello."}], "stop_reason": "end_turn"}"#, &|_| {})?;
+    /// assert_eq!(reader.finish(&|_| {})?.message.text(), "Hello.");
+    /// # Ok::<(), threadkeep_core::provider::Fault>(())
+    /// ```
+    pub fn any(options: ReaderOptions) -> Self {
+        let who = if options.who.is_empty() { "The provider".to_owned() } else { options.who };
+        Self {
+            provider: None,
+            tools: options.tools,
+            frames: Frames::default(),
+            answer: Answer { ids: options.ids, ..Answer::default() },
+            who,
+            limits: options.limits,
+            head: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    fn is_of(&mut self, provider: Provider) {
+        self.provider = Some(provider);
         // The others have a form for both, and their models' text is nothing but text.
         if matches!(provider, Provider::OpenAiChat | Provider::Ollama) {
-            answer.spoken = Some(Spoken::new(options.tools));
+            self.answer.spoken = Some(Spoken::new(std::mem::take(&mut self.tools)));
         }
-        let who = if options.who.is_empty() { "The provider".to_owned() } else { options.who };
-        Self { provider, frames: Frames::default(), answer, who, head: Vec::new(), bytes: 0 }
     }
 
     /// Takes more of the answer.
@@ -76,7 +108,7 @@ impl Reader {
     /// # Errors
     /// The provider sent an error, or something that is no answer. What was said before is in [`Reader::partial`].
     pub fn push(&mut self, bytes: &[u8], heard: &dyn Fn(Delta)) -> Result<(), Fault> {
-        self.bytes += bytes.len() as u64;
+        self.sized(bytes.len())?;
         let room = 2000usize.saturating_sub(self.head.len());
         self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
         for frame in self.frames.push(bytes) {
@@ -86,6 +118,31 @@ impl Reader {
             return Err(Fault::new("bad-answer", [&self.who, " sent an event of more than 64 MB."].concat()));
         }
         Ok(())
+    }
+
+    /// Takes a value of the answer, as a provider's client hands it on: an event, a chunk, or a whole answer. Gives whether it is of a
+    /// form that is known here.
+    ///
+    /// # Errors
+    /// As for [`Reader::push`].
+    pub fn item(&mut self, json: &str, heard: &dyn Fn(Delta)) -> Result<bool, Fault> {
+        self.sized(json.len())?;
+        let marked = crate::halves::marked(json);
+        self.answer.halved |= marked.is_some();
+        let value: Value =
+            serde_json::from_str(marked.as_deref().unwrap_or(json)).map_err(|_| self.garbage(json.as_bytes()))?;
+        self.value("", &value, heard)?;
+        Ok(self.provider.is_some() || kind(&value) == "ping")
+    }
+
+    /// How much of an answer came, in bytes. Comments that only keep the connection open are not counted.
+    pub fn taken(&self) -> u64 {
+        self.frames.taken()
+    }
+
+    /// Whether the answer could end here: the provider said why it ended, or that all is said.
+    pub fn is_whole(&self) -> bool {
+        self.answer.over || self.answer.finish.is_some()
     }
 
     /// Whether the provider said that all is said: nothing needs to be waited for.
@@ -107,18 +164,16 @@ impl Reader {
         for frame in self.frames.finish() {
             self.frame(&frame, true, heard)?;
         }
-        let done = self.answer.over || self.answer.finish.is_some();
-        if !done {
-            return Err(self.unfinished());
-        }
+        let Some(provider) = self.provider.filter(|_| self.is_whole()) else { return Err(self.unfinished()) };
         self.answer.flush(heard);
-        match self.provider {
+        self.within_limits()?;
+        match provider {
             Provider::OpenAiChat => openai_chat::settle(&mut self.answer),
             Provider::Anthropic => anthropic::settle(&mut self.answer),
             Provider::Gemini => gemini::settle(&mut self.answer),
             Provider::OpenAiResponses | Provider::Ollama => {}
         }
-        Ok(std::mem::take(&mut self.answer).complete(self.provider))
+        Ok(std::mem::take(&mut self.answer).complete(provider))
     }
 
     /// What was said of an answer that failed: text and reasoning, without calls, which may be half. `None` where that is nothing.
@@ -159,6 +214,9 @@ impl Reader {
             self.answer.over = true;
             return Ok(());
         }
+        let marked = crate::halves::marked(data);
+        self.answer.halved |= marked.is_some();
+        let data = marked.as_deref().unwrap_or(data);
         // Some servers leave out the empty line between events: then several values stand here.
         let mut values = serde_json::Deserializer::from_str(data).into_iter::<Value>();
         while let Some(value) = values.next() {
@@ -185,8 +243,14 @@ impl Reader {
         if error || name == "error" || kind(value) == "error" || value.get("object").is_some_and(|it| it == "error") {
             return Err(Fault::said(&self.who, 0, value));
         }
+        if self.provider.is_none()
+            && let Some(provider) = Provider::of_answer(value)
+        {
+            self.is_of(provider);
+        }
+        let Some(provider) = self.provider else { return Ok(()) };
         let answer = &mut self.answer;
-        match self.provider {
+        match provider {
             Provider::OpenAiChat => openai_chat::read(answer, value, heard),
             Provider::OpenAiResponses => openai_responses::read(answer, value, &self.who, heard)?,
             Provider::Anthropic => anthropic::read(answer, value, heard),
@@ -196,7 +260,56 @@ impl Reader {
         if matches!(&self.answer.finish, Some(super::Finish::Other(reason)) if reason == "error") {
             return Err(Fault { passes: true, ..Fault::said(&self.who, 500, &Value::Null) });
         }
+        self.within_limits()
+    }
+
+    /// Counts bytes of the answer.
+    fn sized(&mut self, more: usize) -> Result<(), Fault> {
+        self.bytes += more as u64;
+        if self.bytes > self.limits.bytes {
+            return Err(self.too_large(&[&self.limits.bytes.to_string(), " bytes (`limits.bytes`)"].concat()));
+        }
         Ok(())
+    }
+
+    fn within_limits(&self) -> Result<(), Fault> {
+        let limits = &self.limits;
+        if self.answer.calls.len() as u64 > limits.calls {
+            return Err(self.too_large(&[&limits.calls.to_string(), " tool calls (`limits.calls`)"].concat()));
+        }
+        if self.answer.argued > limits.argument_bytes {
+            let most = [&limits.argument_bytes.to_string(), " bytes of arguments (`limits.argumentBytes`)"];
+            return Err(self.too_large(&most.concat()));
+        }
+        Ok(())
+    }
+
+    fn too_large(&self, most: &str) -> Fault {
+        Fault::new("bad-answer", [&self.who, " sent more than ", most, ". The answer was ended there."].concat())
+    }
+}
+
+impl Provider {
+    /// Whose answer a value is: an event, a chunk or a whole answer. `None` where it is no provider's.
+    fn of_answer(value: &Value) -> Option<Self> {
+        let has = |name: &str| value.get(name).is_some();
+        let kind = kind(value);
+        if value.get("choices").is_some_and(Value::is_array) {
+            Some(Self::OpenAiChat)
+        } else if kind.starts_with("response.") || value.get("object").is_some_and(|it| it == "response") {
+            Some(Self::OpenAiResponses)
+        } else if kind.starts_with("message_")
+            || kind.starts_with("content_block_")
+            || kind == "message" && value.get("content").is_some_and(Value::is_array)
+        {
+            Some(Self::Anthropic)
+        } else if has("candidates") || has("usageMetadata") || has("promptFeedback") {
+            Some(Self::Gemini)
+        } else if has("done") && (has("message") || value["done"] == true) {
+            Some(Self::Ollama)
+        } else {
+            None
+        }
     }
 }
 

@@ -20,6 +20,11 @@ pub(super) fn read(answer: &mut Answer, chunk: &Value, heard: &dyn Fn(Delta)) {
     if let Some(said) = said {
         self::said(answer, said, heard);
     }
+    // A whole answer needs no reason to end.
+    let chunk = chunk.get("object").is_some_and(|object| object == "chat.completion.chunk");
+    if !chunk && choice.get("message").is_some_and(Value::is_object) {
+        answer.finish.get_or_insert_default();
+    }
     if let Some(reason) = string(choice, "finish_reason").filter(|reason| !reason.is_empty()) {
         // A refusal ends with "stop" too.
         let refused = reason == "stop" && answer.finish == Some(Finish::Filtered);

@@ -1,0 +1,122 @@
+//! What an agent knows of its work between two turns: how far it is with its mailbox, and which turns were begun and have not ended.
+//!
+//! The number only saves looking: what has an answer is found to have one. A begun turn has a key of its own, written in the commit
+//! that stores its node, so that two tabs that work for one agent do not overwrite each other's.
+
+use serde_json::Value;
+use threadkeep_core::MessageId;
+use threadkeep_core::json::Object;
+use threadkeep_store::{Commit, Scan, Store};
+
+use super::Agent;
+use crate::log::{from_json, to_json};
+use crate::protocol::NodeInfo;
+use crate::{Keep, KeepError, keys};
+
+impl<S: Store> Agent<S> {
+    /// The number of the last message of its mailbox that needs no more looking at.
+    pub(super) async fn seen(&self) -> Result<u64, KeepError> {
+        self.keep.seen_by(&self.options.name).await
+    }
+
+    /// Notes that messages up to `number` need no more looking at, and which turn has begun or ended.
+    pub(super) async fn note(
+        &self,
+        number: Option<u64>,
+        began: Option<&MessageId>,
+        ended: Option<&MessageId>,
+    ) -> Result<(), KeepError> {
+        let name = &self.options.name;
+        let mut commit = Commit::default();
+        if let Some(number) = number
+            && number > self.seen().await?
+        {
+            let fields = [("seen".to_owned(), number.into())];
+            commit.puts.push((keys::agent(name), to_json(&Value::Object(fields.into_iter().collect()))?));
+        }
+        commit.puts.extend(began.map(|node| (keys::open_turn(name, node), Vec::new())));
+        commit.deletes.extend(ended.map(|node| keys::open_turn(name, node)));
+        if commit == Commit::default() {
+            return Ok(());
+        }
+        Ok(self.keep.inner.store.commit(commit).await?)
+    }
+
+    /// What the commit that stores a turn's node must say.
+    pub(super) fn opening(&self, node: &MessageId) -> Commit {
+        Commit { puts: vec![(keys::open_turn(&self.options.name, node), Vec::new())], ..Commit::default() }
+    }
+}
+
+impl<S: Store> Keep<S> {
+    /// The turns of an agent that were begun and did not end, because the program ended before, and that can go on: nothing follows
+    /// them. Oldest first. A turn that another program carries out in this moment is among them.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn interrupted_turns(&self, agent: &str) -> Result<Vec<NodeInfo>, KeepError> {
+        self.divide_state(agent).await?;
+        let mut open = Vec::new();
+        for (key, _) in self.inner.store.scan(&Scan::prefix(&keys::open_turns(agent))).await? {
+            let Some(node) = keys::open_turn_node(&key) else { continue };
+            match self.growing(&node).await? {
+                Some(node) => open.push(node),
+                // It has ended, or cannot go on any more.
+                None => self.inner.store.commit(Commit { deletes: vec![key], ..Commit::default() }).await?,
+            }
+        }
+        open.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        Ok(open)
+    }
+
+    /// How far the agent of that name is with its mailbox; zero for nobody.
+    pub(crate) async fn seen_by(&self, agent: &str) -> Result<u64, KeepError> {
+        // Should it be damaged, everything is looked at again: what has an answer is found to have one.
+        Ok(self.agent_state(agent).await?.and_then(|mut fields| fields.count("seen").ok()).unwrap_or_default())
+    }
+
+    /// Everybody of whom there is such a record.
+    pub(crate) async fn agents(&self) -> Result<Vec<String>, KeepError> {
+        let records = self.inner.store.scan(&Scan::prefix(keys::AGENTS)).await?;
+        let mut names: Vec<String> = records.iter().filter_map(|(key, _)| keys::agent_name(key)).collect();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Adds to a commit that deletes nodes what agents know of them.
+    pub(crate) async fn unopen(&self, gone: &dyn Fn(&MessageId) -> bool, commit: &mut Commit) -> Result<(), KeepError> {
+        for (key, _) in self.inner.store.scan(&Scan::prefix(keys::AGENTS)).await? {
+            if keys::open_turn_node(&key).is_some_and(|node| gone(&node)) {
+                commit.deletes.push(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the turns that an older version has listed in the agent's record keys of their own.
+    async fn divide_state(&self, agent: &str) -> Result<(), KeepError> {
+        let Some(mut fields) = self.agent_state(agent).await? else { return Ok(()) };
+        let (seen, open) = (fields.count("seen").unwrap_or_default(), fields.ids("open").unwrap_or_default());
+        if open.is_empty() {
+            return Ok(());
+        }
+        let fields = [("seen".to_owned(), seen.into())];
+        let mut puts = vec![(keys::agent(agent), to_json(&Value::Object(fields.into_iter().collect()))?)];
+        puts.extend(open.iter().map(|node| (keys::open_turn(agent, node), Vec::new())));
+        Ok(self.inner.store.commit(Commit { puts, ..Commit::default() }).await?)
+    }
+
+    async fn agent_state(&self, agent: &str) -> Result<Option<Object>, KeepError> {
+        let bytes = self.inner.store.get(&keys::agent(agent)).await?;
+        Ok(bytes.and_then(|bytes| Object::of(from_json(&bytes).ok()?, "agent").ok()))
+    }
+
+    /// A node that can grow: it is not sealed, and nothing follows it.
+    async fn growing(&self, id: &MessageId) -> Result<Option<NodeInfo>, KeepError> {
+        let found = self.locate(id, |log, id| {
+            let growing = log.tree.get(id).filter(|placed| !placed.node.sealed && placed.is_leaf());
+            Ok(growing.map(|placed| crate::route::info(&log.tree, placed)))
+        });
+        Ok(found.await?.and_then(|(_, node)| node))
+    }
+}
