@@ -24,8 +24,8 @@ cargo xtask bench [NAME…] [--small] [--chats PATH]
                                 the questions in that file, or the JSON files of that folder: LoCoMo (`data/locomo10.json` of
                                 github.com/snap-research/locomo) or LongMemEval (its README says where), as they are published
 cargo xtask fuzz [TARGET…] [--steps N] [--seed S] [--first N]
-                                try made-up and damaged input (all targets when none is named): context, archives,
-                                exports. A finding names its seed and step, which make the same case again
+                                try made-up and damaged input (all targets when none is named): context, archives, exports,
+                                stores. A finding names its seed and step, which make the same case again
 
 Tools that are not on PATH are kept in $THREADKEEP_CACHE, else $XDG_CACHE_HOME/threadkeep, else ~/.cache/threadkeep.
 CHROMIUM and CHROMEDRIVER name a browser and a driver of your own, REDIS_SERVER and POSTGRES_BIN (the folder of initdb and postgres)

@@ -27,12 +27,11 @@ enum Program {
     /// An example of a crate: `crates/<crate>/examples/<example>`, with its own first arguments.
     Example { package: &'static str, example: &'static str, arguments: &'static [&'static str] },
     /// A script, from the folder `npm`. It finds the packed package in `THREADKEEP_TARBALL`, as the package's tests do.
-    #[expect(dead_code, reason = "no target of today is a script")]
     Script(&'static str),
 }
 
 /// All targets.
-pub(crate) const TARGETS: [Target; 3] = [
+pub(crate) const TARGETS: [Target; 4] = [
     Target {
         name: "context",
         program: Program::Example { package: "threadkeep-core", example: "fuzz", arguments: &[] },
@@ -48,6 +47,8 @@ pub(crate) const TARGETS: [Target; 3] = [
         program: Program::Example { package: "threadkeep", example: "fuzz_import", arguments: &["exports"] },
         short: 200,
     },
+    // Its steps are for each store.
+    Target { name: "stores", program: Program::Script("test/fuzz/stores.mjs"), short: 30 },
 ];
 
 impl Target {

@@ -105,27 +105,27 @@ impl Log {
     /// Reads a transcript; `None` where there is none. Damage is kept in the tree, never passed over in silence. A record that cannot be
     /// read is made up for: all that it says is in the pages and their keys, but for the digest.
     pub async fn load(store: &impl Store, id: &TranscriptId) -> Result<Option<Self>, KeepError> {
-        let (mut log, pages) = match record(store, id).await {
+        let (mut log, found) = match record(store, id).await {
             Ok(None) => return Ok(None),
             Ok(Some(Record { generation, digest, folds, .. })) => {
                 let log = Self { digest, folds, ..Self::new(id.clone(), generation) };
-                let pages = around::scan(store, &keys::pages_and_drafts(id, &log.generation)).await?;
-                (log, pages)
+                let found = around::scan(store, &keys::pages_and_drafts(id, &log.generation)).await?;
+                (log, found)
             }
             Err(KeepError::Store(StoreError::Corrupt { key, why })) if key == keys::record(id) => {
-                let all = keys::all_pages(id);
-                let mut pages = around::scan(store, &all).await?;
+                let mut found = around::scan(store, &keys::all_pages(id)).await?;
                 let generation =
-                    pages.first().and_then(|(key, _)| keys::generation(key)).unwrap_or_default().to_owned();
-                pages.retain(|(key, _)| keys::generation(key) == Some(&generation));
-                let folds = pages.iter().filter_map(|(key, _)| keys::folds(key)).next_back().unwrap_or_default();
-                (Self { folds, lost_record: Some(why), ..Self::new(id.clone(), generation) }, pages)
+                    found.first().and_then(|(key, _)| keys::generation(key)).unwrap_or_default().to_owned();
+                found.retain(|(key, _)| keys::generation(key) == Some(&generation));
+                let folds = found.iter().filter_map(|(key, _)| keys::folds(key)).next_back().unwrap_or_default();
+                (Self { folds, lost_record: Some(why), ..Self::new(id.clone(), generation) }, found)
             }
             Err(error) => return Err(error),
         };
-        // A damaged piece of a draft is left out.
-        let (drafts, pages): (Vec<_>, Vec<_>) = pages.into_iter().partition(|(key, _)| keys::draft_node(key).is_some());
-        let mut drafts = drafts.into_iter().filter_map(|(key, piece)| Some((key, piece.ok()?))).collect();
+        let end = keys::pages(id, &log.generation, 0).end;
+        let (pages, behind): (Vec<_>, Vec<_>) = found.into_iter().partition(|(key, _)| *key < end);
+        // A draft that cannot be read is no history, and will be said anew.
+        let mut drafts = behind.into_iter().filter_map(|(key, value)| Some((key, value.ok()?))).collect();
         take_drafts(&mut drafts, &mut log.tree);
         for (key, lines) in pages {
             match (lines, keys::page_seq(&key)) {

@@ -67,7 +67,7 @@ impl<S: Store> Keep<S> {
         for agent in self.agents().await? {
             highest = highest.max(self.seen_by(&agent).await?);
         }
-        for (key, _) in self.inner.store.scan(&Scan::prefix(keys::NUMBERS)).await? {
+        for key in self.keys_of(&Scan::prefix(keys::NUMBERS)).await? {
             if keys::is_number_mark(&key) {
                 highest = highest.max(keys::mail_number(&key).unwrap_or_default());
                 // Should somebody send a message meanwhile, its number counts too.
