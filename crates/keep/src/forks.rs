@@ -47,7 +47,7 @@ pub(crate) fn forks(tree: &Transcript, placed: &Placed) -> (Option<Fork>, Option
     let siblings = tree.parent(placed).and_then(|parent| tree.children(&parent.node.id).ok());
     let groups = groups(&siblings.unwrap_or_default());
     let own = |one: &&Placed| one.node.id == placed.node.id;
-    let Some(at) = groups.iter().position(|group| group.iter().any(|one| own(one))) else { return (None, None) };
+    let Some(at) = groups.iter().position(|group| group.iter().any(&own)) else { return (None, None) };
     let newest: Vec<&Placed> = groups.iter().filter_map(|group| group.last().copied()).collect();
     let place = groups[at].iter().position(own).unwrap_or_default();
     (fork(tree, &newest, at), fork(tree, &groups[at], place))
