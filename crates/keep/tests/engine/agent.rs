@@ -694,7 +694,7 @@ impl threadkeep::agent::Tools for Slow {
 /// Gives what the transcripts say, each branch, and how often something was marked interrupted.
 fn session(kills: &[usize]) -> (Vec<String>, Vec<String>, usize, usize) {
     let world = World::default();
-    let store = Breathing(world.store.clone());
+    let store = Breathing(world.store.clone(), false);
     let open =
         || run(threadkeep::Keep::open(store.clone(), world.host.clone(), threadkeep::Options::default())).unwrap();
     let make = |keep: &threadkeep::Keep<Breathing>| {

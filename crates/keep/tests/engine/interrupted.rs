@@ -227,7 +227,7 @@ impl Talk {
     }
 
     fn tab(&self) -> Keep<Breathing> {
-        run(Keep::open(Breathing(self.store.clone()), self.clock.clone(), Options::default())).unwrap()
+        run(Keep::open(Breathing(self.store.clone(), false), self.clock.clone(), Options::default())).unwrap()
     }
 
     fn agent(&self, pieces: &[Delta], then: Option<Said>) -> (Agent<Breathing>, Rc<Talker>) {

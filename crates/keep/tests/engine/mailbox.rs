@@ -218,7 +218,7 @@ fn a_store_without_marks_goes_on_above_its_messages_and_its_agents() {
 #[test]
 fn two_tabs_that_send_while_messages_are_deleted_never_share_a_number() {
     let world = World::default();
-    let store = crate::agent_support::Breathing(world.store.clone());
+    let store = crate::agent_support::Breathing(world.store.clone(), true);
     let open =
         || run(threadkeep::Keep::open(store.clone(), world.host.clone(), threadkeep::Options::default())).unwrap();
     let (one, two) = (open(), open());

@@ -66,7 +66,7 @@ fn arguments(tool: &str) -> Value {
 }
 
 fn open(world: &World) -> Keep<Breathing> {
-    run(Keep::open(Breathing(world.store.clone()), world.host.clone(), Options::default())).unwrap()
+    run(Keep::open(Breathing(world.store.clone(), true), world.host.clone(), Options::default())).unwrap()
 }
 
 fn an_agent(keep: &Keep<Breathing>, script: &Rc<Script>) -> Agent<Breathing> {
