@@ -175,8 +175,19 @@ mod tests {
     #[test]
     fn every_reason_why_a_model_gives_no_answer_has_its_own_heading() {
         let codes = [
-            "limit", "over-budget", "rate-limited", "unauthorized", "refused", "not-found", "overloaded",
-            "unreachable", "blocked", "cut-off", "stalled", "bad-answer", "failed",
+            "limit",
+            "over-budget",
+            "rate-limited",
+            "unauthorized",
+            "refused",
+            "not-found",
+            "overloaded",
+            "unreachable",
+            "blocked",
+            "cut-off",
+            "stalled",
+            "bad-answer",
+            "failed",
         ];
         let headings: std::collections::HashSet<_> = codes.iter().map(|code| ending(code)).collect();
         assert_eq!(headings.len(), codes.len());

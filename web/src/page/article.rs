@@ -14,8 +14,8 @@ use crate::clusters;
 use crate::format;
 use crate::items::CLAMP;
 use crate::pieces::{self, Card, CardKind, Piece};
-use crate::words::ending;
 use crate::wire::Node;
+use crate::words::ending;
 
 /// A place in a node: the message and the piece of it, both counted from 0.
 pub type Place = (MessageId, usize, usize);

@@ -77,7 +77,8 @@ impl Composer {
             return;
         }
         let grown = self.page.grown_from.with_value(|old| old.as_ref().is_some_and(|old| old.as_str() == was));
-        let along = Some(self.text()).filter(|text| (was == READING || grown) && now != READING && !text.trim().is_empty());
+        let along =
+            Some(self.text()).filter(|text| (was == READING || grown) && now != READING && !text.trim().is_empty());
         // What is said otherwise begins with what it says.
         let begin = target.filter(|target| target.edit.is_some()).map(|target| target.words.clone());
         let kept = draft(&now).or(begin);
