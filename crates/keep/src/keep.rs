@@ -401,23 +401,18 @@ impl<S: Store> Keep<S> {
                 return Ok(None);
             };
             let write = match plan(&log) {
-                Ok(write) => write,
-                Err(error) => {
-                    // The plan may fail because memory is behind the store; then it deserves a second look.
+                Ok(write) if !write.entries.is_empty() => write,
+                nothing => {
+                    // The plan may fail, or find nothing to do, because memory is behind the store; then it deserves a second look.
                     let before = log.state();
                     self.refresh(&mut held, log).await?;
                     if held.as_ref().is_some_and(|log| log.state() == before) {
                         self.settle(id, &slot, held);
-                        return Err(error);
+                        return nothing.map(|_| Some(()));
                     }
                     continue;
                 }
             };
-            if write.entries.is_empty() {
-                *held = Some(log);
-                self.settle(id, &slot, held);
-                return Ok(Some(()));
-            }
             let digest = write.digest.map(|new| std::mem::replace(&mut log.digest, new));
             match log.append_or_back(&self.inner.store, write.entries, write.extra).await {
                 Ok(log) => {
