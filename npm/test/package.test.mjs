@@ -42,8 +42,11 @@ test("only what is needed is shipped", () => {
   const shipped = files(installed);
   assert.ok(shipped.includes("README.md"));
   for (const name of shipped)
-    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|(cjs\/)?dist\/[\w/-]+\.(js|d\.ts)|(cjs\/)?wasm\/(threadkeep|parts)\.js|cjs\/package\.json|wasm\/(threadkeep_bg|agent|archives|contract|prompts|search|shared)\.wasm|examples\/[\w.-]+\.(html|mjs|jsx)|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
+    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|THIRD-PARTY\.txt|(cjs\/)?dist\/[\w/-]+\.(js|d\.ts)|(cjs\/)?wasm\/(threadkeep|parts)\.js|cjs\/package\.json|wasm\/(threadkeep_bg|agent|archives|contract|prompts|search|shared)\.wasm|examples\/[\w.-]+\.(html|mjs|jsx)|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
   assert.ok(shipped.includes("LICENSE-MIT") && shipped.includes("LICENSE-APACHE"));
+  // Whose code is compiled in: Snowball's stemmers ask for their notice in every copy.
+  const notices = readFileSync(join(installed, "THIRD-PARTY.txt"), "utf8");
+  for (const words of [/waken_snowball v\d/, /Redistributions in binary form must reproduce the above copyright/, /serde_json v\d/, /wasm-bindgen v\d/, /Permission is hereby granted/]) assert.match(notices, words);
   assert.equal(manifest.dependencies, undefined);
   assert.equal(manifest.license, "MIT OR Apache-2.0");
   assert.equal(manifest.version, VERSION);

@@ -9,6 +9,7 @@ mod folder;
 mod fuzz;
 mod html;
 mod imports;
+mod notices;
 mod pack;
 mod packages;
 mod page;

@@ -7,11 +7,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use crate::folder::{Scratch, copy_all, walk};
+use crate::notices;
 use crate::paths::Paths;
 use crate::run::{npm, quiet, show};
 use crate::setup;
 use crate::size::{NPM, NPM_PARTS, Sizes};
 use crate::wasm::{self, Module, Tools};
+
+/// Where the licences of others stand, in the package and beside the page.
+pub(crate) const NOTICES: &str = "THIRD-PARTY.txt";
 
 const MODULE: Module<'static> =
     Module { artefact: "threadkeep_wasm", out_name: "threadkeep", level: "-O3", typescript: true };
@@ -47,6 +51,7 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
     copy_all(&out, scratch.path())?;
     tools.minify(scratch.path())?;
     scratch.put()?;
+    fs::write(package.join(NOTICES), notices::of(paths, "threadkeep-wasm")?)?;
     show(npm(&package).args(["run", "build"]))?;
 
     let scratch = Scratch::for_place(&paths.tarballs())?;

@@ -10,6 +10,8 @@ use anyhow::{Result, bail};
 
 use crate::folder::{Scratch, copy_all, walk};
 use crate::html::without_trunk_links;
+use crate::notices;
+use crate::pack::NOTICES;
 use crate::paths::Paths;
 use crate::size::{PAGE, Sizes, gzip};
 use crate::wasm::{self, Module, Tools};
@@ -35,6 +37,7 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
     let site = scratch.path();
     copy_all(&app, site)?;
     copy_all(&paths.root.join("web").join("public"), site)?;
+    fs::write(site.join(NOTICES), notices::of(paths, "threadkeep-web")?)?;
     copy_all(&paths.root.join("crates/tokens/vocabulary"), &site.join(ON_DEMAND))?;
     // One file for the page and the npm package.
     fs::copy(paths.npm().join("src/summarizer.js"), site.join("summarizer.js"))?;

@@ -465,19 +465,19 @@ impl<S: Store> Keep<S> {
                 return Ok(None);
             };
             let write = match plan(&log) {
-                Ok(write) => write,
-                Err(error) => {
-                    // The plan may fail because memory is behind the store; then it deserves a second look.
+                Ok(write) if !write.entries.is_empty() || !write.extra.puts.is_empty() => write,
+                nothing => {
+                    // The plan may fail, or find nothing to do, because memory is behind the store; then it deserves a second look.
                     let before = log.state();
                     self.refresh(&mut held, log).await?;
                     if held.as_ref().is_some_and(|log| log.state() == before) {
                         self.settle(id, &slot, held);
-                        return Err(error);
+                        return nothing.map(|_| Some(()));
                     }
                     continue;
                 }
             };
-            if write.entries.is_empty() && !write.extra.puts.is_empty() {
+            if write.entries.is_empty() {
                 match self.inner.store.commit(log.beside(write.extra)).await {
                     // What lies beside the log is read, not made here.
                     Ok(()) => self.refresh(&mut held, log).await?,
@@ -491,11 +491,6 @@ impl<S: Store> Keep<S> {
                         return Err(error.into());
                     }
                 }
-                self.settle(id, &slot, held);
-                return Ok(Some(()));
-            }
-            if write.entries.is_empty() {
-                *held = Some(log);
                 self.settle(id, &slot, held);
                 return Ok(Some(()));
             }

@@ -171,3 +171,19 @@ fn a_head_that_two_tabs_move_stays_behind_in_no_transcript() {
         }
     });
 }
+
+#[test]
+fn a_head_is_moved_back_by_a_tab_that_has_not_seen_it_move() {
+    let world = World::default();
+    let (a, b) = (world.tab(), world.tab());
+    run(async {
+        let old = a.append("main", users(1)).await.unwrap().remove(0);
+        assert_eq!(b.head("main").await.unwrap().unwrap().id, old.id);
+        a.append("main", users(1)).await.unwrap();
+        // In this tab's memory the head is there already.
+        b.set_head("main", &old.id).await.unwrap();
+        for tab in [&a, &b, &world.tab()] {
+            assert_eq!(tab.head("main").await.unwrap().unwrap().id, old.id);
+        }
+    });
+}
