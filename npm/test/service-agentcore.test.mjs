@@ -153,8 +153,10 @@ test("seed 3: getRecent has long-term memories first by default, and none where 
     payload.flatMap(({ conversational }) => (conversational?.role === "USER" ? [{ text: `The user said: ${conversational.content.text}`, namespaces: [`/actors/${actorId}`] }] : []));
   await memory.append("s1", [user("I prefer React"), assistant("Noted!")]);
   await memory.append("s2", [{ role: "system", content: "Be brief." }, user("What do I prefer?"), assistant("Hm.")]);
-  const [first, ...rest] = await memory.getRecent("s2");
-  assert.deepEqual(first, { role: "system", content: "Relevant memories from previous conversations:\n- The user said: What do I prefer?\n- The user said: I prefer React" });
+  const [system, first, ...after] = await memory.getRecent("s2");
+  const rest = [system, ...after];
+  assert.equal(first.role, "user");
+  assert.match(first.content, /^\[Quoted from .*\n> Relevant memories from previous conversations:\n> - The user said: What do I prefer\?\n> - The user said: I prefer React\n\[End of quote\]$/);
   assert.deepEqual(rest, await memory.getAll("s2"));
   assert.equal(operations(handler, "RetrieveMemoryRecords")[0].body.searchCriteria.searchQuery, "What do I prefer?");
   const plain = agentcoreMemory({ memoryId: MEMORY_ID, actorId: "ann", client, includeLongTermMemories: false });
@@ -309,7 +311,8 @@ test("beside a keep: records come into prompts, inside the budget", slow, async 
   await store.append("main", [user("Which fruit does the user like? Pears?")]);
   const { messages, tokens, memories } = await store.context("main", { budget: { maxTokens: 120 } });
   assert.ok(tokens <= 120);
-  assert.deepEqual([memories.length, messages[0].content], [1, "Relevant memories from previous conversations:\n- The user prefers pears."]);
+  assert.deepEqual([memories.length, messages[0].role], [1, "user"]);
+  assert.match(messages[0].content, /^\[Quoted .*\n> Relevant memories from previous conversations:\n> - The user prefers pears\.\n/);
   assert.deepEqual((await store.search("main", "pears")).map(({ metadata }) => metadata.namespaces), [["/actors/ann"]]);
   await store.close();
 });

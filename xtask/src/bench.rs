@@ -62,6 +62,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "search", needs: &[Need::Npm, Need::Browser], program: Program::Node("tests/bench/search.mjs") },
     Bench { name: "stores-file", needs: &[Need::Npm], program: Program::Node("tests/bench/stores-file.mjs") },
     Bench { name: "opfs", needs: &[Need::Npm, Need::Browser], program: Program::Node("tests/bench/opfs.mjs") },
+    Bench { name: "context", needs: &[Need::Npm], program: Program::Node("tests/bench/context.mjs") },
     Bench { name: "trim", needs: &[Need::Npm], program: Program::Node("tests/bench/trim.mjs") },
     Bench { name: "tokens", needs: &[Need::Module], program: Program::Node("tests/bench/tokens.mjs") },
     Bench { name: "page", needs: &[Need::Page, Need::Browser], program: Program::Node("tests/e2e/bench-page.mjs") },

@@ -43,6 +43,7 @@ mod log;
 pub mod mailbox;
 mod memory;
 pub mod model;
+mod path;
 pub mod protocol;
 mod records;
 mod remove;

@@ -8,6 +8,7 @@
 //! a conflict as well.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use memchr::memchr_iter;
 use serde::Serialize;
@@ -82,7 +83,12 @@ pub struct Log {
     folds: u64,
     /// Whether a deletion was among the entries that were read last.
     rewritten: bool,
+    /// Which reading of a log this is: two have different numbers, in which nodes can have different places.
+    pub reading: u64,
 }
+
+/// How many logs were made.
+static READINGS: AtomicU64 = AtomicU64::new(0);
 
 impl Log {
     /// A log that is not stored yet.
@@ -95,6 +101,7 @@ impl Log {
             last_page: 0,
             folds: 0,
             rewritten: false,
+            reading: READINGS.fetch_add(1, Ordering::Relaxed),
         }
     }
 

@@ -11,7 +11,7 @@ import type { Message, MessageInput } from "../types/message.js";
 import type { NodeInfo } from "../types/node.js";
 import { asServiceError, limited, serviceError } from "./failure.js";
 import { Sync, type MemoryFailure, type OnMemoryError, type SyncStrategy } from "./hybrid/sync.js";
-import { estimated, fitMemories, formatMemories, memoryMessage, textOf } from "./text.js";
+import { estimated, fitMemories, formatMemories, quoted, textOf, withMemories } from "./text.js";
 import type { FindOptions, MemoryItem, MemoryService, MessageStore, RecentLimits } from "./types.js";
 
 export type * from "./types.js";
@@ -175,7 +175,7 @@ export class Hybrid implements MessageStore {
   }
 
   /**
-   * The newest messages at a head; before them, as one system message, the memories that answer the newest user message. It counts
+   * The newest messages at a head. One user message before the newest one quotes the memories that answer it. It counts
    * towards both limits, and takes a quarter of `maxTokens` at most. With `includeSystem: false`, and when the service does not
    * answer in time, there are no memories.
    *
@@ -189,15 +189,15 @@ export class Hybrid implements MessageStore {
     const query = wanted ? await this.#newestUser(contextId) : "";
     const { memories } = await this.#find(contextId, query, {});
     const room = Math.min(this.#options.memoryTokens ?? 2_000, maxTokens === undefined ? Number.POSITIVE_INFINITY : Math.floor(maxTokens / 4));
-    const { text } = await fitMemories(memories, room, this.#format, estimated);
+    const { text } = await fitMemories(memories, room, this.#format, (text) => estimated(quoted(text)));
     if (text === "") return this.keep.getRecent(contextId, limits);
     const newest = await this.keep.getRecent(contextId, {
       ...limits,
       // What `getRecent` takes where nothing is said, less the one.
       ...(maxMessages === undefined && maxTokens !== undefined ? {} : { maxMessages: (maxMessages ?? 50) - 1 }),
-      ...(maxTokens === undefined ? {} : { maxTokens: maxTokens - estimated(text) }),
+      ...(maxTokens === undefined ? {} : { maxTokens: maxTokens - estimated(quoted(text)) }),
     });
-    return [memoryMessage(text), ...newest];
+    return withMemories(text, newest);
   }
 
   /** All messages at a head, from the keep. */

@@ -3,6 +3,8 @@
 //! A message becomes one trace, an assistant's with calls one for its text (if any) and one for each call; they share the
 //! message's `correlation_id`, by which [`messages`] puts them together again. System prompts are no traces.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Number, Value};
 
 use super::{millis, put, seconds};
@@ -125,6 +127,9 @@ impl RawTrace {
 pub fn traces(steps: &[Step]) -> Vec<RawTrace> {
     let mut traces: Vec<RawTrace> = Vec::new();
     let mut seqs: Vec<u64> = Vec::new();
+    // Of calls that share an id, the last.
+    let calls = steps.iter().flat_map(|step| &step.message.tool_calls);
+    let called: HashMap<&str, &str> = calls.map(|call| (call.id(), call.name())).collect();
     for step in steps {
         let message = step.message;
         let place = [step.node.as_str(), "/", &step.index.to_string()].concat();
@@ -155,7 +160,7 @@ pub fn traces(steps: &[Step]) -> Vec<RawTrace> {
             Role::User => add(TraceType::User, place.clone(), media(message)),
             Role::Tool => {
                 let mut more = Map::new();
-                let name = message.name.as_deref().or_else(|| called(steps, message.tool_call_id.as_deref()?));
+                let name = message.name.as_deref().or_else(|| called.get(message.tool_call_id.as_deref()?).copied());
                 put(&mut more, "tool_name", name.unwrap_or_default());
                 put(&mut more, "tool_call_id", message.tool_call_id.as_deref().unwrap_or_default());
                 if message.is_error {
@@ -181,12 +186,6 @@ pub fn traces(steps: &[Step]) -> Vec<RawTrace> {
         }
     }
     traces
-}
-
-/// The name of the tool that the call `id` calls.
-fn called<'a>(steps: &[Step<'a>], id: &str) -> Option<&'a str> {
-    let mut calls = steps.iter().rev().flat_map(|step| &step.message.tool_calls);
-    calls.find(|call| call.id() == id).map(ToolCall::name)
 }
 
 /// The `media` of a message with parts other than text.
