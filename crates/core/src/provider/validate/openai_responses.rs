@@ -51,10 +51,10 @@ pub(super) fn check(payload: &Value, report: &mut Report) {
     // Of items; and of calls, with their places among the calls.
     let (mut ids, mut seen): (HashSet<&str>, HashMap<&str, usize>) = (HashSet::new(), HashMap::new());
     for (at, item) in items.iter().enumerate() {
-        if let Some(id) = filled(item, "id").filter(|_| kind(item) != "item_reference") {
-            if !ids.insert(id) {
-                report.about(at, "repeated-item", id, "an item of this id is there already: take one of them out");
-            }
+        if let Some(id) = filled(item, "id").filter(|_| kind(item) != "item_reference")
+            && !ids.insert(id)
+        {
+            report.about(at, "repeated-item", id, "an item of this id is there already: take one of them out");
         }
         match kind(item) {
             "" | "message" => message(item, at, report),
