@@ -222,8 +222,8 @@ test("memories that are rubbish, or cut in the middle of a character, are never 
     service.search = async () => given;
     const { payload, memories, warnings } = await store.context("main", { budget: { maxTokens: 500 } });
     assert.deepEqual([memories.length, warnings], [1, []]);
-    assert.match(payload.messages[0].content, new RegExp(`\n- ${wanted[0]}$`));
-    assert.match((await store.getRecent("main"))[0].content, new RegExp(`\n- ${wanted[0]}$`));
+    assert.match(payload.messages[0].content, new RegExp(`\n> - ${wanted[0]}\n\\[End of quote\\]$`));
+    assert.match((await store.getRecent("main"))[0].content, new RegExp(`\n> - ${wanted[0]}\n\\[End of quote\\]$`));
   }
   assert.deepEqual(errors, []);
   for (const rubbish of [undefined, null, "x", { results: [good] }]) {

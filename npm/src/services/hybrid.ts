@@ -247,15 +247,16 @@ export class Hybrid implements MessageStore {
     const { memories, error } = await this.#find(contextId, query, { limit, searchTimeout, signal });
     const encoding = rest.encoding ?? this.#options.encoding ?? "o200k_base";
     const room = Math.min(this.#options.memoryTokens ?? 2_000, quarter(rest.budget));
-    const count = (text: string): Promise<number> => countTokens(text, encoding);
+    // With the marks around its message.
+    const count = async (text: string): Promise<number> => (await countTokens(quoted(text), encoding)) + 4;
     let { text, used } = await fitMemories(memories, room, this.#format, count);
     for (;;) {
       const texts = [own === false ? undefined : own?.text, text].filter((one) => one !== undefined && one !== "");
       const memory = own === false ? false : texts.length === 0 ? own : { ...(own ?? { episodes: 0, facts: 0 }), text: texts.join("\n\n") };
       const how = { ...rest, ...(memory === undefined ? {} : { memory }) } as ContextOptions<P>;
       const made = await this.keep.context<P>(contextId, how);
-      if (made.overBudget && used.length > 0) {
-        // Memories are never what a prompt fails at.
+      if ((made.overBudget || made.warnings.some(({ rule }) => rule === "memory")) && used.length > 0) {
+        // Memories are never what a prompt fails at, and what has no room is not among them.
         ({ text, used } = await fitMemories(used.slice(0, Math.floor(used.length / 2)), room, this.#format, count));
         continue;
       }
@@ -263,7 +264,8 @@ export class Hybrid implements MessageStore {
       if (error !== undefined) warnings.push(warning("memory-unavailable", `the memory service gave nothing: ${error.message}`));
       const left = memories.length - used.length;
       if (left > 0) warnings.push(warning("memory-left-out", `${left} of ${memories.length} memories did not fit`, left));
-      return { ...made, warnings, memories: used };
+      // The same object: a copy of its fields would make the ledger.
+      return Object.assign(made, { warnings, memories: used });
     }
   }
 
