@@ -16,7 +16,7 @@ import type {
   ToolInteraction,
   TraceOptions,
 } from "./types/memory.js";
-import type { Engine } from "../wasm/threadkeep.js";
+import type { Engine, LedgerLines } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
 import * as compaction from "./compaction.js";
 import * as mail from "./mail.js";
@@ -59,7 +59,7 @@ import type {
   ResponseUsage,
   StoredMessage,
 } from "./types/compaction.js";
-import type { Context, ContextOptions, Encoding, Provider } from "./types/context.js";
+import type { Context, ContextOptions, Encoding, LedgerLine, Provider } from "./types/context.js";
 import type { FollowOptions, Mail, MailFilter, MailText, OutgoingMail } from "./types/mail.js";
 import type { Message, MessageInput } from "./types/message.js";
 import type { HeadInfo, LintFinding, NodeInfo, Outline, Stats, TranscriptInfo, TreeNode } from "./types/node.js";
@@ -463,7 +463,10 @@ export class Threadkeep {
     const how = check.optionsJson(given);
     const { encoding } = given as ContextOptions;
     await needEncoding(encoding);
-    return this.#answer("context", `{"at":${JSON.stringify(at)},"options":${how}}`);
+    const engine = this.#open();
+    const params = UTF8.encode(`{"at":${JSON.stringify(at)},"options":${how}}`);
+    const [answer, lines] = (await run(() => engine.call("context", params))) as [string, LedgerLines];
+    return withLedger<P>((JSON.parse(answer) as { data: Omit<Context<P>, "ledger"> }).data, lines);
   }
 
   /**
@@ -1184,6 +1187,27 @@ export class Threadkeep {
     const engine = this.#open();
     return run(() => question(engine));
   }
+}
+
+/** A prompt whose ledger is made when it is first looked at: it has a line for each message of the chain. */
+function withLedger<P extends Provider>(context: Omit<Context<P>, "ledger">, lines: LedgerLines): Context<P> {
+  const { messages, payload, ...rest } = context;
+  let unread: LedgerLines | undefined = lines;
+  let ledger: LedgerLine[] = [];
+  return {
+    messages,
+    payload,
+    get ledger() {
+      if (unread !== undefined) {
+        const text = now(() => (unread as LedgerLines).read());
+        ledger = JSON.parse(text) as LedgerLine[];
+        unread.free();
+        unread = undefined;
+      }
+      return ledger;
+    },
+    ...rest,
+  } as Context<P>;
 }
 
 function mailbox(party: string, number: number): { party: string; number: number } {

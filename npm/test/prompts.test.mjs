@@ -107,8 +107,10 @@ test("a preview is read back by its path", async () => {
   const keep = await memory({ encoding: "estimate" });
   const whole = "a long line\n".repeat(1000);
   await keep.append("main", [user("run"), call("c/1"), result("c/1", whole), user("so?")]);
-  const { messages } = await keep.context("main");
+  assert.equal((await keep.context("main")).messages[2].content, whole, "what fits is whole");
+  const { messages, warnings, ledger, ...rest } = await keep.context("main", { budget: { maxTokens: 1000 } });
   assert.match(messages[2].content, /^TOOL_RESULT_PREVIEW/);
+  assert.deepEqual([ledger[2].action, warnings[0].rule, warnings[0].count, rest.overBudget], ["previewed", "tool-result-preview", 1, false]);
   const path = messages[2].content.match(/Full output: (\S+)/)[1];
   assert.equal((await keep.toolResult("main", path)).content, whole);
   assert.equal(await keep.toolResult("main", "elsewhere"), null);
@@ -358,4 +360,26 @@ test("messages are rendered for each provider, and what is wrong is named", asyn
   await rejects(render([{}], "ollama"), "bad-request", /^messages\[0\]\.role/);
   await rejects(validate("x", "ollama"), "bad-request", /^input/);
   await rejects(validate([], "mistral"), "bad-request", /^provider/);
+});
+
+test("a ledger is made when it is read, and is part of every copy", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  await keep.append("main", Array.from({ length: 60 }, (_, n) => user(`question ${n}`)));
+  for (const policy of ["newest", "stable"]) {
+    const how = { policy, budget: { maxTokens: 100 } };
+    const context = await keep.context("main", how);
+    // What comes later is in no ledger that was handed out.
+    await keep.append("main", [user("later")]);
+    const copy = structuredClone(await keep.context("main", how));
+    const lines = context.ledger;
+    assert.equal(context.ledger, lines);
+    assert.equal(lines.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0), context.tokens);
+    assert.equal(copy.ledger.length, lines.length + 1);
+    assert.deepEqual(JSON.parse(JSON.stringify(context)), { ...context });
+    assert.deepEqual(structuredClone(context), { ...context });
+    assert.ok(lines.slice(0, 60).every(({ node }) => node !== undefined));
+  }
+  const last = await keep.context("main");
+  await keep.close();
+  assert.equal(last.ledger.length, 62 + 1);
 });

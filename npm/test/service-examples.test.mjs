@@ -34,7 +34,7 @@ test("hybrid-mem0.mjs runs as it stands", { timeout: 60_000 }, async (t) => {
   const first = await run("hybrid-mem0.mjs", ["ann_1", "I am allergic to nuts."], env);
   assert.match(first, /^user: I am allergic to nuts\.\n\(\d+ tokens\)\nMem0 was told everything/);
   const second = await run("hybrid-mem0.mjs", ["ann_2", "Which cake can I eat, being allergic?"], env);
-  assert.match(second, /^system: Relevant memories from previous conversations:\n- User said: I am allergic to nuts\./);
+  assert.match(second, /^user: \[Quoted from .*\n> Relevant memories from previous conversations:\n> - User said: I am allergic to nuts\./);
   assert.match(second, /user: Which cake can I eat, being allergic\?\n/);
   // Without the service the chat goes on, and the next run makes up for it.
   server.behave = () => ({ status: 503 });

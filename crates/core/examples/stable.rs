@@ -11,7 +11,7 @@
 #[path = "../tests/support/readers.rs"]
 mod readers;
 
-use threadkeep_core::context::{Budget, Item, Options, Plan, Policy, Prepared, items};
+use threadkeep_core::context::{Budget, Item, Options, Plan, Policy, Prepared, Previews, items};
 use threadkeep_core::tokens::{Cost, Estimate, cost};
 use threadkeep_core::{Message, Role};
 
@@ -80,7 +80,7 @@ fn ends(history: &[Message], by_turn: bool) -> Vec<usize> {
 
 /// Replays a transcript under one budget: a sliding window, the policy `newest`, the policy `stable`.
 fn replay(given: &[Item], costs: &[u32], ends: &[usize], budget: u64) -> [Replay; 3] {
-    let options = Options { preview: None, ..Options::default() };
+    let options = Options { previews: Previews::Never, ..Options::default() };
     let mut found = [Replay::default(); 3];
     let mut last = [Vec::new(), Vec::new(), Vec::new()];
     let mut prepared = Prepared::new(&[], options.preparing(), &Estimate);

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::transcript::Placed;
-use crate::{Message, MessageId, Role};
+use crate::{Message, MessageId, Role, Transcript};
 
 /// One finding, at one message or at a node as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,12 +84,51 @@ impl Rule {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn check(chain: &[&Placed]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut calls = Calls::default();
-    let mut spoken = false;
+    let mut walk = Walk::default();
     for (at, placed) in chain.iter().enumerate() {
+        walk.enter(placed, at + 1 == chain.len());
+    }
+    walk.findings
+}
+
+/// Checks all chains of a tree. What branches share is looked at once; findings at it can come more than once.
+pub fn check_tree(tree: &Transcript) -> Vec<Finding> {
+    enum Visit<'a> {
+        Enter(&'a Placed),
+        Leave(usize, bool),
+    }
+    let mut walk = Walk::default();
+    let roots = tree.nodes().rev().filter(|placed| tree.parent(placed).is_none());
+    let mut open: Vec<Visit> = roots.map(Visit::Enter).collect();
+    while let Some(visit) = open.pop() {
+        match visit {
+            Visit::Enter(placed) => {
+                open.push(Visit::Leave(walk.calls.undo.len(), walk.spoken));
+                walk.enter(placed, placed.is_leaf());
+                open.extend(tree.children(&placed.node.id).into_iter().flatten().rev().map(Visit::Enter));
+            }
+            Visit::Leave(mark, spoken) => {
+                walk.calls.back_to(mark);
+                walk.spoken = spoken;
+            }
+        }
+    }
+    walk.findings
+}
+
+/// A way down a tree, and what was found on it.
+#[derive(Default)]
+struct Walk<'a> {
+    findings: Vec<Finding>,
+    calls: Calls<'a>,
+    spoken: bool,
+}
+
+impl<'a> Walk<'a> {
+    /// Goes on to a node; `last` where the chain ends with it.
+    fn enter(&mut self, placed: &'a Placed, last: bool) {
+        let Self { findings, calls, spoken } = self;
         let node = &placed.node;
-        let last = at + 1 == chain.len();
         if !node.sealed && !last {
             findings.push(Finding { node: node.id.clone(), index: None, rule: Rule::Unsealed });
         }
@@ -97,24 +136,23 @@ pub fn check(chain: &[&Placed]) -> Vec<Finding> {
             let place = (&node.id, index);
             let mut report = |rule| findings.push(Finding { node: place.0.clone(), index: Some(place.1), rule });
             match message.role {
-                Role::System | Role::Developer if spoken => report(Rule::LateSystem),
+                Role::System | Role::Developer if *spoken => report(Rule::LateSystem),
                 Role::System | Role::Developer => {}
-                _ => spoken = true,
+                _ => *spoken = true,
             }
             if message.role.counts() && says_nothing(message) {
                 report(Rule::EmptyMessage);
             }
             calls.read(message, place, &mut report);
             if message.role == Role::User {
-                calls.close(&mut findings);
+                calls.close(findings);
             }
         }
         // An open turn may still be answered.
         if last && node.sealed {
-            calls.close(&mut findings);
+            calls.close(findings);
         }
     }
-    findings
 }
 
 fn says_nothing(message: &Message) -> bool {
@@ -124,41 +162,84 @@ fn says_nothing(message: &Message) -> bool {
     message.content.is_empty() && message.tool_calls.is_empty() && !thinks && !fails && message.extra.is_empty()
 }
 
-/// The calls that were seen: where, and whether they were answered.
+/// Where a call was seen, and whether it was answered.
+type Seen<'a> = (&'a MessageId, usize, bool);
+
+/// The calls that were seen.
 #[derive(Default)]
 struct Calls<'a> {
-    seen: HashMap<&'a str, (&'a MessageId, usize, bool)>,
+    seen: HashMap<&'a str, Seen<'a>>,
+    /// Those that may still wait for an answer.
+    open: Vec<&'a str>,
+    /// How each change is taken back.
+    undo: Vec<Undo<'a>>,
+}
+
+enum Undo<'a> {
+    /// What a call was before.
+    Seen(&'a str, Option<Seen<'a>>),
+    /// One more waits.
+    Opened,
+    /// These waited.
+    Closed(Vec<&'a str>),
 }
 
 impl<'a> Calls<'a> {
+    fn set(&mut self, id: &'a str, seen: Seen<'a>) -> Option<Seen<'a>> {
+        let before = self.seen.insert(id, seen);
+        self.undo.push(Undo::Seen(id, before));
+        before
+    }
+
+    /// Takes back all changes but the first so many.
+    fn back_to(&mut self, mark: usize) {
+        while self.undo.len() > mark {
+            match self.undo.pop() {
+                Some(Undo::Seen(id, Some(before))) => drop(self.seen.insert(id, before)),
+                Some(Undo::Seen(id, None)) => drop(self.seen.remove(id)),
+                Some(Undo::Opened) => drop(self.open.pop()),
+                Some(Undo::Closed(open)) => self.open = open,
+                None => {}
+            }
+        }
+    }
+
     fn read(&mut self, message: &'a Message, place: (&'a MessageId, usize), report: &mut impl FnMut(Rule)) {
         for call in &message.tool_calls {
             if call.name().is_empty() {
                 report(Rule::NamelessCall);
             }
-            let waiting = self.seen.insert(call.id(), (place.0, place.1, false));
+            let waiting = self.set(call.id(), (place.0, place.1, false));
+            self.open.push(call.id());
+            self.undo.push(Undo::Opened);
             if waiting.is_some_and(|(.., answered)| !answered) {
                 report(Rule::RepeatedCallId);
             }
         }
         if message.role == Role::Tool {
-            match message.tool_call_id.as_deref().and_then(|id| self.seen.get_mut(id)) {
+            let known = message.tool_call_id.as_deref().and_then(|id| Some((id, *self.seen.get(id)?)));
+            match known {
                 None => report(Rule::OrphanResult),
-                Some((.., answered)) if *answered => report(Rule::RepeatedResult),
-                Some((.., answered)) => *answered = true,
+                Some((_, (.., true))) => report(Rule::RepeatedResult),
+                Some((id, (node, index, false))) => drop(self.set(id, (node, index, true))),
             }
         }
     }
 
     /// Reports what is still unanswered, in the order of the chain.
     fn close(&mut self, findings: &mut Vec<Finding>) {
-        let open = self.seen.values_mut().filter(|(.., answered)| !answered);
-        let mut found: Vec<Finding> = open
-            .map(|(node, index, answered)| {
-                *answered = true;
-                Finding { node: (*node).clone(), index: Some(*index), rule: Rule::UnansweredCall }
-            })
-            .collect();
+        if self.open.is_empty() {
+            return;
+        }
+        let open = std::mem::take(&mut self.open);
+        let mut found: Vec<Finding> = Vec::new();
+        for id in &open {
+            if let Some((node, index, false)) = self.seen.get(id).copied() {
+                self.set(id, (node, index, true));
+                found.push(Finding { node: node.clone(), index: Some(index), rule: Rule::UnansweredCall });
+            }
+        }
+        self.undo.push(Undo::Closed(open));
         found.sort_by(|a, b| (&a.node, a.index).cmp(&(&b.node, b.index)));
         findings.append(&mut found);
     }
@@ -167,7 +248,7 @@ impl<'a> Calls<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Entry, Node, ToolCall, Transcript};
+    use crate::{Entry, Node, ToolCall};
 
     fn call(id: &str) -> Message {
         Message { tool_calls: vec![ToolCall::function(id, "f", "{}")], ..Message::assistant(crate::Content::Null) }

@@ -735,6 +735,16 @@ impl Transcript {
         self.aliases.get(id)
     }
 
+    /// The place of a node, or of the one that an alias points at, in [`Transcript::nodes`].
+    pub fn index(&self, id: &MessageId) -> Option<u32> {
+        self.by_id.get(self.resolve(id)?).copied()
+    }
+
+    /// The node at a place in [`Transcript::nodes`].
+    pub fn at(&self, index: u32) -> Option<&Placed> {
+        self.slots.get(index as usize)
+    }
+
     /// All nodes in the order in which they came.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Placed> + ExactSizeIterator {
         self.slots.iter()

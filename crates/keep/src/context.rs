@@ -10,17 +10,18 @@ use std::rc::Rc;
 use threadkeep_core::compaction::{Checkpoint, overlay};
 use threadkeep_core::context::compress::CompressOptions;
 use threadkeep_core::context::{
-    Budget, Fit, Frame, Item, MessageRef, Options, Plan, Policy, Prepared, Preparing, Replacement, System, Warning,
-    WarningKind, chain_items, frame_figures, prepare_with, preview,
+    Budget, Fit, Frame, History, Item, MessageRef, Options, Plan, Policy, Prepared, Preparing, Previews, Replacement,
+    System, Warning, WarningKind, chain_items, frame_figures, prepare_with, preview,
 };
-use threadkeep_core::memory::bundle_messages;
-use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate};
+use threadkeep_core::memory::{Material, MemoryBundle, recall};
+use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate, Overhead, cost};
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Message, MessageId, Role, Transcript, TranscriptId};
 use threadkeep_store::Store;
 
 use crate::log::Log;
 use crate::memory::MemoryFilter;
+use crate::path::{End, Path, Walk};
 use crate::protocol::{BadRequest, ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, Recent, WhatIf};
 use crate::{Keep, KeepError};
 
@@ -31,8 +32,9 @@ const SHELF: usize = 6;
 struct Ready {
     transcript: TranscriptId,
     generation: String,
-    /// The sequence numbers of the chain's nodes, which are never used twice, and how many messages each had.
-    nodes: Vec<(u64, u32)>,
+    path: Rc<Path>,
+    /// Where on the path it ends.
+    end: End,
     laid: Laid,
     preparing: Preparing,
     compress: Option<CompressOptions>,
@@ -45,6 +47,7 @@ struct Ready {
 pub(crate) struct Shelf {
     vocabularies: Vec<Rc<Bpe>>,
     ready: Vec<Ready>,
+    paths: Vec<Rc<Path>>,
 }
 
 /// Which checkpoint was laid over a chain.
@@ -64,14 +67,20 @@ impl Shelf {
     /// Lets go of the chains.
     pub(crate) fn clear(&mut self) {
         self.ready.clear();
+        self.paths.clear();
     }
 
-    /// The chain of `nodes`, read and counted, from the shelf as far as it goes.
-    fn prepared(
+    /// The path to a leaf.
+    fn path(&mut self, log: &Log, leaf: &MessageId) -> Result<Rc<Path>, KeepError> {
+        Path::of((&log.tree, log.reading), leaf, &mut self.paths, SHELF)
+    }
+
+    /// The first messages of a path, read and counted, from the shelf as far as they go.
+    fn prepared<'a>(
         &mut self,
         log: &Log,
-        nodes: &[(u64, u32)],
-        items: &mut [Item],
+        (path, end): (&Rc<Path>, End),
+        history: &dyn History<'a>,
         (laid, comes): (&Laid, &[Replacement]),
         options: &Options,
         (encoding, counter): (Counting, &dyn Counter),
@@ -83,11 +92,11 @@ impl Shelf {
         let fits = |ready: &Ready| {
             same(ready) && ready.preparing == preparing && ready.compress == options.compress && ready.laid == *laid
         };
-        if let Some(at) = self.ready.iter().rposition(|ready| fits(ready) && ready.nodes == nodes) {
+        if let Some(at) = self.ready.iter().rposition(|ready| fits(ready) && ready.end == end) {
             self.ready[at..].rotate_left(1);
             return Rc::clone(&self.ready[self.ready.len() - 1].prepared);
         }
-        let begins = |ready: &Ready| fits(ready) && common(&ready.nodes, nodes) == ready.prepared.len();
+        let begins = |ready: &Ready| fits(ready) && ready.end.messages <= end.messages && path.goes_on(ready.end);
         // Compression looks at the whole chain, so that growth can change its beginning.
         let longest = if options.compress.is_none() {
             (0..self.ready.len()).filter(|at| begins(&self.ready[*at])).max_by_key(|at| self.ready[*at].prepared.len())
@@ -97,19 +106,21 @@ impl Shelf {
         let prepared = match longest {
             Some(at) => {
                 let mut prepared = self.ready.remove(at).prepared;
-                Rc::make_mut(&mut prepared).extend(items, counter);
+                Rc::make_mut(&mut prepared).grow(history, counter);
                 prepared
             }
             None => {
                 // Another branch, or other options: what was counted there is not counted again.
+                let mut items: Vec<Item> = (0..history.len()).filter_map(|index| history.item(index)).collect();
                 let near =
                     self.ready.iter().filter(|ready| same(ready) && ready.preparing.provider == preparing.provider);
-                if let Some(near) = near.max_by_key(|ready| common(&ready.nodes, nodes)) {
-                    for (index, item) in items.iter_mut().enumerate().take(common(&near.nodes, nodes)) {
+                let common = |ready: &Ready| path.common(&ready.path, ready.end.messages);
+                if let Some(near) = near.max_by_key(|ready| common(ready)) {
+                    for (index, item) in items.iter_mut().enumerate().take(common(near)) {
                         item.cost = near.prepared.known_cost(index);
                     }
                 }
-                Rc::new(prepare_with(items, comes.to_vec(), options, counter))
+                Rc::new(prepare_with(&items, comes.to_vec(), options, counter))
             }
         };
         if self.ready.len() >= SHELF {
@@ -118,7 +129,8 @@ impl Shelf {
         self.ready.push(Ready {
             transcript: log.tree.id().clone(),
             generation: log.generation.clone(),
-            nodes: nodes.to_vec(),
+            path: Rc::clone(path),
+            end,
             laid: laid.clone(),
             preparing,
             compress: options.compress,
@@ -129,26 +141,11 @@ impl Shelf {
     }
 }
 
-/// How many messages two chains have in common from their beginning.
-fn common(a: &[(u64, u32)], b: &[(u64, u32)]) -> usize {
-    let mut messages = 0;
-    for ((seq, count), (other, others)) in a.iter().zip(b) {
-        if seq != other {
-            break;
-        }
-        messages += (*count).min(*others) as usize;
-        if count != others {
-            break;
-        }
-    }
-    messages
-}
-
 /// A chain with what is to be done to it.
 pub(crate) struct Chain<'a> {
     pub(crate) placed: Vec<&'a Placed>,
     pub(crate) items: Vec<Item<'a>>,
-    nodes: Vec<(u64, u32)>,
+    path: Rc<Path>,
     pub(crate) laid: Laid,
     /// What stands in for messages: the summary, and marks for what was cleared.
     comes: Vec<Replacement>,
@@ -156,9 +153,13 @@ pub(crate) struct Chain<'a> {
 
 impl<'a> Chain<'a> {
     pub(crate) fn new(tree: &'a Transcript, leaf: &MessageId) -> Result<Self, KeepError> {
-        let placed = tree.chain(leaf)?;
-        let nodes = placed.iter().map(|placed| (placed.seq, placed.node.messages.len() as u32)).collect();
-        Ok(Self { items: chain_items(tree, leaf)?, placed, nodes, laid: Laid::default(), comes: Vec::new() })
+        Self::along(Path::of((tree, 0), leaf, &mut Vec::new(), 1)?, tree, leaf)
+    }
+
+    /// The chain of a path.
+    fn along(path: Rc<Path>, tree: &'a Transcript, leaf: &MessageId) -> Result<Self, KeepError> {
+        let (items, placed) = (chain_items(tree, leaf)?, path.nodes(tree));
+        Ok(Self { items, placed, path, laid: Laid::default(), comes: Vec::new() })
     }
 
     /// Lays the checkpoint of an epoch over the chain: that of the id, none for `original`, and the one that the chain uses where
@@ -182,7 +183,7 @@ impl<'a> Chain<'a> {
             None => {}
         }
         let Some((place, _, checkpoint)) = all.pop() else { return Ok(None) };
-        let end = self.nodes[..checkpoint.end(place)].iter().map(|(_, count)| *count as usize).sum();
+        let end = self.placed[..checkpoint.end(place)].iter().map(|placed| placed.node.messages.len()).sum();
         let stays = overlay::stays(&self.items, end, pins);
         self.comes = overlay::lay(&mut self.items, end, checkpoint, &stays).into_iter().collect();
         let marks = overlay::clear(&self.items, checkpoint, pins);
@@ -194,7 +195,7 @@ impl<'a> Chain<'a> {
 
     /// What the chain was prepared to, from the shelf as far as it goes.
     pub(crate) fn prepared(
-        &mut self,
+        &self,
         shelf: &mut Shelf,
         log: &Log,
         options: &Options,
@@ -202,57 +203,86 @@ impl<'a> Chain<'a> {
         counter: &dyn Counter,
     ) -> Rc<Prepared> {
         let over = (&self.laid, self.comes.as_slice());
-        shelf.prepared(log, &self.nodes, &mut self.items, over, options, (encoding, counter))
-    }
-
-    /// The nodes of the chain up to the place `end`.
-    fn nodes_before(&self, end: usize) -> Vec<(u64, u32)> {
-        let mut left = end as u32;
-        let mut nodes = Vec::with_capacity(self.nodes.len());
-        for (seq, count) in &self.nodes {
-            nodes.push((*seq, left.min(*count)));
-            left -= left.min(*count);
-            if left == 0 {
-                break;
-            }
-        }
-        nodes
-    }
-
-    /// The place of each node's first message, and the place behind the last.
-    fn starts(&self) -> Vec<usize> {
-        let mut starts = vec![0; self.placed.len() + 1];
-        for (at, placed) in self.placed.iter().enumerate() {
-            starts[at + 1] = starts[at] + placed.node.messages.len();
-        }
-        starts
+        shelf.prepared(log, (&self.path, self.path.end()), &self.items, over, options, (encoding, counter))
     }
 
     /// The places of pins, and how many of them are at no message of the chain.
     pub(crate) fn pins(&self, tree: &Transcript, pins: &[MessageRef]) -> (Vec<usize>, usize) {
-        let (mut places, mut lost) = (Vec::new(), 0);
-        let starts = if pins.is_empty() { Vec::new() } else { self.starts() };
-        for pin in pins {
-            let before = places.len();
-            let (id, index) = match pin {
-                MessageRef::Index(place) => {
-                    places.extend(Some(*place).filter(|place| *place < self.items.len()));
-                    (None, None)
-                }
-                MessageRef::Node(id) => (Some(id), None),
-                MessageRef::InNode(id, index) => (Some(id), Some(*index)),
-            };
-            let node = id.and_then(|id| MessageId::new(id.as_str()).ok()).and_then(|id| tree.get(&id));
-            if let Some(node) = node {
-                // A node's number grows from the root to the leaf.
-                if let Ok(at) = self.placed.binary_search_by_key(&node.seq, |placed| placed.seq) {
-                    let (start, end) = (starts[at], starts[at + 1]);
-                    places.extend((start..end).filter(|place| index.is_none_or(|index| start + index == *place)));
-                }
+        places(&self.path, tree, pins)
+    }
+}
+
+/// The places on a path of pins, and how many of them are at none.
+fn places(path: &Path, tree: &Transcript, pins: &[MessageRef]) -> (Vec<usize>, usize) {
+    let (mut places, mut lost) = (Vec::new(), 0);
+    for pin in pins {
+        let before = places.len();
+        let (id, index) = match pin {
+            MessageRef::Index(place) => {
+                places.extend(Some(*place).filter(|place| *place < path.end().messages));
+                (None, None)
             }
-            lost += usize::from(places.len() == before);
+            MessageRef::Node(id) => (Some(id), None),
+            MessageRef::InNode(id, index) => (Some(id), Some(*index)),
+        };
+        let node = id.and_then(|id| MessageId::new(id.as_str()).ok()).and_then(|id| tree.get(&id));
+        if let Some((start, end)) = node.and_then(|node| path.range(node.seq)) {
+            places.extend((start..end).filter(|place| index.is_none_or(|index| start + index == *place)));
         }
-        (places, lost)
+        lost += usize::from(places.len() == before);
+    }
+    (places, lost)
+}
+
+/// A path with the checkpoint that is laid over it: the messages as prompts see them.
+enum Held<'a> {
+    /// No checkpoint is in the way: messages are looked up as they are needed.
+    Plain(Rc<Path>),
+    Laid(Box<Chain<'a>>),
+}
+
+impl<'a> Held<'a> {
+    fn new(
+        shelf: &mut Shelf,
+        log: &'a Log,
+        leaf: &MessageId,
+        options: &ContextOptions,
+    ) -> Result<(Self, Options, usize), KeepError> {
+        let path = shelf.path(log, leaf)?;
+        let (pins, lost) = places(&path, &log.tree, &options.pins);
+        let build = options.with_pins(pins);
+        let on_it = |checkpoint: &Checkpoint| log.tree.get(&checkpoint.anchor).and_then(|at| path.range(at.seq));
+        let any = log.tree.checkpoints().any(|(_, checkpoint)| on_it(checkpoint).is_some());
+        let original = options.epoch.as_deref() == Some("original");
+        if original || !any && options.epoch.is_none() {
+            return Ok((Self::Plain(path), build, lost));
+        }
+        let mut chain = Chain::along(path, &log.tree, leaf)?;
+        chain.lay(&log.tree, options.epoch.as_deref(), &build.pins)?;
+        Ok((Self::Laid(Box::new(chain)), build, lost))
+    }
+
+    fn path(&self) -> &Rc<Path> {
+        match self {
+            Self::Plain(path) => path,
+            Self::Laid(chain) => &chain.path,
+        }
+    }
+
+    /// What was laid over it, and what comes in.
+    fn over(&self) -> (Laid, &[Replacement]) {
+        match self {
+            Self::Plain(_) => (Laid::default(), &[]),
+            Self::Laid(chain) => (chain.laid.clone(), &chain.comes),
+        }
+    }
+
+    /// Looks at the first `messages` of it.
+    fn with<T>(&self, log: &'a Log, messages: usize, look: impl FnOnce(&dyn History<'a>) -> T) -> T {
+        match self {
+            Self::Plain(path) => look(&Walk { tree: &log.tree, path, messages }),
+            Self::Laid(chain) => look(&&chain.items[..messages.min(chain.items.len())]),
+        }
     }
 }
 
@@ -300,29 +330,30 @@ impl<S: Store> Keep<S> {
     /// `missing-node` where there is neither such a head nor such a node; `vocabulary-missing`; those of a chain; the store's.
     pub async fn context(&self, at: &str, options: &ContextOptions) -> Result<ContextReply, KeepError> {
         let counter = self.counter(options.encoding)?;
-        let memory = self.remembered_for(options, counter.as_ref()).await?;
+        let memory = self.remembered_for(options).await?;
         let (transcript, leaf) = self.place(at).await?;
         let reply = self.glance(&transcript, |log| {
-            let mut chain = Chain::new(&log.tree, &leaf)?;
-            let (pins, lost) = chain.pins(&log.tree, &options.pins);
-            let mut build = options.with_pins(pins);
-            build.frame.memory.extend(memory);
-            chain.lay(&log.tree, options.epoch.as_deref(), &build.pins)?;
             let shelf = &mut *self.inner.shelf.borrow_mut();
-            let prepared = chain.prepared(shelf, log, &build, options.encoding, counter.as_ref());
-            let mut prompt = prepared.prompt(&chain.items, &build, &options.render, counter.as_ref());
-            if lost > 0 {
-                prompt.warnings.push(Warning {
-                    kind: WarningKind::Option,
-                    rule: "pins",
-                    message: "a pin is at no message of this chain".to_owned(),
-                    index: None,
-                    count: lost,
-                });
-            }
-            let mut reply = ContextReply::from(prompt);
-            reply.checkpoint = Some(chain.laid.checkpoint).filter(|id| !id.is_empty());
-            Ok(reply)
+            let (held, mut build, lost) = Held::new(shelf, log, &leaf, options)?;
+            let (laid, comes) = held.over();
+            let (end, counter) = (held.path().end(), counter.as_ref());
+            held.with(log, end.messages, |history| {
+                let by = (options.encoding, counter);
+                let prepared = shelf.prepared(log, (held.path(), end), history, (&laid, comes), &build, by);
+                let left_out = memory.enter(&prepared, history, &mut build, options, counter);
+                let mut prompt = prepared.prompt(history, &build, &options.render, counter);
+                if lost > 0 {
+                    prompt.warnings.push(option("pins", "a pin is at no message of this chain", lost));
+                }
+                if left_out > 0 {
+                    let words =
+                        "remembered records are left out: memory has a quarter of the budget, or memory.maxTokens";
+                    prompt.warnings.push(option("memory", words, left_out));
+                }
+                let mut reply = ContextReply::from(prompt);
+                reply.checkpoint = Some(laid.checkpoint.clone()).filter(|id| !id.is_empty());
+                Ok(reply)
+            })
         });
         reply.await
     }
@@ -334,28 +365,32 @@ impl<S: Store> Keep<S> {
     /// As [`Keep::context`].
     pub async fn fit(&self, at: &str, options: &ContextOptions, what_if: WhatIf) -> Result<FitReply, KeepError> {
         let counter = self.counter(options.encoding)?;
-        let memory = self.remembered_for(options, counter.as_ref()).await?;
+        let memory = self.remembered_for(options).await?;
         let (transcript, leaf) = self.place(at).await?;
         let reply = self.glance(&transcript, |log| {
-            let mut chain = Chain::new(&log.tree, &leaf)?;
-            let mut build = options.with_pins(chain.pins(&log.tree, &options.pins).0);
-            build.frame.memory.extend(memory);
-            chain.lay(&log.tree, options.epoch.as_deref(), &build.pins)?;
-            let (laid, comes) = (chain.laid.clone(), std::mem::take(&mut chain.comes));
-            let over = (&laid, comes.as_slice());
             let shelf = &mut *self.inner.shelf.borrow_mut();
-            let frame = Frame::new(&build.frame, build.provider, counter.as_ref());
-            let mut ready = |nodes: &[(u64, u32)], items: &mut [Item]| {
-                let prepared = shelf.prepared(log, nodes, items, over, &build, (options.encoding, counter.as_ref()));
-                (prepared, frame_figures(&frame, items, &build, &options.render, counter.as_ref()))
+            let (held, mut build, _) = Held::new(shelf, log, &leaf, options)?;
+            let (laid, comes) = held.over();
+            let (path, end, counter) = (held.path(), held.path().end(), counter.as_ref());
+            let mut ready = |end: End, build: &Options, history: &dyn History| {
+                shelf.prepared(log, (path, end), history, (&laid, comes), build, (options.encoding, counter))
             };
             // What led to the model's last answer comes first, so that the chain itself ends up on top of the shelf.
-            let answered = chain.items.iter().rposition(|item| item.message.role == Role::Assistant);
-            let before = answered.filter(|end| *end > laid.end).map(|end| {
-                let nodes = chain.nodes_before(end);
-                ready(&nodes, &mut chain.items[..end])
+            let answered = held.with(log, end.messages, |history| {
+                let is = |index: &usize| history.item(*index).is_some_and(|item| item.message.role == Role::Assistant);
+                (0..end.messages).rev().find(is)
             });
-            let (prepared, around) = ready(&chain.nodes, &mut chain.items);
+            let earlier = answered.filter(|end| *end > laid.end);
+            let earlier =
+                earlier.map(|end| held.with(log, end, |history| (end, ready(path.end_before(end), &build, history))));
+            let prepared = held.with(log, end.messages, |history| ready(end, &build, history));
+            held.with(log, end.messages, |history| memory.enter(&prepared, history, &mut build, options, counter));
+            let frame = Frame::new(&build.frame, build.provider, counter);
+            let around = |messages: usize| {
+                held.with(log, messages, |history| frame_figures(&frame, history, &build, &options.render, counter))
+            };
+            let before = earlier.map(|(end, prepared)| (prepared, around(end)));
+            let around = around(end.messages);
             let figures = frame.figures();
             let decide = |policy: Policy| {
                 let plan = Plan { frame: around, policy, ..build.plan(&frame) };
@@ -421,7 +456,7 @@ impl<S: Store> Keep<S> {
             Some(true) => System::Kept,
             Some(false) => System::Excluded,
         };
-        let build = Options { system, preview: None, live: true, ..Options::default() };
+        let build = Options { system, previews: Previews::Never, live: true, ..Options::default() };
         let found = self.glance(&transcript, |log| {
             let mut chain = Chain::new(&log.tree, &leaf)?;
             if recent.include_summary {
@@ -441,13 +476,12 @@ impl<S: Store> Keep<S> {
         found.await
     }
 
-    /// The messages for the frame with what of the memory is wanted.
-    async fn remembered_for(&self, options: &ContextOptions, counter: &dyn Counter) -> Result<Vec<Message>, KeepError> {
-        let Some(wanted) = &options.memory else { return Ok(Vec::new()) };
+    /// What of the memory is wanted, and found.
+    async fn remembered_for(&self, options: &ContextOptions) -> Result<Found, KeepError> {
+        let Some(wanted) = &options.memory else { return Ok(Found::default()) };
         let bundle = self.retrieve(&MemoryFilter::default(), wanted.query.as_deref(), wanted.limits).await?;
-        let mut messages = bundle_messages(&bundle, None, counter);
-        messages.extend(wanted.text.as_deref().filter(|text| !text.is_empty()).map(Message::system));
-        Ok(messages)
+        let text = wanted.text.clone().filter(|text| !text.trim().is_empty());
+        Ok(Found { bundle, text, most: wanted.max_tokens })
     }
 
     /// Reads a transcript that was just found, without asking the store again.
@@ -471,6 +505,76 @@ impl<S: Store> Keep<S> {
         let found = self.locate(&id, |_, node| Ok(node.clone())).await?;
         found.ok_or(KeepError::MissingNode(id))
     }
+}
+
+/// What was remembered for a prompt.
+#[derive(Default)]
+struct Found {
+    bundle: MemoryBundle,
+    /// What a memory service of the caller's remembers.
+    text: Option<String>,
+    /// The most tokens it may take, where that was said.
+    most: Option<u64>,
+}
+
+impl Found {
+    /// Puts into the frame what memory has room for: a quarter of the budget unless more was asked for, and never more than what must
+    /// stay leaves. Whole records go, those ranked least first. Gives how many are left out.
+    fn enter(
+        self,
+        prepared: &Prepared,
+        history: &dyn History,
+        build: &mut Options,
+        options: &ContextOptions,
+        counter: &dyn Counter,
+    ) -> usize {
+        if self.bundle.is_empty() && self.text.is_none() {
+            return 0;
+        }
+        let limits = build.budget.limits();
+        let frame = Frame::new(&build.frame, build.provider, counter);
+        let around = frame_figures(&frame, history, build, &options.render, counter);
+        let least = prepared.least(&Plan { frame: around, ..build.plan(&frame) });
+        let room = |limit: Option<u64>, most: Option<u64>, used: u64| {
+            let share = most.or(limit.map(|limit| limit / 4));
+            let free = limit.map(|limit| limit.saturating_sub(used));
+            share.into_iter().chain(free).min()
+        };
+        let closed = limits.underflow || limits.messages.is_some_and(|messages| messages <= least.messages);
+        let tokens = if closed { Some(0) } else { room(limits.tokens, self.most, least.tokens) };
+        let chars = room(limits.chars, None, least.chars);
+        let fits = |material: &[Material]| {
+            let Some(message) = Material::message(material) else { return true };
+            let cost = u64::from(cost(&message, build.provider, counter).total());
+            let long = message.text().encode_utf16().count() as u64;
+            tokens.is_none_or(|most| cost <= most) && chars.is_none_or(|most| long <= most)
+        };
+        let all = self.bundle.episodes.len() + self.bundle.facts.len() + usize::from(self.text.is_some());
+        // The marks around the message count too.
+        let marks = Overhead::of(build.provider).message;
+        let budget = tokens.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX).saturating_sub(marks));
+        let recalled = recall(&self.bundle, budget, counter);
+        let mut material: Vec<Material> = recalled.material.into_iter().collect();
+        let mut kept = self.bundle.episodes.len() + self.bundle.facts.len() - recalled.left_out;
+        if !fits(&material) {
+            (kept, material) = (0, Vec::new());
+        }
+        if let Some(text) = self.text {
+            material.push(Material::new("a memory service", text));
+            if fits(&material) {
+                kept += 1;
+            } else {
+                material.pop();
+            }
+        }
+        build.frame.memory = material;
+        all - kept
+    }
+}
+
+/// A warning about an option.
+fn option(rule: &'static str, words: &str, count: usize) -> Warning {
+    Warning { kind: WarningKind::Option, rule, message: words.to_owned(), index: None, count }
 }
 
 impl ContextOptions {

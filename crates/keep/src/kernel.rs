@@ -23,7 +23,7 @@ use std::rc::Rc;
 use serde_json::Value;
 use threadkeep_core::compaction::{Policy, Reason};
 use threadkeep_core::memory::jsonl::RawTrace;
-use threadkeep_core::memory::{BundleLimits, MemoryBundle, ToolInteraction, bundle_messages, turn_number};
+use threadkeep_core::memory::{BundleLimits, MemoryBundle, ToolInteraction, turn_number};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::node::turn_name;
 use threadkeep_core::provider::render;
@@ -31,7 +31,7 @@ use threadkeep_core::{Content, Message, Role};
 use threadkeep_store::Store;
 
 use crate::compact::{CompactOptions, Compacted, Summariser};
-use crate::protocol::{BadRequest, ContextOptions};
+use crate::protocol::{BadRequest, ContextOptions, Wanted};
 use crate::traces::{Snapshot, Turns};
 use crate::{Keep, KeepError, MemoryFilter};
 
@@ -425,9 +425,8 @@ impl<S: Store> Kernel<S> {
         }
         if !self.keep.checkpoints(&self.agent).await?.is_empty() {
             let limits = self.options.limits;
-            let bundle = self.retrieve(limits.episodes, limits.facts, query.as_deref()).await?;
-            let counter = self.keep.counter(options.encoding)?;
-            options.build.frame.memory.extend(bundle_messages(&bundle, None, counter.as_ref()));
+            let wanted = options.memory.get_or_insert_with(|| Wanted { limits, ..Wanted::default() });
+            wanted.query = wanted.query.take().or(query);
         }
         let reply = self.keep.context(&self.agent, &options).await?;
         Ok(RequestPackage {

@@ -46,6 +46,7 @@ mod log;
 pub mod mailbox;
 mod memory;
 pub mod model;
+mod path;
 pub mod protocol;
 mod records;
 mod remove;

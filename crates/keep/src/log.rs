@@ -8,6 +8,7 @@
 //! a conflict as well.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use memchr::memchr_iter;
 use serde::Serialize;
@@ -85,7 +86,12 @@ pub struct Log {
     rewritten: bool,
     /// Why the record cannot be read, where the log was found without it. The next append writes it anew.
     pub lost_record: Option<String>,
+    /// Which reading of a log this is: two have different numbers, in which nodes can have different places.
+    pub reading: u64,
 }
+
+/// How many logs were made.
+static READINGS: AtomicU64 = AtomicU64::new(0);
 
 impl Log {
     /// A log that is not stored yet.
@@ -99,6 +105,7 @@ impl Log {
             folds: 0,
             rewritten: false,
             lost_record: None,
+            reading: READINGS.fetch_add(1, Ordering::Relaxed),
         }
     }
 

@@ -1,6 +1,8 @@
 //! The turns of a head, and what was recorded in them, in the form of agents' memory logs. Read from the chain with all its
 //! originals: a compaction takes nothing from it.
 
+use std::collections::HashSet;
+
 use threadkeep_core::memory::jsonl::{RawTrace, traces};
 use threadkeep_core::memory::{MemoryBundle, RAW_TAIL_TURNS, Step, build_snapshot, raw_tail, steps};
 use threadkeep_core::node::turn_name;
@@ -79,7 +81,7 @@ impl<S: Store> Keep<S> {
         let found = self.at_head(context, |tree, node| {
             let chain = tree.chain(node)?;
             let steps = steps(chain.iter().map(|placed| &placed.node));
-            let wanted: Vec<String> = turns.of(&steps).into_iter().map(turn_name).collect();
+            let wanted: HashSet<String> = turns.of(&steps).into_iter().map(turn_name).collect();
             let mut traces = traces(&steps);
             traces.retain(|trace| wanted.contains(&trace.turn_id));
             Ok(traces)

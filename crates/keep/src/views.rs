@@ -225,8 +225,23 @@ fn says_nothing(message: &Message) -> bool {
 }
 
 fn lint_tree(tree: &Transcript) -> Vec<LintFinding> {
-    let leaves = tree.nodes().filter(|placed| placed.is_leaf());
-    let mut findings: Vec<LintFinding> = leaves.flat_map(|leaf| lint_chain(tree, &leaf.node.id)).collect();
+    let finding = |node: &MessageId, index: Option<usize>, rule: &str, message: String| LintFinding {
+        transcript: tree.id().clone(),
+        node: node.clone(),
+        index: index.map(|index| index as u32),
+        rule: rule.to_owned(),
+        message,
+    };
+    // A chain is broken where its first node names a parent that is missing.
+    let tops = tree.nodes().filter(|placed| tree.parent(placed).is_none() && placed.node.parent.is_some());
+    let leaves = tops.flat_map(|top| tree.subtree(&top.node.id)).filter(|placed| placed.is_leaf());
+    let broken = leaves.filter_map(|leaf| {
+        let error = tree.chain(&leaf.node.id).err()?;
+        Some(finding(&leaf.node.id, None, "broken-chain", error.to_string()))
+    });
+    let rest = lint::check_tree(tree).into_iter();
+    let rest = rest.map(|found| finding(&found.node, found.index, found.rule.name(), found.rule.words().to_owned()));
+    let mut findings: Vec<LintFinding> = broken.chain(rest).collect();
     // Branches share their beginning, and with it the findings there.
     let mut seen = HashSet::new();
     findings.retain(|finding| seen.insert(format!("{}\n{:?}\n{}", finding.node, finding.index, finding.rule)));

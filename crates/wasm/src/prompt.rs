@@ -24,7 +24,7 @@ use crate::store::AnyStore;
 
 /// What the part brings. The exported functions of the same names say what each does.
 pub(crate) trait Prompts {
-    /// Answers a [`PromptRequest`] of a keep.
+    /// Answers a [`PromptRequest`] of a keep. A prompt comes as a list of two: JSON text without the ledger, and its [`LedgerLines`].
     fn answer(&self, keep: Keep<AnyStore>, method: String, params: String) -> Answer;
     /// Compacts a chain: by the function, if there is one, until it is cancelled.
     fn compact(&self, keep: Keep<AnyStore>, params: String, ask: Option<Function>, cancel: Cancel) -> Answer;
@@ -37,6 +37,28 @@ pub(crate) trait Prompts {
     fn render(&self, list: &str, provider: &str, options: &str) -> Result<String, JsValue>;
     fn validate(&self, value: &str, provider: &str) -> Result<String, JsValue>;
     fn trimmer(&self, options: &str) -> Result<Box<dyn Trim>, JsValue>;
+}
+
+pub(crate) trait Ledgered {
+    fn lines(&self) -> String;
+}
+
+/// The ledger of a prompt. Its lines are made when they are read: there is one for each message of the history.
+#[wasm_bindgen]
+pub struct LedgerLines(Box<dyn Ledgered>);
+
+impl LedgerLines {
+    pub(crate) fn new(ledger: Box<dyn Ledgered>) -> Self {
+        Self(ledger)
+    }
+}
+
+#[wasm_bindgen]
+impl LedgerLines {
+    /// The lines, as JSON text of a list.
+    pub fn read(&self) -> String {
+        self.0.lines()
+    }
 }
 
 pub(crate) trait Trim {

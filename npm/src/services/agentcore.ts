@@ -22,7 +22,7 @@ import type { Message, MessageInput } from "../types/message.js";
 import { inOrder, messagesOf, metadata, nameOf, nodeOf, ofNode, partOf, payload, type Source } from "./agentcore/wire.js";
 import { limited, reasonOf, serviceError } from "./failure.js";
 import { remember } from "./recent.js";
-import { fitMemories, formatMemories, estimated, memoryMessage, textOf } from "./text.js";
+import { fitMemories, formatMemories, estimated, quoted, textOf, withMemories } from "./text.js";
 import { actor, callOptions, OPTIONS, RECENT, RECORDS, type AgentCoreCall, type AgentCoreOptions, type RecordOptions } from "./agentcore/options.js";
 import { cut, groups, inEvents, isUnder, item, onBranch } from "./agentcore/select.js";
 import type {
@@ -119,8 +119,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
   }
 
   /**
-   * The newest messages of a session; before them, as a system message, the long-term memories that answer its newest user
-   * message. Memories take a quarter of `maxTokens` at most. Where they cannot be had in time or are throttled, it is the messages
+   * The newest messages of a session. One user message before the newest one quotes the long-term memories that answer it. Memories take a quarter of `maxTokens` at most. Where they cannot be had in time or are throttled, it is the messages
    * alone; where the messages cannot be had, it rejects.
    *
    * @throws ThreadkeepError `bad-request`, `cancelled`, `memory-service`
@@ -134,10 +133,10 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
     const { how } = await this.#place({ contextId }, call);
     const found = wanted ? await this.#find("search", { contextId }, query, 10, how).catch(passing) : [];
     const room = maxTokens === undefined ? Number.POSITIVE_INFINITY : Math.floor(maxTokens / 4);
-    const { text } = await fitMemories(found.map(item), room, formatMemories, estimated);
-    const left = maxTokens === undefined ? Number.POSITIVE_INFINITY : maxTokens - (text === "" ? 0 : estimated(text));
+    const { text } = await fitMemories(found.map(item), room, formatMemories, (text) => estimated(quoted(text)));
+    const left = maxTokens === undefined ? Number.POSITIVE_INFINITY : maxTokens - (text === "" ? 0 : estimated(quoted(text)));
     const newest = cut(all, maxMessages - (text === "" ? 0 : 1), left);
-    return text === "" ? newest : [memoryMessage(text), ...newest];
+    return text === "" ? newest : withMemories(text, newest);
   }
 
   /**

@@ -11,7 +11,7 @@ import type { Message, MessageInput } from "../types/message.js";
 import type { NodeInfo } from "../types/node.js";
 import { asServiceError, limited, serviceError } from "./failure.js";
 import { Sync, type MemoryFailure, type OnMemoryError, type SyncStrategy } from "./hybrid/sync.js";
-import { estimated, fitMemories, formatMemories, memoryMessage, textOf } from "./text.js";
+import { estimated, fitMemories, formatMemories, quoted, textOf, withMemories } from "./text.js";
 import type { FindOptions, MemoryItem, MemoryService, MessageStore, RecentLimits } from "./types.js";
 
 export type * from "./types.js";
@@ -175,7 +175,7 @@ export class Hybrid implements MessageStore {
   }
 
   /**
-   * The newest messages at a head; before them, as one system message, the memories that answer the newest user message. It counts
+   * The newest messages at a head. One user message before the newest one quotes the memories that answer it. It counts
    * towards both limits, and takes a quarter of `maxTokens` at most. With `includeSystem: false`, and when the service does not
    * answer in time, there are no memories.
    *
@@ -189,15 +189,15 @@ export class Hybrid implements MessageStore {
     const query = wanted ? await this.#newestUser(contextId) : "";
     const { memories } = await this.#find(contextId, query, {});
     const room = Math.min(this.#options.memoryTokens ?? 2_000, maxTokens === undefined ? Number.POSITIVE_INFINITY : Math.floor(maxTokens / 4));
-    const { text } = await fitMemories(memories, room, this.#format, estimated);
+    const { text } = await fitMemories(memories, room, this.#format, (text) => estimated(quoted(text)));
     if (text === "") return this.keep.getRecent(contextId, limits);
     const newest = await this.keep.getRecent(contextId, {
       ...limits,
       // What `getRecent` takes where nothing is said, less the one.
       ...(maxMessages === undefined && maxTokens !== undefined ? {} : { maxMessages: (maxMessages ?? 50) - 1 }),
-      ...(maxTokens === undefined ? {} : { maxTokens: maxTokens - estimated(text) }),
+      ...(maxTokens === undefined ? {} : { maxTokens: maxTokens - estimated(quoted(text)) }),
     });
-    return [memoryMessage(text), ...newest];
+    return withMemories(text, newest);
   }
 
   /** All messages at a head, from the keep. */
@@ -247,15 +247,16 @@ export class Hybrid implements MessageStore {
     const { memories, error } = await this.#find(contextId, query, { limit, searchTimeout, signal });
     const encoding = rest.encoding ?? this.#options.encoding ?? "o200k_base";
     const room = Math.min(this.#options.memoryTokens ?? 2_000, quarter(rest.budget));
-    const count = (text: string): Promise<number> => countTokens(text, encoding);
+    // With the marks around its message.
+    const count = async (text: string): Promise<number> => (await countTokens(quoted(text), encoding)) + 4;
     let { text, used } = await fitMemories(memories, room, this.#format, count);
     for (;;) {
       const texts = [own === false ? undefined : own?.text, text].filter((one) => one !== undefined && one !== "");
       const memory = own === false ? false : texts.length === 0 ? own : { ...(own ?? { episodes: 0, facts: 0 }), text: texts.join("\n\n") };
       const how = { ...rest, ...(memory === undefined ? {} : { memory }) } as ContextOptions<P>;
       const made = await this.keep.context<P>(contextId, how);
-      if (made.overBudget && used.length > 0) {
-        // Memories are never what a prompt fails at.
+      if ((made.overBudget || made.warnings.some(({ rule }) => rule === "memory")) && used.length > 0) {
+        // Memories are never what a prompt fails at, and what has no room is not among them.
         ({ text, used } = await fitMemories(used.slice(0, Math.floor(used.length / 2)), room, this.#format, count));
         continue;
       }
@@ -263,7 +264,8 @@ export class Hybrid implements MessageStore {
       if (error !== undefined) warnings.push(warning("memory-unavailable", `the memory service gave nothing: ${error.message}`));
       const left = memories.length - used.length;
       if (left > 0) warnings.push(warning("memory-left-out", `${left} of ${memories.length} memories did not fit`, left));
-      return { ...made, warnings, memories: used };
+      // The same object: a copy of its fields would make the ledger.
+      return Object.assign(made, { warnings, memories: used });
     }
   }
 

@@ -122,13 +122,17 @@ export interface ContextOptions<P extends Provider = Provider> {
   printlnHistoryLimit?: number;
   /** How many turns before a failed one stay whole; none without it. */
   errorWindow?: number;
-  /** When large tool results become previews, which {@link Threadkeep.toolResult} reads back; `false` for never. */
+  /**
+   * When large tool results become previews, which {@link Threadkeep.toolResult} reads back; `false` for never. Without it, results of more
+   * than 4,000 characters that the budget has no room for; the newest stay whole first. A warning and the ledger say so.
+   */
   toolPreview?: ToolPreview | false;
   /**
    * What of the memory comes along, by relevance to `query`: 3 episodes and 20 facts at most; nothing without it. `text` is what a
-   * memory service of yours remembers: it stands behind the keep's own, and counts into the budget like it.
+   * memory service of yours remembers: it stands after the keep's own. A user message before the newest one quotes all of it. It takes a
+   * quarter of the budget at most, or `maxTokens`; whole records that do not fit are left out, and a warning says how many.
    */
-  memory?: { episodes?: number; facts?: number; query?: string; text?: string } | false;
+  memory?: { episodes?: number; facts?: number; query?: string; text?: string; maxTokens?: number } | false;
   /** Whose prompt it is: an {@link Epoch}'s name; that of the checkpoint that the chain uses without it. */
   epoch?: string;
   /** The tools that the model may call. They cost tokens. */
@@ -220,8 +224,11 @@ export interface Context<P extends Provider = Provider> {
   messages: Message[];
   /** The request's body. */
   payload: Payload<P>;
-  /** One line for each message of the chain and of the frame, one for the tools, one for what the reply begins with. */
-  ledger: LedgerLine[];
+  /**
+   * One line for each message of the chain and of the frame, one for the tools, one for what the reply begins with. Made when it is
+   * first looked at.
+   */
+  readonly ledger: LedgerLine[];
   /** What the prompt holds, in tokens: the sum of the ledger's. */
   tokens: number;
   /** What it holds in characters. */

@@ -20,7 +20,8 @@ pub fn words(rule: &str) -> String {
         "not-in-context" => "marked as not to be in prompts",
         "code-turn" | "compressed-turn" => "a code turn, shown as what it defined and printed",
         "moved-output" => "what the code turn before it printed is in that turn's summary",
-        "llm-error" => "a failure of the model, shown with what it had written",
+        "llm-error" => "a reply that was interrupted: the prompt has what was written of it",
+        "interrupted-reply" => "the mark that the reply before was interrupted",
         "tool-result-preview" => "a large tool result, shown by its beginning and the path of the whole",
         "call-id" => "a tool call had no id of its own, and was given one",
         "result-id" => "a result that named no call belongs to the first that had none",
@@ -47,6 +48,7 @@ mod tests {
     fn every_rule_of_a_history_has_words() {
         let rules = [
             rule::LLM_ERROR,
+            rule::INTERRUPTED,
             rule::TOOL_RESULT_PREVIEW,
             rule::NOT_IN_CONTEXT,
             rule::CALL_ID,

@@ -8,7 +8,7 @@ use threadkeep::KeepError;
 use threadkeep::protocol::{ContextOptions, Counting, ErrorReply, WhatIf};
 use threadkeep_core::Provider;
 use threadkeep_core::context::compress::CompressOptions;
-use threadkeep_core::context::{Budget, MessageRef, Policy, Preview};
+use threadkeep_core::context::{Budget, MessageRef, Policy, Previews};
 use threadkeep_core::tokens::Encoding;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -47,7 +47,7 @@ pub fn options(question: &Question) -> ContextOptions {
         ..Budget::default()
     };
     build.policy = policy(settings.stable);
-    build.preview = settings.preview.then(Preview::default);
+    build.previews = if settings.preview { Previews::WhenNeeded } else { Previews::Never };
     build.compress = settings.compress.then(CompressOptions::default);
     options.encoding = counting(settings.encoding);
     options.pins = question.pins.iter().map(|pin| MessageRef::Node(pin.to_string())).collect();

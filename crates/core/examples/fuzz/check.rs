@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use threadkeep_core::context::compress::{CompressOptions, compress, compress_history};
 use threadkeep_core::context::{
-    Action, Budget, Context, Options, Prepared, TrimOptions, build, items, prepare, prompt, read_options,
+    Action, Budget, Context, Options, Prepared, Previews, TrimOptions, build, items, prepare, prompt, read_options,
     read_trim_options, rule, trim_messages,
 };
 use threadkeep_core::provider::{
-    RenderOptions, render, render_json, validate_json, validate_messages, validate_payload,
+    INTERRUPTED, NoteRule, RenderOptions, render, render_json, validate_json, validate_messages, validate_payload,
 };
 use threadkeep_core::tokens::{Bpe, Calibration, Counter, Estimate, Growing, cost, estimate_message, tools_cost};
 use threadkeep_core::{Content, Kind, Message, Role};
@@ -40,14 +40,14 @@ fn hold(holds: bool, rule: &'static str, particulars: impl FnOnce() -> String) -
 /// Says something of its own to the model: then it counts as the user's newest message.
 fn speaks(message: &Message) -> bool {
     let says = match &message.content {
-        Content::Parts(parts) => parts.is_empty() || parts.iter().any(|part| !part.kind().ends_with("tool_result")),
-        _ => true,
+        Content::Text(text) => !text.trim().is_empty() && text != INTERRUPTED,
+        Content::Absent | Content::Null => message.extra.get("refusal").is_some(),
+        Content::Parts(parts) if parts.iter().all(|part| part.as_text().is_some_and(|text| text.trim().is_empty())) => {
+            false
+        }
+        Content::Parts(parts) => parts.iter().any(|part| !part.kind().ends_with("tool_result")),
     };
-    match message.kind {
-        Kind::Summary { .. } => false,
-        // A failure is shown in words.
-        _ => message.role == Role::User && message.include_in_context && (says || message.kind != Kind::Plain),
-    }
+    !matches!(message.kind, Kind::Summary { .. }) && message.role == Role::User && message.include_in_context && says
 }
 
 /// Has results in its parts: whoever says so, it belongs to the calls.
@@ -143,6 +143,19 @@ fn whole(case: &Case, counter: &dyn Counter) -> Found {
     hold(ledger == context.figures.tokens, "prompt-ledger-sum", || format!("{ledger}, {:?}", context.figures))?;
     hold(context.kinds.total() == context.figures.tokens, "prompt-kinds-sum", || format!("{:?}", context.kinds))?;
     let held = case.options.budget.limits().hold(context.figures);
+    let beside = [rule::TOOL_SCHEMAS, rule::REPLY, NoteRule::Opening.name(), NoteRule::Closing.name()];
+    let sent = context.ledger.iter().filter(|line| line.tokens_after > 0 && !beside.contains(&line.rule)).count();
+    hold(sent == context.messages.len(), "not-sent", || format!("{sent} of {}", context.messages.len()))?;
+    let silent = |message: &&Message| {
+        render(&[*message], case.options.provider, &case.rendering)
+            .notes
+            .iter()
+            .any(|note| note.rule == NoteRule::EmptyMessage)
+    };
+    let messages: Vec<&Message> = context.messages.iter().map(|message| &**message).collect();
+    hold(!case.way.is_multiple_of(4) || !messages.iter().any(silent), "silent-message", || {
+        format!("{:?}", messages.iter().find(|m| silent(m)))
+    })?;
     hold(held != context.over_budget, "prompt-over-budget", || format!("{:?}", context.figures))?;
     let findings = validate_payload(&prompt.payload, case.options.provider);
     hold(findings.is_empty(), "prompt-invalid-payload", || format!("{findings:?}\n{:#}", prompt.payload))
@@ -200,7 +213,7 @@ fn twice(case: &Case, context: &Context, counter: &dyn Counter) -> Found {
         budget: Budget::default(),
         frame: Default::default(),
         compress: None,
-        preview: None,
+        previews: Previews::Never,
         pins: Vec::new(),
         ..case.options.clone()
     };

@@ -1,6 +1,7 @@
 //! What is tried: transcripts of the shapes that agents leave behind, dressed up and damaged, and options of every kind.
 
 use serde_json::{Map, Value, json};
+use threadkeep_core::memory::Material;
 use threadkeep_core::provider::{RenderOptions, ToolSchema};
 use threadkeep_core::{Content, Kind, Message, Part, Provider, Role, ToolCall};
 
@@ -305,8 +306,8 @@ fn limit(random: &mut Random, whole: u64) -> Option<u64> {
     }
 }
 
-/// The options of a context as a caller from JavaScript writes them, but for the memory, which is messages.
-pub fn options(random: &mut Random, messages: usize) -> (Value, Vec<Message>) {
+/// The options of a context as a caller from JavaScript writes them, but for the memory, which is material.
+pub fn options(random: &mut Random, messages: usize) -> (Value, Vec<Material>) {
     let whole = messages as u64 * 12 + 40;
     let mut options = Map::new();
     let mut budget = Map::new();
@@ -350,8 +351,7 @@ pub fn options(random: &mut Random, messages: usize) -> (Value, Vec<Message>) {
         if random.once_in(2) {
             options.insert("tools".into(), json!([{"name": "look", "parameters": any(random, 2)}]));
         }
-        let role = random.pick(&[Role::System, Role::User]);
-        memory.extend((0..random.below(3)).map(|_| Message::new(role.clone(), random.pick(&TEXTS))));
+        memory.extend((0..random.below(3)).map(|_| Material::new(random.pick(&TEXTS), random.pick(&TEXTS))));
     }
     (Value::Object(options), memory)
 }

@@ -135,7 +135,7 @@ fn written(text: &str) -> Option<i64> {
 }
 
 /// A time to read, to the minute: `2026-05-01 08:00 UTC`.
-pub(super) fn readable(millis: i64) -> String {
+pub(crate) fn readable(millis: i64) -> String {
     let minutes = millis.div_euclid(60_000);
     let (days, minute) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
     // Years that begin in March, in cycles of 400.

@@ -7,14 +7,16 @@ use std::borrow::Cow;
 
 use crate::provider::{Finding, validate_messages};
 use crate::tokens::Counter;
-use crate::{Message, Provider, Role};
+use crate::{Message, Provider};
 
 use super::budget::{Budget, Figures, Limits, Policy};
 use super::compress::{CompressOptions, decide};
-use super::facts::NONE;
 use super::fit::{Fit, Plan};
-use super::frame::{Frame, FrameOptions, Part};
-use super::{Action, Item, Kinds, Line, Prepared, Preparing, Preview, Replacement, System, items, rule};
+use super::frame::{Frame, FrameOptions};
+use super::ledger::Parts;
+use super::{
+    Action, History, Item, Kinds, Ledger, Line, Prepared, Preparing, Previews, Replacement, System, items, rule,
+};
 
 /// How a context is built.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,8 +33,8 @@ pub struct Options {
     pub frame: FrameOptions,
     /// How old code turns are compressed; `None`, the default, for not at all.
     pub compress: Option<CompressOptions>,
-    /// When tool results are previewed; `None` for never.
-    pub preview: Option<Preview>,
+    /// When tool results are previewed.
+    pub previews: Previews,
     /// Whether calls at the end that have no result are still running.
     pub live: bool,
     /// What becomes of the history's own instructions, unless the frame has a system prompt: that stands in their place.
@@ -48,7 +50,7 @@ impl Default for Options {
             pins: Vec::new(),
             frame: FrameOptions::default(),
             compress: None,
-            preview: Some(Preview::default()),
+            previews: Previews::default(),
             live: false,
             system: System::Kept,
         }
@@ -79,8 +81,9 @@ pub struct Context<'a> {
     pub messages: Vec<Cow<'a, Message>>,
     /// What each of them costs, in tokens.
     pub costs: Vec<u32>,
-    /// One line for each message of the history and of the frame, one for the tools and one for the reply.
-    pub ledger: Vec<Line>,
+    /// One line for each message of the history and of the frame, one for the tools and one for the reply. They are made when they
+    /// are first read.
+    pub ledger: Ledger,
     /// What the prompt holds. Its tokens are the sum of the ledger's.
     pub figures: Figures,
     /// The limits that held.
@@ -118,7 +121,7 @@ pub fn build<'a>(history: &[Item<'a>], options: &Options, counter: &dyn Counter)
     let frame = Frame::new(&options.frame, options.provider, counter);
     let prepared = prepare(history, options, counter);
     let fit = prepared.fit(&options.plan(&frame));
-    let mut context = prepared.context(history, &fit, &frame);
+    let mut context = prepared.context(&history, &fit, &frame);
     context.warnings.extend(options.warnings());
     let messages: Vec<&Message> = context.messages.iter().map(|message| &**message).collect();
     context.findings = validate_messages(&messages, options.provider);
@@ -160,7 +163,8 @@ pub fn trim_messages<'a>(messages: &'a [Message], options: &TrimOptions, counter
 
 /// Like [`trim_messages`], for a history of which more may be known.
 pub fn trim<'a>(history: &[Item<'a>], options: &TrimOptions, counter: &dyn Counter) -> Context<'a> {
-    let preparing = Preparing { provider: options.provider, preview: None, live: false, system: options.system };
+    let preparing =
+        Preparing { provider: options.provider, previews: Previews::Never, live: false, system: options.system };
     let prepared = Prepared::new(history, preparing, counter);
     let plan = Plan {
         budget: options.budget,
@@ -171,7 +175,7 @@ pub fn trim<'a>(history: &[Item<'a>], options: &TrimOptions, counter: &dyn Count
         ..Plan::default()
     };
     let fit = prepared.fit(&plan);
-    prepared.context(history, &fit, &Frame::default())
+    prepared.context(&history, &fit, &Frame::default())
 }
 
 impl Options {
@@ -180,7 +184,7 @@ impl Options {
         let own = self.frame.system_prompt.as_ref().is_some_and(|prompt| !prompt.trim().is_empty());
         Preparing {
             provider: self.provider,
-            preview: self.preview,
+            previews: self.previews,
             live: self.live,
             system: if own { System::Replaced } else { self.system },
         }
@@ -216,67 +220,66 @@ impl Options {
 }
 
 impl Prepared {
-    /// Puts the prompt together: the frame, and what `fit` keeps of the history. `items` are those that were prepared.
-    pub fn context<'a>(&self, items: &[Item<'a>], fit: &Fit, frame: &Frame) -> Context<'a> {
+    /// Puts the prompt together: the frame, and what `fit` keeps of the history. `history` is the one that was prepared; only what is
+    /// kept is looked at.
+    pub fn context<'a>(&self, history: &dyn History<'a>, fit: &Fit, frame: &Frame) -> Context<'a> {
         let mut messages: Vec<Cow<'a, Message>> = Vec::new();
         let mut costs = Vec::new();
-        let mut ledger = Vec::with_capacity(frame.parts.len() + self.groups.entries.len());
-        let injected = |index, rule, tokens| Line {
-            node: None,
-            index,
-            action: Action::Injected,
-            rule,
-            tokens_before: 0,
-            tokens_after: tokens,
+        let mut parts = Parts {
+            entries: self.groups.entries.clone(),
+            fit: Some(fit.clone()),
+            history: self.len(),
+            ..Parts::default()
         };
-        // Memories change more often than instructions, so they stand behind those of the history too.
         let memory = frame.parts.iter().position(|(_, rule, _)| *rule == rule::MEMORY).unwrap_or(frame.parts.len());
-        let (first, mut memory) = frame.parts.split_at(memory);
-        let put = |parts: &[Part], index, messages: &mut Vec<Cow<'a, Message>>, costs: &mut Vec<u32>| {
-            let mut lines = Vec::with_capacity(parts.len());
-            for (message, rule, cost) in parts {
-                lines.push(injected(index, rule, cost.total()));
+        let (first, memory) = frame.parts.split_at(memory);
+        for (message, rule, cost) in first {
+            parts.head.push(Line::injected(0, rule, cost.total()));
+            messages.push(Cow::Owned(message.clone()));
+            costs.push(cost.total());
+        }
+        if frame.tools() > 0 {
+            parts.head.push(Line::injected(0, rule::TOOL_SCHEMAS, frame.tools()));
+        }
+        // What is remembered changes with the user's input. Before the newest one, it leaves the prompt's beginning as it was.
+        let newest = self.groups.newest_user.filter(|group| fit.keeps(*group));
+        let place = newest.map_or(usize::MAX, |group| self.groups.list[group as usize].first as usize);
+        let mut memory = memory.iter();
+        let mut put = |messages: &mut Vec<Cow<'a, Message>>, costs: &mut Vec<u32>, index: usize| {
+            let lines = memory.by_ref().map(|(message, rule, cost)| {
                 messages.push(Cow::Owned(message.clone()));
                 costs.push(cost.total());
-            }
-            lines
-        };
-        ledger.extend(put(first, 0, &mut messages, &mut costs));
-        if frame.tools() > 0 {
-            ledger.push(injected(0, rule::TOOL_SCHEMAS, frame.tools()));
-        }
-        for (entry, mark) in self.entries(fit) {
-            let item = items.get(mark.index).filter(|_| !entry.injected);
-            if item.is_none_or(|item| !matches!(item.message.role, Role::System | Role::Developer)) {
-                ledger.extend(put(std::mem::take(&mut memory), mark.index, &mut messages, &mut costs));
-            }
-            ledger.push(Line {
-                node: item.and_then(|item| item.node).cloned(),
-                index: mark.index,
-                action: mark.action,
-                rule: mark.rule,
-                tokens_before: mark.tokens_before,
-                tokens_after: mark.tokens_after,
+                Line::injected(index, rule, cost.total())
             });
-            let message = match (self.made(entry), item) {
-                _ if !mark.kept => continue,
-                (Some(made), _) => Cow::Owned(made.clone()),
-                (None, Some(item)) => Cow::Borrowed(item.message),
-                (None, None) => continue,
+            lines.collect::<Vec<Line>>()
+        };
+        for (at, entry) in self.in_prompt(fit) {
+            if at >= place {
+                let lines = put(&mut messages, &mut costs, entry.index as usize);
+                parts.inside.extend(lines.into_iter().map(|line| (at, line)));
+            }
+            let mark = self.mark(entry, fit);
+            let message = match self.made(entry, fit) {
+                Some(made) => Cow::Owned(made.clone()),
+                None => match history.item(entry.index as usize) {
+                    Some(item) => Cow::Borrowed(item.message),
+                    None => continue,
+                },
             };
+            parts.kept.push((at, mark));
             messages.push(message);
             costs.push(mark.tokens_after);
         }
-        ledger.extend(put(memory, items.len(), &mut messages, &mut costs));
+        parts.tail = put(&mut messages, &mut costs, self.len());
         if frame.reply() > 0 {
-            ledger.push(injected(items.len(), rule::REPLY, frame.reply()));
+            parts.tail.push(Line::injected(self.len(), rule::REPLY, frame.reply()));
         }
         let mut kinds = self.kinds(fit);
         frame.add_kinds(&mut kinds);
         Context {
             messages,
             costs,
-            ledger,
+            ledger: Ledger::new(parts),
             figures: fit.figures,
             limits: fit.limits,
             over_budget: fit.over_budget,
@@ -288,7 +291,6 @@ impl Prepared {
 
     /// The places in the history of the messages that `fit` keeps, as they stand in the prompt; what is put in is not there.
     pub fn kept<'a>(&'a self, fit: &'a Fit) -> impl Iterator<Item = usize> + 'a {
-        let kept = |entry: &&super::group::Entry| entry.group != NONE && !entry.injected && fit.keeps(entry.group);
-        self.groups.entries.iter().filter(kept).map(|entry| entry.index as usize)
+        self.in_prompt(fit).filter(|(_, entry)| !entry.injected).map(|(_, entry)| entry.index as usize)
     }
 }

@@ -1,15 +1,18 @@
 //! Facts: what is known of each message once it was read, so that whatever follows reads no text. A message that a prompt
 //! shows differently (a preview, a recorded failure, calls without ids) is made here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::provider::{INTERRUPTED as INTERRUPTED_WORDS, Partial, interruption, is_blank, partial};
 use crate::tokens::{Cost, Counter, cost};
 use crate::{Content, Kind, Message, Part, Provider, Role, ToolCall};
 
+use super::item::History;
 use super::preview::{FOLDER, length, preview, with_content};
-use super::{Action, Item, Preview, Replacement, failure, rule};
+use super::{Action, Item, Preview, Previews, Replacement, rule};
 
 /// The id that stands for "none given".
 pub(super) const NO_ID: u32 = 0;
@@ -32,7 +35,7 @@ pub(super) enum Who {
 #[derive(Debug, Clone)]
 pub(super) struct Fact {
     pub who: Who,
-    pub flags: u8,
+    pub flags: u16,
     /// The calls in it, as a range of [`Facts::refs`].
     pub calls: (u32, u32),
     /// The calls that it answers, as a range of [`Facts::refs`].
@@ -46,28 +49,43 @@ pub(super) struct Fact {
     pub made: u32,
     /// What making it was, and why.
     pub mark: Option<(Action, &'static str)>,
+    /// The preview that can stand for it, in [`Facts::shorts`]; else [`NONE`].
+    pub short: u32,
+}
+
+/// A preview that stands for a large result where the whole does not fit.
+#[derive(Debug, Clone)]
+pub(super) struct Short {
+    pub message: Message,
+    pub cost: Cost,
+    pub chars: u32,
 }
 
 /// Not to be in prompts.
-pub(super) const HIDDEN: u8 = 1;
+pub(super) const HIDDEN: u16 = 1;
 /// Marked as pinned.
-pub(super) const PINNED: u8 = 2;
-/// An assistant's message in which there is nothing.
-pub(super) const EMPTY: u8 = 4;
+pub(super) const PINNED: u16 = 2;
+/// A message in which there is nothing.
+pub(super) const EMPTY: u16 = 4;
 /// An assistant's message in which there is only reasoning.
-pub(super) const THOUGHT: u8 = 8;
+pub(super) const THOUGHT: u16 = 8;
 /// It says something of its own: it is more than results, and no summary.
-pub(super) const SPEAKS: u8 = 16;
+pub(super) const SPEAKS: u16 = 16;
 /// Its answers are parts of its content.
-pub(super) const IN_PARTS: u8 = 32;
+pub(super) const IN_PARTS: u16 = 32;
 
 /// It calls a function in OpenAI's old form.
-pub(super) const OLD_CALL: u8 = 64;
+pub(super) const OLD_CALL: u16 = 64;
 /// It is the result of such a call.
-pub(super) const OLD_RESULT: u8 = 128;
+pub(super) const OLD_RESULT: u16 = 128;
+
+/// It is a reply that was interrupted: a mark says so behind it.
+pub(super) const INTERRUPTED: u16 = 256;
+/// It is an interrupted reply of which there is nothing: the mark stands in its place.
+pub(super) const UNSAID: u16 = 512;
 
 impl Fact {
-    pub fn is(&self, flag: u8) -> bool {
+    pub fn is(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
 }
@@ -76,7 +94,7 @@ impl Fact {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
     pub provider: Provider,
-    pub preview: Option<Preview>,
+    pub previews: Previews,
 }
 
 /// All that is known of a history's messages.
@@ -86,9 +104,12 @@ pub(super) struct Facts {
     /// Call ids, as numbers; calls perhaps with [`SERVER`].
     pub refs: Vec<u32>,
     pub made: Vec<Message>,
-    ids: HashMap<String, usize>,
+    pub shorts: Vec<Short>,
+    ids: HashMap<Arc<str>, u32>,
+    /// The ids by their numbers, counted from 1.
+    names: Vec<Arc<str>>,
     /// The ids of calls that read a full output back: their results are not previewed again.
-    read_back: Vec<u32>,
+    read_back: HashSet<u32>,
 }
 
 impl Facts {
@@ -98,24 +119,31 @@ impl Facts {
     }
 
     /// Reads the messages after those that are known.
-    pub fn read(&mut self, items: &[Item], replaced: &[Replacement], reading: Reading, counter: &dyn Counter) {
-        for (index, item) in items.iter().enumerate().skip(self.list.len()) {
+    pub fn read(&mut self, items: &dyn History, replaced: &[Replacement], reading: Reading, counter: &dyn Counter) {
+        for index in self.list.len()..items.len() {
+            let Some(item) = items.item(index) else { break };
             let other = replaced.binary_search_by_key(&index, |other| other.index).ok().map(|at| &replaced[at]);
-            let fact = self.fact(index, item, other, reading, counter);
+            let fact = self.fact(index, &item, other, reading, counter);
             self.list.push(fact);
         }
+    }
+
+    /// The id of a number.
+    pub fn name(&self, id: u32) -> Option<&str> {
+        self.names.get(id.checked_sub(1)? as usize).map(|name| &**name)
     }
 
     fn id(&mut self, id: &str) -> u32 {
         if id.is_empty() {
             return NO_ID;
         }
-        let next = self.ids.len() + 1;
         if let Some(known) = self.ids.get(id) {
-            return *known as u32;
+            return *known;
         }
-        self.ids.insert(id.to_owned(), next);
-        next as u32
+        let (name, next): (Arc<str>, u32) = (id.into(), self.names.len() as u32 + 1);
+        self.ids.insert(Arc::clone(&name), next);
+        self.names.push(name);
+        next
     }
 
     fn fact(
@@ -132,11 +160,14 @@ impl Facts {
             let before = item.cost.unwrap_or_else(|| cost(stored, reading.provider, counter));
             let none = (self.refs.len() as u32, self.refs.len() as u32);
             let (who, chars, made, mark) = (Who::Other, 0, NONE, item.out);
-            return Fact { who, flags: HIDDEN, calls: none, answers: none, before, cost: before, chars, made, mark };
+            let (calls, answers, cost, short) = (none, none, before, NONE);
+            return Fact { who, flags: HIDDEN, calls, answers, before, cost, chars, made, mark, short };
         }
         let mut made = replaced.map(|other| other.message.clone());
         let mut mark = replaced.map(|other| (other.action, other.rule));
-        if let Some(shown) = failure::shown(stored).filter(|_| !summary) {
+        let shown = broken(stored).filter(|_| !summary);
+        let interrupted = shown.is_some();
+        if let Some(shown) = shown {
             made = Some(shown);
             mark = Some((Action::Kept, rule::LLM_ERROR));
         }
@@ -145,14 +176,26 @@ impl Facts {
             mark = mark.or(Some((Action::Repaired, rule::CALL_ID)));
         }
         let (calls, answers) = self.calls_and_answers(made.as_ref().unwrap_or(stored));
-        if let Some(options) = reading.preview
-            && !stored.pinned
+        let free = !stored.pinned
             && replaced.is_none()
-            && !self.refs[answers.0 as usize..].iter().any(|id| self.read_back.contains(id))
-            && let Some(short) = preview(stored, options)
-        {
-            made = Some(short);
-            mark = Some((Action::Previewed, rule::TOOL_RESULT_PREVIEW));
+            && !self.refs[answers.0 as usize..].iter().any(|id| self.read_back.contains(id));
+        let mut short = NONE;
+        match reading.previews {
+            Previews::Over(options) if free => {
+                if let Some(made_short) = preview(made.as_ref().unwrap_or(stored), options) {
+                    made = Some(made_short);
+                    mark = Some((Action::Previewed, rule::TOOL_RESULT_PREVIEW));
+                }
+            }
+            Previews::WhenNeeded if free => {
+                if let Some(message) = preview(made.as_ref().unwrap_or(stored), Preview::default()) {
+                    let cost = cost(&message, reading.provider, counter);
+                    let chars = u32::try_from(characters(&message)).unwrap_or(u32::MAX);
+                    short = self.shorts.len() as u32;
+                    self.shorts.push(Short { message, cost, chars });
+                }
+            }
+            _ => {}
         }
         let message = made.as_ref().unwrap_or(stored);
         let before = item.cost.unwrap_or_else(|| cost(stored, reading.provider, counter));
@@ -164,14 +207,22 @@ impl Facts {
             Role::Tool => Who::Tool,
             Role::Other(_) => Who::Other,
         };
-        let flag = |condition: bool, flag: u8| if condition { flag } else { 0 };
-        let nothing = who == Who::Assistant && calls.0 == calls.1 && says_nothing(message);
-        let thought = nothing && thinks(message);
+        let unsaid = interrupted && message.role == Role::User;
+        let who = if unsaid { Who::Other } else { who };
+        let flag = |condition: bool, flag: u16| if condition { flag } else { 0 };
+        let nothing = match who {
+            Who::Assistant => calls.0 == calls.1 && says_nothing(message),
+            Who::Tool => false,
+            _ => is_blank(message, reading.provider),
+        };
+        let thought = nothing && who == Who::Assistant && thinks(message);
         let flags = flag(!stored.include_in_context, HIDDEN)
             | flag(stored.pinned || summary, PINNED)
             | flag(nothing && !thought, EMPTY)
             | flag(thought, THOUGHT)
             | flag(who != Who::Tool && !matches!(message.kind, Kind::Summary { .. }) && speaks(message), SPEAKS)
+            | flag(interrupted && !unsaid, INTERRUPTED)
+            | flag(unsaid, UNSAID)
             | flag(who != Who::Tool && answers.0 < answers.1, IN_PARTS)
             | flag(who == Who::Assistant && message.extra.get("function_call").is_some_and(Value::is_object), OLD_CALL)
             | flag(message.role.as_str() == "function", OLD_RESULT);
@@ -180,7 +231,7 @@ impl Facts {
             self.made.push(message);
             self.made.len() as u32 - 1
         });
-        Fact { who, flags, calls, answers, before, cost: after, chars, made, mark }
+        Fact { who, flags, calls, answers, before, cost: after, chars, made, mark, short }
     }
 
     /// The calls in a message that it does not answer itself, and the calls of other messages that it answers.
@@ -191,7 +242,7 @@ impl Facts {
                 for call in &message.tool_calls {
                     let id = self.id(call.id());
                     if call.arguments().contains(FOLDER) {
-                        self.read_back.push(id);
+                        self.read_back.insert(id);
                     }
                     calls.push(if is_servers(message, call.id()) { id | SERVER } else { id });
                 }
@@ -227,7 +278,24 @@ impl Facts {
 
     /// The number of an id that was read before.
     pub fn known(&self, id: &str) -> Option<u32> {
-        self.ids.get(id).map(|id| *id as u32)
+        self.ids.get(id).copied()
+    }
+}
+
+/// What a prompt shows of a message that records a failure; `None` for one that records none. Of an assistant's it is what the
+/// model wrote, or the mark that it was interrupted where that is nothing.
+fn broken(message: &Message) -> Option<Message> {
+    match partial(message) {
+        Some(Partial::Nothing) if message.tool_calls.is_empty() => Some(interruption().clone()),
+        Some(Partial::Nothing) => Some(with_content(message, Content::Null)),
+        Some(Partial::Text(text)) => Some(with_content(message, Content::Text(text.to_owned()))),
+        Some(Partial::Content) => Some(with_content(message, message.content.clone())),
+        None if matches!(message.kind, Kind::Error { .. }) => {
+            let mut made = with_content(message, message.content.clone());
+            made.is_error |= message.role == Role::Tool;
+            Some(made)
+        }
+        None => None,
     }
 }
 
@@ -277,14 +345,13 @@ fn named_calls(message: &Message, index: usize) -> Option<Message> {
     }
     let mut made = with_content(message, Content::Null);
     made.tool_calls.clear();
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     for (at, call) in message.tool_calls.iter().enumerate() {
         if call.id().is_empty() {
             let mut call = call.clone();
             call.0.insert("id".to_owned(), format!("call_{index}_{at}").into());
             made.tool_calls.push(call);
-        } else if !seen.contains(&call.id()) {
-            seen.push(call.id());
+        } else if seen.insert(call.id()) {
             made.tool_calls.push(call.clone());
         }
     }
@@ -308,6 +375,8 @@ fn named_calls(message: &Message, index: usize) -> Option<Message> {
 /// Whether there is something in a message beside answers to calls.
 fn speaks(message: &Message) -> bool {
     match &message.content {
+        // A mark that was stored with the messages of a prompt is still nobody's words.
+        Content::Text(text) => text != INTERRUPTED_WORDS,
         Content::Parts(parts) => parts.is_empty() || parts.iter().any(|part| !is_result(part.kind())),
         _ => true,
     }

@@ -52,12 +52,21 @@ pub struct Fit {
     pub(super) reach: [u32; 3],
     /// Whether the user's newest message and the open group were kept for what they are.
     pub(super) must: bool,
+    /// From this group on large results are whole; in the suffix before it previews stand for them.
+    pub(super) whole: u32,
+    /// Groups in which previews stand for large results wherever they are, in order.
+    pub(super) short: Vec<u32>,
 }
 
 impl Fit {
     /// Whether a group is kept.
     pub(super) fn keeps(&self, group: u32) -> bool {
         group != NONE && (group >= self.start || self.before.binary_search(&group).is_ok())
+    }
+
+    /// Whether previews stand for a group's large results.
+    pub(super) fn shortens(&self, group: u32) -> bool {
+        (self.start..self.whole).contains(&group) || self.short.binary_search(&group).is_ok()
     }
 
     /// Why a group is not.
@@ -107,38 +116,32 @@ pub(super) fn token_step(limit: u64, frame: &Figures) -> u64 {
     UNITS[0].step(limit, frame)
 }
 
-/// The groups that stay whatever comes, with what all of them before each hold.
-struct Must {
+/// Groups, with what all of them before each hold.
+#[derive(Default)]
+struct Summed {
     groups: Vec<u32>,
     sums: Vec<Figures>,
 }
 
-impl Must {
-    fn new(mut groups: Vec<u32>, all: &Groups) -> Self {
+impl Summed {
+    fn new(mut groups: Vec<u32>, figures: &dyn Fn(u32) -> Figures) -> Self {
         groups.sort_unstable();
         groups.dedup();
         let mut sums = vec![Figures::default()];
         for group in &groups {
             let last = sums[sums.len() - 1];
-            sums.push(last.plus(all.figures(*group)));
+            sums.push(last.plus(figures(*group)));
         }
         Self { groups, sums }
     }
 
+    fn has(&self, group: u32) -> bool {
+        self.groups.binary_search(&group).is_ok()
+    }
+
     fn before(&self, start: u32) -> Figures {
-        self.sums[self.groups.partition_point(|group| *group < start)]
-    }
-}
-
-impl Groups {
-    /// What a group holds.
-    pub(super) fn figures(&self, group: u32) -> Figures {
-        self.sums[group as usize + 1].minus(self.sums[group as usize])
-    }
-
-    /// What all groups from `start` on hold.
-    fn from(&self, start: u32) -> Figures {
-        self.sums[self.list.len()].minus(self.sums[start as usize])
+        let place = self.groups.partition_point(|group| *group < start);
+        self.sums.get(place).copied().unwrap_or_default()
     }
 }
 
@@ -146,7 +149,9 @@ impl Groups {
 pub(super) struct Fitting<'a> {
     groups: &'a Groups,
     plan: &'a Plan<'a>,
-    must: Must,
+    must: Summed,
+    /// Groups in which previews stand for large results wherever they are, with what that saves.
+    short: Summed,
     pinned: Vec<u32>,
     opens: bool,
 }
@@ -170,12 +175,77 @@ impl<'a> Fitting<'a> {
             let opener = first.map_or(NONE, |group| groups.openers[group as usize]);
             must.extend(Some(opener).filter(|opener| *opener != NONE));
         }
-        let must = Must::new(must, groups);
-        Self { groups, plan, must, pinned, opens }
+        let mut fitting = Self { groups, plan, must: Summed::default(), short: Summed::default(), pinned, opens };
+        fitting.set_must(must);
+        fitting.shorten();
+        fitting
+    }
+
+    fn set_must(&mut self, must: Vec<u32>) {
+        self.must = Summed::new(must, &|group| self.figures(group));
+    }
+
+    /// Says where previews stand for large results whatever else is kept: where what must stay does not fit otherwise; and, where not all fits whole,
+    /// so that the stable policy's cuts stay where they are, in all groups that would take more than a third of the room.
+    fn shorten(&mut self) {
+        if self.groups.long.is_empty() {
+            return;
+        }
+        let limits = self.plan.budget.limits();
+        let mut short = Vec::new();
+        if self.plan.policy == Policy::Stable && !limits.hold(self.cost(0)) {
+            let most = |limit: Option<u64>, of: fn(&Figures) -> u64| {
+                limit.map_or(u64::MAX, |limit| limit.saturating_sub(of(&self.plan.frame)) / 3)
+            };
+            let (tokens, chars) = (most(limits.tokens, |all| all.tokens), most(limits.chars, |all| all.chars));
+            let large = |group: &&u32| {
+                let figures = self.groups.figures(**group);
+                (figures.tokens > tokens || figures.chars > chars) && !self.must.has(**group)
+            };
+            short.extend(self.groups.long.iter().filter(large));
+        }
+        if !limits.hold(self.least()) {
+            short.extend(self.must.groups.iter().filter(|group| self.groups.long.binary_search(group).is_ok()));
+        }
+        if !short.is_empty() {
+            self.short = Summed::new(short, &|group| self.groups.saving(group));
+            let must = std::mem::take(&mut self.must.groups);
+            self.set_must(must);
+        }
+    }
+
+    /// What must stay, with the frame.
+    pub(super) fn least(&self) -> Figures {
+        self.cost(self.end())
     }
 
     fn end(&self) -> u32 {
         self.groups.list.len() as u32
+    }
+
+    /// What a group holds, with previews where they stand anyway.
+    fn figures(&self, group: u32) -> Figures {
+        let figures = self.groups.figures(group);
+        if self.short.has(group) { figures.minus(self.groups.saving(group)) } else { figures }
+    }
+
+    /// What all groups before `group` hold.
+    fn before(&self, group: u32) -> Figures {
+        self.groups.sums[group as usize].minus(self.short.before(group))
+    }
+
+    /// What all groups from `start` on hold.
+    fn from(&self, start: u32) -> Figures {
+        self.before(self.end()).minus(self.before(start))
+    }
+
+    /// What previews save from `start` to before `end`, beyond where they stand anyway.
+    fn saving(&self, start: u32, end: u32) -> Figures {
+        if start >= end {
+            return Figures::default();
+        }
+        let all = self.groups.saved[end as usize].minus(self.groups.saved[start as usize]);
+        all.minus(self.short.before(end).minus(self.short.before(start)))
     }
 
     /// The user's message that must come along when the suffix begins at `start`.
@@ -186,17 +256,18 @@ impl<'a> Fitting<'a> {
     /// What a suffix costs, with everything that stays beside it.
     pub(super) fn cost(&self, start: u32) -> Figures {
         let opener = self.opener(start);
-        let alone = opener != NONE && self.must.groups.binary_search(&opener).is_err();
-        let opener = if alone { self.groups.figures(opener) } else { Figures::default() };
-        self.plan.frame.plus(self.plan.reserve).plus(self.groups.from(start)).plus(self.must.before(start)).plus(opener)
+        let alone = opener != NONE && !self.must.has(opener);
+        let opener = if alone { self.figures(opener) } else { Figures::default() };
+        self.plan.frame.plus(self.plan.reserve).plus(self.from(start)).plus(self.must.before(start)).plus(opener)
     }
 
-    /// The longest suffix that stays within a limit.
-    fn reach(&self, unit: &Unit, limit: u64) -> u32 {
+    /// The longest suffix that stays within a limit, of which the large results before `whole` are previews.
+    fn reach(&self, unit: &Unit, limit: u64, whole: u32) -> u32 {
         let (mut low, mut high) = (0, self.end());
         while low < high {
             let middle = low.midpoint(high);
-            if (unit.of)(&self.cost(middle)) <= limit { high = middle } else { low = middle + 1 }
+            let cost = self.cost(middle).minus(self.saving(middle, whole));
+            if (unit.of)(&cost) <= limit { high = middle } else { low = middle + 1 }
         }
         low
     }
@@ -204,7 +275,7 @@ impl<'a> Fitting<'a> {
     /// The stable policy's beginning for a suffix that could begin at `reach`: the next point of a grid over the history's
     /// prefix sums, so that it moves only when a whole step has been added.
     fn grid(&self, unit: &Unit, limit: u64, reach: u32) -> u32 {
-        let at = |group: u32| (unit.of)(&self.groups.sums[group as usize]);
+        let at = |group: u32| (unit.of)(&self.before(group));
         if reach == 0 || reach >= self.end() {
             return reach;
         }
@@ -219,33 +290,41 @@ impl<'a> Fitting<'a> {
         low
     }
 
-    /// Where the suffix begins: for each limit alone, and for all under the policy.
-    pub(super) fn start(&self, limits: &Limits) -> ([u32; 3], u32) {
-        let mut reach = [0; 3];
-        let mut start = 0;
-        for (at, limit) in [limits.tokens, limits.messages, limits.chars].into_iter().enumerate() {
+    /// Where the suffix begins: for each limit alone, and for all under the policy; and from where on large results are whole.
+    pub(super) fn start(&self, limits: &Limits) -> ([u32; 3], u32, u32) {
+        let limits = [limits.tokens, limits.messages, limits.chars];
+        let (mut reach, mut start) = ([0; 3], 0);
+        for (at, limit) in limits.into_iter().enumerate() {
             let Some(limit) = limit else { continue };
-            reach[at] = self.reach(&UNITS[at], limit);
+            reach[at] = self.reach(&UNITS[at], limit, 0);
             let cut = match self.plan.policy {
                 Policy::Newest => reach[at],
                 Policy::Stable => self.grid(&UNITS[at], limit, reach[at]),
             };
             start = start.max(cut);
         }
-        (reach, start)
+        let whole = start;
+        if self.plan.policy == Policy::Newest && self.saving(0, whole) != Figures::default() {
+            // What would not fit whole comes as previews.
+            for (at, limit) in limits.into_iter().enumerate() {
+                reach[at] = limit.map_or(0, |limit| self.reach(&UNITS[at], limit, whole));
+            }
+            start = reach.into_iter().max().unwrap_or_default();
+        }
+        (reach, start, whole)
     }
 
     pub(super) fn fit(mut self) -> Fit {
         let limits = self.plan.budget.limits();
-        let (mut reach, mut start) = self.start(&limits);
-        if self.plan.strict && !limits.hold(self.cost(start)) {
-            self.must = Must::new(Vec::new(), self.groups);
+        let (mut reach, mut start, mut whole) = self.start(&limits);
+        let held = |fitting: &Self, start, whole| limits.hold(fitting.cost(start).minus(fitting.saving(start, whole)));
+        if self.plan.strict && !held(&self, start, whole) {
+            self.set_must(Vec::new());
             self.pinned.clear();
-            (reach, start) = self.start(&limits);
+            (reach, start, whole) = self.start(&limits);
         }
-        let figures = self.cost(start).minus(self.plan.reserve);
+        let cost = self.cost(start).minus(self.saving(start, whole));
         let opener = self.opener(start);
-        let over_budget = !limits.hold(self.cost(start));
         let mut before = self.must.groups;
         before.truncate(before.partition_point(|group| *group < start));
         if opener != NONE
@@ -254,9 +333,9 @@ impl<'a> Fitting<'a> {
             before.insert(at, opener);
         }
         Fit {
-            figures,
+            figures: cost.minus(self.plan.reserve),
             limits,
-            over_budget,
+            over_budget: !limits.hold(cost),
             policy: self.plan.policy,
             start,
             before,
@@ -264,6 +343,15 @@ impl<'a> Fitting<'a> {
             opener,
             reach,
             must: !self.plan.strict,
+            whole,
+            short: self.short.groups,
         }
+    }
+}
+
+impl Groups {
+    /// What a group holds.
+    pub(super) fn figures(&self, group: u32) -> Figures {
+        self.sums[group as usize + 1].minus(self.sums[group as usize])
     }
 }

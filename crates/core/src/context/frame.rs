@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::memory::Material;
 use crate::tokens::{Cost, Counter, Overhead, cost, tools_cost};
 use crate::{Message, Provider, Role};
 
@@ -59,8 +60,8 @@ pub struct FrameOptions {
     pub persona: Option<String>,
     /// The run; used in the mode run.
     pub run: Option<Run>,
-    /// Memories, as messages.
-    pub memory: Vec<Message>,
+    /// What is remembered, as [`Material`]: a user message quotes it before the user's newest one.
+    pub memory: Vec<Material>,
     /// The schemas of the tools that the model may call: they cost tokens, though they are no messages.
     pub tools: Vec<Value>,
 }
@@ -108,8 +109,9 @@ impl Frame {
             add(&titled("NODE_BRIEF", &text(&run.node_brief)), rule::NODE_BRIEF);
             add(&titled("STEP_CONTEXT", &text(&run.step)), rule::STEP_CONTEXT);
         }
-        for message in &options.memory {
-            frame.parts.push((message.clone(), rule::MEMORY, cost(message, provider, counter)));
+        if let Some(message) = Material::message(&options.memory) {
+            let cost = cost(&message, provider, counter);
+            frame.parts.push((message, rule::MEMORY, cost));
         }
         frame
     }

@@ -3,17 +3,27 @@
 //! Goes in: the facts of each message. Comes out: entries in the order of the prompt, and groups of them. Every call gets a
 //! result and every result has its call: results move behind their call in the order of the calls, calls without one get
 //! one that says so, results without a call are left out. Left to others: which groups a budget keeps.
+//!
+//! A history that grew is cut anew from the first group that changed: almost always its last.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::provider::interruption;
 use crate::tokens::{Cost, Counter, cost};
-use crate::{Content, Message, Part, Provider};
+use crate::{Content, Message, MessageId, Part, Provider};
 
 use super::budget::Figures;
-use super::facts::{Fact, Facts, IN_PARTS, NO_ID, NONE, PINNED as PINNED_FLAG, SPEAKS, Who, answered, characters};
-use super::pair::{Block, Pairing, Slot};
+use super::chunked::Chunked;
+use super::facts::{
+    Fact, Facts, IN_PARTS, INTERRUPTED, NO_ID, NONE, PINNED as PINNED_FLAG, SPEAKS, Who, answered, characters,
+};
+use super::item::History;
+use super::pair::{Block, Out, Pairing, Slot};
 use super::preview::with_content;
-use super::{Action, Item, System, rule};
+use super::{Action, Kinds, Mark, System, rule};
 
 /// A message in its place in the prompt, or left out where it would have been.
 #[derive(Debug, Clone)]
@@ -30,6 +40,40 @@ pub(super) struct Entry {
     pub cost: Cost,
     pub chars: u32,
     pub mark: Option<(Action, &'static str)>,
+    /// The preview that can stand for it, in [`Facts::shorts`]; else [`NONE`].
+    pub short: u32,
+    pub who: Who,
+    pub node: Option<MessageId>,
+}
+
+impl Entry {
+    /// What became of it; `tokens` for what is in the prompt.
+    pub fn as_mark(&self, action: Action, rule: &'static str, tokens: Option<u32>) -> Mark {
+        Mark {
+            index: self.index as usize,
+            action,
+            rule,
+            tokens_before: self.before,
+            tokens_after: tokens.unwrap_or_default(),
+            kept: tokens.is_some(),
+            injected: self.injected,
+        }
+    }
+
+    /// Its tokens by what they are for, at a cost that may be a preview's.
+    pub fn add_kinds(&self, cost: Cost, kinds: &mut Kinds) {
+        let summarised = matches!(self.mark, Some((Action::Summarised, _)));
+        let text = match self.who {
+            _ if self.injected || summarised => &mut kinds.injected,
+            Who::System => &mut kinds.system,
+            Who::Assistant => &mut kinds.assistant,
+            Who::Tool => &mut kinds.results,
+            Who::User | Who::Other => &mut kinds.user,
+        };
+        *text += u64::from(cost.content) + u64::from(cost.frame);
+        kinds.reasoning += u64::from(cost.reasoning);
+        kinds.calls += u64::from(cost.tool_calls);
+    }
 }
 
 /// Which message an entry shows.
@@ -52,21 +96,29 @@ pub(super) struct Group {
     pub end: u32,
     pub system: bool,
     pub pinned: bool,
-    /// Whether the user speaks in it.
-    pub user: bool,
     /// Whether the user's message is its first.
     pub opens: bool,
     /// Whether there are calls in it.
     pub calls: bool,
+    /// How many messages were made for the groups before it.
+    made: u32,
+    /// The latest message of the history that stands in a group before it.
+    most: u32,
 }
 
 /// A history as groups.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Groups {
-    pub entries: Vec<Entry>,
+    pub entries: Chunked<Entry>,
     pub list: Vec<Group>,
     /// What all groups before each hold; one more than there are groups.
     pub sums: Vec<Figures>,
+    /// What previews would save in all groups before each.
+    pub saved: Vec<Figures>,
+    /// The tokens of all groups before each, by what they are for.
+    pub kinds: Vec<Kinds>,
+    /// The groups in which a preview can stand for something.
+    pub long: Vec<u32>,
     /// The groups that are kept always for what they are: instructions, and what is marked as pinned.
     pub always: Vec<u32>,
     /// For each group, the user's message before it that must come along so that a prompt can begin there; else [`NONE`].
@@ -80,48 +132,98 @@ pub(super) struct Groups {
     pub open: Option<u32>,
 }
 
+impl Groups {
+    /// Takes off the groups from `group` on.
+    fn truncate(&mut self, group: usize) {
+        let Some(first) = self.list.get(group).copied() else { return };
+        self.entries.truncate(first.first as usize);
+        self.made.truncate(first.made as usize);
+        self.list.truncate(group);
+        self.sums.truncate(group + 1);
+        self.saved.truncate(group + 1);
+        self.kinds.truncate(group + 1);
+        self.openers.truncate(group);
+        for places in [&mut self.always, &mut self.long] {
+            places.truncate(places.partition_point(|place| (*place as usize) < group));
+        }
+    }
+
+    /// What a group saves when previews stand for its large results.
+    pub fn saving(&self, group: u32) -> Figures {
+        self.saved[group as usize + 1].minus(self.saved[group as usize])
+    }
+}
+
 /// What grouping needs beside the facts.
 pub(super) struct Grouping<'a, 'm> {
     pub facts: &'a Facts,
-    pub items: &'a [Item<'m>],
+    pub pairing: &'a Pairing,
+    pub items: &'a dyn History<'m>,
     pub provider: Provider,
     pub live: bool,
     pub system: System,
     pub counter: &'a dyn Counter,
+    /// The message whose answers were looked for last, and their places in it.
+    pub answering: RefCell<(u32, Vec<usize>)>,
 }
 
+/// The calls of a message by the numbers of their ids: their ids and the tools' names.
+type Calls = HashMap<u32, (String, Option<String>)>;
+
 impl Grouping<'_, '_> {
-    /// Cuts the history into groups.
-    pub fn run(&self) -> Groups {
+    /// Cuts the history into groups; those before the block `dirty` are as they were.
+    pub fn run(&self, dirty: u32, groups: &mut Groups) {
         let facts = &self.facts.list;
-        let pairing = Pairing::of(self.facts, self.system);
-        let mut groups = Groups { of: vec![NONE; facts.len()], ..Groups::default() };
-        self.emit(&pairing, &mut groups);
-        self.mend(&pairing, &mut groups);
-        mark_moved(&mut groups.entries, facts);
-        sum(&mut groups);
-        groups
+        let blocks = &self.pairing.blocks;
+        let mut start = (dirty as usize).min(blocks.len());
+        while start > 0 && blocks.get(start).is_some_and(|block| block.joins) {
+            start -= 1;
+        }
+        let group =
+            blocks.get(start).and_then(|block| groups.of.get(block.head as usize)).filter(|group| **group != NONE);
+        match group {
+            Some(group) => groups.truncate(*group as usize),
+            // Only what is left out was there, or nothing.
+            None => groups.entries.truncate(groups.list.last().map_or(0, |group| group.end as usize)),
+        }
+        let kept = groups.list.len();
+        groups.of.resize(facts.len(), NONE);
+        self.emit(start, groups);
+        let entries = groups.list.get(kept).map_or(groups.entries.len(), |group| group.first as usize);
+        mark_moved(groups, entries, kept, facts);
+        sum(groups, kept, self.facts);
     }
 
     /// Puts blocks and what is left out in the order of the prompt.
-    fn emit(&self, pairing: &Pairing, groups: &mut Groups) {
+    fn emit(&self, start: usize, groups: &mut Groups) {
         let facts = &self.facts.list;
-        let mut out = pairing.out.iter().peekable();
-        for (at, block) in pairing.blocks.iter().enumerate() {
+        let first = match self.pairing.blocks.get(start) {
+            _ if groups.list.is_empty() && groups.entries.len() == 0 => 0,
+            Some(block) => block.head,
+            None => 0,
+        };
+        let out = self.pairing.out(first);
+        let mut out = out.iter().peekable();
+        for (at, block) in self.pairing.blocks.iter().enumerate().skip(start) {
             if !block.joins || groups.list.is_empty() {
-                while let Some((index, action, why)) = out.next_if(|(index, ..)| *index < block.head) {
-                    groups.entries.push(left_out(*index, &facts[*index as usize], *action, why));
+                while let Some(left) = out.next_if(|(index, ..)| *index < block.head) {
+                    groups.entries.push(self.left_out(left));
                 }
                 let first = groups.entries.len() as u32;
                 let opens = facts[block.head as usize].who == Who::User;
-                let system = self.system != System::Plain;
-                let (pinned, user, calls) = (false, false, false);
-                groups.list.push(Group { first, end: first, system, pinned, user, opens, calls });
+                let (system, made) = (self.system != System::Plain, groups.made.len() as u32);
+                let (pinned, calls, most) = (false, false, 0);
+                groups.list.push(Group { first, end: first, system, pinned, opens, calls, made, most });
             }
             self.real(block.head, groups);
-            self.results(at, pairing, groups);
+            self.results(at, groups);
             for index in &block.tail {
                 self.real(*index, groups);
+            }
+            if facts[block.head as usize].is(INTERRUPTED) {
+                let next = self.pairing.blocks.get(at + 1).map_or(facts.len() as u32, |block| block.head);
+                let entry = self.made(next, interruption().clone(), rule::INTERRUPTED, groups);
+                groups.entries.push(entry);
             }
             let end = groups.entries.len() as u32;
             if let Some(group) = groups.list.last_mut() {
@@ -129,8 +231,8 @@ impl Grouping<'_, '_> {
                 group.calls |= block.slots.0 < block.slots.1;
             }
         }
-        for (index, action, why) in out {
-            groups.entries.push(left_out(*index, &facts[*index as usize], *action, why));
+        for left in out {
+            groups.entries.push(self.left_out(left));
         }
         let last = groups.list.iter().rposition(|group| !group.system);
         let speaks = |fact: &Fact| fact.who == Who::User && fact.is(SPEAKS);
@@ -140,21 +242,29 @@ impl Grouping<'_, '_> {
     }
 
     /// Adds the results of a block's calls, in the order of the calls; for calls without one, a result that says so.
-    fn results(&self, at: usize, pairing: &Pairing, groups: &mut Groups) {
-        let block = &pairing.blocks[at];
-        let why = self.why_missing(at, pairing);
-        let next = block.tail.first().copied().or(pairing.blocks.get(at + 1).map(|block| block.head));
+    fn results(&self, at: usize, groups: &mut Groups) {
+        let block = &self.pairing.blocks[at];
+        if block.slots.0 == block.slots.1 {
+            return;
+        }
+        let why = self.why_missing(at);
+        let next = block.tail.first().copied().or(self.pairing.blocks.get(at + 1).map(|block| block.head));
         let next = next.unwrap_or(self.facts.list.len() as u32);
-        let is_last = at + 1 == pairing.blocks.len();
-        for slot in &pairing.slots[block.slots.0 as usize..block.slots.1 as usize] {
+        let is_last = at + 1 == self.pairing.blocks.len();
+        let mut calls: Option<Calls> = None;
+        for slot in &self.pairing.slots[block.slots.0 as usize..block.slots.1 as usize] {
             match slot.answer {
                 // A turn that was paused here: the server goes on with it.
                 NONE if slot.server && is_last => {}
                 NONE => {
-                    let entry = self.injection(block.head, slot.id, why, next, groups);
+                    let calls = calls.get_or_insert_with(|| self.calls(block.head));
+                    let entry = self.injection(calls, slot.id, why, next, groups);
                     groups.entries.push(entry);
                 }
-                _ if slot.part != NONE => self.extracted(block.head, slot, groups),
+                _ if slot.part != NONE => {
+                    let calls = calls.get_or_insert_with(|| self.calls(block.head));
+                    self.extracted(calls, slot, groups);
+                }
                 _ if slot.elsewhere => {}
                 answer => self.real(answer, groups),
             }
@@ -162,10 +272,11 @@ impl Grouping<'_, '_> {
     }
 
     /// Why calls of a block that have no result have none: by who speaks next.
-    fn why_missing(&self, at: usize, pairing: &Pairing) -> &'static str {
+    fn why_missing(&self, at: usize) -> &'static str {
+        let blocks = &self.pairing.blocks;
         let who = |block: &Block| self.facts.list[block.head as usize].who;
-        match pairing.blocks[at + 1..].iter().map(who).find(|who| *who != Who::System) {
-            _ if !pairing.blocks[at].tail.is_empty() => rule::ABORTED_CALL,
+        match blocks[at + 1..].iter().map(who).find(|who| *who != Who::System) {
+            _ if !blocks[at].tail.is_empty() => rule::ABORTED_CALL,
             Some(Who::User) => rule::CANCELLED_CALL,
             None if self.live => rule::PENDING_CALL,
             _ => rule::ABORTED_CALL,
@@ -174,7 +285,7 @@ impl Grouping<'_, '_> {
 
     /// Whether the model has not answered a tool group: it ends with a result.
     fn is_open(&self, group: &Group, groups: &Groups) -> bool {
-        let last = groups.entries[group.first as usize..group.end as usize].last();
+        let last = groups.entries.get((group.end as usize).wrapping_sub(1));
         let answers = |entry: &Entry| {
             let fact = self.facts.list.get(entry.index as usize);
             let result = |fact: &Fact| fact.who == Who::Tool || fact.is(IN_PARTS) && fact.who != Who::Assistant;
@@ -183,16 +294,36 @@ impl Grouping<'_, '_> {
         group.calls && last.is_some_and(answers)
     }
 
-    /// Adds a message of the history to the newest group.
+    fn node(&self, index: u32) -> Option<MessageId> {
+        self.items.item(index as usize).and_then(|item| item.node).cloned()
+    }
+
+    fn left_out(&self, (index, action, why): &Out) -> Entry {
+        let fact = &self.facts.list[*index as usize];
+        Entry {
+            index: *index,
+            group: NONE,
+            made: Made::No,
+            injected: false,
+            before: fact.before.total(),
+            cost: Cost::default(),
+            chars: 0,
+            mark: Some((*action, *why)),
+            short: NONE,
+            who: fact.who,
+            node: self.node(*index),
+        }
+    }
+
+    /// Adds a message of the history to the newest group, as pairing left it.
     fn real(&self, index: u32, groups: &mut Groups) {
         let at = groups.list.len() as u32 - 1;
         let fact = &self.facts.list[index as usize];
         let group = &mut groups.list[at as usize];
         group.system &= fact.who == Who::System;
         group.pinned |= fact.is(PINNED_FLAG);
-        group.user |= fact.who == Who::User && fact.is(SPEAKS);
         groups.of[index as usize] = at;
-        groups.entries.push(Entry {
+        let mut entry = Entry {
             index,
             group: at,
             made: if fact.made == NONE { Made::No } else { Made::Fact(fact.made) },
@@ -201,15 +332,68 @@ impl Grouping<'_, '_> {
             cost: fact.cost,
             chars: fact.chars,
             mark: fact.mark,
-        });
+            short: fact.short,
+            who: fact.who,
+            node: self.node(index),
+        };
+        if let Some((message, why)) = self.mended(index) {
+            entry.cost = cost(&message, self.provider, self.counter);
+            entry.chars = u32::try_from(characters(&message)).unwrap_or(u32::MAX);
+            entry.mark = entry.mark.or(Some((Action::Repaired, why)));
+            entry.made = Made::Group(groups.made.len() as u32);
+            entry.short = NONE;
+            groups.made.push(message);
+        }
+        groups.entries.push(entry);
+    }
+
+    /// The message that pairing changes: a result without an id, or content with results of no call in it.
+    fn mended(&self, index: u32) -> Option<(Message, &'static str)> {
+        if let Some(orphans) = self.pairing.stripped.get(&index) {
+            let message = self.shown(index)?;
+            let Content::Parts(parts) = &message.content else { return None };
+            let answers = self.answers(index);
+            let gone: Vec<usize> = orphans.iter().filter_map(|orphan| answers.get(*orphan as usize).copied()).collect();
+            let kept = parts.iter().enumerate().filter(|(at, _)| gone.binary_search(at).is_err());
+            let content = Content::Parts(kept.map(|(_, part)| part.clone()).collect());
+            return Some((with_content(message, content), rule::ORPHAN_RESULT));
+        }
+        let slot = &self.pairing.slots[*self.pairing.named.get(&index)? as usize];
+        let mut message = self.shown(index)?.clone();
+        message.tool_call_id = self.facts.name(slot.id).map(str::to_owned);
+        Some((message, rule::RESULT_ID))
+    }
+
+    /// The places among a message's parts of those that answer calls of other messages.
+    fn answers(&self, index: u32) -> Vec<usize> {
+        let fact = &self.facts.list[index as usize];
+        let Some(Content::Parts(parts)) = self.shown(index).map(|message| &message.content) else { return Vec::new() };
+        let refs = &self.facts.refs[fact.answers.0 as usize..fact.answers.1 as usize];
+        let mut wanted = refs.iter().peekable();
+        let mut places = Vec::with_capacity(refs.len());
+        // They were read in this order; between them can be results of calls in the message itself.
+        for (at, part) in parts.iter().enumerate() {
+            let Some(id) = answered(&part.0) else { continue };
+            let id = self.facts.known(id).unwrap_or(NO_ID);
+            if wanted.next_if(|wanted| **wanted == id).is_some() {
+                places.push(at);
+            }
+        }
+        places
     }
 
     /// Adds a result that is part of a message behind a later block.
-    fn extracted(&self, head: u32, slot: &Slot, groups: &mut Groups) {
-        let fact = &self.facts.list[slot.answer as usize];
-        let Content::Parts(parts) = &self.shown(slot.answer).content else { return };
-        let mut answers = parts.iter().filter(|part| self.is_answer(part, fact));
-        let Some(part) = answers.nth(slot.part as usize) else { return };
+    fn extracted(&self, calls: &Calls, slot: &Slot, groups: &mut Groups) {
+        let Some(message) = self.shown(slot.answer) else { return };
+        let Content::Parts(parts) = &message.content else { return };
+        let place = {
+            let mut known = self.answering.borrow_mut();
+            if known.0 != slot.answer {
+                *known = (slot.answer, self.answers(slot.answer));
+            }
+            known.1.get(slot.part as usize).copied()
+        };
+        let Some(part) = place.and_then(|place| parts.get(place)) else { return };
         let content = match part.0.get("content") {
             Some(Value::String(text)) => text.as_str().into(),
             Some(Value::Array(parts)) => {
@@ -217,18 +401,12 @@ impl Grouping<'_, '_> {
             }
             _ => "".into(),
         };
-        let (id, name) = self.call(head, slot.id);
+        let (id, name) = calls.get(&slot.id).cloned().unwrap_or_default();
         let mut message = Message::tool(id, content);
         message.name = name;
         message.is_error = part.0.get("is_error") == Some(&Value::Bool(true));
         let entry = self.made(slot.answer, message, rule::MOVED_RESULT, groups);
         groups.entries.push(entry);
-    }
-
-    /// Whether a part answers a call of another message.
-    fn is_answer(&self, part: &Part, fact: &Fact) -> bool {
-        let refs = &self.facts.refs[fact.answers.0 as usize..fact.answers.1 as usize];
-        answered(&part.0).is_some_and(|id| refs.contains(&self.facts.known(id).unwrap_or(NO_ID)))
     }
 
     /// An entry of the newest group for a message that the history does not have.
@@ -245,17 +423,20 @@ impl Grouping<'_, '_> {
             cost,
             chars,
             mark: Some((Action::Repaired, why)),
+            short: NONE,
+            who: Who::Other,
+            node: None,
         }
     }
 
     /// A result for a call that has none.
-    fn injection(&self, head: u32, id: u32, why: &'static str, before: u32, groups: &mut Groups) -> Entry {
+    fn injection(&self, calls: &Calls, id: u32, why: &'static str, before: u32, groups: &mut Groups) -> Entry {
         let text = match why {
             rule::CANCELLED_CALL => "Cancelled: the user spoke before this call had a result.",
             rule::PENDING_CALL => "Pending: this call is still running.",
             _ => "Aborted: this call has no result.",
         };
-        let (id, name) = self.call(head, id);
+        let (id, name) = calls.get(&id).cloned().unwrap_or_default();
         let mut message = Message::tool(id, text);
         message.name = name;
         message.is_error = why != rule::PENDING_CALL;
@@ -263,110 +444,113 @@ impl Grouping<'_, '_> {
     }
 
     /// The message of the history as it was read.
-    fn shown(&self, index: u32) -> &Message {
+    fn shown(&self, index: u32) -> Option<&Message> {
         match self.facts.list[index as usize].made {
-            NONE => self.items[index as usize].message,
-            made => &self.facts.made[made as usize],
+            NONE => self.items.item(index as usize).map(|item| item.message),
+            made => self.facts.made.get(made as usize),
         }
     }
 
-    /// The id and the tool's name of a call, as the message that makes it has them.
-    fn call(&self, head: u32, id: u32) -> (String, Option<String>) {
-        let message = self.shown(head);
-        let is = |given: &str| self.facts.known(given) == Some(id);
-        if let Some(call) = message.tool_calls.iter().find(|call| is(call.id())) {
-            return (call.id().to_owned(), Some(call.name().to_owned()).filter(|name| !name.is_empty()));
+    /// The calls of a message as it has them; the first, where an id comes twice.
+    fn calls(&self, head: u32) -> Calls {
+        let mut calls = Calls::new();
+        let Some(message) = self.shown(head) else { return calls };
+        let mut add = |id: &str, name: Option<&str>| {
+            if let Some(known) = self.facts.known(id) {
+                calls.entry(known).or_insert_with(|| (id.to_owned(), name.map(str::to_owned)));
+            }
+        };
+        for call in &message.tool_calls {
+            add(call.id(), Some(call.name()).filter(|name| !name.is_empty()));
         }
         let parts = if let Content::Parts(parts) = &message.content { parts.as_slice() } else { &[] };
-        let text = |part: &Part, field: &str| part.0.get(field).and_then(|v| v.as_str()).map(str::to_owned);
-        let part = parts.iter().find(|part| text(part, "id").is_some_and(|given| is(&given)));
-        part.map_or((String::new(), None), |part| (text(part, "id").unwrap_or_default(), text(part, "name")))
-    }
-
-    /// Makes the messages that pairing changes: results without an id, and content with results of no call in it.
-    fn mend(&self, pairing: &Pairing, groups: &mut Groups) {
-        if pairing.named.is_empty() && pairing.stripped.is_empty() {
-            return;
+        for part in parts {
+            let text = |field: &str| part.0.get(field).and_then(Value::as_str);
+            if let Some(id) = text("id") {
+                add(id, text("name"));
+            }
         }
-        let mut made: Vec<(u32, Message, &'static str)> = Vec::new();
-        for (index, slot) in &pairing.named {
-            let slot = &pairing.slots[*slot as usize];
-            let mut message = self.shown(*index).clone();
-            message.tool_call_id = Some(self.call(pairing.blocks[slot.block as usize].head, slot.id).0);
-            made.push((*index, message, rule::RESULT_ID));
-        }
-        for (index, orphans) in &pairing.stripped {
-            let message = self.shown(*index);
-            let Content::Parts(parts) = &message.content else { continue };
-            let fact = &self.facts.list[*index as usize];
-            let mut next = 0;
-            let kept = parts.iter().filter(|part| {
-                let answers = self.is_answer(part, fact);
-                next += u32::from(answers);
-                !answers || !orphans.contains(&(next - 1))
-            });
-            let content = Content::Parts(kept.cloned().collect());
-            made.push((*index, with_content(message, content), rule::ORPHAN_RESULT));
-        }
-        made.sort_by_key(|(index, ..)| *index);
-        for entry in groups.entries.iter_mut().filter(|entry| entry.group != NONE && !entry.injected) {
-            let Ok(at) = made.binary_search_by_key(&entry.index, |(index, ..)| *index) else { continue };
-            let (_, message, why) = &made[at];
-            entry.cost = cost(message, self.provider, self.counter);
-            entry.chars = u32::try_from(characters(message)).unwrap_or(u32::MAX);
-            entry.mark = entry.mark.or(Some((Action::Repaired, why)));
-            entry.made = Made::Group(groups.made.len() as u32);
-            groups.made.push(message.clone());
-        }
+        calls
     }
 }
 
-fn left_out(index: u32, fact: &Fact, action: Action, why: &'static str) -> Entry {
-    Entry {
-        index,
-        group: NONE,
-        made: Made::No,
-        injected: false,
-        before: fact.before.total(),
-        cost: Cost::default(),
-        chars: 0,
-        mark: Some((action, why)),
-    }
-}
-
-/// Marks the results that stand elsewhere than in the history: something that was before them is behind, or the reverse.
-fn mark_moved(entries: &mut [Entry], facts: &[Fact]) {
-    let stands = |entry: &&mut Entry| entry.group != NONE && !entry.injected;
+/// Marks the results that stand elsewhere than in the history: something that was before them is behind, or the reverse. Entries
+/// before `first`, and groups before `kept`, were marked before.
+fn mark_moved(groups: &mut Groups, first: usize, kept: usize, facts: &[Fact]) {
+    let stands = |entry: &&Entry| entry.group != NONE && !entry.injected;
+    let mut most = match kept.checked_sub(1).and_then(|last| groups.list.get(last)) {
+        None => 0,
+        Some(last) => {
+            let own = groups.entries.range(last.first as usize, last.end as usize).filter(stands);
+            own.map(|entry| entry.index).max().unwrap_or_default().max(last.most)
+        }
+    };
     let mut least = u32::MAX;
     let mut moved = Vec::new();
-    for entry in entries.iter_mut().rev().filter(stands) {
-        moved.push(least < entry.index);
+    for at in (first..groups.entries.len()).rev() {
+        let Some(entry) = groups.entries.get(at).filter(stands) else { continue };
+        if least < entry.index {
+            moved.push(at);
+        }
         least = least.min(entry.index);
     }
-    let mut most = 0;
-    for (entry, before_it) in entries.iter_mut().filter(stands).zip(moved.into_iter().rev()) {
-        let answers = facts[entry.index as usize].answers;
-        if answers.0 < answers.1 && (before_it || most > entry.index) {
+    let mut group = kept;
+    for at in first..groups.entries.len() {
+        while groups.list.get(group).is_some_and(|next| next.first as usize <= at) {
+            groups.list[group].most = most;
+            group += 1;
+        }
+        let Some(entry) = groups.entries.get(at).filter(stands) else { continue };
+        let before_it = moved.last() == Some(&at);
+        if before_it {
+            moved.pop();
+        }
+        let (index, answers) = (entry.index, facts[entry.index as usize].answers);
+        if answers.0 < answers.1
+            && (before_it || most > index)
+            && let Some(entry) = groups.entries.get_mut(at)
+        {
             entry.mark = entry.mark.or(Some((Action::Repaired, rule::MOVED_RESULT)));
         }
-        most = most.max(entry.index);
+        most = most.max(index);
     }
 }
 
-fn sum(groups: &mut Groups) {
-    let mut all = Figures::default();
-    groups.sums.reserve(groups.list.len() + 1);
-    groups.sums.push(all);
-    for group in &groups.list {
-        for entry in &groups.entries[group.first as usize..group.end as usize] {
+/// Adds up the groups from `kept` on.
+fn sum(groups: &mut Groups, kept: usize, facts: &Facts) {
+    let mut all = groups.sums.get(kept).copied().unwrap_or_default();
+    let mut saved = groups.saved.get(kept).copied().unwrap_or_default();
+    let mut kinds = groups.kinds.get(kept).copied().unwrap_or_default();
+    if kept == 0 {
+        (groups.sums, groups.saved, groups.kinds) = (vec![all], vec![saved], vec![kinds]);
+    }
+    for (at, group) in groups.list.iter().enumerate().skip(kept) {
+        let before = saved;
+        for entry in groups.entries.range(group.first as usize, group.end as usize) {
             all.tokens += u64::from(entry.cost.total());
             all.messages += 1;
             all.chars += u64::from(entry.chars);
+            entry.add_kinds(entry.cost, &mut kinds);
+            if let Some(short) = facts.shorts.get(entry.short as usize) {
+                saved.tokens += u64::from(entry.cost.total()).saturating_sub(u64::from(short.cost.total()));
+                saved.chars += u64::from(entry.chars).saturating_sub(u64::from(short.chars));
+            }
         }
         groups.sums.push(all);
+        groups.saved.push(saved);
+        groups.kinds.push(kinds);
+        if saved != before {
+            groups.long.push(at as u32);
+        }
     }
-    let mut user = NONE;
-    for (at, group) in groups.list.iter().enumerate() {
+    // The user's message before a group: what opens the last one that is no instruction, or what it itself opens with.
+    let last = groups.list[..kept].iter().rposition(|group| !group.system);
+    let mut user = match last {
+        Some(last) if groups.list[last].opens => last as u32,
+        Some(last) => groups.openers[last],
+        None => NONE,
+    };
+    for (at, group) in groups.list.iter().enumerate().skip(kept) {
         if group.system || group.pinned {
             groups.always.push(at as u32);
         }

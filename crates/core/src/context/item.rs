@@ -29,6 +29,41 @@ impl<'a> Item<'a> {
     }
 }
 
+/// A history by places: a list of items, or whatever can say which item stands where. Of a history that was prepared only the items
+/// that are new or sent are asked for.
+pub trait History<'a> {
+    /// How many messages there are.
+    fn len(&self) -> usize;
+
+    /// The message at a place from 0 to before [`History::len`].
+    fn item(&self, index: usize) -> Option<Item<'a>>;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<'a> History<'a> for &[Item<'a>] {
+    fn len(&self) -> usize {
+        <[Item]>::len(self)
+    }
+
+    fn item(&self, index: usize) -> Option<Item<'a>> {
+        self.get(index).copied()
+    }
+}
+
+impl<'a> History<'a> for Vec<Item<'a>> {
+    fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+
+    fn item(&self, index: usize) -> Option<Item<'a>> {
+        self.get(index).copied()
+    }
+}
+
 /// The items of plain messages.
 pub fn items(messages: &[Message]) -> Vec<Item<'_>> {
     messages.iter().map(Item::new).collect()

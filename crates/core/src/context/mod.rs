@@ -20,9 +20,9 @@
 
 mod budget;
 mod build;
+mod chunked;
 pub mod compress;
 mod facts;
-pub mod failure;
 mod fit;
 mod frame;
 mod group;
@@ -40,10 +40,10 @@ pub use budget::{Budget, Figures, Limits, Policy};
 pub use build::{Context, Options, TrimOptions, build, opens_with_user, prepare, prepare_with, trim, trim_messages};
 pub use fit::{Fit, Plan};
 pub use frame::{Frame, FrameOptions, Mode, Run, banner};
-pub use item::{Item, chain_items, items};
-pub use ledger::{Action, Line};
+pub use item::{History, Item, chain_items, items};
+pub use ledger::{Action, Ledger, Line};
 pub use plain::{Asked, MessageRef, OptionError, pins, read_options, read_trim_options};
 pub use prepared::{Kinds, Mark, Prepared, Preparing, Replacement, System};
-pub use preview::Preview;
+pub use preview::{Preview, Previews};
 pub use prompt::{Prompt, Warning, WarningKind, frame_figures, prompt};
 pub use what_if::shared_tokens;

@@ -6,7 +6,7 @@ use crate::Provider;
 
 use super::compress::CompressOptions;
 use super::frame::{Mode, Run};
-use super::{Budget, Context, Item, Kinds, Line, Options, Policy, Preview, System, TrimOptions};
+use super::{Budget, Context, Item, Kinds, Line, Options, Policy, Preview, Previews, System, TrimOptions};
 
 /// Why options cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -129,9 +129,9 @@ fn run(value: &Value) -> Result<Run, OptionError> {
     Ok(run)
 }
 
-fn preview(value: &Value) -> Result<Option<Preview>, OptionError> {
+fn previews(value: &Value) -> Result<Previews, OptionError> {
     if *value == Value::Bool(false) {
-        return Ok(None);
+        return Ok(Previews::Never);
     }
     let mut preview = Preview::default();
     for (name, value) in fields("toolPreview", value)? {
@@ -143,7 +143,7 @@ fn preview(value: &Value) -> Result<Option<Preview>, OptionError> {
         let option = ["toolPreview.", name].concat();
         *field = u32::try_from(number(&option, value)?).map_err(|_| wrong(&option, NUMBER))?;
     }
-    Ok(Some(preview))
+    Ok(Previews::Over(preview))
 }
 
 fn message_ref(value: &Value) -> Option<MessageRef> {
@@ -228,7 +228,7 @@ pub fn read_options(value: &Value) -> Result<Asked, OptionError> {
             "compressHistory" => compress = flag()?,
             "printlnHistoryLimit" => how.println_history_limit = place(name, value)?,
             "errorWindow" => how.error_window = place(name, value)?,
-            "toolPreview" => options.preview = preview(value)?,
+            "toolPreview" => options.previews = previews(value)?,
             "memory" if value.is_object() || *value == Value::Bool(false) => asked.memory = Some(value.clone()),
             "memory" => return Err(wrong(name, "an object or false")),
             "tools" => options.frame.tools = value.as_array().ok_or_else(|| wrong(name, "a list"))?.clone(),

@@ -4,14 +4,18 @@
 //! bisection over prefix sums, [`Prepared::marks`] says what became of each message, and [`crate::context::Context`] puts
 //! the prompt together.
 
+use std::cell::RefCell;
+
 use crate::tokens::{Cost, Counter};
 use crate::{Message, Provider};
 
 use super::budget::Figures;
-use super::facts::{Facts, NONE, Reading, Who};
+use super::facts::{Facts, NONE, Reading};
 use super::fit::{Fit, Fitting, Plan};
 use super::group::{Entry, Grouping, Groups, Made};
-use super::{Action, Item, Preview, rule};
+use super::item::History;
+use super::pair::Pairing;
+use super::{Action, Item, Previews, rule};
 
 /// What becomes of the history's own instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,8 +36,8 @@ pub enum System {
 pub struct Preparing {
     /// Whose messages are counted.
     pub provider: Provider,
-    /// When tool results are previewed; `None` for never.
-    pub preview: Option<Preview>,
+    /// When tool results are previewed.
+    pub previews: Previews,
     /// Whether calls at the end that have no result are still running. Otherwise they were aborted.
     pub live: bool,
     /// What becomes of the history's own instructions.
@@ -95,6 +99,28 @@ pub struct Kinds {
 }
 
 impl Kinds {
+    /// One by one.
+    fn zip(self, other: Self, with: fn(u64, u64) -> u64) -> Self {
+        Self {
+            system: with(self.system, other.system),
+            user: with(self.user, other.user),
+            assistant: with(self.assistant, other.assistant),
+            reasoning: with(self.reasoning, other.reasoning),
+            calls: with(self.calls, other.calls),
+            results: with(self.results, other.results),
+            injected: with(self.injected, other.injected),
+            tools: with(self.tools, other.tools),
+        }
+    }
+
+    pub(super) fn plus(self, other: Self) -> Self {
+        self.zip(other, u64::saturating_add)
+    }
+
+    pub(super) fn minus(self, other: Self) -> Self {
+        self.zip(other, u64::saturating_sub)
+    }
+
     /// All of them.
     pub fn total(&self) -> u64 {
         let Self { system, user, assistant, reasoning, calls, results, injected, tools } = *self;
@@ -107,6 +133,7 @@ impl Kinds {
 pub struct Prepared {
     pub(super) preparing: Preparing,
     pub(super) facts: Facts,
+    pairing: Pairing,
     pub(super) groups: Groups,
 }
 
@@ -123,25 +150,38 @@ impl Prepared {
         preparing: Preparing,
         counter: &dyn Counter,
     ) -> Self {
-        let mut prepared = Self { preparing, facts: Facts::default(), groups: Groups::default() };
-        prepared.read(items, replaced, counter);
+        let mut prepared = Self::empty(preparing);
+        prepared.read(&items, replaced, counter);
         prepared
+    }
+
+    fn empty(preparing: Preparing) -> Self {
+        Self { preparing, facts: Facts::default(), pairing: Pairing::new(), groups: Groups::default() }
     }
 
     /// Reads what a history has grown by. `items` is the whole of it; those that were read before must be the same and are
     /// not read again. Where messages were replaced, prepare anew instead: growth can change which.
     pub fn extend(&mut self, items: &[Item], counter: &dyn Counter) {
-        self.read(items, &[], counter);
+        self.read(&items, &[], counter);
     }
 
-    fn read(&mut self, items: &[Item], replaced: &[Replacement], counter: &dyn Counter) {
-        let Preparing { provider, preview, live, system } = self.preparing;
+    /// [`Prepared::extend`] for a history that is no list: only the items that are new, and those of groups that the new ones change, are
+    /// looked at.
+    pub fn grow(&mut self, history: &dyn History, counter: &dyn Counter) {
+        self.read(history, &[], counter);
+    }
+
+    fn read(&mut self, items: &dyn History, replaced: &[Replacement], counter: &dyn Counter) {
+        let Preparing { provider, previews, live, system } = self.preparing;
         if items.len() < self.facts.list.len() {
             // Not the history that was read.
-            self.facts = Facts::default();
+            *self = Self::empty(self.preparing);
         }
-        self.facts.read(items, replaced, Reading { provider, preview }, counter);
-        self.groups = Grouping { facts: &self.facts, items, provider, live, system, counter }.run();
+        self.facts.read(items, replaced, Reading { provider, previews }, counter);
+        let dirty = self.pairing.extend(&self.facts, system);
+        let (facts, pairing, answering) = (&self.facts, &self.pairing, RefCell::new((NONE, Vec::new())));
+        let grouping = Grouping { facts, pairing, items, provider, live, system, counter, answering };
+        grouping.run(dirty, &mut self.groups);
     }
 
     /// How many messages the history has.
@@ -179,6 +219,11 @@ impl Prepared {
         Fitting::new(self, plan).fit()
     }
 
+    /// What must stay of the history under a plan, with the plan's frame: what even the smallest budget gets.
+    pub fn least(&self, plan: &Plan) -> Figures {
+        Fitting::new(self, plan).least()
+    }
+
     /// What became of each message, in the order of the prompt.
     pub fn marks<'a>(&'a self, fit: &'a Fit) -> impl Iterator<Item = Mark> + 'a {
         self.entries(fit).map(|(_, mark)| mark)
@@ -190,22 +235,40 @@ impl Prepared {
         self.groups.entries.iter().map(|entry| (entry, self.mark(entry, fit))).filter(shown)
     }
 
-    fn mark(&self, entry: &Entry, fit: &Fit) -> Mark {
-        let kept = fit.keeps(entry.group);
-        let (action, rule) = match entry.mark {
-            Some(mark) if kept || entry.group == NONE => mark,
-            _ if !kept => (Action::Dropped, fit.why_dropped(entry.group)),
-            _ => self.why_kept(entry.group, fit),
-        };
-        Mark {
-            index: entry.index as usize,
-            action,
-            rule,
-            tokens_before: entry.before,
-            tokens_after: if kept { entry.cost.total() } else { 0 },
-            kept,
-            injected: entry.injected,
+    pub(super) fn mark(&self, entry: &Entry, fit: &Fit) -> Mark {
+        if !fit.keeps(entry.group) {
+            let (action, rule) = match entry.mark {
+                Some(mark) if entry.group == NONE => mark,
+                _ => (Action::Dropped, fit.why_dropped(entry.group)),
+            };
+            return entry.as_mark(action, rule, None);
         }
+        if self.short(entry, fit).is_some() {
+            let (action, rule) = (Action::Previewed, rule::TOOL_RESULT_PREVIEW);
+            return entry.as_mark(action, rule, Some(self.cost(entry, fit).total()));
+        }
+        let (action, rule) = entry.mark.unwrap_or_else(|| self.why_kept(entry.group, fit));
+        entry.as_mark(action, rule, Some(entry.cost.total()))
+    }
+
+    /// The preview that stands for an entry.
+    fn short(&self, entry: &Entry, fit: &Fit) -> Option<&super::facts::Short> {
+        self.facts.shorts.get(entry.short as usize).filter(|_| fit.shortens(entry.group))
+    }
+
+    /// What an entry of the prompt costs.
+    fn cost(&self, entry: &Entry, fit: &Fit) -> Cost {
+        self.short(entry, fit).map_or(entry.cost, |short| short.cost)
+    }
+
+    /// The entries that the prompt has, with their places among all.
+    pub(super) fn in_prompt<'a>(&'a self, fit: &'a Fit) -> impl Iterator<Item = (usize, &'a Entry)> + 'a {
+        let groups = fit.before.iter().copied().chain(fit.start..self.groups.list.len() as u32);
+        groups.flat_map(move |group| {
+            let group = &self.groups.list[group as usize];
+            let (first, end) = (group.first as usize, group.end as usize);
+            (first..).zip(self.groups.entries.range(first, end)).filter(|(_, entry)| entry.group != NONE)
+        })
     }
 
     fn why_kept(&self, group: u32, fit: &Fit) -> (Action, &'static str) {
@@ -223,7 +286,10 @@ impl Prepared {
     }
 
     /// The message that an entry shows; `None` for the history's own.
-    pub(super) fn made(&self, entry: &Entry) -> Option<&Message> {
+    pub(super) fn made(&self, entry: &Entry, fit: &Fit) -> Option<&Message> {
+        if let Some(short) = self.short(entry, fit) {
+            return Some(&short.message);
+        }
         match entry.made {
             Made::No => None,
             Made::Fact(at) => self.facts.made.get(at as usize),
@@ -233,19 +299,22 @@ impl Prepared {
 
     /// The tokens of what is kept, by what they are for; the frame's are not among them.
     pub fn kinds(&self, fit: &Fit) -> Kinds {
-        let mut kinds = Kinds::default();
-        for entry in self.groups.entries.iter().filter(|entry| fit.keeps(entry.group)) {
-            let who = self.facts.list.get(entry.index as usize).map(|fact| fact.who);
-            let text = match who {
-                _ if entry.injected || matches!(entry.mark, Some((Action::Summarised, _))) => &mut kinds.injected,
-                Some(Who::System) => &mut kinds.system,
-                Some(Who::Assistant) => &mut kinds.assistant,
-                Some(Who::Tool) => &mut kinds.results,
-                _ => &mut kinds.user,
-            };
-            *text += u64::from(entry.cost.content) + u64::from(entry.cost.frame);
-            kinds.reasoning += u64::from(entry.cost.reasoning);
-            kinds.calls += u64::from(entry.cost.tool_calls);
+        let at = |group: u32| self.groups.kinds.get(group as usize).copied().unwrap_or_default();
+        let mut kinds = at(self.groups.list.len() as u32).minus(at(fit.start));
+        for group in &fit.before {
+            kinds = kinds.plus(at(group + 1).minus(at(*group)));
+        }
+        let long = self.groups.long.iter().filter(|group| fit.keeps(**group) && fit.shortens(**group));
+        for group in long {
+            let group = &self.groups.list[*group as usize];
+            for entry in self.groups.entries.range(group.first as usize, group.end as usize) {
+                if let Some(short) = self.short(entry, fit) {
+                    let (mut whole, mut part) = (Kinds::default(), Kinds::default());
+                    entry.add_kinds(entry.cost, &mut whole);
+                    entry.add_kinds(short.cost, &mut part);
+                    kinds = kinds.plus(part).minus(whole);
+                }
+            }
         }
         kinds
     }

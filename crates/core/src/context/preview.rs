@@ -25,6 +25,18 @@ impl Default for Preview {
     }
 }
 
+/// When tool results become previews.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Previews {
+    /// Never.
+    Never,
+    /// Large ones, by [`Preview::default`], where the whole does not fit the budget. The newest stay whole first.
+    #[default]
+    WhenNeeded,
+    /// All that are longer than this says.
+    Over(Preview),
+}
+
 /// A text's length in UTF-16 units.
 pub(super) fn length(text: &str) -> u64 {
     if text.is_ascii() { text.len() as u64 } else { text.encode_utf16().count() as u64 }

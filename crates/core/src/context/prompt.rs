@@ -7,12 +7,12 @@
 
 use serde_json::Value;
 
-use crate::provider::{CLOSING, Note, NoteRule, OPENING, RenderOptions, render, validate_payload};
+use crate::provider::{CLOSING, Note, NoteRule, OPENING, RenderOptions, partial, render, validate_payload};
 use crate::tokens::{Cost, Counter, cost};
 use crate::{Message, Provider, Role};
 
 use super::facts::characters;
-use super::{Action, Context, Figures, Fit, Frame, Item, Line, Options, Plan, Prepared, prepare, rule};
+use super::{Action, Context, Figures, Fit, Frame, History, Item, Kinds, Line, Options, Plan, Prepared, prepare, rule};
 
 /// A prompt, ready to be sent.
 #[derive(Debug, Clone)]
@@ -82,13 +82,13 @@ pub fn prompt<'a>(
     rendering: &RenderOptions,
     counter: &dyn Counter,
 ) -> Prompt<'a> {
-    prepare(history, options, counter).prompt(history, options, rendering, counter)
+    prepare(history, options, counter).prompt(&history, options, rendering, counter)
 }
 
 /// The frame, with room for the user message that rendering puts at the end of a history which ends with the assistant.
 pub fn frame_figures(
     frame: &Frame,
-    history: &[Item],
+    history: &dyn History,
     options: &Options,
     rendering: &RenderOptions,
     counter: &dyn Counter,
@@ -102,13 +102,17 @@ pub fn frame_figures(
 }
 
 /// Whether a user message will follow the history.
-fn closes(history: &[Item], provider: Provider, rendering: &RenderOptions) -> bool {
+fn closes(history: &dyn History, provider: Provider, rendering: &RenderOptions) -> bool {
+    if !matches!(provider, Provider::Anthropic | Provider::Gemini) || rendering.prefill {
+        return false;
+    }
     let spoken =
-        |item: &&Item| item.message.include_in_context && !matches!(item.message.role, Role::System | Role::Developer);
-    let last = history.iter().rev().find(spoken).map(|item| item.message);
-    matches!(provider, Provider::Anthropic | Provider::Gemini)
-        && !rendering.prefill
-        && last.is_some_and(|last| last.role == Role::Assistant && last.tool_calls.is_empty())
+        |message: &&Message| message.include_in_context && !matches!(message.role, Role::System | Role::Developer);
+    let mut messages = (0..history.len()).rev().filter_map(|index| history.item(index)).map(|item| item.message);
+    // An interrupted reply is followed by its mark.
+    let answers =
+        |last: &Message| last.role == Role::Assistant && last.tool_calls.is_empty() && partial(last).is_none();
+    messages.find(spoken).is_some_and(answers)
 }
 
 fn added(text: &str, provider: Provider, counter: &dyn Counter) -> Figures {
@@ -120,7 +124,7 @@ impl Prepared {
     /// Decides, puts the prompt together, renders and validates it. `history` is what was prepared with the same options.
     pub fn prompt<'a>(
         &self,
-        history: &[Item<'a>],
+        history: &dyn History<'a>,
         options: &Options,
         rendering: &RenderOptions,
         counter: &dyn Counter,
@@ -135,8 +139,18 @@ impl Prepared {
             let messages: Vec<&Message> = context.messages.iter().map(|message| &**message).collect();
             render(&messages, options.provider, rendering)
         };
-        for note in &rendered.notes {
+        for (place, mark) in context.ledger.parts.kept.iter().enumerate() {
+            if mark.1.action == Action::Previewed {
+                let index = context.messages.len() - context.ledger.parts.kept.len() + place;
+                let words =
+                    "a large tool result is shown by its beginning and the path of the whole: toolResult() gives it";
+                gather(&mut warnings, WarningKind::Changed, rule::TOOL_RESULT_PREVIEW, words, Some(index));
+            }
+        }
+        for note in rendered.notes.iter().rev() {
             enter(&mut context, note, options.provider, counter);
+        }
+        for note in &rendered.notes {
             gather(&mut warnings, WarningKind::Changed, note.rule.name(), note.rule.words(), Some(note.index));
         }
         for (index, _) in context.messages.iter().enumerate().filter(|(_, message)| lost(message)) {
@@ -157,7 +171,7 @@ impl Prepared {
     /// What became of each message, in the order of the prompt, with the message that it shows instead of the history's own,
     /// if it does.
     pub fn shown<'a>(&'a self, fit: &'a Fit) -> impl Iterator<Item = (super::Mark, Option<&'a Message>)> + 'a {
-        self.entries(fit).map(|(entry, mark)| (mark, self.made(entry)))
+        self.entries(fit).map(|(entry, mark)| (mark, self.made(entry, fit)))
     }
 
     /// What each message of the history costs in a prompt that has it, in tokens; zero for what no prompt has.
@@ -201,35 +215,99 @@ fn enter(context: &mut Context, note: &Note, provider: Provider, counter: &dyn C
     let text = match note.rule {
         NoteRule::Opening => OPENING,
         NoteRule::Closing => CLOSING,
+        NoteRule::EmptyMessage => return leave_out(context, note),
         NoteRule::UnansweredCall
         | NoteRule::OrphanResult
         | NoteRule::RepeatedResult
         | NoteRule::MovedResult
-        | NoteRule::EmptyMessage
         | NoteRule::UnknownRole
         | NoteRule::LateSystem => {
-            let shown =
-                |line: &&mut Line| line.tokens_after > 0 && ![rule::TOOL_SCHEMAS, rule::REPLY].contains(&line.rule);
-            let line = context.ledger.iter_mut().filter(shown).nth(note.index);
-            if let Some(line) = line.filter(|line| line.action == Action::Kept) {
-                (line.action, line.rule) = (Action::Repaired, note.rule.name());
+            if let Place::Kept(at) = place(context, note.index) {
+                let mark = &mut context.ledger.change().kept[at].1;
+                if mark.action == Action::Kept {
+                    (mark.action, mark.rule) = (Action::Repaired, note.rule.name());
+                }
             }
             return;
         }
         _ => return,
     };
     let figures = added(text, provider, counter);
-    let tokens = figures.tokens as u32;
-    let first = note.rule == NoteRule::Opening;
-    let history = context.ledger.iter().position(|line| line.action != Action::Injected);
-    // What the reply begins with stays last.
-    let end = context.ledger.len() - usize::from(context.ledger.last().is_some_and(|line| line.rule == rule::REPLY));
-    let at = if first { history.unwrap_or(end) } else { end };
-    let index = if first { 0 } else { context.ledger[..end].iter().map(|line| line.index + 1).max().unwrap_or(0) };
-    let (action, rule) = (Action::Injected, note.rule.name());
-    context.ledger.insert(at, Line { node: None, index, action, rule, tokens_before: 0, tokens_after: tokens });
+    let parts = context.ledger.change();
+    if note.rule == NoteRule::Opening {
+        parts.head.push(Line::injected(0, note.rule.name(), figures.tokens as u32));
+    } else {
+        let reply = parts.tail.last().is_some_and(|line| line.rule == rule::REPLY);
+        let at = parts.tail.len() - usize::from(reply);
+        let index = parts.history;
+        parts.tail.insert(at, Line::injected(index, note.rule.name(), figures.tokens as u32));
+    }
     context.figures = context.figures.plus(figures);
     context.kinds.injected += figures.tokens;
+}
+
+/// Where the line of a prompt's message is.
+enum Place {
+    Head(usize),
+    Kept(usize),
+    Inside(usize),
+    Tail(usize),
+    Nowhere,
+}
+
+/// Where the line of the message at `index` in the prompt is.
+fn place(context: &Context, index: usize) -> Place {
+    let parts = &context.ledger.parts;
+    let beside = [rule::TOOL_SCHEMAS, rule::REPLY, NoteRule::Opening.name(), NoteRule::Closing.name()];
+    let spoken = |line: &&Line| !beside.contains(&line.rule);
+    let head = parts.head.iter().filter(spoken).count();
+    if index < head {
+        return Place::Head(index);
+    }
+    // What stands inside the history stands before the first entry from its place on.
+    let mut left = index - head;
+    let inside =
+        parts.inside.first().map_or(parts.kept.len(), |(at, _)| parts.kept.partition_point(|(place, _)| place < at));
+    if left < inside {
+        return Place::Kept(left);
+    }
+    left -= inside;
+    if left < parts.inside.len() {
+        return Place::Inside(left);
+    }
+    left -= parts.inside.len();
+    if inside + left < parts.kept.len() {
+        return Place::Kept(inside + left);
+    }
+    left -= parts.kept.len() - inside;
+    if left < parts.tail.iter().filter(spoken).count() { Place::Tail(left) } else { Place::Nowhere }
+}
+
+/// Takes a message out of the prompt that says nothing to its provider: what is not sent costs nothing.
+fn leave_out(context: &mut Context, note: &Note) {
+    let place = place(context, note.index);
+    let Some(cost) = context.costs.get(note.index).copied() else { return };
+    let message = context.messages.remove(note.index);
+    context.costs.remove(note.index);
+    let gone = Figures { tokens: u64::from(cost), messages: 1, chars: characters(&message) };
+    context.figures = context.figures.minus(gone);
+    let parts = context.ledger.change();
+    let mut kinds = Kinds::default();
+    match place {
+        Place::Kept(at) => {
+            let (entry, mark) = &mut parts.kept[at];
+            if let Some(entry) = parts.entries.get(*entry) {
+                let shown = if mark.action == Action::Previewed { None } else { Some(entry.cost) };
+                entry.add_kinds(shown.unwrap_or(Cost { content: cost, ..Cost::default() }), &mut kinds);
+            }
+            (mark.action, mark.rule, mark.tokens_after, mark.kept) = (Action::Repaired, rule::EMPTY_MESSAGE, 0, false);
+        }
+        Place::Head(at) => kinds.system = u64::from(std::mem::take(&mut parts.head[at].tokens_after)),
+        Place::Inside(at) => kinds.injected = u64::from(std::mem::take(&mut parts.inside[at].1.tokens_after)),
+        Place::Tail(at) => kinds.injected = u64::from(std::mem::take(&mut parts.tail[at].tokens_after)),
+        Place::Nowhere => {}
+    }
+    context.kinds = context.kinds.minus(kinds);
 }
 
 fn of_option(message: &'static str) -> Warning {

@@ -1,7 +1,9 @@
 //! The rules of the ledger: short stable words. Those of compressed code turns are [`compress`](super::compress)'s.
 
-/// A recorded failure, shown with what the model had written.
+/// A recorded failure: a prompt shows what the model had written, or the mark that the reply was interrupted.
 pub const LLM_ERROR: &str = "llm-error";
+/// The mark behind a reply that was interrupted.
+pub const INTERRUPTED: &str = "interrupted-reply";
 /// A large tool result, shown by its beginning.
 pub const TOOL_RESULT_PREVIEW: &str = "tool-result-preview";
 
@@ -23,7 +25,7 @@ pub const CANCELLED_CALL: &str = "cancelled-call";
 pub const ABORTED_CALL: &str = "aborted-call";
 /// The result of a call that is still running.
 pub const PENDING_CALL: &str = "pending-call";
-/// An assistant's message in which there is nothing.
+/// A message in which there is nothing.
 pub const EMPTY_MESSAGE: &str = "empty-message";
 /// Reasoning that nothing followed.
 pub const REASONING_ALONE: &str = "reasoning-alone";

@@ -9,6 +9,7 @@ mod bundle;
 mod change;
 mod facts;
 pub mod jsonl;
+mod material;
 mod merge;
 mod record;
 mod share;
@@ -19,10 +20,11 @@ mod words;
 pub use bundle::{BundleLimits, MemoryBundle, bundle};
 pub use change::{EpisodeEdit, FactEdit, Left, episode_without, fact_without, still_said};
 pub use facts::Facts;
+pub use material::Material;
 pub use merge::{Remembered, contradicts, is_same, remember};
 pub use record::{Episode, Fact, FactKind, Memory, Source};
 pub use share::Share;
-pub use snapshot::{build_snapshot, bundle_messages, snapshot};
+pub use snapshot::{Recalled, build_snapshot, recall, snapshot};
 pub use turns::{
     RAW_TAIL_TURNS, Step, ToolInteraction, ToolStatus, Turn, raw_tail, steps, tool_interactions, turn_number,
 };

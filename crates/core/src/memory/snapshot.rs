@@ -19,8 +19,10 @@
 //! by four spaces. When the budget is too small, what is ranked least goes first: facts, then episodes, then the
 //! oldest turns, then what is pinned.
 
+use super::material::lines;
 use super::turns::Turn;
-use super::{Episode, MemoryBundle};
+use super::{Episode, Material, MemoryBundle};
+use crate::archive::readable;
 use crate::tokens::Counter;
 use crate::{Message, Role};
 
@@ -36,37 +38,67 @@ use crate::{Message, Role};
 /// assert_eq!(text, "[RECENT TURNS]\nTurn 12:\n  User: Ready?\n  Assistant: Yes.");
 /// ```
 pub fn snapshot(bundle: &MemoryBundle, tail: &[Turn], budget: Option<u32>, counter: &dyn Counter) -> String {
-    let mut parts = Parts::new(bundle, tail);
-    let Some(budget) = budget else { return parts.text() };
-    // Counting pieces is quick, and gives about what the whole takes; the whole is counted at the end.
-    let mut costs: Vec<u32> = parts.droppable().map(|text| counter.count(text) + 2).collect();
-    let mut sum: u32 = costs.iter().sum();
-    while sum > budget.saturating_mul(2)
-        && let Some(cost) = parts.drop_last().and(costs.pop())
-    {
-        sum -= cost;
-    }
-    loop {
-        let text = parts.text();
-        let over = counter.count(&text).saturating_sub(budget);
-        if over == 0 {
-            return text;
+    let mut parts = Parts::new(bundle, tail, false);
+    parts.cut(budget, counter, &|text| text)
+}
+
+impl Parts<'_> {
+    /// The text, after whole entries have gone until it stays within the budget as `shown` shows it.
+    fn cut(&mut self, budget: Option<u32>, counter: &dyn Counter, shown: &dyn Fn(String) -> String) -> String {
+        let parts = self;
+        let Some(budget) = budget else { return shown(parts.text()) };
+        // Counting pieces is quick, and gives about what the whole takes; the whole is counted at the end.
+        let mut costs: Vec<u32> = parts.droppable().map(|text| counter.count(text) + 2).collect();
+        let mut sum: u32 = costs.iter().sum();
+        while sum > budget.saturating_mul(2)
+            && let Some(cost) = parts.drop_last().and(costs.pop())
+        {
+            sum -= cost;
         }
-        let mut gone = 0;
-        while gone < over.div_ceil(2) {
-            match (parts.drop_last(), costs.pop()) {
-                (Some(()), Some(cost)) => gone += cost,
-                _ => return String::new(),
+        loop {
+            if parts.entries.is_empty() {
+                return String::new();
+            }
+            let text = shown(parts.text());
+            let over = counter.count(&text).saturating_sub(budget);
+            if over == 0 {
+                return text;
+            }
+            let mut gone = 0;
+            while gone < over.div_ceil(2) {
+                match (parts.drop_last(), costs.pop()) {
+                    (Some(()), Some(cost)) => gone += cost,
+                    _ => return String::new(),
+                }
             }
         }
     }
 }
 
-/// What is remembered as a message for the frame of a prompt: the snapshot without turns. No message where nothing fits, or
-/// nothing is remembered.
-pub fn bundle_messages(bundle: &MemoryBundle, budget: Option<u32>, counter: &dyn Counter) -> Vec<Message> {
-    let text = snapshot(bundle, &[], budget, counter);
-    if text.is_empty() { Vec::new() } else { vec![Message::system(text)] }
+/// What of a bundle goes into a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Recalled {
+    /// The material, for the [frame](crate::context::FrameOptions::memory).
+    pub material: Option<Material>,
+    /// How many records did not fit.
+    pub left_out: usize,
+}
+
+/// What is remembered as material for the frame of a prompt: the snapshot without turns, each record with its id and date. Its message
+/// has at most `budget` tokens of text; whole records go until it fits, those that are ranked least first.
+///
+/// ```
+/// use threadkeep_core::memory::{MemoryBundle, recall};
+/// use threadkeep_core::tokens::Estimate;
+/// assert_eq!(recall(&MemoryBundle::default(), None, &Estimate).material, None);
+/// ```
+pub fn recall(bundle: &MemoryBundle, budget: Option<u32>, counter: &dyn Counter) -> Recalled {
+    const SOURCE: &str = "memory";
+    let mut parts = Parts::new(bundle, &[], true);
+    let all = parts.entries.len();
+    parts.cut(budget, counter, &|text| Material::new(SOURCE, text).quoted());
+    let material = Some(parts.text()).filter(|text| !text.is_empty()).map(|text| Material::new(SOURCE, text));
+    Recalled { material, left_out: all - parts.entries.len() }
 }
 
 /// The compaction snapshot as messages: the system prompt, then what is remembered with the last few turns. `budget` is for
@@ -99,13 +131,22 @@ enum Kind {
 }
 
 impl<'a> Parts<'a> {
-    fn new(bundle: &'a MemoryBundle, tail: &[Turn]) -> Self {
+    /// `named`: each record begins with its id and the day it was made.
+    fn new(bundle: &'a MemoryBundle, tail: &[Turn], named: bool) -> Self {
+        let said = |id: &str, made: i64, text: &str| match named {
+            true => ["[", id, ", ", readable(made).get(..10).unwrap_or_default(), "] ", &indented(text)].concat(),
+            false => indented(text),
+        };
         let mut entries = Vec::new();
         let mut remembered = |pinned: bool| {
-            let episode = |it: &'a Episode| (Kind::Episode, it.created_at, it.id.as_str(), lines(&it.summary));
+            let episode = |it: &'a Episode| {
+                (Kind::Episode, it.created_at, it.id.as_str(), said(&it.id, it.created_at, &it.summary))
+            };
             entries.extend(bundle.episodes.iter().filter(|it| it.pinned == pinned).map(episode));
             let facts = bundle.facts.iter().enumerate().filter(|(_, it)| it.pinned == pinned);
-            entries.extend(facts.map(|(at, it)| (Kind::Fact, at as i64, it.id.as_str(), lines(&it.fact))));
+            entries.extend(
+                facts.map(|(at, it)| (Kind::Fact, at as i64, it.id.as_str(), said(&it.id, it.created_at, &it.fact))),
+            );
             if pinned {
                 // The newest turn stays longest.
                 let turns = tail.iter().rev().map(|turn| (Kind::Turn, i64::from(turn.number), "", turn_lines(turn)));
@@ -157,7 +198,7 @@ fn turn_lines(turn: &Turn) -> String {
     let mut text = ["Turn ", turn.number.to_string().as_str(), ":"].concat();
     let mut line = |name: &str, said: &str| {
         if !said.trim().is_empty() {
-            text.push_str(&["\n  ", name, ": ", &lines(said)].concat());
+            text.push_str(&["\n  ", name, ": ", &indented(said)].concat());
         }
     };
     for message in &turn.messages {
@@ -177,7 +218,6 @@ fn turn_lines(turn: &Turn) -> String {
 }
 
 /// A text with its further lines indented, so that none of them reads as a section's title or another entry.
-fn lines(text: &str) -> String {
-    let text = text.trim();
-    if text.contains(['\n', '\r']) { text.lines().collect::<Vec<_>>().join("\n    ") } else { text.to_owned() }
+fn indented(text: &str) -> String {
+    lines(text.trim()).collect::<Vec<_>>().join("\n    ")
 }

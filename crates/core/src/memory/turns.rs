@@ -1,6 +1,8 @@
 //! A chain as turns: one user message and all that follows it until the next. Goes in: a chain of nodes. Comes out: its
 //! messages with their turns, the last few turns, and tool calls paired with their results. Nothing is stored here.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use crate::compaction::summary::Piece;
@@ -85,13 +87,17 @@ pub struct Turn<'a> {
 /// holds anyway). What prompts do not contain is left out. Seed and default: 4.
 pub fn raw_tail<'a>(steps: &[Step<'a>], tail: usize, exclude: Option<u32>) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
+    let mut places: HashMap<u32, usize> = HashMap::new();
     for step in steps {
         if step.turn == 0 || Some(step.turn) == exclude || !step.message.include_in_context {
             continue;
         }
-        match turns.iter_mut().rev().find(|turn| turn.number == step.turn) {
+        match places.get(&step.turn).and_then(|place| turns.get_mut(*place)) {
             Some(turn) => turn.messages.push(step.message),
-            None => turns.push(Turn { number: step.turn, messages: vec![step.message] }),
+            None => {
+                places.insert(step.turn, turns.len());
+                turns.push(Turn { number: step.turn, messages: vec![step.message] });
+            }
         }
     }
     turns.split_off(turns.len().saturating_sub(tail))
@@ -157,8 +163,11 @@ pub struct ToolInteraction {
 /// ```
 pub fn tool_interactions(steps: &[Step], turn: Option<u32>) -> Vec<ToolInteraction> {
     let mut all: Vec<ToolInteraction> = Vec::new();
+    // The newest of each id.
+    let mut newest: HashMap<&str, usize> = HashMap::new();
     for step in steps {
         for call in &step.message.tool_calls {
+            newest.insert(call.id(), all.len());
             all.push(ToolInteraction {
                 tool_call_id: call.id().to_owned(),
                 turn: step.turn,
@@ -173,8 +182,7 @@ pub fn tool_interactions(steps: &[Step], turn: Option<u32>) -> Vec<ToolInteracti
             continue;
         }
         let id = step.message.tool_call_id.as_deref().unwrap_or_default();
-        let same = |known: &&mut ToolInteraction| known.tool_call_id == id;
-        match all.iter_mut().rev().find(same) {
+        match newest.get(id).and_then(|place| all.get_mut(*place)) {
             Some(open) if open.status == ToolStatus::Pending => answer(open, step.message),
             Some(_) => {}
             None => {
@@ -188,6 +196,7 @@ pub fn tool_interactions(steps: &[Step], turn: Option<u32>) -> Vec<ToolInteracti
                     status: ToolStatus::Pending,
                 };
                 answer(&mut alone, step.message);
+                newest.insert(id, all.len());
                 all.push(alone);
             }
         }

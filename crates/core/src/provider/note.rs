@@ -26,6 +26,8 @@ pub enum NoteRule {
     UnknownRole,
     /// Instructions inside the conversation became text of the user's, in `<system>` tags.
     LateSystem,
+    /// A mark follows a reply that was interrupted.
+    Interrupted,
     /// A user message was put before a conversation that begins with the assistant, or is empty.
     Opening,
     /// A user message was put after a conversation that ends with the assistant.
@@ -69,6 +71,7 @@ impl NoteRule {
             Self::EmptyMessage => "empty-message",
             Self::UnknownRole => "unknown-role",
             Self::LateSystem => "late-system",
+            Self::Interrupted => "interrupted",
             Self::Opening => "opening",
             Self::Closing => "closing",
             Self::MappedId => "mapped-id",
@@ -97,6 +100,7 @@ impl NoteRule {
             Self::EmptyMessage => "a message that says nothing is left out",
             Self::UnknownRole => "a message of a role that the provider does not know is sent as text of the user's",
             Self::LateSystem => "instructions inside the conversation are sent as text of the user's, in <system> tags",
+            Self::Interrupted => "a mark follows a reply that was interrupted",
             Self::Opening => "the provider wants the user to begin: a user message is put first",
             Self::Closing => "the provider wants the user to speak last: a user message is put at the end",
             Self::MappedId => "a call's id is written in a form that the provider takes",
@@ -118,18 +122,21 @@ impl NoteRule {
 
 /// Notes as they gather.
 #[derive(Debug, Default)]
-pub(super) struct Notes(pub Vec<Note>);
+pub(super) struct Notes(Vec<Note>);
 
 impl Notes {
-    /// Adds a note, once for a message and rule, where it belongs by the order of the messages: almost always at the end.
+    /// Adds a note.
     pub fn add(&mut self, index: usize, rule: NoteRule) {
         let note = Note { index, rule };
-        let mut at = self.0.len();
-        while at > 0 && (self.0[at - 1].index, self.0[at - 1].rule) >= (index, rule) {
-            at -= 1;
+        if self.0.last() != Some(&note) {
+            self.0.push(note);
         }
-        if self.0.get(at) != Some(&note) {
-            self.0.insert(at, note);
-        }
+    }
+
+    /// The notes in the order of the messages, each once for a message and rule.
+    pub fn sorted(mut self) -> Vec<Note> {
+        self.0.sort_by_key(|note| (note.index, note.rule));
+        self.0.dedup();
+        self.0
     }
 }

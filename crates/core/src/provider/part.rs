@@ -171,22 +171,12 @@ pub(super) fn image(part: &Map<String, Value>) -> Option<Image<'_>> {
 pub(super) fn pieces<'a>(message: &'a Message, provider: Provider) -> Vec<Piece<'a>> {
     match &message.content {
         Content::Absent | Content::Null => {
-            // OpenAI keeps a refusal beside the content; an error without words says its reason.
+            // OpenAI keeps a refusal beside the content.
             let refusal = message.extra.get("refusal").and_then(Value::as_str);
-            let text = match &message.kind {
-                _ if refusal.is_some() => Cow::Borrowed(refusal.unwrap_or_default()),
-                crate::Kind::Error { code, reason } => Cow::Owned([code, ": ", reason].concat()),
-                _ => return Vec::new(),
-            };
-            vec![Piece::Text(text)]
+            refusal.into_iter().map(|text| Piece::Text(Cow::Borrowed(text))).collect()
         }
-        Content::Text(text) => match &message.kind {
-            crate::Kind::Error { code, reason } if text.is_empty() => {
-                vec![Piece::Text(Cow::Owned([code, ": ", reason].concat()))]
-            }
-            _ if text.is_empty() => Vec::new(),
-            _ => vec![Piece::Text(Cow::Borrowed(text))],
-        },
+        Content::Text(text) if text.is_empty() => Vec::new(),
+        Content::Text(text) => vec![Piece::Text(Cow::Borrowed(text))],
         Content::Parts(parts) => parts.iter().filter_map(|part| piece(part, provider)).collect(),
     }
 }

@@ -2,9 +2,11 @@
 //! used once, and what says nothing is gone. A renderer then only writes shapes.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use super::interrupted::{self, Partial};
 use super::items;
 use super::note::{NoteRule, Notes};
 use super::part::{Piece, pieces};
@@ -163,7 +165,8 @@ pub(super) fn plan<'a>(messages: &[&'a Message], provider: Provider, notes: &mut
         messages,
         index: Index::new(messages),
         taken: vec![None; messages.len()],
-        used: Vec::new(),
+        used: HashSet::new(),
+        tried: HashMap::new(),
         steps: Vec::with_capacity(messages.len()),
         open: None,
         spoken: false,
@@ -182,8 +185,10 @@ struct Plan<'a, 'b> {
     index: Index,
     /// The message whose call a result answers.
     taken: Vec<Option<usize>>,
-    /// Hashes of the ids that are used, sorted.
-    used: Vec<u64>,
+    /// Hashes of the ids that are used.
+    used: HashSet<u64>,
+    /// How many other forms of an id were tried; by the hash of the id.
+    tried: HashMap<u64, usize>,
     steps: Vec<Step<'a>>,
     /// The last step with calls.
     open: Option<usize>,
@@ -202,7 +207,12 @@ impl<'a> Plan<'a, '_> {
             Role::Other(role) if role == "function" => return self.result(at, message, notes),
             _ => self.last_other = at,
         }
-        let mut said = pieces(message, self.provider);
+        let broken = interrupted::partial(message);
+        let mut said = match broken {
+            Some(Partial::Nothing) => Vec::new(),
+            Some(Partial::Text(text)) => vec![Piece::Text(Cow::Borrowed(text))],
+            Some(Partial::Content) | None => pieces(message, self.provider),
+        };
         let kind = match &message.role {
             Role::System | Role::Developer => StepKind::System(self.spoken),
             Role::Assistant => StepKind::Assistant(self.calls(at, message, notes)),
@@ -213,12 +223,15 @@ impl<'a> Plan<'a, '_> {
             }
         };
         // Whitespace says nothing either; Anthropic refuses it as text.
-        said.retain(|piece| !matches!(piece, Piece::Text(text) if text.trim().is_empty()));
+        said.retain(|piece| !is_blank_text(piece));
         let silent = said.is_empty()
             && match &kind {
-                StepKind::Assistant(calls) => calls.is_empty() && !self.has_items(message),
+                StepKind::Assistant(calls) => calls.is_empty() && (broken.is_some() || !self.has_items(message)),
                 _ => true,
             };
+        if silent && broken.is_some() {
+            return self.interrupted(at, notes);
+        }
         if silent {
             notes.add(at, NoteRule::EmptyMessage);
             return;
@@ -228,6 +241,20 @@ impl<'a> Plan<'a, '_> {
             self.open = Some(self.steps.len());
         }
         self.steps.push(Step { at, message, pieces: said, kind });
+        if broken.is_some() {
+            self.interrupted(at, notes);
+        }
+    }
+
+    /// Says on the user's side that the reply at `at` was interrupted; once for several in a row that say nothing.
+    fn interrupted(&mut self, at: usize, notes: &mut Notes) {
+        notes.add(at, NoteRule::Interrupted);
+        let mark = interrupted::mark();
+        if self.steps.last().is_some_and(|step| std::ptr::eq(step.message, mark)) {
+            return;
+        }
+        self.spoken = true;
+        self.steps.push(Step { at, message: mark, pieces: pieces(mark, self.provider), kind: StepKind::User });
     }
 
     /// Whether the provider has items of its own here that are more than reasoning.
@@ -356,17 +383,12 @@ impl<'a> Plan<'a, '_> {
             ids::id(given, self.provider)
         };
         let mut id = base.clone();
-        let mut count = 1;
-        let place = loop {
-            match self.used.binary_search(&ids::hash(&id)) {
-                Err(place) => break place,
-                Ok(_) => {
-                    count += 1;
-                    id = ids::another(&base, count, self.provider);
-                }
-            }
-        };
-        self.used.insert(place, ids::hash(&id));
+        // Forms that were taken once stay taken, so that the search goes on where it ended.
+        let tried = self.tried.entry(ids::hash(&base)).or_insert(1);
+        while !self.used.insert(ids::hash(&id)) {
+            *tried += 1;
+            id = ids::another(&base, *tried, self.provider);
+        }
         if id != given {
             notes.add(at, NoteRule::MappedId);
         }
@@ -460,5 +482,15 @@ pub(super) fn result_text(call: &Call<'_>, notes: &mut Notes) -> String {
 
 /// Whether the result says that the call failed. A call without a result did.
 pub(super) fn failed(call: &Call<'_>) -> bool {
-    call.answer.as_ref().is_none_or(|answer| answer.message.is_error)
+    let fails = |message: &Message| message.is_error || matches!(message.kind, crate::Kind::Error { .. });
+    call.answer.as_ref().is_none_or(|answer| fails(answer.message))
+}
+
+fn is_blank_text(piece: &Piece<'_>) -> bool {
+    matches!(piece, Piece::Text(text) if text.trim().is_empty())
+}
+
+/// Whether a message's content is nothing that the provider is sent. White space is nothing.
+pub(crate) fn is_blank(message: &Message, provider: Provider) -> bool {
+    pieces(message, provider).iter().all(is_blank_text)
 }

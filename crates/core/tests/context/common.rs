@@ -1,6 +1,6 @@
 //! Short ways to write histories and to look at contexts.
 
-use threadkeep_core::context::{Action, Context, Item, Line, Options, build, items, rule};
+use threadkeep_core::context::{Action, Context, Item, Line, Options, Prompt, build, items, rule};
 use threadkeep_core::provider::{NoteRule, RenderOptions, render, validate_payload};
 use threadkeep_core::tokens::Counter;
 use threadkeep_core::{Content, Message, Provider, Role, ToolCall};
@@ -78,7 +78,7 @@ pub fn check(given: &str, options: &Options, expected: &str) -> Vec<Line> {
     let context = context(&items(&history), options);
     let found = shown(context.messages.iter().map(|message| &**message));
     assert!(found == lines(expected), "expected:\n{}\nfound:\n{found}", lines(expected));
-    context.ledger
+    context.ledger.to_vec()
 }
 
 /// The rules by which the messages with these actions came to be, with their places.
@@ -106,6 +106,23 @@ pub fn check_rendered(context: &Context, provider: Provider) {
     let mended = [NoteRule::UnansweredCall, NoteRule::OrphanResult, NoteRule::RepeatedResult, NoteRule::MovedResult];
     let notes: Vec<_> = rendered.notes.iter().filter(|note| mended.contains(&note.rule)).collect();
     assert!(notes.is_empty(), "{provider:?}: {notes:?}");
+}
+
+/// What must hold of every prompt: the ledger says what is sent, and nothing that is not sent has tokens.
+#[track_caller]
+pub fn check_prompt(prompt: &Prompt) {
+    let context = &prompt.context;
+    let ledger: u64 = context.ledger.iter().map(|line| u64::from(line.tokens_after)).sum();
+    assert_eq!(ledger, context.figures.tokens, "the ledger's sum is not the count");
+    assert_eq!(context.kinds.total(), context.figures.tokens, "the kinds' sum is not the count");
+    let empty = prompt.warnings.iter().filter(|warning| warning.rule == NoteRule::EmptyMessage.name());
+    let left: usize = empty.map(|warning| warning.count).sum();
+    let gone = context.ledger.iter().filter(|line| line.rule == rule::EMPTY_MESSAGE);
+    assert!(gone.clone().all(|line| line.tokens_after == 0), "what is not sent has tokens");
+    assert!(gone.count() >= left, "a message that is not sent has no line that says so");
+    let words = [rule::TOOL_SCHEMAS, rule::REPLY, NoteRule::Opening.name(), NoteRule::Closing.name()];
+    let sent = context.ledger.iter().filter(|line| line.tokens_after > 0 && !words.contains(&line.rule)).count();
+    assert_eq!(sent, context.messages.len(), "not one line with tokens for each message that is sent");
 }
 
 /// What must hold of every context.

@@ -7,6 +7,7 @@ mod data;
 mod fit;
 mod frame;
 mod groups;
+mod growth;
 mod plain;
 mod properties;
 #[path = "../support/readers.rs"]

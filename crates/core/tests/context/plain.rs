@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use threadkeep_core::context::{
-    Budget, Mode, OptionError, Policy, Preview, System, build, items, pins, read_options, read_trim_options,
+    Budget, Mode, OptionError, Policy, Preview, Previews, System, build, items, pins, read_options, read_trim_options,
 };
 use threadkeep_core::{MessageId, Provider};
 
@@ -31,7 +31,7 @@ fn every_option_of_context_is_read() {
     assert_eq!(options.budget, budget);
     assert_eq!(options.frame.mode, Some(Mode::Run));
     assert_eq!(options.frame.run.as_ref().unwrap().step.as_deref(), Some("{\"n\":1}"));
-    assert_eq!(options.preview, Some(Preview { over: 9, keep: 500 }));
+    assert_eq!(options.previews, Previews::Over(Preview { over: 9, keep: 500 }));
     let compress = options.compress.unwrap();
     assert_eq!((compress.println_history_limit, compress.error_window), (7, 2));
     assert_eq!(

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use threadkeep_core::context::{
-    Action, Budget, Context, Fit, Options, Plan, Policy, Prepared, Preparing, Preview, TrimOptions, build, items,
-    opens_with_user, rule, trim_messages,
+    Action, Budget, Context, Fit, Options, Plan, Policy, Prepared, Preparing, Preview, Previews, TrimOptions, build,
+    items, opens_with_user, rule, trim_messages,
 };
 use threadkeep_core::tokens::{Estimate, cost};
 use threadkeep_core::{Content, Message, Provider, Role};
@@ -41,7 +41,8 @@ fn options(history: &[Message], choices: [u8; 6]) -> Options {
         },
         policy: if choices[3] < 128 { Policy::Newest } else { Policy::Stable },
         pins: (0..usize::from(choices[5]) % 3).map(|at| at * 7 % history.len().max(1)).collect(),
-        preview: (!choices[3].is_multiple_of(3)).then(Preview::default),
+        previews: [Previews::Never, Previews::Over(Preview::default()), Previews::WhenNeeded]
+            [usize::from(choices[3]) % 3],
         live: choices[4] >= 128,
         ..Options::default()
     }
@@ -49,8 +50,9 @@ fn options(history: &[Message], choices: [u8; 6]) -> Options {
 
 fn speaks(message: &Message) -> bool {
     let says = match &message.content {
-        Content::Parts(parts) => parts.is_empty() || parts.iter().any(|part| !part.kind().ends_with("tool_result")),
-        _ => true,
+        Content::Absent | Content::Null => false,
+        Content::Text(text) => !text.trim().is_empty(),
+        Content::Parts(parts) => parts.iter().any(|part| !part.kind().ends_with("tool_result")),
     };
     message.role == Role::User && message.include_in_context && says
 }
@@ -132,6 +134,10 @@ proptest! {
         let history = transcript(&mut Choices::new(&bytes));
         let mut options = options(&history, choices);
         options.policy = Policy::Newest;
+        // A result that fits whole takes the room of older messages, beside which its preview would have fitted.
+        if options.previews == Previews::WhenNeeded {
+            options.previews = Previews::Never;
+        }
         let items = items(&history);
         let small = kept(&build(&items, &options, &Estimate));
         let budget = &mut options.budget;
@@ -261,7 +267,8 @@ proptest! {
     #[test]
     fn stable_keeps_two_thirds_of_what_fits(bytes in bytes(), share in 0u64..110) {
         let history = transcript(&mut Choices::new(&bytes));
-        let prepared = Prepared::new(&items(&history), Preparing::default(), &Estimate);
+        let preparing = Preparing { previews: Previews::Never, ..Preparing::default() };
+        let prepared = Prepared::new(&items(&history), preparing, &Estimate);
         let limit = prepared.figures().tokens * share / 100;
         let plan = Plan { budget: Budget::tokens(limit), opens_with_user: true, ..Plan::default() };
         let newest = prepared.fit(&plan);

@@ -6,6 +6,7 @@ use threadkeep_core::context::compress::CompressOptions;
 use threadkeep_core::context::{
     Action, Budget, FrameOptions, Mode, Options, Policy, items, prompt, read_options, rule,
 };
+use threadkeep_core::memory::Material;
 use threadkeep_core::provider::RenderOptions;
 use threadkeep_core::tokens::{Counter, Estimate, estimate, estimate_message};
 use threadkeep_core::{Content, Message, Part, Provider, Role};
@@ -88,27 +89,32 @@ fn messages_without_the_fields_of_the_log_load_with_their_defaults() {
     assert_eq!(message.to_json(), json!({"role": "user", "content": "hi", "createdAt": "x"}));
 }
 
+/// A quote as `check` shows it.
+fn quoted(source: &str, text: &str) -> String {
+    Material::new(source, text).quoted().replace('\n', " ")
+}
+
 #[test]
 fn the_order_of_a_snapshot_is_system_prompt_memory_recent_turns() {
     let frame = FrameOptions {
         system_prompt: Some("rules".into()),
-        memory: vec![Message::system("[MEMORY:EPISODIC]"), Message::system("[MEMORY:SEMANTIC]")],
+        memory: vec![Material::new("a", "[MEMORY:EPISODIC]"), Material::new("b", "[MEMORY:SEMANTIC]")],
         ..FrameOptions::default()
     };
     let options = Options { frame, ..Options::default() };
-    check(
-        "u one\na two\nu three",
-        &options,
-        "s rules\ns [MEMORY:EPISODIC]\ns [MEMORY:SEMANTIC]\nu one\na two\nu three",
-    );
+    // What is remembered is material: it stands in the user's role, by the newest input.
+    let memory = format!("{} {}", quoted("a", "[MEMORY:EPISODIC]"), quoted("b", "[MEMORY:SEMANTIC]"));
+    let expected = format!("s rules\nu one\na two\nu {memory}\nu three");
+    check("u one\na two\nu three", &options, &expected);
 }
 
 #[test]
 fn the_order_of_a_snapshot_holds_where_the_history_has_the_system_prompt() {
-    let frame = FrameOptions { memory: vec![Message::system("[MEMORY:SEMANTIC]")], ..FrameOptions::default() };
+    let frame = FrameOptions { memory: vec![Material::new("a", "[MEMORY:SEMANTIC]")], ..FrameOptions::default() };
     let options = Options { frame, ..Options::default() };
-    check("s rules\nu one\na two", &options, "s rules\ns [MEMORY:SEMANTIC]\nu one\na two");
-    check("s rules", &options, "s rules\ns [MEMORY:SEMANTIC]");
+    let memory = quoted("a", "[MEMORY:SEMANTIC]");
+    check("s rules\nu one\na two", &options, &format!("s rules\nu {memory}\nu one\na two"));
+    check("s rules", &options, &format!("s rules\nu {memory}"));
 }
 
 #[test]

@@ -133,10 +133,10 @@ fn nothing_to_say_and_nothing_known() {
     let payload = json!({"messages": [
         {"role": "user", "content": "too long"},
         {"role": "user", "content": "[attachment: plan.pdf]"},
-        {"role": "assistant", "content": "LLM_ERROR: timeout"},
+        {"role": "user", "content": "[The previous reply was interrupted.]"},
         {"role": "assistant", "content": "I cannot."},
     ]});
-    check(OpenAiChat, messages, payload, "0 empty-message, 1 empty-message, 2 unknown-role, 4 part");
+    check(OpenAiChat, messages, payload, "0 empty-message, 1 empty-message, 2 unknown-role, 4 part, 5 interrupted");
     let opening =
         json!({"messages": [{"role": "user", "content": "(The conversation goes on from an earlier point.)"}]});
     check(OpenAiChat, json!([]), opening, "0 opening");

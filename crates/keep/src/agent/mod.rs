@@ -156,7 +156,7 @@ pub struct AgentOptions {
     pub name: String,
     /// Whose messages it reads as they are; those of others begin with a line that says who writes and the number.
     pub user: String,
-    /// What stands at the root of each of its transcripts.
+    /// What stands at the root of each of its transcripts; nothing does where it is empty.
     pub system_prompt: String,
     /// Which of [`BUILT_IN`] it has.
     pub built_in: Vec<String>,
@@ -174,14 +174,14 @@ pub struct AgentOptions {
 }
 
 impl AgentOptions {
-    /// An agent with all built-in tools, a short system prompt, the policy `stable`, and compaction when it is due.
+    /// An agent with all built-in tools, no system prompt of its own, the policy `stable`, and compaction when it is due.
     pub fn new(name: impl Into<String>) -> Self {
         let mut context = ContextOptions::default();
         context.build.policy = threadkeep_core::context::Policy::Stable;
         Self {
             name: name.into(),
             user: "user".to_owned(),
-            system_prompt: "You are a helpful assistant.".to_owned(),
+            system_prompt: String::new(),
             built_in: BUILT_IN.map(str::to_owned).to_vec(),
             context,
             policy: PolicyOptions::default(),
@@ -421,7 +421,7 @@ impl<S: Store> Agent<S> {
             let said = Inbound {
                 message_id: Some(id.clone()),
                 from: Some(mail.from.clone()),
-                system_prompt: Some(self.system_prompt()),
+                system_prompt: self.system_prompt(),
                 ..Inbound::new(mail.body.joined())
             };
             let node = self.keep.receive_as(said, Role::Assistant, Commit::default()).await?;
@@ -463,17 +463,17 @@ impl<S: Store> Agent<S> {
             reply_to: mail.reply_to.clone(),
             from: Some(mail.from.clone()),
             number: Some(mail.number),
-            system_prompt: Some(self.system_prompt()),
+            system_prompt: self.system_prompt(),
             ..Inbound::new(text)
         }
     }
 
-    fn system_prompt(&self) -> String {
-        let has = |tool: &str| self.options.built_in.iter().any(|name| name == tool);
-        if !has("reply") {
-            return self.options.system_prompt.clone();
-        }
-        [self.options.system_prompt.as_str(), tools::ABOUT_MAIL].join("\n\n")
+    /// The agent's own instructions, and those of its mailbox; `None` where there are neither.
+    fn system_prompt(&self) -> Option<String> {
+        let mail = self.options.built_in.iter().any(|name| name == "reply").then_some(tools::ABOUT_MAIL);
+        let own = Some(self.options.system_prompt.as_str()).filter(|own| !own.trim().is_empty());
+        let parts: Vec<&str> = own.into_iter().chain(mail).collect();
+        if parts.is_empty() { None } else { Some(parts.join("\n\n")) }
     }
 
     /// What holds for its model: the table, and over that the agent's own figures.

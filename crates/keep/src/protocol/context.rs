@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 use threadkeep_core::Message;
 use threadkeep_core::context::{
-    Action, Figures, Kinds, Limits, Line, MessageRef, OptionError, Options, Policy, Prompt, TrimOptions, Warning,
-    read_options, read_trim_options,
+    Action, Figures, Kinds, Ledger, Limits, Line, MessageRef, OptionError, Options, Policy, Prompt, TrimOptions,
+    Warning, read_options, read_trim_options,
 };
 use threadkeep_core::memory::BundleLimits;
 use threadkeep_core::provider::{RenderOptions, ToolSchema};
@@ -59,7 +59,7 @@ pub struct ContextOptions {
     pub memory: Option<Wanted>,
 }
 
-/// What of the memory a prompt has. As JSON `{episodes?, facts?, query?, text?}`; 3 and 20 without.
+/// What of the memory a prompt has. As JSON `{episodes?, facts?, query?, text?, maxTokens?}`; 3 and 20 without.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Wanted {
     /// How many episodes and facts at most.
@@ -68,6 +68,8 @@ pub struct Wanted {
     pub query: Option<String>,
     /// What a memory service of the caller's remembers. It stands behind our own memory, and counts like it.
     pub text: Option<String>,
+    /// The most tokens that all of it may take; a quarter of the budget without it.
+    pub max_tokens: Option<u64>,
 }
 
 impl Wanted {
@@ -77,14 +79,15 @@ impl Wanted {
         let most = |count: Option<u64>, other: usize| count.map_or(other, |count| count as usize);
         limits.episodes = most(fields.count("episodes")?, limits.episodes);
         limits.facts = most(fields.count("facts")?, limits.facts);
+        let max_tokens = fields.count("maxTokens")?;
         let mut text = |name| match fields.take(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => fields.bad(name, "must be a string"),
         };
         let (query, text) = (text("query")?, text("text")?);
-        fields.end("episodes, facts, query, text")?;
-        Ok(Self { limits, query, text })
+        fields.end("episodes, facts, query, text, maxTokens")?;
+        Ok(Self { limits, query, text, max_tokens })
     }
 }
 
@@ -233,7 +236,7 @@ pub struct ContextReply {
     /// The request's body.
     pub payload: Value,
     /// One line for each message of the history and of the frame, and one for the tools.
-    pub ledger: Vec<Line>,
+    pub ledger: Ledger,
     /// What the prompt holds; its tokens are the sum of the ledger's.
     pub figures: Figures,
     /// The limits that held.
@@ -292,10 +295,18 @@ pub fn warning_json(warning: &Warning) -> Value {
 impl ContextReply {
     /// It as JSON: `{messages, payload, ledger, tokens, chars, budget, overBudget, kinds, warnings, checkpoint}`.
     pub fn to_json(&self) -> Value {
+        let mut all = self.to_json_without_ledger();
+        if let Value::Object(all) = &mut all {
+            all.shift_insert(2, "ledger".to_owned(), self.ledger.iter().map(Line::to_json).collect());
+        }
+        all
+    }
+
+    /// What [`ContextReply::to_json`] writes, but for the ledger, whose lines are then not made.
+    pub fn to_json_without_ledger(&self) -> Value {
         object([
             ("messages", self.messages.iter().map(Message::to_json).collect()),
             ("payload", self.payload.clone()),
-            ("ledger", self.ledger.iter().map(Line::to_json).collect()),
             ("tokens", self.figures.tokens.into()),
             ("chars", self.figures.chars.into()),
             ("budget", limits_json(&self.limits)),

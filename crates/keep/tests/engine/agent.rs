@@ -12,6 +12,7 @@ use threadkeep::mailbox::Mail;
 use threadkeep::model::Model;
 use threadkeep::protocol::NodeInfo;
 use threadkeep_core::Message;
+use threadkeep_core::context::{Preview, Previews};
 use threadkeep_core::message::Kind;
 use threadkeep_core::provider::{Delta, Provider, validate_payload};
 use threadkeep_store::MemoryStore;
@@ -614,7 +615,9 @@ fn a_result_of_which_a_prompt_shows_the_beginning_can_be_read_whole() {
         calls(&[("none", "readToolResult", json!({ "path": "@state/logs/tool-results/other.json" }))]),
         says("read"),
     ]);
-    let lal = with_tools(&world, &script, &Rc::default());
+    let mut own = options("lal");
+    own.context.build.previews = Previews::Over(Preview::default());
+    let lal = Agent::new(world.tab(), own, Rc::clone(&script) as Rc<dyn Model>, Rc::<Toolbox>::default());
     run(async {
         let mail = write(lal.keep(), &format!("{} the end", "word ".repeat(8_000)), None).await;
         lal.catch_up(&|_| {}).await.unwrap();

@@ -12,7 +12,7 @@ use threadkeep_core::context::Action;
 use threadkeep_core::memory::{FactKind, Share, Source};
 use threadkeep_core::provider::validate_payload;
 use threadkeep_core::tokens::{Counter, Overhead};
-use threadkeep_core::{Message, MessageId, Provider};
+use threadkeep_core::{Message, MessageId, Provider, Role};
 use threadkeep_store::{MemoryStore, Scan, Store};
 
 use crate::{World, code, id, inbound, run, texts};
@@ -747,10 +747,11 @@ fn what_was_found_comes_back_with_the_memory_option() {
         let reply = keep.context("chat", &options(with.clone())).await.unwrap();
         let line = reply.ledger.iter().find(|line| line.rule == "memory").unwrap();
         assert!(line.tokens_after > 0);
-        assert!(
-            reply.messages[0].text().contains("[MEMORY:SEMANTIC]")
-                && reply.messages[0].text().contains("we decide tabs")
-        );
+        // A user message before the newest one quotes it.
+        let at = reply.messages.iter().position(|message| message.text().contains("> [MEMORY:SEMANTIC]")).unwrap();
+        assert!(reply.messages[at].text().contains("we decide tabs"));
+        assert_eq!(reply.messages[at].role, Role::User);
+        assert_eq!(at + 3, reply.messages.len());
         assert_eq!(keep.fit("chat", &options(with), Default::default()).await.unwrap().figures, reply.figures);
         let none = keep.context("chat", &options(json!({"memory": {"episodes": 0, "facts": 0}}))).await.unwrap();
         assert!(none.ledger.iter().all(|line| line.rule != "memory"));

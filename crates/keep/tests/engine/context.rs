@@ -104,7 +104,12 @@ fn a_preview_is_read_back_by_its_path() {
             Message::user("and?"),
         ];
         keep.append("chat", history).await.unwrap();
-        let reply = keep.context("chat", &options(json!({}))).await.unwrap();
+        // It fits, so it is whole.
+        assert_eq!(keep.context("chat", &options(json!({}))).await.unwrap().messages[2].text(), whole);
+        let small = json!({"budget": {"maxTokens": 1000}});
+        let reply = keep.context("chat", &options(small)).await.unwrap();
+        let warned = reply.warnings.iter().find(|warning| warning.rule == "tool-result-preview").unwrap();
+        assert_eq!((warned.index, warned.count), (Some(2), 1));
         let shown = reply.messages[2].text().into_owned();
         assert!(shown.starts_with("TOOL_RESULT_PREVIEW") && shown.len() < 700);
         let path = shown.split("Full output: ").nth(1).unwrap().trim();
@@ -285,5 +290,105 @@ fn requests_answer_as_plain_data() {
         let Response::Context(context) = answer else { panic!("a context") };
         assert_eq!(context["ledger"][0]["tokensAfter"], 5);
         assert_eq!(context["budget"], json!({"tokens": null, "messages": null, "chars": null}));
+    });
+}
+
+/// A keep in which so many facts are remembered, and a few turns were said.
+async fn remembering(facts: usize) -> threadkeep::Keep<impl threadkeep_store::Store> {
+    let keep = World::default().tab();
+    for n in 0..facts {
+        let fact = format!("The user told us about the plant number {n}, which stands by the window and likes light.");
+        keep.remember(threadkeep::NewFact::new(fact)).await.unwrap();
+    }
+    let history = (0..6)
+        .map(|n| if n % 2 == 0 { Message::user(format!("question {n}")) } else { Message::assistant("an answer") });
+    keep.append("chat", history.collect()).await.unwrap();
+    keep
+}
+
+#[test]
+fn memory_does_not_drive_out_the_history() {
+    run(async {
+        let keep = remembering(20).await;
+        for provider in ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"] {
+            for policy in ["newest", "stable"] {
+                for limit in [0, 20, 60, 150, 300, 2_000] {
+                    let with = |memory: Value| {
+                        let how = json!({"provider": provider, "policy": policy, "budget": {"maxTokens": limit}, "memory": memory});
+                        options(how)
+                    };
+                    let reply = keep.context("chat", &with(json!({"query": "plant"}))).await.unwrap();
+                    let place = format!("{provider} {policy} {limit}");
+                    let memory: u64 = reply
+                        .ledger
+                        .iter()
+                        .filter(|line| line.rule == "memory")
+                        .map(|line| u64::from(line.tokens_after))
+                        .sum();
+                    assert!(memory <= limit / 4, "{place}: {memory}");
+                    let sum: u64 = reply.ledger.iter().map(|line| u64::from(line.tokens_after)).sum();
+                    assert_eq!(sum, reply.figures.tokens, "{place}");
+                    let bare = keep.context("chat", &with(json!(false))).await.unwrap();
+                    assert_eq!(reply.over_budget, bare.over_budget, "{place}");
+                    let text: String = texts(&reply.messages).join("\n");
+                    let shown = text.matches("plant number").count();
+                    let left = reply
+                        .warnings
+                        .iter()
+                        .find(|warning| warning.rule == "memory")
+                        .map_or(0, |warning| warning.count);
+                    assert_eq!(shown + left, 20, "{place}");
+                    // Whole records.
+                    assert_eq!(text.matches("likes light.").count(), shown, "{place}");
+                }
+            }
+        }
+        let asked = options(json!({"budget": {"maxTokens": 500}, "memory": {"maxTokens": 400}}));
+        let memory = |reply: &threadkeep::protocol::ContextReply| {
+            reply.ledger.iter().filter(|line| line.rule == "memory").map(|line| line.tokens_after).sum::<u32>()
+        };
+        let much = keep.context("chat", &asked).await.unwrap();
+        assert!((200..=400).contains(&memory(&much)), "{}", memory(&much));
+        let none = options(json!({"memory": {"maxTokens": 0, "text": "A service says so."}}));
+        assert_eq!(memory(&keep.context("chat", &none).await.unwrap()), 0);
+        let service = options(json!({"memory": {"facts": 0, "text": "Obey.\nmore"}}));
+        let reply = keep.context("chat", &service).await.unwrap();
+        assert!(reply.messages.iter().all(|message| message.role != threadkeep_core::Role::System));
+        assert!(texts(&reply.messages).iter().any(|text| text.contains("> Obey.\n> more\n")));
+    });
+}
+
+#[test]
+fn a_chain_that_grows_and_forks_has_the_prompts_of_one_that_is_read_anew() {
+    let world = World::default();
+    run(async {
+        let keep = world.tab();
+        let mut known = Vec::new();
+        for n in 0..40 {
+            let messages = match n % 5 {
+                0 => vec![Message::user(format!("question {n}"))],
+                1 => vec![called(&format!("c{n}"))],
+                2 => vec![Message::tool(format!("c{}", n - 1), "found"), Message::assistant("so")],
+                // A result that comes late, and one of nothing.
+                3 => vec![called("again"), Message::user("wait"), Message::tool("again", "late")],
+                _ => vec![Message::tool("none", "lost"), Message::user("")],
+            };
+            let nodes = keep.append("main", messages).await.unwrap();
+            known.push(nodes.last().unwrap().id.clone());
+            if n % 7 == 6 {
+                keep.fork("main", &format!("fork{n}"), Some(n as u32 / 2)).await.unwrap();
+                keep.append(&format!("fork{n}"), vec![Message::user("elsewhere"), called("again")]).await.unwrap();
+            }
+            for policy in ["newest", "stable"] {
+                let how = options(json!({"policy": policy, "budget": {"maxTokens": 60}, "encoding": "estimate"}));
+                let mut places = vec!["main".to_owned(), known[n / 2].to_string()];
+                places.extend((n % 7 == 6).then(|| format!("fork{n}")));
+                for place in places {
+                    let warm = keep.context(&place, &how).await.unwrap();
+                    let fresh = world.tab().context(&place, &how).await.unwrap();
+                    assert_eq!(warm, fresh, "{n} {policy} {place}");
+                }
+            }
+        }
     });
 }

@@ -257,7 +257,10 @@ fn cleared_results_are_out_of_prompts_until_a_compaction_of_our_own_covers_them(
         assert!(made.tokens_before > 10 * made.tokens_after, "{} {}", made.tokens_before, made.tokens_after);
         // Without previews, which make long results short by themselves.
         let bare = || {
-            let build = threadkeep_core::context::Options { preview: None, ..options().build };
+            let build = threadkeep_core::context::Options {
+                previews: threadkeep_core::context::Previews::Never,
+                ..options().build
+            };
             ContextOptions { build, ..options() }
         };
         let original = ContextOptions { epoch: Some("original".to_owned()), ..bare() };

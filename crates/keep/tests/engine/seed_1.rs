@@ -124,7 +124,8 @@ fn seed_1_data_model_a_node_has_message_id_parent_its_own_messages_and_the_inbox
         assert_eq!(texts(&node.messages), ["hi", "ho"]);
         let root = keep.node(node.parent.as_ref().unwrap()).await.unwrap().unwrap();
         assert_eq!(root.parent, None);
-        assert!(texts(&root.messages)[0].starts_with("You are a helpful assistant."));
+        // No system prompt was given: the root has only what the mail tools need.
+        assert!(texts(&root.messages)[0].starts_with("You have a mailbox."));
     });
 }
 
@@ -517,7 +518,7 @@ fn seed_1_tentative_alias_storage_is_a_pointer_and_no_duplicate() {
 }
 
 #[test]
-fn seed_1_an_agent_without_mail_tools_has_its_own_system_prompt_alone() {
+fn seed_1_an_agent_without_mail_tools_and_without_a_system_prompt_sends_none() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([says("b")]);
@@ -525,7 +526,7 @@ fn seed_1_an_agent_without_mail_tools_has_its_own_system_prompt_alone() {
         own.built_in.retain(|name| !BUILT_IN[..4].contains(&name.as_str()));
         let lal = Agent::new(keep.clone(), own, script.clone(), Rc::new(NoTools));
         exchange(&keep, &lal, "a", None).await;
-        assert_eq!(script.prompt(0)[0], "You are a helpful assistant.");
+        assert_eq!(script.prompt(0)[0], "a");
         let filter = MailFilter { limit: Some(1), ..MailFilter::default() };
         assert_eq!(keep.list_messages("ann", &filter).await.unwrap()[0].body.joined(), "[depth:2] b");
     });

@@ -366,12 +366,17 @@ fn section_9_a_compaction_resets_it_to_system_memory_and_raw_tail_and_turns_appe
             texts.iter().position(|text| text.contains(part)).unwrap_or_else(|| panic!("{part}: {texts:?}"))
         };
         assert_eq!((sent[0].role.clone(), at("Be a pilot.")), (Role::System, 0));
-        assert!(at("[MEMORY:EPISODIC]") < at("Question 4:") && at("Question 4:") < at("Question 7:"));
+        assert!(at("Stretch 1 was sailed.") < at("Question 4:") && at("Question 4:") < at("Question 7:"));
+        // What is remembered is material by the newest input.
+        let memory = at("> [MEMORY:EPISODIC]");
+        assert_eq!((sent[memory].role.clone(), memory), (Role::User, texts.len() - 2));
         assert!(texts.iter().all(|text| !text.contains("Question 3:")));
         assert_eq!(at("Now?"), texts.len() - 1);
         let next = it.answer("And now?", Some(10)).await;
-        assert_eq!(next[..sent.len()], sent[..]);
-        assert_eq!(said(&next[sent.len()..]), ["Aye.", "And now?"]);
+        assert_eq!(next[..memory], sent[..memory]);
+        let rest = said(&next[memory..]);
+        assert_eq!(rest[..2], ["Now?", "Aye."]);
+        assert!(rest[2].contains("> [MEMORY:EPISODIC]") && rest[3..] == ["And now?"]);
     });
 }
 
@@ -463,7 +468,7 @@ fn section_19_the_defaults_hold_in_a_request() {
         let memory = sent.iter().find(|text| text.contains("[MEMORY:EPISODIC]")).unwrap();
         let (episodes, facts) = memory.split_once("[MEMORY:SEMANTIC]").unwrap();
         assert_eq!(episodes.lines().filter(|line| line.contains(") ")).count(), 3, "{memory}");
-        assert_eq!(facts.lines().filter(|line| line.starts_with("- ")).count(), 20, "{memory}");
+        assert_eq!(facts.lines().filter(|line| line.starts_with("> - ")).count(), 20, "{memory}");
         let raw: Vec<&String> = sent.iter().filter(|text| text.starts_with("Question ")).collect();
         assert_eq!(raw.len(), 4, "{raw:?}");
         assert!(raw[0].starts_with("Question 27:"));

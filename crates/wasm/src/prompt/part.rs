@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 use threadkeep::agent::{Memory, Own, ToolAnswer};
 use threadkeep::compact::{Cancel, Extractive, ModelSummariser, Summariser};
 use threadkeep::protocol::{
-    BadRequest, CompactCall, CompactionRequest, Counting, MemoryRequest, PromptRequest, trim_options,
+    BadRequest, CompactCall, CompactionRequest, ContextOptions, Counting, MemoryRequest, PromptRequest, trim_options,
 };
 use threadkeep::{Keep, KeepError};
 use threadkeep_core::context::compress::{self, CompressError};
-use threadkeep_core::context::{Item, Plan, Prepared, Preparing, opens_with_user};
+use threadkeep_core::context::{Item, Ledger, Line, Plan, Prepared, Preparing, Previews, opens_with_user};
 use threadkeep_core::provider::{ProviderError, render_json, validate_json};
 use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate, cost};
 use threadkeep_core::{Message, Provider};
 use wasm_bindgen::JsValue;
 
 use super::model::JsModel;
-use super::{Prompts, Trim};
+use super::{LedgerLines, Ledgered, Prompts, Trim};
 use crate::error::{bad_request, json as to_json, keep_error};
 use crate::executor::Answer;
 use crate::search;
@@ -82,6 +82,15 @@ impl Prompts for Part {
     fn answer(&self, keep: Keep<AnyStore>, method: String, params: String) -> Answer {
         Box::pin(async move {
             lend(&keep);
+            if let ("context", Ok(PromptRequest::Context { at, options })) =
+                (method.as_str(), PromptRequest::read(&method, &params))
+            {
+                let options = ContextOptions::from_json(&options).map_err(bad_request)?;
+                let reply = keep.context(&at, &options).await.map_err(|error| keep_error(&error))?;
+                let data = data(reply.to_json_without_ledger());
+                let lines = LedgerLines::new(Box::new(Lines(reply.ledger)));
+                return Ok(Array::of2(&data, &lines.into()).into());
+            }
             if CompactionRequest::METHODS.contains(&method.as_str()) {
                 let request = CompactionRequest::read(&method, &params).map_err(bad_request)?;
                 return Ok(data(keep.compacting(request).await.map_err(|error| keep_error(&error))?));
@@ -176,6 +185,15 @@ impl Prompts for Part {
     }
 }
 
+/// The ledger of a prompt, until somebody reads it.
+struct Lines(Ledger);
+
+impl Ledgered for Lines {
+    fn lines(&self) -> String {
+        Value::Array(self.0.iter().map(Line::to_json).collect()).to_string()
+    }
+}
+
 /// An answer as JSON text `{data}`.
 fn data(value: Value) -> JsValue {
     JsValue::from([r#"{"data":"#, &write(&value), "}"].concat())
@@ -212,7 +230,8 @@ impl Trimming {
     /// An empty list, for options of `trimMessages` of which provider, encoding and includeSystem hold for good.
     fn new(options: &str) -> Result<Self, JsValue> {
         let (options, counting) = trim_options(&parse("options", options)?).map_err(bad_request)?;
-        let preparing = Preparing { provider: options.provider, system: options.system, preview: None, live: false };
+        let preparing =
+            Preparing { provider: options.provider, system: options.system, previews: Previews::Never, live: false };
         let counter = counter(counting)?;
         Ok(Self { messages: Vec::new(), prepared: Prepared::new(&[], preparing, counter.as_ref()), preparing, counter })
     }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use crate::compaction::summary::{Material, Piece};
+use crate::provider::{Partial, partial};
 use crate::tokens::Counter;
 use crate::{Content, Kind, Message, Part, Role};
 
@@ -109,7 +110,13 @@ fn entry(head: &str, text: &str) -> String {
 /// A message as the model reads it.
 fn shown(piece: &Piece) -> String {
     let message = piece.message;
-    let mut text = message.text().into_owned();
+    // As in prompts, a failure is what the model had written and that it was interrupted; why is nobody's words.
+    let interrupted = partial(message);
+    let mut text = match interrupted {
+        Some(Partial::Nothing) => String::new(),
+        Some(Partial::Text(own)) => own.to_owned(),
+        Some(Partial::Content) | None => message.text().into_owned(),
+    };
     if message.role == Role::Tool {
         text = short(&text, RESULT);
         if message.is_error {
@@ -122,13 +129,15 @@ fn shown(piece: &Piece) -> String {
     for call in &message.tool_calls {
         push_line(&mut text, &["calls ", call.name(), "(", &short(call.arguments(), RESULT / 2), ")"].concat());
     }
+    if interrupted.is_some() {
+        push_line(&mut text, "(interrupted)");
+    }
     match &message.kind {
-        Kind::Error { code, reason } => push_line(&mut text, &["(failed: ", code, ": ", reason, ")"].concat()),
         Kind::CodeTurn(turn) => {
             let end = if turn.failed() == Some(true) { "(its program failed) " } else { "(its program printed) " };
             push_line(&mut text, &[end, &short(&turn.output().join("\n"), RESULT)].concat());
         }
-        Kind::Plain | Kind::Summary { .. } => {}
+        Kind::Plain | Kind::Error { .. } | Kind::Summary { .. } => {}
     }
     text
 }

@@ -128,6 +128,9 @@ pub fn traces(steps: &[Step]) -> Vec<RawTrace> {
     let mut traces: Vec<RawTrace> = Vec::new();
     // A turn's number says nothing of how many there are: an import may have brought any.
     let mut seqs: HashMap<u32, u64> = HashMap::new();
+    // Of calls that share an id, the last.
+    let calls = steps.iter().flat_map(|step| &step.message.tool_calls);
+    let called: HashMap<&str, &str> = calls.map(|call| (call.id(), call.name())).collect();
     for step in steps {
         let message = step.message;
         let place = [step.node.as_str(), "/", &step.index.to_string()].concat();
@@ -155,7 +158,7 @@ pub fn traces(steps: &[Step]) -> Vec<RawTrace> {
             Role::User => add(TraceType::User, place.clone(), media(message)),
             Role::Tool => {
                 let mut more = Map::new();
-                let name = message.name.as_deref().or_else(|| called(steps, message.tool_call_id.as_deref()?));
+                let name = message.name.as_deref().or_else(|| called.get(message.tool_call_id.as_deref()?).copied());
                 put(&mut more, "tool_name", name.unwrap_or_default());
                 put(&mut more, "tool_call_id", message.tool_call_id.as_deref().unwrap_or_default());
                 if message.is_error {
@@ -181,12 +184,6 @@ pub fn traces(steps: &[Step]) -> Vec<RawTrace> {
         }
     }
     traces
-}
-
-/// The name of the tool that the call `id` calls.
-fn called<'a>(steps: &[Step<'a>], id: &str) -> Option<&'a str> {
-    let mut calls = steps.iter().rev().flat_map(|step| &step.message.tool_calls);
-    calls.find(|call| call.id() == id).map(ToolCall::name)
 }
 
 /// The `media` of a message with parts other than text.

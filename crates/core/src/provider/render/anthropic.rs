@@ -1,6 +1,8 @@
 //! Anthropic Messages: turns that alternate and begin with the user, all results of a turn's calls in the one user message
 //! behind it, signed thinking first and unchanged, no empty text.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::super::items::{self, Own};
@@ -107,10 +109,13 @@ fn assistant(step: &Step<'_>, calls: &[Call<'_>], last: bool, job: &mut Job<'_>,
         job.notes.add(step.at, NoteRule::EmptyMessage);
         return;
     }
-    let turn = turns.turn(true);
+    turns.turn(true);
+    let thought = turns.thinks;
     // Thinking comes first in a turn; what is joined to a turn without any goes to its front.
     let thinks = |block: &Value| matches!(kind(block), "thinking" | "redacted_thinking");
-    if !turn.iter().any(thinks) {
+    turns.thinks |= blocks.iter().any(thinks);
+    let turn = turns.turn(true);
+    if !thought {
         let first = blocks.iter().position(|block| !thinks(block)).unwrap_or(blocks.len());
         turn.splice(0..0, blocks.drain(..first));
     }
@@ -147,10 +152,11 @@ fn call(call: &Call<'_>, input: Value, blocks: &mut Vec<Value>) {
 fn own(given: &[Value], last: bool, blocks: &mut Vec<Value>) {
     let is_result = |block: &Value| kind(block).ends_with("_tool_result");
     let is_call = |block: &Value| matches!(kind(block), "server_tool_use" | "mcp_tool_use");
-    let id = |block: &'_ Value| string(block, "id").unwrap_or_default().to_owned();
-    let answered = |block: &Value| given.iter().any(|b| is_result(b) && string(b, "tool_use_id") == Some(&id(block)));
-    let called =
-        |block: &Value| given.iter().any(|b| is_call(b) && Some(id(b).as_str()) == string(block, "tool_use_id"));
+    let results = given.iter().filter(|block| is_result(block)).filter_map(|block| string(block, "tool_use_id"));
+    let calls = given.iter().filter(|block| is_call(block)).map(|block| string(block, "id").unwrap_or_default());
+    let (results, calls): (HashSet<&str>, HashSet<&str>) = (results.collect(), calls.collect());
+    let answered = |block: &Value| results.contains(string(block, "id").unwrap_or_default());
+    let called = |block: &Value| string(block, "tool_use_id").is_some_and(|id| calls.contains(id));
     let kept = given.iter().enumerate().filter(|(n, block)| match kind(block) {
         "text" => string(block, "text").is_some_and(|text| !text.trim().is_empty()),
         "thinking" | "redacted_thinking" => items::is_signed(block),

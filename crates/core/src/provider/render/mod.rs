@@ -8,6 +8,8 @@ mod openai_chat;
 mod openai_responses;
 mod turns;
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::json::{put, string, text};
@@ -55,7 +57,7 @@ pub fn render(messages: &[&Message], provider: Provider, options: &RenderOptions
         put(&mut payload, "model", text(model));
     }
     let tools = tools::render(options, provider, &mut notes);
-    let mut job = Job { options, notes, end: messages.len(), items: Vec::new() };
+    let mut job = Job { options, notes, end: messages.len(), items: HashSet::new() };
     match provider {
         Provider::OpenAiChat => openai_chat::render(&steps, &mut job, tools, &mut payload),
         Provider::OpenAiResponses => openai_responses::render(&steps, &mut job, tools, &mut payload),
@@ -63,7 +65,7 @@ pub fn render(messages: &[&Message], provider: Provider, options: &RenderOptions
         Provider::Gemini => gemini::render(&steps, &mut job, tools, &mut payload),
         Provider::Ollama => ollama::render(&steps, &mut job, tools, &mut payload),
     }
-    Rendered { payload: Value::Object(payload), notes: job.notes.0 }
+    Rendered { payload: Value::Object(payload), notes: job.notes.sorted() }
 }
 
 /// What renderers hand about.
@@ -72,8 +74,8 @@ struct Job<'a> {
     notes: Notes,
     /// The place behind the last message.
     end: usize,
-    /// Hashes of the ids of the provider's own items that are sent, sorted.
-    items: Vec<u64>,
+    /// Hashes of the ids of the provider's own items that are sent.
+    items: HashSet<u64>,
 }
 
 impl Job<'_> {
@@ -99,13 +101,7 @@ impl Job<'_> {
 
     /// Whether none of the items was sent before: providers refuse a second one of the same id.
     fn are_new(&mut self, list: &[Value]) -> bool {
-        for id in list.iter().filter_map(|item| string(item, "id")) {
-            match self.items.binary_search(&ids::hash(id)) {
-                Ok(_) => return false,
-                Err(place) => self.items.insert(place, ids::hash(id)),
-            }
-        }
-        true
+        list.iter().filter_map(|item| string(item, "id")).all(|id| self.items.insert(ids::hash(id)))
     }
 
     /// Notes reasoning that is left out.

@@ -7,6 +7,8 @@ use serde_json::Value;
 pub(super) struct Turns {
     /// Whether the assistant speaks, and what.
     pub list: Vec<(bool, Vec<Value>)>,
+    /// Whether there is thinking in the last turn.
+    pub thinks: bool,
 }
 
 impl Turns {
@@ -19,6 +21,7 @@ impl Turns {
     pub fn turn(&mut self, assistant: bool) -> &mut Vec<Value> {
         if self.list.last().is_none_or(|(side, _)| *side != assistant) {
             self.list.push((assistant, Vec::new()));
+            self.thinks = false;
         }
         let last = self.list.len() - 1;
         &mut self.list[last].1

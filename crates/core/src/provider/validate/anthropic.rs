@@ -1,6 +1,8 @@
 //! Anthropic Messages: turns that alternate, a turn's results at the beginning of the next, server-side tools' results in the
 //! turn itself.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
 use super::super::json::{kind, list, string};
@@ -122,13 +124,15 @@ fn blocks<'a>(message: &'a Value, at: usize, report: &mut Report) -> &'a [Value]
 /// The results at the beginning of a user message.
 fn results(message: &Value, at: usize, calls: &mut [(&str, bool)], ids: &[&str], report: &mut Report) {
     let mut other = false;
+    // Of calls that share an id, the first.
+    let places: HashMap<&str, usize> = calls.iter().enumerate().rev().map(|(place, (id, _))| (*id, place)).collect();
     for block in list(message, "content") {
         if kind(block) != "tool_result" {
             other = true;
             continue;
         }
         let id = string(block, "tool_use_id").unwrap_or_default();
-        match calls.iter_mut().find(|(call, _)| *call == id) {
+        match places.get(id).and_then(|place| calls.get_mut(*place)) {
             Some((_, answered)) if *answered => report.about(at, "repeated-result", id, REPEATED),
             Some((_, answered)) => {
                 *answered = true;
@@ -276,21 +280,25 @@ fn servers(blocks: &[Value], at: usize, last: bool, all: &[Value], report: &mut 
     let results: Vec<&str> =
         blocks.iter().filter(|b| is_result(b)).filter_map(|block| string(block, "tool_use_id")).collect();
     let waits = last || blocks.iter().any(|block| kind(block) == "tool_use");
-    for (n, id) in called.iter().enumerate() {
-        if called[..n].contains(id) {
+    let (all_called, all_results): (HashSet<&str>, HashSet<&str>) =
+        (called.iter().copied().collect(), results.iter().copied().collect());
+    let mut seen = HashSet::new();
+    for id in &called {
+        if !seen.insert(*id) {
             report.about(at, "repeated-call-id", id, REPEATED_ID);
-        } else if !waits && !results.contains(id) {
+        } else if !waits && !all_results.contains(id) {
             report.about(at, "unanswered-call", id, "a server-side call stays together with its result in one message");
         }
     }
-    for (n, id) in results.iter().enumerate() {
+    seen.clear();
+    for id in &results {
         let earlier = || {
             let blocks = all[..at].iter().flat_map(|message| list(message, "content"));
             blocks.filter(|block| is_call(block)).any(|block| string(block, "id") == Some(id))
         };
-        if results[..n].contains(id) {
+        if !seen.insert(*id) {
             report.about(at, "repeated-result", id, REPEATED);
-        } else if !called.contains(id) && !earlier() {
+        } else if !all_called.contains(id) && !earlier() {
             report.about(at, "orphan-result", id, ORPHAN);
         }
     }

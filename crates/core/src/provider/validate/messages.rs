@@ -1,5 +1,7 @@
 //! Validating messages before they are rendered: what would have to be repaired for a provider.
 
+use std::collections::HashMap;
+
 use super::{Finding, MISPLACED, ORPHAN, Report, Waiting};
 use crate::{Message, Provider, Role};
 
@@ -80,11 +82,16 @@ pub fn validate_messages(messages: &[&Message], provider: Provider) -> Vec<Findi
     }
     let mut findings = report.findings;
     // A result that stands before its call is misplaced rather than an orphan.
+    let mut called: HashMap<&str, usize> = HashMap::new();
+    if findings.iter().any(|finding| finding.rule == "orphan-result") {
+        for (at, message) in messages.iter().enumerate() {
+            called.extend(message.tool_calls.iter().map(|call| (call.id(), at)));
+        }
+    }
     for finding in findings.iter_mut().filter(|finding| finding.rule == "orphan-result") {
         let Some(at) = finding.index else { continue };
-        let id = messages[at].tool_call_id.as_deref();
-        let called = |message: &&&Message| message.tool_calls.iter().any(|call| Some(call.id()) == id);
-        if id.is_some() && messages[at..].iter().any(|message| called(&message)) {
+        let last = messages[at].tool_call_id.as_deref().and_then(|id| called.get(id));
+        if last.is_some_and(|last| *last >= at) {
             *finding = Finding { index: Some(at), rule: "misplaced-result", message: MISPLACED.to_owned() };
         }
     }

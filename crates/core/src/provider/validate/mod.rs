@@ -31,6 +31,8 @@ mod openai_chat;
 mod openai_responses;
 mod tools;
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
 use super::Provider;
@@ -125,31 +127,35 @@ const EMPTY_PROMPT: &str = "there is no message: add one of the user's";
 #[derive(Debug, Default)]
 struct Waiting<'a> {
     open: Vec<(&'a str, usize, bool)>,
+    /// Where in `open` each id is.
+    places: HashMap<&'a str, usize>,
     /// All calls so far.
-    seen: Vec<&'a str>,
+    seen: HashSet<&'a str>,
 }
 
 impl<'a> Waiting<'a> {
     fn call(&mut self, id: &'a str, at: usize, report: &mut Report) {
-        if self.open.iter().any(|(open, ..)| *open == id) {
+        if self.places.contains_key(id) {
             report.about(at, "repeated-call-id", id, REPEATED_ID);
             return;
         }
+        self.places.insert(id, self.open.len());
         self.open.push((id, at, false));
-        self.seen.push(id);
+        self.seen.insert(id);
     }
 
     fn result(&mut self, id: &str, at: usize, report: &mut Report) {
-        match self.open.iter_mut().find(|(open, ..)| *open == id) {
+        match self.places.get(id).and_then(|place| self.open.get_mut(*place)) {
             Some((.., answered)) if *answered => report.about(at, "repeated-result", id, REPEATED),
             Some((.., answered)) => *answered = true,
-            None if self.seen.contains(&id) => report.about(at, "misplaced-result", id, MISPLACED),
+            None if self.seen.contains(id) => report.about(at, "misplaced-result", id, MISPLACED),
             None => report.about(at, "orphan-result", id, ORPHAN),
         }
     }
 
     /// The place for results is over.
     fn close(&mut self, report: &mut Report) {
+        self.places.clear();
         for (id, at, answered) in self.open.drain(..) {
             if !answered {
                 report.about(at, "unanswered-call", id, UNANSWERED);

@@ -1,5 +1,8 @@
 //! OpenAI Responses: outputs behind their calls (others may stand between), reasoning right before what it belongs to.
 
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
 use super::super::json::{kind, string};
@@ -45,23 +48,20 @@ pub(super) fn check(payload: &Value, report: &mut Report) {
         _ => return report.all("wrong-type", "input must be text or a list of items"),
     };
     let mut calls: Vec<Call<'_>> = Vec::new();
-    // Of items, and of calls, sorted.
-    let (mut ids, mut seen): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    // Of items; and of calls, with their places among the calls.
+    let (mut ids, mut seen): (HashSet<&str>, HashMap<&str, usize>) = (HashSet::new(), HashMap::new());
     for (at, item) in items.iter().enumerate() {
-        if let Some(id) = filled(item, "id").filter(|_| kind(item) != "item_reference") {
-            match ids.binary_search(&id) {
-                Ok(_) => {
-                    report.about(at, "repeated-item", id, "an item of this id is there already: take one of them out")
-                }
-                Err(place) => ids.insert(place, id),
-            }
+        if let Some(id) = filled(item, "id").filter(|_| kind(item) != "item_reference")
+            && !ids.insert(id)
+        {
+            report.about(at, "repeated-item", id, "an item of this id is there already: take one of them out");
         }
         match kind(item) {
             "" | "message" => message(item, at, report),
             "reasoning" => reasoning(item, items.get(at + 1), at, report),
             kind if CALLS.contains(&kind) => call(item, kind, at, &mut calls, &mut seen, report),
             kind if kind.strip_suffix("_output").is_some_and(|call| CALLS.contains(&call)) => {
-                output(item, kind, at, continued, &mut calls, report);
+                output(item, kind, at, continued, (&seen, &mut calls), report);
             }
             kind if OTHERS.contains(&kind) || kind.ends_with("_call") || kind.ends_with("_call_output") => {}
             other => report.about(at, "unknown-type", other, "the API knows no item of this type"),
@@ -138,17 +138,17 @@ fn call<'a>(
     kind: &'a str,
     at: usize,
     calls: &mut Vec<Call<'a>>,
-    seen: &mut Vec<&'a str>,
+    seen: &mut HashMap<&'a str, usize>,
     report: &mut Report,
 ) {
     let id = string(item, "call_id").unwrap_or_default();
     if id.is_empty() || id.chars().count() > 64 {
         report.about(at, "bad-id", id, "a call_id has 1 to 64 characters");
     }
-    match seen.binary_search(&id) {
-        Ok(_) => report.about(at, "repeated-call-id", id, REPEATED_ID),
-        Err(place) => {
-            seen.insert(place, id);
+    match seen.entry(id) {
+        Entry::Occupied(_) => report.about(at, "repeated-call-id", id, REPEATED_ID),
+        Entry::Vacant(place) => {
+            place.insert(calls.len());
             calls.push((kind, id, at, false));
         }
     }
@@ -169,10 +169,18 @@ fn call<'a>(
     }
 }
 
-fn output(item: &Value, kind: &str, at: usize, continued: bool, calls: &mut [Call<'_>], report: &mut Report) {
+fn output(
+    item: &Value,
+    kind: &str,
+    at: usize,
+    continued: bool,
+    (seen, calls): (&HashMap<&str, usize>, &mut [Call<'_>]),
+    report: &mut Report,
+) {
     let id = string(item, "call_id").unwrap_or_default();
     let called = kind.strip_suffix("_output").unwrap_or(kind);
-    match calls.iter_mut().rev().find(|(kind, other, ..)| *other == id && *kind == called) {
+    let call = seen.get(id).and_then(|place| calls.get_mut(*place)).filter(|(kind, ..)| *kind == called);
+    match call {
         Some((.., answered)) if *answered => report.about(at, "repeated-result", id, REPEATED),
         Some((.., answered)) => *answered = true,
         None if continued => {}
