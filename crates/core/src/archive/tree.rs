@@ -167,13 +167,15 @@ impl Tree {
         let mut known: HashSet<String> = self.drafts.iter().map(|draft| draft.local.clone()).collect();
         known.extend(self.root_names.iter().cloned());
         let mut notes = Vec::new();
-        for pair in self.drafts.windows(2) {
-            if let [before, Draft { parent: Some(parent), .. }] = pair
+        for at in 1..self.drafts.len() {
+            if let Some(parent) = self.drafts[at].parent.clone()
                 && known.insert(parent.clone())
             {
-                let mut note = Draft { local: parent.clone(), parent: Some(before.local.clone()), ..Draft::default() };
+                let mut note = Draft { local: parent.clone(), ..Draft::default() };
                 note.made.messages.push(Message::stand_in());
-                let what = format!("{place}, node {}", short(parent));
+                // A claim only, which gives way where lines are not in their order and it would close a circle.
+                self.drafts[at - 1].children.push(parent.clone());
+                let what = format!("{place}, node {}", short(&parent));
                 report.warn(&what, Code::Salvaged, "it could not be read; a note stands in its place");
                 notes.push(note);
             }

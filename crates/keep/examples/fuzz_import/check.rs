@@ -89,7 +89,12 @@ fn exported(keep: &Keep<MemoryStore>) -> Result<String, Wrong> {
 fn whole(sample: &Sample, file: &[u8], how: &[String], text: &str, report: &ImportReport) -> Result<(), Wrong> {
     let mixed = |how: &String| ["spliced", "doubled", "nested", "zipped"].contains(&how.as_str());
     // A line among those of another transcript belongs to that.
-    let mixed = |how: &String| mixed(how) || sample.many && how.starts_with("line");
+    let ends = |bytes: &[u8]| {
+        let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
+        (lines.get(1).map(|line| line.to_vec()), lines.last().map(|line| line.to_vec()))
+    };
+    let framed = !sample.many && ends(file) == ends(&sample.bytes);
+    let mixed = |how: &String| mixed(how) || sample.own && !framed && how.starts_with("line");
     // The first line says what a file is. Of our own, any line does, but a newer version is not read.
     let first = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
     let known = first(file) == first(&sample.bytes)

@@ -152,7 +152,8 @@ fn says_otherwise(tree: &Transcript, theirs: &Placed) -> bool {
         ours == theirs || is_summary(ours) && is_summary(theirs) && ours.content == theirs.content
     };
     let differs = have.iter().zip(there).any(|(ours, theirs)| !same(ours, theirs));
-    differs || (known.node.sealed && there.len() > have.len())
+    let closed = known.node.sealed || !known.is_leaf();
+    differs || closed && there.len() > have.len()
 }
 
 /// Where one end of a branch lies, as seen from another one.

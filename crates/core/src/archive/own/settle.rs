@@ -167,7 +167,11 @@ fn in_order(lines: Vec<Line>, place: &str, report: &mut Report) -> Vec<Line> {
 
 /// Gives a line whose number is out of order the number that is missing where it stands: then the number is what is damaged.
 fn renumber(lines: &mut [Line]) {
-    let used: HashSet<u64> = lines.iter().map(|line| line.seq).collect();
+    let mut used: HashMap<u64, u32> = HashMap::new();
+    lines.iter().for_each(|line| *used.entry(line.seq).or_default() += 1);
+    let has = |seq: Option<u64>| seq.is_some_and(|seq| used.contains_key(&seq));
+    // A line between whose neighbours nothing else belongs was only moved.
+    let moved = |seq: u64| used.get(&seq) == Some(&1) && has(seq.checked_sub(1)) && has(seq.checked_add(1));
     for at in 0..lines.len() {
         let here = lines[at].seq;
         let before = at.checked_sub(1).map(|before| lines[before].seq);
@@ -177,7 +181,7 @@ fn renumber(lines: &mut [Line]) {
         let behind = before.is_some_and(|before| here <= before) && !swapped;
         let odd = behind || after.is_some_and(|after| here >= after);
         let missing = before.map_or(0, |before| before + 1);
-        if odd && !used.contains(&missing) && after.is_none_or(|after| missing < after) {
+        if odd && !moved(here) && !has(Some(missing)) && after.is_none_or(|after| missing < after) {
             lines[at].seq = missing;
         }
     }
