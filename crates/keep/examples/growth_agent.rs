@@ -86,7 +86,7 @@ fn turn(steps: usize, calls: usize) -> f64 {
 }
 
 fn row(name: &str, n: usize, measure: impl Fn(usize) -> f64) {
-    let times: Vec<f64> = [n, 2 * n, 4 * n].into_iter().map(|n| measure(n)).collect();
+    let times: Vec<f64> = [n, 2 * n, 4 * n].into_iter().map(measure).collect();
     let growth = times[2] / (4.0 * times[0]);
     println!("{name:32} n = {n:5}  {:9.1} {:9.1} {:9.1} ms  growth {growth:.2}", times[0], times[1], times[2]);
 }

@@ -43,6 +43,8 @@ impl<'a> From<Step<'a>> for Piece<'a> {
 pub fn steps<'a>(chain: impl IntoIterator<Item = &'a Node>) -> Vec<Step<'a>> {
     let mut steps: Vec<Step> = Vec::new();
     let mut turn = 0_u32;
+    // The turn in which each id was last called.
+    let mut turns: HashMap<&str, u32> = HashMap::new();
     for node in chain {
         // A node's number is that of its first user message's turn; each further one opens the next.
         let mut next = if node.turn > 0 { node.turn } else { turn.saturating_add(1) };
@@ -52,10 +54,8 @@ pub fn steps<'a>(chain: impl IntoIterator<Item = &'a Node>) -> Vec<Step<'a>> {
                 next = next.saturating_add(1);
             }
             let called = message.tool_call_id.as_deref().filter(|_| message.role == Role::Tool);
-            let called = called.and_then(|id| {
-                let calls = |step: &&Step| step.message.tool_calls.iter().any(|call| call.id() == id);
-                steps.iter().rev().find(calls).map(|step| step.turn)
-            });
+            let called = called.and_then(|id| turns.get(id).copied());
+            turns.extend(message.tool_calls.iter().map(|call| (call.id(), called.unwrap_or(turn))));
             steps.push(Step {
                 node: &node.id,
                 index,

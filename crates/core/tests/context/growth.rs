@@ -126,8 +126,8 @@ fn traces_and_lint_take_time_in_proportion() {
         let mut tree = Transcript::new(id("n0".to_owned()));
         for at in 0..messages.len() / 2 {
             let parent = (at > 0).then(|| id(format!("n{}", at - 1)));
-            let call = calling([format!("c{at}")]);
-            for (name, messages) in [("n", vec![call.clone()]), ("l", vec![Message::tool(format!("c{at}"), "1")])] {
+            let turn = vec![Message::user("go"), calling([format!("c{at}")]), Message::tool(format!("c{at}"), "1")];
+            for (name, messages) in [("n", turn), ("l", vec![Message::assistant("a")])] {
                 let above = if name == "n" { parent.clone() } else { Some(id(format!("n{at}"))) };
                 tree.apply(Entry::Node(Box::new(Node::new(id(format!("{name}{at}")), above, messages)))).unwrap();
             }
