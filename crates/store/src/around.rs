@@ -87,7 +87,7 @@ fn after(key: &str) -> String {
     [key, "\0"].concat()
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests {
     use std::collections::BTreeSet;
 

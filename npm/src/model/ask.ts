@@ -47,10 +47,12 @@ export async function ask(model: AgentModel, request: Omit<ModelRequest, "onDelt
 /** Does something with a signal that also ends when it takes too long. */
 async function inTime(millis: number, outer: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const controller = new AbortController();
-  const end = (): void => controller.abort(outer.reason);
-  if (outer.aborted) end();
-  outer.addEventListener("abort", end);
   let timer: ReturnType<typeof setTimeout> | undefined;
+  // A function that goes on after it was stopped must not keep the process alive.
+  const end = (): void => {
+    clearTimeout(timer);
+    controller.abort(outer.reason);
+  };
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       const error = new ModelError("stalled", `The model did not end its answer within ${Math.ceil(millis / 1000)} s (\`limits.millis\`).`);
@@ -58,6 +60,8 @@ async function inTime(millis: number, outer: AbortSignal, work: (signal: AbortSi
       controller.abort(error);
     }, millis);
   });
+  if (outer.aborted) end();
+  outer.addEventListener("abort", end);
   try {
     await Promise.race([work(controller.signal), late]);
   } finally {
