@@ -188,8 +188,11 @@ test("when the module breaks, everybody who waits is told, and everybody who com
     import { pathToFileURL } from "node:url";
     import { Threadkeep } from "threadkeep";
     const glue = await import(new URL("../wasm/threadkeep.js", import.meta.resolve("threadkeep")).href);
-    const storage = { get: () => new Promise(() => {}), scan: () => new Promise(() => {}), commit() {}, close() {} };
+    // It answers while the keep is opened, and never again.
+    let answer = (found) => found;
+    const storage = { get: async () => answer(), scan: async () => answer([]), commit() {}, close() {} };
     const waits = await Threadkeep.open({ storage });
+    answer = () => new Promise(() => {});
     const keep = await Threadkeep.open();
     await keep.append("main", [{ role: "user", content: "kept" }]);
     const waiting = waits.getAll("main");

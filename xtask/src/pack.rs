@@ -18,7 +18,7 @@ use crate::wasm::{self, Module, Tools};
 pub(crate) const NOTICES: &str = "THIRD-PARTY.txt";
 
 const MODULE: Module<'static> =
-    Module { artefact: "threadkeep_wasm", out_name: "threadkeep", level: "-O3", typescript: true };
+    Module { artefact: "threadkeep_wasm", out_name: "threadkeep", level: "-Os", typescript: true };
 
 /// A finished package.
 pub(crate) struct Packed {

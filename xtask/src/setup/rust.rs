@@ -40,8 +40,12 @@ pub(crate) fn components() -> Result<()> {
 /// What lets a stable toolchain take the options below. They are unstable, and a toolchain that knows them not is told by
 /// the probe in [`small_std`]; nothing but the size of what ships depends on them.
 pub(crate) const UNSTABLE: (&str, &str) = ("RUSTC_BOOTSTRAP", "1");
-/// Cargo's: compile the standard library too, with its own small variants of what it has in two.
-pub(crate) const CARGO_SMALL: &[&str] = &["-Zbuild-std=std,panic_abort", "-Zbuild-std-features=optimize_for_size"];
+/// Cargo's: compile the standard library too, with its own small variants of what it has in two, but for the allocator.
+pub(crate) const CARGO_SMALL: &[&str] = &[
+    "-Zbuild-std=std,panic_abort",
+    "-Zbuild-std-features=optimize_for_size",
+    "--config=profile.wasm.package.dlmalloc.opt-level=3",
+];
 /// The compiler's: a panic is a trap at once, without words, and so without the code that would make them.
 pub(crate) const RUSTC_SMALL: &[&str] = &["-Zunstable-options", "-Cpanic=immediate-abort", "-Zlocation-detail=none"];
 
