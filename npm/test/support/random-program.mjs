@@ -35,8 +35,10 @@ class Model {
   aliases = new Map();
   facts = new Map();
   boxes = new Map();
-  /** The last number of each mailbox: a deletion of everything leaves it, so that no number is given twice. */
+  /** The last number of each mailbox. */
   numbers = new Map();
+  /** The highest number of any mailbox that a deletion of everything has taken away. */
+  given = 0;
   records = new Map();
 
   /** A node as a call gave it. */
@@ -78,15 +80,17 @@ class Model {
     return nodes.reduce((sum, { messages }) => sum + messages.length, 0);
   }
 
-  /** What deleting everything leaves. */
+  /** What deleting everything leaves: the promise that no mailbox begins with a number that was given before. */
   clear() {
-    const { numbers } = this;
-    Object.assign(this, new Model(), { numbers });
+    const given = Math.max(this.given, ...this.numbers.values());
+    Object.assign(this, new Model(), { given });
   }
 
-  /** Puts a message into a party's mailbox, under the next number. */
-  deliver(party, mail) {
-    const number = (this.numbers.get(party) ?? 0) + 1;
+  /** Puts a message into a party's mailbox. `found` is its number there: the next one, or the first of the mailbox. */
+  deliver(party, found, mail) {
+    const last = this.numbers.get(party);
+    const number = last === undefined ? found : last + 1;
+    if (number <= this.given || (this.given === 0 && last === undefined && number !== 1)) throw new Error(`the mailbox of ${party} begins with ${number} after ${this.given} was given`);
     this.numbers.set(party, number);
     this.box(party).push({ number, ...mail });
   }
@@ -101,7 +105,7 @@ class Model {
  * Runs `acts` random calls.
  *
  * - `package`: `{ Threadkeep, createAgent, mailText }`
- * - `open()`: a keep on the store, with `encoding: "estimate"`
+ * - `open(at)`: a keep on the store, with `encoding: "estimate"`; `at` says which of the mates it becomes
  * - `mates`: how many keeps are open on it at once
  * - `skip`: names of calls that are not made
  * - `fresh()`: a keep in memory, for exports that are imported again
@@ -112,7 +116,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
   const { below, of, chance } = numbers(seed);
   const model = new Model();
   const mates = [];
-  for (let at = 0; at < count; at += 1) mates.push(await open());
+  for (let at = 0; at < count; at += 1) mates.push(await open(at));
   const counts = {};
   let [made, act] = [0, 0];
 
@@ -420,7 +424,10 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       const answered = some(model.box(from));
       const replyTo = answered !== undefined && chance(0.5) ? { replyTo: answered.messageId } : {};
       await keep().send({ from, to, content, messageId, ...replyTo });
-      for (const party of [from, to]) model.deliver(party, { messageId, from, to, strings: [content], ...replyTo });
+      for (const party of [from, to]) {
+        const newest = (await keep().listMessages(party, { dismissed: true })).at(-1);
+        model.deliver(party, newest?.number, { messageId, from, to, strings: [content], ...replyTo });
+      }
       for (const party of [from, to]) await checkBox(keep(), party);
     }],
     dismiss: [2, async () => {
@@ -483,7 +490,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
     reopen: [1, async () => {
       const at = below(mates.length);
       await mates[at].close();
-      mates[at] = await open();
+      mates[at] = await open(at);
       await checkHead(mates[at], of(HEADS));
     }],
     everything: [0.2, () => checkAll(keep())],
@@ -517,7 +524,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
     for (const on of mates) await checkAll(on);
     for (const [at] of mates.entries()) {
       await mates[at].close();
-      mates[at] = await open();
+      mates[at] = await open(at);
     }
     await checkAll(mates[0]);
     same(await mates[0].lint().then((found) => found.filter(({ rule }) => /parent|cycle/.test(rule ?? ""))), [], "lint()");
