@@ -1,5 +1,5 @@
 // A random program of calls against a plain model, on every store that Node has. Pages run the same program on IndexedDB and OPFS
-// (tests/e2e/random.test.mjs).
+// (tests/e2e/random-stores.test.mjs).
 //
 // THREADKEEP_ACTS: how many calls on each store (120 without it); THREADKEEP_SEED: the randomness; THREADKEEP_STORES: which, with commas;
 // THREADKEEP_SKIP: calls that are left out, with commas.

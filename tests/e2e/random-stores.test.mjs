@@ -1,0 +1,38 @@
+// Random calls against a plain model on the stores of browsers: IndexedDB, which two tabs have open at once, and OPFS in a worker. The
+// package's own tests run the same program on the stores of Node (npm/test/random.test.mjs).
+//
+// THREADKEEP_ACTS: how many calls on each store; THREADKEEP_SEED: which.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { launch } from "./support/browser.mjs";
+import { servePackage } from "./support/package.mjs";
+import { count, seed } from "./support/random.mjs";
+
+const acts = count("THREADKEEP_ACTS", 200);
+let server, browser;
+
+before(async () => {
+  server = await servePackage({ "/program/": fileURLToPath(new URL("../../npm/test/support", import.meta.url)) });
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+for (const [store, run] of [["IndexedDB in two tabs", "onIndexedDb"], ["OPFS in a worker", "onOpfs"]]) {
+  test(`${acts} random calls on ${store} give what a plain model gives`, { timeout: 60_000 + acts * 500 }, async (t) => {
+    const begin = seed();
+    t.diagnostic(`seed ${begin}`);
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${server.address}random.html`);
+    await page.waitForSelector("html[data-loaded]", { state: "attached" });
+    const counts = await page.evaluate(([run, options]) => window[run](options), [run, { name: "random", seed: begin, acts }]);
+    t.diagnostic(JSON.stringify(counts));
+    assert.equal(Object.values(counts).reduce((sum, times) => sum + times, 0), acts);
+    assert.equal(context.pages().length, run === "onIndexedDb" ? 2 : 1, "tabs");
+    await context.close();
+  });
+}
