@@ -215,13 +215,13 @@ test("memories that are rubbish, or cut in the middle of a character, are never 
   const { keep, store, service, errors } = await open({ syncStrategy: "end-of-session", encoding: "o200k_base" });
   await store.append("main", [user("Which pears?")]);
   const good = { id: "1", text: "Ann likes pears" };
-  for (const [given, wanted] of [
-    [[{ id: "2", text: "Pears \ud83c" }], ["Pears \ufffd"]],
-    [[null, {}, { id: "3", text: 5 }, good], ["Ann likes pears"]],
+  for (const [given, wanted, rules] of [
+    [[{ id: "2", text: "Pears \ud83c" }], ["Pears \ufffd"], ["lost-character"]],
+    [[null, {}, { id: "3", text: 5 }, good], ["Ann likes pears"], []],
   ]) {
     service.search = async () => given;
     const { payload, memories, warnings } = await store.context("main", { budget: { maxTokens: 500 } });
-    assert.deepEqual([memories.length, warnings], [1, []]);
+    assert.deepEqual([memories.length, warnings.map(({ rule }) => rule)], [1, rules]);
     assert.match(payload.messages[0].content, new RegExp(`\n> - ${wanted[0]}\n\\[End of quote\\]$`));
     assert.match((await store.getRecent("main"))[0].content, new RegExp(`\n> - ${wanted[0]}\n\\[End of quote\\]$`));
   }
