@@ -107,6 +107,10 @@ fn whole(sample: &Sample, file: &[u8], how: &[String], text: &str, report: &Impo
     if !sample.own && report.skipped.iter().any(|skip| skip.code == "empty") {
         return Ok(());
     }
+    // What no line can place is told: an id made up for it would be of a conversation that nobody had.
+    if sample.own && report.skipped.iter().any(|skip| skip.reason.contains("do not tell which transcript")) {
+        return Ok(());
+    }
     let lost = sample.said.iter().find(|(line, said)| lines.contains(line.as_slice()) && !text.contains(said.as_str()));
     match lost {
         Some((_, said)) => Err(Wrong { rule: "lost", particulars: format!("{said}\n{:?}", report.skipped) }),
@@ -142,7 +146,7 @@ fn healed(keep: &Keep<MemoryStore>, sample: &Sample) -> Result<(), Wrong> {
     }
     let text = exported(keep)?;
     let lost = sample.said.iter().find(|(_, said)| !text.contains(said.as_str()));
-    hold(lost.is_none(), "not-healed", || format!("{:?}", lost.map(|(_, said)| said)))
+    hold(lost.is_none(), "not-healed", || format!("{:?}\n{:?}", lost.map(|(_, said)| said), report.skipped))
 }
 
 /// Lets the process count its peak of memory anew, where the system can.
