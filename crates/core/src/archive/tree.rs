@@ -240,30 +240,18 @@ impl Tree {
             }
             way.iter().for_each(|node| state[*node] = 2);
         }
-        for at in 0..parents.len() {
-            if parents[at].node().is_some_and(|up| matches!(parents[up], Parent::Cut)) {
-                parents[at] = Parent::Root;
-                let what = format!("{place}, node {}", short(&self.drafts[at].local));
-                report.warn(
-                    &what,
-                    Code::MissingParent,
-                    "its parent is in a circle of links; it comes in under the root",
-                );
-            }
-        }
     }
 
-    /// A circle that only a claim closes is opened there; of any other, no node has a place.
+    /// Opens a circle so that all of it has a place: at a claim, else at the first of its nodes in the file, which lists
+    /// parents first.
     fn cut_circle(&self, circle: &[usize], parents: &mut [Parent], place: &str, report: &mut Report) {
-        let only_claimed = circle.iter().find(|at| matches!(parents[**at], Parent::Claimed(_)));
-        if let Some(at) = only_claimed {
+        let claimed = circle.iter().find(|at| matches!(parents[**at], Parent::Claimed(_)));
+        if let Some(at) = claimed {
             parents[*at] = Parent::Root;
-            return;
-        }
-        for at in circle {
-            parents[*at] = Parent::Cut;
+        } else if let Some(at) = circle.iter().min() {
+            parents[*at] = Parent::Root;
             let what = format!("{place}, node {}", short(&self.drafts[*at].local));
-            report.skip(&what, Code::Cycle, "its parent links run in a circle, so it has no place in the tree");
+            report.warn(&what, Code::Cycle, "its parent links run in a circle; it comes in under the root");
         }
     }
 
@@ -275,7 +263,6 @@ impl Tree {
             match parent {
                 Parent::Node(up) | Parent::Claimed(up) => children[*up].push(at),
                 Parent::Root => roots.push(at),
-                Parent::Cut => {}
             }
         }
         for (at, below) in children.iter_mut().enumerate() {
@@ -352,8 +339,6 @@ pub(super) enum Parent {
     Node(usize),
     /// No link of its own leads anywhere, but this node calls it a child.
     Claimed(usize),
-    /// In a circle: left out.
-    Cut,
 }
 
 impl Parent {
@@ -361,7 +346,7 @@ impl Parent {
     pub fn node(self) -> Option<usize> {
         match self {
             Self::Node(up) | Self::Claimed(up) => Some(up),
-            Self::Root | Self::Cut => None,
+            Self::Root => None,
         }
     }
 }

@@ -92,7 +92,7 @@ fn ten_thousand_levels_cost_the_message_that_has_them() {
 }
 
 #[test]
-fn circles_are_reported_node_by_node_and_the_rest_comes_in() {
+fn circles_are_opened_at_their_first_node_and_lose_nothing() {
     let outcome = one(json!({
         "top": {"parent": null, "children": ["ok"]},
         "ok": {"parent": "top", "message": text("user", "fine")},
@@ -100,12 +100,12 @@ fn circles_are_reported_node_by_node_and_the_rest_comes_in() {
         "y": {"parent": "x", "children": ["x"], "message": text("user", "y")},
         "self": {"parent": "self", "message": text("user", "self")},
         "tail": {"parent": "y", "message": text("user", "below the circle")}}));
-    assert_eq!(outcome.codes(), (vec![Code::Cycle; 3], vec![Code::MissingParent]), "{}", outcome.remarks());
-    let places: Vec<&str> = outcome.skipped.iter().map(|skip| skip.place.rsplit(' ').next().unwrap()).collect();
-    assert_eq!(places, ["x", "y", "self"]);
+    assert_eq!(outcome.codes(), (vec![], vec![Code::Cycle; 2]), "{}", outcome.remarks());
+    let places: Vec<&str> = outcome.warnings.iter().map(|skip| skip.place.rsplit(' ').next().unwrap()).collect();
+    assert_eq!(places, ["x", "self"]);
     check(
         &outcome.only(),
-        "ROOT < -\n ok < ROOT turn 1 | user fine\n tail < ROOT turn 2 | user below the circle\n leaf tail of \"t\"",
+        "ROOT < -\n ok < ROOT turn 1 | user fine\n x < ROOT turn 2 | user x\n y < x turn 3 | user y\n tail < y turn 4 | user below the circle\n self < ROOT turn 5 | user self\n leaf self of \"t\"",
     );
 }
 
@@ -300,11 +300,11 @@ fn circles_repeated_ids_and_missing_parents_in_other_formats() {
     let outcome = read("p.jsonl", pi.as_bytes());
     assert_eq!(
         outcome.codes(),
-        (vec![Code::Cycle; 2], vec![Code::DuplicateId, Code::MissingParent]),
+        (vec![], vec![Code::DuplicateId, Code::MissingParent, Code::Cycle]),
         "{}",
         outcome.remarks()
     );
-    assert_eq!(outcome.only().nodes().len(), 3);
+    assert_eq!(outcome.only().nodes().len(), 5);
     let chat = json!({"conversationId": "c", "messages": [
         {"messageId": "a", "parentMessageId": "b", "isCreatedByUser": true, "text": "a"},
         {"messageId": "b", "parentMessageId": "a", "isCreatedByUser": true, "text": "b"},
@@ -313,7 +313,7 @@ fn circles_repeated_ids_and_missing_parents_in_other_formats() {
     let outcome = read("c.json", chat.to_string().as_bytes());
     assert_eq!(
         outcome.codes(),
-        (vec![Code::Cycle; 2], vec![Code::DuplicateId, Code::MissingParent]),
+        (vec![], vec![Code::DuplicateId, Code::MissingParent, Code::Cycle]),
         "{}",
         outcome.remarks()
     );
@@ -322,7 +322,7 @@ fn circles_repeated_ids_and_missing_parents_in_other_formats() {
     let outcome = read("w.json", json!([{"id": "w", "chat": {"history": history}}]).to_string().as_bytes());
     assert_eq!(
         outcome.codes(),
-        (vec![Code::Cycle; 2], vec![Code::MissingParent, Code::MissingLeaf]),
+        (vec![], vec![Code::MissingParent, Code::Cycle, Code::MissingLeaf]),
         "{}",
         outcome.remarks()
     );

@@ -182,6 +182,109 @@ fn a_root_that_cannot_be_read_leaves_its_conversation_and_none_that_is_empty() {
     );
 }
 
+/// What all nodes of a transcript say.
+fn said(conversation: &Conversation) -> Vec<String> {
+    let tree = crate::common::tree(conversation);
+    tree.nodes().flat_map(|placed| &placed.node.messages).map(|message| message.text().into_owned()).collect()
+}
+
+#[test]
+fn growth_of_a_node_whose_id_is_damaged_is_kept() {
+    let text = small_text().replace("\"seq\":3", "\"seq\":2").replace("\"id\":\"a\"", "\"id\":\"4294967296\"");
+    let outcome = read("x.jsonl", text.as_bytes());
+    // A note stands for the parent of the last node.
+    assert_eq!(said(&outcome.conversations[0]), ["hi", "1", "more", "", "2"], "{}", outcome.remarks());
+    // The last node is closed: it cannot be the one that grew.
+    let closed = text.replace("{\"id\":\"4294967296\"", "{\"sealed\":true,\"id\":\"4294967296\"");
+    let outcome = read("x.jsonl", closed.as_bytes());
+    assert_eq!(said(&outcome.conversations[0]), ["hi", "1", "more", "2"], "{}", outcome.remarks());
+}
+
+#[test]
+fn a_root_that_nothing_names_gets_the_id_of_its_transcript() {
+    let text = small_text().replace("{\"id\":\"t\"", "{\"id\":\"x\"");
+    let alone: String = text.lines().take(3).map(|line| format!("{line}\n")).collect();
+    let outcome = read("x.jsonl", (alone + "{\"end\":\"t\",\"entries\":1}\n").as_bytes());
+    let tree = outcome.only();
+    assert_eq!(tree.root().map(|root| root.node.id.as_str()), Some("t"), "{}", outcome.remarks());
+}
+
+#[test]
+fn a_hole_between_two_transcripts_costs_no_message_of_either() {
+    let one = read("x.jsonl", long_text(3).as_bytes()).conversations;
+    let other = read("claude-code.jsonl", &fixture("claude-code.jsonl")).conversations;
+    let text = write(&[one, other].concat());
+    let lines: Vec<&str> = text.lines().collect();
+    let end = lines.iter().position(|line| line.starts_with("{\"end\"")).unwrap();
+    let whole: Vec<String> = read("x.jsonl", text.as_bytes()).conversations.iter().flat_map(said).collect();
+    // Without the last line of the one, and the first and the root of the other.
+    for gone in [2, 3] {
+        let holed = [&lines[..end], &lines[end + gone..]].concat().join("\n");
+        let outcome = read("x.jsonl", holed.as_bytes());
+        let now: Vec<String> = outcome.conversations.iter().flat_map(said).collect();
+        let lost: Vec<&String> = whole.iter().filter(|text| !now.contains(text)).collect();
+        assert_eq!((outcome.conversations.len(), lost), (2, vec![]), "{gone}: {}", outcome.remarks());
+    }
+}
+
+#[test]
+fn a_last_line_that_was_moved_or_doubled_ends_nothing() {
+    let text = long_text(3);
+    let whole = said(&read("x.jsonl", text.as_bytes()).conversations[0]);
+    let lines: Vec<&str> = text.lines().collect();
+    let end = lines.len() - 1;
+    for at in 3..end {
+        let doubled = [&lines[..at], &lines[end..], &lines[at..]].concat();
+        let moved = [&lines[..at], &lines[end..], &lines[at..end]].concat();
+        for damaged in [doubled, moved] {
+            let outcome = read("x.jsonl", damaged.join("\n").as_bytes());
+            assert_eq!(outcome.conversations.len(), 1, "line {at}: {}", outcome.remarks());
+            assert_eq!(said(&outcome.conversations[0]), whole, "line {at}: {}", outcome.remarks());
+        }
+    }
+}
+
+#[test]
+fn a_message_below_a_root_names_its_transcript() {
+    let root = MessageId::mint_root([7; 24]);
+    let text = small_text().replace("\"t\"", &format!("\"{root}\"")).replace("\"a\"", "\"m/1\"");
+    // The first line, the root and the last line are missing.
+    let lines: Vec<&str> = text.lines().collect();
+    let damaged = [&lines[..1], &lines[3..lines.len() - 1]].concat().join("\n");
+    let outcome = read("x.jsonl", damaged.as_bytes());
+    assert_eq!(outcome.conversations.first().map(|it| &it.transcript), Some(&root), "{}", outcome.remarks());
+}
+
+#[test]
+fn a_root_that_was_moved_and_whose_id_is_damaged_stays_with_its_transcript() {
+    let text = long_text(3);
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines[2] = lines[2].replacen("0707", "0706", 1);
+    lines.swap(2, 5);
+    let outcome = read("x.jsonl", lines.join("\n").as_bytes());
+    assert_eq!(outcome.conversations.len(), 1, "{}", outcome.remarks());
+}
+
+#[test]
+fn growth_that_comes_first_gets_no_roots_number() {
+    let text = small_text().replace("\"seq\":3", "\"seq\":2");
+    let lines: Vec<&str> = text.lines().collect();
+    // The root and what follows the growth are missing, and the growth comes before its node.
+    let damaged = [lines[0], lines[1], lines[4], lines[3], lines[7], lines[8]].join("\n");
+    let outcome = read("x.jsonl", damaged.as_bytes());
+    let said = said(&outcome.conversations[0]);
+    assert!(["1", "more"].iter().all(|text| said.iter().any(|said| said == text)), "{said:?} {}", outcome.remarks());
+}
+
+#[test]
+fn a_line_whose_number_is_taken_comes_after_all_others() {
+    let text = small_text();
+    let line = r#"{"seq":1,"node":{"id":"c","parent":"a","messages":[{"role":"user","content":"3"}]}}"#;
+    let outcome = read("x.jsonl", text.replace("{\"seq\":5", &format!("{line}\n{{\"seq\":5")).as_bytes());
+    assert_eq!(said(&outcome.conversations[0]), ["hi", "1", "more", "2", "3"], "{}", outcome.remarks());
+    assert_eq!(outcome.conversations[0].seqs.as_deref(), Some(&[0, 1, 3, 4, 5, 6, 7, 8][..]));
+}
+
 #[test]
 fn numbers_that_could_not_have_come_about_give_way() {
     let line = |seq: u64, turn: u64| {

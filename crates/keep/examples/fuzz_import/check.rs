@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use pollster::block_on;
@@ -52,10 +53,10 @@ fn look(sample: &Sample, file: &[u8], how: &[String], thorough: bool) -> Result<
     block_on(keep.append("earlier", earlier.clone())).expect("an append");
     block_on(keep.remember(NewFact::new("Water is wet."))).expect("a fact");
     forget_peak();
-    let start = Instant::now();
+    let start = spent();
     let report = import(&keep, sample, file)?;
     let text = exported(&keep)?;
-    let cost = Cost { time: start.elapsed(), kilobytes: peak() };
+    let cost = Cost { time: spent().saturating_sub(start), kilobytes: peak() };
     hold(cost.time < LONGEST, "slow", || format!("{:?} for {} bytes", cost.time, file.len()))?;
     hold(cost.kilobytes < LARGEST, "large", || format!("{} MB", cost.kilobytes >> 10))?;
     let now = block_on(keep.get_range("earlier", 0, 10));
@@ -107,6 +108,10 @@ fn whole(sample: &Sample, file: &[u8], how: &[String], text: &str, report: &Impo
     if !sample.own && report.skipped.iter().any(|skip| skip.code == "empty") {
         return Ok(());
     }
+    // What no line can place is told: an id made up for it would be of a conversation that nobody had.
+    if sample.own && report.skipped.iter().any(|skip| skip.reason.contains("do not tell which transcript")) {
+        return Ok(());
+    }
     let lost = sample.said.iter().find(|(line, said)| lines.contains(line.as_slice()) && !text.contains(said.as_str()));
     match lost {
         Some((_, said)) => Err(Wrong { rule: "lost", particulars: format!("{said}\n{:?}", report.skipped) }),
@@ -142,7 +147,16 @@ fn healed(keep: &Keep<MemoryStore>, sample: &Sample) -> Result<(), Wrong> {
     }
     let text = exported(keep)?;
     let lost = sample.said.iter().find(|(_, said)| !text.contains(said.as_str()));
-    hold(lost.is_none(), "not-healed", || format!("{:?}", lost.map(|(_, said)| said)))
+    hold(lost.is_none(), "not-healed", || format!("{:?}\n{:?}", lost.map(|(_, said)| said), report.skipped))
+}
+
+/// The processor's time that this thread took, so that a busy machine makes nothing slow; the clock's where the system does
+/// not tell.
+fn spent() -> Duration {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let ran = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = ran.and_then(|text| text.split(' ').next()?.parse().ok());
+    nanoseconds.map_or_else(|| START.elapsed(), Duration::from_nanos)
 }
 
 /// Lets the process count its peak of memory anew, where the system can.

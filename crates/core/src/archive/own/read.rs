@@ -49,6 +49,12 @@ struct Open {
     transcript: Option<TranscriptId>,
     /// What its last line says.
     ended: Option<TranscriptId>,
+    /// How many entries its last line says it has.
+    count: Option<u64>,
+    /// Whether its last line was the line before this one. If entries follow that go on in its numbers, it was moved.
+    closed: bool,
+    /// The highest number so far.
+    highest: u64,
     lines: Vec<Line>,
     lost: Vec<Lost>,
     sum: Digest,
@@ -78,11 +84,9 @@ impl Reading {
             }
         }
         if fields.has("seq") {
-            let open = self.open.get_or_insert_with(Open::unnamed);
-            open.sum = open.sum.with(bytes);
-            open.entry(fields, bytes, place, report);
+            self.entry(fields, bytes, place, report);
         } else if fields.has("end") {
-            self.end(fields, bytes, report);
+            self.end(fields, bytes);
         } else {
             let place = self.open.as_ref().map_or_else(|| place.to_owned(), |open| open.within(place));
             report.skip(&place, Code::BadShape, "a line of a kind that this release does not know");
@@ -91,7 +95,7 @@ impl Reading {
 
     /// Looks at a line that could not be read, which was reported already.
     pub fn unreadable(&mut self, bytes: &[u8]) {
-        if let Some(open) = &mut self.open {
+        if let Some(open) = self.open.as_mut().filter(|open| !open.closed) {
             open.sum = open.sum.with(bytes);
             let next = open.lines.last().map_or(0, |line| line.seq + 1);
             open.lost.push(Lost::peek(bytes).unwrap_or(Lost { seq: next, what: What::Unknown }));
@@ -114,7 +118,7 @@ impl Reading {
         match MessageId::new(&id) {
             Ok(transcript) => {
                 let place = format!("transcript {}", short(&id));
-                if let Some(open) = &mut self.open
+                if let Some(open) = self.open.as_mut().filter(|open| !open.closed)
                     && open.transcript.as_ref().is_none_or(|known| *known == transcript)
                 {
                     // The line comes late, or again.
@@ -133,25 +137,49 @@ impl Reading {
         }
     }
 
-    fn end(&mut self, fields: &Fields, bytes: &[u8], report: &mut Report) {
-        let Some(mut open) = self.open.take() else { return };
+    fn entry(&mut self, fields: &Fields, bytes: &[u8], place: &str, report: &mut Report) {
+        let read = read_entry(fields);
+        if let (Some(open), Ok(line)) = (&self.open, &read)
+            && open.is_left_by(line)
+        {
+            self.finish(report);
+        }
+        let open = self.open.get_or_insert_with(Open::unnamed);
+        open.sum = open.sum.with(bytes);
+        open.closed = false;
+        match read {
+            Ok(line) => {
+                open.highest = open.highest.max(line.seq);
+                open.lines.push(line);
+            }
+            Err((seq, why)) => {
+                report.skip(&open.within(place), Code::BadShape, why);
+                let known = || seq.map(|seq| Lost { seq, what: What::Unknown });
+                open.lost.extend(seq.and_then(|_| Lost::peek(bytes)).or_else(known));
+            }
+        }
+    }
+
+    fn end(&mut self, fields: &Fields, bytes: &[u8]) {
+        let Some(open) = &mut self.open else { return };
         open.sum = open.sum.with(bytes);
         open.ended = fields.string("end").and_then(|id| MessageId::new(id).ok());
-        let count = fields.value("entries").as_ref().and_then(Value::as_u64);
-        if let Some(count) = count.filter(|count| *count != open.lines.len() as u64) {
-            let reason = format!("{} of its {count} entries could be read", open.lines.len());
+        open.count = fields.value("entries").as_ref().and_then(Value::as_u64);
+        open.closed = true;
+    }
+
+    /// The file ends, or the next transcript begins.
+    pub fn finish(&mut self, report: &mut Report) {
+        let Some(open) = self.open.take() else { return };
+        let read = open.lines.len();
+        if !open.closed && open.ended.is_none() {
+            let reason = format!("its last line is missing; {read} entries could be read");
+            report.warn(&open.place, Code::Truncated, reason);
+        } else if let Some(count) = open.count.filter(|count| *count != read as u64) {
+            let reason = format!("{read} of its {count} entries could be read");
             report.warn(&open.place, Code::Truncated, reason);
         }
         open.emit(report);
-    }
-
-    /// The file ends, or the next transcript begins: what is open was cut.
-    pub fn finish(&mut self, report: &mut Report) {
-        if let Some(open) = self.open.take() {
-            let reason = format!("its last line is missing; {} entries could be read", open.lines.len());
-            report.warn(&open.place, Code::Truncated, reason);
-            open.emit(report);
-        }
     }
 }
 
@@ -159,33 +187,40 @@ impl Open {
     /// A transcript whose first line could not be read.
     fn unnamed() -> Self {
         let place = "a transcript whose first line cannot be read".to_owned();
-        Self { transcript: None, ended: None, lines: Vec::new(), lost: Vec::new(), sum: Digest::new(), place }
+        Self {
+            transcript: None,
+            ended: None,
+            count: None,
+            closed: false,
+            highest: 0,
+            lines: Vec::new(),
+            lost: Vec::new(),
+            sum: Digest::new(),
+            place,
+        }
     }
 
     fn within(&self, place: &str) -> String {
         format!("{}, {}", self.place, if place.is_empty() { "line 1" } else { place })
     }
 
-    fn entry(&mut self, fields: &Fields, bytes: &[u8], place: &str, report: &mut Report) {
-        let place = self.within(place);
-        let seq = fields.value("seq").as_ref().and_then(Value::as_u64).filter(|seq| *seq <= LAST_SEQ);
-        let Some(seq) = seq else {
-            let reason = format!("an entry's `seq` must be a whole number up to {LAST_SEQ}");
-            return report.skip(&place, Code::BadShape, reason);
-        };
-        let kinds: Vec<_> = fields.0.iter().filter(|(name, _)| name != "seq").collect();
-        let read = match kinds.as_slice() {
-            [(kind, raw)] => serde_json::from_str::<Entry>(&format!("{{{}:{}}}", json(kind), raw.get()))
-                .map_err(|error| format!("cannot be read: {error}")),
-            _ => Err("is not of one kind".to_owned()),
-        };
-        match read {
-            Ok(entry) => self.lines.push(Line { seq, entry }),
-            Err(why) => {
-                report.skip(&place, Code::BadShape, format!("entry {seq} {why}"));
-                self.lost.push(Lost::peek(bytes).unwrap_or(Lost { seq, what: What::Unknown }));
-            }
+    /// Whether a line is of another transcript, whose first line is missing: its number goes back, and the last line was
+    /// before it, or it and its parent name one that neither the first line here nor the last one does.
+    fn is_left_by(&self, line: &Line) -> bool {
+        if line.seq > self.highest || self.closed {
+            return self.closed && line.seq <= self.highest;
         }
+        let (Some(first), Some(last), Entry::Node(node)) = (self.lines.first(), self.lines.last(), &line.entry) else {
+            return false;
+        };
+        let is_root = |line: &Line| matches!(&line.entry, Entry::Node(node) if node.parent.is_none());
+        let named = match &node.parent {
+            // If there is no root yet, this is the one, with a damaged id.
+            None => Some(node.id.clone()).filter(|_| is_root(first)),
+            Some(parent) => node.id.home().filter(|home| parent.home().as_ref() == Some(home)),
+        };
+        let here = [self.transcript.clone(), transcript_of(first), transcript_of(last)];
+        named.is_some() && !here.contains(&named)
     }
 
     /// Which transcript it is: what most of those say who name it, since any of them can be damaged. The first line counts
@@ -215,12 +250,26 @@ impl Open {
     }
 }
 
+/// An entry, or its number, if that can be read, and what is wrong with it.
+fn read_entry(fields: &Fields) -> Result<Line, (Option<u64>, String)> {
+    let seq = fields.value("seq").as_ref().and_then(Value::as_u64).filter(|seq| *seq <= LAST_SEQ);
+    let seq = seq.ok_or_else(|| (None, format!("an entry's `seq` must be a whole number up to {LAST_SEQ}")))?;
+    let kinds: Vec<_> = fields.0.iter().filter(|(name, _)| name != "seq").collect();
+    let [(kind, raw)] = kinds.as_slice() else { return Err((Some(seq), format!("entry {seq} is not of one kind"))) };
+    let entry = serde_json::from_str(&format!("{{{}:{}}}", json(kind), raw.get()));
+    let entry = entry.map_err(|error| (Some(seq), format!("entry {seq} cannot be read: {error}")))?;
+    Ok(Line { seq, entry })
+}
+
 /// The transcript that an entry names: a root has its id, and most other ids hold it.
 fn transcript_of(line: &Line) -> Option<TranscriptId> {
     let home = |id: &MessageId| id.home().filter(|home| home != id);
     match &line.entry {
         Entry::Node(node) if node.parent.is_none() => Some(node.id.clone()),
-        Entry::Node(node) => home(&node.id).or_else(|| home(node.parent.as_ref()?)),
+        Entry::Node(node) => home(&node.id).or_else(|| home(node.parent.as_ref()?)).or_else(|| {
+            // An id of this form is a root's that we made.
+            node.parent.clone().filter(|parent| parent.as_str().len() == 64 && parent.home().as_ref() == Some(parent))
+        }),
         _ => None,
     }
 }

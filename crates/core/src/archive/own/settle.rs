@@ -123,14 +123,11 @@ pub(super) fn settle(
     log.entries
 }
 
-/// Gives the root its transcript's id where all others call it so.
+/// Gives the root its transcript's id, unless others call it as it calls itself.
 fn name_root(transcript: &TranscriptId, lines: &mut [Line]) {
-    let names = |id: &MessageId| {
-        lines.iter().any(|line| matches!(&line.entry, Entry::Node(node) if node.parent.as_ref() == Some(id)))
-    };
-    let Some(Line { entry: Entry::Node(root), .. }) = lines.first() else { return };
-    if root.parent.is_none() && root.id != *transcript && names(transcript) && !names(&root.id) {
-        let Some(Line { entry: Entry::Node(root), .. }) = lines.first_mut() else { return };
+    let Some((Line { entry: Entry::Node(root), .. }, others)) = lines.split_first_mut() else { return };
+    let names = |line: &Line| matches!(&line.entry, Entry::Node(node) if node.parent.as_ref() == Some(&root.id));
+    if root.parent.is_none() && !others.iter().any(names) {
         root.id = transcript.clone();
     }
 }
@@ -140,28 +137,39 @@ fn in_order(lines: Vec<Line>, place: &str, report: &mut Report) -> Vec<Line> {
     if lines.windows(2).all(|pair| pair[0].seq < pair[1].seq) {
         return lines;
     }
-    let mut again = |seq: u64, how: &str| {
-        report.skip(place, Code::DuplicateId, format!("entry {seq} occurs again{how}"));
-    };
     // Where each number occurs first.
     let mut first: HashMap<u64, usize> = HashMap::new();
     let mut kept: Vec<Line> = Vec::with_capacity(lines.len());
     for line in lines {
         let at = *first.entry(line.seq).or_insert(kept.len());
         match kept.get(at) {
-            Some(known) if known.entry == line.entry => again(line.seq, ""),
+            Some(known) if known.entry == line.entry => {
+                report.skip(place, Code::DuplicateId, format!("entry {} occurs again", line.seq));
+            }
             _ => kept.push(line),
         }
     }
     renumber(&mut kept);
     kept.sort_by_key(|line| line.seq);
-    kept.dedup_by(|later, line| {
-        let same = later.seq == line.seq;
-        if same {
-            again(line.seq, ", with another content");
+    after_all(kept, place, report)
+}
+
+/// Puts lines whose numbers are taken after all others, so that nothing that they say is lost.
+fn after_all(lines: Vec<Line>, place: &str, report: &mut Report) -> Vec<Line> {
+    let (mut next, mut taken) = (lines.last().map_or(0, |line| line.seq.saturating_add(line.entry.span())), Vec::new());
+    let mut kept: Vec<Line> = Vec::with_capacity(lines.len());
+    for mut line in lines {
+        if kept.last().is_none_or(|before| before.seq < line.seq) {
+            kept.push(line);
+        } else if next <= super::read::LAST_SEQ {
+            let reason = format!("entry {} occurs again, with another content; it comes after all others", line.seq);
+            report.warn(place, Code::DuplicateId, reason);
+            line.seq = next;
+            next = next.saturating_add(line.entry.span());
+            taken.push(line);
         }
-        same
-    });
+    }
+    kept.extend(taken);
     kept
 }
 
@@ -181,7 +189,9 @@ fn renumber(lines: &mut [Line]) {
         let behind = before.is_some_and(|before| here <= before) && !swapped;
         let odd = behind || after.is_some_and(|after| here >= after);
         let missing = before.map_or(0, |before| before + 1);
-        if odd && !moved(here) && !has(Some(missing)) && after.is_none_or(|after| missing < after) {
+        // Only a root is the first.
+        let fits = missing > 0 || matches!(&lines[at].entry, Entry::Node(node) if node.parent.is_none());
+        if odd && fits && !moved(here) && !has(Some(missing)) && after.is_none_or(|after| missing < after) {
             lines[at].seq = missing;
         }
     }
@@ -237,6 +247,7 @@ impl Log<'_> {
 
     /// Lets an entry happen, if it can.
     fn take(&mut self, seq: u64, mut entry: Entry, report: &mut Report) {
+        self.begin_again(seq, &mut entry);
         if let Err((code, reason)) = self.admit(seq, &mut entry) {
             return report.skip(self.place, code, format!("entry {seq} cannot follow: {reason}"));
         }
@@ -297,6 +308,23 @@ impl Log<'_> {
             Entry::Gone(_) | Entry::Strategy { .. } | Entry::Info(_) | Entry::Removed { .. } => {}
         }
         Ok(())
+    }
+
+    /// Growth of a node that is nowhere: the last node is that one under a damaged id, if it was growing. Else what it says
+    /// begins a node.
+    fn begin_again(&mut self, seq: u64, entry: &mut Entry) {
+        let Entry::Extend { node, messages, turn } = entry else { return };
+        let Some(last) = self.recent.last().filter(|_| self.free(seq).is_none() && self.near(node).is_none()) else {
+            return;
+        };
+        if self.nodes.get(last) == Some(&false) {
+            *node = last.clone();
+            self.moved.push(seq);
+        } else {
+            let mut begun = Node::new(node.clone(), None, std::mem::take(messages));
+            (begun.turn, begun.sealed) = (*turn, false);
+            *entry = Entry::Node(Box::new(begun));
+        }
     }
 
     /// Puts a stand-in below the last node for one that an entry speaks of, if it is nowhere and something is missing here.
