@@ -387,7 +387,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       if (!overBudget && tokens > most) throw new Error(`context(${head}) has ${tokens} tokens of ${most}`);
       same(ledger.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0), tokens, `the ledger of context(${head})`);
       const newest = model.messages(head).findLast(({ role }) => role === "user");
-      if (newest !== undefined && !messages.some((one) => written(one.content) === written(newest.content))) throw new Error(`context(${head}) lacks the newest user message`);
+      if (newest !== undefined && !messages.some((one) => written(one.content) === written(newest.content))) throw new Error(`context(${head}) lacks the newest user message ${written(newest)}; the ledger ends with ${written(ledger.slice(-4))}`);
     }],
     search: [4, async () => {
       const spoken = nodes().filter(({ messages }) => messages.length > 0);
