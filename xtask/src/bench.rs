@@ -72,7 +72,7 @@ const BENCHES: &[Bench] = &[
         "store",
         &[Wasm, Browser],
         "tests/bench/store.mjs",
-        &[("ROUNDS", "1"), ("MESSAGES", "1000"), ("OPENINGS", "1")],
+        &[("ROUNDS", "1"), ("MESSAGES", "5000"), ("OPENINGS", "1")],
     ),
     node_bench(
         "durability",

@@ -59,6 +59,8 @@ async function inTime(millis: number, outer: AbortSignal, work: (signal: AbortSi
       reject(error);
       controller.abort(error);
     }, millis);
+    // It alone keeps no Node process alive: whether anything else does is the function's business.
+    (timer as { unref?: () => void }).unref?.();
   });
   if (outer.aborted) end();
   outer.addEventListener("abort", end);
