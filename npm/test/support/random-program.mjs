@@ -464,6 +464,8 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       const replyTo = chance(0.6) ? some(nodes())?.id : undefined;
       const { outcome, reason, text, node, reply } = await agent.send(question, replyTo === undefined ? {} : { replyTo });
       if (outcome !== "answered") throw new Error(`a turn came to ${written({ outcome, reason, text, node, reply, box: await on.listMessages(name, { dismissed: true }), users: await on.listMessages("user", { dismissed: true }) })}`);
+      // The model does not follow these mailboxes; what deleting everything leaves counts their numbers too.
+      for (const party of ["user", name]) model.numbers.set(party, (await on.listMessages(party, { dismissed: true })).at(-1).number);
       same(text, said, "a turn's text");
       if (!mailText(reply).endsWith(said)) throw new Error(`the reply says ${mailText(reply)}`);
       const chain = await on.chain(node);

@@ -37,7 +37,7 @@ const join = {
 /** Goes on with the session in the keep of that name until it is done. `told` hears of the beginning and of each turn. */
 export async function play({ Threadkeep, createAgent }, name, told) {
   const keep = await Threadkeep.open({ name });
-  const agent = createAgent({ keep, name: "lal", user: "ann", model, tools: { join }, builtIn: [], context: { encoding: "estimate" } });
+  const agent = createAgent({ keep, name: "lal", user: "ann", model, tools: { join }, builtIn: [], context: { encoding: "estimate" }, resume: true });
   // What a crash has interrupted comes first.
   await agent.catchUp();
   for (;;) {
