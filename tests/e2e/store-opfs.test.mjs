@@ -82,6 +82,9 @@ test("a torn end is cut off, damage elsewhere is an error that names the place",
   for (const at of [1, 2, 3]) await ask(page, "commit", "spoiled", { puts: { [`k/${at}`]: `value ${at}` } });
   await ask(page, "close", "spoiled");
   await ask(page, "spoil", "spoiled", "log-000001", -4, "cut");
+  // A log that was closed had its end. Without that mark, a kill may have torn it.
+  assert.match((await failure(page, "open", "spoiled")).message, /its end is missing/);
+  await ask(page, "remove", "spoiled", "closed");
   await ask(page, "open", "spoiled");
   assert.deepEqual((await ask(page, "all", "spoiled")).map(([key]) => key), ["k/1", "k/2"]);
   await ask(page, "close", "spoiled");
@@ -90,6 +93,9 @@ test("a torn end is cut off, damage elsewhere is an error that names the place",
   assert.equal(code, "corrupt");
   assert.match(message, /log-000001 in the OPFS folder threadkeep-spoiled is damaged at byte \d+/);
   await ask(page, "open", "spoiled", { repair: true });
+  // A value that was lost is named until its key is written or deleted.
+  assert.match((await failure(page, "all", "spoiled")).message, /the value of "k\/1" was damaged, and lost/);
+  await ask(page, "commit", "spoiled", { deletes: ["k/1"] });
   assert.deepEqual((await ask(page, "all", "spoiled")).map(([key]) => key), ["k/2"]);
   await ask(page, "close", "spoiled");
   assert.ok((await ask(page, "files", "spoiled")).includes("damaged-log-000001"));

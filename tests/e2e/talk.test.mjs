@@ -87,8 +87,8 @@ test("two branches are held against each other: what they say from where they pa
     await tab.get("fork-compare").click();
     await tab.get("compare-common").waitFor();
     assert.match(await tab.get("compare-common").innerText(), /the same 2 nodes.*root/);
-    // Instructions, question and answer are in both prompts.
-    assert.match(await tab.get("compare-prefix").innerText(), /the same 3 messages/);
+    // Question and answer are in both prompts.
+    assert.match(await tab.get("compare-prefix").innerText(), /the same 2 messages/);
     const sides = await tab.get("compare-side").evaluateAll((all) => all.map((side) => [...side.querySelectorAll(".compare-words")].map((one) => one.textContent)));
     assert.deepEqual(sides, [["right", "Answer 3 to right."], ["left", "Answer 2 to left."]]);
     const only = await tab.get("compare-side").evaluateAll((all) => all.map((side) => [...side.querySelectorAll(".compare-prompt li")].map((one) => one.textContent)));

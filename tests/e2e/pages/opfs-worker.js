@@ -74,6 +74,11 @@ const calls = {
     else handle.write(byte.map((one) => one ^ by), { at: from });
     handle.close();
   },
+  /** Removes a file of a store that is closed. */
+  async remove(name, file) {
+    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle(`threadkeep-${name}`);
+    await folder.removeEntry(file);
+  },
   async files(name) {
     const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle(`threadkeep-${name}`);
     const names = [];
