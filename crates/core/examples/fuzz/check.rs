@@ -47,7 +47,9 @@ fn speaks(message: &Message) -> bool {
         }
         Content::Parts(parts) => parts.iter().any(|part| !part.kind().ends_with("tool_result")),
     };
-    !matches!(message.kind, Kind::Summary { .. }) && message.role == Role::User && message.include_in_context && says
+    // What failed on the user's side is a mark in the prompt, and no input.
+    let told = matches!(message.kind, Kind::Summary { .. } | Kind::Error { .. });
+    !told && message.role == Role::User && message.include_in_context && says
 }
 
 /// Has results in its parts: whoever says so, it belongs to the calls.
@@ -73,7 +75,9 @@ pub fn check(case: &Case, bpe: &Bpe) -> Found {
     hold(limits.hold(context.figures) != context.over_budget, "over-budget", || format!("{:?}", context.figures))?;
     kept(case, &context)?;
     let messages: Vec<&Message> = context.messages.iter().map(|message| &**message).collect();
-    if let Some(wrong) = unpaired(messages.iter().copied()).filter(|_| !case.damaged) {
+    // A server's call that waits for its result is repaired by rendering; the payload is looked at below.
+    let waiting = messages.iter().any(|message| waits(message));
+    if let Some(wrong) = unpaired(messages.iter().copied()).filter(|_| !case.damaged && !waiting) {
         return Err(("pairs", wrong));
     }
     let rendered = render(&messages, case.options.provider, &case.rendering);
