@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::provider::{Finding, validate_messages};
 use crate::tokens::Counter;
-use crate::{Message, Provider};
+use crate::{Message, Provider, Role};
 
 use super::budget::{Budget, Figures, Limits, Policy};
 use super::compress::{CompressOptions, decide};
@@ -243,7 +243,9 @@ impl Prepared {
         }
         // What is remembered changes with the user's input. Before the newest one, it leaves the prompt's beginning as it was.
         let newest = self.groups.newest_user.filter(|group| fit.keeps(*group));
-        let place = newest.map_or(usize::MAX, |group| self.groups.list[group as usize].first as usize);
+        // Where the user says nothing it comes before all but instructions: the end may be a turn that its server goes on with.
+        let place = newest.map_or(0, |group| self.groups.list[group as usize].first as usize);
+        let instructs = |message: &Message| newest.is_none() && matches!(message.role, Role::System | Role::Developer);
         let mut memory = memory.iter();
         let mut put = |messages: &mut Vec<Cow<'a, Message>>, costs: &mut Vec<u32>, index: usize| {
             let lines = memory.by_ref().map(|(message, rule, cost)| {
@@ -254,11 +256,6 @@ impl Prepared {
             lines.collect::<Vec<Line>>()
         };
         for (at, entry) in self.in_prompt(fit) {
-            if at >= place {
-                let lines = put(&mut messages, &mut costs, entry.index as usize);
-                parts.inside.extend(lines.into_iter().map(|line| (at, line)));
-            }
-            let mark = self.mark(entry, fit);
             let message = match self.made(entry, fit) {
                 Some(made) => Cow::Owned(made.clone()),
                 None => match history.item(entry.index as usize) {
@@ -266,6 +263,11 @@ impl Prepared {
                     None => continue,
                 },
             };
+            if at >= place && !instructs(&message) {
+                let lines = put(&mut messages, &mut costs, entry.index as usize);
+                parts.inside.extend(lines.into_iter().map(|line| (at, line)));
+            }
+            let mark = self.mark(entry, fit);
             parts.kept.push((at, mark));
             messages.push(message);
             costs.push(mark.tokens_after);
