@@ -103,13 +103,10 @@ test("the exact prompts before and after, as the provider would get them", () =>
       await tab.get("compaction-epochs").click();
       await at(tab, 1);
       const copied = async (view) => {
-        await tab.page.evaluate(() => navigator.clipboard.writeText(""));
         await tab.get(view).click();
         await tab.page.waitForFunction((view) => document.querySelector(`[data-testid=${view}]`).getAttribute("aria-pressed") === "true", view);
         await tab.get("epoch-payload").waitFor();
-        await tab.get("epoch-copy").click();
-        await tab.page.waitForFunction(async () => (await navigator.clipboard.readText()) !== "");
-        return JSON.parse(await tab.page.evaluate(() => navigator.clipboard.readText()));
+        return JSON.parse(await tab.copied(() => tab.get("epoch-copy").click()));
       };
       const old = await copied("epoch-before");
       assert.equal(old.messages.length, 2 * TURNS);

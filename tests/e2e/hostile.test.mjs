@@ -59,8 +59,8 @@ for (const marks of [10_000, 100_000])
         // A long message is shown up to its first 24,000 characters, which is before the second word.
         assert.equal(await drawn(), marks > 24_000 ? 31 : 62, "31 marks stay on each character");
         await message.hover();
-        await message.getByRole("button", { name: "Copy this message" }).click();
-        assert.equal(await tab.page.evaluate(() => navigator.clipboard.readText()), chat[1].content);
+        const copied = await tab.copied(() => message.getByRole("button", { name: "Copy this message" }).click());
+        assert.equal(copied, chat[1].content);
         await message.getByRole("button", { name: /^Show all/ }).click();
         await message.filter({ hasText: "◌" }).waitFor();
         assert.equal(await drawn(), 2 * marks);

@@ -207,12 +207,7 @@ test("the payload to copy is JSON for the provider, with the newest user message
     async (tab) => {
       const all = await open(tab);
       await budget(tab, Math.floor(all.tokens / 4));
-      const copied = async () => {
-        await tab.page.evaluate(() => navigator.clipboard.writeText(""));
-        await tab.get("copy-payload").click();
-        await tab.page.waitForFunction(async () => (await navigator.clipboard.readText()) !== "");
-        return JSON.parse(await tab.page.evaluate(() => navigator.clipboard.readText()));
-      };
+      const copied = async () => JSON.parse(await tab.copied(() => tab.get("copy-payload").click()));
       const chat = await copied();
       assert.equal(chat.messages.at(-1).content, NEWEST);
       assert.ok(chat.messages.length < TURNS, "most are dropped");

@@ -137,6 +137,17 @@ export class Site {
     return this.report(options);
   }
 
+  /** What `act` puts on the clipboard. `waitForFunction` would not do: it takes the promise of a text for a true value. */
+  async copied(act) {
+    await this.page.evaluate(() => navigator.clipboard.writeText(""));
+    await act();
+    for (const end = Date.now() + 30_000; Date.now() < end; await this.page.waitForTimeout(20)) {
+      const text = await this.page.evaluate(() => navigator.clipboard.readText());
+      if (text !== "") return text;
+    }
+    throw new Error("nothing came on the clipboard");
+  }
+
   async closeReport() {
     const close = this.get("close-report");
     if (await close.count()) await close.click();
