@@ -47,13 +47,13 @@ const require = createRequire(join(source, "package.json"));
 const tsc = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
 
 /** What the compiler says of TypeScript in the project of a user. */
-function compiled(name, code) {
+function compiled(name, code, options = {}, file = "user.ts") {
   const folder = join(project, name);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "user.ts"), code);
-  const compilerOptions = { strict: true, noEmit: true, target: "es2022", module: "nodenext", moduleResolution: "nodenext", lib: ["es2022", "dom", "dom.iterable", "dom.asynciterable", "esnext.disposable"], types: ["node"], typeRoots: [join(source, "node_modules/@types")], skipLibCheck: true };
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["user.ts"] }));
+  writeFileSync(join(folder, file), code);
+  const compilerOptions = { strict: true, noEmit: true, target: "es2022", module: "nodenext", moduleResolution: "nodenext", lib: ["es2022", "dom", "dom.iterable", "dom.asynciterable", "esnext.disposable"], types: ["node"], typeRoots: [join(source, "node_modules/@types")], skipLibCheck: true, ...options };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: [file] }));
   const { stdout, stderr } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { encoding: "utf8" });
   rmSync(folder, { recursive: true, force: true });
   return stdout + stderr;
@@ -90,3 +90,37 @@ test("the examples of agents compile, with the clients that they import", { time
     assert.equal(compiled(`docs-${name}`, text), "", name);
   }
 });
+
+/** What pages take for granted, with its type. A block also knows what the blocks before it on its page import and declare. */
+const GIVEN = {
+  "docs/tools.md": "declare const anthropic: import(\"@anthropic-ai/sdk\").Anthropic, model: string, max_tokens: number, messages: { role: \"user\"; content: string }[], signal: AbortSignal;",
+  "docs/frameworks/ai-sdk.md":
+    'import { DefaultChatTransport, ToolLoopAgent, generateId, type LanguageModel, type StreamTextResult, type ToolSet, type UIMessage } from "ai";\nimport { branchingTransport, trimSteps } from "threadkeep/ai-sdk";\nimport type { Threadkeep as Keep } from "threadkeep";\n' +
+    "declare const keep: Keep, id: string, chatId: string, model: LanguageModel, tools: ToolSet, instructions: string, result: StreamTextResult<ToolSet, any, any>;\ndeclare const useChat: (options: { id: string, transport: import(\"ai\").ChatTransport<UIMessage>, messages: UIMessage[] }) => unknown;",
+  "docs/frameworks/assistant-ui.md":
+    'import { useAui, useLocalRuntime, useRemoteThreadListRuntime, type ChatModelAdapter } from "@assistant-ui/react";\nimport { useMemo, useState } from "react";\nimport type { Threadkeep as Keep } from "threadkeep";\ndeclare const keep: Keep, model: ChatModelAdapter;',
+  "docs/stores/agentcore.md": 'import type { Threadkeep } from "threadkeep";\nimport { hybrid } from "threadkeep/hybrid";\ndeclare const userIdOf: (jwt: string) => string, jwt: string, keep: Threadkeep;',
+  "docs/stores/mem0.md": 'import type { Threadkeep } from "threadkeep";\nimport { hybrid } from "threadkeep/hybrid";\ndeclare const keep: Threadkeep;',
+  "docs/stores/file.md": "",
+  "docs/stores/your-own.md": 'import { Threadkeep, type StoreAdapter } from "threadkeep";\ndeclare const myStore: (place: string) => StoreAdapter;',
+};
+
+for (const page of pages.filter((page) => page.startsWith("docs/")))
+  test(`${page}: its code compiles`, { timeout: 240_000 }, () => {
+    const text = readFileSync(join(root, page), "utf8");
+    const blocks = [...text.matchAll(/```(?:js|jsx|ts|tsx)\n([^]*?)```/g)].map(([, block]) => block);
+    if (blocks.length === 0) return;
+    // Later blocks may declare a name again, so that each is a scope within the one before it.
+    const imports = [];
+    const scopes = blocks.map((block) => {
+      const body = block.replace(/^import [^]*?;\n/gm, (line) => (imports.push(line), ""));
+      return body.replace(/^return /m, "const response = ");
+    });
+    // The page tells those who write TypeScript.
+    const last = scopes.length - 1;
+    scopes[last] = scopes[last].replace(/, \/\/ in TypeScript: `as any`/, " as any,");
+    const code = `${imports.join("")}${GIVEN[page] ?? ""}\n${scopes.join("\n{\n")}\n${"}".repeat(last)}\nexport {};\n`;
+    // The code is JavaScript, which looks at what it has just stored without asking whether it is there.
+    const options = { noImplicitAny: false, strictNullChecks: false, jsx: "react-jsx" };
+    assert.equal(compiled(`docs-${page.replaceAll("/", "-")}`, code, options, "user.tsx"), "", code);
+  });
