@@ -67,7 +67,7 @@ export class Agent {
    * back for events, await it for the answer. If another tab was first to answer, its answer comes. A message that was sent before
    * under the same `messageId`, and whose turn was interrupted, is answered now.
    *
-   * @throws ThreadkeepError from the turn: `bad-request`, `cancelled` by a signal before it was sent, `closed`, `init-failed`;
+   * @throws ThreadkeepError from the turn: `bad-request` (also for a blank message), `cancelled` by a signal before it was sent, `closed`, `init-failed`;
    * `missing-node` where the message was deleted before it was answered; the storage's codes. A model that fails is no error:
    * `outcome` and `reason` say so.
    *
@@ -79,7 +79,9 @@ export class Agent {
    */
   send(content: string | MailText, options?: SendOptions): Turn {
     return this.#turn(options?.signal, async (tell) => {
-      const text = spoken(content, "content") as { strings: string[] };
+      const text = spoken(content, "content") as { strings: string[]; edgeNames?: string[] };
+      // Providers refuse a request whose newest message is blank.
+      if (text.edgeNames === undefined && text.strings.every((one) => one.trim() === "")) throw badArgument("content", "must not be blank");
       const { from = this.user, replyTo, messageId, signal } = check.options(options, "options", SEND) as SendOptions & { replyTo?: string };
       if (signal?.aborted === true) throw new ThreadkeepError("cancelled", "cancelled before the message was sent");
       const ids = { ...(replyTo === undefined ? {} : { replyTo }), ...(messageId === undefined ? {} : { messageId }) };

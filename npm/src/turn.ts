@@ -17,7 +17,8 @@ export type Work = (tell: (event: AgentEvent) => void) => Promise<TurnResult>;
  * const { text, outcome } = await turn;
  * ```
  */
-export class Turn implements AsyncIterable<AgentEvent>, PromiseLike<TurnResult> {
+export class Turn implements AsyncIterable<AgentEvent>, Promise<TurnResult> {
+  readonly [Symbol.toStringTag] = "Turn";
   readonly #events: AgentEvent[] = [];
   readonly #result: Promise<TurnResult>;
   readonly #stop: () => void;
@@ -55,6 +56,17 @@ export class Turn implements AsyncIterable<AgentEvent>, PromiseLike<TurnResult> 
   ): Promise<A | B> {
     this.#watched = true;
     return this.#result.then(done, failed);
+  }
+
+  /** What `failed` makes of a turn that could not be carried out. */
+  catch<B = never>(failed?: ((error: unknown) => B | PromiseLike<B>) | null): Promise<TurnResult | B> {
+    return this.then(null, failed);
+  }
+
+  /** Calls `done` when the turn is over, however it ended. */
+  finally(done?: (() => void) | null): Promise<TurnResult> {
+    this.#watched = true;
+    return this.#result.finally(done);
   }
 
   /** The events of the turn. Whoever begins later gets the earlier ones too. */

@@ -29,6 +29,24 @@ test("a turn gives its events in order, and what it came to", async () => {
   await keep.close();
 });
 
+test("a turn is a promise, with catch and finally", async () => {
+  const { keep, agent } = await setUp(["one", "two"]);
+  const caught = [];
+  assert.equal((await agent.send("first").catch((error) => caught.push(error))).text, "one");
+  assert.equal((await agent.send("second").finally(() => caught.push("over"))).text, "two");
+  await agent.send("third", { from: 3 }).catch((error) => caught.push(error.code));
+  assert.deepEqual(caught, ["over", "bad-request"]);
+  await keep.close();
+});
+
+test("a blank message is not sent", async () => {
+  const { keep, agent } = await setUp(["one"]);
+  for (const blank of ["", " \n", { strings: [""] }]) await rejects(agent.send(blank), "bad-request", /content must not be blank/);
+  assert.equal((await agent.send("first")).text, "one");
+  assert.equal((await keep.roots()).length, 1);
+  await keep.close();
+});
+
 test("a reply to the null of a turn without a reply begins a transcript", async () => {
   const { keep, agent } = await setUp(["one", "two", "three"]);
   const { reply, node } = await agent.send("first");
