@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { logAdapter, mapAdapter } from "./support/adapters.mjs";
+import { logAdapter, mapAdapter, plainAdapter } from "./support/adapters.mjs";
 import { Threadkeep, assistant, many, memory, rejects, texts, user } from "./support/expect.mjs";
 
 /** The same story on any store; what it leaves is exported. */
@@ -40,6 +40,24 @@ test("a Map keeps everything, and a second instance finds it", async () => {
   assert.deepEqual(await again.getAll("main"), told.main);
   assert.equal((await again.node("sent")).id, "q");
   await again.close();
+});
+
+test("what an adapter answers at once is not waited for", async () => {
+  const inside = plainAdapter();
+  const filled = await Threadkeep.open({ storage: inside });
+  await filled.append("main", many(3));
+  await filled.close();
+  const calls = [];
+  const noted = (method) => (asked) => {
+    queueMicrotask(() => calls.push("turn"));
+    calls.push(method);
+    return inside[method](asked);
+  };
+  const keep = await Threadkeep.open({ storage: { get: noted("get"), scan: noted("scan"), commit: (commit) => inside.commit(commit), close: () => {} } });
+  calls.length = 0;
+  assert.equal(await keep.getCount("main"), 3);
+  assert.deepEqual(calls.slice(0, calls.indexOf("turn")), ["get", "get", "scan"]);
+  await keep.close();
 });
 
 test("a log file keeps everything over a restart, even with its last line cut off", async () => {

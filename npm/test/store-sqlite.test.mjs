@@ -167,6 +167,33 @@ test("a busy database is waited for, and not for ever", { timeout: 60_000 }, asy
   await Promise.all([store.close(), hasty.close()]);
 });
 
+test("readings are answered at once, without a promise, unless the database is busy", async () => {
+  const database = new Database(file());
+  let busy = false;
+  const locked = {
+    exec: (sql) => database.exec(sql),
+    prepare(sql) {
+      const statement = database.prepare(sql);
+      const unlessBusy = (method) => (...values) => {
+        if (busy) throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
+        return statement[method](...values);
+      };
+      return { run: unlessBusy("run"), get: unlessBusy("get"), all: unlessBusy("all") };
+    },
+    close() {},
+  };
+  const store = await sqliteStore({ database: locked });
+  await store.commit(change({ puts: [["a", bytes("1")]] }));
+  assert.deepEqual(Buffer.from(store.get("a")), Buffer.from("1"));
+  assert.equal(store.get("b"), undefined);
+  assert.deepEqual(store.scan({ start: "", end: "~", reverse: false }).map(([key]) => key), ["a"]);
+  busy = true;
+  const waiting = store.get("a");
+  setTimeout(() => (busy = false), 20);
+  assert.deepEqual(Buffer.from(await waiting), Buffer.from("1"));
+  database.close();
+});
+
 test("a path that SQLite would take for no file is refused", async () => {
   for (const path of ["", `${file()}\0.db`]) await rejects(sqliteStore({ path }), "bad-request", /options\.path/);
 });

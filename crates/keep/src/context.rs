@@ -25,8 +25,13 @@ use crate::path::{End, Path, Walk};
 use crate::protocol::{BadRequest, ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, Recent, WhatIf};
 use crate::{Keep, KeepError};
 
-/// How many prepared chains are kept: two policies or providers side by side, each with the request before.
-const SHELF: usize = 6;
+/// The least number of prepared chains that are kept: two policies or providers side by side, each with the request before.
+const LEAST: usize = 6;
+/// The most of them.
+const MOST: usize = 256;
+
+/// The epoch before the first checkpoint.
+const ORIGINAL: &str = "original";
 
 /// A chain that was read and counted.
 struct Ready {
@@ -42,12 +47,14 @@ struct Ready {
     prepared: Rc<Prepared>,
 }
 
-/// What is kept between calls: vocabularies, and the chains that were used last, newest last.
-#[derive(Default)]
+/// What is kept between calls: vocabularies, and the chains that were used last, newest last. A server has many conversations under way:
+/// the chain of each is read and counted once if all of them have room.
 pub(crate) struct Shelf {
     vocabularies: Vec<Rc<Bpe>>,
     ready: Vec<Ready>,
     paths: Vec<Rc<Path>>,
+    /// How many bytes the prepared chains may take. [`LEAST`] of them stay whatever they take.
+    room: usize,
 }
 
 /// Which checkpoint was laid over a chain.
@@ -64,6 +71,26 @@ pub(crate) struct Laid {
 }
 
 impl Shelf {
+    /// An empty one that may take about so many bytes.
+    pub(crate) fn new(room: usize) -> Self {
+        Self { vocabularies: Vec::new(), ready: Vec::new(), paths: Vec::new(), room }
+    }
+
+    /// Makes room for one more chain: those that were used longest ago go.
+    fn shrink(&mut self) {
+        let mut bytes: usize = self.ready.iter().map(|ready| ready.prepared.bytes()).sum();
+        let mut gone = 0;
+        for ready in &self.ready {
+            let left = self.ready.len() - gone;
+            if left < LEAST || left < MOST && bytes <= self.room {
+                break;
+            }
+            bytes -= ready.prepared.bytes();
+            gone += 1;
+        }
+        self.ready.drain(..gone);
+    }
+
     /// Lets go of the chains.
     pub(crate) fn clear(&mut self) {
         self.ready.clear();
@@ -72,7 +99,7 @@ impl Shelf {
 
     /// The path to a leaf.
     fn path(&mut self, log: &Log, leaf: &MessageId) -> Result<Rc<Path>, KeepError> {
-        Path::of((&log.tree, log.reading), leaf, &mut self.paths, SHELF)
+        Path::of((&log.tree, log.reading), leaf, &mut self.paths, self.ready.len().max(LEAST) + 1)
     }
 
     /// The first messages of a path, read and counted, from the shelf as far as they go.
@@ -123,9 +150,7 @@ impl Shelf {
                 Rc::new(prepare_with(&items, comes.to_vec(), options, counter))
             }
         };
-        if self.ready.len() >= SHELF {
-            self.ready.remove(0);
-        }
+        self.shrink();
         self.ready.push(Ready {
             transcript: log.tree.id().clone(),
             generation: log.generation.clone(),
@@ -172,7 +197,7 @@ impl<'a> Chain<'a> {
     ) -> Result<Option<&'a Checkpoint>, KeepError> {
         let mut all = tree.checkpoints_on(&self.placed);
         match epoch {
-            Some("original") => return Ok(None),
+            Some(ORIGINAL) => return Ok(None),
             Some(id) => {
                 all.retain(|(_, _, checkpoint)| checkpoint.id == id);
                 if all.is_empty() {
@@ -251,15 +276,26 @@ impl<'a> Held<'a> {
         let path = shelf.path(log, leaf)?;
         let (pins, lost) = places(&path, &log.tree, &options.pins);
         let build = options.with_pins(pins);
+        let held = Self::along(path, log, leaf, options.epoch.as_deref(), &build.pins)?;
+        Ok((held, build, lost))
+    }
+
+    /// A path as the prompts of an epoch see it: see [`Chain::lay`].
+    fn along(
+        path: Rc<Path>,
+        log: &'a Log,
+        leaf: &MessageId,
+        epoch: Option<&str>,
+        pins: &[usize],
+    ) -> Result<Self, KeepError> {
         let on_it = |checkpoint: &Checkpoint| log.tree.get(&checkpoint.anchor).and_then(|at| path.range(at.seq));
         let any = log.tree.checkpoints().any(|(_, checkpoint)| on_it(checkpoint).is_some());
-        let original = options.epoch.as_deref() == Some("original");
-        if original || !any && options.epoch.is_none() {
-            return Ok((Self::Plain(path), build, lost));
+        if epoch == Some(ORIGINAL) || !any && epoch.is_none() {
+            return Ok(Self::Plain(path));
         }
         let mut chain = Chain::along(path, &log.tree, leaf)?;
-        chain.lay(&log.tree, options.epoch.as_deref(), &build.pins)?;
-        Ok((Self::Laid(Box::new(chain)), build, lost))
+        chain.lay(&log.tree, epoch, pins)?;
+        Ok(Self::Laid(Box::new(chain)))
     }
 
     fn path(&self) -> &Rc<Path> {
@@ -458,20 +494,23 @@ impl<S: Store> Keep<S> {
         };
         let build = Options { system, previews: Previews::Never, live: true, ..Options::default() };
         let found = self.glance(&transcript, |log| {
-            let mut chain = Chain::new(&log.tree, &leaf)?;
-            if recent.include_summary {
-                chain.lay(&log.tree, None, &[])?;
-            }
             let shelf = &mut *self.inner.shelf.borrow_mut();
-            let prepared = chain.prepared(shelf, log, &build, Counting::Estimate, &Estimate);
-            let fit = prepared.fit(&Plan { budget: recent.budget(), strict: true, ..Plan::default() });
-            let mut places: Vec<usize> = prepared.kept(&fit).collect();
-            places.sort_unstable();
-            let message = |place: usize| match chain.comes.iter().find(|comes| comes.index == place) {
-                Some(comes) => comes.message.clone(),
-                None => chain.items[place].message.clone(),
-            };
-            Ok(places.into_iter().map(message).collect())
+            let path = shelf.path(log, &leaf)?;
+            let held = Held::along(path, log, &leaf, (!recent.include_summary).then_some(ORIGINAL), &[])?;
+            let (laid, comes) = held.over();
+            let end = held.path().end();
+            held.with(log, end.messages, |history| {
+                let by = (Counting::Estimate, &Estimate as &dyn Counter);
+                let prepared = shelf.prepared(log, (held.path(), end), history, (&laid, comes), &build, by);
+                let fit = prepared.fit(&Plan { budget: recent.budget(), strict: true, ..Plan::default() });
+                let mut places: Vec<usize> = prepared.kept(&fit).collect();
+                places.sort_unstable();
+                let message = |place: usize| match comes.iter().find(|comes| comes.index == place) {
+                    Some(comes) => Some(comes.message.clone()),
+                    None => history.item(place).map(|item| item.message.clone()),
+                };
+                Ok(places.into_iter().filter_map(message).collect())
+            })
         });
         found.await
     }
@@ -611,4 +650,69 @@ fn runs(prepared: &Prepared, fit: &Fit) -> Vec<MarkRun> {
         }
     }
     runs
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use threadkeep_store::MemoryStore;
+
+    use super::*;
+    use crate::Host;
+
+    /// Its random bytes are numbers that count up.
+    struct Numbers(Cell<u64>);
+
+    impl Host for Numbers {
+        fn now(&self) -> i64 {
+            0
+        }
+
+        fn random(&self) -> [u8; 32] {
+            let mut bytes = [0; 32];
+            for eight in bytes.chunks_mut(8) {
+                self.0.set(self.0.get() + 1);
+                eight.copy_from_slice(&self.0.get().to_le_bytes());
+            }
+            bytes
+        }
+    }
+
+    fn keep(cache_bytes: usize) -> Keep<MemoryStore> {
+        let options = crate::Options { cache_bytes };
+        pollster::block_on(Keep::open(MemoryStore::new(), Numbers(Cell::new(0)), options)).unwrap()
+    }
+
+    /// Lets each of so many conversations go on by one message and have its newest read, in turn.
+    fn go_on(keep: &Keep<MemoryStore>, conversations: usize) {
+        let recent = Recent { max_messages: Some(2), ..Recent::default() };
+        for at in 0..conversations {
+            let context = format!("c{at}");
+            pollster::block_on(keep.append(&context, vec![Message::user("again")])).unwrap();
+            let found = pollster::block_on(keep.get_recent(&context, &recent)).unwrap();
+            assert!(found.len() <= 2 && found.last().unwrap().text() == "again");
+        }
+    }
+
+    fn lengths(keep: &Keep<MemoryStore>) -> Vec<usize> {
+        keep.inner.shelf.borrow().ready.iter().map(|ready| ready.prepared.len()).collect()
+    }
+
+    #[test]
+    fn each_of_fifty_conversations_at_once_is_read_from_where_it_ended() {
+        let keep = keep(1 << 20);
+        for _ in 0..3 {
+            go_on(&keep, 50);
+        }
+        assert_eq!(lengths(&keep), [3; 50]);
+        assert_eq!(keep.inner.shelf.borrow().paths.len(), 50);
+    }
+
+    #[test]
+    fn without_a_cache_six_prepared_chains_stay() {
+        let keep = keep(0);
+        go_on(&keep, 50);
+        assert_eq!((lengths(&keep).len(), keep.inner.shelf.borrow().paths.len()), (LEAST, LEAST + 1));
+    }
 }

@@ -31,6 +31,7 @@
 //! The generation is random for each making of a transcript, so that a writer who still holds a deleted and newly imported
 //! one cannot write into it: the first page of his generation is a condition of his commit.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use threadkeep_core::{MessageId, TranscriptId};
@@ -140,18 +141,12 @@ pub fn draft_node(key: &str) -> Option<MessageId> {
     MessageId::new(unescape(node)?).ok()
 }
 
-/// All pages of a transcript in one generation, and behind them what is being said.
-pub fn pages_and_drafts(transcript: &TranscriptId, generation: &str) -> Scan {
-    let end = format!("p/{}/{generation}/z", escape(transcript.as_str()));
-    Scan::range(page(transcript, generation, 0), end)
-}
-
 /// How often pages were folded, from the key of the mark that says so.
 pub fn folds(key: &str) -> Option<u64> {
     u64::from_str_radix(key.rsplit('/').next()?.strip_prefix('z')?, 16).ok()
 }
 
-/// All pages of a transcript, of any generation.
+/// All pages of a transcript, of any generation, with what lies behind them: what is being said, and the marks that [`folds`] reads.
 pub fn all_pages(transcript: &TranscriptId) -> Scan {
     Scan::prefix(&format!("p/{}/", escape(transcript.as_str())))
 }
@@ -205,7 +200,7 @@ pub const FACTS: Memory = Memory("f");
 impl Memory {
     /// Where the record `id` lies.
     pub fn of(self, transcript: Option<&TranscriptId>, id: &str) -> String {
-        format!("{}/{}/{}", self.0, transcript.map_or_else(String::new, |id| escape(id.as_str())), escape(id))
+        format!("{}/{}/{}", self.0, transcript.map_or_else(Cow::default, |id| escape(id.as_str())), escape(id))
     }
 
     /// All records of the table.
@@ -293,7 +288,7 @@ pub fn agent_name(key: &str) -> Option<String> {
 
 /// That a turn of an agent was begun and has not ended.
 pub fn open_turn(agent: &str, node: &MessageId) -> String {
-    [&open_turns(agent), escape(node.as_str()).as_str()].concat()
+    [&*open_turns(agent), &escape(node.as_str())].concat()
 }
 
 /// The prefix of an agent's turns that were begun and have not ended.
@@ -307,17 +302,22 @@ pub fn open_turn_node(key: &str) -> Option<MessageId> {
 }
 
 /// Letters, digits, `-`, `_` and `.` stay; every other byte becomes `%` and two hex digits.
-pub(crate) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
+    let stays = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    // As with every id of ours.
+    if text.bytes().all(stays) {
+        return text.into();
+    }
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
+        if stays(byte) {
             escaped.push(char::from(byte));
         } else {
             // Writing to a String cannot fail.
             let _ = write!(escaped, "%{byte:02x}");
         }
     }
-    escaped
+    escaped.into()
 }
 
 fn unescape(text: &str) -> Option<String> {

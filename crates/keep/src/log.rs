@@ -10,13 +10,15 @@
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use futures_util::future::join;
 use memchr::memchr_iter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use threadkeep_core::json::{Object, Wrong};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Entry, Transcript, TranscriptId};
-use threadkeep_store::{Commit, Record as Stored, Store, StoreError, around};
+use threadkeep_store::around::{self, Found};
+use threadkeep_store::{Commit, Record as Stored, Store, StoreError};
 
 use crate::KeepError;
 use crate::draft::take_drafts;
@@ -24,6 +26,8 @@ use crate::keys;
 
 /// How many entries are folded into one page.
 const FOLD: u32 = 100;
+/// Room for the line of a message, so that most pages of one grow once or never.
+const LINE: usize = 1024;
 /// A page is closed at this many bytes, however few entries it has: Chromium keeps values above 64 KiB in files of their
 /// own, which makes them three to four times slower to write and twice as slow to read.
 const PAGE_BYTES: usize = 56 * 1024;
@@ -112,19 +116,26 @@ impl Log {
     /// Reads a transcript; `None` where there is none. Damage is kept in the tree, never passed over in silence. A record that cannot be
     /// read is made up for: all that it says is in the pages and their keys, but for the digest.
     pub async fn load(store: &impl Store, id: &TranscriptId) -> Result<Option<Self>, KeepError> {
-        let (mut log, found) = match record(store, id).await {
+        // Asked for side by side: what is far away is waited for once.
+        let (known, found) = join(record(store, id), around::scan(store, &keys::all_pages(id))).await;
+        let (mut log, found) = match known {
             Ok(None) => return Ok(None),
             Ok(Some(Record { generation, digest, folds, .. })) => {
-                let log = Self { digest, folds, ..Self::new(id.clone(), generation) };
-                let found = around::scan(store, &keys::pages_and_drafts(id, &log.generation)).await?;
-                (log, found)
+                let mut found = of_generation(found?, &generation);
+                if found.is_empty() {
+                    // It was made anew between the two answers.
+                    found = of_generation(around::scan(store, &keys::all_pages(id)).await?, &generation);
+                }
+                // The mark was read in the same moment as the pages, the record perhaps after a later fold.
+                let folds = folded(&found).unwrap_or(folds);
+                (Self { digest, folds, ..Self::new(id.clone(), generation) }, found)
             }
             Err(KeepError::Store(StoreError::Corrupt { key, why })) if key == keys::record(id) => {
-                let mut found = around::scan(store, &keys::all_pages(id)).await?;
+                let found = found?;
                 let generation =
                     found.first().and_then(|(key, _)| keys::generation(key)).unwrap_or_default().to_owned();
-                found.retain(|(key, _)| keys::generation(key) == Some(&generation));
-                let folds = found.iter().filter_map(|(key, _)| keys::folds(key)).next_back().unwrap_or_default();
+                let found = of_generation(found, &generation);
+                let folds = folded(&found).unwrap_or_default();
                 (Self { folds, lost_record: Some(why), ..Self::new(id.clone(), generation) }, found)
             }
             Err(error) => return Err(error),
@@ -341,6 +352,17 @@ impl Log {
     }
 }
 
+/// Those records of a transcript that are of one generation.
+fn of_generation(mut found: Vec<Found>, generation: &str) -> Vec<Found> {
+    found.retain(|(key, _)| keys::generation(key) == Some(generation));
+    found
+}
+
+/// How often pages were folded, by the mark that lies behind them.
+fn folded(found: &[Found]) -> Option<u64> {
+    found.iter().filter_map(|(key, _)| keys::folds(key)).next_back()
+}
+
 /// What a reading gave; `None` where it failed because a record is damaged.
 fn undamaged(read: Result<Vec<Stored>, StoreError>) -> Result<Option<Vec<Stored>>, StoreError> {
     match read {
@@ -380,7 +402,7 @@ fn pages(first: u64, entries: &[Entry]) -> Result<Vec<Page>, KeepError> {
     let mut seq = first;
     for entry in entries {
         if pages.last().is_none_or(|page| page.count == FOLD || page.lines.len() >= PAGE_BYTES) {
-            pages.push(Page { seq, count: 0, lines: Vec::new() });
+            pages.push(Page { seq, count: 0, lines: Vec::with_capacity(LINE) });
         }
         if let Some(page) = pages.last_mut() {
             serde_json::to_writer(&mut page.lines, entry).map_err(|error| StoreError::Other(error.to_string()))?;

@@ -87,9 +87,7 @@ impl Path {
                 path.messages += count(tree, slot);
             }
         }
-        if known.len() >= most {
-            known.remove(0);
-        }
+        known.drain(..(known.len() + 1).saturating_sub(most));
         known.push(Rc::clone(&path));
         Ok(path)
     }

@@ -64,7 +64,7 @@ function migrate(database: SqliteDatabase, table: string, version: () => number)
     const found = version();
     if (found === 0)
       database.exec(
-        `CREATE TABLE "${table}" (key TEXT NOT NULL COLLATE BINARY PRIMARY KEY, value BLOB NOT NULL, crc INTEGER) WITHOUT ROWID;
+        `CREATE TABLE "${table}" (key TEXT NOT NULL COLLATE BINARY PRIMARY KEY, value BLOB NOT NULL, crc INTEGER);
          CREATE TABLE "${table}_version" (version INTEGER NOT NULL);
          INSERT INTO "${table}_version" VALUES (${VERSION})`,
       );

@@ -3,7 +3,7 @@
 
 import * as check from "../check.js";
 import { ThreadkeepError, badArgument } from "../errors.js";
-import type { ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "../types/store.js";
+import type { MaybePromise, ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "../types/store.js";
 import { loadSqlite } from "./sqlite-load.js";
 import { isBusy, sqliteTrouble } from "./sqlite-errors.js";
 import { create, only, prepare, type Statements } from "./sqlite-layout.js";
@@ -140,14 +140,14 @@ class SqliteStore implements StoreAdapter {
     this.#statements = prepare(database, table, create(database, table));
   }
 
-  get(key: string): Promise<Uint8Array | undefined> {
+  get(key: string): MaybePromise<Uint8Array | undefined> {
     return this.#patiently(() => {
       const row = this.#statements.get.get(key);
       return isRow(row) ? this.#record(row)[1] : undefined;
     });
   }
 
-  scan({ start, end, limit, reverse }: ScanRequest): Promise<StoreRecord[]> {
+  scan({ start, end, limit, reverse }: ScanRequest): MaybePromise<StoreRecord[]> {
     return this.#patiently(() => {
       const statement = reverse ? this.#statements.down : this.#statements.up;
       const records = statement.all(start, end, limit ?? -1).map((row) => this.#record(row));
@@ -189,17 +189,27 @@ class SqliteStore implements StoreAdapter {
     if (this.#ours) this.#database.close();
   }
 
-  /** Does `work`, all of it in one go of the thread, again and again while somebody else holds the database. */
-  async #patiently<T>(work: () => T): Promise<T> {
-    const patience = new Patience(this.#busyTimeout, 1, LONGEST);
-    for (;;) {
+  /** Does `work`, all of it in one go of the thread and at once: most answers need no promise. While somebody else holds the database, tries again. */
+  #patiently<T>(work: () => T): MaybePromise<T> {
+    try {
       if (this.#closed) throw closedError();
+      return work();
+    } catch (error) {
+      return this.#again(work, error);
+    }
+  }
+
+  /** Does `work`, which failed with `error`, again and again while somebody else holds the database. */
+  async #again<T>(work: () => T, error: unknown): Promise<T> {
+    const patience = new Patience(this.#busyTimeout, 1, LONGEST);
+    for (let failed = error; ; ) {
+      if (failed instanceof ThreadkeepError) throw failed;
+      if (!isBusy(failed) || !(await patience.wait())) throw sqliteTrouble(failed, "SQLite failed");
       try {
+        if (this.#closed) throw closedError();
         return work();
       } catch (error) {
-        if (error instanceof ThreadkeepError) throw error;
-        if (isBusy(error) && (await patience.wait())) continue;
-        throw sqliteTrouble(error, "SQLite failed");
+        failed = error;
       }
     }
   }

@@ -44,6 +44,12 @@ export function mapAdapter({ records = new Map(), pause = async () => {} } = {})
   };
 }
 
+/** A Map that answers at once, without promises, which is allowed. */
+export function plainAdapter() {
+  const records = new Map();
+  return { get: (key) => records.get(key), scan: (range) => select(records, range), commit: (commit) => apply(records, commit), close() {} };
+}
+
 /** A log file: one line of JSON a commit, read back at the start; a line that a crash cut off is no commit. */
 export async function logAdapter(path) {
   const records = new Map();

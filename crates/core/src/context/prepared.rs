@@ -10,9 +10,9 @@ use crate::tokens::{Cost, Counter};
 use crate::{Message, Provider};
 
 use super::budget::Figures;
-use super::facts::{Facts, NONE, Reading};
+use super::facts::{Fact, Facts, NONE, Reading};
 use super::fit::{Fit, Fitting, Plan};
-use super::group::{Entry, Grouping, Groups, Made};
+use super::group::{Entry, Group, Grouping, Groups, Made};
 use super::item::History;
 use super::pair::Pairing;
 use super::{Action, Item, Previews, rule};
@@ -187,6 +187,14 @@ impl Prepared {
     /// How many messages the history has.
     pub fn len(&self) -> usize {
         self.facts.list.len()
+    }
+
+    /// About how many bytes of memory it takes.
+    pub fn bytes(&self) -> usize {
+        let figures = 2 * size_of::<Figures>() + size_of::<Kinds>() + size_of::<Group>();
+        self.facts.list.len() * size_of::<Fact>()
+            + self.groups.entries.len() * size_of::<Entry>()
+            + self.groups.list.len() * figures
     }
 
     /// Whether it has none.

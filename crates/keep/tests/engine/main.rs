@@ -15,6 +15,7 @@ mod compaction;
 mod context;
 mod damage;
 mod epochs;
+mod far_away;
 mod growth;
 mod growth_of_imports;
 mod imported_compactions;

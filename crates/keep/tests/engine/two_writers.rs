@@ -89,7 +89,7 @@ impl Store for Busy {
 
     async fn scan(&self, scan: &Scan) -> Result<Vec<Record>, StoreError> {
         let found = self.store.scan(scan).await?;
-        if scan.start.starts_with("p/") && scan.start.ends_with("/0000000000000000") {
+        if scan.start.starts_with("p/") && (scan.start.ends_with('/') || scan.start.ends_with("/0000000000000000")) {
             self.other.append("chat", users(1)).await.unwrap();
         }
         Ok(found)

@@ -8,6 +8,11 @@ use wasm_bindgen::prelude::*;
 use super::bad;
 use crate::{Record, Scan, StoreError};
 
+/// Whether a method has answered at once: what it returned is no promise, and nothing that could pretend to be one.
+pub(super) fn is_there(returned: &JsValue) -> bool {
+    returned.is_undefined() || returned.is_instance_of::<Array>() || returned.is_instance_of::<Uint8Array>()
+}
+
 /// The answer of `get`.
 pub(super) fn value(value: &JsValue) -> Result<Option<Vec<u8>>, StoreError> {
     if value.is_undefined() || value.is_null() {

@@ -122,6 +122,9 @@ impl ForeignStore {
     /// Calls a method and waits for what it promises, if it does.
     async fn call(&self, method: &Function, arguments: &Array) -> Result<JsValue, StoreError> {
         let returned = method.apply(&self.adapter, arguments).map_err(|error| answer::thrown(&error))?;
+        if answer::is_there(&returned) {
+            return Ok(returned);
+        }
         JsFuture::from(Promise::resolve(&returned)).await.map_err(|error| answer::thrown(&error))
     }
 }

@@ -8,35 +8,63 @@ use wasm_bindgen::prelude::*;
 
 use crate::{Commit, Durability, Record, Scan};
 
+// The names of properties are part of the glue's code: a name that is handed over is copied and decoded each time.
+#[wasm_bindgen]
+extern "C" {
+    /// A commit as an adapter gets it.
+    type PlainCommit;
+    #[wasm_bindgen(method, setter)]
+    fn set_absent(this: &PlainCommit, keys: Array);
+    #[wasm_bindgen(method, setter)]
+    fn set_present(this: &PlainCommit, keys: Array);
+    #[wasm_bindgen(method, setter)]
+    fn set_deletes(this: &PlainCommit, keys: Array);
+    #[wasm_bindgen(method, setter, js_name = deleteRanges)]
+    fn set_delete_ranges(this: &PlainCommit, ranges: Array);
+    #[wasm_bindgen(method, setter)]
+    fn set_puts(this: &PlainCommit, records: Array);
+    #[wasm_bindgen(method, setter)]
+    fn set_durability(this: &PlainCommit, durability: &str);
+
+    /// A range as an adapter gets it.
+    type PlainScan;
+    #[wasm_bindgen(method, setter)]
+    fn set_start(this: &PlainScan, key: &str);
+    #[wasm_bindgen(method, setter)]
+    fn set_end(this: &PlainScan, key: &str);
+    #[wasm_bindgen(method, setter)]
+    fn set_limit(this: &PlainScan, limit: u32);
+    #[wasm_bindgen(method, setter)]
+    fn set_reverse(this: &PlainScan, reverse: bool);
+}
+
 /// A commit as `{absent, present, deletes, deleteRanges, puts, durability}`.
 pub(super) fn commit(commit: &Commit) -> JsValue {
-    let durability = match commit.durability {
+    let keys = |keys: &[String]| keys.iter().map(|key| JsValue::from_str(key)).collect::<Array>();
+    let range = |(start, end): &(String, String)| Array::of2(&JsValue::from_str(start), &JsValue::from_str(end));
+    let plain: PlainCommit = Object::new().unchecked_into();
+    plain.set_absent(keys(&commit.absent));
+    plain.set_present(keys(&commit.present));
+    plain.set_deletes(keys(&commit.deletes));
+    plain.set_delete_ranges(commit.delete_ranges.iter().map(range).collect());
+    plain.set_puts(records(&commit.puts));
+    plain.set_durability(match commit.durability {
         Durability::Strict => "strict",
         Durability::Relaxed => "relaxed",
-    };
-    let keys = |keys: &[String]| keys.iter().map(|key| JsValue::from_str(key)).collect::<Array>().into();
-    let range = |(start, end): &(String, String)| Array::of2(&JsValue::from_str(start), &JsValue::from_str(end));
-    object(&[
-        ("absent", keys(&commit.absent)),
-        ("present", keys(&commit.present)),
-        ("deletes", keys(&commit.deletes)),
-        ("deleteRanges", commit.delete_ranges.iter().map(range).collect::<Array>().into()),
-        ("puts", records(&commit.puts).into()),
-        ("durability", JsValue::from_str(durability)),
-    ])
+    });
+    plain.into()
 }
 
 /// A range as `{start, end, limit?, reverse}`.
 pub(super) fn scan(scan: &Scan) -> JsValue {
-    let range = object(&[
-        ("start", JsValue::from_str(&scan.start)),
-        ("end", JsValue::from_str(&scan.end)),
-        ("reverse", JsValue::from_bool(scan.reverse)),
-    ]);
+    let plain: PlainScan = Object::new().unchecked_into();
+    plain.set_start(&scan.start);
+    plain.set_end(&scan.end);
+    plain.set_reverse(scan.reverse);
     if let Some(limit) = scan.limit {
-        set(&range, "limit", &JsValue::from_f64(f64::from(u32::try_from(limit).unwrap_or(u32::MAX))));
+        plain.set_limit(u32::try_from(limit).unwrap_or(u32::MAX));
     }
-    range
+    plain.into()
 }
 
 /// Records as a list of `[key, value]`.
@@ -76,17 +104,4 @@ fn list(value: &JsValue, name: &str) -> Array {
 
 fn get(value: &JsValue, name: &str) -> JsValue {
     Reflect::get(value, &JsValue::from_str(name)).unwrap_or_default()
-}
-
-fn object(properties: &[(&str, JsValue)]) -> JsValue {
-    let object = Object::new().into();
-    for (name, value) in properties {
-        set(&object, name, value);
-    }
-    object
-}
-
-fn set(object: &JsValue, name: &str, value: &JsValue) {
-    // A plain new object takes every property.
-    let _ = Reflect::set(object, &JsValue::from_str(name), value);
 }
