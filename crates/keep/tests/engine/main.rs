@@ -18,6 +18,7 @@ mod epochs;
 mod growth;
 mod growth_of_imports;
 mod imported_compactions;
+mod imports;
 mod interrupted;
 mod kernel;
 mod mailbox;
