@@ -199,7 +199,7 @@ impl Log {
         for (at, line) in numbered(lines, seq) {
             count += 1;
             if at >= self.tree.next_seq() {
-                match from_json::<Entry>(line) {
+                match Entry::parse(line) {
                     Ok(entry) => {
                         self.rewritten |= matches!(entry, Entry::Removed { .. });
                         self.tree.replay(at, entry);
@@ -383,7 +383,7 @@ fn pages(first: u64, entries: &[Entry]) -> Result<Vec<Page>, KeepError> {
             pages.push(Page { seq, count: 0, lines: Vec::new() });
         }
         if let Some(page) = pages.last_mut() {
-            serde_json::to_writer(&mut page.lines, entry).map_err(|error| StoreError::Other(error.to_string()))?;
+            entry.write(&mut page.lines).map_err(|error| StoreError::Other(error.to_string()))?;
             page.lines.push(b'\n');
             page.count += 1;
         }

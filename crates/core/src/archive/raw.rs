@@ -9,9 +9,9 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// The fields of an object, in their order, repeated names included.
+/// The fields of an object, in their order, repeated names included. A value is raw text unless something else is asked for.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Fields<'a>(pub Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(super) struct Fields<'a, V = &'a RawValue>(pub Vec<(Cow<'a, str>, V)>);
 
 impl<'a> Fields<'a> {
     /// Reads the outer layer of an object.
@@ -69,11 +69,11 @@ pub(super) fn array(raw: &str) -> Option<Vec<&RawValue>> {
     if raw.starts_with('[') { serde_json::from_str(raw).ok() } else { None }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+impl<'de: 'a, 'a, V: Deserialize<'de>> Deserialize<'de> for Fields<'a, V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Outer<'a>(PhantomData<&'a ()>);
-        impl<'de: 'a, 'a> Visitor<'de> for Outer<'a> {
-            type Value = Fields<'a>;
+        struct Outer<'a, V>(PhantomData<Fields<'a, V>>);
+        impl<'de: 'a, 'a, V: Deserialize<'de>> Visitor<'de> for Outer<'a, V> {
+            type Value = Fields<'a, V>;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                 f.write_str("an object")
             }
@@ -130,6 +130,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for First<'a> {
         }
         deserializer.deserialize_seq(Outer(PhantomData))
     }
+}
+
+/// Whether raw JSON is the string `text`.
+pub(super) fn is_string(raw: &str, text: &str) -> bool {
+    raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')) == Some(text)
+        || raw.contains('\\') && serde_json::from_str::<Cow<str>>(raw).is_ok_and(|said| said == text)
 }
 
 /// The string in a field of a value.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::digest::digest;
+use super::digest::{Sum, digest};
 use super::format::{Kind, detect};
 use super::raw::Fields;
 use super::report::{Counts, Report, short};
@@ -257,7 +257,7 @@ impl Body {
             Kind::Message => {
                 let raw = serde_json::from_str(text)?;
                 let (messages, sum) = self.messages.get_or_insert_default();
-                *sum = super::digest::Digest(*sum).with(bytes).0;
+                *sum = Sum(*sum).with(bytes).0;
                 messages.add(raw, "", report);
             }
             Kind::Of(format) => self.conversation(format, &fields, bytes, place, report),
@@ -272,7 +272,11 @@ impl Body {
             let title = format!("\"{}\"", short(&title));
             *place = if place.is_empty() { title } else { format!("{place} {title}") };
         }
-        let digest = digest(bytes);
+        let digest = match format {
+            // Without an id of its own, a conversation of these is called after its digest.
+            Format::OpenWebUi | Format::GeminiCli => digest(bytes),
+            _ => Sum::default().with(bytes).0,
+        };
         let made = match format {
             Format::ChatGpt => chatgpt::read(fields, place, digest, report),
             Format::ClaudeAi => claude::ai::read(fields, place, digest, report),
@@ -345,7 +349,7 @@ impl Body {
             let mut messages = openai::Messages::default();
             list.iter().for_each(|raw| messages.add(raw, place, report));
             self.format = Some(Format::OpenAiMessages);
-            if let Some(made) = messages.conversation(place, digest(bytes), &mut self.known, report) {
+            if let Some(made) = messages.conversation(place, Sum::default().with(bytes).0, &mut self.known, report) {
                 report.conversation(made);
             }
             return Ok(());
