@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::chatgpt::Outer;
 use super::digest::{Sum, digest};
 use super::format::{Kind, detect};
 use super::raw::Fields;
@@ -228,13 +229,13 @@ impl Body {
         if !text.starts_with('{') {
             return self.no_object(text, bytes, place, report);
         }
-        let fields = Fields::parse(text)?;
+        let Outer { fields, mapping } = Outer::parse(text)?;
         if self.format == Some(Format::Threadkeep) {
             self.own.line(&fields, bytes, place, report);
             return Ok(());
         }
         if let Some(format) = self.lines {
-            self.conversation(format, &fields, bytes, place, report);
+            self.conversation(format, &fields, mapping, bytes, place, report);
             return Ok(());
         }
         let kind = match detect(&fields) {
@@ -260,13 +261,21 @@ impl Body {
                 *sum = Sum(*sum).with(bytes).0;
                 messages.add(raw, "", report);
             }
-            Kind::Of(format) => self.conversation(format, &fields, bytes, place, report),
+            Kind::Of(format) => self.conversation(format, &fields, mapping, bytes, place, report),
             Kind::Unknown => self.unknown(place, report),
         }
         Ok(())
     }
 
-    fn conversation(&mut self, format: Format, fields: &Fields, bytes: &[u8], place: &mut String, report: &mut Report) {
+    fn conversation(
+        &mut self,
+        format: Format,
+        fields: &Fields,
+        mapping: Option<chatgpt::Mapping>,
+        bytes: &[u8],
+        place: &mut String,
+        report: &mut Report,
+    ) {
         self.format = Some(format);
         if let Some(title) = fields.string("title").or_else(|| fields.string("name")) {
             let title = format!("\"{}\"", short(&title));
@@ -278,7 +287,7 @@ impl Body {
             _ => Sum::default().with(bytes).0,
         };
         let made = match format {
-            Format::ChatGpt => chatgpt::read(fields, place, digest, report),
+            Format::ChatGpt => chatgpt::read(fields, mapping, place, digest, report),
             Format::ClaudeAi => claude::ai::read(fields, place, digest, report),
             Format::ClaudeCode => {
                 self.claude_code.line(fields, bytes, place, report);

@@ -46,20 +46,16 @@ enum TextType {
 /// # Errors
 /// Something in it is nested too deeply.
 pub(super) fn read(local: &str, source: &Fields) -> Result<Made, serde_json::Error> {
-    let mut made = Made { created_at: source.value("create_time").as_ref().and_then(when::millis), ..Made::default() };
-    let metadata = match source.get("metadata") {
-        Some(raw) if raw.starts_with('{') => Some(serde_json::from_str::<Map<String, Value>>(raw)?),
-        _ => None,
-    };
-    let data = metadata.as_ref();
-    let flag = |name: &str| data.and_then(|data| data.get(name)).and_then(Value::as_bool).unwrap_or(false);
-    made.origin.model = data.and_then(|data| text_of(data, "model_slug")).map(str::to_owned);
-    let author = source.object("author").unwrap_or(Fields(Vec::new()));
-    let mut role = Role::from(author.string("role").as_deref().unwrap_or("unknown"));
+    let mut made = Made { created_at: source.get("create_time").and_then(when::raw_millis), ..Made::default() };
+    let metadata = source.object("metadata").unwrap_or_default();
+    made.origin.model = metadata.string("model_slug");
+    let author = source.object("author").unwrap_or_default();
+    let mut role = Role::from(author.text("role").as_deref().unwrap_or("unknown"));
     let name = author.string("name").filter(|name| !name.is_empty());
     let weightless = source.get("weight").is_some_and(|weight| is_whole(weight, "0"));
-    let hidden = flag("is_visually_hidden_from_conversation") || (weightless && role != Role::Tool);
-    let recipient = source.string("recipient").filter(|to| to != "all" && !to.is_empty());
+    let concealed = metadata.get("is_visually_hidden_from_conversation") == Some("true");
+    let hidden = concealed || (weightless && role != Role::Tool);
+    let recipient = source.text("recipient").filter(|to| to != "all" && !to.is_empty());
 
     let content = source.get("content");
     let (said, content) = match content.and_then(|raw| serde_json::from_str::<OneText>(raw).ok()) {
@@ -68,7 +64,7 @@ pub(super) fn read(local: &str, source: &Fields) -> Result<Made, serde_json::Err
         }
         None => {
             let content = content.map(clean::value).transpose()?.unwrap_or_default();
-            let said = if source.has("content") { say(&content, data) } else { Said::default() };
+            let said = if source.has("content") { say(&content, &metadata) } else { Said::default() };
             (said, content)
         }
     };
@@ -87,7 +83,7 @@ pub(super) fn read(local: &str, source: &Fields) -> Result<Made, serde_json::Err
         let text = message.text().into_owned();
         let is_object = text.trim_start().starts_with('{') && serde_json::from_str::<Map<String, Value>>(&text).is_ok();
         let call = if is_object {
-            ToolCall::function(call_id(local), recipient, text)
+            ToolCall::function(call_id(local), &**recipient, text)
         } else {
             custom_call(&call_id(local), recipient, &text)
         };
@@ -143,7 +139,7 @@ struct Said {
     covered: bool,
 }
 
-fn say(content: &Value, metadata: Option<&Map<String, Value>>) -> Said {
+fn say(content: &Value, metadata: &Fields) -> Said {
     let Value::Object(content) = content else {
         let text = content.as_str().unwrap_or_default();
         return Said { content: text.into(), covered: content.is_string() || content.is_null(), ..Said::default() };
@@ -201,11 +197,12 @@ fn say(content: &Value, metadata: Option<&Map<String, Value>>) -> Said {
 }
 
 /// The parts of a text; and whether they are nothing but text.
-fn parts(content: &Map<String, Value>, metadata: Option<&Map<String, Value>>) -> (Content, bool) {
+fn parts(content: &Map<String, Value>, metadata: &Fields) -> (Content, bool) {
     let Some(Value::Array(parts)) = content.get("parts") else {
         return (text_of(content, "text").unwrap_or_default().into(), !content.contains_key("parts"));
     };
-    let names = attachment_names(metadata);
+    let attachments = metadata.value("attachments").unwrap_or_default();
+    let names = attachment_names(&attachments);
     let mut plain = true;
     let mut list: Vec<Part> = Vec::with_capacity(parts.len());
     for part in parts {
@@ -248,12 +245,11 @@ fn object_part(object: &Map<String, Value>, names: &[(&str, &str)]) -> Part {
     Part(part)
 }
 
-fn attachment_names(metadata: Option<&Map<String, Value>>) -> Vec<(&str, &str)> {
-    let list = metadata.and_then(|data| data.get("attachments")).and_then(Value::as_array);
+fn attachment_names(attachments: &Value) -> Vec<(&str, &str)> {
     fn named(item: &Value) -> Option<(&str, &str)> {
         Some((item.get("id")?.as_str()?, item.get("name")?.as_str()?))
     }
-    list.into_iter().flatten().filter_map(named).collect()
+    attachments.as_array().into_iter().flatten().filter_map(named).collect()
 }
 
 fn quote(content: &Map<String, Value>) -> String {
@@ -281,7 +277,7 @@ fn thoughts(content: &Map<String, Value>) -> String {
 }
 
 /// The readable text of a content type that is not known.
-fn any_text(content: &Map<String, Value>, metadata: Option<&Map<String, Value>>) -> Content {
+fn any_text(content: &Map<String, Value>, metadata: &Fields) -> Content {
     if content.get("parts").is_some_and(Value::is_array) {
         return parts(content, metadata).0;
     }
@@ -301,7 +297,7 @@ fn is_whole(raw: &str, whole: &str) -> bool {
 struct Placed<'a> {
     local: &'a str,
     author: Fields<'a>,
-    metadata: Option<Map<String, Value>>,
+    metadata: Fields<'a>,
     /// Unless the message covers it.
     content: Option<Value>,
     message: &'a Message,
@@ -309,12 +305,11 @@ struct Placed<'a> {
 
 /// What the message does not cover.
 fn rest_of(source: &Fields, placed: Placed) -> Result<Map<String, Value>, serde_json::Error> {
-    let Placed { local, author, mut metadata, mut content, message } = placed;
+    let Placed { local, author, metadata, mut content, message } = placed;
     let mut rest = Map::new();
     for (at, (name, raw)) in source.0.iter().enumerate() {
         let raw = raw.get();
-        // Of a repeated field the last counts.
-        if is_empty(raw) || source.0[at + 1..].iter().any(|(later, _)| later == name) {
+        if is_empty(raw) {
             continue;
         }
         let value = match &**name {
@@ -323,15 +318,17 @@ fn rest_of(source: &Fields, placed: Placed) -> Result<Map<String, Value>, serde_
             "status" if is_string(raw, "finished_successfully") => continue,
             "recipient" if is_string(raw, "all") || raw.starts_with('"') && !message.tool_calls.is_empty() => continue,
             "weight" if is_whole(raw, "1") => continue,
+            // Of a repeated field the last counts.
+            name if source.0[at + 1..].iter().any(|(later, _)| later == name) => continue,
             "content" => content.take().unwrap_or_default(),
-            "author" if raw.starts_with('{') => Value::Object(rest_of_author(&author, message)?),
-            "metadata" => match metadata.take() {
-                Some(mut metadata) => {
-                    metadata.retain(|name, value| !is_common(name, value));
-                    Value::Object(metadata)
-                }
-                None => clean::value(raw)?,
-            },
+            "author" if raw.starts_with('{') => {
+                // What is left of a system message's author is its role: it may stand for the user's instructions.
+                let known = |name: &str, _: &str| name == "name" || name == "role" && message.role != Role::System;
+                let left = left_of(&author, known)?;
+                let bare = left.len() == 1 && text_of(&left, "role") == Some(message.role.as_str());
+                if bare { Value::Null } else { Value::Object(left) }
+            }
+            "metadata" if raw.starts_with('{') => Value::Object(left_of(&metadata, is_common)?),
             _ => clean::value(raw)?,
         };
         if !says_nothing(&value) {
@@ -341,20 +338,19 @@ fn rest_of(source: &Fields, placed: Placed) -> Result<Map<String, Value>, serde_
     Ok(rest)
 }
 
-/// What the message does not cover of its author.
-fn rest_of_author(author: &Fields, message: &Message) -> Result<Map<String, Value>, serde_json::Error> {
+/// The fields that say something, but for those that are `known`.
+fn left_of(fields: &Fields, known: impl Fn(&str, &str) -> bool) -> Result<Map<String, Value>, serde_json::Error> {
     let mut left = Map::new();
-    for (name, raw) in &author.0 {
-        if name == "name" || name == "role" && message.role != Role::System || is_empty(raw.get()) {
+    for (name, raw) in fields.0.iter().map(|(name, raw)| (name, raw.get())) {
+        if is_empty(raw) || known(name, raw) {
             continue;
         }
-        let value = clean::value(raw.get())?;
+        let value = clean::value(raw)?;
         if !says_nothing(&value) {
             left.insert(name.clone().into_owned(), value);
         }
     }
-    let bare = left.len() == 1 && text_of(&left, "role") == Some(message.role.as_str());
-    Ok(if bare { Map::new() } else { left })
+    Ok(left)
 }
 
 /// Whether raw JSON says nothing, as it is mostly written: it need not be read to be left out.
@@ -363,12 +359,9 @@ fn is_empty(raw: &str) -> bool {
 }
 
 /// Whether a field of the metadata says nothing beyond what every message has.
-fn is_common(name: &str, value: &Value) -> bool {
-    COMMON.contains(&name) || says_nothing(value) || (name == "finish_details" && is_stop(value))
-}
-
-fn is_stop(details: &Value) -> bool {
-    details.get("type").and_then(Value::as_str) == Some("stop")
+fn is_common(name: &str, raw: &str) -> bool {
+    let is_stop = || Fields::parse(raw).is_ok_and(|details| details.text("type").as_deref() == Some("stop"));
+    COMMON.contains(&name) || name == "finish_details" && is_stop()
 }
 
 /// Gives tool messages the ids of the calls that they answer. The export has none, so the nearest call above counts: one to a
