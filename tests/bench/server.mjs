@@ -13,6 +13,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { installed } from "../../npm/test/support/installed.mjs";
+import { plainTable } from "./lib/table.mjs";
 
 const ROUNDS = Number(process.env.ROUNDS ?? 5);
 const CONVERSATIONS = 50;
@@ -55,26 +56,18 @@ async function ours(path) {
 
 /** A plain table as such a server. */
 function plain(path) {
-  const database = new Database(path);
-  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-    CREATE TABLE messages (id INTEGER PRIMARY KEY, conversation TEXT NOT NULL, number INTEGER NOT NULL, message TEXT NOT NULL, UNIQUE (conversation, number))`);
-  const last = database.prepare("SELECT coalesce(max(number), -1) AS number FROM messages WHERE conversation = ?");
-  const insert = database.prepare("INSERT INTO messages (conversation, number, message) VALUES (?, ?, ?)");
+  const { database, append } = plainTable(Database, path);
   const newest = database.prepare("SELECT message FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?");
   const count = database.prepare("SELECT count(*) AS count FROM messages WHERE conversation = ?");
-  const append = database.transaction((conversation, batch) => {
-    let { number } = last.get(conversation);
-    for (const message of batch) insert.run(conversation, (number += 1), JSON.stringify(message));
-  });
   return {
-    fill: async (conversation) => append.immediate(conversation, Array.from({ length: BEFORE }, (_, at) => (at % 2 ? answer(at) : question(at)))),
+    fill: async (conversation) => append(conversation, Array.from({ length: BEFORE }, (_, at) => (at % 2 ? answer(at) : question(at)))),
     // Each step is awaited, as with any interface of a store: others have their turn in between.
     request: async (conversation, at) => {
-      append.immediate(conversation, [question(at)]);
+      append(conversation, [question(at)]);
       await turn();
       const found = newest.all(conversation, NEWEST).map(({ message }) => JSON.parse(message)).reverse();
       await turn();
-      append.immediate(conversation, [answer(at)]);
+      append(conversation, [answer(at)]);
       return found.length;
     },
     count: async (conversation) => count.get(conversation).count,

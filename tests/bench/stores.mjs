@@ -20,6 +20,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { installed } from "../../npm/test/support/installed.mjs";
 import { startPostgres, startRedis } from "../../npm/test/support/servers.mjs";
 import { median, messages } from "./lib/messages.mjs";
+import { plainTable } from "./lib/table.mjs";
 
 const ROUNDS = Number(process.env.ROUNDS ?? 15);
 /** Batches of a hundred in a round, and single messages. */
@@ -91,18 +92,10 @@ const timed = async (work) => {
 };
 
 function rawSqlite(path) {
-  const database = new Database(path);
-  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-    CREATE TABLE messages (id INTEGER PRIMARY KEY, conversation TEXT NOT NULL, number INTEGER NOT NULL, message TEXT NOT NULL, UNIQUE (conversation, number))`);
-  const last = database.prepare("SELECT coalesce(max(number), -1) AS number FROM messages WHERE conversation = ?");
-  const insert = database.prepare("INSERT INTO messages (conversation, number, message) VALUES (?, ?, ?)");
+  const { database, append } = plainTable(Database, path);
   const all = database.prepare("SELECT message FROM messages WHERE conversation = ? ORDER BY number");
-  const write = database.transaction((conversation, batch) => {
-    let { number } = last.get(conversation);
-    for (const message of batch) insert.run(conversation, (number += 1), JSON.stringify(message));
-  });
   return {
-    append: async (conversation, batch) => write.immediate(conversation, batch),
+    append: async (conversation, batch) => append(conversation, batch),
     load: (conversation) => timed(async () => all.all(conversation).map(({ message }) => JSON.parse(message))),
     close: async () => database.close(),
   };

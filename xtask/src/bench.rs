@@ -88,6 +88,7 @@ const BENCHES: &[Bench] = &[
     cargo_bench("compact", "threadkeep", "compact"),
     cargo_bench("growth", "threadkeep", "growth"),
     node_bench("growth-npm", &[Npm], "tests/bench/growth.mjs", &[("SCALE", "0.02"), ("ROUNDS", "1")]),
+    cargo_bench("import", "threadkeep", "bench_import"),
     cargo_bench("recall", "threadkeep-recall", "recall"),
     node_bench(
         "search",

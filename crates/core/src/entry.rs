@@ -96,6 +96,22 @@ pub struct InfoPatch {
 }
 
 impl Entry {
+    /// Reads what [`Entry::write`] writes. Both are here, not with the engine, since this crate is compiled for speed.
+    ///
+    /// # Errors
+    /// It is no UTF-8, no JSON, or no entry.
+    pub fn parse(line: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(std::str::from_utf8(line).map_err(Error::custom)?)
+    }
+
+    /// Appends its JSON to `line`.
+    ///
+    /// # Errors
+    /// None: an entry has string keys only, and other keys are all that writing JSON can fail on.
+    pub fn write(&self, line: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        serde_json::to_writer(line, self)
+    }
+
     /// How many sequence numbers it takes.
     pub fn span(&self) -> u64 {
         if let Self::Gone(count) = self { *count } else { 1 }

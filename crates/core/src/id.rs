@@ -15,6 +15,9 @@ use crate::json::Name;
 /// The longest id that is accepted, in bytes of UTF-8.
 pub const MAX_ID_BYTES: usize = 512;
 
+/// What the root's id ends in, where we made it.
+const ROOT_END: &str = "0000000000000000";
+
 /// Why a string is no id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
@@ -66,7 +69,7 @@ impl MessageId {
     pub fn mint_root(random: [u8; 24]) -> Self {
         let mut id = String::with_capacity(64);
         push_hex(&mut id, &random);
-        id.push_str("0000000000000000");
+        id.push_str(ROOT_END);
         Self(id.into())
     }
 
@@ -92,12 +95,15 @@ impl MessageId {
     /// would pass 512 bytes, `local` is replaced by a 128-bit hash of it (and the transcript is never longer than 400
     /// bytes, see [`MessageId::archive_root`]).
     pub fn scoped(transcript: &TranscriptId, local: &str) -> Self {
-        Self::within(transcript, &local.replace('/', "%2F").replace('#', "%23"))
+        if local.contains(['/', '#']) {
+            return Self::within(transcript, &local.replace('/', "%2F").replace('#', "%23"));
+        }
+        Self::within(transcript, local)
     }
 
     fn within(transcript: &TranscriptId, local: &str) -> Self {
         if transcript.as_str().len() + 1 + local.len() <= MAX_ID_BYTES {
-            Self(format!("{transcript}/{local}").into())
+            Self([transcript.as_str(), "/", local].concat().into())
         } else {
             Self(format!("{transcript}/~{:032x}", fnv128(local.as_bytes())).into())
         }
@@ -117,13 +123,23 @@ impl MessageId {
     /// The transcript that this id names by its own form: minted and imported ids carry it. `None` for an id from
     /// outside, which only the store's index can place. The answer is a candidate: the transcript need not exist.
     pub fn home(&self) -> Option<TranscriptId> {
+        self.home_parts().map(|(begin, end)| Self([begin, end].concat().into()))
+    }
+
+    /// Whether [`MessageId::home`] is `transcript`.
+    pub fn is_at_home_in(&self, transcript: &TranscriptId) -> bool {
+        self.home_parts().is_some_and(|(begin, end)| transcript.as_str().strip_prefix(begin) == Some(end))
+    }
+
+    /// The beginning of the transcript that this id names, which is the beginning of this id too, and its end.
+    fn home_parts(&self) -> Option<(&str, &str)> {
         if let Some(prefix) = self.minted_prefix() {
-            return Some(Self(format!("{prefix}0000000000000000").into()));
+            return Some((prefix, ROOT_END));
         }
         let slashes = self.0.bytes().filter(|b| *b == b'/').count();
         match slashes {
-            1 => Some(self.clone()),
-            2 => self.0.rfind('/').map(|at| Self(self.0[..at].into())),
+            1 => Some((&self.0, "")),
+            2 => self.0.rfind('/').map(|at| (&self.0[..at], "")),
             _ => None,
         }
     }
@@ -228,9 +244,17 @@ mod tests {
         assert_eq!(chat.as_str(), "chatgpt/a%2Fb");
         assert_eq!(MessageId::scoped(&chat, "x/y").home(), Some(chat.clone()));
         assert_eq!(MessageId::mint(&chat, 5).home(), Some(chat.clone()));
-        assert_eq!(chat.home(), Some(chat));
+        assert_eq!(chat.home(), Some(chat.clone()));
 
         assert_eq!(MessageId::new("plain").unwrap().home(), None);
+
+        let minted = MessageId::mint_root([0xab; 24]);
+        let ids = ["plain", "a/b/c/d", "chatgpt/a%2Fb"].map(|id| MessageId::new(id).unwrap());
+        let ids = ids.into_iter().chain([MessageId::mint(&minted, 77), MessageId::scoped(&chat, "x"), minted, chat]);
+        let ids: Vec<MessageId> = ids.collect();
+        for (id, transcript) in ids.iter().flat_map(|id| ids.iter().map(move |transcript| (id, transcript))) {
+            assert_eq!(id.is_at_home_in(transcript), id.home().as_ref() == Some(transcript), "{id} in {transcript}");
+        }
     }
 
     #[test]

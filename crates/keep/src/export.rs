@@ -8,7 +8,7 @@ use threadkeep_core::memory::{Episode, Fact};
 use threadkeep_core::{Entry, TranscriptId};
 use threadkeep_store::{Store, StoreError, around};
 
-use crate::log::{from_json, numbered, record};
+use crate::log::{numbered, record};
 use crate::{Keep, KeepError, keys};
 
 /// How many pages are read at a time.
@@ -134,7 +134,7 @@ impl<S: Store> Keep<S> {
                 let first = keys::page_seq(&key).unwrap_or_default();
                 let lines = self.sound(&key, lines).unwrap_or_default();
                 for (seq, line) in numbered(&lines, first) {
-                    if let Some(entry) = self.sound(&key, from_json::<Entry>(line)) {
+                    if let Some(entry) = self.sound(&key, Entry::parse(line)) {
                         writer.entry(seq, &entry);
                     }
                 }

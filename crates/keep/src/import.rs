@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use threadkeep_core::archive::{self, Conversation, Format, Input, Item, Skip};
+use futures_util::future::join;
+use threadkeep_core::archive::{self, Conversation, Format, Input, Item, Part, Skip};
+use threadkeep_core::memory::Memory;
 use threadkeep_core::{Entry, MessageId, Transcript};
 use threadkeep_store::{Commit, Durability, Store, StoreError};
 
@@ -23,6 +25,18 @@ const LISTED: usize = 1000;
 
 /// The conversations that the files of an import hold, and whether the import has made each.
 type Held = HashMap<MessageId, bool>;
+
+/// An import under way.
+#[derive(Default)]
+struct Import {
+    held: Held,
+    /// Stored when all files were read.
+    memories: Vec<Memory>,
+    /// The files of an agent's memory, which make sense together.
+    parts: Vec<Part>,
+    report: ImportReport,
+    progress: ImportProgress,
+}
 
 /// What became of one conversation.
 enum Outcome {
@@ -65,60 +79,48 @@ impl<S: Store> Keep<S> {
         mut on_progress: impl FnMut(&ImportProgress) -> V,
     ) -> Result<ImportReport, KeepError> {
         let names: Arc<[String]> = sources.iter().map(|source| source.name().to_owned()).collect();
-        let mut progress =
-            ImportProgress { total_bytes: sources.iter().map(Source::size).sum(), ..ImportProgress::default() };
-        let mut report = ImportReport::default();
-        let (mut memories, mut parts) = (Vec::new(), Vec::new());
-        let mut held = Held::new();
+        let mut import = Import::default();
+        import.progress.total_bytes = sources.iter().map(Source::size).sum();
         let mut sources: Vec<Option<R>> = sources.into_iter().map(Some).collect();
         'files: for at in archive::plan(&names) {
             let Some(mut source) = sources[at].take() else { continue };
-            progress.file = source.name().to_owned();
-            let before = progress.bytes;
+            import.progress.file = source.name().to_owned();
+            let before = import.progress.bytes;
             let mut input = Input::new(source.name(), source.size(), format).among(Arc::clone(&names));
-            while let Some(range) = input.wants() {
-                let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-                let bytes = match source.read(range.start, len).await {
-                    Ok(bytes) => bytes,
-                    Err(why) => {
-                        report.skip(source.name(), "unreadable", format!("the file cannot be read: {why}"), false);
-                        // The file ends here; what was read of it comes in.
-                        Vec::new()
-                    }
-                };
+            let mut slice = read(&mut source, &input).await;
+            while let Some(bytes) = slice {
+                let bytes = bytes.unwrap_or_else(|why| {
+                    let reason = format!("the file cannot be read: {why}");
+                    import.report.skip(source.name(), "unreadable", reason, false);
+                    // The file ends here; what was read of it comes in.
+                    Vec::new()
+                });
                 let mut items = Vec::new();
                 input.supply(&bytes, &mut |item| items.push(item));
                 drop(bytes);
-                for item in items {
-                    match item {
-                        Item::Memory(memory) => memories.push(*memory),
-                        Item::Part(part) => parts.push(*part),
-                        item => self.take_item(item, &mut held, &mut report, &mut progress).await?,
-                    }
-                }
-                progress.bytes = before + input.progress().0;
-                report.stopped = on_progress(&progress).ends();
-                if report.stopped {
+                // The next slice comes while what this one held is stored.
+                let (next, stored) = join(read(&mut source, &input), self.take_items(items, &mut import)).await;
+                stored?;
+                slice = next;
+                import.progress.bytes = before + input.progress().0;
+                import.report.stopped = on_progress(&import.progress).ends();
+                if import.report.stopped {
                     break 'files;
                 }
             }
-            progress.bytes = before + source.size();
-            report.stopped = on_progress(&progress).ends();
-            if report.stopped {
+            import.progress.bytes = before + source.size();
+            import.report.stopped = on_progress(&import.progress).ends();
+            if import.report.stopped {
                 break;
             }
         }
         // An agent's files make sense together; half of them would make another conversation.
-        if !report.stopped && !parts.is_empty() {
+        if !import.report.stopped && !import.parts.is_empty() {
             let mut items = Vec::new();
-            archive::assemble(parts, &mut |item| items.push(item));
-            for item in items {
-                match item {
-                    Item::Memory(memory) => memories.push(*memory),
-                    item => self.take_item(item, &mut held, &mut report, &mut progress).await?,
-                }
-            }
+            archive::assemble(std::mem::take(&mut import.parts), &mut |item| items.push(item));
+            self.take_items(items, &mut import).await?;
         }
+        let Import { held, memories, mut report, .. } = import;
         if !memories.is_empty() {
             self.take_memories(memories, &held, &mut report).await?;
         }
@@ -127,26 +129,21 @@ impl<S: Store> Keep<S> {
         Ok(report)
     }
 
-    async fn take_item(
-        &self,
-        item: Item,
-        held: &mut Held,
-        report: &mut ImportReport,
-        progress: &mut ImportProgress,
-    ) -> Result<(), KeepError> {
-        let conversation = match item {
-            Item::Conversation(conversation) => conversation,
-            Item::Skipped(skip) => {
-                report.note(&skip, false);
-                return Ok(());
+    async fn take_items(&self, items: Vec<Item>, import: &mut Import) -> Result<(), KeepError> {
+        for item in items {
+            match item {
+                Item::Conversation(conversation) => self.take_conversation(conversation, import).await?,
+                Item::Memory(memory) => import.memories.push(*memory),
+                Item::Part(part) => import.parts.push(*part),
+                Item::Skipped(skip) => import.report.note(&skip, false),
+                Item::Warning(skip) => import.report.note(&skip, true),
             }
-            Item::Warning(skip) => {
-                report.note(&skip, true);
-                return Ok(());
-            }
-            // Kept for the end of the import.
-            Item::Memory(_) | Item::Part(_) => return Ok(()),
-        };
+        }
+        Ok(())
+    }
+
+    async fn take_conversation(&self, conversation: Conversation, import: &mut Import) -> Result<(), KeepError> {
+        let Import { held, report, progress, .. } = import;
         progress.conversations += 1;
         let id = conversation.transcript.clone();
         let made = *held.entry(id.clone()).or_default();
@@ -304,6 +301,13 @@ impl<S: Store> Keep<S> {
         }
         Ok(())
     }
+}
+
+/// The range of a file that its reader wants next; `None` when the reader is done.
+async fn read(source: &mut impl Source, input: &Input) -> Option<Result<Vec<u8>, String>> {
+    let range = input.wants()?;
+    let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+    Some(source.read(range.start, len).await)
 }
 
 /// The log of a conversation, with a hole where its numbers have a gap.

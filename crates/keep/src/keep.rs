@@ -582,7 +582,7 @@ impl<S: Store> Keep<S> {
             };
             self.read_with(&transcript, &mut look_there).await?;
             if found {
-                if id.home().as_ref() != Some(&transcript) {
+                if !id.is_at_home_in(&transcript) {
                     self.seen([id.clone()], &transcript);
                 }
                 return Ok(Some(transcript));
@@ -667,7 +667,7 @@ impl<T> Write<T> {
 
     /// The same with an index record for `id`, where the id does not itself name the transcript.
     pub(crate) fn indexed(mut self, id: &MessageId, transcript: &TranscriptId) -> Self {
-        if id.home().as_ref() != Some(transcript) {
+        if !id.is_at_home_in(transcript) {
             self.extra.absent.push(keys::index(id));
             self.extra.puts.push((keys::index(id), transcript.as_str().as_bytes().to_vec()));
         }

@@ -7,7 +7,6 @@
 //! moves a mark on, and an append is conditional on that mark too: a writer whose picture is older than the last fold gets
 //! a conflict as well.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::future::join;
@@ -69,6 +68,14 @@ struct Page {
     count: u32,
     /// They, as JSON lines.
     lines: Vec<u8>,
+}
+
+/// Pages by the numbers of their first entries; only small ones are kept, to be folded.
+type NewPages = Vec<(u64, Option<Page>)>;
+
+/// Whether a page is as large as pages get.
+fn is_full(count: u32, lines: &[u8]) -> bool {
+    count >= FOLD || lines.len() >= PAGE_BYTES
 }
 
 /// A transcript with what is needed to append to it.
@@ -210,7 +217,7 @@ impl Log {
         for (at, line) in numbered(lines, seq) {
             count += 1;
             if at >= self.tree.next_seq() {
-                match from_json::<Entry>(line) {
+                match Entry::parse(line) {
                     Ok(entry) => {
                         self.rewritten |= matches!(entry, Entry::Removed { .. });
                         self.tree.replay(at, entry);
@@ -219,17 +226,17 @@ impl Log {
                 }
             }
         }
-        self.note_page(seq, count, lines.into());
+        let small = !is_full(count, lines);
+        self.note_page(seq, small.then(|| Page { seq, count, lines: lines.to_vec() }));
     }
 
-    /// Keeps a small page's bytes for folding; a full page ends the tail before it.
-    fn note_page(&mut self, seq: u64, count: u32, lines: Cow<'_, [u8]>) {
+    /// Keeps a small page for folding; a full page ends the tail before it.
+    fn note_page(&mut self, seq: u64, small: Option<Page>) {
         self.last_page = self.last_page.max(seq);
         self.tail.retain(|page| page.seq < seq);
-        if count >= FOLD || lines.len() >= PAGE_BYTES {
-            self.tail.clear();
-        } else {
-            self.tail.push(Page { seq, count, lines: lines.into_owned() });
+        match small {
+            Some(page) => self.tail.push(page),
+            None => self.tail.clear(),
         }
     }
 
@@ -255,8 +262,8 @@ impl Log {
                 if fold {
                     self.tail.clear();
                 }
-                for Page { seq, count, lines } in new {
-                    self.note_page(seq, count, lines.into());
+                for (seq, small) in new {
+                    self.note_page(seq, small);
                 }
                 Ok(self)
             }
@@ -272,8 +279,9 @@ impl Log {
         }
     }
 
-    /// Lets `entries` happen in the tree, and gives the commit that makes them happen in the store, and its new pages.
-    fn apply(&mut self, entries: Vec<Entry>, fold: bool, extra: Commit) -> Result<(Commit, Vec<Page>), KeepError> {
+    /// Lets `entries` happen in the tree, and gives the commit that makes them happen in the store, and the numbers of its new
+    /// pages, with those that are small.
+    fn apply(&mut self, entries: Vec<Entry>, fold: bool, extra: Commit) -> Result<(Commit, NewPages), KeepError> {
         if let Some(what) = self.tree.damage().first() {
             return Err(KeepError::Damaged { transcript: self.tree.id().clone(), what: what.clone() });
         }
@@ -284,8 +292,12 @@ impl Log {
         self.folds += u64::from(fold);
         let mut commit = self.plan(first, seen, fold, extra)?;
         let (id, generation) = (self.tree.id(), &self.generation);
-        commit.puts.extend(new.iter().map(|new| (keys::page(id, generation, new.seq), new.lines.clone())));
-        Ok((commit, new))
+        let mut noted = Vec::with_capacity(new.len());
+        for page in new {
+            noted.push((page.seq, (!is_full(page.count, &page.lines)).then(|| page.clone())));
+            commit.puts.push((keys::page(id, generation, page.seq), page.lines));
+        }
+        Ok((commit, noted))
     }
 
     /// The log that `pages`, rewritten by a deletion, make. It folds nothing in its next commit, which writes them.
@@ -401,11 +413,11 @@ fn pages(first: u64, entries: &[Entry]) -> Result<Vec<Page>, KeepError> {
     let mut pages: Vec<Page> = Vec::new();
     let mut seq = first;
     for entry in entries {
-        if pages.last().is_none_or(|page| page.count == FOLD || page.lines.len() >= PAGE_BYTES) {
+        if pages.last().is_none_or(|page| is_full(page.count, &page.lines)) {
             pages.push(Page { seq, count: 0, lines: Vec::with_capacity(LINE) });
         }
         if let Some(page) = pages.last_mut() {
-            serde_json::to_writer(&mut page.lines, entry).map_err(|error| StoreError::Other(error.to_string()))?;
+            entry.write(&mut page.lines).map_err(|error| StoreError::Other(error.to_string()))?;
             page.lines.push(b'\n');
             page.count += 1;
         }

@@ -493,8 +493,7 @@ impl<S: Store> Keep<S> {
         commit: &mut Commit,
     ) -> Result<MemoryWrite, KeepError> {
         let known = self.memories().await?;
-        let is_gone =
-            |source: &Source| gone.contains(&source.node) || (whole && source.node.home().as_ref() == Some(tree.id()));
+        let is_gone = |source: &Source| gone.contains(&source.node) || (whole && source.node.is_at_home_in(tree.id()));
         let mut change = MemoryChange::default();
         for episode in known.episodes.values() {
             let mut left = episode.clone();

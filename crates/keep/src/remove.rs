@@ -8,7 +8,7 @@ use threadkeep_store::{Commit, Scan, Store, StoreError};
 
 use crate::damage::pointed;
 use crate::draft::drop_draft;
-use crate::log::{Log, from_json};
+use crate::log::Log;
 use crate::protocol::Event;
 use crate::{Keep, KeepError, keys};
 
@@ -234,7 +234,7 @@ fn own_branch(tree: &Transcript, context: &str, node: &MessageId) -> Option<Mess
 }
 
 fn index_key(id: &MessageId, transcript: &TranscriptId) -> Option<String> {
-    (id.home().as_ref() != Some(transcript)).then(|| keys::index(id))
+    (!id.is_at_home_in(transcript)).then(|| keys::index(id))
 }
 
 /// A page's lines with the entries of `gone` taken out; `None` where it has none of them.
@@ -242,11 +242,14 @@ fn with_holes(lines: &[u8], gone: &HashSet<&MessageId>) -> Option<Vec<u8>> {
     let mut kept = Vec::with_capacity(lines.len());
     let mut changed = false;
     for line in lines.split_inclusive(|byte| *byte == b'\n') {
-        match from_json::<Entry>(line).ok().and_then(|entry| without(entry, gone)) {
+        match Entry::parse(line).ok().and_then(|entry| without(entry, gone)) {
             Some(left) => {
                 changed = true;
                 // An entry without text always serialises; should it not, the hole is an empty line's, not the old text.
-                kept.extend(serde_json::to_vec(&left).unwrap_or_default());
+                let start = kept.len();
+                if left.write(&mut kept).is_err() {
+                    kept.truncate(start);
+                }
                 kept.push(b'\n');
             }
             None => kept.extend_from_slice(line),

@@ -224,48 +224,52 @@ fn says_nothing(message: &Message) -> bool {
     !said && !message.include_in_context && message.kind == Kind::Plain
 }
 
-fn lint_tree(tree: &Transcript) -> Vec<LintFinding> {
-    let finding = |node: &MessageId, index: Option<usize>, rule: &str, message: String| LintFinding {
+/// What is wrong at a node of a tree, or at the message at a place in it.
+fn finding(
+    tree: &Transcript,
+    node: &MessageId,
+    index: Option<usize>,
+    rule: &str,
+    message: impl ToString,
+) -> LintFinding {
+    LintFinding {
         transcript: tree.id().clone(),
         node: node.clone(),
         index: index.map(|index| index as u32),
         rule: rule.to_owned(),
-        message,
-    };
+        message: message.to_string(),
+    }
+}
+
+/// A chain that cannot be followed from `leaf` to its root.
+fn broken(tree: &Transcript, leaf: &MessageId, error: &ChainError) -> LintFinding {
+    finding(tree, leaf, None, "broken-chain", error)
+}
+
+/// What the linter found.
+fn found(tree: &Transcript, found: lint::Finding) -> LintFinding {
+    finding(tree, &found.node, found.index, found.rule.name(), found.rule.words())
+}
+
+fn lint_tree(tree: &Transcript) -> Vec<LintFinding> {
     // A chain is broken where its first node names a parent that is missing.
     let tops = tree.nodes().filter(|placed| tree.parent(placed).is_none() && placed.node.parent.is_some());
     let leaves = tops.flat_map(|top| tree.subtree(&top.node.id)).filter(|placed| placed.is_leaf());
     let broken = leaves.filter_map(|leaf| {
         let error = tree.chain(&leaf.node.id).err()?;
-        Some(finding(&leaf.node.id, None, "broken-chain", error.to_string()))
+        Some(broken(tree, &leaf.node.id, &error))
     });
-    let rest = lint::check_tree(tree).into_iter();
-    let rest = rest.map(|found| finding(&found.node, found.index, found.rule.name(), found.rule.words().to_owned()));
+    let rest = lint::check_tree(tree).into_iter().map(|one| found(tree, one));
     let mut findings: Vec<LintFinding> = broken.chain(rest).collect();
     // Branches share their beginning, and with it the findings there.
     let mut seen = HashSet::new();
     findings.retain(|finding| seen.insert(format!("{}\n{:?}\n{}", finding.node, finding.index, finding.rule)));
-    let damage = tree.damage().iter().map(|what| LintFinding {
-        transcript: tree.id().clone(),
-        node: tree.id().clone(),
-        index: None,
-        rule: "damage".to_owned(),
-        message: what.clone(),
-    });
+    let damage = tree.damage().iter().map(|what| finding(tree, tree.id(), None, "damage", what));
     damage.chain(findings).collect()
 }
 
 fn lint_chain(tree: &Transcript, leaf: &MessageId) -> Vec<LintFinding> {
-    let finding = |node: &MessageId, index: Option<usize>, rule: &str, message: String| LintFinding {
-        transcript: tree.id().clone(),
-        node: node.clone(),
-        index: index.map(|index| index as u32),
-        rule: rule.to_owned(),
-        message,
-    };
-    let (chain, broken) = lenient(tree, leaf);
-    let broken = broken.map(|error| finding(leaf, None, "broken-chain", error.to_string()));
-    let rest = lint::check(&chain).into_iter();
-    let rest = rest.map(|found| finding(&found.node, found.index, found.rule.name(), found.rule.words().to_owned()));
-    broken.into_iter().chain(rest).collect()
+    let (chain, error) = lenient(tree, leaf);
+    let broken = error.map(|error| broken(tree, leaf, &error));
+    broken.into_iter().chain(lint::check(&chain).into_iter().map(|one| found(tree, one))).collect()
 }

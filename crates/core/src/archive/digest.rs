@@ -1,6 +1,8 @@
 //! Digests of archive bytes and of content: FNV-1a with 64 bits, the same on every machine and in every release. They tell
 //! changed from unchanged and make ids where an archive has none; they are not for security.
 
+use xxhash_rust::xxh64::xxh64;
+
 /// Counted up whenever the same bytes are read in another way, so that they are looked at again. Ids do not depend on it.
 const READING: u8 = 3;
 
@@ -25,7 +27,19 @@ impl Digest {
     }
 }
 
-/// The digest of a conversation's bytes.
+/// The digest of a conversation's bytes, from which ids can be made.
 pub(super) fn digest(bytes: &[u8]) -> u64 {
     Digest::new().with(bytes).0
+}
+
+/// A digest that only tells changed from unchanged, of as many bytes as come: XXH64, which takes eight at a time. Digests of several
+/// pieces are chained by their seeds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sum(pub u64);
+
+impl Sum {
+    #[must_use]
+    pub fn with(self, bytes: &[u8]) -> Self {
+        Self(xxh64(bytes, self.0))
+    }
 }

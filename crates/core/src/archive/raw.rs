@@ -9,9 +9,9 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// The fields of an object, in their order, repeated names included.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Fields<'a>(pub Vec<(Cow<'a, str>, &'a RawValue)>);
+/// The fields of an object, in their order, repeated names included. A value is raw text unless something else is asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Fields<'a, V = &'a RawValue>(pub Vec<(Cow<'a, str>, V)>);
 
 impl<'a> Fields<'a> {
     /// Reads the outer layer of an object.
@@ -35,7 +35,13 @@ impl<'a> Fields<'a> {
 
     /// A field that is a string.
     pub fn string(&self, name: &str) -> Option<String> {
-        self.get(name).filter(|raw| raw.starts_with('"')).and_then(|raw| serde_json::from_str(raw).ok())
+        self.text(name).map(Cow::into_owned)
+    }
+
+    /// A field that is a string, borrowed where it can be.
+    pub fn text(&self, name: &str) -> Option<Cow<'a, str>> {
+        let raw = self.get(name).filter(|raw| raw.starts_with('"'))?;
+        serde_json::from_str(raw).ok().map(|Key(text)| text)
     }
 
     /// A field as a value; `None` where it is missing, null or nested too deeply.
@@ -69,11 +75,17 @@ pub(super) fn array(raw: &str) -> Option<Vec<&RawValue>> {
     if raw.starts_with('[') { serde_json::from_str(raw).ok() } else { None }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+impl<V> Default for Fields<'_, V> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de: 'a, 'a, V: Deserialize<'de>> Deserialize<'de> for Fields<'a, V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Outer<'a>(PhantomData<&'a ()>);
-        impl<'de: 'a, 'a> Visitor<'de> for Outer<'a> {
-            type Value = Fields<'a>;
+        struct Outer<'a, V>(PhantomData<Fields<'a, V>>);
+        impl<'de: 'a, 'a, V: Deserialize<'de>> Visitor<'de> for Outer<'a, V> {
+            type Value = Fields<'a, V>;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                 f.write_str("an object")
             }
@@ -89,8 +101,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
     }
 }
 
-/// A key that borrows where it can.
-struct Key<'a>(Cow<'a, str>);
+/// A key, or another string, that borrows where it can.
+pub(super) struct Key<'a>(pub Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -98,7 +110,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
         impl<'de: 'a, 'a> Visitor<'de> for Text<'a> {
             type Value = Key<'a>;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a key")
+                f.write_str("a string")
             }
             fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
                 Ok(Key(Cow::Borrowed(text)))
@@ -130,6 +142,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for First<'a> {
         }
         deserializer.deserialize_seq(Outer(PhantomData))
     }
+}
+
+/// Whether raw JSON is the string `text`.
+pub(super) fn is_string(raw: &str, text: &str) -> bool {
+    raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')) == Some(text)
+        || raw.contains('\\') && serde_json::from_str::<Key>(raw).is_ok_and(|Key(said)| said == text)
 }
 
 /// The string in a field of a value.

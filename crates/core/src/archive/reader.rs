@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::digest::digest;
+use super::chatgpt::Outer;
+use super::digest::{Sum, digest};
 use super::format::{Kind, detect};
 use super::raw::Fields;
 use super::report::{Counts, Report, short};
@@ -228,13 +229,13 @@ impl Body {
         if !text.starts_with('{') {
             return self.no_object(text, bytes, place, report);
         }
-        let fields = Fields::parse(text)?;
+        let Outer { fields, mapping } = Outer::parse(text)?;
         if self.format == Some(Format::Threadkeep) {
             self.own.line(&fields, bytes, place, report);
             return Ok(());
         }
         if let Some(format) = self.lines {
-            self.conversation(format, &fields, bytes, place, report);
+            self.conversation(format, &fields, mapping, bytes, place, report);
             return Ok(());
         }
         let kind = match detect(&fields) {
@@ -257,24 +258,36 @@ impl Body {
             Kind::Message => {
                 let raw = serde_json::from_str(text)?;
                 let (messages, sum) = self.messages.get_or_insert_default();
-                *sum = super::digest::Digest(*sum).with(bytes).0;
+                *sum = Sum(*sum).with(bytes).0;
                 messages.add(raw, "", report);
             }
-            Kind::Of(format) => self.conversation(format, &fields, bytes, place, report),
+            Kind::Of(format) => self.conversation(format, &fields, mapping, bytes, place, report),
             Kind::Unknown => self.unknown(place, report),
         }
         Ok(())
     }
 
-    fn conversation(&mut self, format: Format, fields: &Fields, bytes: &[u8], place: &mut String, report: &mut Report) {
+    fn conversation(
+        &mut self,
+        format: Format,
+        fields: &Fields,
+        mapping: Option<chatgpt::Mapping>,
+        bytes: &[u8],
+        place: &mut String,
+        report: &mut Report,
+    ) {
         self.format = Some(format);
         if let Some(title) = fields.string("title").or_else(|| fields.string("name")) {
             let title = format!("\"{}\"", short(&title));
             *place = if place.is_empty() { title } else { format!("{place} {title}") };
         }
-        let digest = digest(bytes);
+        let digest = match format {
+            // Without an id of its own, a conversation of these is called after its digest.
+            Format::OpenWebUi | Format::GeminiCli => digest(bytes),
+            _ => Sum::default().with(bytes).0,
+        };
         let made = match format {
-            Format::ChatGpt => chatgpt::read(fields, place, digest, report),
+            Format::ChatGpt => chatgpt::read(fields, mapping, place, digest, report),
             Format::ClaudeAi => claude::ai::read(fields, place, digest, report),
             Format::ClaudeCode => {
                 self.claude_code.line(fields, bytes, place, report);
@@ -345,7 +358,7 @@ impl Body {
             let mut messages = openai::Messages::default();
             list.iter().for_each(|raw| messages.add(raw, place, report));
             self.format = Some(Format::OpenAiMessages);
-            if let Some(made) = messages.conversation(place, digest(bytes), &mut self.known, report) {
+            if let Some(made) = messages.conversation(place, Sum::default().with(bytes).0, &mut self.known, report) {
                 report.conversation(made);
             }
             return Ok(());

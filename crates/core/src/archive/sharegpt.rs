@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::blocks::{Blocks, beside, object};
-use super::digest::digest;
+use super::digest::Sum;
 use super::list::{Known, List};
 use super::openai::{Messages, own_id, own_time};
 use super::raw::{Fields, json_text, text_of};
@@ -106,7 +106,7 @@ pub(super) fn chatbot_ui(fields: &Fields, place: &str, known: &mut Known, report
         }
         tree.title = title;
         tree.extra = super::extra(&chat, &["id", "name", "prompt", "messages"], &what, report);
-        let made = tree.finish(&what, digest(raw.get().as_bytes()), report);
+        let made = tree.finish(&what, Sum::default().with(raw.get().as_bytes()).0, report);
         report.conversation(made);
     }
 }

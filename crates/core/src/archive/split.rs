@@ -276,6 +276,11 @@ impl Splitter {
         }
         self.last = byte;
         cursor.at += 1;
+        // Most of what stands between strings says nothing of where values end.
+        while let Some(byte @ (b':' | b',' | b'a'..=b'z' | b'0'..=b'9')) = cursor.chunk.get(cursor.at) {
+            self.last = *byte;
+            cursor.at += 1;
+        }
     }
 
     /// The first element of a known array in a top-level object is complete: is it a conversation by itself?

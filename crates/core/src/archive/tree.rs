@@ -2,8 +2,8 @@
 //! descendants, parents first. Circles, missing parents and repeated ids are found here, for all formats alike.
 
 use std::collections::hash_map::Entry as Slot;
-use std::collections::{HashMap, HashSet};
 
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 use serde_json::{Map, Value};
 
 use super::digest::Digest;
@@ -88,14 +88,16 @@ impl Tree {
 
     /// Puts the tree in order. `place` names the conversation in remarks.
     pub fn finish(mut self, place: &str, digest: u64, report: &mut Report) -> Conversation {
-        self.rename_repeated(place, report);
+        let root = self.transcript.clone();
+        let id = |draft: &Draft| MessageId::scoped(&root, &draft.local);
+        let mut ids: Vec<MessageId> = self.drafts.iter().map(id).collect();
+        self.rename_repeated(&mut ids, place, report);
         if self.damaged {
             self.stand_in(place, report);
+            ids.extend(self.drafts[ids.len()..].iter().map(id));
         }
         let parents = self.parents(place, report);
         let order = self.order(&parents);
-        let root = self.transcript.clone();
-        let ids: Vec<MessageId> = self.drafts.iter().map(|draft| MessageId::scoped(&root, &draft.local)).collect();
 
         let mut next_turn = 1;
         let mut entries = Vec::with_capacity(order.len() + 2);
@@ -135,27 +137,29 @@ impl Tree {
         Conversation { transcript: root, digest: Digest(digest).of_reading(), entries, seqs: None }
     }
 
-    /// A second node of the same id gets a name of its own, so that nothing said is lost.
-    fn rename_repeated(&mut self, place: &str, report: &mut Report) {
-        let id = |local: &str| MessageId::scoped(&self.transcript, local);
+    /// A second node of the same id gets a name of its own, so that nothing said is lost. `ids` are the drafts'.
+    fn rename_repeated(&mut self, ids: &mut [MessageId], place: &str, report: &mut Report) {
         // How often each id has been met.
-        let mut met: HashMap<MessageId, u32> = self.drafts.iter().map(|draft| (id(&draft.local), 0)).collect();
-        for draft in &mut self.drafts {
-            let own = id(&draft.local);
+        let mut met: HashMap<MessageId, u32> = ids.iter().map(|id| (id.clone(), 0)).collect();
+        if met.len() == ids.len() {
+            return;
+        }
+        for (draft, id) in self.drafts.iter_mut().zip(ids) {
+            let own = id.clone();
             let mut count = met.get(&own).copied().unwrap_or_default() + 1;
             if count > 1 {
                 let what = format!("{place}, node {}", short(&draft.local));
                 let reason = "this id occurs more than once; the later node comes in under another id";
                 report.warn(&what, Code::DuplicateId, reason);
-                let fresh = loop {
+                draft.local = loop {
                     let fresh = format!("{}~{count}", draft.local);
-                    if let Slot::Vacant(vacant) = met.entry(id(&fresh)) {
+                    *id = MessageId::scoped(&self.transcript, &fresh);
+                    if let Slot::Vacant(vacant) = met.entry(id.clone()) {
                         vacant.insert(1);
                         break fresh;
                     }
                     count += 1;
                 };
-                draft.local = fresh;
             }
             met.insert(own, count);
         }

@@ -11,6 +11,14 @@ pub(super) fn millis(value: &Value) -> Option<i64> {
     }
 }
 
+/// [`millis`] of raw JSON.
+pub(super) fn raw_millis(raw: &str) -> Option<i64> {
+    if raw.starts_with(['"', '{', '[', 't', 'f', 'n']) {
+        return serde_json::from_str(raw).ok().as_ref().and_then(millis);
+    }
+    epoch(raw)
+}
+
 /// A number of seconds, milliseconds or microseconds, by its size: 10^11 seconds would lie past the year 5000, and so would
 /// 10^14 milliseconds. Read from its digits, so that no rounding of floats comes in.
 fn epoch(number: &str) -> Option<i64> {

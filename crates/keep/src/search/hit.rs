@@ -7,7 +7,7 @@ use threadkeep_store::{Scan, Store, around};
 use super::SNIPPET;
 use super::batch::searchable;
 use super::beside::{REMEMBERED, Remembered, summary_hit};
-use crate::log::{Log, from_json, lines_of, numbered, record};
+use crate::log::{Log, lines_of, numbered, record};
 use crate::protocol::{Found, Hit};
 use crate::{Keep, KeepError, keys};
 
@@ -69,7 +69,7 @@ impl<S: Store> Keep<S> {
             (key, other) = (own, Some(page));
         }
         let holding = other.as_ref().unwrap_or(&last);
-        let node = |line: &[u8]| match from_json(line) {
+        let node = |line: &[u8]| match Entry::parse(line) {
             Ok(Entry::Node(node)) => Some(*node),
             _ => None,
         };

@@ -19,6 +19,7 @@ mod far_away;
 mod growth;
 mod growth_of_imports;
 mod imported_compactions;
+mod imports;
 mod interrupted;
 mod kernel;
 mod mailbox;

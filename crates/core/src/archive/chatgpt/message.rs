@@ -1,11 +1,12 @@
 //! What a node of a ChatGPT conversation says, as a message: the text that a person would see in `content`, thoughts in
 //! `reasoning`, a call of a tool as a tool call. What that does not cover stays, as it came, under `extra["chatgpt"]`.
 
-use std::collections::HashMap;
-
+use foldhash::HashMap;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::super::raw::{json_text, says_nothing, text_of};
+use super::super::clean;
+use super::super::raw::{Fields, is_string, json_text, says_nothing, text_of};
 use super::super::tree::{Draft, Made};
 use super::super::when;
 use crate::{Content, Kind, Message, Part, Role, ToolCall};
@@ -25,20 +26,48 @@ const COMMON: [&str; 11] = [
     "message_source",
 ];
 
-/// Reads the message of the node `local`.
-pub(super) fn read(local: &str, mut source: Map<String, Value>) -> Made {
-    let mut made = Made { created_at: source.get("create_time").and_then(when::millis), ..Made::default() };
-    let metadata = source.get("metadata").and_then(Value::as_object);
-    let flag = |name: &str| metadata.and_then(|data| data.get(name)).and_then(Value::as_bool).unwrap_or(false);
-    made.origin.model = metadata.and_then(|data| text_of(data, "model_slug")).map(str::to_owned);
-    let author = source.get("author").and_then(Value::as_object);
-    let mut role = Role::from(author.and_then(|author| text_of(author, "role")).unwrap_or("unknown"));
-    let name = author.and_then(|author| text_of(author, "name")).filter(|name| !name.is_empty()).map(str::to_owned);
-    let weightless = source.get("weight").is_some_and(|weight| is_whole(weight, "0"));
-    let hidden = flag("is_visually_hidden_from_conversation") || (weightless && role != Role::Tool);
-    let recipient = text_of(&source, "recipient").filter(|to| *to != "all" && !to.is_empty()).map(str::to_owned);
+/// The content of most messages. Everything else is read as a [`Value`].
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OneText {
+    #[serde(rename = "content_type")]
+    _content_type: TextType,
+    parts: [String; 1],
+}
 
-    let said = source.get("content").map(|content| say(content, metadata)).unwrap_or_default();
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum TextType {
+    Text,
+}
+
+/// Reads the message of the node `local`.
+///
+/// # Errors
+/// Something in it is nested too deeply.
+pub(super) fn read(local: &str, source: &Fields) -> Result<Made, serde_json::Error> {
+    let mut made = Made { created_at: source.get("create_time").and_then(when::raw_millis), ..Made::default() };
+    let metadata = source.object("metadata").unwrap_or_default();
+    made.origin.model = metadata.string("model_slug");
+    let author = source.object("author").unwrap_or_default();
+    let mut role = Role::from(author.text("role").as_deref().unwrap_or("unknown"));
+    let name = author.string("name").filter(|name| !name.is_empty());
+    let weightless = source.get("weight").is_some_and(|weight| is_whole(weight, "0"));
+    let concealed = metadata.get("is_visually_hidden_from_conversation") == Some("true");
+    let hidden = concealed || (weightless && role != Role::Tool);
+    let recipient = source.text("recipient").filter(|to| to != "all" && !to.is_empty());
+
+    let content = source.get("content");
+    let (said, content) = match content.and_then(|raw| serde_json::from_str::<OneText>(raw).ok()) {
+        Some(OneText { parts: [text], .. }) => {
+            (Said { content: text.into(), covered: true, ..Said::default() }, Value::Null)
+        }
+        None => {
+            let content = content.map(clean::value).transpose()?.unwrap_or_default();
+            let said = if source.has("content") { say(&content, &metadata) } else { Said::default() };
+            (said, content)
+        }
+    };
     if said.instructions {
         role = Role::System; // the user's own standing instructions, filed under the user's name
     }
@@ -54,7 +83,7 @@ pub(super) fn read(local: &str, mut source: Map<String, Value>) -> Made {
         let text = message.text().into_owned();
         let is_object = text.trim_start().starts_with('{') && serde_json::from_str::<Map<String, Value>>(&text).is_ok();
         let call = if is_object {
-            ToolCall::function(call_id(local), recipient, text)
+            ToolCall::function(call_id(local), &**recipient, text)
         } else {
             custom_call(&call_id(local), recipient, &text)
         };
@@ -69,12 +98,13 @@ pub(super) fn read(local: &str, mut source: Map<String, Value>) -> Made {
     if hidden || (empty && message.role == Role::System) {
         made.label("hidden", "true");
     }
-    let rest = rest_of(&mut source, local, covered, &message);
+    let placed = Placed { local, author, metadata, content: (!covered).then_some(content), message: &message };
+    let rest = rest_of(source, placed)?;
     if !rest.is_empty() {
         message.extra.insert("chatgpt".to_owned(), Value::Object(rest));
     }
     made.messages.push(message);
-    made
+    Ok(made)
 }
 
 /// The id of the call that a node makes: the same at every import.
@@ -109,7 +139,7 @@ struct Said {
     covered: bool,
 }
 
-fn say(content: &Value, metadata: Option<&Map<String, Value>>) -> Said {
+fn say(content: &Value, metadata: &Fields) -> Said {
     let Value::Object(content) = content else {
         let text = content.as_str().unwrap_or_default();
         return Said { content: text.into(), covered: content.is_string() || content.is_null(), ..Said::default() };
@@ -167,11 +197,12 @@ fn say(content: &Value, metadata: Option<&Map<String, Value>>) -> Said {
 }
 
 /// The parts of a text; and whether they are nothing but text.
-fn parts(content: &Map<String, Value>, metadata: Option<&Map<String, Value>>) -> (Content, bool) {
+fn parts(content: &Map<String, Value>, metadata: &Fields) -> (Content, bool) {
     let Some(Value::Array(parts)) = content.get("parts") else {
         return (text_of(content, "text").unwrap_or_default().into(), !content.contains_key("parts"));
     };
-    let names = attachment_names(metadata);
+    let attachments = metadata.value("attachments").unwrap_or_default();
+    let names = attachment_names(&attachments);
     let mut plain = true;
     let mut list: Vec<Part> = Vec::with_capacity(parts.len());
     for part in parts {
@@ -214,12 +245,11 @@ fn object_part(object: &Map<String, Value>, names: &[(&str, &str)]) -> Part {
     Part(part)
 }
 
-fn attachment_names(metadata: Option<&Map<String, Value>>) -> Vec<(&str, &str)> {
-    let list = metadata.and_then(|data| data.get("attachments")).and_then(Value::as_array);
+fn attachment_names(attachments: &Value) -> Vec<(&str, &str)> {
     fn named(item: &Value) -> Option<(&str, &str)> {
         Some((item.get("id")?.as_str()?, item.get("name")?.as_str()?))
     }
-    list.into_iter().flatten().filter_map(named).collect()
+    attachments.as_array().into_iter().flatten().filter_map(named).collect()
 }
 
 fn quote(content: &Map<String, Value>) -> String {
@@ -247,7 +277,7 @@ fn thoughts(content: &Map<String, Value>) -> String {
 }
 
 /// The readable text of a content type that is not known.
-fn any_text(content: &Map<String, Value>, metadata: Option<&Map<String, Value>>) -> Content {
+fn any_text(content: &Map<String, Value>, metadata: &Fields) -> Content {
     if content.get("parts").is_some_and(Value::is_array) {
         return parts(content, metadata).0;
     }
@@ -256,86 +286,119 @@ fn any_text(content: &Map<String, Value>, metadata: Option<&Map<String, Value>>)
     found.unwrap_or_default().into()
 }
 
-/// Whether a value is the number `whole`, be it written with decimals. By its text, since nothing else here needs floats.
-fn is_whole(value: &Value, whole: &str) -> bool {
-    let Value::Number(number) = value else { return false };
-    let decimals = number.as_str().strip_prefix(whole);
-    decimals.is_some_and(|rest| {
+/// Whether raw JSON is the number `whole`, be it written with decimals. By its text, since nothing else here needs floats.
+fn is_whole(raw: &str, whole: &str) -> bool {
+    raw.strip_prefix(whole).is_some_and(|rest| {
         rest.is_empty() || rest.strip_prefix('.').is_some_and(|it| it.trim_end_matches('0').is_empty())
     })
 }
 
-/// What the message does not cover.
-fn rest_of(source: &mut Map<String, Value>, local: &str, covered: bool, message: &Message) -> Map<String, Value> {
-    let mut rest = Map::new();
-    for (name, value) in std::mem::take(source) {
-        let keep = match (name.as_str(), &value) {
-            (_, value) if says_nothing(value) => false,
-            ("id", Value::String(id)) => id != local,
-            ("create_time" | "end_turn", _) => false,
-            ("content", _) => !covered,
-            ("status", Value::String(status)) => status != "finished_successfully",
-            ("recipient", Value::String(to)) => to != "all" && message.tool_calls.is_empty(),
-            ("weight", weight) => !is_whole(weight, "1"),
-            _ => true,
-        };
-        let value = match (name.as_str(), value) {
-            (_, _) if !keep => continue,
-            ("author", Value::Object(author)) => {
-                let known = |key: &str| key == "name" || key == "role" && message.role.as_str() != "system";
-                let left: Map<_, _> = author.into_iter().filter(|(k, v)| !known(k) && !says_nothing(v)).collect();
-                let bare = left.len() == 1 && text_of(&left, "role") == Some(message.role.as_str());
-                if left.is_empty() || bare { continue } else { Value::Object(left) }
-            }
-            ("metadata", Value::Object(metadata)) => {
-                let common = |key: &str, value: &Value| {
-                    COMMON.contains(&key) || says_nothing(value) || (key == "finish_details" && is_stop(value))
-                };
-                let left: Map<_, _> = metadata.into_iter().filter(|(k, v)| !common(k, v)).collect();
-                if left.is_empty() { continue } else { Value::Object(left) }
-            }
-            (_, value) => value,
-        };
-        rest.insert(name, value);
-    }
-    rest
+/// What was made of a message so far.
+struct Placed<'a> {
+    local: &'a str,
+    author: Fields<'a>,
+    metadata: Fields<'a>,
+    /// Unless the message covers it.
+    content: Option<Value>,
+    message: &'a Message,
 }
 
-fn is_stop(details: &Value) -> bool {
-    details.get("type").and_then(Value::as_str) == Some("stop")
+/// What the message does not cover.
+fn rest_of(source: &Fields, placed: Placed) -> Result<Map<String, Value>, serde_json::Error> {
+    let Placed { local, author, metadata, mut content, message } = placed;
+    let mut rest = Map::new();
+    for (at, (name, raw)) in source.0.iter().enumerate() {
+        let raw = raw.get();
+        if is_empty(raw) {
+            continue;
+        }
+        let value = match &**name {
+            "create_time" | "end_turn" => continue,
+            "id" if is_string(raw, local) => continue,
+            "status" if is_string(raw, "finished_successfully") => continue,
+            "recipient" if is_string(raw, "all") || raw.starts_with('"') && !message.tool_calls.is_empty() => continue,
+            "weight" if is_whole(raw, "1") => continue,
+            // Of a repeated field the last counts.
+            name if source.0[at + 1..].iter().any(|(later, _)| later == name) => continue,
+            "content" => content.take().unwrap_or_default(),
+            "author" if raw.starts_with('{') => {
+                // What is left of a system message's author is its role: it may stand for the user's instructions.
+                let known = |name: &str, _: &str| name == "name" || name == "role" && message.role != Role::System;
+                let left = left_of(&author, known)?;
+                let bare = left.len() == 1 && text_of(&left, "role") == Some(message.role.as_str());
+                if bare { Value::Null } else { Value::Object(left) }
+            }
+            "metadata" if raw.starts_with('{') => Value::Object(left_of(&metadata, is_common)?),
+            _ => clean::value(raw)?,
+        };
+        if !says_nothing(&value) {
+            rest.insert(name.clone().into_owned(), value);
+        }
+    }
+    Ok(rest)
+}
+
+/// The fields that say something, but for those that are `known`.
+fn left_of(fields: &Fields, known: impl Fn(&str, &str) -> bool) -> Result<Map<String, Value>, serde_json::Error> {
+    let mut left = Map::new();
+    for (name, raw) in fields.0.iter().map(|(name, raw)| (name, raw.get())) {
+        if is_empty(raw) || known(name, raw) {
+            continue;
+        }
+        let value = clean::value(raw)?;
+        if !says_nothing(&value) {
+            left.insert(name.clone().into_owned(), value);
+        }
+    }
+    Ok(left)
+}
+
+/// Whether raw JSON says nothing, as it is mostly written: it need not be read to be left out.
+fn is_empty(raw: &str) -> bool {
+    matches!(raw, "null" | "false" | "\"\"" | "[]" | "{}")
+}
+
+/// Whether a field of the metadata says nothing beyond what every message has.
+fn is_common(name: &str, raw: &str) -> bool {
+    let is_stop = || Fields::parse(raw).is_ok_and(|details| details.text("type").as_deref() == Some("stop"));
+    COMMON.contains(&name) || name == "finish_details" && is_stop()
 }
 
 /// Gives tool messages the ids of the calls that they answer. The export has none, so the nearest call above counts: one to a
 /// tool of that name (`browser` answers `browser.open` too) before any other.
 pub(super) fn pair(drafts: &mut [Draft]) {
-    let index: HashMap<String, usize> =
-        drafts.iter().enumerate().map(|(at, draft)| (draft.local.clone(), at)).collect();
-    let up = |drafts: &[Draft], at: usize| drafts[at].parent.as_ref().and_then(|parent| index.get(parent)).copied();
-    for at in 0..drafts.len() {
-        let Some(name) = drafts[at].made.messages.first().filter(|m| m.role == Role::Tool).map(|m| m.name.clone())
-        else {
-            continue;
-        };
-        let family = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
-        let (mut above, mut steps, mut any) = (up(drafts, at), 0, None);
-        let mut found = None;
-        // A user's message ends the search, and so does a circle of links.
-        while let Some(here) = above.filter(|_| steps < 1000) {
-            let Some(message) = drafts[here].made.messages.first() else { break };
-            if message.role == Role::User {
-                break;
-            }
-            if let Some(call) = message.tool_calls.first() {
-                let matches = name.as_deref().is_none_or(|name| family(name) == family(call.name()));
-                if matches {
-                    found = Some(call.id().to_owned());
-                    break;
-                }
-                any.get_or_insert_with(|| call.id().to_owned());
-            }
-            above = up(drafts, here);
-            steps += 1;
-        }
-        drafts[at].made.messages[0].tool_call_id = found.or(any);
+    let is_tool = |draft: &Draft| draft.made.messages.first().is_some_and(|message| message.role == Role::Tool);
+    if !drafts.iter().any(is_tool) {
+        return;
     }
+    let index: HashMap<&str, usize> = drafts.iter().enumerate().map(|(at, draft)| (draft.local.as_str(), at)).collect();
+    let tools = (0..drafts.len()).filter(|at| is_tool(&drafts[*at]));
+    let answers: Vec<(usize, Option<String>)> = tools.map(|at| (at, answered(at, drafts, &index))).collect();
+    for (at, call) in answers {
+        drafts[at].made.messages[0].tool_call_id = call;
+    }
+}
+
+/// The call that the tool message of a draft answers.
+fn answered(at: usize, drafts: &[Draft], index: &HashMap<&str, usize>) -> Option<String> {
+    let family = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+    let up = |at: usize| drafts[at].parent.as_deref().and_then(|parent| index.get(parent)).copied();
+    let name = drafts[at].made.messages.first()?.name.as_deref();
+    let (mut above, mut any) = (up(at), None);
+    // A user's message ends the search, and so does a circle of links.
+    for _ in 0..1000 {
+        let Some(here) = above else { break };
+        let Some(message) = drafts[here].made.messages.first() else { break };
+        if message.role == Role::User {
+            break;
+        }
+        if let Some(call) = message.tool_calls.first() {
+            if name.is_none_or(|name| family(name) == family(call.name())) {
+                return Some(call.id().to_owned());
+            }
+            any.get_or_insert_with(|| call.id().to_owned());
+        }
+        above = up(here);
+    }
+    any
 }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::super::digest::Digest;
+use super::super::digest::{Digest, Sum};
 use super::super::raw::Fields;
 use super::super::report::{Report, short};
 use super::super::{Code, Conversation};
@@ -57,7 +57,7 @@ struct Open {
     highest: u64,
     lines: Vec<Line>,
     lost: Vec<Lost>,
-    sum: Digest,
+    sum: Sum,
     place: String,
 }
 
@@ -128,7 +128,7 @@ impl Reading {
                 self.finish(report);
                 self.open = Some(Open {
                     transcript: Some(transcript),
-                    sum: Digest::new().with(bytes),
+                    sum: Sum::default().with(bytes),
                     place,
                     ..Open::unnamed()
                 });
@@ -195,7 +195,7 @@ impl Open {
             highest: 0,
             lines: Vec::new(),
             lost: Vec::new(),
-            sum: Digest::new(),
+            sum: Sum::default(),
             place,
         }
     }
@@ -246,7 +246,12 @@ impl Open {
         };
         let log = settle(&transcript, self.lines, self.lost, &self.place, report);
         let (seqs, entries) = log.into_iter().unzip();
-        report.conversation(Conversation { transcript, digest: self.sum.of_reading(), entries, seqs: Some(seqs) });
+        report.conversation(Conversation {
+            transcript,
+            digest: Digest(self.sum.0).of_reading(),
+            entries,
+            seqs: Some(seqs),
+        });
     }
 }
 
@@ -256,7 +261,7 @@ fn read_entry(fields: &Fields) -> Result<Line, (Option<u64>, String)> {
     let seq = seq.ok_or_else(|| (None, format!("an entry's `seq` must be a whole number up to {LAST_SEQ}")))?;
     let kinds: Vec<_> = fields.0.iter().filter(|(name, _)| name != "seq").collect();
     let [(kind, raw)] = kinds.as_slice() else { return Err((Some(seq), format!("entry {seq} is not of one kind"))) };
-    let entry = serde_json::from_str(&format!("{{{}:{}}}", json(kind), raw.get()));
+    let entry = Entry::parse(format!("{{{}:{}}}", json(kind), raw.get()).as_bytes());
     let entry = entry.map_err(|error| (Some(seq), format!("entry {seq} cannot be read: {error}")))?;
     Ok(Line { seq, entry })
 }
