@@ -279,6 +279,8 @@ class Reader {
   }
 
   async search(tab) {
+    // Without threads there is nothing to search in.
+    if ((await tab.get("thread-row").count()) === 0) return false;
     await tab.get("filter").fill(`Question ${this.dice.between(0, 50)}`);
     await tab.page.waitForFunction(() => /found|No message|failed/.test(document.querySelector("[data-testid=search-state]")?.textContent ?? ""));
     const hits = await tab.get("hit").all();
