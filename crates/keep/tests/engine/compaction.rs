@@ -509,6 +509,10 @@ fn a_prompt_that_ends_at_the_anchor_holds_the_newest_question() {
         assert_eq!(said[1..], ["the capital?"]);
         keep.append("asked", vec![Message::assistant("Paris")]).await.unwrap();
         assert_eq!(prompts(&keep, "asked").await[1..], ["the capital?", "Paris"]);
+        // A message of white space is no question.
+        keep.fork("chat", "blank", Some(9)).await.unwrap();
+        keep.append("blank", vec![Message::user(" ")]).await.unwrap();
+        assert_eq!(prompts(&keep, "blank").await[1..], ["the capital?"]);
         // With the next question it is old.
         keep.append("asked", vec![Message::user("and its river?")]).await.unwrap();
         assert_eq!(prompts(&keep, "asked").await[1..], ["Paris", "and its river?"]);
