@@ -74,6 +74,23 @@ test("seed 3: strategies summarize, sliding-window and hierarchical", async () =
   }
 });
 
+test("a prompt that ends at a checkpoint's anchor holds the question that is to be answered", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  await keep.append("main", turns(1, 4));
+  const [asked] = await keep.append("main", [user("What is the capital of France?")]);
+  await keep.append("main", [user("And another question")]);
+  const { checkpoint } = await keep.compact("main", { keepTurns: 0 });
+  assert.equal(checkpoint.anchor, asked.id);
+  const contents = async (at) => (await keep.context(at)).messages.map(({ content }) => content);
+  await keep.setHead("side", asked.id);
+  assert.deepEqual((await contents("side")).slice(1), ["What is the capital of France?"]);
+  // A second answer to it comes after it.
+  await keep.append("side", [assistant("Paris")]);
+  assert.deepEqual((await contents("side")).slice(1), ["What is the capital of France?", "Paris"]);
+  assert.deepEqual((await contents("main")).slice(1), ["And another question"]);
+  await keep.close();
+});
+
 test("seed 3: compactionStrategy is chosen for a head, and kept", async () => {
   const storage = mapAdapter();
   const keep = await Threadkeep.open({ storage, encoding: "estimate" });

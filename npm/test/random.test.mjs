@@ -1,7 +1,7 @@
 // A random program of calls against a plain model, on every store that Node has. Pages run the same program on IndexedDB and OPFS
 // (tests/e2e/random-stores.test.mjs).
 //
-// THREADKEEP_ACTS: how many calls on each store (120 without it); THREADKEEP_SEED: the randomness (1 without it); THREADKEEP_STORES: which, with commas;
+// THREADKEEP_ACTS: how many calls on each store (120 without it); THREADKEEP_SEED: the randomness (printed); THREADKEEP_STORES: which, with commas;
 // THREADKEEP_SKIP: calls that are left out, with commas.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { startPostgres, startRedis } from "./support/servers.mjs";
 import { postgresSetup, postgresStore, redisStore, sqliteStore } from "./support/stores.mjs";
 
 const ACTS = Number(process.env.THREADKEEP_ACTS ?? 120);
-const SEED = Number(process.env.THREADKEEP_SEED ?? 1);
+const SEED = Number(process.env.THREADKEEP_SEED ?? Date.now() % 1_000_000);
 const ONLY = process.env.THREADKEEP_STORES?.split(",");
 const SKIP = process.env.THREADKEEP_SKIP?.split(",") ?? [];
 const LIMIT = 60_000 + ACTS * 500;

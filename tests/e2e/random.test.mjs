@@ -279,6 +279,8 @@ class Reader {
   }
 
   async search(tab) {
+    // Without threads there is nothing to search in.
+    if ((await tab.get("thread-row").count()) === 0) return false;
     await tab.get("filter").fill(`Question ${this.dice.between(0, 50)}`);
     await tab.page.waitForFunction(() => /found|No message|failed/.test(document.querySelector("[data-testid=search-state]")?.textContent ?? ""));
     const hits = await tab.get("hit").all();
@@ -342,7 +344,10 @@ class Reader {
   /** Both tabs say something in the same moment; where it goes is the page's business, that it is kept is ours. */
   async both(_, at) {
     const asked = this.tabs.map((_, which) => `Question ${at} in tab ${which}`);
-    for (const tab of this.tabs) await this.#leaveTarget(tab);
+    for (const tab of this.tabs) {
+      await this.#settled(tab);
+      await this.#leaveTarget(tab);
+    }
     await Promise.all(
       this.tabs.map(async (tab, which) => {
         await tab.get("new").click();

@@ -400,7 +400,8 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       const hits = (await keep().search(found, { limit: 50 })).filter(({ node }) => node !== undefined && node !== null);
       const has = (message) => new RegExp(`\\b${found}\\b`).test(JSON.stringify([message.content, message.reasoning ?? ""]));
       const wanted = spoken.flatMap(({ id, messages }) => messages.flatMap((one, at) => (has(one) ? [`${id} ${at}`] : []))).sort();
-      const places = hits.map(({ node, index }) => `${node} ${index}`);
+      // An episode that has the word is found as well, and names a message that it was made of.
+      const places = hits.filter(({ kind }) => kind === "message").map(({ node, index }) => `${node} ${index}`);
       // Words that are nearly the same may be found, too, after those; what was deleted may not.
       // With many transcripts a search notices what other keeps wrote after a while only.
       const current = mates.length === 1 || new Set(nodes().map(({ transcript }) => transcript)).size <= 20;

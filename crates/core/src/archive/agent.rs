@@ -162,10 +162,11 @@ fn agent(folder: &str, mut agent: Part, report: &mut Report) {
     }
 }
 
-/// Each trace once, by turn and number; those of turns without a number come last, in the order of their times.
+/// Each trace once, by turn and number; those of turns without a number come last, in the order of their times. Two that have
+/// one id and differ are two: the [tree](Tree::finish) gives the later one another id.
 fn in_order(traces: &mut Vec<RawTrace>) {
     let mut known = HashSet::new();
-    traces.retain(|trace| known.insert(trace.id.clone()));
+    traces.retain(|trace| known.insert(trace.to_json().to_string()));
     let key = |trace: &RawTrace| match turn_number(&trace.turn_id) {
         Some(turn) => (turn, 0, trace.seq),
         None => (u32::MAX, trace.millis().unwrap_or_default(), trace.seq),

@@ -1,12 +1,14 @@
 //! The overlay: a checkpoint laid over a chain. The messages that it covers leave the prompt, its summary comes in, and what
-//! must stay raw does: instructions, what is pinned, and calls whose results lie behind the anchor on this chain.
+//! must stay raw does: instructions, what is pinned, the newest question, and calls whose results lie behind the anchor on this chain.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::context::{Action, Item, Replacement, rule};
 use crate::{Content, Kind, Message, MessageId, Role};
 
 use super::checkpoint::Checkpoint;
+use super::window::opens_turn;
 
 /// The ids of the calls that a message makes, and of those that it answers.
 fn calls_and_answers(message: &Message) -> (Vec<&str>, Vec<&str>) {
@@ -29,8 +31,21 @@ fn calls_and_answers(message: &Message) -> (Vec<&str>, Vec<&str>) {
     (calls, answers)
 }
 
+/// What of the newest turn lies before `end`, if no turn begins after it. A chain that ends there was left at that turn: all of it
+/// counts. If the turn goes on after `end`, a program compacted in the middle of it: its steps may be many, and the question alone counts.
+fn newest_turn(items: &[Item], end: usize) -> Range<usize> {
+    let (covered, after) = items.split_at(end);
+    let opens = |item: &Item| opens_turn(item.message);
+    match covered.iter().rposition(opens) {
+        Some(question) if after.is_empty() => question..end,
+        Some(question) if !after.iter().any(opens) => question..question + 1,
+        _ => 0..0,
+    }
+}
+
 /// Which of the messages before `end` stay raw although they are covered: instructions, what is marked as pinned or is among
-/// `pins` (places), and calls that are answered behind `end`; a call always with its results and these with their call.
+/// `pins` (places), what is covered of the [newest turn](newest_turn), and calls that are answered behind `end`; a call always
+/// with its results and these with their call. `items` are the whole chain.
 pub fn stays(items: &[Item], end: usize, pins: &[usize]) -> Vec<bool> {
     let end = end.min(items.len());
     let mut stays: Vec<bool> = items[..end].iter().map(|item| item.message.pinned).collect();
@@ -39,6 +54,7 @@ pub fn stays(items: &[Item], end: usize, pins: &[usize]) -> Vec<bool> {
             *stays = true;
         }
     }
+    stays[newest_turn(items, end)].fill(true);
     let mut needed: Vec<&str> = Vec::new();
     let mut called: Vec<&str> = Vec::new();
     for item in &items[end..] {

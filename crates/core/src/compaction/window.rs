@@ -1,6 +1,7 @@
 //! The window: which part of a chain a compaction covers. Whole turns, oldest first; the last ones stay raw, the live one always.
 
 use crate::context::{Item, Prepared};
+use crate::provider::INTERRUPTED;
 use crate::transcript::Placed;
 use crate::{Content, Kind, Message, MessageId, Role};
 
@@ -36,11 +37,15 @@ pub struct Window {
     pub stays: Vec<bool>,
 }
 
-/// Whether a message begins a turn: the user says something in it.
+/// Whether a message begins a turn: the user says something in it. White space is nothing.
 pub fn opens_turn(message: &Message) -> bool {
+    let said = |text: &str| !text.trim().is_empty() && text != INTERRUPTED;
     let speaks = match &message.content {
-        Content::Parts(parts) => parts.is_empty() || parts.iter().any(|part| !part.kind().ends_with("tool_result")),
-        _ => true,
+        Content::Text(text) => said(text),
+        Content::Parts(parts) => {
+            parts.iter().any(|part| !part.kind().ends_with("tool_result") && part.as_text().is_none_or(said))
+        }
+        Content::Absent | Content::Null => false,
     };
     message.role == Role::User && message.include_in_context && speaks && !matches!(message.kind, Kind::Summary { .. })
 }

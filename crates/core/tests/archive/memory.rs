@@ -171,6 +171,19 @@ fn lines_that_are_none_are_named_and_the_others_come_in() {
 }
 
 #[test]
+fn two_traces_of_one_id_that_differ_are_both_kept() {
+    let trace = |id: &str, text: &str| {
+        json!({"id": id, "ts": 1.0, "turn_id": "turn_0001", "seq": 1, "trace_type": "user", "content": text, "source_event": ""}).to_string()
+    };
+    let text = [trace("a", "one"), trace("a", "other"), trace("a", "one")].join("\n");
+    let outcome = read_all(&[("raw_traces.jsonl", text.as_bytes())]);
+    let tree = only(&outcome);
+    let said: Vec<String> =
+        tree.nodes().flat_map(|it| it.node.messages.iter().map(|m| m.text().into_owned())).collect();
+    assert_eq!((said, outcome.codes().1), (vec!["one".to_owned(), "other".to_owned()], vec![Code::DuplicateId]));
+}
+
+#[test]
 fn many_episodes_take_no_longer_than_their_number() {
     let trace = |at: usize| json!({"id": format!("r{at}"), "ts": at, "turn_id": format!("turn_{at:04}"), "seq": 1, "trace_type": "user", "content": "x", "source_event": ""});
     let episode = |at: usize| json!({"id": format!("ep_{at}"), "ts": at, "turn_ids": [format!("turn_{at:04}")], "summary": "s", "tags": [], "salience": 0.5});

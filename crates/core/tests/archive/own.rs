@@ -285,6 +285,106 @@ fn a_line_whose_number_is_taken_comes_after_all_others() {
     assert_eq!(outcome.conversations[0].seqs.as_deref(), Some(&[0, 1, 3, 4, 5, 6, 7, 8][..]));
 }
 
+/// The lines of [`small_text`] in another order, some of them changed.
+fn rearranged(order: &[usize], change: impl Fn(usize, &str) -> String) -> String {
+    let text = small_text();
+    let lines: Vec<&str> = text.lines().collect();
+    order.iter().map(|at| change(*at, lines[*at]) + "\n").collect()
+}
+
+#[test]
+fn growth_that_comes_after_its_message_was_answered_is_kept_below_it() {
+    // The growth was moved behind the answer, and the number that would tell its place is damaged.
+    let text = rearranged(&[0, 1, 2, 3, 5, 6, 7, 8, 4, 9], |at, line| match at {
+        4 => line.replace("\"seq\":3", "\"seq\":9"),
+        _ => line.to_owned(),
+    });
+    let outcome = read("x.jsonl", text.as_bytes());
+    assert_eq!(said(&outcome.conversations[0]), ["hi", "1", "2", "more"], "{}", outcome.remarks());
+    let tree = crate::common::tree(&outcome.conversations[0]);
+    let more = tree.nodes().last().unwrap();
+    assert_eq!(more.node.parent.as_ref().map(MessageId::as_str), Some("a"), "{}", outcome.remarks());
+    // What it grew by next comes after that.
+    let grown = text.replace(
+        "{\"end\"",
+        r#"{"seq":10,"extend":{"node":"a","messages":[{"role":"user","content":"and more"}],"turn":0}}
+{"end""#,
+    );
+    let outcome = read("x.jsonl", grown.as_bytes());
+    let tree = crate::common::tree(&outcome.conversations[0]);
+    assert_eq!(tree.nodes().last().unwrap().node.messages.len(), 2, "{}", outcome.remarks());
+}
+
+#[test]
+fn a_message_that_comes_after_its_note_takes_the_notes_place() {
+    // The growth and the answer speak of the message before it comes.
+    let text = rearranged(&[0, 1, 2, 4, 8, 3, 9], |_, line| line.to_owned());
+    let outcome = read("x.jsonl", text.as_bytes());
+    let tree = crate::common::tree(&outcome.conversations[0]);
+    let chain = tree.messages(&MessageId::new("b").unwrap()).unwrap();
+    let said: Vec<_> = chain.iter().map(|message| message.text().into_owned()).collect();
+    assert_eq!(said, ["hi", "1", "more", "2"], "{}", outcome.remarks());
+    // The same when its number says that it comes late.
+    let text = rearranged(&[0, 1, 2, 4, 8, 3, 9], |at, line| match at {
+        3 => line.replace("\"seq\":1", "\"seq\":12"),
+        _ => line.to_owned(),
+    });
+    let outcome = read("x.jsonl", text.as_bytes());
+    let tree = crate::common::tree(&outcome.conversations[0]);
+    let chain = tree.messages(&MessageId::new("b").unwrap()).unwrap();
+    let late: Vec<_> = chain.iter().map(|message| message.text().into_owned()).collect();
+    assert_eq!(late, said, "{}", outcome.remarks());
+    assert!(!outcome.remarks().contains("UNREADABLE"), "{}", outcome.remarks());
+}
+
+#[test]
+fn two_messages_of_one_id_are_both_kept() {
+    let line = r#"{"seq":9,"node":{"id":"a","parent":"t","messages":[{"role":"user","content":"one"}]}}"#;
+    let text = small_text().replace("{\"end\"", &format!("{line}\n{{\"end\""));
+    let outcome = read("x.jsonl", text.as_bytes());
+    assert_eq!(said(&outcome.conversations[0]), ["hi", "1", "more", "2", "one"], "{}", outcome.remarks());
+    assert_eq!(outcome.codes().1, [Code::Truncated, Code::DuplicateId], "{}", outcome.remarks());
+    // One that occurs again as it was comes once.
+    let outcome = read("x.jsonl", text.replace("\"one\"", "\"1\"").as_bytes());
+    assert_eq!(said(&outcome.conversations[0]), ["hi", "1", "more", "2"], "{}", outcome.remarks());
+}
+
+#[test]
+fn a_number_that_is_too_high_leaves_the_rest_with_its_transcript() {
+    // After the last line, which was moved, the numbers seem to begin again.
+    let text = rearranged(&[0, 1, 2, 3, 9, 4, 7, 8, 9], |at, line| match at {
+        3 => line.replace("\"seq\":1", "\"seq\":4294967295"),
+        _ => line.to_owned(),
+    });
+    let outcome = read("x.jsonl", text.as_bytes());
+    assert_eq!(outcome.conversations.len(), 1, "{}", outcome.remarks());
+    let said = said(&outcome.conversations[0]);
+    assert!(
+        ["hi", "1", "more", "2"].iter().all(|text| said.iter().any(|said| said == text)),
+        "{said:?} {}",
+        outcome.remarks()
+    );
+}
+
+#[test]
+fn only_a_root_has_the_number_0() {
+    let text = rearranged(&[0, 1, 3, 8, 9], |_, line| line.replace("\"seq\":1", "\"seq\":0"));
+    let outcome = read("x.jsonl", text.as_bytes());
+    let tree = crate::common::tree(&outcome.conversations[0]);
+    // A note stands for the root, so that the whole file can bring it.
+    assert_eq!(tree.root().map(|root| root.node.id.as_str()), Some("t"), "{}", outcome.remarks());
+    assert_eq!(said(&outcome.conversations[0]), ["", "1", "2"], "{}", outcome.remarks());
+}
+
+#[test]
+fn a_message_that_names_itself_as_its_parent_comes_below_the_last() {
+    let text = small_text()
+        .replace("\"id\":\"b\",\"parent\":\"a\"", "\"id\":\"b\",\"parent\":\"b\"")
+        .replace("\"seq\":7", "\"seq\":9");
+    let outcome = read("x.jsonl", text.as_bytes());
+    assert_eq!(said(&outcome.conversations[0]), ["hi", "1", "more", "2"], "{}", outcome.remarks());
+}
+
 #[test]
 fn numbers_that_could_not_have_come_about_give_way() {
     let line = |seq: u64, turn: u64| {

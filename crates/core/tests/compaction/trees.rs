@@ -181,6 +181,9 @@ proptest! {
             prop_assert_eq!(epochs.last().unwrap().end, length);
             for epoch in &epochs {
                 let name = epoch.checkpoint.map(|checkpoint| checkpoint.id.as_str());
+                let laid = lay(&tree, &leaf, Some(name), &Options::default());
+                let newest = laid.items.iter().rfind(|item| opens_turn(item.message));
+                prop_assert!(newest.is_none_or(|newest| newest.out.is_none()), "the newest question is covered");
                 for provider in Provider::ALL {
                     let options = Options { provider, ..Options::default() };
                     let laid = lay(&tree, &leaf, Some(name), &options);

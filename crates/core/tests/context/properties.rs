@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use threadkeep_core::context::{
-    Action, Budget, Context, Fit, Options, Plan, Policy, Prepared, Preparing, Preview, Previews, TrimOptions, build,
-    items, opens_with_user, rule, trim_messages,
+    Action, Budget, Context, Fit, Line, Options, Plan, Policy, Prepared, Preparing, Preview, Previews, TrimOptions,
+    build, items, opens_with_user, rule, trim_messages,
 };
 use threadkeep_core::tokens::{Estimate, cost};
 use threadkeep_core::{Content, Message, Provider, Role};
@@ -134,7 +134,6 @@ proptest! {
         let history = transcript(&mut Choices::new(&bytes));
         let mut options = options(&history, choices);
         options.policy = Policy::Newest;
-        // A result that fits whole takes the room of older messages, beside which its preview would have fitted.
         if options.previews == Previews::WhenNeeded {
             options.previews = Previews::Never;
         }
@@ -146,6 +145,34 @@ proptest! {
         }
         let large = kept(&build(&items, &options, &Estimate));
         prop_assert!(small.iter().all(|index| large.contains(index)), "{small:?} is not in {large:?}");
+    }
+
+    // A result that fits whole takes the room of older messages, beside which its preview would have fitted. So what is newer than
+    // every preview only grows. What must stay is apart: whole, it takes the room of newer messages as well.
+    #[test]
+    fn a_bigger_budget_keeps_whole_what_was_newer_than_every_preview(bytes in bytes(), choices: [u8; 6], more in 0u64..2000) {
+        let mut history = transcript(&mut Choices::new(&bytes));
+        history.iter_mut().for_each(|message| message.pinned = false);
+        let mut options = options(&history, choices);
+        (options.policy, options.previews) = (Policy::Newest, Previews::WhenNeeded);
+        options.pins.clear();
+        let items = items(&history);
+        let previewed = |context: &Context| -> Vec<usize> {
+            let lines = context.ledger.iter().enumerate();
+            lines.filter(|(_, line)| line.action == Action::Previewed).map(|(place, _)| place).collect()
+        };
+        let small = build(&items, &options, &Estimate);
+        let since = previewed(&small).last().map_or(0, |place| place + 1);
+        let newer: Vec<Line> = small.ledger.iter().skip(since).filter(|line| line.tokens_after > 0).cloned().collect();
+        let budget = &mut options.budget;
+        for limit in [&mut budget.max_tokens, &mut budget.max_messages, &mut budget.max_chars] {
+            *limit = limit.map(|limit| limit + more);
+        }
+        let large = build(&items, &options, &Estimate);
+        for line in newer.iter().filter(|line| line.tokens_before > 0) {
+            let now = large.ledger.iter().find(|now| now.index == line.index && now.tokens_before > 0);
+            prop_assert_eq!(now.map(|now| now.tokens_after), Some(line.tokens_after), "{:?}", line);
+        }
     }
 
     #[test]
@@ -264,6 +291,8 @@ proptest! {
         prop_assert_eq!(found, messages);
     }
 
+    // Without previews: in place of a result that takes more than a third of the room the stable policy always shows its preview, so
+    // that it can keep more messages with fewer tokens.
     #[test]
     fn stable_keeps_two_thirds_of_what_fits(bytes in bytes(), share in 0u64..110) {
         let history = transcript(&mut Choices::new(&bytes));

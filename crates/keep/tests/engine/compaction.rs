@@ -494,6 +494,46 @@ fn an_anchor_before_a_late_result_leaves_its_call_raw() {
 }
 
 #[test]
+fn a_prompt_that_ends_at_the_anchor_holds_the_newest_question() {
+    let keep = World::default().tab();
+    run(async {
+        keep.append("chat", turns(0..4)).await.unwrap();
+        keep.append("chat", [vec![Message::user("the capital?")], turns(4..5)].concat()).await.unwrap();
+        let how = CompactOptions { tail_turns: Some(0), ..estimated() };
+        let done = keep.compact("chat", &how, &FirstWords::default()).await.unwrap();
+        assert_eq!(done.compacted_range, 0..9);
+        // Asked again at the question that is the anchor, and answered there a second time.
+        keep.fork("chat", "asked", Some(9)).await.unwrap();
+        let said = prompts(&keep, "asked").await;
+        assert!(said[0].starts_with("Previous conversation summary"));
+        assert_eq!(said[1..], ["the capital?"]);
+        keep.append("asked", vec![Message::assistant("Paris")]).await.unwrap();
+        assert_eq!(prompts(&keep, "asked").await[1..], ["the capital?", "Paris"]);
+        // A message of white space is no question.
+        keep.fork("chat", "blank", Some(9)).await.unwrap();
+        keep.append("blank", vec![Message::user(" ")]).await.unwrap();
+        assert_eq!(prompts(&keep, "blank").await[1..], ["the capital?"]);
+        // With the next question it is old.
+        keep.append("asked", vec![Message::user("and its river?")]).await.unwrap();
+        assert_eq!(prompts(&keep, "asked").await[1..], ["Paris", "and its river?"]);
+    });
+}
+
+#[test]
+fn a_prompt_that_ends_at_an_answered_anchor_ends_with_the_answer() {
+    let keep = World::default().tab();
+    run(async {
+        keep.append("chat", turns(0..5)).await.unwrap();
+        let how = CompactOptions { tail_turns: Some(1), ..estimated() };
+        let done = keep.compact("chat", &how, &FirstWords::default()).await.unwrap();
+        assert_eq!(done.compacted_range, 0..8);
+        keep.fork("chat", "answered", Some(8)).await.unwrap();
+        let last: Vec<String> = turn(3).iter().map(|message| message.text().into_owned()).collect();
+        assert_eq!(prompts(&keep, "answered").await[1..], last);
+    });
+}
+
+#[test]
 fn branches_share_a_checkpoint_exactly_when_its_anchor_is_on_them() {
     let keep = World::default().tab();
     run(async {

@@ -97,6 +97,20 @@ fn every_epoch_of_an_imported_session_can_be_visited() {
 }
 
 #[test]
+fn a_compaction_in_the_middle_of_the_newest_turn_leaves_its_question() {
+    let keep = World::default().tab();
+    run(async {
+        let mut lines = session();
+        lines.pop();
+        assert_eq!(import(&keep, file(&lines)).await.skipped_count, 0);
+        let seen = prompt(&keep, "pi/boat/a4", None).await;
+        assert!(seen[0].ends_with("- The course is north by east."), "{}", seen[0]);
+        // What the assistant did before the compaction is in the summary, where more follows.
+        assert_eq!(seen[1..], ["What does the log say?", "Looking.", "the log", "It says nothing."]);
+    });
+}
+
+#[test]
 fn imported_checkpoints_come_once_and_leave_and_return_as_they_are() {
     let keep = World::default().tab();
     run(async {

@@ -40,6 +40,9 @@ pub(in super::super) fn is_line(fields: &Fields) -> bool {
 pub(in super::super) struct Reading {
     refused: bool,
     open: Option<Open>,
+    /// What the open one seems to have ended, though its first line is missing. It can turn out to be the same transcript: one
+    /// damaged number, or a last line in its midst, is enough to make it seem so.
+    before: Option<Open>,
 }
 
 /// A transcript that is being read.
@@ -142,7 +145,7 @@ impl Reading {
         if let (Some(open), Ok(line)) = (&self.open, &read)
             && open.is_left_by(line)
         {
-            self.finish(report);
+            self.leave(report);
         }
         let open = self.open.get_or_insert_with(Open::unnamed);
         open.sum = open.sum.with(bytes);
@@ -168,18 +171,25 @@ impl Reading {
         open.closed = true;
     }
 
+    /// A line comes that seems to be of another transcript.
+    fn leave(&mut self, report: &mut Report) {
+        let Some(open) = self.open.take() else { return };
+        self.before = Some(match self.before.take() {
+            Some(before) if open.goes_on(&before) => before.and(open),
+            Some(before) => {
+                before.emit(report);
+                open
+            }
+            None => open,
+        });
+    }
+
     /// The file ends, or the next transcript begins.
     pub fn finish(&mut self, report: &mut Report) {
-        let Some(open) = self.open.take() else { return };
-        let read = open.lines.len();
-        if !open.closed && open.ended.is_none() {
-            let reason = format!("its last line is missing; {read} entries could be read");
-            report.warn(&open.place, Code::Truncated, reason);
-        } else if let Some(count) = open.count.filter(|count| *count != read as u64) {
-            let reason = format!("{read} of its {count} entries could be read");
-            report.warn(&open.place, Code::Truncated, reason);
+        self.leave(report);
+        if let Some(open) = self.before.take() {
+            open.emit(report);
         }
-        open.emit(report);
     }
 }
 
@@ -198,6 +208,22 @@ impl Open {
             sum: Sum::default(),
             place,
         }
+    }
+
+    /// Whether it is no transcript of its own but the rest of the one before.
+    fn goes_on(&self, before: &Self) -> bool {
+        self.transcript.is_none() && self.transcript() == before.transcript()
+    }
+
+    fn and(mut self, rest: Self) -> Self {
+        self.lines.extend(rest.lines);
+        self.lost.extend(rest.lost);
+        self.sum = self.sum.with(&rest.sum.0.to_le_bytes());
+        self.highest = self.highest.max(rest.highest);
+        self.closed = rest.closed;
+        self.ended = rest.ended.or(self.ended);
+        self.count = rest.count.or(self.count);
+        self
     }
 
     fn within(&self, place: &str) -> String {
@@ -234,6 +260,14 @@ impl Open {
     }
 
     fn emit(self, report: &mut Report) {
+        let read = self.lines.len();
+        if !self.closed && self.ended.is_none() {
+            let reason = format!("its last line is missing; {read} entries could be read");
+            report.warn(&self.place, Code::Truncated, reason);
+        } else if let Some(count) = self.count.filter(|count| *count != read as u64) {
+            let reason = format!("{read} of its {count} entries could be read");
+            report.warn(&self.place, Code::Truncated, reason);
+        }
         let says = |line: &Line| matches!(line.entry, Entry::Node(_) | Entry::Extend { .. });
         if !self.lines.iter().any(says) {
             report.skip(&self.place, Code::Empty, "a transcript without a message that can be read");

@@ -5,10 +5,14 @@
 //! What could not be read must not take with it what follows. A stand-in takes the place of a lost message: a node with the
 //! same id, or a note in a node that grew. What hangs from a message of which nothing is known comes below the last message that
 //! could be read. [`Message::stands_in`] tells a stand-in, so that a later import of the whole file puts the message there.
+//!
+//! A number can be damaged as well, so the order is only a guess. No guess loses a message: one that comes after its stand-in takes the
+//! stand-in's place, one whose id is taken gets another id, and growth of a complete node becomes a node below it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::Code;
+use super::super::digest::Digest;
 use super::super::report::{Report, short};
 use crate::message::STAND_IN;
 use crate::node::{LAST_TURN, SALVAGED};
@@ -104,7 +108,8 @@ pub(super) fn settle(
         recent: Vec::new(),
         entries: Vec::with_capacity(lines.len()),
         next_turn: 1,
-        stand_ins: Vec::new(),
+        stand_ins: BTreeSet::new(),
+        continued: HashMap::new(),
         moved: Vec::new(),
     };
     let mut lost = lost;
@@ -134,7 +139,7 @@ fn name_root(transcript: &TranscriptId, lines: &mut [Line]) {
 
 /// The entries by their numbers, each number once.
 fn in_order(lines: Vec<Line>, place: &str, report: &mut Report) -> Vec<Line> {
-    if lines.windows(2).all(|pair| pair[0].seq < pair[1].seq) {
+    if lines.first().is_none_or(can_be_first) && lines.windows(2).all(|pair| pair[0].seq < pair[1].seq) {
         return lines;
     }
     // Where each number occurs first.
@@ -154,15 +159,20 @@ fn in_order(lines: Vec<Line>, place: &str, report: &mut Report) -> Vec<Line> {
     after_all(kept, place, report)
 }
 
+/// Whether a line can have its number without others before it: a root has 0, and nothing else does.
+fn can_be_first(line: &Line) -> bool {
+    line.seq > 0 || matches!(&line.entry, Entry::Node(node) if node.parent.is_none())
+}
+
 /// Puts lines whose numbers are taken after all others, so that nothing that they say is lost.
 fn after_all(lines: Vec<Line>, place: &str, report: &mut Report) -> Vec<Line> {
     let (mut next, mut taken) = (lines.last().map_or(0, |line| line.seq.saturating_add(line.entry.span())), Vec::new());
     let mut kept: Vec<Line> = Vec::with_capacity(lines.len());
     for mut line in lines {
-        if kept.last().is_none_or(|before| before.seq < line.seq) {
+        if kept.last().map_or(can_be_first(&line), |before| before.seq < line.seq) {
             kept.push(line);
         } else if next <= super::read::LAST_SEQ {
-            let reason = format!("entry {} occurs again, with another content; it comes after all others", line.seq);
+            let reason = format!("the number of entry {} is another entry's; it comes after all others", line.seq);
             report.warn(place, Code::DuplicateId, reason);
             line.seq = next;
             next = next.saturating_add(line.entry.span());
@@ -202,8 +212,7 @@ fn renumber(lines: &mut [Line]) {
 struct Log<'a> {
     transcript: &'a TranscriptId,
     place: &'a str,
-    /// Nodes, and whether each is closed (sealed, or continued by others).
-    nodes: HashMap<MessageId, bool>,
+    nodes: HashMap<MessageId, Known>,
     aliases: HashMap<MessageId, MessageId>,
     /// Nodes that came in damaged.
     salvaged: HashSet<MessageId>,
@@ -212,9 +221,19 @@ struct Log<'a> {
     entries: Vec<(u64, Entry)>,
     next_turn: u32,
     /// The numbers of stand-ins.
-    stand_ins: Vec<u64>,
+    stand_ins: BTreeSet<u64>,
+    /// Closed nodes that grew nevertheless, and the nodes below them that hold what they grew by.
+    continued: HashMap<MessageId, MessageId>,
     /// The numbers of nodes that hang elsewhere than they say.
     moved: Vec<u64>,
+}
+
+/// What is known of a node.
+struct Known {
+    /// The place of its entry among all.
+    at: usize,
+    /// Whether it is sealed, or others continue it.
+    closed: bool,
 }
 
 impl Log<'_> {
@@ -245,9 +264,26 @@ impl Log<'_> {
         self.recent.iter().rev().take(NEAR).find(alike).cloned()
     }
 
+    /// Whether a node is there and can grow.
+    fn is_open(&self, id: &MessageId) -> bool {
+        self.nodes.get(id).is_some_and(|known| !known.closed)
+    }
+
+    /// An id that nothing has, for what the entry `seq` says under the id of something else.
+    fn another(&self, id: &MessageId, seq: u64) -> MessageId {
+        let mut digest = Digest::new().with(id.as_str().as_bytes()).with(&seq.to_le_bytes());
+        loop {
+            let another = MessageId::mint(self.transcript, digest.0);
+            if !self.has(&another) {
+                return another;
+            }
+            digest = digest.with(&[0]);
+        }
+    }
+
     /// Lets an entry happen, if it can.
-    fn take(&mut self, seq: u64, mut entry: Entry, report: &mut Report) {
-        self.begin_again(seq, &mut entry);
+    fn take(&mut self, seq: u64, entry: Entry, report: &mut Report) {
+        let Some(mut entry) = self.possible(seq, entry, report) else { return };
         if let Err((code, reason)) = self.admit(seq, &mut entry) {
             return report.skip(self.place, code, format!("entry {seq} cannot follow: {reason}"));
         }
@@ -255,20 +291,104 @@ impl Log<'_> {
         self.entries.push((seq, entry));
     }
 
+    /// What an entry that says something can be, so that nothing said is lost. `None` if nothing more is to come of it.
+    fn possible(&mut self, seq: u64, entry: Entry, report: &mut Report) -> Option<Entry> {
+        match entry {
+            Entry::Node(node) if self.has(&node.id) => self.again(seq, *node, report),
+            Entry::Restored(node) => match self.near(&node.id) {
+                Some(id) if self.salvaged.contains(self.resolve(&id)) => Some(Entry::Restored(node)),
+                Some(_) => self.again(seq, *node, report),
+                None => Some(Entry::Node(node)),
+            },
+            Entry::Extend { node, messages, turn } => Some(self.growth(seq, node, messages, turn, report)),
+            quiet => Some(quiet),
+        }
+    }
+
+    /// A node whose id is there already. It takes the place of its stand-in, if it has one; else it gets an id of its own.
+    fn again(&mut self, seq: u64, mut node: Node, report: &mut Report) -> Option<Entry> {
+        let id = node.id.clone();
+        let place = self.nodes.get(&id).map(|known| known.at);
+        match place.map(|at| (at, &self.entries[at])) {
+            Some((at, (number, Entry::Node(_)))) if self.stand_ins.contains(number) => {
+                self.take_place(at, node, report).then_some(Entry::Seal { node: id })
+            }
+            Some((_, (_, Entry::Node(known)))) if known.messages == node.messages => {
+                report.skip(self.place, Code::DuplicateId, format!("the message {} occurs again", short(id.as_str())));
+                None
+            }
+            _ => {
+                let reason =
+                    format!("entry {seq} has the id of another message ({}); it gets another id", short(id.as_str()));
+                report.warn(self.place, Code::DuplicateId, reason);
+                node.id = self.another(&id, seq);
+                Some(Entry::Node(Box::new(node)))
+            }
+        }
+    }
+
+    /// Puts a node into the place of its stand-in. Whether it is still to be sealed: it may have grown since.
+    fn take_place(&mut self, at: usize, mut node: Node, report: &mut Report) -> bool {
+        let earlier = |parent: &&MessageId| self.nodes.get(*parent).is_some_and(|known| known.at < at);
+        let parent = node.parent.as_ref().map(|parent| self.resolve(parent)).filter(earlier).cloned();
+        let sealed = std::mem::take(&mut node.sealed);
+        let number = self.entries[at].0;
+        if let Entry::Node(note) = &self.entries[at].1 {
+            if parent.is_none() && note.parent.is_some() {
+                node.labels.insert(SALVAGED.to_owned(), "its parent comes after it".to_owned());
+                self.moved.push(number);
+            }
+            node.parent = parent.or_else(|| note.parent.clone());
+        }
+        if !node.is_salvaged() {
+            self.salvaged.remove(&node.id);
+        }
+        self.stand_ins.remove(&number);
+        let mut entry = Entry::Node(Box::new(node));
+        self.number(number, &mut entry, report);
+        self.entries[at].1 = entry;
+        sealed
+    }
+
+    /// Growth of a node. If the node is nowhere, the last node is that one under a damaged id, if it was growing; else what it grew by
+    /// begins a node. What a closed node grew by comes below it.
+    fn growth(&mut self, seq: u64, node: MessageId, messages: Vec<Message>, turn: u32, report: &mut Report) -> Entry {
+        self.root(seq);
+        let begun = |id: MessageId, parent: Option<MessageId>, messages: Vec<Message>| {
+            Entry::Node(Box::new(Node { turn, sealed: false, ..Node::new(id, parent, messages) }))
+        };
+        let Some(known) = self.near(&node).map(|known| self.resolve(&known).clone()) else {
+            let Some(last) = self.recent.last().filter(|_| self.free(seq).is_none()).cloned() else {
+                return Entry::Extend { node, messages, turn };
+            };
+            let noted = |known: &Known| self.stand_ins.contains(&self.entries[known.at].0);
+            if !self.is_open(&last) || self.nodes.get(&last).is_some_and(noted) {
+                return begun(node, None, messages);
+            }
+            self.moved.push(seq);
+            return Entry::Extend { node: last, messages, turn };
+        };
+        let end = self.continued.get(&known).unwrap_or(&known).clone();
+        if self.is_open(&end) {
+            return Entry::Extend { node: end, messages, turn };
+        }
+        let reason =
+            format!("entry {seq} adds to the message {}, which is complete; it comes below it", short(known.as_str()));
+        report.warn(self.place, Code::BadShape, reason);
+        let id = self.another(&known, seq);
+        self.continued.insert(known, id.clone());
+        begun(id, Some(end), messages)
+    }
+
     fn admit(&mut self, seq: u64, entry: &mut Entry) -> Result<(), (Code, String)> {
         match entry {
             Entry::Node(node) => {
-                if self.has(&node.id) {
-                    return Err((Code::DuplicateId, format!("the id {} is taken", short(node.id.as_str()))));
-                }
                 self.hang(seq, node);
                 self.add(node);
             }
             Entry::Restored(node) => {
                 self.know(&mut node.id)?;
-                if !self.salvaged.remove(&node.id) {
-                    return Err((Code::DuplicateId, format!("node {} is whole", short(node.id.as_str()))));
-                }
+                self.salvaged.remove(&node.id);
                 if let Some(parent) = &mut node.parent {
                     self.know(parent)?;
                 }
@@ -279,9 +399,6 @@ impl Log<'_> {
                 self.know(node)?;
                 if messages.iter().any(Message::stands_in) {
                     self.salvaged.insert(node.clone());
-                }
-                if self.nodes.get(self.resolve(node)) != Some(&false) {
-                    return Err((Code::BadShape, format!("node {} is complete", short(node.as_str()))));
                 }
             }
             Entry::Seal { node } => {
@@ -310,23 +427,6 @@ impl Log<'_> {
         Ok(())
     }
 
-    /// Growth of a node that is nowhere: the last node is that one under a damaged id, if it was growing. Else what it says
-    /// begins a node.
-    fn begin_again(&mut self, seq: u64, entry: &mut Entry) {
-        let Entry::Extend { node, messages, turn } = entry else { return };
-        let Some(last) = self.recent.last().filter(|_| self.free(seq).is_none() && self.near(node).is_none()) else {
-            return;
-        };
-        if self.nodes.get(last) == Some(&false) {
-            *node = last.clone();
-            self.moved.push(seq);
-        } else {
-            let mut begun = Node::new(node.clone(), None, std::mem::take(messages));
-            (begun.turn, begun.sealed) = (*turn, false);
-            *entry = Entry::Node(Box::new(begun));
-        }
-    }
-
     /// Puts a stand-in below the last node for one that an entry speaks of, if it is nowhere and something is missing here.
     fn expect(&mut self, seq: u64, node: &MessageId) {
         if self.near(node).is_none() {
@@ -352,7 +452,7 @@ impl Log<'_> {
     fn hang(&mut self, seq: u64, node: &mut Node) {
         let Some(last) = self.recent.last().cloned() else { return self.hang_first(seq, node) };
         let mut below = None;
-        if let Some(parent) = &node.parent {
+        if let Some(parent) = node.parent.as_ref().filter(|parent| **parent != node.id) {
             if self.has(parent) {
                 node.parent = Some(self.resolve(parent).clone());
                 return;
@@ -399,7 +499,7 @@ impl Log<'_> {
             let parent = self.resolve(parent).clone();
             self.close(&parent, true);
         }
-        self.nodes.insert(node.id.clone(), node.sealed);
+        self.nodes.insert(node.id.clone(), Known { at: self.entries.len(), closed: node.sealed });
         if node.is_salvaged() {
             self.salvaged.insert(node.id.clone());
         }
@@ -408,7 +508,7 @@ impl Log<'_> {
 
     fn close(&mut self, id: &MessageId, closed: bool) {
         if let Some(known) = self.nodes.get_mut(id) {
-            *known |= closed;
+            known.closed |= closed;
         }
     }
 
@@ -419,7 +519,7 @@ impl Log<'_> {
         let node = Node { sealed: false, ..Node::new(id, parent, vec![note]) };
         self.add(&node);
         self.entries.push((seq, Entry::Node(Box::new(node))));
-        self.stand_ins.push(seq);
+        self.stand_ins.insert(seq);
     }
 
     /// Lets something stand in for a lost entry, as far as it is known what it was.
@@ -476,24 +576,25 @@ impl Log<'_> {
 
     /// Puts a note into a node that was growing.
     fn grow(&mut self, seq: u64, node: MessageId) {
-        if self.nodes.get(&node) == Some(&false) {
+        if self.is_open(&node) {
             self.salvaged.insert(node.clone());
             self.entries.push((seq, Entry::Extend { node, messages: vec![Message::stand_in()], turn: 0 }));
-            self.stand_ins.push(seq);
+            self.stand_ins.insert(seq);
         }
     }
 
     fn say(&self, report: &mut Report) {
-        let list = |seqs: &[u64]| {
-            let named: Vec<String> = seqs.iter().take(NAMED).map(u64::to_string).collect();
-            [named.join(", "), if seqs.len() > NAMED { ", …".to_owned() } else { String::new() }].concat()
+        let list = |seqs: &mut dyn ExactSizeIterator<Item = &u64>| {
+            let more = if seqs.len() > NAMED { ", …" } else { "" };
+            let named: Vec<String> = seqs.take(NAMED).map(u64::to_string).collect();
+            named.join(", ") + more
         };
         if !self.stand_ins.is_empty() {
             let reason = format!(
                 "{} of its messages could not be read; a note ({STAND_IN}) stands in the place of each (entries {}). \
                  Import a whole copy of the file to fill them in",
                 self.stand_ins.len(),
-                list(&self.stand_ins)
+                list(&mut self.stand_ins.iter())
             );
             report.warn(self.place, Code::Salvaged, reason);
         }
@@ -501,7 +602,7 @@ impl Log<'_> {
             let reason = format!(
                 "{} of its messages name no parent that could be read; each comes below the last message before it (entries {})",
                 self.moved.len(),
-                list(&self.moved)
+                list(&mut self.moved.iter())
             );
             report.warn(self.place, Code::Salvaged, reason);
         }
