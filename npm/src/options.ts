@@ -30,7 +30,7 @@ export interface OpenOptions {
    * characters a token. A vocabulary is loaded when something is first counted by it.
    */
   encoding?: Encoding;
-  /** How many bytes of transcripts stay in memory, about; 0 keeps none. */
+  /** How many bytes of transcripts stay in memory, about; 0 keeps none. What was read and counted of them for prompts may take half as many more. */
   cacheBytes?: number;
   /**
    * Makes vectors of texts, so that a search also finds what means the same in other words. Vectors are stored beside the

@@ -44,7 +44,8 @@ const LOCATED: usize = 100_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The most bytes of transcripts to keep in memory, as [`threadkeep_core::Transcript::bytes`] counts them. The
-    /// transcript in use stays, even if it alone is larger.
+    /// transcript in use stays, even if it alone is larger. What was read and counted of chains for prompts may take half as
+    /// many bytes more.
     pub cache_bytes: usize,
 }
 
