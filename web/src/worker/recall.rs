@@ -4,14 +4,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use js_sys::{Function, Promise};
-use threadkeep::compact::{
-    Answer, Cancel, CompactOptions, EpochInfo, Extractive, Model as _, ModelSummariser, Summariser,
-};
+use threadkeep::compact::{Answer, Cancel, CompactOptions, EpochInfo, Extractive, ModelSummariser, Summariser};
 use threadkeep::model::{Model, Summarising};
 use threadkeep::protocol::{Counting, ErrorReply};
 use threadkeep::{KeepError, MemoryFilter, NewFact};
 use threadkeep_core::compaction::Strategy;
-use threadkeep_core::compaction::model::{chunks, prompt};
 use threadkeep_core::compaction::summary::Material;
 use threadkeep_core::context::MessageRef;
 use threadkeep_core::memory::{Episode, EpisodeEdit, Fact, FactEdit};
@@ -82,24 +79,21 @@ impl Summariser for Watched<'_> {
 }
 
 /// What a model would be sent, for a preview, which sends nothing: the built-in summariser stands in for the model.
-struct Weighed {
-    name: String,
-    limit: u32,
+struct Weighed<'s> {
+    asked: &'s ModelSummariser,
     sends: Cell<Sends>,
 }
 
-impl Summariser for Weighed {
+impl Summariser for Weighed<'_> {
     fn name(&self) -> &str {
-        &self.name
+        self.asked.name()
     }
 
     fn summarise<'a>(&'a self, material: &'a Material<'a>, counter: &'a dyn Counter) -> Answer<'a> {
-        let mut sends = self.sends.get();
-        for chunk in chunks(material, self.limit, counter) {
-            sends.requests += 1;
-            sends.tokens += prompt(&chunk).iter().map(|one| u64::from(counter.count(&one.text()))).sum::<u64>();
+        if let Some(more) = self.asked.would_send(material, counter) {
+            let Sends { requests, tokens } = self.sends.get();
+            self.sends.set(Sends { requests: requests + more.requests, tokens: tokens + more.tokens });
         }
-        self.sends.set(sends);
         Extractive.summarise(material, counter)
     }
 }
@@ -135,13 +129,10 @@ async fn compact(
         ..CompactOptions::default()
     };
     let browser = || way.browser.map(|tokens| ModelSummariser::new(Rc::new(OfBrowser(tokens))));
-    let model = model.map(Summarising);
-    let weighed = model.as_ref().filter(|_| preview).map(|model| Weighed {
-        name: model.name().to_owned(),
-        limit: model.input_tokens(),
-        sends: Cell::new(Sends { requests: 0, tokens: 0 }),
-    });
-    let asked = model.map(|model| ModelSummariser::new(Rc::new(model))).or_else(browser);
+    let weighs = preview && model.is_some();
+    let asked = model.map(|model| ModelSummariser::new(Rc::new(Summarising(model)))).or_else(browser);
+    let sends = Cell::new(Sends { requests: 0, tokens: 0 });
+    let weighed = asked.as_ref().filter(|_| weighs).map(|asked| Weighed { asked, sends });
     let inner: &dyn Summariser = match (&weighed, &asked) {
         (Some(weighed), _) => weighed,
         (None, Some(asked)) => asked,

@@ -60,6 +60,45 @@ fn what_is_not_mapped_is_kept() {
 }
 
 #[test]
+fn an_odd_entry_of_a_mapping_changes_nothing_of_the_others() {
+    let mut value: serde_json::Value = serde_json::from_slice(&fixture("chatgpt.json")).unwrap();
+    let nodes = |value: &serde_json::Value| -> Vec<Entry> {
+        let mut entries = read("conversations.json", value.to_string().as_bytes()).conversations[0].entries.clone();
+        entries.retain(|entry| !matches!(entry, Entry::Node(node) if node.id.as_str().ends_with("/odd")));
+        entries
+    };
+    let before = nodes(&value);
+    let mut deep = json!("deep");
+    for _ in 0..130 {
+        deep = json!([deep]);
+    }
+    let odd = [
+        (json!(5), Code::BadShape),
+        (json!({"message": "text", "parent": "a2"}), Code::BadShape),
+        (json!({"message": {"metadata": {"deep": deep}}, "parent": "a2"}), Code::TooDeep),
+    ];
+    for (odd, code) in odd {
+        value[0]["mapping"]["odd"] = odd;
+        assert_eq!(nodes(&value), before);
+        let outcome = read("conversations.json", value.to_string().as_bytes());
+        let remarks = outcome.skipped.iter().chain(&outcome.warnings);
+        let told = remarks.filter(|remark| remark.place.ends_with("node odd")).map(|remark| remark.code);
+        assert_eq!(told.collect::<Vec<_>>(), [code]);
+    }
+}
+
+#[test]
+fn of_a_repeated_field_of_a_message_the_last_counts() {
+    let text = r#"{"conversation_id": "c", "current_node": "m", "mapping": {"m": {"id": "m", "parent": null, "children": [],
+        "message": {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["first"]}, "note": 1, "gone": 1,
+        "metadata": {"a": 1}, "gone": null, "content": {"content_type": "text", "parts": ["last"]}, "note": 2, "metadata": {"b": 2}}}}}"#;
+    let chat = tree(&read("conversations.json", text.as_bytes()).conversations[0]);
+    let message = &chat.get(&MessageId::scoped(chat.id(), "m")).unwrap().node.messages[0];
+    assert_eq!(message.text(), "last");
+    assert_eq!(extra(&chat, "m", "chatgpt"), json!({"note": 2, "metadata": {"b": 2}}));
+}
+
+#[test]
 fn errors_unknown_types_and_a_missing_leaf() {
     let outcome = read("conversations.json", &fixture("chatgpt.json"));
     assert_eq!(outcome.codes(), (vec![Code::BadShape], vec![Code::MissingLeaf]));
