@@ -1,5 +1,6 @@
 // The installed package in a page without a bundler, under a strict policy: importing does nothing, and `init` takes every form of the module.
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { buildSync } from "esbuild";
 import { serve } from "../../tests/e2e/support/serve.mjs";
@@ -121,3 +122,51 @@ test("bundled from what is required, it wants to be told where its files lie", o
     await page.close();
   }
 });
+
+/** A server that allows every origin to ask it; what it was asked is in `heard`. */
+async function crossOrigin(t, answer) {
+  const heard = [];
+  const allow = { "access-control-allow-origin": "*", "access-control-allow-headers": "*", "access-control-allow-methods": "*" };
+  const server = createServer((request, response) => {
+    heard.push(`${request.method} ${request.url}`);
+    if (request.method === "OPTIONS") return response.writeHead(204, allow).end();
+    const [status, headers, body = ""] = answer(request);
+    response.writeHead(status, { ...allow, ...headers }).end(body);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => (server.closeAllConnections(), server.close()));
+  return { heard, origin: `http://127.0.0.1:${server.address().port}` };
+}
+
+for (const status of [302, 307])
+  test(`in a page, a redirect with ${status} takes neither the key nor the prompt to another origin`, options, async (t) => {
+    const thief = await crossOrigin(t, () => [200, { "content-type": "application/json" }, '{"choices":[{"message":{"content":"Thanks."}}]}']);
+    const server = await crossOrigin(t, ({ url }) => [status, { location: thief.origin + url }]);
+    const call = `async ({ Threadkeep, connect, createAgent }, baseUrl) => {
+      const keep = await Threadkeep.open({ storage: "memory", encoding: "estimate" });
+      const found = [];
+      for (const provider of ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"]) {
+        const model = connect({ provider, baseUrl, model: "m", apiKey: "sk-test-0123456789" });
+        const agent = createAgent({ keep, model, name: provider, builtIn: [] });
+        const { outcome, node } = await agent.send("a secret question");
+        const failed = (await keep.node(node)).messages.at(-1);
+        found.push([outcome, failed.kind.code, failed.kind.reason]);
+        found.push(await model.models().then(() => ["listed"], (error) => ["failed", error.code, error.message]));
+      }
+      // A function of the caller's, with what the documentation says of its \`fetch\`.
+      const own = createAgent({ keep, name: "own", builtIn: [], model: ({ payload, signal }) => fetch(baseUrl + "/chat", { method: "POST", body: JSON.stringify(payload), signal, redirect: "manual" }) });
+      const { outcome, node } = await own.send("a secret question");
+      const failed = (await keep.node(node)).messages.at(-1);
+      found.push([outcome, failed.kind.code, failed.kind.reason]);
+      await keep.close();
+      return found;
+    }`;
+    const { value } = await inPage("index", call, server.origin);
+    assert.equal(value.length, 11);
+    for (const [outcome, code, reason] of value) {
+      assert.deepEqual([outcome, code], ["failed", "refused"], reason);
+      assert.match(reason, /redirects to/);
+    }
+    assert.equal(server.heard.filter((line) => !line.startsWith("OPTIONS")).length, 11, server.heard.join());
+    assert.deepEqual(thief.heard, []);
+  });
