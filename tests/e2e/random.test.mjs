@@ -102,13 +102,18 @@ class Reader {
   }
 
   async #settled(tab) {
-    await tab.page.bringToFront();
-    if (await tab.get("dialog").count()) await tab.page.keyboard.press("Escape");
+    await this.#front(tab);
     await tab.page.waitForTimeout(250);
     if (await tab.get("missing").count()) await tab.page.goto(`${tab.address}#/`);
     await this.#idle(tab);
     // The address names the branch once it is on the screen.
     await tab.page.waitForFunction(() => !/^#\/t\/[^/]+$/.test(location.hash));
+  }
+
+  /** Brings a tab to the front, without a dialog that the last act left open. */
+  async #front(tab) {
+    await tab.page.bringToFront();
+    if (await tab.get("dialog").count()) await tab.page.keyboard.press("Escape");
   }
 
   /** Nothing is under way. */
@@ -202,7 +207,9 @@ class Reader {
       await tab.page.waitForTimeout(500);
       if ((await button.count()) === 0) return false;
     }
-    const texts = (await this.#above(tab)).filter((text) => !text.startsWith("Answer") || text.endsWith("more of it."));
+    const texts = await this.#above(tab);
+    // What had arrived of the answer is not what is asked again; above it, what was stopped stays.
+    if (texts.at(-1)?.startsWith("Answer") && !texts.at(-1).endsWith("more of it.")) texts.pop();
     const question = texts.at(-1);
     if (!question?.startsWith("Question")) return false;
     await this.#ask(tab, question, texts.slice(0, -1), () => button.last().click());
@@ -364,7 +371,7 @@ class Reader {
   async check(where) {
     try {
       for (const tab of this.tabs) {
-        await tab.page.bringToFront();
+        await this.#front(tab);
         await this.#idle(tab);
         assert.equal(await tab.page.evaluate(() => document.body.hasAttribute("data-stopped")), false, "the page has not stopped");
         assert.equal(await tab.get("engine-failed").count(), 0, "the engine has not stopped");

@@ -56,6 +56,11 @@ pub(super) struct Splitter {
     values: u64,
     last: u8,
     wrap: Wrap,
+    /// The first key of the first element, if it is a plain word: the others are taken to begin with it, too.
+    key: Option<Vec<u8>>,
+    /// A string ended as a quote would that begins the next element's first key: the place of the brace before it, and how much of the
+    /// key has followed.
+    seam: Option<usize>,
     /// Whether a value is a conversation by itself, so that an array of such may be taken apart.
     probe: fn(&[u8]) -> bool,
 }
@@ -104,6 +109,8 @@ impl Splitter {
             values: 0,
             last: 0,
             wrap: Wrap::default(),
+            key: None,
+            seam: None,
             probe,
         }
     }
@@ -173,6 +180,8 @@ impl Splitter {
             _ => {
                 self.in_string = false;
                 self.last = b'"';
+                self.learn(cursor);
+                self.seam = self.is_seam(cursor).then_some(0);
                 cursor.at += 1;
                 match self.open {
                     Some(Open { kind: Kind::Text, .. }) => self.emit(cursor, out),
@@ -188,8 +197,68 @@ impl Splitter {
         cursor.at += 1;
     }
 
+    /// Keeps the first key of the first element of an array; its last quote is at the cursor.
+    fn learn(&mut self, cursor: &mut Cursor) {
+        let Some(open) = self.open.filter(|_| self.base > 0 && self.key.is_none()) else { return };
+        let end = open.size + (cursor.at - cursor.from) as u64;
+        let begins = if end <= LONGEST_KEY { self.slice(cursor, 0, end) } else { &[] };
+        let key = begins.strip_prefix(b"{").and_then(|rest| rest.trim_ascii_start().strip_prefix(b"\""));
+        let is_word =
+            |key: &&[u8]| !key.is_empty() && key.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        self.key = Some(key.filter(is_word).unwrap_or_default().to_vec());
+    }
+
+    /// Whether the string that ends at the cursor ends as an element does before which the next one's first quote comes: `},{"`. Then a
+    /// quote was lost or came in before, if the first key follows at once, since nothing of JSON follows a string so.
+    fn is_seam(&mut self, cursor: &mut Cursor) -> bool {
+        let Some(open) = self.open.filter(|_| self.key.as_ref().is_some_and(|key| !key.is_empty())) else {
+            return false;
+        };
+        let end = open.size + (cursor.at - cursor.from) as u64;
+        let before = if cursor.at > cursor.from { cursor.chunk.get(cursor.at - 1) } else { self.held.last() };
+        if self.base == 0 || before != Some(&b'{') || end > self.cap as u64 {
+            return false;
+        }
+        let ends = self.slice(cursor, end.saturating_sub(SEAM), end);
+        let comma = ends.strip_suffix(b"{").and_then(|rest| rest.trim_ascii_end().strip_suffix(b","));
+        comma.is_some_and(|rest| rest.trim_ascii_end().ends_with(b"}"))
+    }
+
+    /// The byte after `known` bytes of the first key, behind a seam. Once the whole key is there, the open value is broken, and the next
+    /// one began with the brace before the key.
+    fn cross(&mut self, known: usize, cursor: &mut Cursor, out: &mut dyn FnMut(Piece)) -> bool {
+        let (Some(open), Some(key)) = (self.open, self.key.clone()) else { return false };
+        self.seam = None;
+        if key.get(known) == Some(&cursor.byte()) {
+            self.seam = Some(known + 1);
+            cursor.at += 1;
+            return true;
+        }
+        let size = open.size + (cursor.at - cursor.from) as u64;
+        if known < key.len() || cursor.byte() != b'"' || size > self.cap as u64 {
+            return false;
+        }
+        let spot = self.spot(open.line);
+        let begins = [b"{\"", key.as_slice()].concat();
+        let bytes = self.slice(cursor, 0, size - begins.len() as u64).trim_ascii_end();
+        out(Piece::Value { bytes: bytes.strip_suffix(b",").unwrap_or(bytes), spot });
+        self.index += 1;
+        self.close();
+        self.open = Some(Open { kind: Kind::Nested, line: self.line, size: begins.len() as u64 });
+        self.depth = self.base + 1;
+        self.in_string = true;
+        self.held = begins;
+        cursor.from = cursor.at;
+        true
+    }
+
     fn outside(&mut self, cursor: &mut Cursor, out: &mut dyn FnMut(Piece)) {
         let byte = cursor.byte();
+        if let Some(known) = self.seam
+            && self.cross(known, cursor, out)
+        {
+            return;
+        }
         if byte == b'\n' {
             if self.open.is_some() && self.base == 0 && (self.lines || self.is_bare()) {
                 return self.newline_ends(cursor, out);
@@ -301,6 +370,7 @@ impl Splitter {
             return true;
         }
         (self.base, self.index) = (2, 1);
+        self.key = None;
         self.close();
         cursor.from = cursor.at;
         true
@@ -337,6 +407,7 @@ impl Splitter {
             b'[' if self.base == 0 && !self.lines => {
                 cursor.at += 1;
                 (self.base, self.depth, self.index) = (1, 1, 0);
+                self.key = None;
             }
             _ => {
                 let kind = match byte {
@@ -416,6 +487,7 @@ impl Splitter {
         self.open = None;
         self.in_string = false;
         self.escaped = false;
+        self.seam = None;
         self.depth = self.base;
         if self.held.capacity() > KEEP {
             self.held = Vec::new();
@@ -456,6 +528,12 @@ impl std::fmt::Debug for Splitter {
 
 /// How much of a broken line is enough to tell what it was.
 const BEGINNING: usize = 8192;
+
+/// How far from an element's beginning its first key ends at most.
+const LONGEST_KEY: u64 = 256;
+
+/// How many bytes at most there are from the end of an element to the first quote of the next.
+const SEAM: u64 = 64;
 
 /// A buffer larger than this is given back after its value.
 const KEEP: usize = 1 << 20;
@@ -517,6 +595,27 @@ mod tests {
         for step in [1, 2, 3, 7, 1000] {
             assert_eq!(split(text, true, step), expected, "in steps of {step}");
         }
+    }
+
+    #[test]
+    fn a_lost_quote_costs_its_own_element() {
+        let list = r#"[{"id":"a","n":[{"x":1},{"x":2}]}, {"id":"b","t":"b: [text]","n":[{"x":1},{"x":2}]},
+            {"id":"c","t":"},{\""}]"#;
+        let [a, b, c] = [
+            r#"1:Some(0) {"id":"a","n":[{"x":1},{"x":2}]}"#,
+            r#"1:Some(1) {"id":"b","t":"b: [text]","n":[{"x":1},{"x":2}]}"#,
+            r#"2:Some(2) {"id":"c","t":"},{\""}"#,
+        ];
+        check(list, &[a, b, c, "end"]);
+        for lost in [r#"{id":"b""#, r#"{"id:"b""#, r#"{"id":b""#, r#"{"id":"b"#] {
+            let broken = b.replace(r#"{"id":"b""#, lost);
+            check(&list.replace(r#"{"id":"b""#, lost), &[a, &broken, c, "end"]);
+        }
+        // In a wrapped array, and a quote too many.
+        check(
+            r#"{"data":[{"m":1},{"m":"2""},{"m":3}]}"#,
+            &[r#"1:Some(0) {"m":1}"#, r#"1:Some(1) {"m":"2""}"#, r#"1:Some(2) {"m":3}"#, "end"],
+        );
     }
 
     #[test]

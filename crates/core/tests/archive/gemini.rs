@@ -2,7 +2,7 @@
 
 use threadkeep_core::archive::Code;
 
-use crate::common::{check, extra, fixture, read, tree};
+use crate::common::{check, extra, fixture, outline, read, tree};
 
 #[test]
 fn takeout_rows_are_a_conversation_each() {
@@ -79,6 +79,16 @@ fn gemini_cli_lines_are_replaced_and_taken_back() {
         leaf d of "Shearing"
         "#,
     );
+}
+
+#[test]
+fn another_message_of_a_known_id_takes_no_messages_place() {
+    let text = String::from_utf8(fixture("gemini-cli.jsonl")).unwrap();
+    let lines: String = text.lines().filter(|line| !line.contains("rewind")).map(|line| format!("{line}\n")).collect();
+    let outcome = read("session.jsonl", lines.replace("\"c\"", "\"a\"").as_bytes());
+    let said = outline(&outcome.only());
+    assert!(["Shear them.", "Dye them blue.", "Feed them."].iter().all(|text| said.contains(text)), "{said}");
+    assert!(outcome.codes().1.contains(&Code::DuplicateId), "{}", outcome.remarks());
 }
 
 #[test]

@@ -371,3 +371,23 @@ fn long_sessions_take_no_longer_than_their_size() {
         .collect();
     assert_eq!(read("g.jsonl", gemini.as_bytes()).only().nodes().len(), MANY + 1);
 }
+
+#[test]
+fn a_lost_quote_costs_no_other_conversation() {
+    let chats: Vec<String> = ["one", "two", "three"]
+        .map(|id| chat(id, json!({"a": {"parent": null, "message": text("user", id)}, "b": {"parent": "a", "message": text("assistant", "[so] {it} is")}})))
+        .into();
+    let share = ["one", "two", "three"]
+        .map(|id| json!({"id": id, "conversations": [{"from": "human", "value": id}, {"from": "gpt", "value": "[so] {it} is"}]}).to_string());
+    for [first, second, third] in [[&chats[0], &chats[1], &chats[2]], [&share[0], &share[1], &share[2]]] {
+        for (quote, _) in second.match_indices('"') {
+            let mut damaged = second.clone();
+            damaged.remove(quote);
+            let outcome = read("c.json", format!("[{first},{damaged}, {third}]").as_bytes());
+            let said: String = outcome.conversations.iter().map(|made| outline(&tree(made))).collect();
+            for text in ["user one", "user three"] {
+                assert!(said.contains(text), "{text} is lost without the quote {quote}: {said}\n{}", outcome.remarks());
+            }
+        }
+    }
+}

@@ -225,21 +225,32 @@ impl Lines {
         self.session.message(map, self.given);
         let id = id.unwrap_or_else(|| self.session.drafts[next].local.clone());
         let at = *self.by_id.entry(id).or_insert(next);
+        if at == next {
+            return;
+        }
+        let Some(mut draft) = self.session.drafts.pop() else { return };
+        if !says_all_of(&draft, &self.session.drafts[at]) {
+            let what = format!("{place}, message {}", short(&draft.local));
+            report.warn(
+                &what,
+                Code::DuplicateId,
+                "this id occurs more than once; the later message comes in under another id",
+            );
+            draft.local = format!("{}~{}", draft.local, self.given);
+            self.session.tip = Some(draft.local.clone());
+            return self.session.drafts.push(draft);
+        }
         // Written again when it was complete: the later one counts.
-        if at < next
-            && let Some(mut draft) = self.session.drafts.pop()
-        {
-            let first = std::mem::take(&mut self.session.drafts[at]);
-            let (old, new) = (Some(first.local), Some(draft.local.clone()));
-            draft.parent = first.parent;
-            self.session.drafts[at] = draft;
-            self.session.tip = if tip == old { new.clone() } else { tip };
-            if old != new {
-                self.session.drafts[at..]
-                    .iter_mut()
-                    .filter(|below| below.parent == old)
-                    .for_each(|b| b.parent.clone_from(&new));
-            }
+        let first = std::mem::take(&mut self.session.drafts[at]);
+        let (old, new) = (Some(first.local), Some(draft.local.clone()));
+        draft.parent = first.parent;
+        self.session.drafts[at] = draft;
+        self.session.tip = if tip == old { new.clone() } else { tip };
+        if old != new {
+            self.session.drafts[at..]
+                .iter_mut()
+                .filter(|below| below.parent == old)
+                .for_each(|b| b.parent.clone_from(&new));
         }
     }
 
@@ -251,4 +262,13 @@ impl Lines {
             report.conversation(made);
         }
     }
+}
+
+/// Whether a message that was written again says what it said before, and maybe more. Results change while a tool runs.
+fn says_all_of(later: &Draft, first: &Draft) -> bool {
+    let said = |message: &&Message| message.role != Role::Tool && !message.text().trim().is_empty();
+    first.made.messages.iter().filter(said).all(|first| {
+        let more = |later: &Message| later.role == first.role && later.text().starts_with(first.text().trim_end());
+        later.made.messages.iter().any(more)
+    })
 }
