@@ -91,6 +91,11 @@ impl Shelf {
         self.ready.drain(..gone);
     }
 
+    /// Lets go of the chains of a transcript: they may hold texts.
+    pub(crate) fn forget(&mut self, transcript: &TranscriptId) {
+        self.ready.retain(|ready| ready.transcript != *transcript);
+    }
+
     /// Lets go of the chains.
     pub(crate) fn clear(&mut self) {
         self.ready.clear();
@@ -707,6 +712,16 @@ mod tests {
         }
         assert_eq!(lengths(&keep), [3; 50]);
         assert_eq!(keep.inner.shelf.borrow().paths.len(), 50);
+    }
+
+    #[test]
+    fn a_deleted_conversation_leaves_no_prepared_chain() {
+        let keep = keep(1 << 20);
+        go_on(&keep, 3);
+        let gone = pollster::block_on(keep.head("c1")).unwrap().unwrap().transcript;
+        pollster::block_on(keep.delete_transcript(&gone)).unwrap();
+        let left: Vec<bool> = keep.inner.shelf.borrow().ready.iter().map(|ready| ready.transcript == gone).collect();
+        assert_eq!(left, [false, false]);
     }
 
     #[test]

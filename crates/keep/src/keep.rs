@@ -291,8 +291,14 @@ impl<S: Store> Keep<S> {
         slot
     }
 
-    /// Forgets what memory holds of a transcript.
+    /// Forgets all that memory holds of a transcript, for good.
     pub(crate) fn forget(&self, id: &TranscriptId) {
+        self.evict(id);
+        self.inner.shelf.borrow_mut().forget(id);
+    }
+
+    /// Takes a transcript out of the cache.
+    fn evict(&self, id: &TranscriptId) {
         if let Some(slot) = self.inner.cache.borrow_mut().remove(id) {
             self.inner.cached_bytes.set(self.inner.cached_bytes.get().saturating_sub(slot.bytes.get()));
         }
@@ -335,7 +341,7 @@ impl<S: Store> Keep<S> {
             if self.inner.cached_bytes.get() <= limit - limit / 8 {
                 break;
             }
-            self.forget(&id);
+            self.evict(&id);
         }
     }
 
@@ -416,7 +422,7 @@ impl<S: Store> Keep<S> {
         let empty = held.is_none();
         drop(held);
         if empty && Rc::strong_count(slot) == 2 {
-            self.forget(id);
+            self.evict(id);
         }
         self.shrink();
     }
