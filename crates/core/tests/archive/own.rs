@@ -367,6 +367,15 @@ fn a_number_that_is_too_high_leaves_the_rest_with_its_transcript() {
 }
 
 #[test]
+fn a_first_line_that_occurs_again_with_a_damaged_id_begins_nothing() {
+    let text = rearranged(&[0, 1, 2, 3, 1, 4, 7, 8, 9], |_, line| line.to_owned());
+    let (before, after) = text.split_at(text.rfind("{\"transcript\"").unwrap());
+    let outcome = read("x.jsonl", (before.to_owned() + &after.replacen("\"t\"", "\"u\"", 1)).as_bytes());
+    assert_eq!(outcome.conversations.len(), 1, "{}", outcome.remarks());
+    assert_eq!(said(&outcome.conversations[0]), ["hi", "1", "more", "2"], "{}", outcome.remarks());
+}
+
+#[test]
 fn only_a_root_has_the_number_0() {
     let text = rearranged(&[0, 1, 3, 8, 9], |_, line| line.replace("\"seq\":1", "\"seq\":0"));
     let outcome = read("x.jsonl", text.as_bytes());

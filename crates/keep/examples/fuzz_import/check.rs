@@ -96,10 +96,10 @@ fn whole(sample: &Sample, file: &[u8], how: &[String], text: &str, report: &Impo
     };
     let framed = !sample.many && ends(file) == ends(&sample.bytes);
     let mixed = |how: &String| mixed(how) || sample.own && !framed && how.starts_with("line");
-    // The first line says what a file is. Of our own, any line does, but a newer version is not read.
+    // The first line says what a file is. Of our own, any line does, but what comes after a line of a newer version is not read.
     let first = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
-    let known = first(file) == first(&sample.bytes)
-        || sample.own && !report.skipped.iter().any(|skip| skip.code == "newer-version");
+    let newer = || report.skipped.iter().any(|skip| skip.code == "newer-version");
+    let known = if sample.own { !newer() } else { first(file) == first(&sample.bytes) };
     if how.iter().any(mixed) || !known {
         return Ok(());
     }

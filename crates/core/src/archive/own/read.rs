@@ -40,8 +40,8 @@ pub(in super::super) fn is_line(fields: &Fields) -> bool {
 pub(in super::super) struct Reading {
     refused: bool,
     open: Option<Open>,
-    /// What the open one seems to have ended, though its first line is missing. It can turn out to be the same transcript: one
-    /// damaged number, or a last line in its midst, is enough to make it seem so.
+    /// What the open one seems to have ended, though its own last line or the open one's first line is missing. It can turn out to be
+    /// the same transcript: one damaged number, or a first or last line in its midst, is enough to make it seem so.
     before: Option<Open>,
 }
 
@@ -128,7 +128,11 @@ impl Reading {
                     (open.transcript, open.place) = (Some(transcript), place);
                     return;
                 }
-                self.finish(report);
+                if self.open.as_ref().is_some_and(|open| !open.closed) {
+                    self.leave(report);
+                } else {
+                    self.finish(report);
+                }
                 self.open = Some(Open {
                     transcript: Some(transcript),
                     sum: Sum::default().with(bytes),
@@ -210,9 +214,12 @@ impl Open {
         }
     }
 
-    /// Whether it is no transcript of its own but the rest of the one before.
+    /// Whether it is no transcript of its own but the rest of the one before: it does not say that it begins, or that one does not say
+    /// that it ends and the last line here is its.
     fn goes_on(&self, before: &Self) -> bool {
-        self.transcript.is_none() && self.transcript() == before.transcript()
+        let named = before.transcript();
+        self.transcript.is_none() && self.transcript() == named
+            || before.ended.is_none() && self.ended.is_some() && self.ended == named
     }
 
     fn and(mut self, rest: Self) -> Self {
