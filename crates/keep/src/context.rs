@@ -1,7 +1,7 @@
 //! Contexts: the exact prompt of a chain for a budget, and what a budget would keep of it.
 //!
 //! Goes in: a leaf or a head, and options. Comes out: a prompt with its account, or (for a slider) only the decision. The
-//! chain comes from the cached transcript; what was once read and counted of it is kept in a small shelf, so that another
+//! chain comes from the cached transcript; what was once read and counted of it is kept between calls, so that another
 //! budget, policy or pin reads no text, and a chain that grew is read from where it had ended. What is kept, and why, is
 //! `threadkeep_core::context`'s.
 
