@@ -1,7 +1,7 @@
 // Agents: what stands between the engine, which knows what a turn is, and the functions of a user: models, tools, listeners.
 
 import { Host } from "./agent/host.js";
-import { BUILT_IN, MAX_TIMEOUT, NAME, OPTIONS, SEND, USER, params, type Checked } from "./agent/options.js";
+import { BUILT_IN, NAME, OPTIONS, SEND, USER, params, type Checked } from "./agent/options.js";
 import * as check from "./check.js";
 import { readDepth } from "./depth.js";
 import { ThreadkeepError, badArgument } from "./errors.js";
@@ -403,7 +403,7 @@ export class Agent {
     if (event.type === "began") {
       this.#current = event.node;
       const millis = this.#options.limits?.millis;
-      if (millis !== undefined) this.#timer = setTimeout(() => this.stop(), Math.min(millis + LATER, MAX_TIMEOUT));
+      if (millis !== undefined) this.#timer = setTimeout(() => this.stop(), Math.min(millis + LATER, check.MAX_WAIT));
     } else if (event.type === "ended") this.#over();
     for (const watcher of [...this.#watchers]) watcher(event);
   }

@@ -69,6 +69,14 @@ export function count(value: unknown, argument: string, max = MAX_U32): number {
   return value;
 }
 
+/** What `setTimeout` and `setInterval` take, in milliseconds: a longer wait would end at once. */
+export const MAX_WAIT = 0x7fff_ffff;
+
+/** How long something waits, in milliseconds. */
+export function millis(value: unknown, argument: string): number {
+  return count(value, argument, MAX_WAIT);
+}
+
 /** `true` or `false`. */
 export function flag(value: unknown, argument: string): boolean {
   if (typeof value !== "boolean") throw badArgument(argument, `must be true or false, it is ${kindOf(value)}`);

@@ -9,8 +9,6 @@ import type { CompactionPolicy, Compaction, CompactOptions, Summarize, SummaryRe
 import type { Encoding } from "./types/context.js";
 
 const any = (value: unknown): unknown => value;
-/** What `setTimeout` takes. */
-const MAX_TIMEOUT = 0x7fff_ffff;
 const TIMEOUT = 120_000;
 
 const COMPACT = {
@@ -22,7 +20,7 @@ const COMPACT = {
   summarize: check.callback,
   summarizer: check.text,
   inputTokens: check.count,
-  timeout: (value: unknown, argument: string) => check.count(value, argument, MAX_TIMEOUT),
+  timeout: check.millis,
   fallback: check.flag,
   provider: check.text,
   encoding: check.text,

@@ -65,7 +65,7 @@ const FIELDS = {
   name: check.text,
   maxContextTokens: check.count,
   maxOutputTokens: check.count,
-  timeoutMs: check.count,
+  timeoutMs: check.millis,
   limits: (value: unknown, argument: string): unknown => check.options(value, argument, LIMITS),
 };
 

@@ -8,9 +8,6 @@ const texts = (value: unknown, argument: string): string[] => {
   if (!Array.isArray(value)) throw badArgument(argument, "must be a list of strings");
   return value.map((text, at) => check.text(text, `${argument}[${at}]`));
 };
-/** What `setInterval` takes. */
-const MAX_DELAY = 0x7fff_ffff;
-
 const TEXT = { content: check.text, strings: texts, edgeNames: texts, petNames: texts };
 const OUTGOING = { ...TEXT, from: check.id, to: check.id, replyTo: check.id, messageId: check.id };
 /** Options of `listMessages()`. @internal */
@@ -21,7 +18,7 @@ export const FOLLOW = {
   signal: check.signal,
   poll: (value: unknown, argument: string) => {
     if (value === 0) throw badArgument(argument, "must be at least 1");
-    return check.count(value, argument, MAX_DELAY);
+    return check.millis(value, argument);
   },
 };
 

@@ -147,7 +147,7 @@ export const OPEN = {
   cacheBytes: bytes,
   embed: check.callback,
   embedModel: check.text,
-  embedTimeoutMs: (value: unknown, argument: string) => check.count(value, argument, 0x7fff_ffff),
+  embedTimeoutMs: check.millis,
   onEmbedError: check.callback,
   compaction: (value: unknown, argument: string) => policy(value, argument),
 } as const;

@@ -18,6 +18,7 @@ import type {
 } from "./types/memory.js";
 import type { Engine, LedgerLines } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
+import { cutIn, told } from "./lost.js";
 import * as compaction from "./compaction.js";
 import * as mail from "./mail.js";
 import * as memory from "./memory.js";
@@ -220,7 +221,8 @@ export class Threadkeep {
     const params = check.options(message, "message", INBOUND);
     if (message === undefined) throw badArgument("message", "is missing");
     if (params["content"] === undefined) throw badArgument("message.content", "is missing");
-    return this.#call("receive", params);
+    const cut = cutIn([message], check.toJson(params));
+    return told(await this.#call<NodeInfo>("receive", params), cut);
   }
 
   /**
@@ -237,7 +239,8 @@ export class Threadkeep {
    */
   async extend(nodeId: string, messages: readonly MessageInput[]): Promise<NodeInfo> {
     const params = { node: check.id(nodeId, "nodeId"), messages: check.messages(messages, "messages") };
-    return this.#call("extend", params);
+    const cut = cutIn(params.messages, check.toJson(params));
+    return told(await this.#call<NodeInfo>("extend", params), cut);
   }
 
   /**
@@ -366,12 +369,14 @@ export class Threadkeep {
     const where = check.options(options, "options", APPEND);
     const given = check.copies(check.messages(messages, "messages"));
     const json = check.toJson({ context: check.id(contextId, "contextId"), messages: given.messages, ...where });
+    const cut = new Set(cutIn(given.messages, json));
     const answer = await this.#ask((engine) => engine.append(utf8(json)));
     // What was said is known here: it need not travel back. It is a copy, as of any other answer.
     // U+FFFD may stand in the JSON for half a character of the caller's.
     const whole = given.whole && !json.includes("\ufffd");
     const said = whole ? (given.messages as Message[]) : (JSON.parse(json) as { messages: Message[] }).messages;
-    return appended(JSON.parse(answer) as Appended, said);
+    const nodes = appended(JSON.parse(answer) as Appended, said);
+    return cut.size === 0 ? nodes : nodes.map((node, index) => told(node, cut.has(index) ? [0] : []));
   }
 
   /**

@@ -4,6 +4,7 @@
 
 import type { Trimmer } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
+import { lostIn } from "./lost.js";
 import { need, now } from "./runtime.js";
 import type { Action, LedgerLine, Trimmed, TrimOptions } from "./types/context.js";
 import type { Message, MessageInput } from "./types/message.js";
@@ -77,9 +78,10 @@ function trim<M extends MessageInput>(messages: readonly M[], how: string, key: 
     void wasm;
     return trimmer.fit(how) as [string, Int32Array, Uint32Array];
   });
-  const { made, rules, ...said } = JSON.parse(json) as Omit<Trimmed<M>, "messages" | "ledger"> & { made: Message[]; rules: string[] };
+  const { made, rules, ...said } = JSON.parse(json) as Omit<Trimmed<M>, "messages" | "ledger" | "warnings"> & { made: Message[]; rules: string[] };
   // `read` puts the list that it takes at the end.
-  const copied = known.at(-1)?.replaced === true ? (message: unknown) => JSON.parse(check.json(message, "messages")) as unknown : copy;
+  const replaced = known.at(-1)?.replaced === true;
+  const copied = replaced ? (message: unknown) => JSON.parse(check.json(message, "messages")) as unknown : copy;
   const kept = Array.from(order, (place) => (place < 0 ? made[-1 - place] : (copied(messages[place]) as M)) as M | Message);
   let lines: LedgerLine[] | undefined;
   return {
@@ -88,6 +90,7 @@ function trim<M extends MessageInput>(messages: readonly M[], how: string, key: 
       return (lines ??= linesOf(ledger, rules));
     },
     ...said,
+    warnings: replaced ? lostIn(kept) : [],
   };
 }
 

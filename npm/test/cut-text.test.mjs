@@ -39,6 +39,30 @@ test("every call takes a text that was cut inside a character", async () => {
   await keep.close();
 });
 
+const lost = (index, count) => [{ kind: "changed", rule: "lost-character", index, count }];
+const said = (warnings) => warnings?.map(({ message, ...rest }) => (assert.match(message, /U\+FFFD/), rest));
+
+test("calls that store a cut text say so in `warnings`, and others say nothing", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const nodes = await keep.append("main", [user("whole 😀"), user(CUT), user(`escaped \\ud83d and ${WHOLE}`)]);
+  assert.deepEqual(nodes.map(({ warnings }) => said(warnings)), [undefined, lost(0, 1), undefined], "U+FFFD of the caller's own is no cut");
+  const { id, warnings } = await keep.receive({ content: CUT });
+  assert.deepEqual(said(warnings), lost(0, 1));
+  const grown = await keep.extend(id, [user("whole"), { role: "assistant", content: [{ type: "text", text: CUT }] }, user(BACK)]);
+  assert.deepEqual(said(grown.warnings), lost(1, 2));
+  assert.equal((await keep.node(id)).warnings, undefined);
+  assert.equal((await keep.extend(id, [user("whole")])).warnings, undefined);
+  await keep.close();
+});
+
+test("`trimMessages` says which messages lost a character, as `context` does", async () => {
+  const options = { encoding: "estimate", budget: { maxTokens: 1000 } };
+  const list = [user("whole"), user(CUT), { role: "assistant", content: BACK }];
+  assert.deepEqual(said((await trimMessages(list, options)).warnings), lost(1, 2));
+  assert.deepEqual((await trimMessages(list.slice(0, 1), options)).warnings, []);
+  assert.deepEqual((await trimMessages([user("whole")], options)).warnings, []);
+});
+
 test("functions without a store take it, and count it as it is stored", async () => {
   for (const encoding of ["o200k_base", "cl100k_base", "estimate"]) {
     assert.equal(await countTokens(CUT, encoding), await countTokens(WHOLE, encoding));

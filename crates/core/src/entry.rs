@@ -117,6 +117,15 @@ impl Entry {
         if let Self::Gone(count) = self { *count } else { 1 }
     }
 
+    /// The turn's number that it brings: zero for none.
+    pub(crate) fn turn_mut(&mut self) -> Option<&mut u32> {
+        match self {
+            Self::Node(node) | Self::Restored(node) => Some(&mut node.turn),
+            Self::Extend { turn, .. } | Self::Removed { next_turn: turn } => Some(turn),
+            _ => None,
+        }
+    }
+
     /// What could not be read again if it were stored, because too much lies inside one another: the node, or `transcript` where the entry
     /// is about the whole of it.
     pub fn too_deep<'a>(&'a self, transcript: &'a TranscriptId) -> Option<&'a MessageId> {

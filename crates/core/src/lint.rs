@@ -1,7 +1,7 @@
 //! What is wrong with a chain that can be assembled: tool calls without results, results without calls, turns that never
 //! ended. Findings are for people and tests; nothing is repaired here.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::transcript::Placed;
 use crate::{Message, MessageId, Role, Transcript};
@@ -162,44 +162,65 @@ fn says_nothing(message: &Message) -> bool {
     message.content.is_empty() && message.tool_calls.is_empty() && !thinks && !fails && message.extra.is_empty()
 }
 
-/// Where a call was seen, and whether it was answered.
-type Seen<'a> = (&'a MessageId, usize, bool);
-
-/// The calls that were seen.
+/// The calls on a way down a tree, root first. Each is reported once, however many branches leave it unanswered.
 #[derive(Default)]
 struct Calls<'a> {
-    seen: HashMap<&'a str, Seen<'a>>,
-    /// Those that may still wait for an answer.
-    open: Vec<&'a str>,
+    all: Vec<Call<'a>>,
+    /// The newest call of each id: its place in `all`, and whether it was answered.
+    newest: HashMap<&'a str, (usize, bool)>,
+    /// Those without an answer that were not reported yet.
+    waiting: BTreeSet<usize>,
+    /// How many of all can be answered no more.
+    closed: usize,
     /// How each change is taken back.
     undo: Vec<Undo<'a>>,
 }
 
+struct Call<'a> {
+    node: &'a MessageId,
+    index: usize,
+    reported: bool,
+}
+
 enum Undo<'a> {
-    /// What a call was before.
-    Seen(&'a str, Option<Seen<'a>>),
-    /// One more waits.
-    Opened,
-    /// These waited.
-    Closed(Vec<&'a str>),
+    /// What an id stood for before.
+    Newest(&'a str, Option<(usize, bool)>),
+    /// One more call.
+    Called,
+    /// This one waited.
+    Waited(usize),
+    /// So many were closed.
+    Closed(usize),
 }
 
 impl<'a> Calls<'a> {
-    fn set(&mut self, id: &'a str, seen: Seen<'a>) -> Option<Seen<'a>> {
-        let before = self.seen.insert(id, seen);
-        self.undo.push(Undo::Seen(id, before));
-        before
+    fn set(&mut self, id: &'a str, call: (usize, bool)) {
+        let before = self.newest.insert(id, call);
+        self.undo.push(Undo::Newest(id, before));
     }
 
-    /// Takes back all changes but the first so many.
+    fn waits_no_more(&mut self, at: usize) {
+        if self.waiting.remove(&at) {
+            self.undo.push(Undo::Waited(at));
+        }
+    }
+
+    /// Takes back all changes but the first so many. What was reported stays so.
     fn back_to(&mut self, mark: usize) {
-        while self.undo.len() > mark {
-            match self.undo.pop() {
-                Some(Undo::Seen(id, Some(before))) => drop(self.seen.insert(id, before)),
-                Some(Undo::Seen(id, None)) => drop(self.seen.remove(id)),
-                Some(Undo::Opened) => drop(self.open.pop()),
-                Some(Undo::Closed(open)) => self.open = open,
-                None => {}
+        for undo in self.undo.split_off(mark.min(self.undo.len())).into_iter().rev() {
+            match undo {
+                Undo::Newest(id, Some(before)) => drop(self.newest.insert(id, before)),
+                Undo::Newest(id, None) => drop(self.newest.remove(id)),
+                Undo::Called => {
+                    self.all.pop();
+                    self.waiting.remove(&self.all.len());
+                }
+                Undo::Waited(at) => {
+                    if self.all.get(at).is_some_and(|call| !call.reported) {
+                        self.waiting.insert(at);
+                    }
+                }
+                Undo::Closed(closed) => self.closed = closed,
             }
         }
     }
@@ -209,39 +230,40 @@ impl<'a> Calls<'a> {
             if call.name().is_empty() {
                 report(Rule::NamelessCall);
             }
-            let waiting = self.set(call.id(), (place.0, place.1, false));
-            self.open.push(call.id());
-            self.undo.push(Undo::Opened);
-            if waiting.is_some_and(|(.., answered)| !answered) {
-                report(Rule::RepeatedCallId);
+            let at = self.all.len();
+            if let Some((old, answered)) = self.newest.get(call.id()).copied() {
+                if !answered && old >= self.closed {
+                    report(Rule::RepeatedCallId);
+                }
+                self.waits_no_more(old);
             }
+            self.set(call.id(), (at, false));
+            self.all.push(Call { node: place.0, index: place.1, reported: false });
+            self.waiting.insert(at);
+            self.undo.push(Undo::Called);
         }
         if message.role == Role::Tool {
-            let known = message.tool_call_id.as_deref().and_then(|id| Some((id, *self.seen.get(id)?)));
+            let known = message.tool_call_id.as_deref().and_then(|id| Some((id, *self.newest.get(id)?)));
             match known {
                 None => report(Rule::OrphanResult),
-                Some((_, (.., true))) => report(Rule::RepeatedResult),
-                Some((id, (node, index, false))) => drop(self.set(id, (node, index, true))),
+                Some((_, (at, answered))) if answered || at < self.closed => report(Rule::RepeatedResult),
+                Some((id, (at, _))) => {
+                    self.set(id, (at, true));
+                    self.waits_no_more(at);
+                }
             }
         }
     }
 
     /// Reports what is still unanswered, in the order of the chain.
     fn close(&mut self, findings: &mut Vec<Finding>) {
-        if self.open.is_empty() {
-            return;
+        for at in std::mem::take(&mut self.waiting) {
+            let call = &mut self.all[at];
+            call.reported = true;
+            findings.push(Finding { node: call.node.clone(), index: Some(call.index), rule: Rule::UnansweredCall });
         }
-        let open = std::mem::take(&mut self.open);
-        let mut found: Vec<Finding> = Vec::new();
-        for id in &open {
-            if let Some((node, index, false)) = self.seen.get(id).copied() {
-                self.set(id, (node, index, true));
-                found.push(Finding { node: node.clone(), index: Some(index), rule: Rule::UnansweredCall });
-            }
-        }
-        self.undo.push(Undo::Closed(open));
-        found.sort_by(|a, b| (&a.node, a.index).cmp(&(&b.node, b.index)));
-        findings.append(&mut found);
+        self.undo.push(Undo::Closed(self.closed));
+        self.closed = self.all.len();
     }
 }
 

@@ -16,6 +16,10 @@ pub const SALVAGED: &str = "salvaged";
 /// The highest number of a turn that an archive may bring.
 pub const LAST_TURN: u32 = 1 << 30;
 
+/// The highest number of a turn that a log may have: what an archive may bring, and as many again that were counted up here. A higher one
+/// is damage.
+pub const MOST_TURNS: u32 = 2 * LAST_TURN;
+
 /// Where a node came from. Every field is what the outside said; none is needed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]

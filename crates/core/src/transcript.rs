@@ -4,7 +4,7 @@
 //! ([`Info`]). Branches share their prefix: a node is stored once and found by its parent link. The tree decides what may
 //! happen to it ([`Transcript::check`]); ids and times come from outside; storing the log is the engine's.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -13,6 +13,7 @@ use crate::compaction::{Checkpoint, Strategy};
 use crate::entry::{Entry, InfoPatch};
 use crate::json::{Object, Wrong};
 use crate::message::DEEPEST;
+use crate::node::MOST_TURNS;
 use crate::{Message, MessageId, Node, Role, TranscriptId};
 
 /// Why an entry cannot happen to a transcript.
@@ -517,12 +518,59 @@ impl Transcript {
         self.bytes = before.bytes;
     }
 
+    /// Takes out nodes of which the log has holes now: whole branches, with their aliases and the heads that point at them. `false`, and
+    /// nothing is changed, where only the log can say what is left: a chosen leaf, a checkpoint or a head's strategy may have been another
+    /// one before.
+    pub fn prune(&mut self, gone: &HashSet<&MessageId>) -> bool {
+        let chosen = self.patch.leaf.as_ref().is_some_and(|leaf| gone.contains(leaf));
+        let compacted = self.checkpoints.iter().any(|(_, checkpoint)| gone.contains(&checkpoint.anchor));
+        if chosen || compacted || !self.strategies.is_empty() {
+            return false;
+        }
+        let mut stays = vec![true; self.slots.len()];
+        for at in gone.iter().filter_map(|id| self.by_id.remove(*id)) {
+            let placed = &self.slots[at as usize];
+            self.messages -= placed.node.messages.len() as u32;
+            self.bytes = self.bytes.saturating_sub(256 + bytes_of(&placed.node.messages));
+            stays[at as usize] = false;
+        }
+        let mut left = 0..;
+        let places: Vec<Option<u32>> = stays.iter().map(|stays| if *stays { left.next() } else { None }).collect();
+        let mut stays = stays.into_iter();
+        self.slots.retain(|_| stays.next().unwrap_or_default());
+        let place = |at: &u32| places.get(*at as usize).copied().flatten();
+        for placed in &mut self.slots {
+            placed.parent = placed.parent.and_then(|up| place(&up));
+            placed.children = placed.children.iter().filter_map(place).collect();
+        }
+        self.by_id.values_mut().for_each(|at| *at = place(at).unwrap_or(*at));
+        self.aliases.retain(|id, node| {
+            let stays = !gone.contains(node);
+            self.bytes = self.bytes.saturating_sub(if stays { 0 } else { 64 + id.as_str().len() });
+            stays
+        });
+        self.heads.retain(|_, node| !gone.contains(node));
+        self.drafts.retain(|node, _| !gone.contains(node));
+        self.leaves = self.slots.iter().filter(|placed| placed.is_leaf()).count() as u32;
+        let times = self.slots.iter().filter_map(|placed| placed.node.created_at);
+        self.span = times.clone().min().zip(times.max());
+        self.first_said = self.first_said.and_then(|at| {
+            let next = || self.slots.iter().position(|placed| placed.node.messages.iter().any(is_said));
+            place(&at).or_else(|| next().map(|at| at as u32))
+        });
+        true
+    }
+
     /// Lets `entry` happen as the log says that it did, even where that cannot be: a node whose parent is missing hangs
     /// loose, what makes no sense is passed over, and [`Transcript::damage`] says so. For reading what is stored.
-    pub fn replay(&mut self, seq: u64, entry: Entry) {
+    pub fn replay(&mut self, seq: u64, mut entry: Entry) {
         if seq != self.next_seq {
             self.damage.push(format!("entries {}..{seq} of the log are missing", self.next_seq));
             self.next_seq = seq;
+        }
+        if let Some(turn) = entry.turn_mut().filter(|turn| **turn > MOST_TURNS) {
+            self.damage.push(format!("entry {seq} has the turn {turn}, more than {MOST_TURNS}"));
+            *turn = 0;
         }
         match self.check([&entry]) {
             Ok(()) => self.take(entry),

@@ -402,6 +402,27 @@ impl<S: Store> Keep<S> {
         Ok(())
     }
 
+    /// Takes a transcript out of memory, as the store has it now, for somebody who changes it as a whole.
+    pub(crate) async fn take(&self, id: &TranscriptId) -> Result<Option<Log>, KeepError> {
+        let slot = self.slot(id);
+        let mut held = slot.log.lock().await;
+        match held.take() {
+            Some(log) => self.refresh(&mut held, log).await?,
+            None => *held = self.load(id).await?,
+        }
+        let log = held.take();
+        self.settle(id, &slot, held);
+        Ok(log)
+    }
+
+    /// Puts what [`Keep::take`] gave into memory again, after it was changed in the store, too.
+    pub(crate) async fn put_back(&self, id: &TranscriptId, log: Log) {
+        let slot = self.slot(id);
+        let mut held = slot.log.lock().await;
+        *held = Some(log);
+        self.settle(id, &slot, held);
+    }
+
     /// Puts `log`, which was taken out of its slot, back as the store has it now. Should the call be dropped in between,
     /// nothing half-read stays behind.
     async fn refresh(&self, held: &mut Option<Log>, mut log: Log) -> Result<(), KeepError> {

@@ -7,15 +7,16 @@
 //! moves a mark on, and an append is conditional on that mark too: a writer whose picture is older than the last fold gets
 //! a conflict as well.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::future::join;
-use memchr::memchr_iter;
+use memchr::{memchr_iter, memmem};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use threadkeep_core::json::{Object, Wrong};
 use threadkeep_core::transcript::Info;
-use threadkeep_core::{Entry, Transcript, TranscriptId};
+use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
 use threadkeep_store::around::{self, Found};
 use threadkeep_store::{Commit, Record as Stored, Store, StoreError};
 
@@ -300,22 +301,47 @@ impl Log {
         Ok((commit, noted))
     }
 
-    /// The log that `pages`, rewritten by a deletion, make. It folds nothing in its next commit, which writes them.
-    pub fn pruned(&self, pages: &[Stored]) -> Self {
-        let mut log = Self {
-            digest: self.digest.clone(),
-            folds: self.folds,
-            ..Self::new(self.tree.id().clone(), self.generation.clone())
-        };
-        log.read(pages);
-        log.tail.clear();
-        log
+    /// The log without the nodes `gone`, of which `pages`, all there are, have holes already. `None` where `pages` are not those of this
+    /// log: somebody has appended to it since it was read.
+    pub fn pruned(mut self, pages: &[Stored], gone: &HashSet<&MessageId>) -> Option<Self> {
+        let (last, lines) = pages.last()?;
+        let last = keys::page_seq(last)?;
+        let end = numbered(lines, last).last().map_or(last, |(seq, line)| seq.saturating_add(span(line)));
+        if end != self.tree.next_seq() {
+            return None;
+        }
+        // A node that was restored hung elsewhere before.
+        let restored = pages.iter().any(|(_, lines)| memmem::find(lines, b"{\"restored\":").is_some());
+        if restored || !self.tree.prune(gone) {
+            let (digest, folds) = (std::mem::take(&mut self.digest), self.folds);
+            self = Self { digest, folds, ..Self::new(self.tree.id().clone(), self.generation.clone()) };
+            self.read(pages);
+        }
+        self.reading = READINGS.fetch_add(1, Ordering::Relaxed);
+        self.last_page = last;
+        self.tail = tail_of(pages);
+        Some(self)
+    }
+
+    /// [`Log::append`] of a deletion: it folds nothing, since it writes the pages that it has made holes in.
+    pub async fn append_removal(
+        mut self,
+        store: &impl Store,
+        entries: Vec<Entry>,
+        extra: Commit,
+    ) -> Result<Self, KeepError> {
+        let mut tail = std::mem::take(&mut self.tail);
+        let mut log = self.append(store, entries, extra).await?;
+        tail.append(&mut log.tail);
+        log.tail = tail;
+        Ok(log)
     }
 
     fn must_fold(&self) -> bool {
         let gathered: u32 = self.tail.iter().map(|page| page.count).sum();
         let bytes: usize = self.tail.iter().map(|page| page.lines.len()).sum();
-        self.tail.len() > 1 && (gathered >= FOLD || bytes >= PAGE_BYTES)
+        // A record that somebody wrote may say any number of folds.
+        self.folds < u64::MAX && self.tail.len() > 1 && (gathered >= FOLD || bytes >= PAGE_BYTES)
     }
 
     /// The key that must exist when something is written, besides that of the next page, which must not: it is gone when
@@ -382,6 +408,18 @@ fn undamaged(read: Result<Vec<Stored>, StoreError>) -> Result<Option<Vec<Stored>
         Err(StoreError::Corrupt { .. }) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The small pages at the end of all pages.
+fn tail_of(pages: &[Stored]) -> Vec<Page> {
+    let page = |(key, lines): &Stored| {
+        let count = lines_of(lines).count() as u32;
+        Some(Page { seq: keys::page_seq(key)?, count, lines: lines.clone() })
+    };
+    let small = |page: &Page| page.count < FOLD && page.lines.len() < PAGE_BYTES;
+    let mut tail: Vec<Page> = pages.iter().rev().map_while(page).take_while(small).collect();
+    tail.reverse();
+    tail
 }
 
 /// The record of a transcript; `None` where there is none.

@@ -3,8 +3,9 @@
 
 use std::collections::HashSet;
 
+use memchr::memmem;
 use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
-use threadkeep_store::{Commit, Scan, Store, StoreError};
+use threadkeep_store::{Commit, Record, Scan, Store, StoreError};
 
 use crate::damage::pointed;
 use crate::draft::drop_draft;
@@ -137,8 +138,7 @@ impl<S: Store> Keep<S> {
         context: Option<&str>,
     ) -> Result<u64, KeepError> {
         for _ in 0..TRIES {
-            self.forget(transcript);
-            let log = self.load(transcript).await?;
+            let log = self.take(transcript).await?;
             let log = log.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))?;
             let doomed = top.map(|top| log.tree.subtree(top)).unwrap_or_default();
             let root = doomed.first().is_some_and(|placed| placed.node.parent.is_none());
@@ -152,18 +152,18 @@ impl<S: Store> Keep<S> {
             let ids: Vec<MessageId> = doomed.iter().map(|placed| placed.node.id.clone()).collect();
             let messages = doomed.iter().map(|placed| placed.node.messages.len() as u64).sum();
             let parent = doomed.first().and_then(|placed| placed.node.parent.clone());
-            let (pruned, entries, mut extra) = self.plan_removal(&log, &ids, parent, context).await?;
-            let forgotten = self.forget_sources(&log.tree, &ids.iter().collect(), false, &mut extra).await?;
-            if pruned.state() != log.state() {
-                // Somebody has appended between the two readings, perhaps to what is to go.
-                continue;
-            }
+            let gone = ids.iter().collect();
+            let (entries, mut extra) = self.plan_removal(&log, &ids, parent, context).await?;
+            let forgotten = self.forget_sources(&log.tree, &gone, false, &mut extra).await?;
             self.unindex(transcript, &mut extra).await?;
-            match pruned.append(&self.inner.store, entries, extra).await {
+            // Somebody may have appended since the log was read, perhaps to what is to go; or it was damaged, which loading it says.
+            let Some(pages) = self.holed(&log, &gone, &mut extra).await? else { continue };
+            let Some(pruned) = log.pruned(&pages, &gone) else { continue };
+            let removed = match pruned.append_removal(&self.inner.store, entries, extra).await {
                 Err(KeepError::Store(StoreError::Conflict { .. })) => continue,
                 done => done?,
             };
-            self.forget(transcript);
+            self.put_back(transcript, removed).await;
             self.emit(&Event::Deleted { transcript: transcript.clone(), nodes: ids });
             self.remembered(forgotten);
             return Ok(messages);
@@ -171,25 +171,40 @@ impl<S: Store> Keep<S> {
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
     }
 
-    /// The log without `doomed`, the entries that say that it was deleted, and the commit that deletes it: pages with
-    /// holes, index records, heads.
+    /// A log's pages with holes for what is `gone`; those that were changed are put by `extra`. `None` where a line that may be about it
+    /// cannot be read.
+    async fn holed(
+        &self,
+        log: &Log,
+        gone: &HashSet<&MessageId>,
+        extra: &mut Commit,
+    ) -> Result<Option<Vec<Record>>, KeepError> {
+        let names = Names::of(gone);
+        let mut pages = self.inner.store.scan(&keys::pages(log.tree.id(), &log.generation, 0)).await?;
+        for (key, lines) in &mut pages {
+            match with_holes(lines, gone, &names) {
+                Ok(None) => {}
+                Ok(Some(holes)) => {
+                    lines.clone_from(&holes);
+                    extra.puts.push((key.clone(), holes));
+                }
+                Err(_) => return Ok(None),
+            }
+        }
+        Ok(Some(pages))
+    }
+
+    /// The entries that say that `doomed` was deleted, and what its commit deletes beside the log: index records, heads.
     async fn plan_removal(
         &self,
         log: &Log,
         doomed: &[MessageId],
         parent: Option<MessageId>,
         context: Option<&str>,
-    ) -> Result<(Log, Vec<Entry>, Commit), KeepError> {
+    ) -> Result<(Vec<Entry>, Commit), KeepError> {
         let (tree, transcript) = (&log.tree, log.tree.id());
         let gone: HashSet<&MessageId> = doomed.iter().collect();
         let mut extra = Commit::default();
-        let mut pages = self.inner.store.scan(&keys::pages(transcript, &log.generation, 0)).await?;
-        for (key, lines) in &mut pages {
-            if let Some(holes) = with_holes(lines, &gone) {
-                lines.clone_from(&holes);
-                extra.puts.push((key.clone(), holes));
-            }
-        }
         extra.deletes.extend(doomed.iter().filter_map(|id| index_key(id, transcript)));
         let aliases = tree.aliases().filter(|(_, node)| gone.contains(node));
         extra.deletes.extend(aliases.filter_map(|(id, _)| index_key(id, transcript)));
@@ -210,7 +225,7 @@ impl<S: Store> Keep<S> {
         let mut moved: Vec<_> = moved.collect();
         moved.sort();
         entries.extend(moved.into_iter().map(|(name, _)| Entry::Head { context: name.clone(), node: parent.clone() }));
-        Ok((log.pruned(&pages), entries, extra))
+        Ok((entries, extra))
     }
 }
 
@@ -237,12 +252,36 @@ fn index_key(id: &MessageId, transcript: &TranscriptId) -> Option<String> {
     (!id.is_at_home_in(transcript)).then(|| keys::index(id))
 }
 
-/// A page's lines with the entries of `gone` taken out; `None` where it has none of them.
-fn with_holes(lines: &[u8], gone: &HashSet<&MessageId>) -> Option<Vec<u8>> {
+/// Finds lines that may speak of some nodes, without reading them.
+struct Names(Vec<memmem::Finder<'static>>);
+
+impl Names {
+    /// With more ids than this, reading each line is quicker.
+    const MOST: usize = 16;
+
+    fn of(ids: &HashSet<&MessageId>) -> Self {
+        let few = ids.iter().filter(|_| ids.len() <= Self::MOST);
+        // As JSON has it in every line that names it.
+        let names = few.filter_map(|id| serde_json::to_vec(id).ok());
+        Self(names.map(|name| memmem::Finder::new(&name).into_owned()).collect())
+    }
+
+    fn may_be_in(&self, line: &[u8]) -> bool {
+        self.0.is_empty() || self.0.iter().any(|name| name.find(line).is_some())
+    }
+}
+
+/// A page's lines with the entries of `gone`, whose `names` they have, taken out; `None` where it has none of them. An error where a
+/// line that may be one of them cannot be read.
+fn with_holes(lines: &[u8], gone: &HashSet<&MessageId>, names: &Names) -> Result<Option<Vec<u8>>, serde_json::Error> {
+    if gone.is_empty() || !names.may_be_in(lines) {
+        return Ok(None);
+    }
     let mut kept = Vec::with_capacity(lines.len());
     let mut changed = false;
     for line in lines.split_inclusive(|byte| *byte == b'\n') {
-        match Entry::parse(line).ok().and_then(|entry| without(entry, gone)) {
+        let entry = if names.may_be_in(line) { Some(Entry::parse(line)?) } else { None };
+        match entry.and_then(|entry| without(entry, gone)) {
             Some(left) => {
                 changed = true;
                 // An entry without text always serialises; should it not, the hole is an empty line's, not the old text.
@@ -255,7 +294,7 @@ fn with_holes(lines: &[u8], gone: &HashSet<&MessageId>) -> Option<Vec<u8>> {
             None => kept.extend_from_slice(line),
         }
     }
-    changed.then_some(kept)
+    Ok(changed.then_some(kept))
 }
 
 /// What is left of an entry that speaks of `gone`; `None` where it does not.

@@ -14,8 +14,6 @@ export const [NAME, USER] = ["agent", "user"];
 /** The names of the built-in tools. @internal */
 export const BUILT_IN: readonly BuiltInTool[] = ["reply", "send", "listMessages", "dismiss", "searchMemory", "readToolResult", "remember"];
 const PROVIDERS: readonly Provider[] = ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"];
-/** What `setTimeout` takes, in milliseconds. @internal */
-export const MAX_TIMEOUT = 0x7fff_ffff;
 
 const object = (value: unknown, argument: string): unknown => {
   if (!check.isObject(value)) throw badArgument(argument, "must be an object");
@@ -28,7 +26,7 @@ const LIMITS = {
   tokens: check.count,
   calls: check.count,
   argumentBytes: check.count,
-  millis: (value: unknown, argument: string) => check.count(value, argument, MAX_TIMEOUT),
+  millis: check.millis,
 };
 /** Options of `createAgent()`. @internal */
 export const OPTIONS = {

@@ -4,9 +4,6 @@ import * as check from "../check.js";
 import { badArgument } from "../errors.js";
 import type { AnswerLimits } from "../types/agent.js";
 
-/** What `setTimeout` takes, in milliseconds. */
-const MAX_TIMEOUT = 0x7fff_ffff;
-
 const DEFAULTS: Required<AnswerLimits> = { bytes: 32 << 20, argumentBytes: 4 << 20, calls: 256, millis: 30 * 60_000 };
 
 const above0 = (value: unknown, argument: string, max: number): number => {
@@ -17,7 +14,7 @@ const above0 = (value: unknown, argument: string, max: number): number => {
 const size = (value: unknown, argument: string): number => above0(value, argument, Number.MAX_SAFE_INTEGER);
 
 /** The fields of an answer's limits. */
-export const LIMITS = { bytes: size, argumentBytes: size, calls: size, millis: (value: unknown, argument: string) => above0(value, argument, MAX_TIMEOUT) };
+export const LIMITS = { bytes: size, argumentBytes: size, calls: size, millis: (value: unknown, argument: string) => above0(value, argument, check.MAX_WAIT) };
 
 /** The limits of a model's answers, with the defaults. */
 export function limited(limits: unknown): Required<AnswerLimits> {

@@ -234,8 +234,8 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
         client.send(new ListSessionsCommand({ memoryId: this.#options.memoryId, actorId, maxResults: PAGE, nextToken }), { abortSignal }),
       );
       found.push(...(page.sessionSummaries ?? []));
-      nextToken = page.nextToken;
-      if (nextToken === undefined || nextToken === null) return found;
+      nextToken = following(page, nextToken);
+      if (nextToken === undefined) return found;
     }
   }
 
@@ -315,8 +315,8 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
         404,
       );
       found.push(...(page?.events ?? []));
-      nextToken = page?.nextToken;
-      if (nextToken === undefined || nextToken === null) return found;
+      nextToken = following(page, nextToken);
+      if (nextToken === undefined) return found;
     }
   }
 
@@ -359,8 +359,8 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
           client.send(new ListMemoryRecordsCommand({ memoryId, namespace, memoryStrategyId, maxResults: Math.min(PAGE, limit), nextToken }), { abortSignal }),
         );
         for (const record of page.memoryRecordSummaries ?? []) if (isUnder(record, namespace)) found.set(String(record.memoryRecordId), record);
-        nextToken = page.nextToken;
-        if (nextToken === undefined || nextToken === null) break;
+        nextToken = following(page, nextToken);
+        if (nextToken === undefined) break;
       }
     return [...found.values()].slice(0, limit);
   }
@@ -439,4 +439,10 @@ function passing(error: unknown): MemoryRecordSummary[] {
   const reason: unknown = error instanceof ThreadkeepError && error.code === "memory-service" ? error.details["reason"] : undefined;
   if (reason === "timeout" || reason === "rate-limited" || reason === "unavailable") return [];
   throw error;
+}
+
+/** The token of the next page; `undefined` after the last one. A token that comes again would bring the same page for ever. */
+function following(page: { nextToken?: string | undefined } | undefined, before: string | undefined): string | undefined {
+  const token = page?.nextToken ?? undefined;
+  return token === before ? undefined : token;
 }

@@ -88,18 +88,16 @@ export interface ClearReport {
   error?: ThreadkeepError;
 }
 
-const MAX_TIMEOUT = 0x7fff_ffff;
-const millis = (value: unknown, argument: string): number => check.count(value, argument, MAX_TIMEOUT);
 const OPTIONS = {
   keep: (value: unknown, argument: string) => methods(value, argument, ["append", "chain", "context", "records"], "a Threadkeep"),
   memory: (value: unknown, argument: string) => methods(value, argument, ["add", "search", "list", "remove"], "a memory service"),
   syncStrategy: (value: unknown, argument: string) => check.oneOf(value, ["immediate", "batch", "end-of-session"] as const, argument),
   batchSize: (value: unknown, argument: string) => positive(value, argument),
-  batchDelay: millis,
-  timeout: millis,
-  searchTimeout: millis,
-  retryDelay: millis,
-  maxRetryDelay: millis,
+  batchDelay: check.millis,
+  timeout: check.millis,
+  searchTimeout: check.millis,
+  retryDelay: check.millis,
+  maxRetryDelay: check.millis,
   memories: check.count,
   memoryTokens: check.count,
   encoding: (value: unknown, argument: string) => check.oneOf(value, ["o200k_base", "cl100k_base", "estimate"] as const, argument),
@@ -107,7 +105,7 @@ const OPTIONS = {
   onMemoryError: check.callback,
 };
 const RECENT = { maxMessages: check.count, maxTokens: check.count, includeSystem: check.flag, includeSummary: check.flag };
-const FIND = { limit: check.count, signal: check.signal, timeout: millis };
+const FIND = { limit: check.count, signal: check.signal, timeout: check.millis };
 
 /**
  * Puts a memory service beside a keep.

@@ -36,7 +36,10 @@ export type Mem0Level = "user" | "session" | "agent" | "org";
 
 /** Options of {@link mem0Memory}. */
 export interface Mem0Options {
-  /** A client of yours. It, or `apiKey`. */
+  /**
+   * A client of yours. It, or `apiKey`. Requests of `mem0ai`'s own follow no redirect. Any other client decides that itself: it must not
+   * follow one, since a redirect takes the key and the texts elsewhere.
+   */
   client?: Mem0Client;
   /** The key, for a client that is made when it is first needed. Its telemetry is off, unless the environment's `MEM0_TELEMETRY` says `true`. */
   apiKey?: string;
@@ -82,8 +85,8 @@ const OPTIONS = {
   enableGraph: check.flag,
   inferMemories: check.flag,
   threshold,
-  timeout: check.count,
-  settleTime: check.count,
+  timeout: check.millis,
+  settleTime: check.millis,
   name: check.id,
 };
 /** So many memories are deleted at a time. */
@@ -193,17 +196,19 @@ class Mem0 implements MemoryService {
   }
 
   async #all(scope: MemoryScope, options: CallOptions | undefined, limit = Number.POSITIVE_INFINITY): Promise<Mem0Memory[]> {
-    const found: Mem0Memory[] = [];
-    for (let page = 1; found.length < limit; page += 1) {
+    const found = new Map<string, Mem0Memory>();
+    for (let page = 1; found.size < limit; page += 1) {
       const how = { filters: this.#entity(scope, true), page, pageSize: Math.min(PAGE, limit) };
       const [memories, next] = await this.#call("list", options, async (client) => {
         const answer = await client.getAll(how);
         return [memoriesOf(answer), answer.next] as const;
       });
-      found.push(...memories);
-      if (next === undefined || next === null || memories.length === 0) break;
+      const before = found.size;
+      for (const memory of memories) found.set(memory.id, memory);
+      // A page without anything new is the last one, whatever the service says: it may repeat a page for ever.
+      if (next === undefined || next === null || found.size === before) break;
     }
-    return found.slice(0, limit);
+    return [...found.values()].slice(0, limit);
   }
 
   /** Whose memories they are: as options of `add`, or (`filter`) in the wire's own words, as filters have them. */

@@ -96,7 +96,11 @@ function listTool(keep: Threadkeep, measure: Measure): ToolSpec {
       const begin = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
       if (cursor !== undefined && begin === 0) throw new ToolFailure("What this cursor stands at is not there any more. Begin again without it.");
       const names = new Map<string, string[]>();
-      for (const { context, transcript } of await keep.heads()) names.set(transcript, [...(names.get(transcript) ?? []), context]);
+      for (const { context, transcript } of await keep.heads()) {
+        const own = names.get(transcript);
+        if (own === undefined) names.set(transcript, [context]);
+        else own.push(context);
+      }
       const page = all.slice(begin, begin + limit).map((info) => listed(info, names.get(info.id) ?? []));
       const conversations = await fitting(page, measure, measure.most - ENVELOPE);
       const last = conversations.at(-1);

@@ -216,6 +216,8 @@ export interface Trimmed<M = Message> {
   overBudget: boolean;
   /** The tokens by what they are for. */
   kinds: TokenKinds;
+  /** What you should know: that U+FFFD stands for a lost character of the messages that stay (`lost-character`). `index` is a place in them. */
+  warnings: ContextWarning[];
 }
 
 /** What {@link Threadkeep.context} gives. */

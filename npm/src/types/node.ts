@@ -1,5 +1,6 @@
 // Nodes, heads, transcripts and what is derived from them: the answers of the engine.
 
+import type { ContextWarning } from "./context.js";
 import type { Message } from "./message.js";
 
 /** Where a node came from. Every field is what the outside said. */
@@ -48,6 +49,11 @@ export interface NodeInfo {
   labels: Record<string, string>;
   /** What it adds, in order. */
   messages: Message[];
+  /**
+   * Set in the answer of {@link Threadkeep.append}, {@link Threadkeep.receive} or {@link Threadkeep.extend} where a text was cut inside a
+   * character: U+FFFD is stored for the half (`lost-character`). `index` is the message's place in the call, or in its node for `append`.
+   */
+  warnings?: ContextWarning[];
 }
 
 /** A head: a name that points at a node, like a branch in git. The `contextId` of the message store. */

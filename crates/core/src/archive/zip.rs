@@ -140,7 +140,10 @@ impl ZipReader {
             State::Done => (self.len, self.len),
             State::Data(data) => {
                 let packed = self.queue.last().map_or(0, |member| member.packed);
-                ((self.done + packed.saturating_sub(data.rest.end - data.rest.start)).min(self.len), self.len)
+                (
+                    self.done.saturating_add(packed.saturating_sub(data.rest.end - data.rest.start)).min(self.len),
+                    self.len,
+                )
             }
             _ => (self.done.min(self.len), self.len),
         }
@@ -253,11 +256,11 @@ impl ZipReader {
             let Some(member) = slots[at].take() else { continue };
             if is_aside(&member.name) || member.size == 0 {
                 aside += 1;
-                self.done += member.packed;
+                self.done = self.done.saturating_add(member.packed);
                 continue;
             }
             if let Some((code, reason)) = refuse(&member, &offsets, self.len) {
-                self.done += member.packed;
+                self.done = self.done.saturating_add(member.packed);
                 self.say(&short(&member.name), code, &reason, true, sink);
                 continue;
             }
@@ -294,7 +297,7 @@ impl ZipReader {
     /// The member last in the queue is done with.
     fn pop(&mut self) {
         if let Some(member) = self.queue.pop() {
-            self.done += member.packed;
+            self.done = self.done.saturating_add(member.packed);
         }
     }
 

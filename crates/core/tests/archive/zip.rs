@@ -15,6 +15,8 @@ struct Member {
     size: u64,
     crc: u32,
     offset: Option<u64>,
+    /// What the list of members says of its length in the zip.
+    packed: Option<u64>,
 }
 
 fn stored(name: &str, data: &[u8]) -> Member {
@@ -26,6 +28,7 @@ fn stored(name: &str, data: &[u8]) -> Member {
         size: data.len() as u64,
         crc: rawzip::crc32(data),
         offset: None,
+        packed: None,
     }
 }
 
@@ -50,7 +53,7 @@ fn zip(members: &[Member], zip64: bool) -> Vec<u8> {
             1u16.to_le_bytes().to_vec(),
             24u16.to_le_bytes().to_vec(),
             member.size.to_le_bytes().to_vec(),
-            (member.data.len() as u64).to_le_bytes().to_vec(),
+            member.packed.unwrap_or(member.data.len() as u64).to_le_bytes().to_vec(),
             offset.to_le_bytes().to_vec(),
         ]
         .concat();
@@ -229,6 +232,16 @@ fn bombs_are_stopped() {
     assert_eq!(outcome.skipped.iter().filter(|skip| skip.code == Code::ZipBomb).count(), 3, "{}", outcome.remarks());
     let outcome = read_within(&zip(&many, false), Limits { members: 4, ..Limits::default() });
     assert_eq!(outcome.codes().0, [Code::TooLarge], "{}", outcome.remarks());
+}
+
+#[test]
+fn sizes_of_members_that_add_up_beyond_64_bits_are_only_numbers() {
+    let aside = |name: &str| Member { packed: Some(u64::MAX), ..stored(name, b"x") };
+    let members = [aside("a.png"), aside("b.png"), aside("c.json"), stored("good.json", &fixture("openai.jsonl"))];
+    let outcome = read("z.zip", &zip(&members, true));
+    assert_eq!(outcome.conversations.len(), 3, "{}", outcome.remarks());
+    let far = Member { offset: Some(u64::MAX - 3), ..stored("far.json", b"{}") };
+    assert_eq!(read("z.zip", &zip(&[far], true)).codes().0[..1], [Code::Truncated]);
 }
 
 #[test]

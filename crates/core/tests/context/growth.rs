@@ -134,6 +134,24 @@ fn traces_and_lint_take_time_in_proportion() {
         }
         black_box(lint::check_tree(&tree));
     });
+    // The same of calls that nobody answers: each leaf ends a chain on which all calls above it wait.
+    let open: Shape = ("a comb of open calls", |n| vec![Message::user("x"); n]);
+    grows("lint", &open, &|messages| {
+        let id = |name: String| MessageId::new(name).unwrap();
+        let mut tree = Transcript::new(id("n0".to_owned()));
+        for at in 0..messages.len() / 2 {
+            let parent = (at > 0).then(|| id(format!("n{}", at - 1)));
+            tree.apply(Entry::Node(Box::new(Node::new(
+                id(format!("n{at}")),
+                parent,
+                vec![calling([format!("c{at}")])],
+            ))))
+            .unwrap();
+            let leaf = Node::new(id(format!("l{at}")), Some(id(format!("n{at}"))), vec![Message::user("a")]);
+            tree.apply(Entry::Node(Box::new(leaf))).unwrap();
+        }
+        assert_eq!(lint::check_tree(&tree).len(), messages.len() / 2, "each call once");
+    });
 }
 
 #[test]

@@ -19,6 +19,9 @@ pub const ROWS: &[Row] = &[
     Row { name: "appends at a head, one by one", n: 500, run: appends },
     Row { name: "appends at a head without a user", n: 1_000, run: |n| silent(n) },
     Row { name: "context of a chain", n: 2_000, run: context },
+    Row { name: "a long head, read in windows from its start", n: 1_000, run: windows },
+    Row { name: "a long head, counted after each append", n: 250, run: counted },
+    Row { name: "branches of a long head, begun at each of its messages", n: 250, run: forks },
     Row { name: "messages at a head, read from the store", n: 4_000, run: reads },
 ];
 
@@ -115,5 +118,38 @@ fn reads(n: usize) -> Duration {
         block_on(keep.stored("head", 0, u32::MAX)).unwrap();
         block_on(keep.checkpoints("head")).unwrap();
         block_on(keep.epochs("head")).unwrap();
+    })
+}
+
+fn windows(n: usize) -> Duration {
+    let keep = keep();
+    let nodes = block_on(keep.append("head", (0..n).flat_map(exchange).collect())).unwrap();
+    let leaf = &nodes[nodes.len() - 1].id;
+    timed(|| {
+        for start in (0..2 * n as u32).step_by(10) {
+            assert_eq!(block_on(keep.get_range("head", start, start + 10)).unwrap().len(), 10);
+            assert_eq!(block_on(keep.rows(leaf, start + 1, start + 11)).unwrap().len(), 10);
+        }
+    })
+}
+
+fn counted(n: usize) -> Duration {
+    let keep = keep();
+    timed(|| {
+        for at in 0..2 * n {
+            block_on(keep.append("head", exchange(at))).unwrap();
+            assert_eq!(block_on(keep.get_count("head")).unwrap(), 2 * (at as u64 + 1));
+            let newest = Recent { max_messages: Some(4), ..Recent::default() };
+            block_on(keep.get_recent("head", &newest)).unwrap();
+        }
+    })
+}
+
+fn forks(n: usize) -> Duration {
+    let keep = keep();
+    block_on(keep.append("head", (0..n).flat_map(exchange).collect())).unwrap();
+    timed(|| {
+        (0..2 * n)
+            .for_each(|at| drop(block_on(keep.fork("head", &format!("fork-{at}"), Some(at as u32 + 1))).unwrap()));
     })
 }

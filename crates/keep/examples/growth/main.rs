@@ -1,8 +1,9 @@
 //! What grows faster than its input: `cargo xtask bench growth` does each piece of work with n, 2n and 4n things and prints the three
 //! times and by how much the time grew for each doubling. Work that is linear doubles; work that is quadratic grows fourfold.
 //!
-//! Each row makes its input first, which is not timed. `cargo xtask bench growth` runs all rows; `-- name` runs those whose names
-//! contain it, for whoever tries a change. `THREADKEEP_BENCH_SMALL` runs each row once with a few things, and judges nothing.
+//! Each row makes its input first, which is not timed. Its smallest size is doubled until it takes [`LONG_ENOUGH`]: short times are noise.
+//! `cargo xtask bench growth` runs all rows; `-- name` runs those whose names contain it. `THREADKEEP_BENCH_SMALL` runs each row once with
+//! a few things, and judges nothing.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a measurement that cannot go on should stop
 
@@ -16,7 +17,7 @@ mod tree;
 #[path = "../support/host.rs"]
 mod host;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use host::Still;
 use pollster::block_on;
@@ -26,8 +27,10 @@ use threadkeep_store::MemoryStore;
 /// How much a time may grow for each doubling: twice, and three quarters for noise, for caches and for what sorting costs. Quadratic
 /// work takes four times as long.
 const TARGET: f64 = 2.75;
-/// Systems count a thread's time in ticks of a few milliseconds: what is shorter than some of them is taken by the clock.
-const TICKS: Duration = Duration::from_millis(20);
+/// How long the smallest size of a row takes, at least, unless [`LARGEST`] times the row's own number is not enough.
+const LONG_ENOUGH: Duration = Duration::from_millis(25);
+/// How much larger than its own number a row's smallest size may become.
+const LARGEST: usize = 32;
 
 /// How often each size is measured; the quickest counts, since others on the machine only make it slower.
 const ROUNDS: usize = 3;
@@ -47,20 +50,26 @@ pub fn keep() -> Keep<MemoryStore> {
     block_on(Keep::open(MemoryStore::default(), Still::default(), Options { cache_bytes: 1 << 30 })).unwrap()
 }
 
-/// How long `work` takes. Where the system says how long a thread had the processor, that is taken: others on the machine make
-/// long work wait more often than short work, which would look like growth.
+/// How long `work` takes of this thread's time on a processor: others on the machine make long work wait more often than short work,
+/// which would look like growth.
 pub fn timed<T>(work: impl FnOnce() -> T) -> Duration {
-    let (start, before) = (Instant::now(), processor());
+    let before = processor();
     std::hint::black_box(work());
-    let passed = start.elapsed();
-    let used = before.zip(processor()).map(|(before, after)| after.saturating_sub(before));
-    used.filter(|used| *used > TICKS).unwrap_or(passed)
+    processor().saturating_sub(before)
 }
 
-/// How long this thread has had the processor, on Linux.
-fn processor() -> Option<Duration> {
-    let said = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(Duration::from_nanos(said.split_whitespace().next()?.parse().ok()?))
+/// How long this thread has had a processor.
+#[cfg(unix)]
+fn processor() -> Duration {
+    use rustix::time::{ClockId, clock_gettime};
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
+
+/// How long the program runs, where the system's clock of a thread is not at hand.
+#[cfg(not(unix))]
+fn processor() -> Duration {
+    static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+    START.elapsed()
 }
 
 fn main() {
@@ -71,6 +80,10 @@ fn main() {
         if small {
             println!("BENCH\t{name}, 8\t{:.1} ms\t\t", milliseconds(run(8)));
             continue;
+        }
+        let (own, mut n) = (*n, *n);
+        while n < own * LARGEST && run(n) < LONG_ENOUGH {
+            n *= 2;
         }
         // Sizes take turns, so that a slow moment of the machine is no growth.
         let mut best = [f64::INFINITY; 3];

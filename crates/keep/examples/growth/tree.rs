@@ -6,7 +6,7 @@ use pollster::block_on;
 use threadkeep::Keep;
 use threadkeep::protocol::{Inbound, NodeInfo};
 use threadkeep_core::node::Origin;
-use threadkeep_core::{Message, MessageId};
+use threadkeep_core::{Message, MessageId, ToolCall};
 use threadkeep_store::MemoryStore;
 
 use super::{Row, keep, timed};
@@ -23,6 +23,10 @@ pub const ROWS: &[Row] = &[
     Row { name: "outline of a comb", n: 4_000, run: outline_of_comb },
     Row { name: "children of one node, one by one", n: 500, run: |n| timed(|| star(n)) },
     Row { name: "children of one node, seen", n: 2_000, run: views_of_star },
+    Row { name: "branches of one node, each outlined", n: 100, run: outlines_of_star },
+    Row { name: "heads of one transcript, cleared", n: 50, run: clears },
+    Row { name: "branches, chosen one by one", n: 250, run: choices },
+    Row { name: "lint on a comb of open calls", n: 500, run: lint_open_calls },
     Row { name: "replies in a row", n: 500, run: replies },
     Row { name: "heads of one transcript", n: 500, run: heads },
     Row { name: "transcripts, listed", n: 250, run: transcripts },
@@ -143,4 +147,39 @@ fn deletion(n: usize) -> Duration {
         block_on(keep.fork("head", &format!("fork-{at}"), Some(at as u32 + 1))).unwrap();
     }
     timed(|| block_on(keep.delete_branch(&nodes[1].id)).unwrap())
+}
+
+fn outlines_of_star(n: usize) -> Duration {
+    let (keep, hub) = star(n);
+    let rays = block_on(keep.children(&hub.id)).unwrap();
+    timed(|| rays.iter().for_each(|ray| drop(block_on(keep.outline(&hub.transcript, Some(&ray.id))).unwrap())))
+}
+
+fn clears(n: usize) -> Duration {
+    let keep = keep();
+    append(&keep, "head", 10);
+    for at in 0..n {
+        block_on(keep.fork("head", &format!("fork-{at}"), Some(5))).unwrap();
+        append(&keep, &format!("fork-{at}"), 2);
+    }
+    timed(|| (0..n).for_each(|at| assert_eq!(block_on(keep.clear(&format!("fork-{at}"))).unwrap(), 2)))
+}
+
+fn choices(n: usize) -> Duration {
+    let (keep, hub) = star(n);
+    let rays = block_on(keep.children(&hub.id)).unwrap();
+    timed(|| rays.iter().for_each(|ray| block_on(keep.choose(&ray.id)).unwrap()))
+}
+
+/// A chain of calls that are never answered, each with a leaf beside the next.
+fn lint_open_calls(n: usize) -> Duration {
+    let keep = keep();
+    let asked = |at: usize| {
+        let mut call = Message::assistant("");
+        call.tool_calls = vec![ToolCall::function(format!("call-{at}"), "read", "{}")];
+        call
+    };
+    let spine = block_on(keep.append("head", (0..n).map(asked).collect())).unwrap();
+    spine.iter().for_each(|node| drop(branch(&keep, &node.id, "tooth")));
+    timed(|| block_on(keep.lint(None)).unwrap())
 }

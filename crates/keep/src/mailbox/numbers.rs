@@ -6,12 +6,15 @@
 //! first mark of a mailbox begins above everything that is known of it; deleting everything leaves one number for the whole store
 //! (no names), above which all later mailboxes begin.
 
-use threadkeep_store::{Commit, Scan, Store};
+use threadkeep_store::{Commit, Scan, Store, StoreError};
 
 use crate::{Keep, KeepError, keys};
 
 /// The mailbox of nobody, whose mark is the number that a deletion of everything leaves.
 const NOBODY: &str = "";
+
+/// The highest number that a mailbox gives: 2^53 − 1.
+const MOST: u64 = (1 << 53) - 1;
 
 /// The next number of a mailbox.
 pub(super) struct Next {
@@ -46,6 +49,12 @@ impl<S: Store> Keep<S> {
             Some(last) => last,
             None => self.known_number(party).await?,
         };
+        // JavaScript readers remember numbers as doubles: above this, two would be one.
+        if last >= MOST {
+            let key = mark.unwrap_or_else(|| keys::numbered(party));
+            let why = format!("the mailbox {party:?} has the number {last}, and {MOST} is the most");
+            return Err(StoreError::Corrupt { key, why }.into());
+        }
         Ok(Next { number: last + 1, mark })
     }
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use threadkeep::mailbox::{Body, MailFilter, Outgoing};
 use threadkeep::protocol::{Event, SearchOptions};
+use threadkeep::traces::Turns;
 use threadkeep::{Keep, MemoryFilter, NewFact, Options};
 use threadkeep_core::Message;
 use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
@@ -242,5 +243,68 @@ fn a_damaged_mail_keeps_no_other_mail_back() {
         let mut followed = keep.follow_messages("b", 0);
         assert_eq!((followed.next().await.unwrap().number, followed.next().await.unwrap().number), (1, 3));
         assert!(keep.stats().await.unwrap().damaged[0].what.contains(&mails[1].0));
+    });
+}
+
+#[test]
+fn a_turn_number_that_is_stored_already_is_named_or_passed_over() {
+    for (number, fits) in
+        [("500000000", true), ("2147483649", false), ("4294967295", false), ("18446744073709551615", false)]
+    {
+        let world = World::default();
+        run(async {
+            world.tab().append("main", crate::users(3)).await.unwrap();
+            let pages = world.store.scan(&Scan::prefix("p/")).await.unwrap();
+            let mut changed = 0;
+            let puts = pages.into_iter().map(|(key, value)| {
+                let text = String::from_utf8(value).unwrap();
+                changed += text.matches("\"turn\":2").count();
+                (key, text.replace("\"turn\":2", &format!("\"turn\":{number}")).into_bytes())
+            });
+            let puts = puts.collect();
+            world.store.commit(Commit { puts, ..Commit::default() }).await.unwrap();
+            assert_eq!(changed, 1);
+            let keep = world.tab();
+            let all = Turns::Tail { turns: usize::MAX, exclude: None };
+            assert_eq!(keep.transcripts().await.unwrap().len(), 1, "{number}");
+            let (mut file, mut files) = (String::new(), 0);
+            keep.export(None, |piece| file.push_str(&piece)).await.unwrap();
+            keep.export_memory(None, |_, _| files += 1).await.unwrap();
+            assert!(file.contains("m0"), "{number}: {files} files, {file}");
+            if fits {
+                assert_eq!(keep.raw_traces("main", &all).await.unwrap().len(), 3);
+                keep.append("main", crate::users(1)).await.unwrap();
+                assert_eq!(keep.next_turn("main").await.unwrap(), "turn_500000002");
+                return;
+            }
+            assert_eq!(code(keep.raw_traces("main", &all).await), "damaged", "{number}");
+            assert_eq!(code(keep.append("main", crate::users(1)).await), "damaged", "{number}");
+            let findings = keep.lint(None).await.unwrap();
+            assert!(findings.iter().any(|finding| finding.rule == "damage"), "{number}: {findings:?}");
+            // What was exported comes in elsewhere, with numbers that can be.
+            let again = World::default().tab();
+            let files = vec![("export.jsonl".to_owned(), file.into_bytes())];
+            again.import(files, None, |_| {}).await.unwrap();
+            assert!(again.raw_traces("main", &all).await.unwrap().len() >= 2, "{number}");
+            again.append("main", crate::users(1)).await.unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_mailbox_whose_stored_number_is_the_last_there_is_says_so() {
+    let world = World::default();
+    run(async {
+        let mail = |to: &str| Outgoing { from: "a".into(), to: to.into(), body: "hi".into(), ..Outgoing::default() };
+        world.tab().send(mail("b")).await.unwrap();
+        let marks = world.store.scan(&Scan::prefix("n/b/")).await.unwrap();
+        let (key, _) = marks.last().unwrap();
+        let last = format!("n/b/{:016x}", u64::MAX);
+        assert_eq!(last.len(), key.len(), "{key}");
+        let commit = Commit { puts: vec![(last, Vec::new())], deletes: vec![key.clone()], ..Commit::default() };
+        world.store.commit(commit).await.unwrap();
+        let error = world.tab().send(mail("b")).await.unwrap_err();
+        assert!(error.to_string().contains("is the most"), "{error}");
+        world.tab().send(mail("c")).await.unwrap();
     });
 }

@@ -6,8 +6,9 @@ use std::rc::Rc;
 use threadkeep::compact::{CompactOptions, Extractive};
 use threadkeep::protocol::{Counting, Inbound, SearchOptions};
 use threadkeep::{Keep, MemoryFilter, NewFact, Options};
-use threadkeep_core::Message;
+use threadkeep_core::node::Origin;
 use threadkeep_core::recall::MOST_WORDS;
+use threadkeep_core::{Message, MessageId};
 use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
 
 use crate::{World, id, inbound, run, texts};
@@ -174,5 +175,33 @@ fn an_id_that_names_no_transcript_is_found_wherever_it_lies() {
         let after = keep.receive(inbound("in-3", None, "anew")).await.unwrap();
         assert_ne!(after.transcript, before.transcript);
         assert_eq!(keep.node(&id("in-3")).await.unwrap().unwrap().transcript, after.transcript);
+    });
+}
+
+/// Branches of one node, each a node of its own.
+async fn star(keep: &Keep<Counted>, n: usize) -> Vec<MessageId> {
+    let hub = keep.append("main", vec![Message::user("hub")]).await.unwrap().remove(0);
+    let mut rays = Vec::new();
+    for at in 0..n {
+        let said = vec![Message::user(format!("ray {at}"))];
+        rays.push(keep.branch(&hub.id, said, Origin::default()).await.unwrap().id);
+    }
+    rays
+}
+
+#[test]
+fn branches_that_are_deleted_one_by_one_read_the_log_once_each() {
+    let (keep, bytes) = counted();
+    run(async {
+        let rays = star(&keep, 300).await;
+        bytes.set(0);
+        let mut size = 0;
+        keep.export(None, |piece| size += piece.len()).await.unwrap();
+        bytes.set(0);
+        for ray in &rays[..10] {
+            assert_eq!(keep.delete_branch(ray).await.unwrap(), 1);
+        }
+        let each = bytes.get() / 10;
+        assert!(each < size * 3 / 2, "{each} bytes went to and from the store for each, and the log has {size}");
     });
 }

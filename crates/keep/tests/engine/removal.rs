@@ -1,7 +1,8 @@
 //! Deletion: what the user asked for is gone from every table, and nothing else is.
 
 use threadkeep::Keep;
-use threadkeep_core::Message;
+use threadkeep_core::node::Origin;
+use threadkeep_core::{Message, MessageId};
 use threadkeep_store::{MemoryStore, Scan, Store};
 
 use crate::{World, code, id, inbound, run, texts, users};
@@ -120,4 +121,57 @@ fn a_deleted_transcript_leaves_nothing_and_its_ids_are_free() {
         assert_eq!(other.transcripts().await.unwrap().len(), 0);
         assert_eq!(other.get_count("h").await.unwrap(), 0);
     });
+}
+
+/// All that a tab shows of a keep's one transcript, but for what a cache holds.
+async fn shown(keep: &Keep<MemoryStore>, transcript: &MessageId) -> String {
+    let mut leaves = Vec::new();
+    for node in keep.tree(transcript).await.unwrap() {
+        leaves.push((keep.node(&node.id).await.unwrap(), keep.outline(transcript, Some(&node.id)).await.unwrap()));
+    }
+    let heads = keep.heads().await.unwrap();
+    let infos = keep.transcripts().await.unwrap();
+    format!("{leaves:#?}\n{heads:#?}\n{infos:#?}\n{:#?}", keep.lint(None).await.unwrap())
+}
+
+#[test]
+fn after_deletions_memory_shows_what_the_store_holds() {
+    let mut seed = 11_u64;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below
+    };
+    for round in 0..30 {
+        let world = World::default();
+        let (keep, other) = (world.tab(), world.tab());
+        run(async {
+            let mut nodes = vec![keep.append("main", users(1)).await.unwrap().remove(0)];
+            let transcript = nodes[0].transcript.clone();
+            for step in 0..60 {
+                let at = nodes[random(nodes.len())].id.clone();
+                match random(if step < 20 { 7 } else { 12 }) {
+                    0..=2 => nodes.push(keep.branch(&at, users(1 + random(2)), Origin::default()).await.unwrap()),
+                    3 => drop(keep.extend(&at, vec![Message::assistant(format!("more {step}"))]).await),
+                    4 => drop(keep.alias(&id(&format!("out-{round}-{step}")), &at).await.unwrap()),
+                    5 => drop(keep.set_head(&format!("head-{}", random(4)), &at).await.unwrap()),
+                    6 if random(4) == 0 => keep.choose(&at).await.unwrap(),
+                    6 => drop(other.seal(&at).await.unwrap()),
+                    7 => drop(keep.clear(&format!("head-{}", random(4))).await.unwrap()),
+                    8 => drop(keep.append("main", users(1)).await.unwrap()),
+                    _ if at == nodes[0].id || at == transcript => {}
+                    _ => {
+                        keep.delete_branch(&at).await.unwrap();
+                        assert_eq!(shown(&keep, &transcript).await, shown(&world.tab(), &transcript).await);
+                    }
+                }
+                let mut left = Vec::new();
+                for node in nodes {
+                    left.extend(keep.node(&node.id).await.unwrap());
+                }
+                nodes = left;
+            }
+            assert_eq!(shown(&keep, &transcript).await, shown(&world.tab(), &transcript).await, "round {round}");
+            assert_eq!(shown(&other, &transcript).await, shown(&world.tab(), &transcript).await, "round {round}");
+        });
+    }
 }

@@ -21,7 +21,7 @@ export interface SessionStoreOptions {
 
 const OPTIONS = {
   mirror: (value: unknown, argument: string) => check.oneOf(value, ["auto", "manual"] as const, argument),
-  mirrorDelay: check.count,
+  mirrorDelay: check.millis,
   onMirrorError: check.callback,
 } as const;
 

@@ -66,7 +66,7 @@ export const OPTIONS = {
     Array.isArray(value) ? value.map((one, index) => namespace(one, `${argument}[${index}]`)) : namespace(value, argument),
   memoryStrategyId: check.text,
   messagesPerEvent: (value: unknown, argument: string) => (check.count(value, argument, MAX_PAYLOAD / 2) === 0 ? fail(argument, "must not be 0") : value),
-  timeout: check.count,
+  timeout: check.millis,
   name: check.id,
 };
 /** The checks of limits. @internal */
@@ -74,7 +74,7 @@ export const RECENT = { maxMessages: check.count, maxTokens: check.count, includ
 /** The checks of {@link RecordOptions}. @internal */
 export const RECORDS = { maxResults: check.count, namespacePrefix: namespace };
 const any = (value: unknown): unknown => value;
-const CALL = { actorId: actor, branch: check.id, rootEventId: check.text, signal: check.signal, timeout: check.count, limit: any, onAdded: any };
+const CALL = { actorId: actor, branch: check.id, rootEventId: check.text, signal: check.signal, timeout: check.millis, limit: any, onAdded: any };
 
 /** The options of a call. `limit` and `onAdded` are a memory service's. @internal */
 export function callOptions(call: AgentCoreCall | undefined): AgentCoreCall {

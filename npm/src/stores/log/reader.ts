@@ -143,6 +143,12 @@ export function putsOf(line: Line): Put[] {
 /** Whether JSON with the right sum is a line that this version writes. */
 function isLine(line: unknown): line is Line {
   if (typeof line !== "object" || line === null) return false;
-  const { n, part, whole } = line as Partial<Change & Copied & Whole>;
-  return typeof (n ?? part) === "number" && [n, part, whole].every((figure) => figure === undefined || Number.isSafeInteger(figure));
+  const { n, part, whole, put = [] } = line as Partial<Change & Copied & Whole>;
+  const figures = [n, part, whole].every((figure) => figure === undefined || Number.isSafeInteger(figure));
+  return typeof (n ?? part) === "number" && figures && Array.isArray(put) && put.every(isPut);
+}
+
+/** A sum is no proof that we wrote a line: a length that is none would lead the reader back, or past the end. */
+function isPut(put: unknown): boolean {
+  return Array.isArray(put) && typeof put[0] === "string" && Number.isSafeInteger(put[1]) && put[1] >= 0 && typeof put[2] === "string";
 }
