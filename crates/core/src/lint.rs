@@ -1,7 +1,7 @@
 //! What is wrong with a chain that can be assembled: tool calls without results, results without calls, turns that never
 //! ended. Findings are for people and tests; nothing is repaired here.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use crate::transcript::Placed;
 use crate::{Message, MessageId, Role, Transcript};
@@ -168,8 +168,8 @@ struct Calls<'a> {
     all: Vec<Call<'a>>,
     /// The newest call of each id: its place in `all`, and whether it was answered.
     newest: HashMap<&'a str, (usize, bool)>,
-    /// Those without an answer that were not reported yet.
-    waiting: BTreeSet<usize>,
+    /// Places of those that may wait for an answer: all that wait and were not reported, and others.
+    waiting: Vec<usize>,
     /// How many of all can be answered no more.
     closed: usize,
     /// How each change is taken back.
@@ -179,6 +179,7 @@ struct Calls<'a> {
 struct Call<'a> {
     node: &'a MessageId,
     index: usize,
+    waits: bool,
     reported: bool,
 }
 
@@ -200,7 +201,7 @@ impl<'a> Calls<'a> {
     }
 
     fn waits_no_more(&mut self, at: usize) {
-        if self.waiting.remove(&at) {
+        if std::mem::take(&mut self.all[at].waits) {
             self.undo.push(Undo::Waited(at));
         }
     }
@@ -211,14 +212,10 @@ impl<'a> Calls<'a> {
             match undo {
                 Undo::Newest(id, Some(before)) => drop(self.newest.insert(id, before)),
                 Undo::Newest(id, None) => drop(self.newest.remove(id)),
-                Undo::Called => {
-                    self.all.pop();
-                    self.waiting.remove(&self.all.len());
-                }
+                Undo::Called => drop(self.all.pop()),
                 Undo::Waited(at) => {
-                    if self.all.get(at).is_some_and(|call| !call.reported) {
-                        self.waiting.insert(at);
-                    }
+                    self.all[at].waits = true;
+                    self.waiting.push(at);
                 }
                 Undo::Closed(closed) => self.closed = closed,
             }
@@ -238,8 +235,8 @@ impl<'a> Calls<'a> {
                 self.waits_no_more(old);
             }
             self.set(call.id(), (at, false));
-            self.all.push(Call { node: place.0, index: place.1, reported: false });
-            self.waiting.insert(at);
+            self.all.push(Call { node: place.0, index: place.1, waits: true, reported: false });
+            self.waiting.push(at);
             self.undo.push(Undo::Called);
         }
         if message.role == Role::Tool {
@@ -257,8 +254,11 @@ impl<'a> Calls<'a> {
 
     /// Reports what is still unanswered, in the order of the chain.
     fn close(&mut self, findings: &mut Vec<Finding>) {
-        for at in std::mem::take(&mut self.waiting) {
-            let call = &mut self.all[at];
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.sort_unstable();
+        for at in waiting {
+            // Taken back since, or answered: the way back makes it wait again.
+            let Some(call) = self.all.get_mut(at).filter(|call| call.waits && !call.reported) else { continue };
             call.reported = true;
             findings.push(Finding { node: call.node.clone(), index: Some(call.index), rule: Rule::UnansweredCall });
         }

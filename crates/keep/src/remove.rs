@@ -3,13 +3,12 @@
 
 use std::collections::HashSet;
 
-use memchr::memmem;
 use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Record, Scan, Store, StoreError};
 
 use crate::damage::pointed;
 use crate::draft::drop_draft;
-use crate::log::Log;
+use crate::log::{Log, contains};
 use crate::protocol::Event;
 use crate::{Keep, KeepError, keys};
 
@@ -253,7 +252,7 @@ fn index_key(id: &MessageId, transcript: &TranscriptId) -> Option<String> {
 }
 
 /// Finds lines that may speak of some nodes, without reading them.
-struct Names(Vec<memmem::Finder<'static>>);
+struct Names(Vec<String>);
 
 impl Names {
     /// With more ids than this, reading each line is quicker.
@@ -262,12 +261,11 @@ impl Names {
     fn of(ids: &HashSet<&MessageId>) -> Self {
         let few = ids.iter().filter(|_| ids.len() <= Self::MOST);
         // As JSON has it in every line that names it.
-        let names = few.filter_map(|id| serde_json::to_vec(id).ok());
-        Self(names.map(|name| memmem::Finder::new(&name).into_owned()).collect())
+        Self(few.filter_map(|id| serde_json::to_string(id).ok()).collect())
     }
 
     fn may_be_in(&self, line: &[u8]) -> bool {
-        self.0.is_empty() || self.0.iter().any(|name| name.find(line).is_some())
+        self.0.is_empty() || self.0.iter().any(|name| contains(line, name))
     }
 }
 
