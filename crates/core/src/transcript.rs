@@ -527,23 +527,20 @@ impl Transcript {
         if chosen || compacted || !self.strategies.is_empty() {
             return false;
         }
-        let mut stays = vec![true; self.slots.len()];
-        for at in gone.iter().filter_map(|id| self.by_id.remove(*id)) {
-            let placed = &self.slots[at as usize];
-            self.messages -= placed.node.messages.len() as u32;
+        let slots = std::mem::take(&mut self.slots);
+        self.by_id.clear();
+        (self.messages, self.leaves, self.span, self.first_said) = (0, 0, None, None);
+        for placed in slots {
             self.bytes = self.bytes.saturating_sub(256 + bytes_of(&placed.node.messages));
-            stays[at as usize] = false;
+            if gone.contains(&placed.node.id) {
+                continue;
+            }
+            let (seq, depth, turn) = (placed.seq, placed.depth, placed.turn);
+            self.place(placed.node);
+            if let Some(slot) = self.slots.last_mut() {
+                (slot.seq, slot.depth, slot.turn) = (seq, depth, turn);
+            }
         }
-        let mut left = 0..;
-        let places: Vec<Option<u32>> = stays.iter().map(|stays| if *stays { left.next() } else { None }).collect();
-        let mut stays = stays.into_iter();
-        self.slots.retain(|_| stays.next().unwrap_or_default());
-        let place = |at: &u32| places.get(*at as usize).copied().flatten();
-        for placed in &mut self.slots {
-            placed.parent = placed.parent.and_then(|up| place(&up));
-            placed.children = placed.children.iter().filter_map(place).collect();
-        }
-        self.by_id.values_mut().for_each(|at| *at = place(at).unwrap_or(*at));
         self.aliases.retain(|id, node| {
             let stays = !gone.contains(node);
             self.bytes = self.bytes.saturating_sub(if stays { 0 } else { 64 + id.as_str().len() });
@@ -551,13 +548,6 @@ impl Transcript {
         });
         self.heads.retain(|_, node| !gone.contains(node));
         self.drafts.retain(|node, _| !gone.contains(node));
-        self.leaves = self.slots.iter().filter(|placed| placed.is_leaf()).count() as u32;
-        let times = self.slots.iter().filter_map(|placed| placed.node.created_at);
-        self.span = times.clone().min().zip(times.max());
-        self.first_said = self.first_said.and_then(|at| {
-            let next = || self.slots.iter().position(|placed| placed.node.messages.iter().any(is_said));
-            place(&at).or_else(|| next().map(|at| at as u32))
-        });
         true
     }
 
