@@ -17,7 +17,8 @@ let browser;
 
 before(async () => {
   if (!existsSync(join(modules, "vite"))) throw new Error("tests/bundlers is not installed: run `cargo xtask setup`");
-  rmSync(join(modules, "threadkeep"), { recursive: true, force: true });
+  // With what Vite keeps of the package: it knows a package by its version, and would give out the one before.
+  for (const name of ["threadkeep", ".vite"]) rmSync(join(modules, name), { recursive: true, force: true });
   cpSync(installed, join(modules, "threadkeep"), { recursive: true });
   browser = await launch();
 });

@@ -36,6 +36,8 @@ test("an append answers with the nodes and messages that a later reading gives, 
   const flags = { role: "system", content: "é \u2028 😀", pinned: true, refusal: null, 7: "seven", x: "y" };
   for (const messages of [[plain], [plain, flags], [plain, prototype], [own], [flags, rich, plain], [{ role: "user", content: "half \ud83d" }], []]) {
     const made = await keep.append("chat", messages);
+    // What only the answer can say: what is stored was changed.
+    for (const node of made) delete node.warnings;
     const chain = made.length > 0 ? await keep.chain(made.at(-1).id) : [];
     assert.deepEqual(made, chain.slice(chain.length - made.length));
     const keys = (nodes) => nodes.flatMap((node) => [Object.keys(node), ...node.messages.map((message) => Object.keys(message).sort())]);
