@@ -214,8 +214,8 @@ impl Open {
         }
     }
 
-    /// Whether it is no transcript of its own but the rest of the one before: it does not say that it begins, or that one does not say
-    /// that it ends and the last line here is its.
+    /// Whether it is the rest of the transcript before. Then its own first line is missing; or the one before has no last line, and the
+    /// last line here names that one.
     fn goes_on(&self, before: &Self) -> bool {
         let named = before.transcript();
         self.transcript.is_none() && self.transcript() == named
@@ -237,8 +237,8 @@ impl Open {
         format!("{}, {}", self.place, if place.is_empty() { "line 1" } else { place })
     }
 
-    /// Whether a line is of another transcript, whose first line is missing: its number goes back, and the last line was
-    /// before it, or it and its parent name one that neither the first line here nor the last one does.
+    /// Whether a line is of another transcript, whose first line is missing. Its number goes back then. Also, the last line of this one
+    /// was read; or the line and its parent name a transcript that neither the first nor the last line here names.
     fn is_left_by(&self, line: &Line) -> bool {
         if line.seq > self.highest || self.closed {
             return self.closed && line.seq <= self.highest;

@@ -6,8 +6,8 @@
 //! same id, or a note in a node that grew. What hangs from a message of which nothing is known comes below the last message that
 //! could be read. [`Message::stands_in`] tells a stand-in, so that a later import of the whole file puts the message there.
 //!
-//! A number can be damaged as well, so the order is only a guess. No guess loses a message: one that comes after its stand-in takes the
-//! stand-in's place, one whose id is taken gets another id, and growth of a complete node becomes a node below it.
+//! A number can be damaged as well, so the order is only a guess. No guess loses a message. One that comes after its stand-in takes the
+//! stand-in's place. One whose id is taken gets another id. Growth of a complete node becomes a node below it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
