@@ -81,7 +81,7 @@ export class Agent {
     return this.#turn(options?.signal, async (tell) => {
       const text = spoken(content, "content") as { strings: string[]; edgeNames?: string[] };
       // Providers refuse a request whose newest message is blank.
-      if (text.edgeNames === undefined && text.strings.every((one) => one.trim() === "")) throw badArgument("content", "must not be blank");
+      if (mailText({ edgeNames: [], ...text }).trim() === "") throw badArgument("content", "must not be blank");
       const { from = this.user, replyTo, messageId, signal } = check.options(options, "options", SEND) as SendOptions & { replyTo?: string };
       if (signal?.aborted === true) throw new ThreadkeepError("cancelled", "cancelled before the message was sent");
       const ids = { ...(replyTo === undefined ? {} : { replyTo }), ...(messageId === undefined ? {} : { messageId }) };

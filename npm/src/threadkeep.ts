@@ -221,8 +221,9 @@ export class Threadkeep {
     const params = check.options(message, "message", INBOUND);
     if (message === undefined) throw badArgument("message", "is missing");
     if (params["content"] === undefined) throw badArgument("message.content", "is missing");
-    const cut = cutIn([message], check.toJson(params));
-    return told(await this.#call<NodeInfo>("receive", params), cut);
+    const json = check.toJson(params);
+    const cut = cutIn([message], json);
+    return told(await this.#answer<NodeInfo>("receive", json), cut);
   }
 
   /**
@@ -239,8 +240,9 @@ export class Threadkeep {
    */
   async extend(nodeId: string, messages: readonly MessageInput[]): Promise<NodeInfo> {
     const params = { node: check.id(nodeId, "nodeId"), messages: check.messages(messages, "messages") };
-    const cut = cutIn(params.messages, check.toJson(params));
-    return told(await this.#call<NodeInfo>("extend", params), cut);
+    const json = check.toJson(params);
+    const cut = cutIn(params.messages, json);
+    return told(await this.#answer<NodeInfo>("extend", json), cut);
   }
 
   /**

@@ -531,7 +531,7 @@ impl Transcript {
         self.by_id.clear();
         (self.messages, self.leaves, self.span, self.first_said) = (0, 0, None, None);
         for placed in slots {
-            self.bytes = self.bytes.saturating_sub(256 + bytes_of(&placed.node.messages));
+            self.bytes = self.bytes.saturating_sub(node_bytes(&placed.node));
             if gone.contains(&placed.node.id) {
                 continue;
             }
@@ -543,7 +543,7 @@ impl Transcript {
         }
         self.aliases.retain(|id, node| {
             let stays = !gone.contains(node);
-            self.bytes = self.bytes.saturating_sub(if stays { 0 } else { 64 + id.as_str().len() });
+            self.bytes = self.bytes.saturating_sub(if stays { 0 } else { alias_bytes(id) });
             stays
         });
         self.heads.retain(|_, node| !gone.contains(node));
@@ -591,7 +591,7 @@ impl Transcript {
                 }
             }
             Entry::Alias { id, node } => {
-                self.bytes += 64 + id.as_str().len();
+                self.bytes += alias_bytes(&id);
                 self.aliases.insert(id, node);
             }
             Entry::Head { context, node: Some(node) } => {
@@ -650,7 +650,7 @@ impl Transcript {
         }
         self.note_time(node.created_at);
         self.messages += node.messages.len() as u32;
-        self.bytes += 256 + bytes_of(&node.messages);
+        self.bytes += node_bytes(&node);
         self.by_id.insert(node.id.clone(), at);
         if self.first_said.is_none() && node.messages.iter().any(is_said) {
             self.first_said = Some(at);
@@ -689,7 +689,7 @@ impl Transcript {
         let new = named.filter(|up| *up < at && old.is_some()).or(old);
         node.parent = new.map(|up| self.slots[up as usize].node.id.clone());
         node.sealed = sealed;
-        let (have, came) = (bytes_of(&known.node.messages), bytes_of(&node.messages));
+        let (have, came) = (node_bytes(&known.node), node_bytes(&node));
         self.bytes = (self.bytes + came).saturating_sub(have);
         self.messages = self.messages - known.node.messages.len() as u32 + node.messages.len() as u32;
         self.note_time(node.created_at);
@@ -975,8 +975,12 @@ fn last_turn(first: u32, opened: u32) -> u32 {
     first.saturating_add(opened.saturating_sub(1))
 }
 
-fn bytes_of(messages: &[Message]) -> usize {
-    messages.iter().map(message_bytes).sum()
+fn node_bytes(node: &Node) -> usize {
+    256 + node.messages.iter().map(message_bytes).sum::<usize>()
+}
+
+fn alias_bytes(id: &MessageId) -> usize {
+    64 + id.as_str().len()
 }
 
 fn message_bytes(message: &Message) -> usize {
