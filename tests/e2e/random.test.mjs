@@ -113,6 +113,10 @@ class Reader {
   /** Brings a tab to the front, without a dialog that the last act left open. */
   async #front(tab) {
     await tab.page.bringToFront();
+    await this.#closeDialog(tab);
+  }
+
+  async #closeDialog(tab) {
     if (await tab.get("dialog").count()) await tab.page.keyboard.press("Escape");
   }
 
@@ -130,7 +134,10 @@ class Reader {
   }
 
   async #nodes() {
-    return readExport((await this.tabs[0].exportAll()).data);
+    const [tab] = this.tabs;
+    // A key may have opened one in there, while the acts went on in the other tab.
+    await this.#closeDialog(tab);
+    return readExport((await tab.exportAll()).data);
   }
 
   /** Presses a key or a button that asks the model; `above` are the texts that its question follows. Waits for the whole answer. */

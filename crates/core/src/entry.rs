@@ -108,8 +108,8 @@ impl Entry {
     ///
     /// # Errors
     /// None: an entry has string keys only, and other keys are all that writing JSON can fail on.
-    pub fn write(&self, line: &mut Vec<u8>) -> Result<(), serde_json::Error> {
-        serde_json::to_writer(line, self)
+    pub fn write(&self, line: &mut String) -> Result<(), serde_json::Error> {
+        crate::json::write(self, line)
     }
 
     /// How many sequence numbers it takes.

@@ -1,9 +1,11 @@
-//! Reading JSON objects field by field. Goes in: a [`Value`]. Comes out: typed fields, or [`Wrong`], which names the one that
+//! Reading and [writing](write()) JSON. Objects are read field by field. Goes in: a [`Value`]. Comes out: typed fields, or [`Wrong`], which names the one that
 //! is not as it must be. It does what serde's derived code does, once for all types instead of once for each: that is a
 //! tenth of what a page loads. What the fields mean is left to the types.
 //!
 //! The three types of which a log has thousands (entries, nodes, messages) read their fields as the parser meets them,
 //! which takes a third of the time: see [`Name`].
+
+mod write;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,6 +14,8 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_json::{Map, Value};
 
 use crate::MessageId;
+
+pub use write::{to_text, write};
 
 /// Why a value is not what is read from it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

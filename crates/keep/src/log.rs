@@ -14,7 +14,7 @@ use futures_util::future::join;
 use memchr::memchr_iter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use threadkeep_core::json::{Object, Wrong};
+use threadkeep_core::json::{self, Object, Wrong};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
 use threadkeep_store::around::{self, Found};
@@ -448,23 +448,28 @@ pub fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Err
 
 /// The bytes of a value of ours.
 pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>, KeepError> {
-    serde_json::to_vec(value).map_err(|error| StoreError::Other(error.to_string()).into())
+    let json = json::to_text(value).map_err(|error| StoreError::Other(error.to_string()))?;
+    Ok(json.into_bytes())
 }
 
 /// Entries as pages.
 fn pages(first: u64, entries: &[Entry]) -> Result<Vec<Page>, KeepError> {
-    let mut pages: Vec<Page> = Vec::new();
-    let mut seq = first;
+    let mut pages = Vec::new();
+    let (mut begins, mut count, mut lines) = (first, 0, String::with_capacity(LINE));
+    let mut next = first;
     for entry in entries {
-        if pages.last().is_none_or(|page| is_full(page.count, &page.lines)) {
-            pages.push(Page { seq, count: 0, lines: Vec::with_capacity(LINE) });
+        if is_full(count, lines.as_bytes()) {
+            let full = std::mem::replace(&mut lines, String::with_capacity(LINE));
+            pages.push(Page { seq: std::mem::replace(&mut begins, next), count, lines: full.into_bytes() });
+            count = 0;
         }
-        if let Some(page) = pages.last_mut() {
-            entry.write(&mut page.lines).map_err(|error| StoreError::Other(error.to_string()))?;
-            page.lines.push(b'\n');
-            page.count += 1;
-        }
-        seq = seq.saturating_add(entry.span());
+        entry.write(&mut lines).map_err(|error| StoreError::Other(error.to_string()))?;
+        lines.push('\n');
+        count += 1;
+        next = next.saturating_add(entry.span());
+    }
+    if count > 0 {
+        pages.push(Page { seq: begins, count, lines: lines.into_bytes() });
     }
     Ok(pages)
 }

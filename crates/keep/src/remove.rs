@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
+use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId, json};
 use threadkeep_store::{Commit, Record, Scan, Store, StoreError};
 
 use crate::damage::pointed;
@@ -261,7 +261,7 @@ impl Names {
     fn of(ids: &HashSet<&MessageId>) -> Self {
         let few = ids.iter().filter(|_| ids.len() <= Self::MOST);
         // As JSON has it in every line that names it.
-        Self(few.filter_map(|id| serde_json::to_string(id).ok()).collect())
+        Self(few.filter_map(|id| json::to_text(id).ok()).collect())
     }
 
     fn may_be_in(&self, line: &[u8]) -> bool {
@@ -282,11 +282,12 @@ fn with_holes(lines: &[u8], gone: &HashSet<&MessageId>, names: &Names) -> Result
         match entry.and_then(|entry| without(entry, gone)) {
             Some(left) => {
                 changed = true;
+                let mut line = String::new();
                 // An entry without text always serialises; should it not, the hole is an empty line's, not the old text.
-                let start = kept.len();
-                if left.write(&mut kept).is_err() {
-                    kept.truncate(start);
+                if left.write(&mut line).is_err() {
+                    line.clear();
                 }
+                kept.extend_from_slice(line.as_bytes());
                 kept.push(b'\n');
             }
             None => kept.extend_from_slice(line),

@@ -36,14 +36,14 @@ pub(crate) fn bad_request(error: BadRequest) -> JsValue {
 
 /// JSON text of something of ours; it has only string keys, so that this cannot fail, and if it did, the error would say so.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<JsValue, JsValue> {
-    match serde_json::to_string(value) {
+    match threadkeep_core::json::to_text(value) {
         Ok(text) => Ok(JsValue::from(text)),
         Err(error) => Err(own_error("internal", format!("the answer cannot be written: {error}"), json!({}))),
     }
 }
 
 fn text(reply: &ErrorReply) -> JsValue {
-    JsValue::from(serde_json::to_string(reply).unwrap_or_else(|_| {
+    JsValue::from(threadkeep_core::json::to_text(reply).unwrap_or_else(|_| {
         // Not reached: the reply has only string keys.
         r#"{"code":"internal","message":"an error that cannot be written","details":{}}"#.to_owned()
     }))

@@ -74,7 +74,7 @@ impl List {
         for message in self.nodes.iter().map(|node| &node.made.messages) {
             for message in message {
                 // Messages have string keys only, so this gives text.
-                sum = sum.with(serde_json::to_string(message).unwrap_or_default().as_bytes());
+                sum = sum.with(crate::json::to_text(message).unwrap_or_default().as_bytes());
             }
             chain.push(sum.0);
         }

@@ -116,5 +116,5 @@ impl TranscriptWriter {
 
 fn json(value: &impl Serialize) -> String {
     // Ids, entries and messages have string keys only, the one thing that serialising to text can fail on.
-    serde_json::to_string(value).unwrap_or_default()
+    crate::json::to_text(value).unwrap_or_default()
 }

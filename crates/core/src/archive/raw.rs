@@ -158,7 +158,7 @@ pub(super) fn text_of<'v>(map: &'v Map<String, Value>, name: &str) -> Option<&'v
 /// A value as JSON text. By the writer that is there for everything else; `Display` would bring two more of them.
 pub(super) fn json_text(value: &Value) -> String {
     // It has string keys only, the one thing that this can fail on.
-    serde_json::to_string(value).unwrap_or_default()
+    crate::json::to_text(value).unwrap_or_default()
 }
 
 /// Whether a value says nothing: null, false, `""`, `[]` or `{}`.

@@ -237,7 +237,7 @@ fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
 /// A record of ours as JSON, by way of text: so it is written by the code that stores it.
 fn json(record: &impl serde::Serialize) -> Value {
     // Records have string keys only, the one thing that serialising can fail on.
-    serde_json::to_string(record).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    threadkeep_core::json::to_text(record).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
 /// A checkpoint as JSON: what is stored of it, `tokensSaved`, and `summaryMessages`, what stands in prompts for what it covers.

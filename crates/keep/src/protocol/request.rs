@@ -88,7 +88,7 @@ impl Said {
 pub(super) fn write(request: &impl Serialize) -> serde_json::Result<(String, String)> {
     let mut written = serde_json::to_value(request)?;
     let params = written["params"].take();
-    let params = if params.is_null() { "{}".to_owned() } else { serde_json::to_string(&params)? };
+    let params = if params.is_null() { "{}".to_owned() } else { threadkeep_core::json::to_text(&params)? };
     Ok((written["method"].as_str().unwrap_or_default().to_owned(), params))
 }
 
