@@ -172,11 +172,14 @@ impl<S: Store> Keep<S> {
         now: i64,
     ) -> Result<(TranscriptId, Appended), KeepError> {
         let missing = || KeepError::MissingHead(context.to_owned());
-        for _ in 0..2 {
+        for _ in 0..3 {
             let transcript = match self.context_transcript(context).await? {
                 Some(transcript) => transcript,
                 None if *start != Start::default() => return Err(missing()),
-                None => self.begin_head(context).await?,
+                None => match self.begin_head(context, messages, names, now).await? {
+                    Some(begun) => return Ok(begun),
+                    None => continue,
+                },
             };
             let write = self.write(&transcript, |log| {
                 let head = log.tree.heads().get(context).ok_or_else(missing)?;
@@ -196,23 +199,32 @@ impl<S: Store> Keep<S> {
         Err(missing())
     }
 
-    async fn begin_head(&self, context: &str) -> Result<TranscriptId, KeepError> {
-        let transcript = self.mint_root();
-        let root = Node { created_at: Some(self.now()), ..Node::new(transcript.clone(), None, Vec::new()) };
-        let head = Entry::Head { context: context.to_owned(), node: Some(transcript.clone()) };
-        let mut write = Write::new(vec![Entry::Node(Box::new(root)), head], ());
+    /// Begins a transcript with `messages` at a new head, in one commit. `None` where another tab began this head in the same moment: there
+    /// is one to append at then.
+    async fn begin_head(
+        &self,
+        context: &str,
+        messages: &[Message],
+        names: &[u64],
+        now: i64,
+    ) -> Result<Option<(TranscriptId, Appended)>, KeepError> {
+        let id = self.mint_root();
+        let root = Node { created_at: Some(now), ..Node::new(id.clone(), None, Vec::new()) };
+        let mut entries = vec![Entry::Node(Box::new(root))];
+        let mut tree = Transcript::new(id.clone());
+        tree.apply_all(entries.clone())?;
+        let (more, appended) = append_entries(&tree, context, &id, None, messages, names, now);
+        entries.extend(more);
+        let mut write = Write::new(entries, appended);
         write.extra.absent.push(keys::head(context));
-        write.extra.puts.push((keys::head(context), transcript.as_str().as_bytes().to_vec()));
-        match self.begin_log(&transcript, write).await {
-            Ok(()) => {
-                self.inner.contexts.borrow_mut().insert(context.to_owned(), transcript.clone());
-                Ok(transcript)
+        write.extra.puts.push((keys::head(context), id.as_str().as_bytes().to_vec()));
+        match self.begin_log(&id, write).await {
+            Ok((log, appended)) => {
+                self.put_back(&id, log).await;
+                self.inner.contexts.borrow_mut().insert(context.to_owned(), id.clone());
+                Ok(Some((id, appended)))
             }
-            // Another tab began this head in the same moment: use that one.
-            Err(KeepError::Store(StoreError::Conflict { .. })) => {
-                let other = self.context_transcript(context).await?;
-                other.ok_or_else(|| KeepError::MissingHead(context.to_owned()))
-            }
+            Err(KeepError::Store(StoreError::Conflict { .. })) => Ok(None),
             Err(error) => Err(error),
         }
     }

@@ -208,7 +208,8 @@ impl<S: Store> Keep<S> {
         write.entries = entries;
         write.digest = Some(digest);
         write.extra.durability = Durability::Relaxed;
-        self.begin_log(id, write).await
+        let (_, outcome) = self.begin_log(id, write).await?;
+        Ok(outcome)
     }
 
     /// Adds to a transcript what a newer export of it has more.

@@ -171,17 +171,20 @@ impl<S: Store> Keep<S> {
         let turn = node.opened_turns().min(1);
         let node = Node { parent: Some(transcript.clone()), turn, ..node };
         let entries = vec![Entry::Node(Box::new(root)), Entry::Node(Box::new(node))];
-        self.begin_log(transcript, Write { extra, ..Write::new(entries, ()) }.indexed(&id, transcript)).await
+        let write = Write { extra, ..Write::new(entries, ()) }.indexed(&id, transcript);
+        let (log, ()) = self.begin_log(transcript, write).await?;
+        self.put_back(transcript, log).await;
+        Ok(())
     }
 
-    /// Stores a transcript that is not there yet.
-    pub(crate) async fn begin_log<T>(&self, id: &TranscriptId, write: Write<T>) -> Result<T, KeepError> {
+    /// Stores a transcript that is not there yet. Memory does not have it then: an import brings thousands.
+    pub(crate) async fn begin_log<T>(&self, id: &TranscriptId, write: Write<T>) -> Result<(Log, T), KeepError> {
         let mut log = Log::new(id.clone(), self.generation());
         let named = write.named();
         log.digest = write.digest.unwrap_or_default();
-        log.append(&self.inner.store, write.entries, write.extra).await.map_err(taken)?;
+        let log = log.append(&self.inner.store, write.entries, write.extra).await.map_err(taken)?;
         self.seen(named, id);
-        Ok(write.answer)
+        Ok((log, write.answer))
     }
 
     /// Lets an unsealed node grow, durably, by whole messages. Gives the node as it is now, with the messages that were added: a

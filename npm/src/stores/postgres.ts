@@ -93,8 +93,9 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Stor
   const own = connectionString === undefined ? undefined : await connectTo(connectionString);
   const place = own ?? (pool as PostgresPool);
   try {
-    await make(place, schema);
-    const synced = (await place.query({ text: "SHOW fsync", rowMode: "array" })).rows as [string][];
+    // Side by side, so that there are two connections from the beginning: the first reading of a transcript needs both.
+    const [{ rows }] = await Promise.all([place.query({ text: "SHOW fsync", rowMode: "array" }), make(place, schema)]);
+    const synced = rows as [string][];
     const warn = checked.onWarning ?? (({ message }) => console.warn(`threadkeep/postgres: ${message}`));
     if (synced[0]?.[0] === "off")
       warn({ code: "durability", message: "PostgreSQL runs with fsync off: a power failure may destroy the whole database; set fsync to on" });
