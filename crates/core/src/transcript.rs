@@ -4,6 +4,8 @@
 //! ([`Info`]). Branches share their prefix: a node is stored once and found by its parent link. The tree decides what may
 //! happen to it ([`Transcript::check`]); ids and times come from outside; storing the log is the engine's.
 
+mod chain;
+
 use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
@@ -15,6 +17,8 @@ use crate::json::{Object, Wrong};
 use crate::message::DEEPEST;
 use crate::node::MOST_TURNS;
 use crate::{Message, MessageId, Node, Role, TranscriptId};
+
+pub use chain::{ChainError, assemble, assemble_lenient};
 
 /// Why an entry cannot happen to a transcript.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,63 +46,6 @@ pub enum TranscriptError {
     /// Too many lists and objects lie inside one another in a message, or in what an archive says about a conversation.
     #[error("what {0:?} holds is nested too deeply: {DEEPEST} levels are the most")]
     TooDeep(MessageId),
-}
-
-/// Why a chain cannot be assembled. Both name the place.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ChainError {
-    /// The leaf is not there.
-    #[error("no node {0:?}")]
-    MissingNode(MessageId),
-    /// A node's parent is not there.
-    #[error("node {node:?} names the parent {parent:?}, which is missing")]
-    MissingParent {
-        /// The node whose parent is missing.
-        node: MessageId,
-        /// The missing parent.
-        parent: MessageId,
-    },
-    /// Parent links lead back to a node that was passed already.
-    #[error("the chain runs in a circle at node {0:?}")]
-    Cycle(MessageId),
-}
-
-/// Walks from `leaf` to the root by `parent`, in any collection of nodes, and gives the way root first.
-///
-/// # Errors
-/// [`ChainError`] names the missing node, the missing parent or the node at which a circle closes.
-pub fn assemble<'a, N>(
-    leaf: &MessageId,
-    get: impl Fn(&MessageId) -> Option<&'a N>,
-    parent: impl Fn(&'a N) -> Option<&'a MessageId>,
-) -> Result<Vec<&'a N>, ChainError> {
-    let (chain, broken) = assemble_lenient(leaf, get, parent);
-    broken.map_or(Ok(chain), Err)
-}
-
-/// Like [`assemble`], but gives what can be reached from the leaf, and beside it what is wrong, for showing damaged data.
-pub fn assemble_lenient<'a, N>(
-    leaf: &MessageId,
-    get: impl Fn(&MessageId) -> Option<&'a N>,
-    parent: impl Fn(&'a N) -> Option<&'a MessageId>,
-) -> (Vec<&'a N>, Option<ChainError>) {
-    let Some(mut node) = get(leaf) else { return (Vec::new(), Some(ChainError::MissingNode(leaf.clone()))) };
-    let mut passed = std::collections::HashSet::from([leaf]);
-    let mut chain = vec![node];
-    let mut id = leaf;
-    let broken = loop {
-        let Some(up) = parent(node) else { break None };
-        if !passed.insert(up) {
-            break Some(ChainError::Cycle(up.clone()));
-        }
-        let Some(next) = get(up) else {
-            break Some(ChainError::MissingParent { node: id.clone(), parent: up.clone() });
-        };
-        chain.push(next);
-        (node, id) = (next, up);
-    };
-    chain.reverse();
-    (chain, broken)
 }
 
 /// What a list of transcripts shows of one: small, kept beside the log, derived from it.
@@ -167,8 +114,14 @@ pub struct Placed {
     pub depth: u32,
     /// The turn at the end of this node: its own last one, else its parent's. Zero before the first.
     pub turn: u32,
+    /// How many nodes are above it.
+    pub level: u32,
+    /// How many messages they hold.
+    pub messages_above: u32,
     parent: Option<u32>,
     children: Vec<u32>,
+    /// A node further up, for [climbing](Transcript::climb); itself where it has no parent.
+    jump: u32,
 }
 
 /// The stretch of a chain in which the same checkpoint was used.
@@ -655,7 +608,9 @@ impl Transcript {
         if self.first_said.is_none() && node.messages.iter().any(is_said) {
             self.first_said = Some(at);
         }
-        self.slots.push(Placed { node, seq: self.next_seq, depth, turn, parent, children: Vec::new() });
+        let (level, messages_above, jump) = self.above(parent, at);
+        let seq = self.next_seq;
+        self.slots.push(Placed { node, seq, depth, turn, level, messages_above, parent, children: Vec::new(), jump });
     }
 
     fn grow(&mut self, id: &MessageId, messages: Vec<Message>, turn: u32) {
@@ -708,7 +663,7 @@ impl Transcript {
         self.measure(at);
     }
 
-    /// Takes depth and turn of a node and of all below it anew.
+    /// Takes anew what a node and all below it have from those above them.
     fn measure(&mut self, top: u32) {
         let mut open = vec![top];
         while let Some(at) = open.pop() {
@@ -720,8 +675,10 @@ impl Transcript {
                 turn = last_turn(placed.node.turn, placed.node.opened_turns());
                 self.next_turn = self.next_turn.max(turn.saturating_add(1));
             }
+            let (level, messages_above, jump) = self.above(placed.parent, at);
             let placed = &mut self.slots[at as usize];
             (placed.depth, placed.turn) = (depth, turn);
+            (placed.level, placed.messages_above, placed.jump) = (level, messages_above, jump);
             open.extend(&placed.children);
         }
     }
@@ -889,43 +846,6 @@ impl Transcript {
     pub fn children(&self, id: &MessageId) -> Result<Vec<&Placed>, ChainError> {
         let placed = self.get(id).ok_or_else(|| ChainError::MissingNode(id.clone()))?;
         Ok(placed.children.iter().map(|at| &self.slots[*at as usize]).collect())
-    }
-
-    /// The parent of a node of this tree; `None` for the root.
-    pub fn parent<'a>(&'a self, placed: &Placed) -> Option<&'a Placed> {
-        placed.parent.map(|at| &self.slots[at as usize])
-    }
-
-    /// The place of the parent in [`Transcript::nodes`]; `None` for the root.
-    pub fn parent_index(&self, placed: &Placed) -> Option<u32> {
-        placed.parent
-    }
-
-    /// The way from the root to `leaf` (a node or an alias), both in.
-    ///
-    /// # Errors
-    /// [`ChainError`] where the leaf or a parent is missing. The tree's own links cannot form a circle, since a parent
-    /// comes before its children.
-    pub fn chain(&self, leaf: &MessageId) -> Result<Vec<&Placed>, ChainError> {
-        let mut placed = self.get(leaf).ok_or_else(|| ChainError::MissingNode(leaf.clone()))?;
-        let mut chain = vec![placed];
-        while let Some(up) = self.parent(placed) {
-            chain.push(up);
-            placed = up;
-        }
-        chain.reverse();
-        match &chain[0].node.parent {
-            Some(parent) => Err(ChainError::MissingParent { node: chain[0].node.id.clone(), parent: parent.clone() }),
-            None => Ok(chain),
-        }
-    }
-
-    /// The messages from the root to `leaf`, in order.
-    ///
-    /// # Errors
-    /// Those of [`Transcript::chain`].
-    pub fn messages(&self, leaf: &MessageId) -> Result<Vec<&Message>, ChainError> {
-        Ok(self.chain(leaf)?.into_iter().flat_map(|placed| &placed.node.messages).collect())
     }
 
     /// From `id` down by the newest child each time, to a leaf.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use threadkeep_core::transcript::{assemble, assemble_lenient};
+use threadkeep_core::transcript::{Placed, assemble, assemble_lenient};
 use threadkeep_core::{ChainError, Entry, Message, MessageId, Node, Transcript, TranscriptError};
 
 fn id(text: impl AsRef<str>) -> MessageId {
@@ -118,6 +118,12 @@ proptest! {
                 let node = id(format!("n{node}"));
                 prop_assert_eq!(tree.resolve(&alias), Some(&node));
             }
+            every_part_is_what_walking_gives(tree);
+        }
+        let cut = again.subtree(&id(format!("n{}", model.len() / 2))).iter().map(|placed| placed.node.id.clone()).collect::<Vec<_>>();
+        if cut.len() < model.len() {
+            prop_assert!(again.prune(&cut.iter().collect()));
+            every_part_is_what_walking_gives(&again);
         }
     }
 
@@ -286,5 +292,31 @@ fn what_changes_older_nodes_is_not_taken_back() {
         [Entry::Seal { node: id("root") }, Entry::Head { context: "main".to_owned(), node: None }, Entry::Gone(1)]
     {
         assert!(tree.before(&[entry]).is_none());
+    }
+}
+
+/// What is found by climbing is what walking finds, for every node of a tree and for parts of its chain of all lengths.
+fn every_part_is_what_walking_gives(tree: &Transcript) {
+    let ids = |nodes: &[&Placed]| nodes.iter().map(|placed| placed.node.id.clone()).collect::<Vec<_>>();
+    for leaf in tree.nodes() {
+        let mut walked = vec![leaf];
+        while let Some(up) = tree.parent(walked[walked.len() - 1]) {
+            walked.push(up);
+        }
+        walked.reverse();
+        let id = &leaf.node.id;
+        let messages: Vec<&Message> = walked.iter().flat_map(|placed| &placed.node.messages).collect();
+        assert_eq!(ids(&tree.chain(id).unwrap()), ids(&walked));
+        assert_eq!(tree.message_count(id).unwrap(), messages.len());
+        for start in (0..messages.len() + 2).step_by(3) {
+            let through = |end: usize| walked[..end].iter().map(|placed| placed.node.messages.len()).sum::<usize>();
+            let last = (1..=walked.len()).rev().find(|end| through(*end) <= start).map(|end| walked[end - 1].seq);
+            assert_eq!(tree.node_through(id, start).unwrap().map(|placed| placed.seq), last);
+            for end in [start, start + 1, start + 7, usize::MAX] {
+                let part = |all: usize| start.min(all)..end.min(all);
+                assert_eq!(ids(&tree.levels(leaf, start, end)), ids(&walked[part(walked.len())]));
+                assert_eq!(tree.message_range(id, start, end).unwrap(), &messages[part(messages.len())]);
+            }
+        }
     }
 }

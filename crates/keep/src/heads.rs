@@ -250,10 +250,8 @@ impl<S: Store> Keep<S> {
         look: impl Fn(&[&Message]) -> T,
     ) -> Result<T, KeepError> {
         let range = self.at_head(context, |tree, node| {
-            let messages = tree.messages(node)?;
-            let end = messages.len().min(end as usize);
-            let start = end.min(start as usize);
-            Ok(look(&messages[start..end]))
+            let messages = tree.message_range(node, start as usize, end as usize)?;
+            Ok(look(&messages))
         });
         Ok(range.await?.unwrap_or_else(|| look(&[])))
     }
@@ -263,7 +261,7 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// The store's.
     pub async fn get_count(&self, context: &str) -> Result<u64, KeepError> {
-        let count = self.at_head(context, |tree, node| Ok(tree.messages(node)?.len() as u64));
+        let count = self.at_head(context, |tree, node| Ok(tree.message_count(node)? as u64));
         Ok(count.await?.unwrap_or_default())
     }
 
@@ -407,17 +405,11 @@ fn check_name(context: &str) -> Result<(), KeepError> {
 
 /// The node of the chain to `leaf` at whose end exactly `count` messages have passed.
 fn node_before(tree: &Transcript, leaf: &MessageId, count: usize) -> Result<MessageId, KeepError> {
-    let mut passed = 0;
-    let mut found = None;
-    for placed in tree.chain(leaf)? {
-        passed += placed.node.messages.len();
-        if passed == count {
-            found = Some(placed.node.id.clone());
-        }
-    }
-    found.ok_or_else(|| {
-        KeepError::BadRequest(if count > passed {
-            format!("atIndex is {count}, but there are {passed} messages")
+    let all = tree.message_count(leaf)?;
+    let found = tree.node_through(leaf, count)?.filter(|placed| placed.messages_through() as usize == count);
+    found.map(|placed| placed.node.id.clone()).ok_or_else(|| {
+        KeepError::BadRequest(if count > all {
+            format!("atIndex is {count}, but there are {all} messages")
         } else {
             format!("atIndex {count} lies inside a node that holds several messages: fork before or after it")
         })

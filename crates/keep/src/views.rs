@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use threadkeep_core::entry::InfoPatch;
 use threadkeep_core::message::Kind;
-use threadkeep_core::transcript::{Placed, assemble_lenient};
+use threadkeep_core::transcript::Placed;
 use threadkeep_core::{ChainError, Entry, Message, MessageId, Node, Transcript, TranscriptId, lint};
 use threadkeep_store::{Store, around};
 
@@ -78,10 +78,8 @@ impl<S: Store> Keep<S> {
     /// `missing-node`; the store's.
     pub async fn rows(&self, leaf: &MessageId, start: u32, end: u32) -> Result<Vec<NodeInfo>, KeepError> {
         self.look(leaf, |tree| {
-            let (chain, _) = lenient(tree, leaf);
-            let end = chain.len().min(end as usize);
-            let start = end.min(start as usize);
-            Ok(chain[start..end].iter().map(|placed| info(tree, placed)).collect())
+            let found = tree.get(leaf).map(|placed| tree.levels(placed, start as usize, end as usize));
+            Ok(found.unwrap_or_default().into_iter().map(|placed| info(tree, placed)).collect())
         })
         .await
     }
@@ -171,13 +169,8 @@ impl<S: Store> Keep<S> {
 
 /// The chain to `leaf` as far as it can be followed, and what breaks it.
 fn lenient<'a>(tree: &'a Transcript, leaf: &MessageId) -> (Vec<&'a Placed>, Option<ChainError>) {
-    match (tree.chain(leaf), tree.get(leaf)) {
-        (Ok(chain), _) => (chain, None),
-        (Err(_), Some(placed)) => {
-            assemble_lenient(&placed.node.id, |id| tree.get(id), |placed: &Placed| placed.node.parent.as_ref())
-        }
-        (Err(error), None) => (Vec::new(), Some(error)),
-    }
+    let chain = tree.get(leaf).map(|placed| tree.levels(placed, 0, usize::MAX)).unwrap_or_default();
+    (chain, tree.chain(leaf).err())
 }
 
 fn row(tree: &Transcript, placed: &Placed) -> Row {

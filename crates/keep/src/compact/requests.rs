@@ -79,7 +79,7 @@ impl<S: Store> Keep<S> {
     /// As [`Keep::checkpoints`].
     pub async fn clear_compaction_request(&self, at: &str) -> Result<(), KeepError> {
         let place = self.request_place(at).await?;
-        let length = self.glance(&place.transcript, |log| Ok(log.tree.messages(&place.leaf)?.len())).await?;
+        let length = self.glance(&place.transcript, |log| Ok(log.tree.message_count(&place.leaf)?)).await?;
         self.settle_request(&place.key, &content(&place.leaf, length)).await
     }
 
