@@ -4,6 +4,7 @@
 
 mod bench;
 mod cli;
+mod dependencies;
 mod docs;
 mod folder;
 mod fuzz;
@@ -54,6 +55,7 @@ fn work() -> anyhow::Result<bool> {
         }
         Order::Docs => docs::make(&paths)?,
         Order::Vocabulary => vocabulary::make(&paths)?,
+        Order::Advisories => dependencies::advisories(&paths)?,
         Order::Test(parts) => return test::run(&paths, &parts),
         Order::Bench { names, chats, size } => return bench::run(&paths, &names, chats.as_deref(), size),
         Order::Fuzz { targets, run } => return fuzz::run(&paths, &targets, run),
