@@ -127,6 +127,7 @@ export function need(part: Part): Promise<void> {
 async function loadPart(part: Part): Promise<void> {
   await init();
   try {
+    // biome-ignore lint/performance/noDynamicNamespaceImportAccess: the parts are data, not a library to be shaken
     await parts[part]();
   } catch (error) {
     if (error instanceof ThreadkeepError) throw error;

@@ -2,7 +2,7 @@
 // `toWellFormed()` has it. Two pieces of a stream are joined instead.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { connect, countTokens, createAgent, memory, recordKey, render, trimMessages, user, validate, writeDepth, readDepth, compressHistory } from "./support/expect.mjs";
+import { countTokens, createAgent, memory, recordKey, render, trimMessages, user, validate, writeDepth, readDepth, compressHistory } from "./support/expect.mjs";
 
 const CUT = "Fine 😀 \\ud83d until here \ud83d";
 const WHOLE = CUT.toWellFormed();

@@ -22,6 +22,7 @@ const WRONG = [
   ["messages", (keep) => keep.extend("a", user("a"))],
   ["messages", (keep) => keep.append("a", "hi")],
   ["messages[0]", (keep) => keep.append("a", ["hi"])],
+  // biome-ignore lint/suspicious/noSparseArray: a hole in the list is the fault
   ["messages[0]", (keep) => keep.append("a", [, user("a")])],
   ["messages[1].role", (keep) => keep.append("a", [user("a"), { content: "b" }])],
   ["messages[0].content", (keep) => keep.append("a", [user(7)])],

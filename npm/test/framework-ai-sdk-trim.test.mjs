@@ -197,6 +197,7 @@ function history(next) {
       const call = { type: "tool-call", toolCallId: id, toolName: "t", input: { words: words() } };
       const result = { type: "tool-result", toolCallId: id, toolName: "t", output: next(2) === 0 ? { type: "json", value: { words: words() } } : { type: "text", value: words() } };
       if (next(5) === 0) content.push({ ...call, providerExecuted: true }, ...(next(3) === 0 ? [] : [result]));
+      // biome-ignore lint/suspicious/noDuplicateElseIf: each `next` is another random number
       else if (next(5) === 0) {
         content.push(call, { type: "tool-approval-request", approvalId: `ap${id}`, toolCallId: id });
         results.push({ type: "tool-approval-response", approvalId: `ap${id}`, approved: true }, result);

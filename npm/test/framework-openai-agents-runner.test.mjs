@@ -106,8 +106,8 @@ test("guardrails that trip: on the input, on the output, and on the output behin
 test("a tool that waits for approval: the state is written down, another process goes on with it", async () => {
   const open = sharedStore();
   const histories = [];
+  let kept;
   for (const make of [() => (kept ??= new MemorySession({ sessionId: "a" })), async () => new ThreadkeepSession(await Threadkeep.open({ storage: open() }), { sessionId: "a" })]) {
-    var kept;
     const steps = [[functionCall("weather", { town: "Oslo" }, { callId: "c1" })], [assistantMessage("Sun.", { id: "m1" })]];
     const build = (model) => new Agent({ name: "guide", model, tools: [weather({ needsApproval: true })] });
     const first = new ScriptedModel(steps.slice(0, 1));

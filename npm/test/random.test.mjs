@@ -12,7 +12,7 @@ import { Threadkeep, createAgent, mailText, memory } from "./support/expect.mjs"
 import { fileStore } from "./support/filestore.mjs";
 import { program } from "./support/random-program.mjs";
 import { startPostgres, startRedis } from "./support/servers.mjs";
-import { postgresSetup, postgresStore, redisStore, sqliteStore } from "./support/stores.mjs";
+import { postgresStore, redisStore, sqliteStore } from "./support/stores.mjs";
 
 const ACTS = Number(process.env.THREADKEEP_ACTS ?? 120);
 const SEED = Number(process.env.THREADKEEP_SEED ?? Date.now() % 1_000_000);

@@ -76,7 +76,7 @@ class Reader {
   /** What the model says. Every request must be one that somebody pressed for. */
   answer(request) {
     const asked = request.messages.at(-1).content;
-    const press = this.#pressed.findIndex((one) => one === asked);
+    const press = this.#pressed.indexOf(asked);
     if (press < 0) this.#unasked.push(asked);
     else this.#pressed.splice(press, 1);
     this.#number += 1;

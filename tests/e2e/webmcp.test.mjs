@@ -126,7 +126,7 @@ test("the browser's own side sees the tools with their hints, and calls them", {
 test("two tabs that edit one memory file at once lose nothing", { timeout: 120_000 }, async (t) => {
   // On IndexedDB, through the tools themselves; with or without WebMCP.
   const context = await plain.newContext();
-  let waiting = [];
+  const waiting = [];
   await context.exposeFunction("together", () => new Promise((go) => waiting.push(go) === 2 && waiting.forEach((go) => go())));
   const tabs = await Promise.all([0, 1].map(() => context.newPage()));
   for (const tab of tabs) {

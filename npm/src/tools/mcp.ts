@@ -164,7 +164,10 @@ function tellChanges(server: Server, { keep }: Sources, namespace: string, watch
   const tell = (): void => {
     timer = undefined;
     // A connection that is gone is told nothing more; a caller's own `onclose` may have taken the place of ours.
-    if (server.transport === undefined) return stop();
+    if (server.transport === undefined) {
+      stop();
+      return;
+    }
     if (listChanged) server.sendResourceListChanged().catch(() => {});
     for (const uri of changed) if (watched.has(uri)) server.sendResourceUpdated({ uri }).catch(() => {});
     changed.clear();

@@ -36,6 +36,7 @@ export function shown(value: unknown): string {
   } catch {
     text = typeof value;
   }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\p{Surrogate}]/gu, "\ufffd");
   const characters = [...line.slice(0, 4 * SHOWN)];
   return characters.length > SHOWN ? `${characters.slice(0, SHOWN).join("")}…` : line;

@@ -7,7 +7,7 @@
 // checksums (IndexedDB, Redis, PostgreSQL) are damaged in a store in memory: there a changed letter is a letter.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -34,7 +34,6 @@ const OURS = new Set(["internal", "panicked", "bad-adapter", "bad-request", "ini
 let done = "";
 
 const HEADS = ["one", "two", "three", "four"];
-const mail = (text) => ({ from: "ann", to: "bob", strings: [text] });
 
 /** Fills a keep; `after` hears of each conversation that was written to. */
 async function fill(keep, after = () => {}, large = false) {
@@ -161,7 +160,7 @@ async function logStore(place, large) {
   const spans = new Map();
   const size = () => place.files().get("log-000001").length;
   place.write(new Map());
-  let keep = await Threadkeep.open({ storage: place.open(false), encoding: "estimate" });
+  const keep = await Threadkeep.open({ storage: place.open(false), encoding: "estimate" });
   let from = 0;
   await fill(keep, (head) => {
     spans.set(head, [from, size()]);

@@ -90,7 +90,7 @@ const calls = {
   },
 };
 
-onmessage = async ({ data: { name, args } }) => {
+self.onmessage = async ({ data: { name, args } }) => {
   try {
     postMessage({ answer: await calls[name](...args) });
   } catch (error) {

@@ -7,7 +7,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const stores = new Map();
 const commit = ({ puts = {}, ...rest }) => ({ absent: [], present: [], deletes: [], deleteRanges: [], durability: "strict", ...rest, puts: Object.entries(puts).map(([key, value]) => [key, encoder.encode(value)]) });
-const valueOf = (at) => `{"at":${at},"text":"größer"}\n`.repeat(1 + ((at * 7919) % 97));
+const textAt = (at) => `{"at":${at},"text":"größer"}\n`.repeat(1 + ((at * 7919) % 97));
 
 const calls = {
   contract: (name) => checkStore(() => opfsStore({ name })),
@@ -48,7 +48,7 @@ const calls = {
     const lane = async () => {
       for (;;) {
         const mine = ++at;
-        const puts = { [`seq/${String(mine).padStart(8, "0")}`]: valueOf(mine), last: String(mine) };
+        const puts = { [`seq/${String(mine).padStart(8, "0")}`]: textAt(mine), last: String(mine) };
         await store.commit(commit({ absent: [`seq/${String(mine).padStart(8, "0")}`], deletes: [`seq/${String(mine - 40).padStart(8, "0")}`], puts }));
         postMessage({ told: { acknowledged: mine } });
       }
@@ -61,7 +61,7 @@ const calls = {
     const found = new Map(await calls.all(name));
     const last = Number(found.get("last") ?? 0);
     found.delete("last");
-    return { last, numbers: [...found.keys()].map((key) => Number(key.slice(4))), wrong: [...found].filter(([key, value]) => value !== valueOf(Number(key.slice(4)))).map(([key]) => key) };
+    return { last, numbers: [...found.keys()].map((key) => Number(key.slice(4))), wrong: [...found].filter(([key, value]) => value !== textAt(Number(key.slice(4)))).map(([key]) => key) };
   },
   /** Changes the bytes of a file below a store that is closed. */
   async spoil(name, file, at, by) {
@@ -87,7 +87,7 @@ const calls = {
   },
 };
 
-onmessage = async ({ data: { id, name, args } }) => {
+self.onmessage = async ({ data: { id, name, args } }) => {
   try {
     postMessage({ id, answer: await calls[name](...args) });
   } catch (error) {

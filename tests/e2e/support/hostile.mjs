@@ -68,6 +68,7 @@ function odd() {
   const { tree, ask } = sound("bad00000-0008-4000-8000-000000000000", "Odd values");
   tree.json.mapping[ask].message.create_time = 1e308;
   tree.json.mapping[ask].message.weight = -0.5;
+  // biome-ignore lint/suspicious/noProto: a hostile file sets it
   tree.json.mapping["__proto__"] = { id: "__proto__", message: null, parent: "constructor", children: ["toString"] };
   return oneFile([{ ...tree.json, create_time: -1e300, update_time: "yesterday" }]);
 }

@@ -286,7 +286,10 @@ export class LogStore {
 
   /** Begins a compaction or an index, where one is due; a compaction in any case where there is something to `erase`. */
   #tend(erase = false): void {
-    if (this.#tending !== undefined) return erase ? this.#eraseSoon() : undefined;
+    if (this.#tending !== undefined) {
+      if (erase) this.#eraseSoon();
+      return;
+    }
     if (this.#closing || this.#broken !== undefined) return;
     const dead = this.#end - this.#live;
     const work = erase || (dead > this.#compactAbove && dead > this.#live) ? this.#compact() : this.#end - this.#indexed > this.#indexStep ? this.#index() : undefined;
