@@ -46,12 +46,20 @@ async function visit(address, places) {
       if (["error", "warning"].includes(message.type()) && !icon) complaints.push(message.text());
     });
     page.on("pageerror", (error) => complaints.push(String(error)));
-    const look = async () => Object.fromEntries(await Promise.all(places.map(async (place) => {
-      const words = await page.locator(`#${place}`).textContent({ timeout: 60_000 }).catch((error) => {
-        throw new Error(`${place} says nothing (${error.message}); the page: ${complaints.join("\n")}`);
-      });
-      return [place, JSON.parse(words)];
-    })));
+    const look = async () =>
+      Object.fromEntries(
+        await Promise.all(
+          places.map(async (place) => {
+            const words = await page
+              .locator(`#${place}`)
+              .textContent({ timeout: 60_000 })
+              .catch((error) => {
+                throw new Error(`${place} says nothing (${error.message}); the page: ${complaints.join("\n")}`);
+              });
+            return [place, JSON.parse(words)];
+          }),
+        ),
+      );
     await page.goto(address);
     const first = await look();
     await page.reload();

@@ -56,7 +56,16 @@ for (const [name, prepare] of Object.entries(STORES)) {
     t.diagnostic(`seed ${SEED}`);
     const { open, mates, end } = await prepare();
     try {
-      const counts = await program({ package: { createAgent, mailText }, open, fresh: () => memory({ encoding: "estimate" }), mates, skip: SKIP, seed: SEED, acts: ACTS, progress: (act) => process.env.THREADKEEP_PROGRESS && console.error(name, act) });
+      const counts = await program({
+        package: { createAgent, mailText },
+        open,
+        fresh: () => memory({ encoding: "estimate" }),
+        mates,
+        skip: SKIP,
+        seed: SEED,
+        acts: ACTS,
+        progress: (act) => process.env.THREADKEEP_PROGRESS && console.error(name, act),
+      });
       t.diagnostic(JSON.stringify(counts));
     } finally {
       await end?.();

@@ -53,7 +53,11 @@ async function check(folder, acknowledged, words) {
   const there = [...all.keys()].filter((key) => key !== "last").map((key) => Number(key.slice(4)));
   const expected = Array.from({ length: Math.min(last, WINDOW) }, (_, index) => last - Math.min(last, WINDOW) + 1 + index);
   // The odd ones delete one key and the even ones all before, so that one more may be there.
-  assert.deepEqual(there.filter((at) => at > last - WINDOW), expected, `${words}: without a gap, and nothing twice`);
+  assert.deepEqual(
+    there.filter((at) => at > last - WINDOW),
+    expected,
+    `${words}: without a gap, and nothing twice`,
+  );
   for (const at of there) assert.equal(all.get(`seq/${String(at).padStart(8, "0")}`), textAt(at), `${words}: commit ${at}`);
   return last;
 }
@@ -123,7 +127,10 @@ const steps = (folder, step, half) => `
 function modelOf(last) {
   const records = new Map();
   for (let at = 1; at <= last; at += 1) {
-    records.set("last", String(at)).set(`hot/${at % 3}`, textAt(at)).set(`cold/${String(at).padStart(2, "0")}`, textAt(at % 13));
+    records
+      .set("last", String(at))
+      .set(`hot/${at % 3}`, textAt(at))
+      .set(`cold/${String(at).padStart(2, "0")}`, textAt(at % 13));
     if (at > 30) records.delete(`cold/${String(at - 30).padStart(2, "0")}`);
   }
   return new Map([...records].sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -172,7 +179,13 @@ test("a compaction's copy that was cut off anywhere does not count", { timeout: 
       rmSync(before, { recursive: true, force: true });
       cpSync(folder, before, { recursive: true, filter: (path) => !/lock-/.test(path) });
     }
-    await store.commit({ ...parts, puts: [["hot", encoder.encode(textAt(50 + (at % 3)))], ["last", encoder.encode(String(at))]] });
+    await store.commit({
+      ...parts,
+      puts: [
+        ["hot", encoder.encode(textAt(50 + (at % 3)))],
+        ["last", encoder.encode(String(at))],
+      ],
+    });
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
   await store.close();

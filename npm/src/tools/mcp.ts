@@ -78,7 +78,11 @@ export function mcpServer(keep: Threadkeep, options?: McpServerOptions): Server 
     },
   );
   serveTools(server, tools);
-  const sources: Sources = { keep, files: new MemoryFiles(keep, rest.files ?? {}), measure: new Measure(rest.maxTokens ?? 10_000, rest.encoding ?? "estimate") };
+  const sources: Sources = {
+    keep,
+    files: new MemoryFiles(keep, rest.files ?? {}),
+    measure: new Measure(rest.maxTokens ?? 10_000, rest.encoding ?? "estimate"),
+  };
   if (resources) serveResources(server, sources, rest.files?.namespace ?? "memories");
   if (prompts) {
     const { prefix = "" } = rest;

@@ -68,8 +68,7 @@ function object(value: Record<string, unknown>, schema: JsonSchema, path: string
   const checked: Record<string, unknown> = {};
   for (const name of Object.keys(value)) {
     const inner = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (inner === undefined)
-      throw new ToolFailure(`There is no argument ${shown(path + name)}. There are: ${Object.keys(properties).join(", ") || "none"}.`);
+    if (inner === undefined) throw new ToolFailure(`There is no argument ${shown(path + name)}. There are: ${Object.keys(properties).join(", ") || "none"}.`);
     const item = value[name];
     if ((item === null || item === undefined || item === "") && !required.includes(name)) continue;
     checked[name] = one(item, inner, path + name);
