@@ -45,6 +45,7 @@ pub(crate) fn everything(paths: &Paths) -> Result<()> {
     eprintln!("wasm-bindgen  {}", bindgen.cli.display());
     eprintln!("wasm-opt      {}", tools.wasm_opt.display());
     eprintln!("esbuild       {}", tools.esbuild.display());
+    eprintln!("Biome         {}", tools.biome.display());
     eprintln!("Chromium      {}", browser.chromium.display());
     eprintln!("ChromeDriver  {}", browser.driver.display());
     eprintln!("Redis         {}", servers.redis.display());
