@@ -54,7 +54,7 @@ pub(crate) fn run(paths: &Paths, mode: Mode) -> Result<bool> {
         println!("PROBLEM  {problem}");
     }
     if !problems.is_empty() {
-        println!("{} problems; nothing was published", problems.len());
+        println!("{} to mend; nothing was published", problems.len());
         return Ok(false);
     }
     match mode {
