@@ -32,7 +32,10 @@ export async function storagePlace(options: OpenOptions, name: string): Promise<
     }
   }
   if (kind === "file")
-    throw new ThreadkeepError("unavailable", 'storage: "file" needs Node, Deno or Bun, and a build that was not made for browsers: use "indexeddb" here, or "memory"');
+    throw new ThreadkeepError(
+      "unavailable",
+      'storage: "file" needs Node, Deno or Bun, and a build that was not made for browsers: use "indexeddb" here, or "memory"',
+    );
   return { kind: "memory", adapter: undefined, shared: undefined };
 }
 

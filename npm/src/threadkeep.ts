@@ -466,7 +466,9 @@ export class Threadkeep {
     const at = check.id(leafOrContextId, "leafOrContextId");
     this.#open();
     // Written down before anything is waited for.
-    const given: unknown = check.reading("options", () => (check.isObject(options) ? { ...options, encoding: options.encoding ?? this.#encoding } : (options ?? { encoding: this.#encoding })));
+    const given: unknown = check.reading("options", () =>
+      check.isObject(options) ? { ...options, encoding: options.encoding ?? this.#encoding } : (options ?? { encoding: this.#encoding }),
+    );
     const how = check.optionsJson(given);
     const { encoding } = given as ContextOptions;
     await needEncoding(encoding);

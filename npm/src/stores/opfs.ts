@@ -144,8 +144,10 @@ function failure(error: unknown, doing: string, folder: string): ThreadkeepError
   if (error instanceof ThreadkeepError) return error;
   const { name, message } = error as { name?: string; message?: string };
   const words = `the OPFS folder ${folder} cannot be used (${doing}): ${message ?? String(error)}`;
-  if (name === "QuotaExceededError") return storeError("quota", `${words}. The origin's share of the disk is used up: delete something, or free space`, { folder }, error);
-  if (name === "SecurityError" || name === "NotAllowedError") return storeError("unavailable", `${words}. The browser refuses storage here (private browsing, or storage is switched off)`, { folder }, error);
+  if (name === "QuotaExceededError")
+    return storeError("quota", `${words}. The origin's share of the disk is used up: delete something, or free space`, { folder }, error);
+  if (name === "SecurityError" || name === "NotAllowedError")
+    return storeError("unavailable", `${words}. The browser refuses storage here (private browsing, or storage is switched off)`, { folder }, error);
   if (name === "NotFoundError") return storeError("storage-gone", `${words}. Has the site's data been deleted?`, { folder }, error);
   return storeError("storage", words, { folder }, error);
 }

@@ -135,7 +135,8 @@ class SqliteStore implements StoreAdapter {
       const statement = reverse ? this.#statements.down : this.#statements.up;
       const records = statement.all(start, end, limit ?? -1).map((row) => this.#record(row));
       // A damaged page may give anything.
-      if (!records.every(([key], index) => key >= start && key < end && (index === 0 || key > records[index - 1]![0] !== reverse))) throw damagedDatabase("its keys are not in order");
+      if (!records.every(([key], index) => key >= start && key < end && (index === 0 || key > records[index - 1]![0] !== reverse)))
+        throw damagedDatabase("its keys are not in order");
       return records;
     });
   }

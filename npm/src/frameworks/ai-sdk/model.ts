@@ -39,7 +39,15 @@ export function lower(message: ModelMessage): Lowered[] {
     role: "assistant",
     content: texts.length === 0 ? (calls.length === 0 ? "" : null) : texts.map(said),
     ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join("\n\n") }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => ({ id: call["toolCallId"], type: "function", function: { name: call["toolName"], arguments: JSON.stringify(call["input"] ?? {}) } })) }),
+    ...(calls.length === 0
+      ? {}
+      : {
+          tool_calls: calls.map((call) => ({
+            id: call["toolCallId"],
+            type: "function",
+            function: { name: call["toolName"], arguments: JSON.stringify(call["input"] ?? {}) },
+          })),
+        }),
   };
   return [{ message: made }, ...results];
 }
@@ -71,7 +79,10 @@ function result(part: Fields): Fields & { role: string } {
   const output = part["output"] as { type: string; value?: unknown; reason?: string };
   const failed = output.type.startsWith("error") || output.type === "execution-denied";
   const denied = output.reason === undefined ? "Tool execution denied." : `Tool execution denied: ${output.reason}`;
-  const texts = output.type === "content" ? (output.value as Fields[]).map((item) => (item["type"] === "text" ? item["text"] : `[${String(item["type"])}]`)).join("\n") : undefined;
+  const texts =
+    output.type === "content"
+      ? (output.value as Fields[]).map((item) => (item["type"] === "text" ? item["text"] : `[${String(item["type"])}]`)).join("\n")
+      : undefined;
   const isText = output.type === "text" || output.type === "error-text";
   const isJson = output.type === "json" || output.type === "error-json";
   return {

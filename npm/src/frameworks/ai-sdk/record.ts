@@ -155,7 +155,11 @@ async function read(chunks: readonly Chunk[], message: Ui | undefined): Promise<
     },
   });
   let made: Ui | undefined;
-  const states = readUIMessageStream({ stream, terminateOnError: true, ...(message === undefined ? {} : { message: structuredClone(message) as unknown as UIMessage }) });
+  const states = readUIMessageStream({
+    stream,
+    terminateOnError: true,
+    ...(message === undefined ? {} : { message: structuredClone(message) as unknown as UIMessage }),
+  });
   for await (const state of states) made = state as unknown as Ui;
   return made;
 }

@@ -90,8 +90,7 @@ export function threadList(keep: Threadkeep, options?: ThreadListOptions): Remot
       return { remoteId: threadId, externalId: undefined };
     },
     rename: (id, name) => called(id, check.text(name, "newTitle")),
-    updateCustom: (id, custom) =>
-      change(id, ({ custom: _, ...kept }) => ({ ...kept, ...(custom === undefined ? {} : { custom: plain(custom) }) })),
+    updateCustom: (id, custom) => change(id, ({ custom: _, ...kept }) => ({ ...kept, ...(custom === undefined ? {} : { custom: plain(custom) }) })),
     archive: (id) => change(id, (kept) => ({ ...kept, status: "archived" })),
     unarchive: (id) => change(id, (kept) => ({ ...kept, status: "regular" })),
     async delete(id) {
@@ -131,7 +130,10 @@ function missing(id: string): ThreadkeepError {
 
 function beginning(messages: readonly ThreadMessage[]): string {
   const first = messages.find(({ role }) => role === "user");
-  const text = (first?.content ?? []).map((part) => (part.type === "text" ? part.text : "")).join(" ").trim();
+  const text = (first?.content ?? [])
+    .map((part) => (part.type === "text" ? part.text : ""))
+    .join(" ")
+    .trim();
   return text.length > 60 ? `${text.slice(0, 59).trimEnd()}…` : text;
 }
 

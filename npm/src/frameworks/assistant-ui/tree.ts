@@ -149,7 +149,7 @@ export class Tree {
   }
 
   #list(parent: string | null): string[] {
-    return parent === null ? this.#roots : ((this.#slots.get(parent) as Slot).children);
+    return parent === null ? this.#roots : (this.#slots.get(parent) as Slot).children;
   }
 
   #isBelow(id: string | null, above: string): boolean {

@@ -56,7 +56,8 @@ export class ThreadkeepChatMessageHistory extends BaseListChatMessageHistory {
   override async getMessages(): Promise<BaseMessage[]> {
     if (this.#options === undefined || (await this.#keep.head(this.contextId)) === null) return (await this.#keep.getAll(this.contextId)).map(toLangChain);
     const { messages, overBudget, tokens, budget } = await this.#keep.context(this.contextId, this.#options);
-    if (overBudget) throw new ThreadkeepError("over-budget", "what must stay of the history does not fit the budget", { context: this.contextId, tokens, budget });
+    if (overBudget)
+      throw new ThreadkeepError("over-budget", "what must stay of the history does not fit the budget", { context: this.contextId, tokens, budget });
     return messages.map(toLangChain);
   }
 

@@ -158,7 +158,11 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     // What was read is a condition of what is written; where it changed meanwhile, it is read again.
     for (let attempt = 0; ; attempt += 1) {
       const from = parent === undefined || parent === id ? undefined : await this.#checkpoints.stored(thread, ns, parent);
-      const header: Header = { ...(parent === undefined ? {} : { parent }), types: [checkpointType, metadataType], refs: Object.create(null) as Record<string, Ref> };
+      const header: Header = {
+        ...(parent === undefined ? {} : { parent }),
+        types: [checkpointType, metadataType],
+        refs: Object.create(null) as Record<string, Ref>,
+      };
       const token = attempt === 0 ? id : `${id}~${attempt}`;
       const puts: StoreRecord[] = [];
       const present = new Set<string>();

@@ -32,7 +32,8 @@ const REPLIES = new Map([...Object.entries(CALLS).map(([, [name, , reply]]) => [
 /** The call that an item is; `undefined` where it is none. */
 export function callOf(item: Loose): Call | undefined {
   const { type } = item;
-  if (type === "function_call") return { id: idOf(item, "call"), name: word(item["name"], "tool"), args: word(item["arguments"], ""), reply: "function_call_result" };
+  if (type === "function_call")
+    return { id: idOf(item, "call"), name: word(item["name"], "tool"), args: word(item["arguments"], ""), reply: "function_call_result" };
   if (type === "hosted_tool_call") {
     const result = item["output"] ?? item["status"];
     return { id: idOf(item, "hosted"), name: word(item["name"], "tool"), args: word(item["arguments"], "{}"), result: word(result, "done") };

@@ -91,4 +91,3 @@ function revive([kind, value]: [string, unknown]): unknown {
       return undefined;
   }
 }
-

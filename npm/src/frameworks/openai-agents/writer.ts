@@ -180,7 +180,10 @@ export class Writer {
 
   /** Makes the head, in a transcript with nothing in it, unless somebody else just did; gives its root, whose id the transcript has. */
   async #begin({ version }: Position): Promise<string | null> {
-    const [made] = await this.#keep.append(this.#context, EMPTY.map((message) => begun(message, this.#context, version)));
+    const [made] = await this.#keep.append(
+      this.#context,
+      EMPTY.map((message) => begun(message, this.#context, version)),
+    );
     if (made === undefined) return null;
     await this.#discard([made.id, made.id]);
     return made.transcript;

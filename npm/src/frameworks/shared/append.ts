@@ -15,7 +15,13 @@ export const TRIES = 20;
  * @param parent the node; `undefined` where the head is not there yet
  * @param leaf where the head points now
  */
-export async function appendAfter(keep: Threadkeep, context: string, parent: string | undefined, leaf: string | null, messages: readonly MessageInput[]): Promise<NodeInfo[] | undefined> {
+export async function appendAfter(
+  keep: Threadkeep,
+  context: string,
+  parent: string | undefined,
+  leaf: string | null,
+  messages: readonly MessageInput[],
+): Promise<NodeInfo[] | undefined> {
   if (parent !== undefined && leaf !== null)
     try {
       return await keep.append(context, messages, { after: parent, expect: leaf });

@@ -116,7 +116,11 @@ export class Compaction {
 
   async #copyPart(group: readonly [string, Entry][], seed: number): Promise<void> {
     const values = await Promise.all(
-      group.map(async ([key, entry]) => (entry.lost === true ? NOTHING : checked(this.folder, key, { ...entry, base64: false }, await this.#try(() => this.old.read(entry.at, entry.length), "reading for")))),
+      group.map(async ([key, entry]) =>
+        entry.lost === true
+          ? NOTHING
+          : checked(this.folder, key, { ...entry, base64: false }, await this.#try(() => this.old.read(entry.at, entry.length), "reading for")),
+      ),
     );
     this.#parts += 1;
     const put = group.map(([key, { crc, base64, lost }], index): Put => {

@@ -135,7 +135,11 @@ function here(): string {
     };
     const boot = read(() => fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8"));
     const space = read(() => fs.readlinkSync("/proc/self/ns/pid"));
-    place = crypto.createHash("sha256").update(JSON.stringify([os.hostname(), boot, space])).digest("hex").slice(0, 8);
+    place = crypto
+      .createHash("sha256")
+      .update(JSON.stringify([os.hostname(), boot, space]))
+      .digest("hex")
+      .slice(0, 8);
   }
   return place;
 }

@@ -164,7 +164,11 @@ class NodeFile implements LogFile {
         if (error !== null) return reject(error);
         // A deleted file takes everything that is written to it, and nobody ever finds it again.
         if (fs.fstatSync(this.descriptor).nlink === 0)
-          return reject(storeError("storage-gone", `${this.name} in the folder ${this.folder} was deleted while it was open: what was written since is lost`, { folder: this.folder }));
+          return reject(
+            storeError("storage-gone", `${this.name} in the folder ${this.folder} was deleted while it was open: what was written since is lost`, {
+              folder: this.folder,
+            }),
+          );
         resolve();
       });
     });

@@ -77,7 +77,22 @@ const BY_ROLE: Readonly<Record<string, string>> = {
 };
 
 /** What a message may hold beside what it was made with. */
-const OWN = ["id", "name", "content", "additional_kwargs", "response_metadata", "tool_calls", "invalid_tool_calls", "usage_metadata", "tool_call_chunks", "tool_call_id", "status", "artifact", "metadata", "role"];
+const OWN = [
+  "id",
+  "name",
+  "content",
+  "additional_kwargs",
+  "response_metadata",
+  "tool_calls",
+  "invalid_tool_calls",
+  "usage_metadata",
+  "tool_call_chunks",
+  "tool_call_id",
+  "status",
+  "artifact",
+  "metadata",
+  "role",
+];
 /** Fields that say what our form says, too: they go where that was changed, and long texts in them are stored once. */
 const SAYS = ["content", "contentBlocks", "tool_calls", "invalid_tool_calls", "tool_call_chunks", "additional_kwargs"];
 /** What a class makes of the others, or always is. */
@@ -150,7 +165,8 @@ export function toLangChain(message: Message | MessageInput): BaseMessage {
   const rest = fromPlain(stored) as Fields;
   for (const field of SAYS) delete rest[field];
   const metadata = rest["response_metadata"];
-  if (isObject(metadata)) rest["response_metadata"] = Object.fromEntries(Object.entries(metadata).filter(([field]) => field !== "output_version" && field !== "output"));
+  if (isObject(metadata))
+    rest["response_metadata"] = Object.fromEntries(Object.entries(metadata).filter(([field]) => field !== "output_version" && field !== "output"));
   return make(wanted === "AIMessageChunk" ? "AIMessage" : wanted, { ...fieldsOf(ours, wanted), ...rest });
 }
 
@@ -202,7 +218,8 @@ export function coreOf(message: BaseMessage, argument = "message"): Ours {
       return { role: kwargs[DEVELOPER] === "developer" ? "developer" : "system", content, ...name };
     case "ai": {
       const calls = callsOf(fields);
-      const thought = reasoning ?? (typeof kwargs["reasoning_content"] === "string" && kwargs["reasoning_content"] !== "" ? kwargs["reasoning_content"] : undefined);
+      const thought =
+        reasoning ?? (typeof kwargs["reasoning_content"] === "string" && kwargs["reasoning_content"] !== "" ? kwargs["reasoning_content"] : undefined);
       const legacy = calls.length === 0 && isObject(kwargs["function_call"]) ? { function_call: toPlain(kwargs["function_call"], "message") } : {};
       return {
         role: "assistant",

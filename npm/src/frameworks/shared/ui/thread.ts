@@ -97,7 +97,9 @@ function taken(message: Record<string, unknown>, [what, at = 0]: Source): unknow
     case "text":
     case "url": {
       if (!Array.isArray(content)) return content;
-      const found = content.filter((part) => isObject(part) && (part["type"] === "text") === (what === "text"))[at] as Record<string, Record<string, unknown>> | undefined;
+      const found = content.filter((part) => isObject(part) && (part["type"] === "text") === (what === "text"))[at] as
+        | Record<string, Record<string, unknown>>
+        | undefined;
       if (what === "text") return found?.["text"];
       return found?.["image_url"]?.["url"] ?? found?.["file"]?.["file_data"];
     }
