@@ -42,7 +42,7 @@ import {
   type RecentOptions,
   type SearchOptions,
 } from "./options.js";
-import { opened, place } from "./place.js";
+import { opened, storagePlace } from "./storage.js";
 import { recordsOf } from "./records.js";
 import { init, need, now, run } from "./runtime.js";
 import { needEncoding } from "./vocabulary.js";
@@ -186,7 +186,7 @@ export class Threadkeep {
   static async open(options?: OpenOptions): Promise<Threadkeep> {
     const given = check.options(options, "options", OPEN) as OpenOptions;
     const { name = "threadkeep", cacheBytes } = given;
-    const { kind, adapter, shared } = await place(given, name);
+    const { kind, adapter, shared } = await storagePlace(given, name);
     await init();
     await opened(adapter);
     try {

@@ -8,7 +8,7 @@ import { chatStore, plain, said } from "./support/ai-sdk.mjs";
 import { memory, rejects } from "./support/expect.mjs";
 import { installed } from "./support/installed.mjs";
 
-const { Thread } = await import(pathToFileURL(join(installed, "dist/frameworks/ai-sdk/ride.js")).href);
+const { Thread } = await import(pathToFileURL(join(installed, "dist/frameworks/shared/ui/thread.js")).href);
 
 const meta = (name) => ({ mock: { [name]: [1, { deep: true }] } });
 const approval = (more) => ({ id: "ap", requestReason: "sure?", signature: "sig", ...more });

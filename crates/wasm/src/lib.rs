@@ -10,6 +10,8 @@
 #[cfg(target_arch = "wasm32")]
 mod agent;
 #[cfg(target_arch = "wasm32")]
+mod cancel;
+#[cfg(target_arch = "wasm32")]
 mod contract;
 #[cfg(target_arch = "wasm32")]
 mod engine;
@@ -36,7 +38,9 @@ pub use agent::{AgentHandle, AgentHost, AnswerReader, ModelHandle, connect, read
 #[cfg(target_arch = "wasm32")]
 pub use contract::check_store;
 #[cfg(target_arch = "wasm32")]
-pub use engine::{Canceller, Engine};
+pub use cancel::Canceller;
+#[cfg(target_arch = "wasm32")]
+pub use engine::Engine;
 #[cfg(target_arch = "wasm32")]
 pub use executor::run_tasks;
 #[cfg(target_arch = "wasm32")]

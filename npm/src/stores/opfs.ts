@@ -6,7 +6,7 @@ import { ThreadkeepError, badArgument, type ErrorDetails } from "../errors.js";
 import type { StoreAdapter } from "../types/store.js";
 import { crc32 } from "./log/crc.js";
 import { Handle } from "./log/handle.js";
-import { storeError, type LogFile, type LogFolder } from "./log/place.js";
+import { storeError, type LogFile, type LogFolder } from "./log/folder.js";
 import { LogStore } from "./log/store.js";
 
 /** How an OPFS store works. */

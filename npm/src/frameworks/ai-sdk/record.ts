@@ -2,8 +2,8 @@
 
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import type { Inner } from "./store.js";
-import type { Ui } from "./ride.js";
-import type { Ended } from "./write.js";
+import type { Ui } from "../shared/ui/types.js";
+import type { Ended } from "../shared/ui/write.js";
 
 type Chunk = UIMessageChunk & Record<string, unknown>;
 

@@ -6,7 +6,7 @@ import * as check from "../../check.js";
 import { badArgument, reportUncaught, type ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import { Recorder, type Recording } from "./record.js";
-import type { Ui } from "./ride.js";
+import type { Ui } from "../shared/ui/types.js";
 import { ChatStore } from "./store.js";
 
 type Send<M extends UIMessage> = Parameters<ChatTransport<M>["sendMessages"]>[0];

@@ -14,9 +14,10 @@ import * as check from "../../check.js";
 import { badArgument, ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
-import { place, Queues, TRIES } from "../ai-sdk/place.js";
-import { plain, same } from "../ai-sdk/plain.js";
-import type { Ui } from "../ai-sdk/ride.js";
+import { appendAfter, TRIES } from "../shared/append.js";
+import { Queues } from "../shared/queues.js";
+import { plain, same } from "../shared/json.js";
+import type { Ui } from "../shared/ui/types.js";
 import { pack } from "./pack.js";
 import { FIELD, readTree, type Item, type Ride, type Tree } from "./tree.js";
 import { fromUi, revive, say, toUi } from "./words.js";
@@ -243,7 +244,7 @@ export class ThreadHistory implements ThreadHistoryAdapter {
     messages[0] = { ...messages[0], [FIELD]: ride } as unknown as MessageInput;
     const behind = grows ? known.nodes.at(-1) : (parent?.nodes.at(-1) ?? (lost ? tree?.leaf : undefined) ?? tree?.root);
     const head = tree === undefined ? null : ((await this.#keep.head(context))?.id ?? null);
-    const made = await place(this.#keep, context, behind, head, messages);
+    const made = await appendAfter(this.#keep, context, behind, head, messages);
     if (made === undefined) return false;
     const leaf = (made.at(-1) as { id: string }).id;
     // An update of what stands further up does not change what is shown.
@@ -298,7 +299,7 @@ export class ThreadHistory implements ThreadHistoryAdapter {
         covers: messages.length,
       };
       messages[0] = { ...messages[0], [FIELD]: ride } as unknown as MessageInput;
-      const made = await place(this.#keep, context, ends.get(follower.parentId), at, messages);
+      const made = await appendAfter(this.#keep, context, ends.get(follower.parentId), at, messages);
       if (made === undefined) throw new ThreadkeepError("conflict", "somebody else wrote while a message was deleted: try again", { thread: context });
       at = (made.at(-1) as { id: string }).id;
       ends.set(follower.id, at);

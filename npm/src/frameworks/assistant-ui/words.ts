@@ -4,8 +4,8 @@
 import type { ThreadMessage } from "@assistant-ui/core";
 import { isObject } from "../../check.js";
 import type { MessageInput } from "../../types/message.js";
-import { FIELD, type Part, type Ui } from "../ai-sdk/ride.js";
-import { Writer, type Ended } from "../ai-sdk/write.js";
+import { FIELD, type Part, type Ui } from "../shared/ui/types.js";
+import { Writer, type Ended } from "../shared/ui/write.js";
 
 type Fields = Record<string, unknown>;
 

@@ -6,7 +6,7 @@ import * as check from "../../check.js";
 import { ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { ContextOptions } from "../../types/context.js";
-import { allFromLangChain, toLangChain } from "./messages.js";
+import { allFromLangChain, toLangChain } from "../shared/langchain/messages.js";
 
 /** Options of {@link ThreadkeepChatMessageHistory}: those of a prompt. Without any, the history is all there is. */
 export type HistoryOptions = Pick<ContextOptions, "budget" | "policy" | "provider" | "encoding" | "pins" | "toolPreview" | "memory">;

@@ -1,7 +1,10 @@
 // Which items are calls of tools and which are their results, of all the kinds that the Agents SDK knows.
 
-import { outputContent, wellFormed } from "./content.js";
-import type { Loose } from "./messages.js";
+import { outputContent } from "./content.js";
+import { wellFormed } from "../../check.js";
+
+/** Any item, seen without its type. */
+export type Loose = Readonly<Record<string, unknown>> & { type?: string; role?: string };
 
 /** A call, as a message says it. */
 export interface Call {

@@ -6,7 +6,7 @@ import { checked, overhead, type Entry, Source } from "./entry.js";
 import { FORMAT, LINE_END, writeLine, type Beginning, type Put, type Whole } from "./format.js";
 import { hex } from "./crc.js";
 import type { Keys, Part } from "./keys.js";
-import { join, pause, storeError, type LogFile, type LogFolder } from "./place.js";
+import { join, pause, storeError, type LogFile, type LogFolder } from "./folder.js";
 import { logName } from "./recover.js";
 
 /** So much is read and written at once. */

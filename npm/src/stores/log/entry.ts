@@ -2,7 +2,7 @@
 
 import { hex } from "./crc.js";
 import { decodeBase64 } from "./format.js";
-import { storeError, type LogFile, type LogFolder } from "./place.js";
+import { storeError, type LogFile, type LogFolder } from "./folder.js";
 import type { MaybePromise } from "../../types/store.js";
 
 /** A log file in use. */

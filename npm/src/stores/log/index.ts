@@ -8,7 +8,7 @@ import { hex } from "./crc.js";
 import type { Entry, Source } from "./entry.js";
 import { FORMAT, readLine, writeLine } from "./format.js";
 import type { Keys, Part } from "./keys.js";
-import { join, pause, type LogFolder } from "./place.js";
+import { join, pause, type LogFolder } from "./folder.js";
 
 const NAME = /^index-(\d{6,15})$/;
 const encoder = new TextEncoder();

@@ -8,7 +8,7 @@ import crypto from "node:crypto";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { storeError } from "./place.js";
+import { storeError } from "./folder.js";
 
 const NAME = /^lock-(\d+)-(\d+)-([0-9a-f]{8})-[0-9a-f]{8}$/;
 /** So often (in milliseconds) a holder says that it lives, to those who cannot see its process. */

@@ -8,7 +8,7 @@ import zlib from "node:zlib";
 import { ThreadkeepError, type ErrorDetails, type ThreadkeepErrorCode } from "../../errors.js";
 import { crc32 } from "./crc.js";
 import { lock, type Lock } from "./lock.js";
-import { storeError, type LogFile, type LogFolder } from "./place.js";
+import { storeError, type LogFile, type LogFolder } from "./folder.js";
 
 const read = promisify(fs.read);
 const write = promisify(fs.write);

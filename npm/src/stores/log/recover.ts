@@ -6,7 +6,7 @@ import { FORMAT, seedOf, writeLine, type Beginning, type Change, type Whole } fr
 import { readIndexes, removeIndex, type Index } from "./index.js";
 import { Keys } from "./keys.js";
 import { readMark, removeMark, type Mark } from "./mark.js";
-import { storeError, type LogFile, type LogFolder } from "./place.js";
+import { storeError, type LogFile, type LogFolder } from "./folder.js";
 import { Reader, putsOf, type Broken, type Found } from "./reader.js";
 
 /** A store as it was found. */

@@ -9,7 +9,7 @@ import { Compaction } from "./compact.js";
 import { overhead, readAll, type Entry, type Source } from "./entry.js";
 import { removeIndex, writeIndex } from "./index.js";
 import type { Keys } from "./keys.js";
-import { join, pause, storeError, type LogFolder } from "./place.js";
+import { join, pause, storeError, type LogFolder } from "./folder.js";
 import { writeMark } from "./mark.js";
 import { recover, type Skipped, type State } from "./recover.js";
 import { Reserve } from "./reserve.js";

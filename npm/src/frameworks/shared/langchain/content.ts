@@ -1,6 +1,7 @@
 // LangChain's content blocks in the form that Threadkeep counts and renders. Blocks that have no such form stay as they are.
 
-import { base64, toPlain } from "./plain.js";
+import { base64 } from "../../../bytes.js";
+import { toPlain } from "./codec.js";
 
 type Block = Record<string, unknown>;
 

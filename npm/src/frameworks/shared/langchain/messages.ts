@@ -17,11 +17,12 @@ import {
   ToolMessageChunk,
   type BaseMessage,
 } from "@langchain/core/messages";
-import { isObject } from "../../check.js";
-import { badArgument } from "../../errors.js";
-import type { Message, MessageInput } from "../../types/message.js";
+import { isObject } from "../../../check.js";
+import { badArgument } from "../../../errors.js";
+import type { Message, MessageInput } from "../../../types/message.js";
 import { contentOf } from "./content.js";
-import { equal, fromPlain, longTexts, share, toPlain, unshare } from "./plain.js";
+import { same } from "../json.js";
+import { fromPlain, longTexts, share, toPlain, unshare } from "./codec.js";
 
 type Fields = Record<string, unknown>;
 type Ours = Fields & { role: string };
@@ -128,7 +129,7 @@ function messageOf(message: BaseMessage, argument: string): MessageInput {
   const held = heldBy(message);
   for (const [field, value] of Object.entries(held)) {
     const plain = toPlain(value, `${argument}.${field}`);
-    if (plain !== undefined && !equal(plain, toPlain(told[field], field))) fields[field] = SAYS.includes(field) ? share(plain, texts) : plain;
+    if (plain !== undefined && !same(plain, toPlain(told[field], field))) fields[field] = SAYS.includes(field) ? share(plain, texts) : plain;
   }
   const without = Object.keys(told).filter((field) => told[field] !== undefined && held[field] === undefined);
   const along: Along = {
@@ -158,7 +159,7 @@ export function toLangChain(message: Message | MessageInput): BaseMessage {
   const stored = unshare(along.fields ?? {}, textsOf(ours));
   const whole = make(wanted, { ...fields, ...(fromPlain(stored) as Fields) });
   const again = coreOf(whole);
-  const changed = ["content", "tool_calls"].filter((field) => !equal(again[field] ?? null, ours[field] ?? null));
+  const changed = ["content", "tool_calls"].filter((field) => !same(again[field] ?? null, ours[field] ?? null));
   if (changed.length === 0) return whole;
   // What our form says was changed since: it decides, and the provider's raw form of it goes.
   const rest = fromPlain(stored) as Fields;

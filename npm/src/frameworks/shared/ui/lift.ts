@@ -1,8 +1,8 @@
 // Messages that something else wrote (an archive, an agent, `append`), as UI messages: what the AI SDK would have made of them.
 
-import type { NodeInfo } from "../../types/node.js";
-import { textOf } from "../../model/assembly.js";
-import type { Entry, Part } from "./ride.js";
+import type { NodeInfo } from "../../../types/node.js";
+import { textOf } from "../../../model/assembly.js";
+import type { Entry, Part } from "./types.js";
 
 /**
  * Adds what a message says to the UI messages of its chain. Instructions are none of them: the AI SDK gives those to the model

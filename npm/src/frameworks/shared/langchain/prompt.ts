@@ -2,12 +2,12 @@
 // middleware for agents are two ways to get here.
 
 import type { BaseMessage } from "@langchain/core/messages";
-import * as check from "../../check.js";
-import { ThreadkeepError, badArgument } from "../../errors.js";
-import { countTokens } from "../../prompts.js";
-import type { Threadkeep } from "../../threadkeep.js";
-import type { CompactionPolicy, CompactOptions } from "../../types/compaction.js";
-import type { Budget, ContextOptions, LedgerLine, Limits, ToolSchema } from "../../types/context.js";
+import * as check from "../../../check.js";
+import { ThreadkeepError, badArgument } from "../../../errors.js";
+import { countTokens } from "../../../prompts.js";
+import type { Threadkeep } from "../../../threadkeep.js";
+import type { CompactionPolicy, CompactOptions } from "../../../types/compaction.js";
+import type { Budget, ContextOptions, LedgerLine, Limits, ToolSchema } from "../../../types/context.js";
 import { toLangChain } from "./messages.js";
 import { mirrored } from "./mirror.js";
 import { trimLangChain } from "./trim.js";
