@@ -36,9 +36,9 @@ mod store;
 #[cfg(target_arch = "wasm32")]
 pub use agent::{AgentHandle, AgentHost, AnswerReader, ModelHandle, connect, read_answer};
 #[cfg(target_arch = "wasm32")]
-pub use contract::check_store;
-#[cfg(target_arch = "wasm32")]
 pub use cancel::Canceller;
+#[cfg(target_arch = "wasm32")]
+pub use contract::check_store;
 #[cfg(target_arch = "wasm32")]
 pub use engine::Engine;
 #[cfg(target_arch = "wasm32")]
