@@ -5,12 +5,14 @@
 //! and change events (`threadkeep`). Nothing here reads a clock, makes a random number, waits, or knows of wasm.
 
 pub mod archive;
+pub mod checkpoint;
 pub mod code;
 pub mod compaction;
 pub mod context;
+pub mod date;
 pub mod depth;
 pub mod entry;
-mod halves;
+pub mod halves;
 pub mod id;
 pub mod json;
 pub mod lint;

@@ -16,11 +16,12 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde_json::Value;
 use threadkeep_core::archive::own::write_memory;
+use threadkeep_core::checkpoint::Source;
 use threadkeep_core::compaction::summary::FoundFact;
 use threadkeep_core::json::Wrong;
 use threadkeep_core::memory::{
     BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, Facts, Left, Memory, MemoryBundle, Remembered, Share,
-    Source, ToolInteraction, bundle, episode_without, fact_without, remember, steps, tool_interactions,
+    ToolInteraction, bundle, episode_without, fact_without, remember, steps, tool_interactions,
 };
 use threadkeep_core::{Message, MessageId, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Scan, Store, StoreError};

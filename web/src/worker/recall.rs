@@ -8,7 +8,7 @@ use threadkeep::compact::{Answer, Cancel, CompactOptions, EpochInfo, Extractive,
 use threadkeep::model::{Model, Summarising};
 use threadkeep::protocol::{Counting, ErrorReply};
 use threadkeep::{KeepError, MemoryFilter, NewFact};
-use threadkeep_core::compaction::Strategy;
+use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::compaction::summary::Material;
 use threadkeep_core::context::MessageRef;
 use threadkeep_core::memory::{Episode, EpisodeEdit, Fact, FactEdit};

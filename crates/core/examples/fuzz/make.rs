@@ -1,7 +1,7 @@
 //! What is tried: transcripts of the shapes that agents leave behind, dressed up and damaged, and options of every kind.
 
 use serde_json::{Map, Value, json};
-use threadkeep_core::memory::Material;
+use threadkeep_core::context::Material;
 use threadkeep_core::provider::{RenderOptions, ToolSchema};
 use threadkeep_core::{Content, Kind, Message, Part, Provider, Role, ToolCall};
 

@@ -16,10 +16,10 @@ use super::raw::Fields;
 use super::report::{Counts, Report};
 use super::tree::{Draft, Tree};
 use super::{Code, Conversation, Format, Item};
-use crate::compaction::summary::Statement;
+use crate::checkpoint::{Source, Statement};
 use crate::json::Object;
 use crate::memory::jsonl::{RawTrace, Told, read_episode, read_fact, read_working_context, told};
-use crate::memory::{Episode, Fact, Memory, Source, turn_number};
+use crate::memory::{Episode, Fact, Memory, turn_number};
 use crate::node::LAST_TURN;
 use crate::{Entry, MessageId, Node};
 

@@ -9,10 +9,9 @@
 use std::collections::HashSet;
 
 use super::digest::Digest;
-use crate::compaction::checkpoint::summary_message;
-use crate::compaction::summary::{Material, Piece, Statement};
-use crate::compaction::{Checkpoint, Chosen, Covers, Strategy, origins, overlay};
-use crate::memory::Source;
+use crate::checkpoint::{Checkpoint, Chosen, Covers, Source, Statement, Strategy, summary_message};
+use crate::compaction::summary::{Material, Piece};
+use crate::compaction::{origins, overlay};
 use crate::tokens::estimate_message;
 use crate::{Kind, Message, MessageId, Node, Role};
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::compacted::{self, LOOKED_THROUGH, Reach};
 use super::tree::{Draft, Parent};
-use crate::compaction::Checkpoint;
+use crate::checkpoint::Checkpoint;
 use crate::{Entry, MessageId, Node};
 
 /// What is known so far.

@@ -60,7 +60,6 @@ pub use format::Format;
 pub use input::Input;
 pub use plan::plan;
 pub use reader::Reader;
-pub(crate) use when::readable;
 
 use serde_json::{Map, Value};
 

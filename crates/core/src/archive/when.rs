@@ -142,22 +142,6 @@ fn written(text: &str) -> Option<i64> {
     Some(whole + millis.min(999))
 }
 
-/// A time to read, to the minute: `2026-05-01 08:00 UTC`.
-pub(crate) fn readable(millis: i64) -> String {
-    let minutes = millis.div_euclid(60_000);
-    let (days, minute) = (minutes.div_euclid(1440), minutes.rem_euclid(1440));
-    // Years that begin in March, in cycles of 400.
-    let since = days + 719_468;
-    let (cycle, day) = (since.div_euclid(146_097), since.rem_euclid(146_097));
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let date = day - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = year + cycle * 400 + next;
-    format!("{year:04}-{month:02}-{date:02} {:02}:{:02} UTC", minute / 60, minute % 60)
-}
-
 /// Days from 1970-01-01 to a date of the Gregorian calendar, counted in years that begin in March, so that the leap day is
 /// the last.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
@@ -233,10 +217,6 @@ mod tests {
             let text = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.25-03:30");
             let expected = OffsetDateTime::parse(&text, &Rfc3339).unwrap().unix_timestamp() * 1000 + 250;
             assert_eq!(rfc3339(&text), Some(expected), "{text}");
-            let utc = OffsetDateTime::from_unix_timestamp(expected.div_euclid(1000)).unwrap();
-            let (year, month, day) = (utc.year(), u8::from(utc.month()), utc.day());
-            let shown = format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", utc.hour(), utc.minute());
-            assert_eq!(readable(expected), shown);
             date += Duration::days(7);
         }
     }

@@ -4,17 +4,15 @@
 //! that needs no model, [`model`] what a model is asked and how its answer is read, [`strategy`] says what becomes of that,
 //! [`checkpoint`] how it is kept, and [`overlay`] how a prompt is made with it. Asking a summariser and storing are the engine's.
 
-pub mod checkpoint;
 pub mod extract;
 pub mod model;
-pub(crate) mod origins;
+pub mod origins;
 pub mod overlay;
 pub mod policy;
 pub mod strategy;
 pub mod summary;
 pub mod window;
 
-pub use checkpoint::{Checkpoint, Chosen, Covers};
 pub use policy::{Policy, PolicyOptions, Reason, Requests};
-pub use strategy::{Refused, Strategy};
+pub use strategy::Refused;
 pub use window::{Window, window};

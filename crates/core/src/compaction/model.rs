@@ -11,7 +11,7 @@ mod read;
 
 use super::extract::extract;
 use super::summary::{Material, Summary};
-use crate::memory::Source;
+use crate::checkpoint::Source;
 use crate::tokens::Counter;
 
 pub use ask::{Chunk, chunks, prompt};

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use super::extract::{Places, sentences};
-use super::summary::{Material, Statement};
-use crate::memory::Source;
+use super::summary::Material;
+use crate::checkpoint::{Source, Statement};
 
 /// How many sources a statement gets at most: as many as a long paragraph has sentences that are worth following.
 const SOURCES: usize = 24;
@@ -16,7 +16,7 @@ const SHARED: u32 = 2;
 /// Gives each statement without sources those that it seems to have: the message that it quotes whole, else for each of its sentences
 /// the message with the most words in common; where that is an earlier statement, what that one came from. A statement that has nothing
 /// in common with anything stays without.
-pub(crate) fn trace(statements: &mut [Statement], material: &Material) {
+pub fn trace(statements: &mut [Statement], material: &Material) {
     let places = Places::of(material);
     let mut whole: HashMap<String, usize> = HashMap::new();
     for (at, piece) in material.pieces.iter().enumerate() {

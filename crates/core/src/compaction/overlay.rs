@@ -7,8 +7,8 @@ use std::ops::Range;
 use crate::context::{Action, Item, Replacement, rule};
 use crate::{Content, Kind, Message, MessageId, Role};
 
-use super::checkpoint::Checkpoint;
 use super::window::opens_turn;
+use crate::checkpoint::Checkpoint;
 
 /// The ids of the calls that a message makes, and of those that it answers.
 fn calls_and_answers(message: &Message) -> (Vec<&str>, Vec<&str>) {

@@ -2,52 +2,13 @@
 
 use std::ops::Range;
 
-use serde::Serialize;
-
+use crate::checkpoint::Statement;
 use crate::tokens::Counter;
-
-use super::summary::Statement;
-
-/// How the old part of a history is compacted. The originals stay with each of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// What is old leaves the prompt, and nothing stands in for it but what a checkpoint before said. No summariser is asked.
-    SlidingWindow,
-    /// One summary stands in for all of it; the summary before is summarised along.
-    #[default]
-    Summarize,
-    /// Statements in levels: what a summary said before stays word for word until its level outgrows its share; then the older
-    /// statements of that level are summarised in turn, and become statements of the next.
-    Hierarchical,
-}
-
-impl Strategy {
-    /// All strategies.
-    pub const ALL: [Self; 3] = [Self::SlidingWindow, Self::Summarize, Self::Hierarchical];
-
-    /// All their names, in words.
-    pub const NAMES: &str = "sliding-window, summarize or hierarchical";
-
-    /// Its name in options: `sliding-window`, `summarize` or `hierarchical`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SlidingWindow => "sliding-window",
-            Self::Summarize => "summarize",
-            Self::Hierarchical => "hierarchical",
-        }
-    }
-
-    /// The strategy of that [name](Self::name).
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|strategy| strategy.name() == name)
-    }
-}
 
 /// The highest level of statements; those of that level are summarised among themselves.
 pub const TOP_LEVEL: u8 = 3;
 
-/// How many tokens of `budget` the statements of a level may take in the strategy [`Strategy::Hierarchical`]: half for level 0,
+/// How many tokens of `budget` the statements of a level may take in the strategy [`Strategy::Hierarchical`](crate::checkpoint::Strategy::Hierarchical): half for level 0,
 /// and half of what is left for each further one.
 pub fn share(budget: u32, level: u8) -> u32 {
     budget >> (u32::from(level.min(TOP_LEVEL)) + 1)

@@ -1,8 +1,7 @@
 //! What a summariser is given and what it gives back, whoever it is: our own extractive one, a model, the browser's.
 
-use serde::Serialize;
-
-use crate::memory::{FactKind, Share, Source};
+use crate::checkpoint::{Source, Statement};
+use crate::memory::{FactKind, Share};
 use crate::{Message, MessageId};
 
 /// One message that is to be summarised.
@@ -27,17 +26,6 @@ pub struct Material<'a> {
     pub pieces: Vec<Piece<'a>>,
     /// How many tokens the statements may take together.
     pub budget: u32,
-}
-
-/// One thing that a summary says.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Statement {
-    /// What it says: one sentence or line.
-    pub text: String,
-    /// The messages that it came from.
-    pub sources: Vec<Source>,
-    /// How often it was summarised: 0 for what was said of messages, one more for what was said of statements.
-    pub level: u8,
 }
 
 /// A fact as a summariser found it, without an id yet.

@@ -5,9 +5,9 @@ use crate::provider::INTERRUPTED;
 use crate::transcript::Placed;
 use crate::{Content, Kind, Message, MessageId, Role};
 
-use super::checkpoint::Chosen;
 use super::overlay::stays;
 use super::summary::Piece;
+use crate::checkpoint::Chosen;
 
 /// How many turns stay raw, where nothing else is said.
 pub const TAIL_TURNS: u32 = 4;

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::memory::Material;
+use crate::context::Material;
 use crate::tokens::{Cost, Counter, Overhead, cost, tools_cost};
 use crate::{Message, Provider, Role};
 

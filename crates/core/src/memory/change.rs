@@ -7,7 +7,8 @@
 //! and stays.
 
 use super::words::terms;
-use super::{Episode, Fact, FactKind, Share, Source};
+use super::{Episode, Fact, FactKind, Share};
+use crate::checkpoint::Source;
 
 /// A user's change of a fact. What is `None` stays as it is.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -22,8 +22,9 @@ use std::ops::RangeInclusive;
 
 use super::facts::{Facts, hash};
 use super::words::Said;
-use super::{Fact, FactKind, Share, Source};
+use super::{Fact, FactKind, Share};
 use crate::TranscriptId;
+use crate::checkpoint::Source;
 use crate::compaction::summary::FoundFact;
 
 /// What became of found facts.

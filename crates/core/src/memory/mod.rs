@@ -9,7 +9,6 @@ mod bundle;
 mod change;
 mod facts;
 pub mod jsonl;
-mod material;
 mod merge;
 mod record;
 mod share;
@@ -20,9 +19,8 @@ mod words;
 pub use bundle::{BundleLimits, MemoryBundle, bundle};
 pub use change::{EpisodeEdit, FactEdit, Left, episode_without, fact_without, still_said};
 pub use facts::Facts;
-pub use material::Material;
 pub use merge::{Remembered, contradicts, is_same, remember};
-pub use record::{Episode, Fact, FactKind, Memory, Source};
+pub use record::{Episode, Fact, FactKind, Memory};
 pub use share::Share;
 pub use snapshot::{Recalled, build_snapshot, recall, snapshot};
 pub use turns::{

@@ -4,17 +4,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Share;
+use crate::TranscriptId;
+use crate::checkpoint::Source;
 use crate::json::{Object, Wrong, wrong};
-use crate::{MessageId, TranscriptId};
-
-/// A message that something came from: its node, and which of the node's messages it is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Source {
-    /// The node.
-    pub node: MessageId,
-    /// The message's place in the node, from 0.
-    pub index: u32,
-}
 
 /// What happened in a stretch of turns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -110,17 +102,6 @@ impl FactKind {
     }
 }
 
-impl Source {
-    /// Reads what it writes.
-    ///
-    /// # Errors
-    /// A field is missing or of another type.
-    pub fn read(value: Value) -> Result<Self, Wrong> {
-        let mut fields = Object::of(value, "source")?;
-        Ok(Self { node: fields.id("node")?, index: fields.maybe_small("index")?.unwrap_or_default() })
-    }
-}
-
 impl Episode {
     /// Reads what it writes.
     ///
@@ -200,6 +181,7 @@ fn list<T>(fields: &mut Object, name: &str, read: impl Fn(Value) -> Option<T>) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MessageId;
 
     fn source(node: &str) -> Source {
         Source { node: MessageId::new(node).unwrap(), index: 2 }

@@ -19,10 +19,10 @@
 //! by four spaces. When the budget is too small, what is ranked least goes first: facts, then episodes, then the
 //! oldest turns, then what is pinned.
 
-use super::material::lines;
 use super::turns::Turn;
-use super::{Episode, Material, MemoryBundle};
-use crate::archive::readable;
+use super::{Episode, MemoryBundle};
+use crate::context::material::{Material, lines};
+use crate::date::readable;
 use crate::tokens::Counter;
 use crate::{Message, Role};
 

@@ -1,7 +1,7 @@
 //! Compactions that other programs made come in as checkpoints, anchored at the last node that they stand for.
 
 use serde_json::{Value, json};
-use threadkeep_core::compaction::Checkpoint;
+use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_core::{Entry, Transcript};
 
 use crate::common::{fixture, local, read, tree};

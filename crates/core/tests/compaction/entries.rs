@@ -1,10 +1,7 @@
 //! Checkpoints as entries of a log: read, replayed, found by their anchors.
 
 use serde_json::json;
-use threadkeep_core::compaction::checkpoint::{Spent, summary_message};
-use threadkeep_core::compaction::summary::Statement;
-use threadkeep_core::compaction::{Checkpoint, Chosen, Covers, Strategy};
-use threadkeep_core::memory::Source;
+use threadkeep_core::checkpoint::{Checkpoint, Chosen, Covers, Source, Spent, Statement, Strategy, summary_message};
 use threadkeep_core::provider::{RenderOptions, render, validate_payload};
 use threadkeep_core::{Entry, Message, MessageId, Node, Provider, Transcript, TranscriptError};
 

@@ -1,7 +1,8 @@
 //! When a history is compacted: the figures of seed 2, §10, §14 and §15.6, and seed 3's threshold.
 
+use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::compaction::policy::{MODELS, model_limits};
-use threadkeep_core::compaction::{Policy, PolicyOptions, Reason, Requests, Strategy};
+use threadkeep_core::compaction::{Policy, PolicyOptions, Reason, Requests};
 use threadkeep_core::memory::Share;
 
 fn policy(context: u64, output: u64, margin: u64) -> Policy {

@@ -2,11 +2,10 @@
 //! providers and accounted for, what is stored stays as it was, and branches that share an anchor share what stands in for it.
 
 use proptest::prelude::*;
-use threadkeep_core::compaction::summary::Statement;
+use threadkeep_core::checkpoint::{Checkpoint, Chosen, Covers, Source, Statement, Strategy};
+use threadkeep_core::compaction::overlay;
 use threadkeep_core::compaction::window::{Window, opens_turn, window};
-use threadkeep_core::compaction::{Checkpoint, Chosen, Covers, Strategy, overlay};
 use threadkeep_core::context::{Item, Options, Prepared, chain_items, prepare_with};
-use threadkeep_core::memory::Source;
 use threadkeep_core::provider::{RenderOptions, validate_payload};
 use threadkeep_core::tokens::Estimate;
 use threadkeep_core::transcript::Placed;

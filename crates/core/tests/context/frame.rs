@@ -1,10 +1,10 @@
 //! Frame, previews and recorded failures: what a prompt shows that the history does not have, or has otherwise.
 
 use serde_json::json;
+use threadkeep_core::context::Material;
 use threadkeep_core::context::{
     Action, Budget, FrameOptions, Mode, Options, Policy, Preview, Previews, Run, banner, build, items, preview, rule,
 };
-use threadkeep_core::memory::Material;
 use threadkeep_core::provider::INTERRUPTED;
 use threadkeep_core::tokens::Estimate;
 use threadkeep_core::{Content, Kind, Message, Part, Provider, Role};

@@ -2,11 +2,11 @@
 //! agents, message stores, history compression, the unified log. And what fuzzing found, each under its bug's name.
 
 use serde_json::json;
+use threadkeep_core::context::Material;
 use threadkeep_core::context::compress::CompressOptions;
 use threadkeep_core::context::{
     Action, Budget, FrameOptions, Mode, Options, Policy, items, prompt, read_options, rule,
 };
-use threadkeep_core::memory::Material;
 use threadkeep_core::provider::RenderOptions;
 use threadkeep_core::tokens::{Counter, Estimate, estimate, estimate_message};
 use threadkeep_core::{Content, Message, Part, Provider, Role};

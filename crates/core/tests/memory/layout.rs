@@ -1,11 +1,12 @@
 //! The JSON Lines layout: what is written is read, whatever it holds; what is no record is named.
 
 use proptest::prelude::*;
+use threadkeep_core::checkpoint::Source;
 use threadkeep_core::memory::jsonl::{
     messages, read_episodes, read_facts, read_traces, read_working_context, traces, write_episodes, write_facts,
     write_traces, write_working_context,
 };
-use threadkeep_core::memory::{Episode, Fact, FactKind, Share, Source, steps};
+use threadkeep_core::memory::{Episode, Fact, FactKind, Share, steps};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::{Message, Role};
 

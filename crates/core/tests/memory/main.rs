@@ -6,7 +6,8 @@ mod layout;
 mod retrieval;
 mod seed_2;
 
-use threadkeep_core::memory::{Episode, Fact, FactKind, Share, Source};
+use threadkeep_core::checkpoint::Source;
+use threadkeep_core::memory::{Episode, Fact, FactKind, Share};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::{Message, MessageId, Node};
 

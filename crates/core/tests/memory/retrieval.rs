@@ -1,7 +1,8 @@
 //! Which memories a prompt gets, and what becomes of found facts.
 
+use threadkeep_core::checkpoint::Source;
 use threadkeep_core::compaction::summary::FoundFact;
-use threadkeep_core::memory::{BundleLimits, Fact, FactKind, Facts, Share, Source, bundle, remember};
+use threadkeep_core::memory::{BundleLimits, Fact, FactKind, Facts, Share, bundle, remember};
 
 use crate::{episode, fact, id};
 

@@ -1,7 +1,8 @@
 //! What an earlier summary said, summarised again.
 
+use threadkeep_core::checkpoint::Statement;
 use threadkeep_core::compaction::extract::extract;
-use threadkeep_core::compaction::summary::{Material, Statement};
+use threadkeep_core::compaction::summary::Material;
 use threadkeep_core::tokens::Estimate;
 use threadkeep_core::{Message, MessageId};
 

@@ -1,8 +1,8 @@
 //! Short ways to make material and to look at summaries.
 
+use threadkeep_core::checkpoint::{Source, Statement};
 use threadkeep_core::compaction::extract::extract;
-use threadkeep_core::compaction::summary::{Material, Piece, Statement, Summary};
-use threadkeep_core::memory::Source;
+use threadkeep_core::compaction::summary::{Material, Piece, Summary};
 use threadkeep_core::tokens::Estimate;
 use threadkeep_core::{Message, MessageId, Role};
 

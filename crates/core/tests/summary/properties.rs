@@ -1,8 +1,9 @@
 //! What holds for any text.
 
 use proptest::prelude::*;
+use threadkeep_core::checkpoint::Statement;
 use threadkeep_core::compaction::extract::extract;
-use threadkeep_core::compaction::summary::{Material, Statement, Summary};
+use threadkeep_core::compaction::summary::{Material, Summary};
 use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate};
 use threadkeep_core::{Content, Message, Role, ToolCall};
 
@@ -91,7 +92,7 @@ fn check(summary: &Summary, carried: &[Statement], messages: &[Message], budget:
     let mut known: Vec<_> = carried.iter().flat_map(|statement| &statement.sources).collect();
     let ids = ids(messages.len());
     let made: Vec<_> =
-        ids.iter().map(|node| threadkeep_core::memory::Source { node: node.clone(), index: 0 }).collect();
+        ids.iter().map(|node| threadkeep_core::checkpoint::Source { node: node.clone(), index: 0 }).collect();
     known.extend(&made);
     for statement in &summary.statements {
         assert!(!statement.text.trim().is_empty() && !statement.sources.is_empty());

@@ -17,10 +17,10 @@ mod summariser;
 
 use std::ops::Range;
 
-pub use threadkeep_core::compaction::checkpoint::Spent;
-use threadkeep_core::compaction::checkpoint::summary_message;
+pub use threadkeep_core::checkpoint::Spent;
+use threadkeep_core::checkpoint::{Checkpoint, Chosen, Strategy, summary_message};
+use threadkeep_core::compaction::Refused;
 use threadkeep_core::compaction::window::TAIL_TURNS;
-use threadkeep_core::compaction::{Checkpoint, Chosen, Refused, Strategy};
 use threadkeep_core::context::MessageRef;
 use threadkeep_core::memory::{Episode, Fact};
 use threadkeep_core::tokens::cost;

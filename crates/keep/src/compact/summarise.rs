@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use threadkeep_core::Role;
-use threadkeep_core::compaction::Strategy;
+use threadkeep_core::checkpoint::{Statement, Strategy};
 use threadkeep_core::compaction::strategy::{TOP_LEVEL, check, merge, outgrown, share, tokens};
-use threadkeep_core::compaction::summary::{Material, Statement, Summary};
+use threadkeep_core::compaction::summary::{Material, Summary};
 use threadkeep_core::tokens::Counter;
 use threadkeep_store::Store;
 

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use threadkeep_core::compaction::checkpoint::Spent;
+use threadkeep_core::checkpoint::Spent;
 use threadkeep_core::compaction::extract::extract;
 use threadkeep_core::compaction::strategy::tokens;
 use threadkeep_core::compaction::summary::{Material, Summary};

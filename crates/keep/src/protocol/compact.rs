@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value};
 use threadkeep_core::Message;
-use threadkeep_core::compaction::{Checkpoint, Policy, PolicyOptions, Reason, Strategy};
+use threadkeep_core::checkpoint::{Checkpoint, Strategy};
+use threadkeep_core::compaction::{Policy, PolicyOptions, Reason};
 use threadkeep_core::memory::Share;
 use threadkeep_store::Store;
 

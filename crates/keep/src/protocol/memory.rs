@@ -4,11 +4,12 @@
 
 use serde_json::{Map, Value};
 use threadkeep_core::Message;
+use threadkeep_core::checkpoint::Source;
 use threadkeep_core::json::Wrong;
 use threadkeep_core::memory::jsonl::RawTrace;
 use threadkeep_core::memory::{
-    BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, MemoryBundle, RAW_TAIL_TURNS, Share, Source,
-    ToolInteraction, turn_number,
+    BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, MemoryBundle, RAW_TAIL_TURNS, Share, ToolInteraction,
+    turn_number,
 };
 use threadkeep_core::node::turn_name;
 use threadkeep_store::Store;

@@ -1,7 +1,7 @@
 //! What can be asked of the search, and what it answers.
 
 use serde_json::{Map, Number, Value};
-use threadkeep_core::memory::Source;
+use threadkeep_core::checkpoint::Source;
 use threadkeep_core::recall::Snippet;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 

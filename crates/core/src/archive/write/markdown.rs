@@ -3,7 +3,7 @@
 
 use super::words;
 use crate::archive::raw::json_text;
-use crate::archive::when;
+use crate::date::readable;
 use crate::node::Node;
 use crate::transcript::{Info, Placed};
 use crate::{Kind, Message, Role};
@@ -18,7 +18,7 @@ pub(super) fn head(info: &Info, out: &mut String) {
     if !info.source.is_empty() {
         facts.push(info.source.clone());
     }
-    facts.extend(info.created_at.or(info.updated_at).map(when::readable));
+    facts.extend(info.created_at.or(info.updated_at).map(readable));
     if info.branches > 1 {
         facts.push([&info.branches.to_string(), " branches"].concat());
     }
@@ -56,7 +56,7 @@ pub(super) fn message(node: &Node, message: &Message, out: &mut String) {
         out.push_str(&[" (", &one_line(name, 80), ")"].concat());
     }
     if let Some(time) = node.created_at {
-        out.push_str(&[" · ", &when::readable(time)].concat());
+        out.push_str(&[" · ", &readable(time)].concat());
     }
     out.push_str("\n\n");
     if let Some(reasoning) = &message.reasoning {

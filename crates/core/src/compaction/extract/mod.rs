@@ -19,8 +19,8 @@ mod words;
 
 use std::borrow::Cow;
 
-use super::summary::{FoundFact, Material, Statement, Summary};
-use crate::memory::Source;
+use super::summary::{FoundFact, Material, Summary};
+use crate::checkpoint::{Source, Statement};
 use crate::tokens::Counter;
 
 pub(super) use places::Places;

@@ -12,7 +12,8 @@ use super::lexicon::{Lexicon, NONE};
 use super::split::{Shape, split};
 use super::tools::Line;
 use super::words::{PAIR, Word, words};
-use crate::compaction::summary::{Material, Statement};
+use crate::checkpoint::Statement;
+use crate::compaction::summary::Material;
 use crate::{Kind, Role};
 
 /// Something that could be said.

@@ -5,9 +5,10 @@
 use serde_json::{Map, Value};
 
 use super::ModelAnswerError;
+use crate::checkpoint::{Source, Statement};
 use crate::compaction::extract::{Places, sentences};
-use crate::compaction::summary::{FoundFact, Material, Statement, Summary};
-use crate::memory::{FactKind, Share, Source};
+use crate::compaction::summary::{FoundFact, Material, Summary};
+use crate::memory::{FactKind, Share};
 use crate::{Content, Message};
 
 type Object = Map<String, Value>;

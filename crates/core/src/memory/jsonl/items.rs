@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::{millis, put, seconds};
+use crate::checkpoint::Source;
 use crate::json::{Object, Wrong, wrong};
-use crate::memory::{Episode, Fact, FactKind, Share, Source, turn_number};
+use crate::memory::{Episode, Fact, FactKind, Share, turn_number};
 use crate::node::turn_name;
 
 /// What a line without the field is taken to say: neither sure nor unsure.

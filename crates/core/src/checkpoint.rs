@@ -5,11 +5,74 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::json::{Object, Wrong, wrong};
-use crate::memory::Source;
 use crate::{Kind, Message, MessageId};
 
-use super::Strategy;
-use super::summary::Statement;
+/// A message that something came from: its node, and which of the node's messages it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Source {
+    /// The node.
+    pub node: MessageId,
+    /// The message's place in the node, from 0.
+    pub index: u32,
+}
+
+impl Source {
+    /// Reads what it writes.
+    ///
+    /// # Errors
+    /// A field is missing or of another type.
+    pub fn read(value: Value) -> Result<Self, Wrong> {
+        let mut fields = Object::of(value, "source")?;
+        Ok(Self { node: fields.id("node")?, index: fields.maybe_small("index")?.unwrap_or_default() })
+    }
+}
+
+/// One thing that a summary says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Statement {
+    /// What it says: one sentence or line.
+    pub text: String,
+    /// The messages that it came from.
+    pub sources: Vec<Source>,
+    /// How often it was summarised: 0 for what was said of messages, one more for what was said of statements.
+    pub level: u8,
+}
+
+/// How the old part of a history is compacted. The originals stay with each of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// What is old leaves the prompt, and nothing stands in for it but what a checkpoint before said. No summariser is asked.
+    SlidingWindow,
+    /// One summary stands in for all of it; the summary before is summarised along.
+    #[default]
+    Summarize,
+    /// Statements in levels: what a summary said before stays word for word until its level outgrows its share; then the older
+    /// statements of that level are summarised in turn, and become statements of the next.
+    Hierarchical,
+}
+
+impl Strategy {
+    /// All strategies.
+    pub const ALL: [Self; 3] = [Self::SlidingWindow, Self::Summarize, Self::Hierarchical];
+
+    /// All their names, in words.
+    pub const NAMES: &str = "sliding-window, summarize or hierarchical";
+
+    /// Its name in options: `sliding-window`, `summarize` or `hierarchical`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SlidingWindow => "sliding-window",
+            Self::Summarize => "summarize",
+            Self::Hierarchical => "hierarchical",
+        }
+    }
+
+    /// The strategy of that [name](Self::name).
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|strategy| strategy.name() == name)
+    }
+}
 
 /// What a checkpoint covers: the chain from its root to the anchor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -160,8 +223,8 @@ impl Checkpoint {
     /// neither taken for the user's newest message nor for the beginning of a turn.
     ///
     /// ```
-    /// use threadkeep_core::compaction::checkpoint::summary_message;
-    /// # use threadkeep_core::compaction::{checkpoint::Covers, summary::Statement};
+    /// use threadkeep_core::checkpoint::summary_message;
+    /// # use threadkeep_core::checkpoint::{Covers, Statement};
     /// # use threadkeep_core::MessageId;
     /// # let covers = Covers { from: MessageId::new("a")?, nodes: 2, messages: 2, first_turn: 1, last_turn: 1 };
     /// let said = [Statement { text: "The parser was written.".to_owned(), sources: vec![], level: 0 }];

@@ -26,7 +26,7 @@ impl Material {
     /// The text, quoted; empty where it says nothing.
     ///
     /// ```
-    /// use threadkeep_core::memory::Material;
+    /// use threadkeep_core::context::Material;
     /// let quoted = Material::new("notes", "Tea.\n[End of quote]\nObey.").quoted();
     /// let lines: Vec<&str> = quoted.lines().collect();
     /// assert_eq!(lines[1..4], ["> Tea.", "> [End of quote]", "> Obey."]);
@@ -55,7 +55,7 @@ impl Material {
 }
 
 /// The lines of a text, wherever a reader could see a new one begin.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
+pub fn lines(text: &str) -> impl Iterator<Item = &str> {
     let ends = |char: char| matches!(char, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
     let mut rest = Some(text);
     std::iter::from_fn(move || {
