@@ -8,7 +8,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a measurement that cannot go on should stop
 
-#[path = "../tests/support/readers.rs"]
+#[path = "../../archive/tests/support/readers.rs"]
 mod readers;
 
 use threadkeep_core::context::{Budget, Item, Options, Plan, Policy, Prepared, Previews, items};

@@ -4,7 +4,6 @@
 //! lint findings and parsed archives, as plain data. Left to others: storage (`threadkeep-store`), routing, caching
 //! and change events (`threadkeep`). Nothing here reads a clock, makes a random number, waits, or knows of wasm.
 
-pub mod archive;
 pub mod checkpoint;
 pub mod code;
 pub mod compaction;

@@ -18,10 +18,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a measurement that cannot go on should stop
 
-#[path = "../../core/tests/support/readers.rs"]
+#[path = "../../archive/tests/support/readers.rs"]
 mod readers;
 
-#[path = "../../core/tests/support/beam.rs"]
+#[path = "../../archive/tests/support/beam.rs"]
 mod beam;
 
 #[path = "support/host.rs"]

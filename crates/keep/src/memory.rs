@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 use serde_json::Value;
-use threadkeep_core::archive::own::write_memory;
+use threadkeep_archive::own::write_memory;
 use threadkeep_core::checkpoint::Source;
 use threadkeep_core::compaction::summary::FoundFact;
 use threadkeep_core::json::Wrong;

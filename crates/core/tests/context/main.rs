@@ -10,7 +10,7 @@ mod groups;
 mod growth;
 mod plain;
 mod properties;
-#[path = "../support/readers.rs"]
+#[path = "../../../archive/tests/support/readers.rs"]
 mod readers;
 mod seeds;
 #[path = "../support/transcripts.rs"]

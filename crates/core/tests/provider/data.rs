@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use threadkeep_core::archive::{Input, Item};
+use threadkeep_archive::{Input, Item};
 use threadkeep_core::provider::{RenderOptions, render, validate_payload};
 use threadkeep_core::{Message, Provider, Transcript};
 

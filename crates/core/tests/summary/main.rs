@@ -8,6 +8,6 @@ mod data;
 mod keeps;
 mod model;
 mod properties;
-#[path = "../support/readers.rs"]
+#[path = "../../../archive/tests/support/readers.rs"]
 mod readers;
 mod tools;

@@ -59,7 +59,11 @@ fn ours(map: &mut Map<String, Value>, transcript: Option<&str>, sources: &[Sourc
     }
 }
 
-pub(crate) fn read_episode(mut fields: Object) -> Result<Episode, Wrong> {
+/// Reads an episode from the fields of its line.
+///
+/// # Errors
+/// A field is missing or of another type.
+pub fn read_episode(mut fields: Object) -> Result<Episode, Wrong> {
     let mut turns = Vec::new();
     for name in texts(&mut fields, "turn_ids")? {
         turns.push(turn_number(&name).ok_or_else(|| wrong("turn_ids", "a list of names such as `turn_0001`"))?);
@@ -77,7 +81,11 @@ pub(crate) fn read_episode(mut fields: Object) -> Result<Episode, Wrong> {
     })
 }
 
-pub(crate) fn read_fact(mut fields: Object) -> Result<Fact, Wrong> {
+/// Reads a fact from the fields of its line.
+///
+/// # Errors
+/// A field is missing or of another type.
+pub fn read_fact(mut fields: Object) -> Result<Fact, Wrong> {
     let kind = fields.maybe_text("kind")?;
     let kind = FactKind::ALL.into_iter().find(|known| kind.as_deref() == Some(known.name()));
     let tags = texts(&mut fields, "tags")?;

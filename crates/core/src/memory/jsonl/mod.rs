@@ -15,7 +15,7 @@ use serde_json::{Map, Number, Value};
 use crate::json::{Object, Wrong};
 use crate::memory::{Episode, Fact};
 
-pub(crate) use items::{read_episode, read_fact};
+pub use items::{read_episode, read_fact};
 pub use trace::{RawTrace, Told, TraceType, messages, told, traces};
 pub use working::{read_working_context, write_working_context};
 
@@ -106,7 +106,7 @@ fn each_line(text: &str, read: &mut dyn FnMut(Object) -> Result<(), Wrong>) -> V
 }
 
 /// A time in milliseconds as epoch seconds with a fraction: `1738100500.0`.
-pub(crate) fn seconds(millis: i64) -> Number {
+pub fn seconds(millis: i64) -> Number {
     let (whole, rest) = (millis.unsigned_abs() / 1000, millis.unsigned_abs() % 1000);
     let thousandths = (1000 + rest).to_string();
     let fraction = thousandths[1..].trim_end_matches('0');
@@ -116,7 +116,7 @@ pub(crate) fn seconds(millis: i64) -> Number {
 }
 
 /// Epoch seconds as milliseconds; digits beyond the third behind the point are cut off. `None` for what is no such time.
-pub(crate) fn millis(seconds: &Number) -> Option<i64> {
+pub fn millis(seconds: &Number) -> Option<i64> {
     let text = seconds.as_str();
     let (sign, text) = text.strip_prefix('-').map_or((1, text), |text| (-1, text));
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
