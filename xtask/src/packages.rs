@@ -25,6 +25,13 @@ pub(crate) const PACKAGES: &[Package] = &[
     Package { name: "threadkeep-tokens", folder: "crates/tokens", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-recall", folder: "crates/recall", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-core", folder: "crates/core", native: true, wasm: true, wasm_features: &[] },
+    Package {
+        name: "threadkeep-compaction",
+        folder: "crates/compaction",
+        native: true,
+        wasm: true,
+        wasm_features: &[],
+    },
     Package { name: "threadkeep-archive", folder: "crates/archive", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-store", folder: "crates/store", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep", folder: "crates/keep", native: true, wasm: true, wasm_features: &[] },

@@ -1,4 +1,4 @@
-//! An agent's memory in the JSON Lines layout of [`jsonl`](threadkeep_core::memory::jsonl): raw traces, what was archived of them, episodes, facts,
+//! An agent's memory in the JSON Lines layout of [`jsonl`](threadkeep_compaction::memory::jsonl): raw traces, what was archived of them, episodes, facts,
 //! the working context. The files of one folder belong together, so each is handed out as a [`Part`] and [`assemble`] makes
 //! conversations of all parts at the end of an import.
 //!
@@ -16,10 +16,10 @@ use super::raw::Fields;
 use super::report::{Counts, Report};
 use super::tree::{Draft, Tree};
 use super::{Code, Conversation, Format, Item};
+use threadkeep_compaction::memory::jsonl::{RawTrace, Told, read_episode, read_fact, read_working_context, told};
+use threadkeep_compaction::memory::{Episode, Fact, Memory, turn_number};
 use threadkeep_core::checkpoint::{Source, Statement};
 use threadkeep_core::json::Object;
-use threadkeep_core::memory::jsonl::{RawTrace, Told, read_episode, read_fact, read_working_context, told};
-use threadkeep_core::memory::{Episode, Fact, Memory, turn_number};
 use threadkeep_core::node::LAST_TURN;
 use threadkeep_core::{Entry, MessageId, Node};
 

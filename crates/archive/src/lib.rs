@@ -63,7 +63,7 @@ pub use reader::Reader;
 
 use serde_json::{Map, Value};
 
-use threadkeep_core::memory::Memory;
+use threadkeep_compaction::memory::Memory;
 use threadkeep_core::{Entry, TranscriptId};
 
 /// What a reader hands out.

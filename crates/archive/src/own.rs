@@ -17,7 +17,7 @@ mod settle;
 
 use serde::Serialize;
 
-use threadkeep_core::memory::Memory;
+use threadkeep_compaction::memory::Memory;
 use threadkeep_core::{Entry, TranscriptId};
 
 pub(super) use read::{Reading, is_line};

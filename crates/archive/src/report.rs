@@ -1,7 +1,7 @@
 //! What a reader says while it reads: items go straight on, remarks are counted, so that a file with a million bad entries
 //! gives a report that one can read.
 
-use threadkeep_core::memory::Memory;
+use threadkeep_compaction::memory::Memory;
 
 use super::{Code, Conversation, Item, Skip};
 

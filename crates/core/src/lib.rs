@@ -6,7 +6,6 @@
 
 pub mod checkpoint;
 pub mod code;
-pub mod compaction;
 pub mod context;
 pub mod date;
 pub mod depth;
@@ -15,7 +14,6 @@ pub mod halves;
 pub mod id;
 pub mod json;
 pub mod lint;
-pub mod memory;
 pub mod message;
 pub mod node;
 pub mod provider;

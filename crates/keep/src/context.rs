@@ -7,15 +7,15 @@
 
 use std::rc::Rc;
 
+use threadkeep_compaction::memory::{MemoryBundle, recall};
+use threadkeep_compaction::overlay;
 use threadkeep_core::checkpoint::Checkpoint;
-use threadkeep_core::compaction::overlay;
 use threadkeep_core::context::Material;
 use threadkeep_core::context::compress::CompressOptions;
 use threadkeep_core::context::{
     Budget, Fit, Frame, History, Item, MessageRef, Options, Plan, Policy, Prepared, Preparing, Previews, Replacement,
     System, Warning, WarningKind, chain_items, frame_figures, prepare_with, preview,
 };
-use threadkeep_core::memory::{MemoryBundle, recall};
 use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate, Overhead, cost};
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Message, MessageId, Role, Transcript, TranscriptId};

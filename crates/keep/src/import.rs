@@ -11,7 +11,7 @@ use std::sync::Arc;
 use futures_util::future::join;
 use threadkeep_archive as archive;
 use threadkeep_archive::{Conversation, Format, Input, Item, Part, Skip};
-use threadkeep_core::memory::Memory;
+use threadkeep_compaction::memory::Memory;
 use threadkeep_core::{Entry, MessageId, Transcript};
 use threadkeep_store::{Commit, Durability, Store, StoreError};
 

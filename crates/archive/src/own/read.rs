@@ -10,8 +10,8 @@ use super::super::report::{Report, short};
 use super::super::{Code, Conversation};
 use super::settle::{Line, Lost, What, settle};
 use super::{VERSION, json};
+use threadkeep_compaction::memory::{Episode, Fact, Memory};
 use threadkeep_core::json::Wrong;
-use threadkeep_core::memory::{Episode, Fact, Memory};
 use threadkeep_core::{Entry, MessageId, TranscriptId};
 
 /// The last number that an entry of a file may have. It leaves as many numbers again for what is appended, and all of

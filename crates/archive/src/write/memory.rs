@@ -1,13 +1,13 @@
 //! A transcript as the files of an agent's memory: what is not compacted yet, what is, episodes, facts, and the messages that a model would
 //! be sent next.
 
-use threadkeep_core::compaction::overlay;
-use threadkeep_core::context::chain_items;
-use threadkeep_core::memory::jsonl::{
+use threadkeep_compaction::memory::jsonl::{
     EPISODIC, RAW_TRACES, RAW_TRACES_ARCHIVE, SEMANTIC, WORKING_CONTEXT, traces, write_episodes, write_facts,
     write_traces, write_working_context,
 };
-use threadkeep_core::memory::{Episode, Fact, Step, steps};
+use threadkeep_compaction::memory::{Episode, Fact, Step, steps};
+use threadkeep_compaction::overlay;
+use threadkeep_core::context::chain_items;
 use threadkeep_core::{Kind, Message, Transcript};
 
 /// The files of the chosen branch, with their names; those that would be empty are left out. `tree` is none for what is remembered of no

@@ -10,7 +10,7 @@ use threadkeep_core::{Content, Entry, Message, MessageId, Transcript};
 #[derive(Debug, Default, PartialEq)]
 pub struct Outcome {
     pub conversations: Vec<Conversation>,
-    pub memories: Vec<threadkeep_core::memory::Memory>,
+    pub memories: Vec<threadkeep_compaction::memory::Memory>,
     pub parts: Vec<threadkeep_archive::Part>,
     pub skipped: Vec<Skip>,
     pub warnings: Vec<Skip>,

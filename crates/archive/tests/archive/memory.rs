@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use threadkeep_archive::{Code, assemble};
-use threadkeep_core::memory::Memory;
+use threadkeep_compaction::memory::Memory;
 use threadkeep_core::{Role, Transcript};
 
 use crate::common::{Outcome, check, fixture, read, tree};

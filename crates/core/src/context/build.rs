@@ -133,8 +133,8 @@ pub fn prepare(history: &[Item], options: &Options, counter: &dyn Counter) -> Pr
     prepare_with(history, None, options, counter)
 }
 
-/// Like [`prepare`], for a history over which a checkpoint was [laid](crate::compaction::overlay::lay): its summary, and what stands for
-/// what it [cleared](crate::compaction::overlay::clear).
+/// Like [`prepare`], for a history over which a checkpoint was laid: its summary, and what stands for
+/// what it cleared.
 pub fn prepare_with(
     history: &[Item],
     summary: impl IntoIterator<Item = Replacement>,

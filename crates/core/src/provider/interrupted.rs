@@ -14,13 +14,13 @@ pub const INTERRUPTED: &str = "[The previous reply was interrupted.]";
 static MARK: LazyLock<Message> = LazyLock::new(|| Message::user(INTERRUPTED));
 
 /// The mark as a message of the user's side.
-pub(crate) fn mark() -> &'static Message {
+pub fn interruption() -> &'static Message {
     &MARK
 }
 
 /// What the model itself wrote of an interrupted reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Partial<'a> {
+pub enum Partial<'a> {
     /// Nothing.
     Nothing,
     /// The content as it is.
@@ -30,7 +30,7 @@ pub(crate) enum Partial<'a> {
 }
 
 /// What the model wrote of a reply that was interrupted; `None` for any other message.
-pub(crate) fn partial(message: &Message) -> Option<Partial<'_>> {
+pub fn partial(message: &Message) -> Option<Partial<'_>> {
     if message.role != Role::Assistant {
         return None;
     }

@@ -30,13 +30,12 @@ pub use http::{
     Backoff, Connection, Fault, HttpRequest, Key, Listed, PRESETS, Preset, http_date, models_request, read_models,
     request,
 };
-pub use interrupted::INTERRUPTED;
-pub(crate) use interrupted::{Partial, mark as interruption, partial};
+pub use interrupted::{INTERRUPTED, Partial, interruption, partial};
 pub use limits::AnswerLimits;
 pub use note::{Note, NoteRule};
 pub use options::{RenderOptions, ToolSchema};
 pub use plain::{render_json, validate_json};
-pub(crate) use plan::is_blank;
+pub use plan::is_blank;
 pub use render::{CLOSING, OPENING, Rendered, render};
 pub use stream::{Frame, Frames, Piece, Reader, ReaderOptions, Spoken, lift};
 pub use validate::{Finding, validate_messages, validate_payload};

@@ -7,10 +7,9 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::interrupted::{self, Partial};
-use super::items;
 use super::note::{NoteRule, Notes};
 use super::part::{Piece, pieces};
-use super::{Provider, ids};
+use super::{Provider, ids, items};
 use crate::{Content, Message, Role, ToolCall};
 
 /// What a call without a result gets as one.
@@ -249,7 +248,7 @@ impl<'a> Plan<'a, '_> {
     /// Says on the user's side that the reply at `at` was interrupted; once for several in a row that say nothing.
     fn interrupted(&mut self, at: usize, notes: &mut Notes) {
         notes.add(at, NoteRule::Interrupted);
-        let mark = interrupted::mark();
+        let mark = interrupted::interruption();
         if self.steps.last().is_some_and(|step| std::ptr::eq(step.message, mark)) {
             return;
         }
@@ -491,6 +490,6 @@ fn is_blank_text(piece: &Piece<'_>) -> bool {
 }
 
 /// Whether a message's content is nothing that the provider is sent. White space is nothing.
-pub(crate) fn is_blank(message: &Message, provider: Provider) -> bool {
+pub fn is_blank(message: &Message, provider: Provider) -> bool {
     pieces(message, provider).iter().all(is_blank_text)
 }

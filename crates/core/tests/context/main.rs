@@ -13,5 +13,8 @@ mod properties;
 #[path = "../../../archive/tests/support/readers.rs"]
 mod readers;
 mod seeds;
+#[allow(dead_code, reason = "shared with tests that use all of it")]
+#[path = "../support/growth.rs"]
+mod shapes;
 #[path = "../support/transcripts.rs"]
 mod transcripts;

@@ -9,6 +9,7 @@ mod folder;
 mod found;
 mod gemini;
 mod generate;
+mod growth;
 mod mutations;
 mod ollama;
 mod openai_chat;
@@ -16,4 +17,7 @@ mod openai_responses;
 mod plain;
 mod properties;
 mod schemas;
+#[allow(dead_code, reason = "shared with tests that use all of it")]
+#[path = "../support/growth.rs"]
+mod shapes;
 mod support;

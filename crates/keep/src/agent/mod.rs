@@ -64,7 +64,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
-use threadkeep_core::compaction::{Policy, PolicyOptions};
+use threadkeep_compaction::{Policy, PolicyOptions};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::node::Origin;
 use threadkeep_core::provider::ToolSchema;

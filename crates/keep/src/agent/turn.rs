@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{Map, Value};
-use threadkeep_core::compaction::Reason;
+use threadkeep_compaction::Reason;
 use threadkeep_core::message::{Kind, ToolCall};
 use threadkeep_core::provider::{Completion, Delta, Finish, ToolSchema, Usage, lift};
 use threadkeep_core::{Message, MessageId, Role, TranscriptId, depth};

@@ -2,10 +2,10 @@
 
 use std::pin::Pin;
 
+use threadkeep_compaction::extract::extract;
+use threadkeep_compaction::strategy::tokens;
+use threadkeep_compaction::summary::{Material, Summary};
 use threadkeep_core::checkpoint::Spent;
-use threadkeep_core::compaction::extract::extract;
-use threadkeep_core::compaction::strategy::tokens;
-use threadkeep_core::compaction::summary::{Material, Summary};
 use threadkeep_core::tokens::Counter;
 
 /// What a summariser answers, once it does.

@@ -2,8 +2,8 @@
 //! out: requests, and plain JSON as answers; of an agent its options, the model's name and the tools, whose functions stay outside.
 
 use serde_json::{Map, Value};
-use threadkeep_core::compaction::PolicyOptions;
-use threadkeep_core::memory::Share;
+use threadkeep_compaction::PolicyOptions;
+use threadkeep_compaction::memory::Share;
 use threadkeep_core::provider::{Provider, ToolSchema};
 use threadkeep_store::Store;
 

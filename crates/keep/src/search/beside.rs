@@ -5,8 +5,8 @@
 
 use std::rc::Rc;
 
+use threadkeep_compaction::memory::{Episode, Fact};
 use threadkeep_core::checkpoint::{Checkpoint, Source};
-use threadkeep_core::memory::{Episode, Fact};
 use threadkeep_core::recall::{Builder, Doc, NewDoc, Query, Segment, snippet};
 use threadkeep_core::{MessageId, Transcript};
 use threadkeep_store::{Store, StoreError};

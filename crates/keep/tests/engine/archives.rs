@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use threadkeep::protocol::{ContextOptions, Counting};
 use threadkeep::{Keep, MemoryFilter};
-use threadkeep_core::memory::jsonl::read_traces;
+use threadkeep_compaction::memory::jsonl::read_traces;
 use threadkeep_core::{Message, ToolCall};
 use threadkeep_store::MemoryStore;
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use threadkeep::Keep;
 use threadkeep::protocol::{ContextOptions, Counting, ImportReport};
-use threadkeep_core::compaction::overlay::CLEARED;
+use threadkeep_compaction::overlay::CLEARED;
 use threadkeep_core::context::MessageRef;
 use threadkeep_core::provider::validate_payload;
 use threadkeep_core::{Kind, Provider};
@@ -150,7 +150,7 @@ fn a_session_that_grows_has_its_checkpoints_where_they_were_made() {
         import(&other, file(&session())).await;
         let covers = other.checkpoints("pi/boat/u4").await.unwrap().pop().unwrap().covers;
         let turn = other.node(&crate::id("pi/boat/u3")).await.unwrap().unwrap().turn.unwrap();
-        assert_eq!(threadkeep_core::memory::turn_number(&turn), Some(covers.last_turn));
+        assert_eq!(threadkeep_compaction::memory::turn_number(&turn), Some(covers.last_turn));
         assert_eq!(covers.last_turn, 6);
     });
 }

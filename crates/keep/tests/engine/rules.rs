@@ -7,12 +7,12 @@ use std::cell::RefCell;
 use threadkeep::Keep;
 use threadkeep::compact::{Answer, CompactOptions, Compacted, Extractive, Summariser};
 use threadkeep::protocol::{ContextOptions, Counting};
+use threadkeep_compaction::extract::extract;
+use threadkeep_compaction::memory::FactKind;
+use threadkeep_compaction::summary::Material;
+use threadkeep_compaction::{Policy, PolicyOptions, Reason};
 use threadkeep_core::Message;
 use threadkeep_core::checkpoint::Strategy;
-use threadkeep_core::compaction::extract::extract;
-use threadkeep_core::compaction::summary::Material;
-use threadkeep_core::compaction::{Policy, PolicyOptions, Reason};
-use threadkeep_core::memory::FactKind;
 use threadkeep_core::tokens::Counter;
 use threadkeep_store::MemoryStore;
 
@@ -71,7 +71,7 @@ impl Summariser for Watched {
 fn seed_2_s8_consolidation_begins_when_a_response_reports_a_prompt_over_the_budget() {
     let keep = World::default().tab();
     let asked =
-        PolicyOptions { compaction_ratio: Some(threadkeep_core::memory::Share::of(1000)), ..Default::default() };
+        PolicyOptions { compaction_ratio: Some(threadkeep_compaction::memory::Share::of(1000)), ..Default::default() };
     let policy = Policy::resolve(&asked, &PolicyOptions::default(), None);
     run(async {
         talked(&keep).await;
