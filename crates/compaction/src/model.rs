@@ -11,8 +11,8 @@ mod read;
 
 use super::extract::extract;
 use super::summary::{Material, Summary};
+use threadkeep_context::tokens::Counter;
 use threadkeep_core::checkpoint::Source;
-use threadkeep_core::tokens::Counter;
 
 pub use ask::{Chunk, chunks, prompt};
 pub use read::parse;

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use threadkeep_core::context::{Action, Item, Replacement, rule};
+use threadkeep_context::{Action, Item, Replacement, rule};
 use threadkeep_core::{Content, Kind, Message, MessageId, Role};
 
 use super::window::opens_turn;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use threadkeep_context::tokens::Counter;
 use threadkeep_core::checkpoint::Statement;
-use threadkeep_core::tokens::Counter;
 
 /// The highest level of statements; those of that level are summarised among themselves.
 pub const TOP_LEVEL: u8 = 3;

@@ -1,6 +1,6 @@
 //! The window: which part of a chain a compaction covers. Whole turns, oldest first; the last ones stay raw, the live one always.
 
-use threadkeep_core::context::{Item, Prepared};
+use threadkeep_context::{Item, Prepared};
 use threadkeep_core::provider::INTERRUPTED;
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Content, Kind, Message, MessageId, Role};

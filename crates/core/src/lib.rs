@@ -6,7 +6,6 @@
 
 pub mod checkpoint;
 pub mod code;
-pub mod context;
 pub mod date;
 pub mod depth;
 pub mod entry;
@@ -17,7 +16,6 @@ pub mod lint;
 pub mod message;
 pub mod node;
 pub mod provider;
-pub mod tokens;
 pub mod transcript;
 
 pub use code::{CodeTurn, CodeTurnError};

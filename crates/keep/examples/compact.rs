@@ -37,10 +37,11 @@ use pollster::block_on;
 use threadkeep::compact::{CompactOptions, Compacted, Extractive};
 use threadkeep::protocol::{ContextOptions, Found, SearchOptions};
 use threadkeep::{Keep, Options};
-use threadkeep_core::context::Action;
-use threadkeep_core::tokens::{Bpe, Counter, Encoding, cost};
+use threadkeep_context::Action;
+use threadkeep_context::tokens::{Counter, cost};
 use threadkeep_core::{Message, MessageId, Provider, Role};
 use threadkeep_store::MemoryStore;
+use threadkeep_tokens::{Bpe, Encoding};
 
 /// How many messages a search for the question adds to each prompt.
 const RETRIEVED: usize = 10;

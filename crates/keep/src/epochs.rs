@@ -3,8 +3,8 @@
 //! anything else than they do; nothing is stored.
 
 use threadkeep_compaction::overlay;
+use threadkeep_context::{Action, Line, MessageRef, rule};
 use threadkeep_core::checkpoint::Checkpoint;
-use threadkeep_core::context::{Action, Line, MessageRef, rule};
 use threadkeep_core::{Message, MessageId};
 use threadkeep_store::Store;
 

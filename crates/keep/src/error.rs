@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 use threadkeep_compaction::Refused;
-use threadkeep_core::tokens::Encoding;
 use threadkeep_core::{ChainError, IdError, MessageError, MessageId, TranscriptError};
 use threadkeep_store::StoreError;
+use threadkeep_tokens::Encoding;
 
 use crate::protocol::{BadRequest, ErrorReply};
 

@@ -14,8 +14,8 @@ use threadkeep::model::{Call, Connected, Http, Model};
 use threadkeep::protocol::{Counting, ErrorReply, NodeInfo};
 use threadkeep_core::Message;
 use threadkeep_core::provider::{Connection, Delta, Finish, RenderOptions, render};
-use threadkeep_core::tokens::Encoding;
 use threadkeep_fetch::Fetch;
+use threadkeep_tokens::Encoding;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 

@@ -7,7 +7,7 @@ use threadkeep_compaction::memory::jsonl::{
 };
 use threadkeep_compaction::memory::{Episode, Fact, Step, steps};
 use threadkeep_compaction::overlay;
-use threadkeep_core::context::chain_items;
+use threadkeep_context::chain_items;
 use threadkeep_core::{Kind, Message, Transcript};
 
 /// The files of the chosen branch, with their names; those that would be empty are left out. `tree` is none for what is remembered of no

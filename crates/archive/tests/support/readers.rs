@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use threadkeep_archive::{Input, Item as Read};
-use threadkeep_core::context::chain_items;
+use threadkeep_context::chain_items;
 use threadkeep_core::{Content, Message, Part, Role, ToolCall, Transcript};
 
 pub use folder::data;

@@ -20,8 +20,8 @@ mod words;
 use std::borrow::Cow;
 
 use super::summary::{FoundFact, Material, Summary};
+use threadkeep_context::tokens::Counter;
 use threadkeep_core::checkpoint::{Source, Statement};
-use threadkeep_core::tokens::Counter;
 
 pub(super) use places::Places;
 use select::{Choice, Pick};
@@ -43,7 +43,8 @@ const SOURCES: usize = 8;
 /// ```
 /// use threadkeep_compaction::extract::extract;
 /// use threadkeep_compaction::summary::{Material, Piece};
-/// use threadkeep_core::{Message, MessageId, tokens::Estimate};
+/// use threadkeep_core::{Message, MessageId};
+/// use threadkeep_context::tokens::Estimate;
 /// let node = MessageId::new("n1")?;
 /// let message = Message::user("Hello there. Always answer in French. The weather is fine.");
 /// let pieces = vec![Piece { node: &node, index: 0, turn: 1, message: &message }];

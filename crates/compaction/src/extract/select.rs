@@ -9,7 +9,7 @@ use super::cues::NOT;
 use super::lexicon::NONE;
 use super::units::{From, Units};
 use super::words::{DIGIT, hash};
-use threadkeep_core::tokens::Counter;
+use threadkeep_context::tokens::Counter;
 
 /// A chosen unit.
 pub(super) struct Pick {

@@ -21,16 +21,16 @@
 
 use super::turns::Turn;
 use super::{Episode, MemoryBundle};
-use threadkeep_core::context::material::{Material, lines};
+use threadkeep_context::material::{Material, lines};
+use threadkeep_context::tokens::Counter;
 use threadkeep_core::date::readable;
-use threadkeep_core::tokens::Counter;
 use threadkeep_core::{Message, Role};
 
 /// The snapshot as text, of at most `budget` tokens by `counter` (no limit without one). It may be empty.
 ///
 /// ```
 /// use threadkeep_compaction::memory::{MemoryBundle, Turn, snapshot};
-/// use threadkeep_core::tokens::Estimate;
+/// use threadkeep_context::tokens::Estimate;
 /// use threadkeep_core::Message;
 /// let (question, answer) = (Message::user("Ready?"), Message::assistant("Yes."));
 /// let turns = [Turn { number: 12, messages: vec![&question, &answer] }];
@@ -78,7 +78,7 @@ impl Parts<'_> {
 /// What of a bundle goes into a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Recalled {
-    /// The material, for the [frame](threadkeep_core::context::FrameOptions::memory).
+    /// The material, for the [frame](threadkeep_context::FrameOptions::memory).
     pub material: Option<Material>,
     /// How many records did not fit.
     pub left_out: usize,
@@ -89,7 +89,7 @@ pub struct Recalled {
 ///
 /// ```
 /// use threadkeep_compaction::memory::{MemoryBundle, recall};
-/// use threadkeep_core::tokens::Estimate;
+/// use threadkeep_context::tokens::Estimate;
 /// assert_eq!(recall(&MemoryBundle::default(), None, &Estimate).material, None);
 /// ```
 pub fn recall(bundle: &MemoryBundle, budget: Option<u32>, counter: &dyn Counter) -> Recalled {

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use crate::summary::{Material, Piece};
+use threadkeep_context::tokens::Counter;
 use threadkeep_core::provider::{Partial, partial};
-use threadkeep_core::tokens::Counter;
 use threadkeep_core::{Content, Kind, Message, Part, Role};
 
 /// A stretch of the material that fits one request.

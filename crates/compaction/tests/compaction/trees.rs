@@ -4,10 +4,10 @@
 use proptest::prelude::*;
 use threadkeep_compaction::overlay;
 use threadkeep_compaction::window::{Window, opens_turn, window};
+use threadkeep_context::tokens::Estimate;
+use threadkeep_context::{Item, Options, Prepared, chain_items, prepare_with};
 use threadkeep_core::checkpoint::{Checkpoint, Chosen, Covers, Source, Statement, Strategy};
-use threadkeep_core::context::{Item, Options, Prepared, chain_items, prepare_with};
 use threadkeep_core::provider::{RenderOptions, validate_payload};
-use threadkeep_core::tokens::Estimate;
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Entry, Message, MessageId, Node, Provider, Role, Transcript};
 

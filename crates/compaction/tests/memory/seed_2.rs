@@ -7,8 +7,8 @@ use threadkeep_compaction::memory::{
     BundleLimits, MemoryBundle, RAW_TAIL_TURNS, ToolStatus, build_snapshot, bundle as bundle_of, raw_tail, snapshot,
     steps, tool_interactions, turn_number,
 };
+use threadkeep_context::tokens::{Counter, Estimate};
 use threadkeep_core::node::turn_name;
-use threadkeep_core::tokens::{Counter, Estimate};
 use threadkeep_core::{Message, Role};
 
 use crate::{calling, chain, episode, fact};

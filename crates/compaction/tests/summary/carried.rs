@@ -2,8 +2,8 @@
 
 use threadkeep_compaction::extract::extract;
 use threadkeep_compaction::summary::Material;
+use threadkeep_context::tokens::Estimate;
 use threadkeep_core::checkpoint::Statement;
-use threadkeep_core::tokens::Estimate;
 use threadkeep_core::{Message, MessageId};
 
 use super::common::{ids, pieces, statement};

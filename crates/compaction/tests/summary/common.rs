@@ -2,8 +2,8 @@
 
 use threadkeep_compaction::extract::extract;
 use threadkeep_compaction::summary::{Material, Piece, Summary};
+use threadkeep_context::tokens::Estimate;
 use threadkeep_core::checkpoint::{Source, Statement};
-use threadkeep_core::tokens::Estimate;
 use threadkeep_core::{Message, MessageId, Role};
 
 /// The ids of so many nodes: `n0`, `n1`, …

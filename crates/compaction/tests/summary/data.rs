@@ -2,7 +2,7 @@
 
 use threadkeep_compaction::extract::extract;
 use threadkeep_compaction::summary::Material;
-use threadkeep_core::tokens::{Counter, Estimate};
+use threadkeep_context::tokens::{Counter, Estimate};
 
 use super::common::{ids, pieces};
 use super::readers;

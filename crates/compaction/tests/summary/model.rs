@@ -5,8 +5,9 @@ use serde_json::json;
 use threadkeep_compaction::memory::{FactKind, Share};
 use threadkeep_compaction::model::{ModelAnswerError, chunks, merge, or_extract, parse, prompt};
 use threadkeep_compaction::summary::{Material, Summary};
-use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate, cost};
+use threadkeep_context::tokens::{Counter, Estimate, cost};
 use threadkeep_core::{Content, Message, MessageId, Provider, Role, ToolCall};
+use threadkeep_tokens::{Bpe, Encoding};
 
 use super::common::{ids, pieces, statement, texts};
 

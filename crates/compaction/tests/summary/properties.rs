@@ -3,9 +3,10 @@
 use proptest::prelude::*;
 use threadkeep_compaction::extract::extract;
 use threadkeep_compaction::summary::{Material, Summary};
+use threadkeep_context::tokens::{Counter, Estimate};
 use threadkeep_core::checkpoint::Statement;
-use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate};
 use threadkeep_core::{Content, Message, Role, ToolCall};
+use threadkeep_tokens::{Bpe, Encoding};
 
 use super::common::{ids, pieces, statement};
 

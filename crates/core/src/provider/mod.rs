@@ -2,7 +2,7 @@
 //!
 //! [`render`] makes a request's body of messages; [`validate_payload`] and [`validate_messages`] say what a provider would
 //! refuse. They know nothing of each other, so that one can catch the other. Goes in: messages, or any JSON. Comes out: JSON, and
-//! notes or findings. Left to others: which messages are sent ([`context`](crate::context)), counting, and sending. Which
+//! notes or findings. Left to others: which messages are sent (`threadkeep-context`), counting, and sending. Which
 //! fields of [`Message::extra`](crate::Message::extra) reach a provider is said in [`items`], and only there. [`Connection`] and
 //! [`request()`] say where a payload is sent and how, and a [`Reader`] reads what comes back; the sending is others'.
 

@@ -177,7 +177,7 @@ impl AgentOptions {
     /// An agent with all built-in tools, no system prompt of its own, the policy `stable`, and compaction when it is due.
     pub fn new(name: impl Into<String>) -> Self {
         let mut context = ContextOptions::default();
-        context.build.policy = threadkeep_core::context::Policy::Stable;
+        context.build.policy = threadkeep_context::Policy::Stable;
         Self {
             name: name.into(),
             user: "user".to_owned(),

@@ -2,9 +2,9 @@
 
 use threadkeep_compaction::summary::Piece;
 use threadkeep_compaction::{Window, window};
+use threadkeep_context::tokens::{Counter, cost};
+use threadkeep_context::{Action, Options, Prepared, rule};
 use threadkeep_core::checkpoint::{Checkpoint, Chosen, Covers, Source, Statement, Strategy};
-use threadkeep_core::context::{Action, Options, Prepared, rule};
-use threadkeep_core::tokens::{Counter, cost};
 use threadkeep_core::{Message, MessageId};
 use threadkeep_store::Store;
 

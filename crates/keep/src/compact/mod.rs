@@ -20,10 +20,10 @@ use std::ops::Range;
 use threadkeep_compaction::Refused;
 use threadkeep_compaction::memory::{Episode, Fact};
 use threadkeep_compaction::window::TAIL_TURNS;
+use threadkeep_context::MessageRef;
+use threadkeep_context::tokens::cost;
 pub use threadkeep_core::checkpoint::Spent;
 use threadkeep_core::checkpoint::{Checkpoint, Chosen, Strategy, summary_message};
-use threadkeep_core::context::MessageRef;
-use threadkeep_core::tokens::cost;
 use threadkeep_core::{Message, Provider};
 use threadkeep_store::Store;
 

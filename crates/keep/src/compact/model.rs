@@ -9,8 +9,8 @@ use threadkeep_compaction::model::{chunks, merge, or_extract, parse, prompt};
 use threadkeep_compaction::strategy::{check, tokens};
 use threadkeep_compaction::summary::{Material, Summary};
 use threadkeep_compaction::{Policy, PolicyOptions, Refused};
+use threadkeep_context::tokens::Counter;
 use threadkeep_core::Message;
-use threadkeep_core::tokens::Counter;
 
 use super::Spent;
 use super::summariser::{Answer, Answered, EXTRACTIVE, Sending, Summariser};

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use threadkeep_compaction::strategy::{TOP_LEVEL, check, merge, outgrown, share, tokens};
 use threadkeep_compaction::summary::{Material, Summary};
+use threadkeep_context::tokens::Counter;
 use threadkeep_core::Role;
 use threadkeep_core::checkpoint::{Statement, Strategy};
-use threadkeep_core::tokens::Counter;
 use threadkeep_store::Store;
 
 use super::cancel::unless;

@@ -9,10 +9,10 @@ use threadkeep::protocol::{ContextOptions, Counting};
 use threadkeep_compaction::memory::{FactKind, Share};
 use threadkeep_compaction::summary::{FoundFact, Material, Summary};
 use threadkeep_compaction::{Policy, PolicyOptions, Reason};
+use threadkeep_context::Action;
+use threadkeep_context::tokens::{Counter, Overhead};
 use threadkeep_core::checkpoint::{Source, Statement, Strategy};
-use threadkeep_core::context::Action;
 use threadkeep_core::provider::validate_payload;
-use threadkeep_core::tokens::{Counter, Overhead};
 use threadkeep_core::{Message, MessageId, Provider, Role};
 use threadkeep_store::{MemoryStore, Scan, Store};
 

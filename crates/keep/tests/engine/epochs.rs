@@ -5,8 +5,8 @@ use threadkeep::Keep;
 use threadkeep::compact::{CompactOptions, Extractive};
 use threadkeep::epochs::{Carried, Fate, Step, StepLine};
 use threadkeep::protocol::{ContextOptions, Counting};
+use threadkeep_context::MessageRef;
 use threadkeep_core::checkpoint::{Checkpoint, Strategy};
-use threadkeep_core::context::MessageRef;
 use threadkeep_core::{Message, Provider};
 use threadkeep_store::MemoryStore;
 

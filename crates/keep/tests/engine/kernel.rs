@@ -11,8 +11,8 @@ use threadkeep_compaction::PolicyOptions;
 use threadkeep_compaction::extract::extract;
 use threadkeep_compaction::memory::{BundleLimits, Share, ToolStatus};
 use threadkeep_compaction::summary::Material;
+use threadkeep_context::tokens::{Counter, Estimate};
 use threadkeep_core::message::ToolCall;
-use threadkeep_core::tokens::{Counter, Estimate};
 use threadkeep_core::{Message, Role};
 use threadkeep_store::MemoryStore;
 

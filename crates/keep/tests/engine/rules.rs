@@ -11,9 +11,9 @@ use threadkeep_compaction::extract::extract;
 use threadkeep_compaction::memory::FactKind;
 use threadkeep_compaction::summary::Material;
 use threadkeep_compaction::{Policy, PolicyOptions, Reason};
+use threadkeep_context::tokens::Counter;
 use threadkeep_core::Message;
 use threadkeep_core::checkpoint::Strategy;
-use threadkeep_core::tokens::Counter;
 use threadkeep_store::MemoryStore;
 
 use crate::{World, run, texts};

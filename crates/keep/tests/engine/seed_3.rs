@@ -10,9 +10,9 @@ use threadkeep::compact::{Answer, CompactOptions, Extractive, Summariser};
 use threadkeep::protocol::{ContextOptions, Counting, Recent};
 use threadkeep_compaction::summary::{Material, Summary};
 use threadkeep_compaction::{Policy, PolicyOptions, Reason};
+use threadkeep_context::tokens::{Counter, estimate, estimate_message};
 use threadkeep_core::checkpoint::{Source, Statement, Strategy};
 use threadkeep_core::message::ToolCall;
-use threadkeep_core::tokens::{Counter, estimate, estimate_message};
 use threadkeep_core::{Kind, Message, Role};
 use threadkeep_store::MemoryStore;
 

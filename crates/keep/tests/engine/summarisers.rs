@@ -11,8 +11,8 @@ use threadkeep::compact::{Cancel, CompactOptions, Model, ModelRequest, ModelSumm
 use threadkeep::protocol::Counting;
 use threadkeep_compaction::Reason;
 use threadkeep_compaction::memory::FactKind;
+use threadkeep_context::tokens::{Counter, Estimate};
 use threadkeep_core::checkpoint::Strategy;
-use threadkeep_core::tokens::{Counter, Estimate};
 use threadkeep_core::{Message, MessageId};
 use threadkeep_store::{MemoryStore, Scan, Store};
 
