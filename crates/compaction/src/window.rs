@@ -1,9 +1,9 @@
 //! The window: which part of a chain a compaction covers. Whole turns, oldest first; the last ones stay raw, the live one always.
 
 use threadkeep_context::{Item, Prepared};
-use threadkeep_core::provider::INTERRUPTED;
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Content, Kind, Message, MessageId, Role};
+use threadkeep_provider::INTERRUPTED;
 
 use super::overlay::stays;
 use super::summary::Piece;

@@ -1,13 +1,13 @@
 //! The pipeline: from a history and options to a context.
 //!
 //! The order is that of the data's way: compress, preview, frame, fit, validate. Each step writes into the ledger, whose sums equal
-//! the context's count. Turning the messages into a provider's payload is [`provider`](threadkeep_core::provider)'s.
+//! the context's count. Turning the messages into a provider's payload is [`provider`](threadkeep_provider)'s.
 
 use std::borrow::Cow;
 
 use crate::tokens::Counter;
-use threadkeep_core::provider::{Finding, validate_messages};
-use threadkeep_core::{Message, Provider, Role};
+use threadkeep_core::{Message, Role};
+use threadkeep_provider::{Finding, Provider, validate_messages};
 
 use super::budget::{Budget, Figures, Limits, Policy};
 use super::compress::{CompressOptions, decide};
@@ -94,7 +94,7 @@ pub struct Context<'a> {
     pub kinds: Kinds,
     /// What its builder should know.
     pub warnings: Vec<&'static str>,
-    /// What the provider would refuse as it is: [`render`](threadkeep_core::provider::render) repairs it, and says so. Empty for what
+    /// What the provider would refuse as it is: [`render`](threadkeep_provider::render) repairs it, and says so. Empty for what
     /// was not built for a provider.
     pub findings: Vec<Finding>,
 }

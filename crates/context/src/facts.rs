@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::tokens::{Cost, Counter, cost};
-use threadkeep_core::provider::{INTERRUPTED as INTERRUPTED_WORDS, Partial, interruption, is_blank, partial};
-use threadkeep_core::{Content, Kind, Message, Part, Provider, Role, ToolCall};
+use threadkeep_core::{Content, Kind, Message, Part, Role, ToolCall};
+use threadkeep_provider::{INTERRUPTED as INTERRUPTED_WORDS, Partial, Provider, interruption, is_blank, partial};
 
 use super::item::History;
 use super::preview::{FOLDER, length, preview, with_content};

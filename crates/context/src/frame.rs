@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::Material;
 use crate::tokens::{Cost, Counter, Overhead, cost, tools_cost};
-use threadkeep_core::{Message, Provider, Role};
+use threadkeep_core::{Message, Role};
+use threadkeep_provider::Provider;
 
 use super::budget::Figures;
 use super::facts::characters;

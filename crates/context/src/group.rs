@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::tokens::{Cost, Counter, cost};
-use threadkeep_core::provider::interruption;
-use threadkeep_core::{Content, Message, MessageId, Part, Provider};
+use threadkeep_core::{Content, Message, MessageId, Part};
+use threadkeep_provider::{Provider, interruption};
 
 use super::budget::Figures;
 use super::chunked::Chunked;

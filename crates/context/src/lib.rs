@@ -6,7 +6,7 @@
 //! ```
 //! Goes in: a history ([`Item`]), [`Options`] and a counter. Comes out: a [`Context`]. [`build`] does it at once; [`Prepared`]
 //! keeps what is known of a history, so that each further decision (another budget, policy or pin) reads no text. Left to others: where
-//! the history is kept, and turning messages into a request's body ([`provider`](threadkeep_core::provider)).
+//! the history is kept, and turning messages into a request's body ([`provider`](threadkeep_provider)).
 //!
 //! # Groups
 //! What belongs together is kept or dropped together: a call, all its results and the reasoning before it. Whatever the history

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use threadkeep_core::Provider;
+use threadkeep_provider::Provider;
 
 use super::compress::CompressOptions;
 use super::frame::{Mode, Run};

@@ -7,7 +7,8 @@
 use std::cell::RefCell;
 
 use crate::tokens::{Cost, Counter};
-use threadkeep_core::{Message, Provider};
+use threadkeep_core::Message;
+use threadkeep_provider::Provider;
 
 use super::budget::Figures;
 use super::facts::{Fact, Facts, NONE, Reading};

@@ -8,8 +8,10 @@
 use serde_json::Value;
 
 use crate::tokens::{Cost, Counter, cost};
-use threadkeep_core::provider::{CLOSING, Note, NoteRule, OPENING, RenderOptions, partial, render, validate_payload};
-use threadkeep_core::{Message, Provider, Role};
+use threadkeep_core::{Message, Role};
+use threadkeep_provider::{
+    CLOSING, Note, NoteRule, OPENING, Provider, RenderOptions, partial, render, validate_payload,
+};
 
 use super::facts::characters;
 use super::{Action, Context, Figures, Fit, Frame, History, Item, Kinds, Line, Options, Plan, Prepared, prepare, rule};
@@ -66,9 +68,9 @@ pub struct Warning {
 ///
 /// ```
 /// use threadkeep_context::{Options, items, prompt};
-/// use threadkeep_core::provider::RenderOptions;
+/// use threadkeep_provider::{Provider, RenderOptions};
 /// use threadkeep_context::tokens::Estimate;
-/// use threadkeep_core::{Message, Provider};
+/// use threadkeep_core::Message;
 /// let history = [Message::user("hi"), Message::assistant("hello")];
 /// let options = Options { provider: Provider::Anthropic, ..Options::default() };
 /// let prompt = prompt(&items(&history), &options, &RenderOptions::default(), &Estimate);

@@ -15,7 +15,6 @@ pub mod json;
 pub mod lint;
 pub mod message;
 pub mod node;
-pub mod provider;
 pub mod transcript;
 
 pub use code::{CodeTurn, CodeTurnError};
@@ -23,7 +22,6 @@ pub use entry::{Entry, InfoPatch};
 pub use id::{IdError, MessageId, TranscriptId};
 pub use message::{Content, Kind, Message, MessageError, Part, Role, ToolCall};
 pub use node::{Node, Origin};
-pub use provider::Provider;
 /// Full-text search, a crate of its own, compiled for speed.
 pub use threadkeep_recall as recall;
 pub use transcript::{ChainError, Info, Transcript, TranscriptError};

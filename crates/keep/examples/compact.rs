@@ -39,7 +39,8 @@ use threadkeep::protocol::{ContextOptions, Found, SearchOptions};
 use threadkeep::{Keep, Options};
 use threadkeep_context::Action;
 use threadkeep_context::tokens::{Counter, cost};
-use threadkeep_core::{Message, MessageId, Provider, Role};
+use threadkeep_core::{Message, MessageId, Role};
+use threadkeep_provider::Provider;
 use threadkeep_store::MemoryStore;
 use threadkeep_tokens::{Bpe, Encoding};
 

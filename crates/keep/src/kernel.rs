@@ -26,8 +26,8 @@ use threadkeep_compaction::memory::{BundleLimits, MemoryBundle, ToolInteraction,
 use threadkeep_compaction::{Policy, Reason};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::node::turn_name;
-use threadkeep_core::provider::render;
 use threadkeep_core::{Content, Message, Role};
+use threadkeep_provider::render;
 use threadkeep_store::Store;
 
 use crate::compact::{CompactOptions, Compacted, Summariser};

@@ -8,7 +8,7 @@ use threadkeep::KeepError;
 use threadkeep::protocol::{ContextOptions, Counting, ErrorReply, WhatIf};
 use threadkeep_context::compress::CompressOptions;
 use threadkeep_context::{Budget, MessageRef, Policy, Previews};
-use threadkeep_core::Provider;
+use threadkeep_provider::Provider;
 use threadkeep_tokens::Encoding;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use crate::summary::{Material, Piece};
 use threadkeep_context::tokens::Counter;
-use threadkeep_core::provider::{Partial, partial};
 use threadkeep_core::{Content, Kind, Message, Part, Role};
+use threadkeep_provider::{Partial, partial};
 
 /// A stretch of the material that fits one request.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use threadkeep_core::checkpoint::{Checkpoint, Chosen, Covers, Source, Spent, Statement, Strategy, summary_message};
-use threadkeep_core::provider::{RenderOptions, render, validate_payload};
-use threadkeep_core::{Entry, Message, MessageId, Node, Provider, Transcript, TranscriptError};
+use threadkeep_core::{Entry, Message, MessageId, Node, Transcript, TranscriptError};
+use threadkeep_provider::{Provider, RenderOptions, render, validate_payload};
 
 pub fn id(text: &str) -> MessageId {
     MessageId::new(text).unwrap()

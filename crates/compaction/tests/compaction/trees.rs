@@ -7,9 +7,9 @@ use threadkeep_compaction::window::{Window, opens_turn, window};
 use threadkeep_context::tokens::Estimate;
 use threadkeep_context::{Item, Options, Prepared, chain_items, prepare_with};
 use threadkeep_core::checkpoint::{Checkpoint, Chosen, Covers, Source, Statement, Strategy};
-use threadkeep_core::provider::{RenderOptions, validate_payload};
 use threadkeep_core::transcript::Placed;
-use threadkeep_core::{Entry, Message, MessageId, Node, Provider, Role, Transcript};
+use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript};
+use threadkeep_provider::{Provider, RenderOptions, validate_payload};
 
 use crate::entries::id;
 use crate::transcripts::{Choices, transcript};

@@ -6,7 +6,8 @@ use threadkeep_compaction::memory::{FactKind, Share};
 use threadkeep_compaction::model::{ModelAnswerError, chunks, merge, or_extract, parse, prompt};
 use threadkeep_compaction::summary::{Material, Summary};
 use threadkeep_context::tokens::{Counter, Estimate, cost};
-use threadkeep_core::{Content, Message, MessageId, Provider, Role, ToolCall};
+use threadkeep_core::{Content, Message, MessageId, Role, ToolCall};
+use threadkeep_provider::Provider;
 use threadkeep_tokens::{Bpe, Encoding};
 
 use super::common::{ids, pieces, statement, texts};

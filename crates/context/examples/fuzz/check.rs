@@ -7,10 +7,10 @@ use threadkeep_context::{
     Action, Budget, Context, Options, Prepared, Previews, TrimOptions, build, items, prepare, prompt, read_options,
     read_trim_options, rule, trim_messages,
 };
-use threadkeep_core::provider::{
+use threadkeep_core::{Content, Kind, Message, Role};
+use threadkeep_provider::{
     INTERRUPTED, NoteRule, RenderOptions, render, render_json, validate_json, validate_messages, validate_payload,
 };
-use threadkeep_core::{Content, Kind, Message, Role};
 use threadkeep_tokens::{Bpe, Growing};
 
 use crate::make::{any, mutate};
@@ -242,7 +242,7 @@ pub fn hostile(random: &mut Random, options: &Value, messages: &[Message], bpe: 
         mutate(random, &mut list);
         list
     };
-    let provider = random.pick(&threadkeep_core::Provider::ALL);
+    let provider = random.pick(&threadkeep_provider::Provider::ALL);
     let mut payload = value.clone();
     if let Ok(rendered) = render_json(&value, provider.name(), &Value::Null) {
         let findings = validate_payload(&rendered["payload"], provider);

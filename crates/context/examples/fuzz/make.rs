@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 use threadkeep_context::Material;
-use threadkeep_core::provider::{RenderOptions, ToolSchema};
-use threadkeep_core::{Content, Kind, Message, Part, Provider, Role, ToolCall};
+use threadkeep_core::{Content, Kind, Message, Part, Role, ToolCall};
+use threadkeep_provider::{Provider, RenderOptions, ToolSchema};
 
 use crate::random::Random;
 use crate::transcripts::{Choices, transcript};

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use threadkeep_core::Provider;
+use threadkeep_provider::Provider;
 
 /// One in the unit of [`Factor::per_mille`].
 const ONE: u64 = 1000;

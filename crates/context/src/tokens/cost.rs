@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{Counter, Overhead};
-use threadkeep_core::{Content, Message, Part, Provider, Role};
+use threadkeep_core::{Content, Message, Part, Role};
+use threadkeep_provider::Provider;
 
 /// What a message costs, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,7 +35,8 @@ impl Cost {
 /// ```
 /// use threadkeep_tokens::{Bpe, Encoding};
 /// use threadkeep_context::tokens::cost;
-/// use threadkeep_core::{Message, Provider};
+/// use threadkeep_core::Message;
+/// use threadkeep_provider::Provider;
 /// let bpe = Bpe::embedded(Encoding::O200k);
 /// let cost = cost(&Message::user("hello world"), Provider::OpenAiChat, &bpe);
 /// assert_eq!((cost.content, cost.frame, cost.total()), (2, 4, 6));

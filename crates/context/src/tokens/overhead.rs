@@ -1,6 +1,6 @@
 //! What a request costs beside its texts: the marks around messages, calls and results, and images.
 
-use threadkeep_core::Provider;
+use threadkeep_provider::Provider;
 
 /// What a provider adds, in tokens.
 ///

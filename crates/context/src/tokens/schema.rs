@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Counter, Overhead};
-use threadkeep_core::Provider;
+use threadkeep_provider::Provider;
 
 /// What one tool takes beside its texts, where its schema goes to the model as JSON.
 const TOOL: u32 = 8;

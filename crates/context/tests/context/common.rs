@@ -2,8 +2,8 @@
 
 use threadkeep_context::tokens::Counter;
 use threadkeep_context::{Action, Context, Item, Line, Options, Prompt, build, items, rule};
-use threadkeep_core::provider::{NoteRule, RenderOptions, render, validate_payload};
-use threadkeep_core::{Content, Message, Provider, Role, ToolCall};
+use threadkeep_core::{Content, Message, Role, ToolCall};
+use threadkeep_provider::{NoteRule, Provider, RenderOptions, render, validate_payload};
 
 /// Counts characters, so that a message's cost can be seen: one each.
 pub struct Letters;

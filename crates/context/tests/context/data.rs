@@ -10,8 +10,8 @@ use threadkeep_context::{
     Action, Budget, Context, Frame, FrameOptions, Item, Line, Options, Policy, Prepared, Prompt, WarningKind, items,
     opens_with_user, prepare, rule,
 };
-use threadkeep_core::provider::{NoteRule, RenderOptions, validate_payload};
-use threadkeep_core::{Content, Message, Part, Provider, Role, ToolCall};
+use threadkeep_core::{Content, Message, Part, Role, ToolCall};
+use threadkeep_provider::{NoteRule, Provider, RenderOptions, validate_payload};
 
 use crate::readers::all;
 use crate::transcripts::unpaired;

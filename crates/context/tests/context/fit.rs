@@ -4,7 +4,8 @@ use threadkeep_context::tokens::Estimate;
 use threadkeep_context::{
     Action, Budget, Limits, Options, Plan, Policy, Prepared, Preparing, System, TrimOptions, items, rule, trim_messages,
 };
-use threadkeep_core::{Message, Provider, Role};
+use threadkeep_core::{Message, Role};
+use threadkeep_provider::Provider;
 
 use crate::common::{Letters, check, context, history, rules, shown};
 

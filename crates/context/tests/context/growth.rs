@@ -4,7 +4,8 @@ use std::hint::black_box;
 
 use threadkeep_context::tokens::Estimate;
 use threadkeep_context::{Budget, Options, Prepared, TrimOptions, build, items, trim_messages};
-use threadkeep_core::{Message, Provider};
+use threadkeep_core::Message;
+use threadkeep_provider::Provider;
 
 use crate::shapes::{SHAPES, Shape, grows};
 

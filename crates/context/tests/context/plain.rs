@@ -4,7 +4,8 @@ use serde_json::json;
 use threadkeep_context::{
     Budget, Mode, OptionError, Policy, Preview, Previews, System, build, items, pins, read_options, read_trim_options,
 };
-use threadkeep_core::{MessageId, Provider};
+use threadkeep_core::MessageId;
+use threadkeep_provider::Provider;
 
 use crate::common::{Letters, history};
 

@@ -6,7 +6,8 @@ use threadkeep_context::{
     Action, Budget, Context, Fit, Line, Options, Plan, Policy, Prepared, Preparing, Preview, Previews, TrimOptions,
     build, items, opens_with_user, rule, trim_messages,
 };
-use threadkeep_core::{Content, Message, Provider, Role};
+use threadkeep_core::{Content, Message, Role};
+use threadkeep_provider::Provider;
 
 use crate::common::{check_rendered, check_sums};
 use crate::transcripts::{Choices, transcript, unpaired};

@@ -7,8 +7,8 @@ use threadkeep_context::tokens::{Counter, Estimate, estimate, estimate_message};
 use threadkeep_context::{
     Action, Budget, FrameOptions, Material, Mode, Options, Policy, items, prompt, read_options, rule,
 };
-use threadkeep_core::provider::RenderOptions;
-use threadkeep_core::{Content, Message, Part, Provider, Role};
+use threadkeep_core::{Content, Message, Part, Role};
+use threadkeep_provider::{Provider, RenderOptions};
 
 use crate::common::{check, context, history, lines, rules, shown};
 

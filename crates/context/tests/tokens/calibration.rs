@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use threadkeep_context::tokens::{Calibration, Factor, reported_input};
-use threadkeep_core::Provider;
+use threadkeep_provider::Provider;
 
 fn after(observations: &[(u32, u32)]) -> Factor {
     let mut factor = Factor::default();

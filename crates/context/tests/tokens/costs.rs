@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use threadkeep_context::tokens::{Cost, Counter, Estimate, Overhead, cost};
-use threadkeep_core::{Message, Provider};
+use threadkeep_core::Message;
+use threadkeep_provider::Provider;
 use threadkeep_tokens::Encoding;
 
 use crate::BPE;

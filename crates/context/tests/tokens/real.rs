@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use threadkeep_context::tokens::cost;
-use threadkeep_core::{Message, Provider};
+use threadkeep_core::Message;
+use threadkeep_provider::Provider;
 
 use crate::BPE;
 

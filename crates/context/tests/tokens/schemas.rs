@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use threadkeep_context::tokens::tools_cost;
-use threadkeep_core::Provider;
+use threadkeep_provider::Provider;
 
 use crate::BPE;
 

@@ -12,7 +12,7 @@ use threadkeep::mailbox::{MailFilter, Outgoing};
 use threadkeep::model::Scripted;
 use threadkeep::protocol::Counting;
 use threadkeep_context::Budget;
-use threadkeep_core::provider::ToolSchema;
+use threadkeep_provider::ToolSchema;
 
 use super::{Row, keep, timed};
 

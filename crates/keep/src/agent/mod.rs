@@ -16,7 +16,7 @@
 //! use threadkeep::model::{Answer, Call, Model};
 //! # use threadkeep::{Host, Keep, Options};
 //! use threadkeep_core::Message;
-//! use threadkeep_core::provider::{Completion, Delta, Finish};
+//! use threadkeep_provider::{Completion, Delta, Finish};
 //! # use threadkeep_store::MemoryStore;
 //! # struct Test(std::cell::Cell<u8>);
 //! # impl Host for Test {
@@ -67,8 +67,8 @@ use serde_json::{Map, Value};
 use threadkeep_compaction::{Policy, PolicyOptions};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::node::Origin;
-use threadkeep_core::provider::ToolSchema;
 use threadkeep_core::{Message, MessageId, Role, TranscriptId};
+use threadkeep_provider::ToolSchema;
 use threadkeep_store::{Commit, Store};
 use tokio::sync::Mutex;
 

@@ -8,7 +8,7 @@ use std::task::Poll;
 
 use futures_util::future::{Either, select};
 use threadkeep_core::Message;
-use threadkeep_core::provider::Delta;
+use threadkeep_provider::Delta;
 use threadkeep_store::Store;
 use tokio::sync::Notify;
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 use threadkeep_core::checkpoint::Source;
-use threadkeep_core::provider::ToolSchema;
+use threadkeep_provider::ToolSchema;
 use threadkeep_store::Store;
 
 use super::Pending;

@@ -22,9 +22,10 @@ use threadkeep_compaction::memory::{Episode, Fact};
 use threadkeep_compaction::window::TAIL_TURNS;
 use threadkeep_context::MessageRef;
 use threadkeep_context::tokens::cost;
+use threadkeep_core::Message;
 pub use threadkeep_core::checkpoint::Spent;
 use threadkeep_core::checkpoint::{Checkpoint, Chosen, Strategy, summary_message};
-use threadkeep_core::{Message, Provider};
+use threadkeep_provider::Provider;
 use threadkeep_store::Store;
 
 use crate::protocol::Counting;

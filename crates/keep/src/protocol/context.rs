@@ -7,7 +7,7 @@ use threadkeep_context::{
     Warning, read_options, read_trim_options,
 };
 use threadkeep_core::Message;
-use threadkeep_core::provider::{RenderOptions, ToolSchema};
+use threadkeep_provider::{RenderOptions, ToolSchema};
 use threadkeep_tokens::Encoding;
 
 use super::BadRequest;

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 use threadkeep_compaction::PolicyOptions;
 use threadkeep_compaction::memory::Share;
-use threadkeep_core::provider::{Provider, ToolSchema};
+use threadkeep_provider::{Provider, ToolSchema};
 use threadkeep_store::Store;
 
 use super::compact::strategy;

@@ -12,8 +12,8 @@ use threadkeep_compaction::{Policy, PolicyOptions, Reason};
 use threadkeep_context::Action;
 use threadkeep_context::tokens::{Counter, Overhead};
 use threadkeep_core::checkpoint::{Source, Statement, Strategy};
-use threadkeep_core::provider::validate_payload;
-use threadkeep_core::{Message, MessageId, Provider, Role};
+use threadkeep_core::{Message, MessageId, Role};
+use threadkeep_provider::{Provider, validate_payload};
 use threadkeep_store::{MemoryStore, Scan, Store};
 
 use crate::{World, code, id, inbound, run, texts};

@@ -5,8 +5,8 @@ use threadkeep::Keep;
 use threadkeep::protocol::{ContextOptions, Counting, ImportReport};
 use threadkeep_compaction::overlay::CLEARED;
 use threadkeep_context::MessageRef;
-use threadkeep_core::provider::validate_payload;
-use threadkeep_core::{Kind, Provider};
+use threadkeep_core::Kind;
+use threadkeep_provider::{Provider, validate_payload};
 use threadkeep_store::MemoryStore;
 
 use crate::folder::data;

@@ -15,8 +15,8 @@ use threadkeep_compaction::summary::{FoundFact, Material, Summary};
 use threadkeep_context::tokens::Counter;
 use threadkeep_core::checkpoint::{Source, Statement};
 use threadkeep_core::message::ToolCall;
-use threadkeep_core::provider::validate_payload;
-use threadkeep_core::{Message, MessageId, Provider, Role};
+use threadkeep_core::{Message, MessageId, Role};
+use threadkeep_provider::{Provider, validate_payload};
 use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
 
 use crate::{World, run};

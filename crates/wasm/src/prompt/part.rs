@@ -14,8 +14,8 @@ use threadkeep::{Keep, KeepError};
 use threadkeep_context::compress::CompressError;
 use threadkeep_context::tokens::{Counter, Estimate, cost};
 use threadkeep_context::{Item, Ledger, Line, Plan, Prepared, Preparing, Previews, compress, opens_with_user};
-use threadkeep_core::provider::{ProviderError, render_json, validate_json};
-use threadkeep_core::{Message, Provider};
+use threadkeep_core::Message;
+use threadkeep_provider::{Provider, ProviderError, render_json, validate_json};
 use threadkeep_tokens::{Bpe, Encoding};
 use wasm_bindgen::JsValue;
 
