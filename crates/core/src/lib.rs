@@ -22,6 +22,4 @@ pub use entry::{Entry, InfoPatch};
 pub use id::{IdError, MessageId, TranscriptId};
 pub use message::{Content, Kind, Message, MessageError, Part, Role, ToolCall};
 pub use node::{Node, Origin};
-/// Full-text search, a crate of its own, compiled for speed.
-pub use threadkeep_recall as recall;
 pub use transcript::{ChainError, Info, Transcript, TranscriptError};

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Number, Value};
 use threadkeep_core::checkpoint::Source;
-use threadkeep_core::recall::Snippet;
 use threadkeep_core::{Message, MessageId, TranscriptId};
+use threadkeep_recall::Snippet;
 
 use super::BadRequest;
 use super::request::{Checked, Params, bad};

@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use threadkeep_compaction::memory::{Episode, Fact};
 use threadkeep_core::checkpoint::{Checkpoint, Source};
-use threadkeep_core::recall::{Builder, Doc, NewDoc, Query, Segment, snippet};
 use threadkeep_core::{MessageId, Transcript};
+use threadkeep_recall::{Builder, Doc, NewDoc, Query, Segment, snippet};
 use threadkeep_store::{Store, StoreError};
 
 use super::SNIPPET;
