@@ -1,6 +1,6 @@
 // Rendered payloads against the parameter types of the providers' own SDKs: each payload becomes a literal of the type that its
-// SDK's method takes, and the compiler says whether it is one. The prompts are those of the core's fixtures, rendered by the
-// core itself (`cargo run --example payloads`), so that this needs no build of the wasm.
+// SDK's method takes, and the compiler says whether it is one. The prompts are those of the provider crate's fixtures, rendered by that
+// crate itself (`cargo run --example payloads`), so that this needs no build of the wasm.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

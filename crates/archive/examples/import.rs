@@ -1,4 +1,4 @@
-//! Reads archives and prints what came in: `cargo run --example import -- FILE…`.
+//! Reads archives and prints what came in: `cargo run -p threadkeep-archive --example import -- FILE…`.
 
 use std::collections::BTreeMap;
 use std::io::Read;

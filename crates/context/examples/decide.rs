@@ -1,4 +1,4 @@
-//! How long decisions about 10,000 messages take: `cargo run --release -p threadkeep-core --example decide`.
+//! How long decisions about 10,000 messages take: `cargo run --release -p threadkeep-context --example decide`.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,8 +1,10 @@
-//! The core of Threadkeep: what a conversation is, and everything that can be decided about it without I/O.
+//! The model of Threadkeep: what a conversation is.
 //!
-//! Goes in: messages, ids and times from outside. Comes out: transcripts (trees of nodes), chains, depths, turns,
-//! lint findings and parsed archives, as plain data. Left to others: storage (`threadkeep-store`), routing, caching
-//! and change events (`threadkeep`). Nothing here reads a clock, makes a random number, waits, or knows of wasm.
+//! Goes in: messages, ids and times from outside. Comes out: transcripts (trees of nodes), chains, depths, turns
+//! and lint findings, as plain data. Nothing here reads a clock, makes a random number, waits, or knows of wasm.
+//!
+//! Other crates build on this model: `threadkeep-provider` (wire forms), `threadkeep-context` (prompts), `threadkeep-compaction`
+//! (summaries and memory), `threadkeep-archive` (files), `threadkeep-store` (storage) and `threadkeep` (the engine).
 
 pub mod checkpoint;
 pub mod code;

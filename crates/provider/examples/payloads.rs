@@ -1,4 +1,4 @@
-//! Prints the payloads of all prompts in a file, for every provider: `cargo run --example payloads -- FILE`. The file is a list
+//! Prints the payloads of all prompts in a file, for every provider: `cargo run -p threadkeep-provider --example payloads -- FILE`. The file is a list
 //! of `{name, messages, options}`; what is printed is a list of `{name, provider, payload}`. The npm package's tests check
 //! these against the types of the providers' SDKs.
 

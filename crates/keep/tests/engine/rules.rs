@@ -1,5 +1,5 @@
 //! The rules and defaults of the memory design (seed 2, sections 5 to 10) and of the message store (seed 3) that are about
-//! compaction, one test each, by their numbers and names. Those about triggers alone are in `core`'s `compaction/policy.rs`, those of the
+//! compaction, one test each, by their numbers and names. Those about triggers alone are in `compaction`'s `compaction/policy.rs`, those of the
 //! kernel's operations in `kernel.rs`.
 
 use std::cell::RefCell;
