@@ -64,8 +64,7 @@ export function id(value: unknown, argument: string): string {
 /** A whole number from 0 on. */
 export function count(value: unknown, argument: string, max = MAX_U32): number {
   if (typeof value !== "number") throw badArgument(argument, `must be a number, it is ${kindOf(value)}`);
-  if (!Number.isInteger(value) || value < 0 || value > max)
-    throw badArgument(argument, `must be a whole number from 0 to ${max}, it is ${value}`);
+  if (!Number.isInteger(value) || value < 0 || value > max) throw badArgument(argument, `must be a whole number from 0 to ${max}, it is ${value}`);
   return value;
 }
 
@@ -148,12 +147,10 @@ function wordsOf(error: unknown): string {
 /** Text, or a list of content parts. */
 export function content(value: unknown, argument: string): unknown {
   if (Array.isArray(value)) {
-    for (const [index, part] of value.entries())
-      if (!isObject(part)) throw badArgument(`${argument}[${index}]`, `must be an object, it is ${kindOf(part)}`);
+    for (const [index, part] of value.entries()) if (!isObject(part)) throw badArgument(`${argument}[${index}]`, `must be an object, it is ${kindOf(part)}`);
     return value;
   }
-  if (typeof value !== "string")
-    throw badArgument(argument, `must be a string or a list of content parts, it is ${kindOf(value)}`);
+  if (typeof value !== "string") throw badArgument(argument, `must be a string or a list of content parts, it is ${kindOf(value)}`);
   return value;
 }
 
@@ -168,8 +165,7 @@ export function messages(value: unknown, argument: string, first = 0): readonly 
 
 function message(value: unknown, argument: string): void {
   if (!isObject(value)) throw badArgument(argument, `must be a message object, it is ${kindOf(value)}`);
-  if (typeof value["role"] !== "string")
-    throw badArgument(`${argument}.role`, `must be a string, it is ${kindOf(value["role"])}`);
+  if (typeof value["role"] !== "string") throw badArgument(`${argument}.role`, `must be a string, it is ${kindOf(value["role"])}`);
   if (value["content"] !== undefined && value["content"] !== null) content(value["content"], `${argument}.content`);
   for (const name of ["name", "tool_call_id"]) {
     const given = value[name];

@@ -93,7 +93,10 @@ export function connect<P extends Provider>(connection: Connection<P>): Connecte
     });
     return opened;
   };
-  const asked = async (request: Pick<ModelRequest, "messages" | "signal"> & Partial<Pick<ModelRequest, "payload" | "tools">>, heard: (piece: ModelPiece) => void): Promise<ModelCompletion> => {
+  const asked = async (
+    request: Pick<ModelRequest, "messages" | "signal"> & Partial<Pick<ModelRequest, "payload" | "tools">>,
+    heard: (piece: ModelPiece) => void,
+  ): Promise<ModelCompletion> => {
     const handle = await open();
     const { messages, payload, tools, signal } = request;
     const canceller: Canceller = now((wasm) => new wasm.Canceller());
@@ -102,7 +105,9 @@ export function connect<P extends Provider>(connection: Connection<P>): Connecte
     try {
       if (signal.aborted) cancel();
       const hear = (piece: string): void => heard(JSON.parse(piece) as ModelPiece);
-      return JSON.parse(await run(() => handle.ask(check.json({ messages, payload, tools }, "request"), hear, canceller) as Promise<string>)) as ModelCompletion;
+      return JSON.parse(
+        await run(() => handle.ask(check.json({ messages, payload, tools }, "request"), hear, canceller) as Promise<string>),
+      ) as ModelCompletion;
     } catch (error) {
       throw failed(error);
     } finally {
@@ -116,7 +121,8 @@ export function connect<P extends Provider>(connection: Connection<P>): Connecte
     return typeof message?.content === "string" ? message.content : "";
   };
   const most = maxOutputTokens === undefined ? undefined : { maxOutputTokens };
-  const tokens = maxContextTokens === undefined ? most : { maxContextTokens, maxOutputTokens: maxOutputTokens ?? Math.floor(maxContextTokens / 4), safetyMargin: 0 };
+  const tokens =
+    maxContextTokens === undefined ? most : { maxContextTokens, maxOutputTokens: maxOutputTokens ?? Math.floor(maxContextTokens / 4), safetyMargin: 0 };
   return Object.assign(call, {
     modelName: model,
     provider,

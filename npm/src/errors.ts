@@ -98,7 +98,9 @@ export class ThreadkeepError extends Error {
 
   /** @internal */
   static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: a subclass has its own `this`
     const own = this === ThreadkeepError && typeof value === "object" && value !== null && BRAND in value;
+    // biome-ignore lint/complexity/noThisInStatic: a subclass has its own `this`
     return own || Function.prototype[Symbol.hasInstance].call(this, value);
   }
 }

@@ -43,7 +43,10 @@ export function spoken(value: string | MailText, argument: string): Record<strin
 
 function said({ content, ...mail }: Record<string, unknown>, argument: string): Record<string, unknown> {
   if ((content === undefined) === (mail["strings"] === undefined))
-    throw badArgument(content === undefined ? `${argument}.content` : `${argument}.strings`, content === undefined ? "is missing" : "cannot be given beside content");
+    throw badArgument(
+      content === undefined ? `${argument}.content` : `${argument}.strings`,
+      content === undefined ? "is missing" : "cannot be given beside content",
+    );
   return content === undefined ? mail : { ...mail, strings: [content] };
 }
 

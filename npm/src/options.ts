@@ -201,8 +201,7 @@ function names(value: unknown, argument: string): unknown {
 
 function time(value: unknown, argument: string): number {
   const given = value instanceof Date ? value.getTime() : value;
-  if (typeof given !== "number" || !Number.isSafeInteger(given))
-    throw badArgument(argument, "must be a date or a whole number of milliseconds since 1970");
+  if (typeof given !== "number" || !Number.isSafeInteger(given)) throw badArgument(argument, "must be a date or a whole number of milliseconds since 1970");
   return given;
 }
 

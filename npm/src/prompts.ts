@@ -4,18 +4,7 @@
 import * as check from "./check.js";
 import { badArgument } from "./errors.js";
 import { need, now } from "./runtime.js";
-import type {
-  Compressed,
-  CompressOptions,
-  Encoding,
-  Messages,
-  Payload,
-  Provider,
-  Rendered,
-  RenderOptions,
-  TraceTurn,
-  Validation,
-} from "./types/context.js";
+import type { Compressed, CompressOptions, Encoding, Messages, Payload, Provider, Rendered, RenderOptions, TraceTurn, Validation } from "./types/context.js";
 import { needEncoding } from "./vocabulary.js";
 
 const PROVIDERS: readonly Provider[] = ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"];

@@ -83,8 +83,7 @@ function part(value: string | number): string {
   const hex = (byte: number) => byte.toString(16).padStart(2, "0");
   let escaped = "";
   // Escapes begin with a sign at the same end of the order as what they stand for.
-  for (const byte of new TextEncoder().encode(value))
-    escaped += byte <= 0x22 ? AFTER + hex(byte) : byte >= 0x7e ? `~${hex(byte)}` : String.fromCharCode(byte);
+  for (const byte of new TextEncoder().encode(value)) escaped += byte <= 0x22 ? AFTER + hex(byte) : byte >= 0x7e ? `~${hex(byte)}` : String.fromCharCode(byte);
   return escaped;
 }
 

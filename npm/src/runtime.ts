@@ -14,15 +14,7 @@ import { VERSION } from "./version.js";
 export type InitSource = string | URL | Response | ArrayBuffer | Uint8Array | object;
 
 /** The files that are loaded when they are first needed: the parts of the module, and the vocabularies. */
-export type PartFile =
-  | "agent.wasm"
-  | "archives.wasm"
-  | "contract.wasm"
-  | "prompts.wasm"
-  | "search.wasm"
-  | "shared.wasm"
-  | "o200k_base.gz"
-  | "cl100k_base.gz";
+export type PartFile = "agent.wasm" | "archives.wasm" | "contract.wasm" | "prompts.wasm" | "search.wasm" | "shared.wasm" | "o200k_base.gz" | "cl100k_base.gz";
 
 /** Options of {@link init}. */
 export interface InitOptions {
@@ -87,8 +79,7 @@ async function load(source: InitSource | Promise<InitSource> | undefined, option
   try {
     const module = await compile((await source) ?? ownFile("threadkeep.wasm"));
     // Looked at before the bindings take it, since they keep the first instance that they get.
-    if (!WebAssembly.Module.exports(module).some(({ name }) => name === "runTasks"))
-      throw initFailed("this is another WebAssembly module");
+    if (!WebAssembly.Module.exports(module).some(({ name }) => name === "runTasks")) throw initFailed("this is another WebAssembly module");
     // The one asks for `Response`, which takes Node longer to make than all the rest here; the other is refused by browsers.
     if (inNode()) wasm.initSync({ module });
     else await initWasm({ module_or_path: module });
@@ -127,6 +118,7 @@ export function need(part: Part): Promise<void> {
 async function loadPart(part: Part): Promise<void> {
   await init();
   try {
+    // biome-ignore lint/performance/noDynamicNamespaceImportAccess: the parts are data, not a library to be shaken
     await parts[part]();
   } catch (error) {
     if (error instanceof ThreadkeepError) throw error;
@@ -166,8 +158,7 @@ async function compile(source: InitSource): Promise<WebAssembly.Module> {
 export async function asset(source: InitSource): Promise<Uint8Array<ArrayBuffer>> {
   if (check.isBuffer(source)) return new Uint8Array(source);
   if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer as ArrayBuffer, source.byteOffset, source.byteLength);
-  if (!isAddress(source) && !(typeof Response === "function" && source instanceof Response))
-    throw badArgument("source", "must be a URL, bytes or a Response");
+  if (!isAddress(source) && !(typeof Response === "function" && source instanceof Response)) throw badArgument("source", "must be a URL, bytes or a Response");
   const file = isAddress(source) ? await read(source) : (source as Response);
   if (check.isBytes(file)) return file;
   if (!file.ok) throw new Error(`${file.url} answers ${file.status} ${file.statusText}`.trimEnd());
@@ -277,8 +268,7 @@ export function run<T>(start: (module: typeof wasm) => Promise<T>): Promise<T> {
 
 /** Calls something synchronous in wasm. @internal */
 export function now<T>(call: (module: typeof wasm) => T): T {
-  if (!ready)
-    throw new ThreadkeepError("not-initialised", "the WebAssembly module is not loaded yet: await init() first");
+  if (!ready) throw new ThreadkeepError("not-initialised", "the WebAssembly module is not loaded yet: await init() first");
   if (broken !== undefined) throw broken;
   try {
     return call(wasm);

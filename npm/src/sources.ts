@@ -53,12 +53,7 @@ function blobOf(data: unknown): BlobLike | undefined {
 
 function isBlob(data: unknown): data is BlobLike {
   const blob = data as Partial<BlobLike> | null | undefined;
-  return (
-    typeof blob === "object" &&
-    typeof blob?.size === "number" &&
-    typeof blob.slice === "function" &&
-    typeof blob.arrayBuffer === "function"
-  );
+  return typeof blob === "object" && typeof blob?.size === "number" && typeof blob.slice === "function" && typeof blob.arrayBuffer === "function";
 }
 
 function isNamed(data: unknown): data is { name: unknown; data: unknown } {
@@ -84,8 +79,7 @@ function isIterable(data: unknown): data is Iterable<unknown> {
 async function gather(stream: Stream): Promise<BlobLike> {
   const chunks: (string | Uint8Array<ArrayBuffer>)[] = [];
   for await (const chunk of chunksOf(stream)) {
-    if (typeof chunk !== "string" && !check.isBytes(chunk))
-      throw badArgument("data", "must be a stream of Uint8Array or string chunks");
+    if (typeof chunk !== "string" && !check.isBytes(chunk)) throw badArgument("data", "must be a stream of Uint8Array or string chunks");
     // Copied, since some streams hand out the same buffer again and again.
     chunks.push(typeof chunk === "string" ? chunk : new Uint8Array(chunk));
   }

@@ -58,8 +58,7 @@ export async function open(tell, given) {
       const options = signal === undefined ? { context: CONTEXT } : { context: CONTEXT, signal };
       const points = [];
       // The numbers before messages are for models that answer with them.
-      for (const piece of await cut(model, text.replace(/^\[c?\d+\] /gm, ""), options))
-        points.push(...lines(await model.summarize(piece, options)));
+      for (const piece of await cut(model, text.replace(/^\[c?\d+\] /gm, ""), options)) points.push(...lines(await model.summarize(piece, options)));
       return JSON.stringify({ episodic_summary: points.slice(0, 3).join(" "), statements: points });
     },
     destroy: () => model.destroy?.(),
@@ -89,5 +88,8 @@ async function cut(model, text, options) {
  * @param {string} summary
  */
 function lines(summary) {
-  return summary.split("\n").map((line) => line.replace(/^\s*(?:[-*•]|\d+[.)])\s+/, "").trim()).filter((line) => line !== "");
+  return summary
+    .split("\n")
+    .map((line) => line.replace(/^\s*(?:[-*•]|\d+[.)])\s+/, "").trim())
+    .filter((line) => line !== "");
 }

@@ -42,7 +42,7 @@ import {
   type RecentOptions,
   type SearchOptions,
 } from "./options.js";
-import { opened, place } from "./place.js";
+import { opened, storagePlace } from "./storage.js";
 import { recordsOf } from "./records.js";
 import { init, need, now, run } from "./runtime.js";
 import { needEncoding } from "./vocabulary.js";
@@ -186,7 +186,7 @@ export class Threadkeep {
   static async open(options?: OpenOptions): Promise<Threadkeep> {
     const given = check.options(options, "options", OPEN) as OpenOptions;
     const { name = "threadkeep", cacheBytes } = given;
-    const { kind, adapter, shared } = await place(given, name);
+    const { kind, adapter, shared } = await storagePlace(given, name);
     await init();
     await opened(adapter);
     try {
@@ -466,7 +466,9 @@ export class Threadkeep {
     const at = check.id(leafOrContextId, "leafOrContextId");
     this.#open();
     // Written down before anything is waited for.
-    const given: unknown = check.reading("options", () => (check.isObject(options) ? { ...options, encoding: options.encoding ?? this.#encoding } : (options ?? { encoding: this.#encoding })));
+    const given: unknown = check.reading("options", () =>
+      check.isObject(options) ? { ...options, encoding: options.encoding ?? this.#encoding } : (options ?? { encoding: this.#encoding }),
+    );
     const how = check.optionsJson(given);
     const { encoding } = given as ContextOptions;
     await needEncoding(encoding);

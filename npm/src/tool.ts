@@ -81,8 +81,7 @@ function read(args: unknown): { query: string; options: SearchOptions } {
     if (name === "query" && typeof value === "string") query = value;
     else if (name === "role" && typeof value === "string") options.role = value;
     else if (name === "limit" && typeof value === "number" && value >= 1) options.limit = Math.min(MOST, Math.floor(value));
-    else if ((name === "since" || name === "until") && typeof value === "string" && !Number.isNaN(Date.parse(value)))
-      options[name] = Date.parse(value);
+    else if ((name === "since" || name === "until") && typeof value === "string" && !Number.isNaN(Date.parse(value))) options[name] = Date.parse(value);
     else throw new Error(Object.hasOwn(SEARCH_ARGUMENTS.properties, name) ? `${name} is not what it must be` : `there is no argument ${name}`);
   }
   if (query === undefined) throw new Error("query is missing");

@@ -50,6 +50,7 @@ export class Turn implements AsyncIterable<AgentEvent>, Promise<TurnResult> {
   }
 
   /** What the turn came to. */
+  // biome-ignore lint/suspicious/noThenProperty: a turn can be awaited
   then<A = TurnResult, B = never>(
     done?: ((result: TurnResult) => A | PromiseLike<A>) | null,
     failed?: ((error: unknown) => B | PromiseLike<B>) | null,

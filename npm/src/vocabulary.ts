@@ -61,10 +61,7 @@ async function load(encoding: VocabularyName, source: InitSource | Promise<InitS
   loaded.add(encoding);
 }
 
-async function read(
-  encoding: VocabularyName,
-  source: InitSource | Promise<InitSource> | undefined,
-): Promise<Uint8Array<ArrayBuffer>> {
+async function read(encoding: VocabularyName, source: InitSource | Promise<InitSource> | undefined): Promise<Uint8Array<ArrayBuffer>> {
   try {
     const given = await source;
     const bytes = await (given === undefined ? partBytes(`${encoding}.gz`) : asset(given));

@@ -90,17 +90,15 @@ test("two instances over one store append at once and lose nothing", async () =>
   const adapter = mapAdapter({ pause });
   const [a, b] = await Promise.all([1, 2].map(() => Threadkeep.open({ storage: adapter })));
   await a.append("main", [user("start")]);
-  await Promise.all(
-    Array.from({ length: 50 }, (_, index) => [
-      a.append("main", [user(`a${index}`)]),
-      b.append("main", [user(`b${index}`)]),
-    ]).flat(),
-  );
+  await Promise.all(Array.from({ length: 50 }, (_, index) => [a.append("main", [user(`a${index}`)]), b.append("main", [user(`b${index}`)])]).flat());
   const all = texts(await a.getAll("main"));
   assert.deepEqual(texts(await b.getAll("main")), all);
   assert.equal(all.length, 101);
   for (const who of ["a", "b"])
-    assert.deepEqual(all.filter((text) => text.startsWith(who)), Array.from({ length: 50 }, (_, i) => `${who}${i}`));
+    assert.deepEqual(
+      all.filter((text) => text.startsWith(who)),
+      Array.from({ length: 50 }, (_, i) => `${who}${i}`),
+    );
   const nodes = await a.chain((await a.head("main")).id);
   assert.equal(new Set(nodes.map((node) => node.seq)).size, nodes.length);
   assert.equal(nodes.flatMap((node) => node.messages).length, 101);

@@ -23,7 +23,8 @@ const anthropicUrl = server.baseUrl("anthropic");
 const openai = new OpenAI({ apiKey: "test-key", baseURL: openaiUrl, maxRetries: 0 });
 const anthropic = new Anthropic({ apiKey: "test-key", baseURL: anthropicUrl, maxRetries: 0 });
 const provider = createOpenAICompatible({ name: "test", apiKey: "test-key", baseURL: openaiUrl, includeUsage: true });
-const post = (url, headers, { payload, signal }) => fetch(url, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(payload), signal });
+const post = (url, headers, { payload, signal }) =>
+  fetch(url, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(payload), signal });
 const whole = ({ stream_options: _, ...payload }) => ({ ...payload, stream: false });
 
 /** The clients, as a model's function each, and the form that they take. */
@@ -45,8 +46,14 @@ async function talking(client, form) {
 
 for (const [name, [form, client]] of Object.entries(CLIENTS)) {
   test(`${name}: text, reasoning, tools and usage come across, and go back`, async () => {
-    const calls = [{ name: "add", arguments: { a: 1, b: 2 } }, { name: "add", arguments: { a: 3, b: 4 } }];
-    server.next({ text: "Let me see: ä€𝄞.", reasoning: "Sums.", calls, usage: { prompt: 120, completion: 30, cached: 100 } }, { text: "3 and 7.", usage: { prompt: 150, completion: 4 } });
+    const calls = [
+      { name: "add", arguments: { a: 1, b: 2 } },
+      { name: "add", arguments: { a: 3, b: 4 } },
+    ];
+    server.next(
+      { text: "Let me see: ä€𝄞.", reasoning: "Sums.", calls, usage: { prompt: 120, completion: 30, cached: 100 } },
+      { text: "3 and 7.", usage: { prompt: 150, completion: 4 } },
+    );
     const { keep, agent } = await talking(client, form);
     const turn = agent.send("add");
     const events = await all(turn);
@@ -54,12 +61,25 @@ for (const [name, [form, client]] of Object.entries(CLIENTS)) {
     assert.equal(text, "3 and 7.");
     const [, called, ...rest] = (await keep.node(node)).messages;
     assert.deepEqual([called.content, called.reasoning], ["Let me see: ä€𝄞.", "Sums."]);
-    assert.deepEqual(called.tool_calls.map(({ function: call }) => [call.name, JSON.parse(call.arguments)]), calls.map((call) => [call.name, call.arguments]));
-    assert.deepEqual(rest.map(({ content }) => content), ["3", "7", "3 and 7."]);
+    assert.deepEqual(
+      called.tool_calls.map(({ function: call }) => [call.name, JSON.parse(call.arguments)]),
+      calls.map((call) => [call.name, call.arguments]),
+    );
+    assert.deepEqual(
+      rest.map(({ content }) => content),
+      ["3", "7", "3 and 7."],
+    );
     const usage = events.filter(({ type }) => type === "said").map(({ promptTokens, completionTokens }) => [promptTokens, completionTokens]);
-    assert.deepEqual(usage, [[120, 30], [150, 4]]);
+    assert.deepEqual(usage, [
+      [120, 30],
+      [150, 4],
+    ]);
     assert.equal(events.find(({ type }) => type === "said").cachedTokens, 100);
-    const heard = (field) => events.filter(({ type }) => type === "delta").map((delta) => delta[field] ?? "").join("");
+    const heard = (field) =>
+      events
+        .filter(({ type }) => type === "delta")
+        .map((delta) => delta[field] ?? "")
+        .join("");
     assert.deepEqual([heard("text"), heard("reasoning")], ["Let me see: ä€𝄞.3 and 7.", "Sums."]);
     const [first, second] = server.requests.map(({ body }) => body);
     assert.equal(first.model, "test-model");
@@ -76,7 +96,13 @@ for (const [name, [form, client]] of Object.entries(CLIENTS)) {
       [{ fault: "status", status: 401 }, "unauthorized"],
       [{ fault: "too-long" }, "too-long"],
       [{ fault: "refuse" }, "unreachable"],
-      ...(streams([name]) ? [[{ fault: "cut" }, "cut-off"], [{ fault: "end" }, "cut-off"], [{ fault: "error", status: 529, type: "overloaded_error" }, "overloaded"]] : []),
+      ...(streams([name])
+        ? [
+            [{ fault: "cut" }, "cut-off"],
+            [{ fault: "end" }, "cut-off"],
+            [{ fault: "error", status: 529, type: "overloaded_error" }, "overloaded"],
+          ]
+        : []),
       [{ fault: "html" }, /bad-answer|cut-off/],
       [{ fault: "empty" }, /bad-answer|cut-off/],
     ];
@@ -149,7 +175,6 @@ test("server-sent events are read wherever they are cut", async () => {
 
 // The examples
 
-
 /** A folder of somebody who has installed the package and the clients beside it. */
 function home() {
   const folder = join(project, "examples");
@@ -165,7 +190,15 @@ function home() {
 
 /** Runs an example while the server of this process answers. */
 function example(folder, name, questions) {
-  const env = { PATH: process.env.PATH, THREADKEEP_HOME: join(folder, `home-${name}`), MODEL: "test-model", OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: openaiUrl, ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: anthropicUrl };
+  const env = {
+    PATH: process.env.PATH,
+    THREADKEEP_HOME: join(folder, `home-${name}`),
+    MODEL: "test-model",
+    OPENAI_API_KEY: "test-key",
+    OPENAI_BASE_URL: openaiUrl,
+    ANTHROPIC_API_KEY: "test-key",
+    ANTHROPIC_BASE_URL: anthropicUrl,
+  };
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [name, ...questions], { cwd: folder, env });
     let said = "";
@@ -182,14 +215,26 @@ test("the examples run as they stand", async () => {
   for (const name of names) {
     server.reset();
     const call = (town) => ({ calls: [{ name: "weather", arguments: { town } }] });
-    server.next(call("Oslo"), { text: "Clear, nine degrees." }, call("Bergen"), { text: "Rain." }, { fault: "status", status: 401, message: "the key has run out" });
+    server.next(
+      call("Oslo"),
+      { text: "Clear, nine degrees." },
+      call("Bergen"),
+      { text: "Rain." },
+      { fault: "status", status: 401, message: "the key has run out" },
+    );
     const [code, said] = await example(folder, name, ["Will it rain in Oslo?", "And in Bergen?", "And in Tromsø?"]);
-    const [oslo, bergen] = [["Oslo", "clear"], ["Bergen", "rain"]].map(([town, sky]) => `[weather: ${JSON.stringify({ town, sky, celsius: 9 })}]\n`);
+    const [oslo, bergen] = [
+      ["Oslo", "clear"],
+      ["Bergen", "rain"],
+    ].map(([town, sky]) => `[weather: ${JSON.stringify({ town, sky, celsius: 9 })}]\n`);
     assert.equal(code, 0, said);
     assert.ok(said.startsWith(`${oslo}Clear, nine degrees.\n${bergen}Rain.\nfailed: `), `${name}: ${said}`);
     assert.match(said, /the key has run out/);
     // The second question was asked in the chain of the first.
     const third = JSON.stringify(server.requests[2].body);
-    assert.ok(["Will it rain in Oslo?", "Clear, nine degrees.", "And in Bergen?"].every((text) => third.includes(text)), name);
+    assert.ok(
+      ["Will it rain in Oslo?", "Clear, nine degrees.", "And in Bergen?"].every((text) => third.includes(text)),
+      name,
+    );
   }
 });

@@ -25,7 +25,10 @@ test("seed 1, goal 2: a stand-alone message begins a transcript", async () => {
   await agent.send("two");
   await agent.send("three", { replyTo: "never-seen" });
   assert.equal((await keep.roots()).length, 3);
-  assert.deepEqual([0, 1, 2].map((at) => model.prompt(at).slice(1)), [["one"], ["two"], ["three"]]);
+  assert.deepEqual(
+    [0, 1, 2].map((at) => model.prompt(at).slice(1)),
+    [["one"], ["two"], ["three"]],
+  );
   await keep.close();
 });
 
@@ -36,7 +39,10 @@ test("seed 1, goal 3: replies to the same message are branches that share their 
   const right = await agent.send("right", { replyTo: which.reply });
   assert.deepEqual(model.prompt(1).slice(1), ["left or right?", "which?", "left"]);
   assert.deepEqual(model.prompt(2).slice(1), ["left or right?", "which?", "right"]);
-  assert.deepEqual((await keep.children(which.node)).map(({ id }) => id), [left.node, right.node]);
+  assert.deepEqual(
+    (await keep.children(which.node)).map(({ id }) => id),
+    [left.node, right.node],
+  );
   assert.equal((await keep.stats()).nodes, 4);
   await keep.close();
 });
@@ -110,7 +116,10 @@ test("seed 1, algorithm: the loop appends answers and results until no tool is c
   const node = await keep.node(id);
   assert.deepEqual(roles(node), ["user", "assistant", "tool", "assistant", "tool", "assistant"]);
   assert.deepEqual(texts(node).slice(2), ["2", "", "3", "2 and 3"]);
-  assert.deepEqual(model.requests.map(({ messages }) => messages.length), [2, 4, 6]);
+  assert.deepEqual(
+    model.requests.map(({ messages }) => messages.length),
+    [2, 4, 6],
+  );
   assert.ok(node.sealed);
   await keep.close();
 });
@@ -150,7 +159,10 @@ test("seed 1: listMessages shows messageId and replyTo", async () => {
   const { node } = await agent.send("list", { replyTo: first.reply });
   const listed = JSON.parse(texts(await keep.node(node))[2]);
   assert.deepEqual([listed[0].messageId, listed[1].replyTo, listed[2].replyTo], [first.node, first.node, first.reply.messageId]);
-  assert.deepEqual((await agent.listMessages()).slice(0, 3).map(({ messageId }) => messageId), listed.map(({ messageId }) => messageId));
+  assert.deepEqual(
+    (await agent.listMessages()).slice(0, 3).map(({ messageId }) => messageId),
+    listed.map(({ messageId }) => messageId),
+  );
   await keep.close();
 });
 

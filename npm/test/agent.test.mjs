@@ -21,7 +21,10 @@ test("a turn gives its events in order, and what it came to", async () => {
   const { text, outcome, reply, node } = await turn;
   assert.deepEqual([text, outcome, reply.strings], ["three", "answered", ["[depth:3] three"]]);
   assert.ok(events.every((event) => (event.type === "sent" ? event.mail.node : event.node) === node));
-  assert.deepEqual(events.find(({ type }) => type === "called"), { type: "called", node, call: "c", name: "add", result: "3", isError: false });
+  assert.deepEqual(
+    events.find(({ type }) => type === "called"),
+    { type: "called", node, call: "c", name: "add", result: "3", isError: false },
+  );
   assert.equal(events[1].tokens > 0, true);
   const counted = events.filter(({ type }) => type === "said").at(-1);
   assert.deepEqual([counted.promptTokens, counted.completionTokens, counted.cachedTokens], [20, 1, 4]);
@@ -105,7 +108,12 @@ test("what was said before a crash is there afterwards, at most about a second b
     yield "a time";
     await never();
   }
-  lal(before, script(slowly)).send("tell", { messageId: "tale" }).then(() => assert.fail("it never ends"), () => {});
+  lal(before, script(slowly))
+    .send("tell", { messageId: "tale" })
+    .then(
+      () => assert.fail("it never ends"),
+      () => {},
+    );
   const began = performance.now();
   const other = await open();
   await until(async () => (await other.node("tale"))?.messages.length === 2);
@@ -119,7 +127,10 @@ test("what was said before a crash is there afterwards, at most about a second b
   assert.deepEqual([content, reasoning, kind.type, kind.code, left.sealed], ["Once upon a time", "a tale", "error", "unfinished", false]);
   const { text } = await lal(after, script("Once upon a time there was an end.")).resume("tale");
   assert.equal(text, "Once upon a time there was an end.");
-  assert.deepEqual((await after.node("tale")).messages.map(({ content }) => content), ["tell", text]);
+  assert.deepEqual(
+    (await after.node("tale")).messages.map(({ content }) => content),
+    ["tell", text],
+  );
   await Promise.all([other.close(), after.close()]);
 });
 
@@ -171,10 +182,19 @@ test("a model is asked with messages, payload, tools and a signal", async () => 
   await agent.send("hi");
   const [{ model: name, provider, messages, payload, tools: offered, signal }] = model.requests;
   assert.deepEqual([name, provider, payload.model, payload.stream, signal.aborted], ["gpt-4o", "anthropic", "gpt-4o", true, false]);
-  assert.deepEqual(messages.map(({ role, content }) => [role, content]), [["system", "You are helpful."], ["user", "hi"]]);
+  assert.deepEqual(
+    messages.map(({ role, content }) => [role, content]),
+    [
+      ["system", "You are helpful."],
+      ["user", "hi"],
+    ],
+  );
   assert.deepEqual([payload.system, payload.messages], ["You are helpful.", [{ role: "user", content: [{ type: "text", text: "hi" }] }]]);
   assert.deepEqual(offered, [{ name: "look", description: "Looks.", parameters: tools.look.parameters }]);
-  assert.deepEqual(payload.tools.map(({ name }) => name), ["look"]);
+  assert.deepEqual(
+    payload.tools.map(({ name }) => name),
+    ["look"],
+  );
   await keep.close();
 });
 
@@ -194,14 +214,27 @@ test("tools get arguments and where they are called; what they give and throw go
     give: { execute: async () => ({ deep: [1] }) },
     fail: { execute: () => Promise.reject(new Error("it is broken")) },
     odd: { execute: () => 1n },
-    method: { repeatable: true, execute() { return this.repeatable; } },
+    method: {
+      repeatable: true,
+      execute() {
+        return this.repeatable;
+      },
+    },
   };
   const asked = calls(["a", "say", { x: "y" }], ["b", "give", {}], ["c", "fail", {}], ["d", "odd", {}], ["e", "nothing", {}], ["f", "method", {}]);
   const { keep, agent } = await setUp([asked, "done"], { tools });
   const { node } = await agent.send("go");
   const results = (await keep.node(node)).messages.filter(({ role }) => role === "tool");
   const by = Object.fromEntries(results.map((result) => [result.tool_call_id, [result.content, result.is_error ?? false]]));
-  assert.deepEqual([by.a, by.b, by.c, by.f], [["null", false], ['{"deep":[1]}', false], ["it is broken", true], ["true", false]]);
+  assert.deepEqual(
+    [by.a, by.b, by.c, by.f],
+    [
+      ["null", false],
+      ['{"deep":[1]}', false],
+      ["it is broken", true],
+      ["true", false],
+    ],
+  );
   assert.ok(by.d[1] && /JSON/.test(by.d[0]) && by.e[1] && /no tool nothing/.test(by.e[0]));
   assert.deepEqual(seen, [[{ x: "y" }, "say", "a", node, false]]);
   await keep.close();
@@ -259,7 +292,15 @@ test("what is no answer is a failure with words", async () => {
     yield "half of";
     throw new TypeError("terminated");
   };
-  for (const [answer, code, partial] of [[42, "bad-answer", ""], [{ nonsense: true }, "bad-answer", ""], ["", "bad-answer", ""], [empty, "bad-answer", ""], ["<!doctype html><p>hello", "bad-answer", ""], [broken, "cut-off", "half of"], [{ role: "user", content: "no" }, "bad-answer", ""]]) {
+  for (const [answer, code, partial] of [
+    [42, "bad-answer", ""],
+    [{ nonsense: true }, "bad-answer", ""],
+    ["", "bad-answer", ""],
+    [empty, "bad-answer", ""],
+    ["<!doctype html><p>hello", "bad-answer", ""],
+    [broken, "cut-off", "half of"],
+    [{ role: "user", content: "no" }, "bad-answer", ""],
+  ]) {
     const { keep, agent } = await setUp([answer]);
     const { node, outcome } = await agent.send("hi");
     const last = (await keep.node(node)).messages.at(-1);
@@ -310,7 +351,17 @@ test("a turn that waits can be stopped, and tools hear of it", async () => {
   for await (const { type } of turn) if (type === "called") turn.stop();
   const { node, outcome } = await turn;
   const results = (await keep.node(node)).messages.filter(({ role }) => role === "tool");
-  assert.deepEqual([outcome, results.map(({ tool_call_id, is_error }) => [tool_call_id, is_error ?? false]), heard.aborted], ["cancelled", [["b", false], ["a", true]], true]);
+  assert.deepEqual(
+    [outcome, results.map(({ tool_call_id, is_error }) => [tool_call_id, is_error ?? false]), heard.aborted],
+    [
+      "cancelled",
+      [
+        ["b", false],
+        ["a", true],
+      ],
+      true,
+    ],
+  );
   await keep.close();
 });
 
@@ -327,13 +378,19 @@ test("a function that goes on after it was ended speaks to nobody", async () => 
   for await (const { type } of turn) if (type === "asked") turn.stop();
   speak();
   assert.equal((await agent.send("and?")).text, "fine");
-  assert.deepEqual((await all(turn)).filter(({ type }) => type === "delta"), []);
+  assert.deepEqual(
+    (await all(turn)).filter(({ type }) => type === "delta"),
+    [],
+  );
   await keep.close();
 });
 
 test("limits on steps, tokens and time end a turn with words", async () => {
   const more = { ...calls(["c", "add", { a: 1, b: 1 }]), usage: { promptTokens: 60, completionTokens: 5 } };
-  for (const [limits, words] of [[{ steps: 2 }, /2 answers/], [{ tokens: 100 }, /130 tokens; its limit is 100/]]) {
+  for (const [limits, words] of [
+    [{ steps: 2 }, /2 answers/],
+    [{ tokens: 100 }, /130 tokens; its limit is 100/],
+  ]) {
     const { keep, agent, model } = await setUp([more, more, more, more], { limits });
     const { outcome, reason, reply } = await agent.send("count");
     assert.equal(outcome, "limited");
@@ -381,7 +438,10 @@ test("run answers whatever arrives, until its signal", async () => {
     if (sent.length === 1) await keep.send({ from: "ann", to: "lal", content: "while it runs" });
     else ending.abort();
   }
-  assert.deepEqual(sent, [["bob", "[depth:2] to bob"], ["ann", "[depth:2] to ann"]]);
+  assert.deepEqual(sent, [
+    ["bob", "[depth:2] to bob"],
+    ["ann", "[depth:2] to ann"],
+  ]);
   await keep.send({ from: "ann", to: "lal", content: "after" });
   await keep.stats();
   assert.equal((await boxOf(keep, "ann")).length, 3, "nobody answered");
@@ -437,7 +497,10 @@ async function interrupted(text, ...answers) {
   const before = await open(() => (gone ? never() : undefined));
   const stuck = script(...answers, () => never());
   const turn = lal(before, stuck).send(text, { messageId: "left" });
-  turn.then(() => assert.fail("it never ends"), () => {});
+  turn.then(
+    () => assert.fail("it never ends"),
+    () => {},
+  );
   await until(() => stuck.requests.length > answers.length);
   gone = true;
   // Its lease, which nobody renews.
@@ -479,7 +542,12 @@ test("what a crash interrupted goes on by itself where the agent is to resume, a
   const before = await open(() => (gone ? never() : undefined));
   const stuck = script(calls(["a", "add", { a: 1, b: 1 }], ["b", "send_money", {}]), () => never());
   const tools = { add: { execute: ({ a, b }) => a + b, repeatable: true }, send_money: { execute: () => "sent" } };
-  lal(before, stuck, { tools }).send("go").then(() => assert.fail("it never ends"), () => {});
+  lal(before, stuck, { tools })
+    .send("go")
+    .then(
+      () => assert.fail("it never ends"),
+      () => {},
+    );
   await until(() => stuck.requests.length === 2);
   // The program is gone; what it stored is there, and its lease, which nobody renews.
   gone = true;
@@ -493,7 +561,10 @@ test("what a crash interrupted goes on by itself where the agent is to resume, a
     if (event.type === "ended") break;
   }
   assert.deepEqual([events[0].type, events[0].resumed, events.at(-1).outcome], ["began", true, "answered"]);
-  assert.deepEqual(model.requests[0].messages.filter(({ role }) => role === "tool").map(({ content }) => content), ["2", "sent"]);
+  assert.deepEqual(
+    model.requests[0].messages.filter(({ role }) => role === "tool").map(({ content }) => content),
+    ["2", "sent"],
+  );
   assert.equal(await agent.catchUp(), 0);
   assert.deepEqual(said(await boxOf(after, "ann")).slice(1), ["[depth:3] done at last"]);
   await after.close();
@@ -506,7 +577,10 @@ function locks(t) {
   const request = (name, work) => {
     asked.push(name);
     const mine = (held.get(name) ?? Promise.resolve()).then(work);
-    held.set(name, mine.catch(() => {}));
+    held.set(
+      name,
+      mine.catch(() => {}),
+    );
     return mine;
   };
   const had = Object.getOwnPropertyDescriptor(globalThis, "navigator");
@@ -547,7 +621,10 @@ test("an answer from elsewhere comes with its outcome", async (t) => {
   const records = new Map();
   const tab = () => Threadkeep.open({ storage: mapAdapter({ records }), name: "agent-elsewhere", encoding: "estimate" });
   const [here, there] = [await tab(), await tab()];
-  for (const [answer, outcome] of [["done", "answered"], [() => Promise.reject(new Error("no luck")), "failed"]]) {
+  for (const [answer, outcome] of [
+    ["done", "answered"],
+    [() => Promise.reject(new Error("no luck")), "failed"],
+  ]) {
     const sent = await here.send({ from: "ann", to: "lal", content: "hi" });
     await lal(there, script(answer)).catchUp();
     const model = script("not asked");
@@ -570,7 +647,6 @@ test("two agents of one name over one keep answer once", async () => {
   await keep.close();
 });
 
-
 test("a dismissed message needs no answer", async () => {
   const { keep, agent, model } = await setUp(["ok"]);
   const { messageId } = await keep.send({ from: "ann", to: "lal", content: "never mind" });
@@ -583,7 +659,12 @@ test("a dismissed message needs no answer", async () => {
 test("history is compacted when it is due, and that is told", async () => {
   const long = "and so that it is worth a summary there are quite some more words to it than that alone would take ".repeat(3);
   const keep = await memory({ encoding: "estimate" });
-  const model = script(...Array.from({ length: 12 }, (_, at) => ({ message: { content: `Part ${at} is done, ${long}` }, usage: { promptTokens: 200 * (at + 1), completionTokens: 80 } })));
+  const model = script(
+    ...Array.from({ length: 12 }, (_, at) => ({
+      message: { content: `Part ${at} is done, ${long}` },
+      usage: { promptTokens: 200 * (at + 1), completionTokens: 80 },
+    })),
+  );
   const agent = lal(keep, model, { builtIn: [], compaction: { maxContextTokens: 2_000, maxOutputTokens: 100, safetyMargin: 50, keepTurns: 2 } });
   let reply;
   const events = [];
@@ -648,7 +729,12 @@ test("wrong options are named", async () => {
     [{ keep, model, compaction: { compactionRatio: 2 } }, "options.compaction.compactionRatio"],
     [{ keep, model, memory: true }, "options.memory"],
   ];
-  for (const [options, argument] of wrong) assert.throws(() => createAgent(options), (error) => error.code === "bad-request" && error.details.argument === argument, argument);
+  for (const [options, argument] of wrong)
+    assert.throws(
+      () => createAgent(options),
+      (error) => error.code === "bad-request" && error.details.argument === argument,
+      argument,
+    );
   createAgent({ keep, model, builtIn: [], tools: { reply: { execute() {} } } });
   const agent = lal(keep, model);
   await rejects(agent.send(7), "bad-request", /content/);
@@ -662,6 +748,9 @@ test("wrong options are named", async () => {
 test("an unknown option of `compaction` is told all names that there are", async () => {
   const keep = await memory();
   const named = ["keepTurns", "targetTokens", "strategy", "maxContextTokens", "maxOutputTokens", "safetyMargin", "compactionRatio", "compactionThreshold"];
-  assert.throws(() => createAgent({ keep, model: () => "", compaction: { keepTurn: 4 } }), ({ code, message }) => code === "bad-request" && /compaction\.keepTurn is not known/.test(message) && named.every((name) => message.includes(name)));
+  assert.throws(
+    () => createAgent({ keep, model: () => "", compaction: { keepTurn: 4 } }),
+    ({ code, message }) => code === "bad-request" && /compaction\.keepTurn is not known/.test(message) && named.every((name) => message.includes(name)),
+  );
   await keep.close();
 });

@@ -68,7 +68,16 @@ export async function use(): Promise<number> {
 export const wrong: string = e0.countTokens;
 `;
     writeFileSync(join(folder, file), code);
-    const compilerOptions = { strict: true, noEmit: true, target: "es2022", lib: ["es2022", "dom", "dom.iterable", "esnext.disposable"], types: ["node"], skipLibCheck: false, exactOptionalPropertyTypes: true, ...options };
+    const compilerOptions = {
+      strict: true,
+      noEmit: true,
+      target: "es2022",
+      lib: ["es2022", "dom", "dom.iterable", "esnext.disposable"],
+      types: ["node"],
+      skipLibCheck: false,
+      exactOptionalPropertyTypes: true,
+      ...options,
+    };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: [file] }));
     const { stdout } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { encoding: "utf8" });
     const said = stdout.split("\n");

@@ -120,7 +120,10 @@ test("only pieces of a blob are read, and a blob that fails is in the report", a
   const last = progress.at(-1);
   assert.deepEqual([last.bytes, last.totalBytes, last.file, last.conversations], [blob.size, blob.size, "big.jsonl", 3_000]);
   const failing = { size: 10, slice: () => ({ arrayBuffer: () => Promise.reject(new Error("unplugged")) }), arrayBuffer() {} };
-  const failed = await keep.import([{ name: "disk.json", data: failing }, { name, data: bytes }]);
+  const failed = await keep.import([
+    { name: "disk.json", data: failing },
+    { name, data: bytes },
+  ]);
   assert.equal(failed.added, 2);
   const unread = failed.skipped.find((skip) => skip.place.includes("disk.json"));
   assert.match(unread.reason, /unplugged/);
@@ -151,7 +154,7 @@ test("an import ends when its signal is aborted; what came in stays, and the nex
 
 test("what is no archive is said and changes nothing", async () => {
   const keep = await memory();
-  for (const data of ["", "hello", "{}", "[]", "{\"mapping\": 3}", new Uint8Array([0, 255, 254]), "[".repeat(10_000), "PK\u0003\u0004 not really"]) {
+  for (const data of ["", "hello", "{}", "[]", '{"mapping": 3}', new Uint8Array([0, 255, 254]), "[".repeat(10_000), "PK\u0003\u0004 not really"]) {
     const report = await keep.import(data);
     assert.deepEqual([report.added, report.messages], [0, 0]);
     assert.ok(report.skipped.every((skip) => skip.place !== "" && skip.reason !== "" && skip.code !== ""));
@@ -202,7 +205,12 @@ test("export, clear, import: everything is as it was", async () => {
   });
   const before = await look();
   const exported = await keep.export().text();
-  assert.ok(exported.split("\n").filter(Boolean).every((line) => typeof JSON.parse(line) === "object"));
+  assert.ok(
+    exported
+      .split("\n")
+      .filter(Boolean)
+      .every((line) => typeof JSON.parse(line) === "object"),
+  );
   await keep.deleteAll();
   assert.equal((await keep.stats()).messages, 0);
   const report = await keep.import(exported);
@@ -235,7 +243,10 @@ test("an export can be taken in every way, and one transcript alone", async () =
   assert.equal(await other.export().text(), whole);
   await other.deleteAll();
   await other.import(one);
-  assert.deepEqual((await other.transcripts()).map((transcript) => transcript.id), ["chatgpt/conv-teal"]);
+  assert.deepEqual(
+    (await other.transcripts()).map((transcript) => transcript.id),
+    ["chatgpt/conv-teal"],
+  );
   await keep.close();
   await rejects(new Response(keep.export().stream()).text(), "closed");
   await rejects(keep.export()[Symbol.asyncIterator]().next(), "closed");
@@ -269,7 +280,10 @@ test("other formats are written, the chosen branch or all of them", async () => 
   await keep.append("side", [assistant("South.")]);
   const head = await keep.head("main");
   const openai = keep.export({ format: "openai-messages" });
-  const lines = (await openai.text()).trim().split("\n").map((line) => JSON.parse(line));
+  const lines = (await openai.text())
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
   assert.equal(lines.length, 1);
   assert.deepEqual(texts(lines[0].messages).slice(0, 2), ["be brief", "Which way?"]);
   assert.equal((await openai.blob()).type, "application/jsonl");
@@ -277,7 +291,10 @@ test("other formats are written, the chosen branch or all of them", async () => 
   assert.deepEqual(all.map((line) => texts(JSON.parse(line).messages).at(-1)).sort(), ["North.", "South."]);
   const sharegpt = keep.export({ format: "sharegpt", transcript: head.transcript });
   const [conversation] = JSON.parse(await sharegpt.text());
-  assert.deepEqual(conversation.conversations.map(({ from }) => from), ["system", "human", "gpt"]);
+  assert.deepEqual(
+    conversation.conversations.map(({ from }) => from),
+    ["system", "human", "gpt"],
+  );
   assert.equal((await sharegpt.blob()).type, "application/json");
   assert.deepEqual(Object.keys(await sharegpt.files()), ["sharegpt.json"]);
   const markdown = await keep.export({ format: "markdown", branches: true }).blob();
@@ -315,14 +332,18 @@ test("an agent's memory is written as its files and comes in again", async () =>
   await keep.remember({ fact: "Tea is at four." });
   const files = await keep.export({ format: "memory" }).files();
   const folder = `memory/agents/${transcript}`;
-  assert.deepEqual(Object.keys(files).sort(), [
-    `${folder}/raw_traces.jsonl`,
-    `${folder}/semantic.jsonl`,
-    `${folder}/working_context_snapshot.json`,
-    "memory/agents/shared/semantic.jsonl",
-  ].sort());
-  const traces = files[`${folder}/raw_traces.jsonl`].trim().split("\n").map((line) => JSON.parse(line));
-  assert.deepEqual(traces.map((trace) => trace.trace_type), ["user", "tool_call", "tool_result", "assistant"]);
+  assert.deepEqual(
+    Object.keys(files).sort(),
+    [`${folder}/raw_traces.jsonl`, `${folder}/semantic.jsonl`, `${folder}/working_context_snapshot.json`, "memory/agents/shared/semantic.jsonl"].sort(),
+  );
+  const traces = files[`${folder}/raw_traces.jsonl`]
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    traces.map((trace) => trace.trace_type),
+    ["user", "tool_call", "tool_result", "assistant"],
+  );
   assert.ok(traces.every((trace) => trace.turn_id === "turn_0001"));
   assert.equal(JSON.parse(files[`${folder}/semantic.jsonl`]).id, fact.id);
   const other = await memory();
@@ -330,7 +351,10 @@ test("an agent's memory is written as its files and comes in again", async () =>
   assert.deepEqual([report.formats, report.added, report.memories], [["memory"], 1, 2]);
   const [agent] = await other.transcripts();
   const chain = (await other.chain(agent.leaf)).flatMap((node) => node.messages);
-  assert.deepEqual(chain.map((message) => message.role), ["user", "assistant", "tool", "assistant"]);
+  assert.deepEqual(
+    chain.map((message) => message.role),
+    ["user", "assistant", "tool", "assistant"],
+  );
   assert.equal(chain[1].tool_calls[0].function.name, "look");
   assert.deepEqual((await other.facts()).map((it) => it.fact).sort(), ["Tea is at four.", "The log is kept in ink."]);
   // All of it in one text, and a second time.

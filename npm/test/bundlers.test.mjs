@@ -2,7 +2,7 @@
 // keep on IndexedDB in the page, in a worker and in a service worker, before and after a reload.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, existsSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -46,12 +46,20 @@ async function visit(address, places) {
       if (["error", "warning"].includes(message.type()) && !icon) complaints.push(message.text());
     });
     page.on("pageerror", (error) => complaints.push(String(error)));
-    const look = async () => Object.fromEntries(await Promise.all(places.map(async (place) => {
-      const words = await page.locator(`#${place}`).textContent({ timeout: 60_000 }).catch((error) => {
-        throw new Error(`${place} says nothing (${error.message}); the page: ${complaints.join("\n")}`);
-      });
-      return [place, JSON.parse(words)];
-    })));
+    const look = async () =>
+      Object.fromEntries(
+        await Promise.all(
+          places.map(async (place) => {
+            const words = await page
+              .locator(`#${place}`)
+              .textContent({ timeout: 60_000 })
+              .catch((error) => {
+                throw new Error(`${place} says nothing (${error.message}); the page: ${complaints.join("\n")}`);
+              });
+            return [place, JSON.parse(words)];
+          }),
+        ),
+      );
     await page.goto(address);
     const first = await look();
     await page.reload();

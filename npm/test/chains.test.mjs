@@ -34,7 +34,10 @@ test("a reply finds its chain by id and by alias", async () => {
   const byId = await keep.receive({ messageId: "m3", replyTo: "m1", content: "and 2+2?" });
   assert.equal(byAlias.parent, question.id);
   assert.equal(byId.parent, question.id);
-  assert.deepEqual((await keep.children("sent-1")).map((node) => node.id), [byAlias.id, byId.id]);
+  assert.deepEqual(
+    (await keep.children("sent-1")).map((node) => node.id),
+    [byAlias.id, byId.id],
+  );
   assert.deepEqual(await chainTexts(keep, "m2"), ["count", "1+1?", "2", "sure?"]);
   assert.deepEqual(await chainTexts(keep, "m3"), ["count", "1+1?", "2", "and 2+2?"]);
   assert.equal((await keep.node("sent-1")).id, question.id);
@@ -62,7 +65,11 @@ test("a node grows until it is sealed or answered", async () => {
   await keep.extend(turn.id, [{ role: "assistant", content: null, tool_calls: [call] }]);
   assert.deepEqual(await keep.lint(turn.id), [], "an open turn may still be answered");
   const grown = await keep.extend(turn.id, [{ role: "tool", tool_call_id: "c1", content: "here" }, assistant("found")]);
-  assert.deepEqual(grown.messages.map(({ content }) => content), ["here", "found"], "what was added");
+  assert.deepEqual(
+    grown.messages.map(({ content }) => content),
+    ["here", "found"],
+    "what was added",
+  );
   assert.equal((await keep.node(turn.id)).messages.length, 4);
   assert.equal(grown.depth, 3);
   assert.deepEqual(await keep.lint(), []);
@@ -74,7 +81,10 @@ test("a node grows until it is sealed or answered", async () => {
   await rejects(keep.extend("nobody", [assistant("more")]), "missing-node");
   await keep.append("broken", [{ role: "assistant", content: null, tool_calls: [call] }, user("never mind")]);
   const findings = await keep.lint();
-  assert.deepEqual(findings.map((finding) => finding.rule), ["unanswered-call"]);
+  assert.deepEqual(
+    findings.map((finding) => finding.rule),
+    ["unanswered-call"],
+  );
   assert.deepEqual(await keep.lint((await keep.head("broken")).id), findings);
   await keep.close();
 });

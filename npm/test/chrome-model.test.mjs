@@ -51,12 +51,22 @@ test("the browser's model answers as an agent", async (t) => {
   const keep = await memory({ encoding: "estimate" });
   const agent = lal(keep, model, { builtIn: [], tools: {} });
   const turn = agent.send("hi");
-  assert.deepEqual((await all(turn)).filter(({ type }) => type === "delta").map(({ text }) => text), ["Good ", "day."]);
+  assert.deepEqual(
+    (await all(turn)).filter(({ type }) => type === "delta").map(({ text }) => text),
+    ["Good ", "day."],
+  );
   const { reply } = await turn;
   assert.equal((await agent.send("how are you?", { replyTo: reply })).text, "Very well.");
   const { options, input, destroyed } = made[2];
-  const said = [["system", "You are helpful."], ["user", "hi"], ["assistant", "Good day."]];
-  assert.deepEqual(options.initialPrompts.map(({ role, content }) => [role, content]), said);
+  const said = [
+    ["system", "You are helpful."],
+    ["user", "hi"],
+    ["assistant", "Good day."],
+  ];
+  assert.deepEqual(
+    options.initialPrompts.map(({ role, content }) => [role, content]),
+    said,
+  );
   assert.deepEqual([options.expectedInputs, input, destroyed], [texts, [{ role: "user", content: "how are you?" }], true]);
   assert.equal(made[0].destroyed, false);
   model.destroy();
@@ -72,8 +82,17 @@ test("its calls of tools are read out of what it says", async (t) => {
   assert.equal(text, "3 and 7, as 1 < 2");
   const [, called, ...rest] = (await keep.node(node)).messages;
   assert.equal(called.content.trim(), "Let me see.");
-  assert.deepEqual(called.tool_calls.map(({ function: { name, arguments: args } }) => [name, args]), [["add", '{"a":1,"b":2}'], ["add", '{"a":3,"b":4}']]);
-  assert.deepEqual(rest.slice(0, 2).map(({ content }) => content), ["3", "7"]);
+  assert.deepEqual(
+    called.tool_calls.map(({ function: { name, arguments: args } }) => [name, args]),
+    [
+      ["add", '{"a":1,"b":2}'],
+      ["add", '{"a":3,"b":4}'],
+    ],
+  );
+  assert.deepEqual(
+    rest.slice(0, 2).map(({ content }) => content),
+    ["3", "7"],
+  );
   const { initialPrompts } = made[2].options;
   assert.match(initialPrompts[0].content, /add: .*"type":"object"/s);
   assert.match(initialPrompts.at(-2).content, /<tool_call>{"name": "add", "arguments": {"a":1,"b":2}}<\/tool_call>/);
@@ -109,7 +128,10 @@ test("what it throws is a failure with a code, and stopping reaches it", async (
   const made = browser(t, { answers: [new DOMException("too much", "QuotaExceededError"), new Error("it broke")] });
   const keep = await memory({ encoding: "estimate" });
   const agent = lal(keep, await chromeModel(), { builtIn: [] });
-  for (const [code, reason] of [["too-long", "too much"], ["failed", "it broke"]]) {
+  for (const [code, reason] of [
+    ["too-long", "too much"],
+    ["failed", "it broke"],
+  ]) {
     const { node } = await agent.send("hi");
     assert.deepEqual((await keep.node(node)).messages.at(-1).kind, { type: "error", code, reason });
   }

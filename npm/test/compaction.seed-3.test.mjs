@@ -7,10 +7,7 @@ import { mapAdapter } from "./support/adapters.mjs";
 
 const FILLER = "and so that it is worth a summary there are quite some more words to it than that alone would take";
 const turns = (from, to) =>
-  Array.from({ length: to - from + 1 }, (_, at) => from + at).flatMap((at) => [
-    user(`Step ${at}, ${FILLER}.`),
-    assistant(`Part ${at} is done, ${FILLER}.`),
-  ]);
+  Array.from({ length: to - from + 1 }, (_, at) => from + at).flatMap((at) => [user(`Step ${at}, ${FILLER}.`), assistant(`Part ${at} is done, ${FILLER}.`)]);
 
 async function talked(options = {}) {
   const keep = await memory({ encoding: "estimate", ...options });
@@ -31,8 +28,14 @@ test("seed 3: StoredMessage has id, contextId, index, timestamp, tokens and tags
   assert.notEqual(first.id, second.id);
   // The message is as it was given, whatever its own fields are called.
   assert.deepEqual(second.message, { ...assistant("b"), tags: ["final"], id: "mine", timestamp: 7 });
-  assert.deepEqual((await keep.getStored("main", 1)).map(({ index }) => index), [1]);
-  assert.deepEqual((await keep.getStored("main", 0, 1)).map(({ index }) => index), [0]);
+  assert.deepEqual(
+    (await keep.getStored("main", 1)).map(({ index }) => index),
+    [1],
+  );
+  assert.deepEqual(
+    (await keep.getStored("main", 0, 1)).map(({ index }) => index),
+    [0],
+  );
   assert.deepEqual(await keep.getStored("nowhere"), []);
   await rejects(keep.getStored("main", -1), "bad-request", /start/);
   await keep.close();
@@ -44,9 +47,15 @@ test("seed 3: StoredMessage.compacted and compactedRange say what a summary stan
   const { checkpoint, compactedRange } = await keep.compact("main");
   const stored = await keep.getStored("main");
   // Instructions stay in prompts: nothing stands in for them.
-  assert.deepEqual(stored.map(({ compacted }) => compacted), stored.map((_, at) => at > 0 && at < compactedRange.end));
+  assert.deepEqual(
+    stored.map(({ compacted }) => compacted),
+    stored.map((_, at) => at > 0 && at < compactedRange.end),
+  );
   assert.deepEqual([compactedRange, stored[1].compactedRange, stored[1].checkpoint], [{ start: 0, end: 9 }, compactedRange, checkpoint.id]);
-  assert.deepEqual(stored.map(({ message }) => message), await keep.getAll("main"));
+  assert.deepEqual(
+    stored.map(({ message }) => message),
+    await keep.getAll("main"),
+  );
   await keep.close();
 });
 
@@ -81,7 +90,16 @@ test("seed 3: trimToTokenBudget goes back from the newest, and ends at the first
   // With four for each message these are 5, 104, 6 and 5 tokens: beyond the large one an older one would fit.
   const list = [user("a".repeat(4)), user("b".repeat(400)), user("c".repeat(8)), user("d".repeat(4))];
   await keep.append("main", list);
-  for (const [maxTokens, from] of [[4, 4], [5, 3], [10, 3], [11, 2], [114, 2], [115, 1], [119, 1], [120, 0]])
+  for (const [maxTokens, from] of [
+    [4, 4],
+    [5, 3],
+    [10, 3],
+    [11, 2],
+    [114, 2],
+    [115, 1],
+    [119, 1],
+    [120, 0],
+  ])
     assert.deepEqual(await keep.getRecent("main", { maxTokens }), list.slice(from), `${maxTokens}`);
   await keep.close();
 });
@@ -94,12 +112,15 @@ test("seed 3: the loop of append, check, compact and getRecent has a bounded wor
     await keep.append("main", turns(at, at));
     if ((await keep.afterResponse("main", {}, { compactionThreshold: 12 })) !== null) {
       const { tokensSaved, compactedRange } = await keep.compact("main", { keepRecent: 4, targetTokens: contextBudget / 2, strategy: "summarize" });
-      assert.ok(tokensSaved > 0 && compactedRange.end === await keep.getCount("main") - 4);
+      assert.ok(tokensSaved > 0 && compactedRange.end === (await keep.getCount("main")) - 4);
       compactions += 1;
     }
     const working = await keep.getRecent("main", { maxTokens: contextBudget, includeSummary: true });
     assert.ok(working.length <= 13 && working.at(-1).content.startsWith(`Part ${at} `));
-    assert.equal(working.some(({ kind }) => kind?.type === "summary"), compactions > 0);
+    assert.equal(
+      working.some(({ kind }) => kind?.type === "summary"),
+      compactions > 0,
+    );
   }
   assert.equal(compactions, 5);
   assert.equal(await keep.getCount("main"), 60);
@@ -153,7 +174,10 @@ test("seed 3, difference: fifty messages are the limit only where no limit is gi
 test("seed 3, difference: the summary is a user's message, and getRecent has it where asked", async () => {
   const keep = await talked();
   const { summaryMessages } = await keep.compact("main");
-  assert.deepEqual(summaryMessages.map(({ role, kind }) => [role, kind.type]), [["user", "summary"]]);
+  assert.deepEqual(
+    summaryMessages.map(({ role, kind }) => [role, kind.type]),
+    [["user", "summary"]],
+  );
   assert.ok((await keep.getRecent("main")).every(({ kind }) => kind === undefined));
   assert.deepEqual((await keep.getRecent("main", { includeSummary: true }))[1], summaryMessages[0]);
   assert.deepEqual((await keep.context("main")).messages[1], summaryMessages[0]);

@@ -45,7 +45,10 @@ test("seed 3: compact gives summaryMessages, compactedRange and tokensSaved, and
   const { messages, checkpoint } = await keep.context("main");
   assert.deepEqual([messages.length, checkpoint], [9, done.checkpoint.id]);
   assert.deepEqual(await keep.checkpoints("main"), [done.checkpoint]);
-  assert.deepEqual((await keep.episodes()).map(({ id }) => id), done.checkpoint.episodes);
+  assert.deepEqual(
+    (await keep.episodes()).map(({ id }) => id),
+    done.checkpoint.episodes,
+  );
   await keep.close();
 });
 
@@ -116,7 +119,10 @@ test("seed 2, section 9: each epoch has its prompt, the original one too", async
   const second = (await keep.compact("main")).checkpoint;
   assert.equal(second.previous, first.id);
   const epochs = await keep.epochs("main");
-  assert.deepEqual(epochs.map(({ name }) => name), ["original", first.id, second.id]);
+  assert.deepEqual(
+    epochs.map(({ name }) => name),
+    ["original", first.id, second.id],
+  );
   assert.deepEqual(epochs[0].messages, { start: 0, end: 16 });
   assert.deepEqual(epochs[1].checkpoint, first);
   const sizes = [];
@@ -188,13 +194,25 @@ test("seed 3: llmProvider is a function; its JSON is read bare, fenced and among
       return answer;
     };
     const done = await keep.compact("main", { summarize, summarizer: "a-model" });
-    assert.deepEqual(done.checkpoint.statements.map(({ text }) => text), ["Parts 1 to 4 are done."]);
+    assert.deepEqual(
+      done.checkpoint.statements.map(({ text }) => text),
+      ["Parts 1 to 4 are done."],
+    );
     assert.equal(done.checkpoint.summariser, "a-model");
-    assert.deepEqual(done.episodes.map(({ summary }) => summary), ["Four parts were done."]);
-    assert.deepEqual((await keep.facts()).map(({ fact, kind }) => [fact, kind]), [["Answers are in French.", "preference"]]);
+    assert.deepEqual(
+      done.episodes.map(({ summary }) => summary),
+      ["Four parts were done."],
+    );
+    assert.deepEqual(
+      (await keep.facts()).map(({ fact, kind }) => [fact, kind]),
+      [["Answers are in French.", "preference"]],
+    );
     assert.deepEqual(done.warnings, []);
     const [{ messages, text, words, part, parts, signal }] = asked;
-    assert.deepEqual(messages.map(({ role }) => role), ["system", "user"]);
+    assert.deepEqual(
+      messages.map(({ role }) => role),
+      ["system", "user"],
+    );
     assert.match(text, /^\[1\] user: Always answer in French\./);
     assert.ok(messages[1].content.includes(text) && words > 0);
     assert.deepEqual([part, parts, asked.length], [0, 1, 1]);
@@ -221,7 +239,12 @@ test("a model that fails, is late, or answers nonsense is replaced by the built-
   const call = { id: "c", type: "function", function: { name: "look", arguments: "{}" } };
   const cases = [
     [() => Promise.reject(new Error("no connection")), /no connection/],
-    [() => { throw new Error("no key"); }, /no key/],
+    [
+      () => {
+        throw new Error("no key");
+      },
+      /no key/,
+    ],
     [() => new Promise(() => {}), /longer than 20 ms/],
     [() => "", /is empty/],
     [() => "I cannot do that.", /no JSON object/],
@@ -341,8 +364,7 @@ function standIn({ availability = "available", quota = 60, refuse = false } = {}
       seen.created.push(options);
       const monitor = new EventTarget();
       options.monitor?.(monitor);
-      if (availability !== "available")
-        for (const loaded of [0, 1]) monitor.dispatchEvent(Object.assign(new Event("downloadprogress"), { loaded }));
+      if (availability !== "available") for (const loaded of [0, 1]) monitor.dispatchEvent(Object.assign(new Event("downloadprogress"), { loaded }));
       return new Summarizer();
     }
     async measureInputUsage(input, { signal } = {}) {

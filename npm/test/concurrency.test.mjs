@@ -14,9 +14,15 @@ for (const [place, open] of [
   test(`200 appends at once keep their order (${place})`, async () => {
     const keep = await open();
     const nodes = await Promise.all(Array.from({ length: 200 }, (_, index) => keep.append("main", [user(`m${index}`)])));
-    assert.deepEqual(texts(await keep.getAll("main")), Array.from({ length: 200 }, (_, index) => `m${index}`));
+    assert.deepEqual(
+      texts(await keep.getAll("main")),
+      Array.from({ length: 200 }, (_, index) => `m${index}`),
+    );
     const numbers = nodes.map(([node]) => node.seq);
-    assert.deepEqual(numbers, [...numbers].sort((a, b) => a - b));
+    assert.deepEqual(
+      numbers,
+      [...numbers].sort((a, b) => a - b),
+    );
     assert.equal(new Set(numbers).size, 200);
     await keep.close();
   });
@@ -33,10 +39,16 @@ test("appends to many contexts, reads among them", async () => {
   );
   for (const read of await Promise.all(reads)) {
     const numbers = read.map((message) => Number(message.content));
-    assert.deepEqual(numbers, [...numbers].sort((a, b) => a - b));
+    assert.deepEqual(
+      numbers,
+      [...numbers].sort((a, b) => a - b),
+    );
   }
   const counts = await Promise.all(Array.from({ length: 7 }, (_, index) => keep.getCount(`c${index}`)));
-  assert.equal(counts.reduce((sum, count) => sum + count), 300);
+  assert.equal(
+    counts.reduce((sum, count) => sum + count),
+    300,
+  );
   await keep.close();
 });
 
@@ -52,10 +64,7 @@ test("imports and appends overlap", async () => {
   const keep = await memory();
   const line = (index) => JSON.stringify({ messages: [user(`q${index}`), { role: "assistant", content: `a${index}` }] });
   const archive = Array.from({ length: 50 }, (_, index) => line(index)).join("\n");
-  const [report] = await Promise.all([
-    keep.import(archive),
-    ...Array.from({ length: 50 }, (_, index) => keep.append("main", [user(`m${index}`)])),
-  ]);
+  const [report] = await Promise.all([keep.import(archive), ...Array.from({ length: 50 }, (_, index) => keep.append("main", [user(`m${index}`)]))]);
   assert.equal(report.added, 50);
   assert.equal(await keep.getCount("main"), 50);
   assert.equal((await keep.stats()).transcripts, 51);

@@ -29,7 +29,14 @@ for (const provider of PROVIDERS) {
   test(`${provider}: a turn with tools, streamed, with usage`, async () => {
     const { keep, agent } = await agentOf(at(provider), { tools: { add } });
     server.next(
-      { text: "Let me see.", calls: [{ name: "add", arguments: { a: 1, b: 2 } }, { name: "add", arguments: { a: 3, b: 4 } }], usage: { prompt: 21, completion: 5 } },
+      {
+        text: "Let me see.",
+        calls: [
+          { name: "add", arguments: { a: 1, b: 2 } },
+          { name: "add", arguments: { a: 3, b: 4 } },
+        ],
+        usage: { prompt: 21, completion: 5 },
+      },
       { text: "Three and seven, I say.", usage: { prompt: 40, completion: 6 } },
     );
     const turn = agent.send("1 + 2, 3 + 4?");
@@ -37,8 +44,17 @@ for (const provider of PROVIDERS) {
     const said = events.filter(({ type, text }) => type === "delta" && text !== undefined).map(({ text }) => text);
     assert.ok(said.length > 4, "it came in pieces");
     assert.equal(said.join(""), "Let me see.Three and seven, I say.");
-    assert.deepEqual(events.filter(({ type }) => type === "called").map(({ result }) => result), ["3", "7"]);
-    assert.deepEqual(events.filter(({ type }) => type === "said").map(({ promptTokens, completionTokens }) => [promptTokens, completionTokens]), [[21, 5], [40, 6]]);
+    assert.deepEqual(
+      events.filter(({ type }) => type === "called").map(({ result }) => result),
+      ["3", "7"],
+    );
+    assert.deepEqual(
+      events.filter(({ type }) => type === "said").map(({ promptTokens, completionTokens }) => [promptTokens, completionTokens]),
+      [
+        [21, 5],
+        [40, 6],
+      ],
+    );
     assert.equal((await turn).text, "Three and seven, I say.");
     assert.equal(server.requests.length, 2);
     await keep.close();
@@ -87,7 +103,10 @@ test("fault 429 and 500: it is asked again, as the server says, and told while i
   server.next({ fault: "status", status: 429, retryAfterMs: 5 }, { fault: "status", status: 500, retryAfterMs: 5 }, { text: "At last." });
   const turn = agent.send("hi");
   const retries = (await all(turn)).filter(({ retry }) => retry !== undefined);
-  assert.deepEqual(retries.map(({ attempt }) => attempt), [2, 3]);
+  assert.deepEqual(
+    retries.map(({ attempt }) => attempt),
+    [2, 3],
+  );
   assert.equal((await turn).text, "At last.");
   await keep.close();
 });
@@ -132,7 +151,10 @@ test("stopping ends the request, and keeps what was said", async () => {
 
 test("a connection summarises, too", async () => {
   const keep = await memory();
-  const turns = Array.from({ length: 24 }, (_, at) => ({ role: at % 2 === 0 ? "user" : "assistant", content: `Message ${at}: we decided to paint wall number ${at} blue. ${"And so on. ".repeat(20)}` }));
+  const turns = Array.from({ length: 24 }, (_, at) => ({
+    role: at % 2 === 0 ? "user" : "assistant",
+    content: `Message ${at}: we decided to paint wall number ${at} blue. ${"And so on. ".repeat(20)}`,
+  }));
   await keep.append("main", turns);
   server.always = () => ({ text: JSON.stringify({ statements: ["The walls are painted blue."], facts: [] }) });
   const { checkpoint } = await keep.compact("main", { summarize: connect(at("openai-chat")).summarize, encoding: "estimate" });
@@ -144,6 +166,9 @@ test("a connection summarises, too", async () => {
 test("an endpoint's models are listed; what is no connection is refused", async () => {
   const models = await connect(at("openai-chat")).models();
   assert.ok(models.some(({ id }) => id === "test-model"));
-  assert.throws(() => connect({ provider: "openai-chat", baseURL: "x", model: "m" }), (error) => error instanceof ThreadkeepError && error.code === "bad-request");
+  assert.throws(
+    () => connect({ provider: "openai-chat", baseURL: "x", model: "m" }),
+    (error) => error instanceof ThreadkeepError && error.code === "bad-request",
+  );
   await rejects(connect({ provider: "openai-chat", baseUrl: "no address", model: "m" }).models(), "bad-request");
 });

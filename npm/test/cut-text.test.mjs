@@ -2,7 +2,19 @@
 // `toWellFormed()` has it. Two pieces of a stream are joined instead.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { connect, countTokens, createAgent, memory, recordKey, render, trimMessages, user, validate, writeDepth, readDepth, compressHistory } from "./support/expect.mjs";
+import {
+  countTokens,
+  createAgent,
+  memory,
+  recordKey,
+  render,
+  trimMessages,
+  user,
+  validate,
+  writeDepth,
+  readDepth,
+  compressHistory,
+} from "./support/expect.mjs";
 
 const CUT = "Fine 😀 \\ud83d until here \ud83d";
 const WHOLE = CUT.toWellFormed();
@@ -16,7 +28,10 @@ test("every call takes a text that was cut inside a character", async () => {
   assert.deepEqual(node.messages, [whole]);
   assert.deepEqual(await keep.getAll("main"), [whole]);
   const { id } = await keep.receive({ content: CUT, systemPrompt: CUT, from: "ann" });
-  assert.deepEqual((await keep.chain(id)).flatMap(({ messages }) => messages.map(({ content }) => content)), [WHOLE, WHOLE]);
+  assert.deepEqual(
+    (await keep.chain(id)).flatMap(({ messages }) => messages.map(({ content }) => content)),
+    [WHOLE, WHOLE],
+  );
   const answer = { role: "assistant", content: CUT, tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: CUT } }] };
   await keep.extend(id, [answer, { role: "tool", tool_call_id: "c", content: BACK }]);
   const [, said, result] = (await keep.node(id)).messages;
@@ -30,8 +45,14 @@ test("every call takes a text that was cut inside a character", async () => {
   await keep.reply("bob", mail.number, BACK);
   await keep.rename(node.transcript, CUT);
   const { messages, warnings } = await keep.context("main", { encoding: "estimate", systemPrompt: CUT, persona: undefined });
-  assert.deepEqual(messages.map(({ content }) => content), [WHOLE, whole.content]);
-  assert.deepEqual(warnings.map(({ kind, rule, index, count }) => [kind, rule, index, count]), [["changed", "lost-character", 0, 2]]);
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    [WHOLE, whole.content],
+  );
+  assert.deepEqual(
+    warnings.map(({ kind, rule, index, count }) => [kind, rule, index, count]),
+    [["changed", "lost-character", 0, 2]],
+  );
   await keep.import(`{"role": "user", "content": ${JSON.stringify(CUT)}}\n{"role": "assistant", "content": "a"}`);
   await keep.import(JSON.stringify({ messages: [user(`raw ${CUT}`), { role: "assistant", content: "b" }] }));
   await keep.compact("main", { keepRecent: 0, summarize: () => CUT }).catch((error) => assert.notEqual(error.code, "bad-request"));
@@ -45,7 +66,11 @@ const said = (warnings) => warnings?.map(({ message, ...rest }) => (assert.match
 test("calls that store a cut text say so in `warnings`, and others say nothing", async () => {
   const keep = await memory({ encoding: "estimate" });
   const nodes = await keep.append("main", [user("whole 😀"), user(CUT), user(`escaped \\ud83d and ${WHOLE}`)]);
-  assert.deepEqual(nodes.map(({ warnings }) => said(warnings)), [undefined, lost(0, 1), undefined], "U+FFFD of the caller's own is no cut");
+  assert.deepEqual(
+    nodes.map(({ warnings }) => said(warnings)),
+    [undefined, lost(0, 1), undefined],
+    "U+FFFD of the caller's own is no cut",
+  );
   const { id, warnings } = await keep.receive({ content: CUT });
   assert.deepEqual(said(warnings), lost(0, 1));
   const grown = await keep.extend(id, [user("whole"), { role: "assistant", content: [{ type: "text", text: CUT }] }, user(BACK)]);
@@ -69,7 +94,10 @@ test("functions without a store take it, and count it as it is stored", async ()
     assert.equal(await countTokens([user(CUT)], encoding), await countTokens([user(WHOLE)], encoding));
   }
   const options = { encoding: "estimate", budget: { maxTokens: 1000 } };
-  const [cut, whole] = [await trimMessages([user(CUT), { role: "assistant", content: BACK }], options), await trimMessages([user(WHOLE), { role: "assistant", content: BACK.toWellFormed() }], options)];
+  const [cut, whole] = [
+    await trimMessages([user(CUT), { role: "assistant", content: BACK }], options),
+    await trimMessages([user(WHOLE), { role: "assistant", content: BACK.toWellFormed() }], options),
+  ];
   assert.deepEqual([cut.messages, cut.tokens, cut.ledger], [whole.messages, whole.tokens, whole.ledger]);
   assert.deepEqual((await render([user(CUT)], "anthropic")).payload.messages, (await render([user(WHOLE)], "anthropic")).payload.messages);
   assert.ok((await validate([user(CUT)], "openai-chat")).ok);
@@ -96,7 +124,10 @@ test("a tool's result and a model's answer that were cut do not end an agent's t
   const answers = [{ message: { content: null, tool_calls: [{ id: "c", type: "function", function: { name: "cut", arguments: "{}" } }] } }, CUT];
   const { messages, outcome, warnings } = await turn(() => answers.shift(), { cut: { execute: () => ({ text: CUT }) } });
   assert.equal(outcome, "answered");
-  assert.deepEqual(messages.slice(-2).map(({ content }) => content), [JSON.stringify({ text: WHOLE }), WHOLE]);
+  assert.deepEqual(
+    messages.slice(-2).map(({ content }) => content),
+    [JSON.stringify({ text: WHOLE }), WHOLE],
+  );
   assert.match(warnings.join(), /tool cut was cut inside a character/);
 });
 
@@ -118,13 +149,19 @@ test("a character that two streamed pieces share is joined", async () => {
     for (const text of ["Good \ud83d", "\ude00 day", " \ud83d", "and an end \ud83d"]) yield { type: "text-delta", text };
     yield { type: "finish", finishReason: "stop" };
   };
-  const wire = () => new Response(["Good \ud83d", "\ude00 day", " \ud83d", "and an end \ud83d"].map((content) => `data: ${JSON.stringify(chunk({ content }))}\n\n`).join("") + `data: ${JSON.stringify(chunk({}, "stop"))}\n\n`, { headers: { "content-type": "text/event-stream" } });
+  const wire = () =>
+    new Response(
+      ["Good \ud83d", "\ude00 day", " \ud83d", "and an end \ud83d"].map((content) => `data: ${JSON.stringify(chunk({ content }))}\n\n`).join("") +
+        `data: ${JSON.stringify(chunk({}, "stop"))}\n\n`,
+      { headers: { "content-type": "text/event-stream" } },
+    );
   const anthropic = async function* () {
     yield { type: "message_start", message: { content: [] } };
     yield { type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "", signature: "s" } };
     for (const thinking of ["Hm \ud83d", "\ude00"]) yield { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking } };
     yield { type: "content_block_start", index: 1, content_block: { type: "text", text: "" } };
-    for (const text of ["Good \ud83d", "\ude00 day", " \ud83d", "and an end \ud83d"]) yield { type: "content_block_delta", index: 1, delta: { type: "text_delta", text } };
+    for (const text of ["Good \ud83d", "\ude00 day", " \ud83d", "and an end \ud83d"])
+      yield { type: "content_block_delta", index: 1, delta: { type: "text_delta", text } };
     yield { type: "message_delta", delta: { stop_reason: "end_turn" } };
     yield { type: "message_stop" };
   };
@@ -133,7 +170,10 @@ test("a character that two streamed pieces share is joined", async () => {
     const last = messages.at(-1);
     assert.equal(last.content, "Good 😀 day \ufffdand an end \ufffd", name);
     assert.equal(heard.join(""), last.content, name);
-    assert.ok(heard.every((text) => text.isWellFormed()), name);
+    assert.ok(
+      heard.every((text) => text.isWellFormed()),
+      name,
+    );
     if (name === "anthropic") assert.deepEqual([last.reasoning, last.anthropic[0].thinking, last.anthropic[1].text], ["Hm 😀", "Hm 😀", last.content]);
   }
 });

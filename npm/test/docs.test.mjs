@@ -9,11 +9,25 @@ import { test } from "node:test";
 import { installed, project, source } from "./support/installed.mjs";
 
 const root = join(source, "..");
-const pages = ["README.md", "npm/README.md", ...["docs", "docs/frameworks", "docs/stores"].flatMap((folder) => readdirSync(join(root, folder)).filter((name) => name.endsWith(".md")).map((name) => `${folder}/${name}`))];
+const pages = [
+  "README.md",
+  "npm/README.md",
+  ...["docs", "docs/frameworks", "docs/stores"].flatMap((folder) =>
+    readdirSync(join(root, folder))
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => `${folder}/${name}`),
+  ),
+];
 const { exports } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
 
 /** The name of the package that an import is from; nothing for Node's own modules and for files. */
-const packageOf = (name) => (/^(node:|\.|\/)/.test(name) ? undefined : name.split("/").slice(0, name.startsWith("@") ? 2 : 1).join("/"));
+const packageOf = (name) =>
+  /^(node:|\.|\/)/.test(name)
+    ? undefined
+    : name
+        .split("/")
+        .slice(0, name.startsWith("@") ? 2 : 1)
+        .join("/");
 const importsOf = (code) => [...code.matchAll(/(?:from|import)\s*\(?\s*"([^"\n]+)"/g)].map(([, name]) => name);
 
 /** The packages that a module of ours imports at once, itself or through others of ours. */
@@ -29,7 +43,11 @@ for (const page of pages)
   test(`${page}: what its code imports is what it tells to install`, () => {
     const text = readFileSync(join(root, page), "utf8");
     const code = [...text.matchAll(/```(?:js|jsx|ts|tsx|javascript|typescript)\n([^]*?)```/g)].map(([, block]) => block).join("\n");
-    const told = new Set([...text.matchAll(/npm (?:install|i) ([^\n`#]+)/g)].flatMap(([, names]) => names.trim().split(/\s+/)).map((name) => packageOf(name.replace(/(.)@[^/]*$/, "$1"))));
+    const told = new Set(
+      [...text.matchAll(/npm (?:install|i) ([^\n`#]+)/g)]
+        .flatMap(([, names]) => names.trim().split(/\s+/))
+        .map((name) => packageOf(name.replace(/(.)@[^/]*$/, "$1"))),
+    );
     told.add("threadkeep");
     for (const name of importsOf(code)) {
       assert.ok(packageOf(name) === undefined || told.has(packageOf(name)), `${page} imports ${name} and does not say to install it`);
@@ -37,7 +55,9 @@ for (const page of pages)
       const entry = exports[name.replace("threadkeep", ".")];
       assert.ok(entry !== undefined, `${page} imports ${name}, which the package does not have`);
       const file = join(installed, "dist", `${name === "threadkeep" ? "index" : name.slice("threadkeep/".length)}.js`);
-      const own = ["frameworks", "stores", "services", "tools", "."].map((folder) => join(installed, "dist", folder, `${name === "threadkeep" ? "index" : name.slice("threadkeep/".length)}.js`)).find((path) => existsSync(path));
+      const own = ["frameworks", "stores", "services", "tools", "."]
+        .map((folder) => join(installed, "dist", folder, `${name === "threadkeep" ? "index" : name.slice("threadkeep/".length)}.js`))
+        .find((path) => existsSync(path));
       assert.ok(own !== undefined, `${file}: where is ${name}?`);
       for (const peer of needs(own)) assert.ok(told.has(peer), `${page} imports ${name}, which needs ${peer}, and does not say to install it`);
     }
@@ -52,7 +72,18 @@ function compiled(name, code, options = {}, file = "user.ts") {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, file), code);
-  const compilerOptions = { strict: true, noEmit: true, target: "es2022", module: "nodenext", moduleResolution: "nodenext", lib: ["es2022", "dom", "dom.iterable", "dom.asynciterable", "esnext.disposable"], types: ["node"], typeRoots: [join(source, "node_modules/@types")], skipLibCheck: true, ...options };
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    target: "es2022",
+    module: "nodenext",
+    moduleResolution: "nodenext",
+    lib: ["es2022", "dom", "dom.iterable", "dom.asynciterable", "esnext.disposable"],
+    types: ["node"],
+    typeRoots: [join(source, "node_modules/@types")],
+    skipLibCheck: true,
+    ...options,
+  };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: [file] }));
   const { stdout, stderr } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { encoding: "utf8" });
   rmSync(folder, { recursive: true, force: true });
@@ -61,12 +92,15 @@ function compiled(name, code, options = {}, file = "user.ts") {
 
 /** The README's examples, with what each takes for granted, as the official clients have it. */
 const TYPED = {
-  agent: 'import OpenAI from "openai";\nimport { createAgent, type Threadkeep } from "threadkeep";\ndeclare const keep: Threadkeep;\ndeclare const show: (...what: unknown[]) => void;\ndeclare const weatherIn: (town: string, signal: AbortSignal) => Promise<object>;\nconst openai = new OpenAI();\n',
+  agent:
+    'import OpenAI from "openai";\nimport { createAgent, type Threadkeep } from "threadkeep";\ndeclare const keep: Threadkeep;\ndeclare const show: (...what: unknown[]) => void;\ndeclare const weatherIn: (town: string, signal: AbortSignal) => Promise<object>;\nconst openai = new OpenAI();\n',
   "ten lines": 'import type { MessageInput } from "threadkeep";\ndeclare const model: (prompt: unknown[]) => Promise<MessageInput>;\n',
   "reply chains": "",
   "message store": "",
-  prompts: 'import type { AnthropicPayload, MessageInput } from "threadkeep";\ndeclare const history: MessageInput[];\ndeclare const send: (payload: AnthropicPayload) => Promise<object>;\n',
-  functions: 'import { compressHistory, countTokens, render, trimMessages, validate, type MessageInput } from "threadkeep";\ndeclare const history: MessageInput[];\n',
+  prompts:
+    'import type { AnthropicPayload, MessageInput } from "threadkeep";\ndeclare const history: MessageInput[];\ndeclare const send: (payload: AnthropicPayload) => Promise<object>;\n',
+  functions:
+    'import { compressHistory, countTokens, render, trimMessages, validate, type MessageInput } from "threadkeep";\ndeclare const history: MessageInput[];\n',
   mailbox: 'import { mailText } from "threadkeep";\n',
   search: "",
   changes: "",
@@ -93,13 +127,15 @@ test("the examples of agents compile, with the clients that they import", { time
 
 /** What pages take for granted, with its type. A block also knows what the blocks before it on its page import and declare. */
 const GIVEN = {
-  "docs/tools.md": "declare const anthropic: import(\"@anthropic-ai/sdk\").Anthropic, model: string, max_tokens: number, messages: { role: \"user\"; content: string }[], signal: AbortSignal;",
+  "docs/tools.md":
+    'declare const anthropic: import("@anthropic-ai/sdk").Anthropic, model: string, max_tokens: number, messages: { role: "user"; content: string }[], signal: AbortSignal;',
   "docs/frameworks/ai-sdk.md":
     'import { DefaultChatTransport, ToolLoopAgent, generateId, type LanguageModel, type StreamTextResult, type ToolSet, type UIMessage } from "ai";\nimport { branchingTransport, trimSteps } from "threadkeep/ai-sdk";\nimport type { Threadkeep as Keep } from "threadkeep";\n' +
-    "declare const keep: Keep, id: string, chatId: string, model: LanguageModel, tools: ToolSet, instructions: string, result: StreamTextResult<ToolSet, any, any>;\ndeclare const useChat: (options: { id: string, transport: import(\"ai\").ChatTransport<UIMessage>, messages: UIMessage[] }) => unknown;",
+    'declare const keep: Keep, id: string, chatId: string, model: LanguageModel, tools: ToolSet, instructions: string, result: StreamTextResult<ToolSet, any, any>;\ndeclare const useChat: (options: { id: string, transport: import("ai").ChatTransport<UIMessage>, messages: UIMessage[] }) => unknown;',
   "docs/frameworks/assistant-ui.md":
     'import { useAui, useLocalRuntime, useRemoteThreadListRuntime, type ChatModelAdapter } from "@assistant-ui/react";\nimport { useMemo, useState } from "react";\nimport type { Threadkeep as Keep } from "threadkeep";\ndeclare const keep: Keep, model: ChatModelAdapter;',
-  "docs/stores/agentcore.md": 'import type { Threadkeep } from "threadkeep";\nimport { hybrid } from "threadkeep/hybrid";\ndeclare const userIdOf: (jwt: string) => string, jwt: string, keep: Threadkeep;',
+  "docs/stores/agentcore.md":
+    'import type { Threadkeep } from "threadkeep";\nimport { hybrid } from "threadkeep/hybrid";\ndeclare const userIdOf: (jwt: string) => string, jwt: string, keep: Threadkeep;',
   "docs/stores/mem0.md": 'import type { Threadkeep } from "threadkeep";\nimport { hybrid } from "threadkeep/hybrid";\ndeclare const keep: Threadkeep;',
   "docs/stores/file.md": "",
   "docs/stores/your-own.md": 'import { Threadkeep, type StoreAdapter } from "threadkeep";\ndeclare const myStore: (place: string) => StoreAdapter;',

@@ -22,6 +22,7 @@ const WRONG = [
   ["messages", (keep) => keep.extend("a", user("a"))],
   ["messages", (keep) => keep.append("a", "hi")],
   ["messages[0]", (keep) => keep.append("a", ["hi"])],
+  // biome-ignore lint/suspicious/noSparseArray: a hole in the list is the fault
   ["messages[0]", (keep) => keep.append("a", [, user("a")])],
   ["messages[1].role", (keep) => keep.append("a", [user("a"), { content: "b" }])],
   ["messages[0].content", (keep) => keep.append("a", [user(7)])],
@@ -54,8 +55,23 @@ const WRONG = [
   ["data", (keep) => keep.import(7)],
   ["data[0]", (keep) => keep.import(["text"])],
   ["data.data", (keep) => keep.import({ name: "a", data: 3 })],
-  ["data[1].name", (keep) => keep.import([{ name: "a", data: "" }, { name: 2, data: "" }])],
-  ["data", (keep) => keep.import((async function* () { yield 7; })())],
+  [
+    "data[1].name",
+    (keep) =>
+      keep.import([
+        { name: "a", data: "" },
+        { name: 2, data: "" },
+      ]),
+  ],
+  [
+    "data",
+    (keep) =>
+      keep.import(
+        (async function* () {
+          yield 7;
+        })(),
+      ),
+  ],
   ["options.format", (keep) => keep.import("", { format: "fax" })],
   ["options.progress", (keep) => keep.import("", { progress() {} })],
   ["options.onProgress", (keep) => keep.import("", { onProgress: true })],
@@ -117,7 +133,11 @@ test("a working directory that is gone is an error with a code, and hinders no k
 
 test("names with half a character are refused: another name would be stored", async () => {
   const keep = await memory();
-  for (const call of [() => keep.append("a\ud83d", [user("a")]), () => keep.send({ from: "a\ud83d", to: "b", content: "c" }), () => keep.receive({ content: "a", messageId: "\udc00" })])
+  for (const call of [
+    () => keep.append("a\ud83d", [user("a")]),
+    () => keep.send({ from: "a\ud83d", to: "b", content: "c" }),
+    () => keep.receive({ content: "a", messageId: "\udc00" }),
+  ])
     await rejects(call(), "bad-request", /lone surrogate/);
   assert.throws(() => recordKey("\ud800"), { code: "bad-request" });
   await keep.append("a", [user("\\ud83d written out, \ud83d\ude00 whole")]);
@@ -134,7 +154,14 @@ test("nesting that is too deep, circles and throwing getters are errors", async 
   circle.self = circle;
   await rejects(keep.append("a", [circle]), "bad-request", /JSON/);
   await rejects(
-    keep.append("a", [{ ...user("a"), toJSON() { throw new Error("no JSON today"); } }]),
+    keep.append("a", [
+      {
+        ...user("a"),
+        toJSON() {
+          throw new Error("no JSON today");
+        },
+      },
+    ]),
     "bad-request",
     /no JSON today/,
   );
@@ -192,8 +219,18 @@ test("what is acknowledged can be read again, however deep it is; what is deeper
 
 test("what a getter or a proxy throws is an error that names the argument", async () => {
   const keep = await memory();
-  const throwing = { role: "user", get content() { throw new Error("not today"); } };
-  const wordless = { ...user("a"), get field() { throw null; } };
+  const throwing = {
+    role: "user",
+    get content() {
+      throw new Error("not today");
+    },
+  };
+  const wordless = {
+    ...user("a"),
+    get field() {
+      throw null;
+    },
+  };
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
   for (const [argument, call] of [
@@ -204,8 +241,24 @@ test("what a getter or a proxy throws is an error that names the argument", asyn
     ["message", () => keep.receive(throwing)],
     ["options", () => keep.append("a", [], proxy)],
     ["options", () => keep.context("a", proxy)],
-    ["options", () => keep.context("a", { get encoding() { throw new Error("not today"); } })],
-    ["options", () => keep.context("a", { get model() { throw null; } })],
+    [
+      "options",
+      () =>
+        keep.context("a", {
+          get encoding() {
+            throw new Error("not today");
+          },
+        }),
+    ],
+    [
+      "options",
+      () =>
+        keep.context("a", {
+          get model() {
+            throw null;
+          },
+        }),
+    ],
   ]) {
     const error = await rejects(call(), "bad-request");
     assert.ok(error.details.argument.startsWith(argument), error.message);
@@ -224,7 +277,8 @@ test("an option that is a function or null is refused where none is known, not l
     ["options.summarize", () => keep.context("a", { summarize: async () => "" })],
     ["options.mark", () => compressHistory([], { mark: Symbol("mark") })],
     ["options", () => trimMessages(list, null)],
-  ]) assert.equal((await rejects(call(), "bad-request")).details.argument, argument);
+  ])
+    assert.equal((await rejects(call(), "bad-request")).details.argument, argument);
   await keep.close();
 });
 

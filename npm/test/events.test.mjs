@@ -84,7 +84,8 @@ test("instances of one name hear of each other", async () => {
 });
 
 test("an open keep with listeners does not keep the process alive", () => {
-  const printed = inChild(`
+  const printed = inChild(
+    `
     import { Threadkeep } from "threadkeep";
     const storage = { get: async () => undefined, scan: async () => [], commit: async () => {}, close: async () => {} };
     const keep = await Threadkeep.open({ name: "alive", storage });
@@ -92,6 +93,8 @@ test("an open keep with listeners does not keep the process alive", () => {
     const memory = await Threadkeep.open();
     await memory.append("main", [{ role: "user", content: "hi" }]);
     console.log("open", process.getActiveResourcesInfo().filter((name) => name === "Timeout").length);
-  `, { timeout: 20_000 });
+  `,
+    { timeout: 20_000 },
+  );
   assert.match(printed, /^open 0/);
 });

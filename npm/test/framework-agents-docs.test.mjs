@@ -11,7 +11,12 @@ function example(name, folder) {
   const place = join(project, "examples-agents");
   mkdirSync(place, { recursive: true });
   copyFileSync(join(installed, "examples", name), join(place, name));
-  const { status, stdout, stderr } = spawnSync(process.execPath, [name, folder], { cwd: place, encoding: "utf8", timeout: 60_000, env: { ...process.env, OPENAI_API_KEY: "" } });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [name, folder], {
+    cwd: place,
+    encoding: "utf8",
+    timeout: 60_000,
+    env: { ...process.env, OPENAI_API_KEY: "" },
+  });
   assert.equal(status, 0, stderr);
   return stdout;
 }

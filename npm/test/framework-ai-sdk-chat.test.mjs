@@ -35,9 +35,15 @@ test("a chat is stored as it goes on, and another instance begins with it", asyn
   assert.deepEqual(said(loaded), ["Hi", "Hello there.", "How are you?", "Fine."]);
   // As messages of a prompt.
   const all = await one.keep.getAll("c1");
-  assert.deepEqual(all.map(({ role, content, reasoning }) => [role, content, reasoning]), [
-    ["user", "Hi", undefined], ["assistant", "Hello there.", "Greet."], ["user", "How are you?", undefined], ["assistant", "Fine.", undefined],
-  ]);
+  assert.deepEqual(
+    all.map(({ role, content, reasoning }) => [role, content, reasoning]),
+    [
+      ["user", "Hi", undefined],
+      ["assistant", "Hello there.", "Greet."],
+      ["user", "How are you?", undefined],
+      ["assistant", "Fine.", undefined],
+    ],
+  );
   assert.equal((await one.keep.search("hello"))[0]?.role, "assistant");
 
   const again = await chatting(model, { keep: one.keep, messages: loaded });
@@ -57,12 +63,26 @@ test("an answer that is regenerated stays beside the other, and either can be sh
   await it.chat.regenerate({ messageId: it.chat.lastMessage.id });
   await check(it);
   const versions = await it.chats.branches("c1", it.chat.lastMessage.id);
-  assert.deepEqual(versions.map(({ message, chosen }) => [said([message])[0], chosen]), [["One.", false], ["Two.", false], ["Three.", true]]);
+  assert.deepEqual(
+    versions.map(({ message, chosen }) => [said([message])[0], chosen]),
+    [
+      ["One.", false],
+      ["Two.", false],
+      ["Three.", true],
+    ],
+  );
   it.chat.messages = await it.chats.select("c1", versions[0].node);
   assert.deepEqual(said(it.chat.messages), ["Count", "One."]);
   await it.chat.sendMessage({ text: "And then?" });
   assert.deepEqual(said(await check(it)), ["Count", "One.", "And then?", "Go on."]);
-  assert.deepEqual((await it.chats.branches("c1", versions[0].message.id)).map(({ message, chosen }) => [said([message])[0], chosen]), [["One.", true], ["Two.", false], ["Three.", false]]);
+  assert.deepEqual(
+    (await it.chats.branches("c1", versions[0].message.id)).map(({ message, chosen }) => [said([message])[0], chosen]),
+    [
+      ["One.", true],
+      ["Two.", false],
+      ["Three.", false],
+    ],
+  );
   await it.keep.close();
 });
 
@@ -77,7 +97,14 @@ test("an edited question is a branch with all that followed, although it keeps i
   await it.chat.sendMessage({ text: "Q1, best", messageId: first.id });
   assert.deepEqual(said(await check(it)), ["Q1, best", "C1"]);
   const versions = await it.chats.branches("c1", first.id);
-  assert.deepEqual(versions.map(({ message, chosen }) => [said([message])[0], chosen]), [["Q1", false], ["Q1, better", false], ["Q1, best", true]]);
+  assert.deepEqual(
+    versions.map(({ message, chosen }) => [said([message])[0], chosen]),
+    [
+      ["Q1", false],
+      ["Q1, better", false],
+      ["Q1, best", true],
+    ],
+  );
   assert.deepEqual(said(await it.chats.select("c1", versions[0].node)), ["Q1", "A1", "Q2", "A2"]);
   assert.equal((await it.keep.transcripts()).length, 1);
   await it.keep.close();
@@ -86,22 +113,37 @@ test("an edited question is a branch with all that followed, although it keeps i
 const weather = tool({ description: "The weather", inputSchema: z.object({ town: z.string() }), execute: async ({ town }) => ({ town, sky: "clear" }) });
 
 test("calls and their results are messages, step by step", async () => {
-  const calls = [{ id: "k1", name: "weather", input: { town: "Oslo" } }, { id: "k2", name: "weather", input: { town: "Bergen" } }];
+  const calls = [
+    { id: "k1", name: "weather", input: { town: "Oslo" } },
+    { id: "k2", name: "weather", input: { town: "Bergen" } },
+  ];
   const model = scripted({ text: "Let me see.", calls, sources: [{ id: "s1", url: "https://example.org/met", title: "Met" }] }, { text: "Clear in both." });
   const it = await chatting(model, { serve: { tools: { weather }, ui: { generateMessageId: ids, sendSources: true } } });
   await it.chat.sendMessage({ text: "The weather?" });
   const loaded = await check(it);
-  assert.deepEqual(loaded[1].parts.map(({ type, state }) => [type, state]), [
-    ["step-start", undefined], ["text", "done"], ["source-url", undefined], ["tool-weather", "output-available"], ["tool-weather", "output-available"], ["step-start", undefined], ["text", "done"],
-  ]);
+  assert.deepEqual(
+    loaded[1].parts.map(({ type, state }) => [type, state]),
+    [
+      ["step-start", undefined],
+      ["text", "done"],
+      ["source-url", undefined],
+      ["tool-weather", "output-available"],
+      ["tool-weather", "output-available"],
+      ["step-start", undefined],
+      ["text", "done"],
+    ],
+  );
   const all = await it.keep.getAll("c1");
-  assert.deepEqual(all.map(({ role, content, tool_calls, tool_call_id }) => [role, content, tool_call_id ?? tool_calls?.length]), [
-    ["user", "The weather?", undefined],
-    ["assistant", "Let me see.", 2],
-    ["tool", '{"town":"Oslo","sky":"clear"}', "k1"],
-    ["tool", '{"town":"Bergen","sky":"clear"}', "k2"],
-    ["assistant", "Clear in both.", undefined],
-  ]);
+  assert.deepEqual(
+    all.map(({ role, content, tool_calls, tool_call_id }) => [role, content, tool_call_id ?? tool_calls?.length]),
+    [
+      ["user", "The weather?", undefined],
+      ["assistant", "Let me see.", 2],
+      ["tool", '{"town":"Oslo","sky":"clear"}', "k1"],
+      ["tool", '{"town":"Bergen","sky":"clear"}', "k2"],
+      ["assistant", "Clear in both.", undefined],
+    ],
+  );
   assert.deepEqual(await it.keep.lint(), []);
   const { payload, warnings } = await it.keep.context("c1", { provider: "anthropic", budget: { maxTokens: 1000 }, render: { prefill: true } });
   assert.equal(payload.messages.length, 4);
@@ -119,18 +161,32 @@ for (const approved of [true, false])
     const call = before.parts.at(-1);
     assert.deepEqual([call.type, call.state], ["tool-weather", "approval-requested"]);
     // Another instance, which was loaded from the store.
-    const later = await chatting(model, { keep: it.keep, messages: await it.chats.load("c1"), serve: { tools: { weather: asking } }, sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
+    const later = await chatting(model, {
+      keep: it.keep,
+      messages: await it.chats.load("c1"),
+      serve: { tools: { weather: asking } },
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    });
     await later.chat.addToolApprovalResponse({ id: call.approval.id, approved, reason: "because" });
     while (later.chat.status !== "ready" || said(later.chat.messages).at(-1).endsWith("May I?")) await new Promise((resolve) => setTimeout(resolve, 2));
     const [, after] = await check(later);
-    assert.deepEqual(after.parts.filter(({ type }) => type === "tool-weather").map(({ state, approval }) => [state, approval.approved]), [[approved ? "output-available" : "output-denied", approved]]);
+    assert.deepEqual(
+      after.parts.filter(({ type }) => type === "tool-weather").map(({ state, approval }) => [state, approval.approved]),
+      [[approved ? "output-available" : "output-denied", approved]],
+    );
     const [transcript] = await it.keep.transcripts();
     assert.equal(transcript.branches, 1);
     const all = await it.keep.getAll("c1");
     const prompt = all.filter((message) => message.include_in_context !== false);
-    assert.deepEqual(prompt.map(({ role, content }) => [role, content]), [
-      ["user", "The weather?"], ["assistant", "May I?"], ["tool", approved ? "clear" : "Tool execution denied: because"], ["assistant", approved ? "Clear." : "As you wish."],
-    ]);
+    assert.deepEqual(
+      prompt.map(({ role, content }) => [role, content]),
+      [
+        ["user", "The weather?"],
+        ["assistant", "May I?"],
+        ["tool", approved ? "clear" : "Tool execution denied: because"],
+        ["assistant", approved ? "Clear." : "As you wish."],
+      ],
+    );
     assert.deepEqual(await it.keep.lint(), []);
     await it.keep.close();
   });
@@ -138,7 +194,10 @@ for (const approved of [true, false])
 test("the output of a tool that runs in the browser arrives later", async () => {
   const model = scripted({ calls: [{ id: "k1", name: "where", input: {} }] }, { text: "You are in Oslo." });
   const where = tool({ inputSchema: z.object({}) });
-  const it = await chatting(model, { serve: { tools: { where } }, sendAutomaticallyWhen: ({ messages }) => messages.at(-1).parts.at(-1).state === "output-available" });
+  const it = await chatting(model, {
+    serve: { tools: { where } },
+    sendAutomaticallyWhen: ({ messages }) => messages.at(-1).parts.at(-1).state === "output-available",
+  });
   await it.chat.sendMessage({ text: "Where am I?" });
   await check(it);
   await it.chat.addToolOutput({ tool: "where", toolCallId: "k1", output: { town: "Oslo" } });
@@ -146,7 +205,10 @@ test("the output of a tool that runs in the browser arrives later", async () => 
   while (it.chat.status !== "ready") await new Promise((resolve) => setTimeout(resolve, 2));
   await check(it);
   const all = await it.keep.getAll("c1");
-  assert.deepEqual(all.map(({ role }) => role), ["user", "assistant", "tool", "assistant"]);
+  assert.deepEqual(
+    all.map(({ role }) => role),
+    ["user", "assistant", "tool", "assistant"],
+  );
   await it.keep.close();
 });
 
@@ -162,7 +224,12 @@ function stalling(chunks) {
 }
 
 test("stopping keeps what came, marked, and the chat goes on behind it", async () => {
-  const half = [{ type: "stream-start", warnings: [] }, { type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "A long " }, { type: "text-delta", id: "t", delta: "story" }];
+  const half = [
+    { type: "stream-start", warnings: [] },
+    { type: "text-start", id: "t" },
+    { type: "text-delta", id: "t", delta: "A long " },
+    { type: "text-delta", id: "t", delta: "story" },
+  ];
   const it = await chatting(scripted(() => stalling(half), { text: "Yes?" }, { text: "Anew." }));
   const sent = it.chat.sendMessage({ text: "Tell me" });
   while (said(it.chat.messages).at(-1) !== "A long story") await new Promise((resolve) => setTimeout(resolve, 2));
@@ -179,7 +246,10 @@ test("stopping keeps what came, marked, and the chat goes on behind it", async (
   assert.equal((await it.keep.transcripts())[0].branches, 1);
   await it.chat.regenerate({ messageId: it.chat.messages[1].id });
   assert.deepEqual(said(await check(it)), ["Tell me", "Anew."]);
-  assert.deepEqual((await it.chats.branches("c1", it.chat.lastMessage.id)).map(({ ended }) => ended), ["cancelled", undefined]);
+  assert.deepEqual(
+    (await it.chats.branches("c1", it.chat.lastMessage.id)).map(({ ended }) => ended),
+    ["cancelled", undefined],
+  );
   await it.keep.close();
 });
 
@@ -198,7 +268,15 @@ test("an answer that fails leaves what came, and its question", async () => {
 
 test("what the transport throws leaves the question stored", async () => {
   const keep = await memory({ encoding: "estimate" });
-  const transport = branchingTransport({ sendMessages: async () => { throw new TypeError("fetch failed"); }, reconnectToStream: async () => null }, keep);
+  const transport = branchingTransport(
+    {
+      sendMessages: async () => {
+        throw new TypeError("fetch failed");
+      },
+      reconnectToStream: async () => null,
+    },
+    keep,
+  );
   const chat = new Chat({ id: "c1", generateId: counter("u"), transport });
   await chat.sendMessage({ text: "Anybody?" });
   assert.equal(chat.error.message, "fetch failed");
@@ -230,11 +308,34 @@ test("the stream that is handed on is the transport's, piece by piece, and nothi
   };
   const keep = await memory({ storage });
   const chunks = [
-    { type: "start", messageId: "a1" }, { type: "start-step" }, { type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "On" }, { type: "text-delta", id: "t", delta: "e." }, { type: "text-end", id: "t" },
-    { type: "data-note", data: { seen: 1 } }, { type: "data-gone", data: 1, transient: true }, { type: "finish-step" }, { type: "start-step" }, { type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "Two." }, { type: "text-end", id: "t" }, { type: "finish-step" },
+    { type: "start", messageId: "a1" },
+    { type: "start-step" },
+    { type: "text-start", id: "t" },
+    { type: "text-delta", id: "t", delta: "On" },
+    { type: "text-delta", id: "t", delta: "e." },
+    { type: "text-end", id: "t" },
+    { type: "data-note", data: { seen: 1 } },
+    { type: "data-gone", data: 1, transient: true },
+    { type: "finish-step" },
+    { type: "start-step" },
+    { type: "text-start", id: "t" },
+    { type: "text-delta", id: "t", delta: "Two." },
+    { type: "text-end", id: "t" },
+    { type: "finish-step" },
     { type: "finish", messageMetadata: { tokens: 3 } },
   ];
-  const inner = { sendMessages: async () => { holding = true; return new ReadableStream({ start(c) { chunks.forEach((chunk) => c.enqueue(chunk)); c.close(); } }); }, reconnectToStream: async () => null };
+  const inner = {
+    sendMessages: async () => {
+      holding = true;
+      return new ReadableStream({
+        start(c) {
+          chunks.forEach((chunk) => c.enqueue(chunk));
+          c.close();
+        },
+      });
+    },
+    reconnectToStream: async () => null,
+  };
   const transport = branchingTransport(inner, keep);
   const messages = [{ id: "u1", role: "user", parts: [{ type: "text", text: "Count" }] }];
   const stream = await transport.sendMessages({ chatId: "c1", trigger: "submit-message", messageId: undefined, messages, abortSignal: undefined });
@@ -246,7 +347,11 @@ test("the stream that is handed on is the transport's, piece by piece, and nothi
   await transport.settled();
   const [, stored] = await transport.chats.load("c1");
   assert.deepEqual(stored.parts, [
-    { type: "step-start" }, { type: "text", text: "One.", state: "done" }, { type: "data-note", data: { seen: 1 } }, { type: "step-start" }, { type: "text", text: "Two.", state: "done" },
+    { type: "step-start" },
+    { type: "text", text: "One.", state: "done" },
+    { type: "data-note", data: { seen: 1 } },
+    { type: "step-start" },
+    { type: "text", text: "Two.", state: "done" },
   ]);
   assert.deepEqual([stored.id, stored.metadata], ["a1", { tokens: 3 }]);
   await keep.close();
@@ -302,12 +407,18 @@ test("what a user says while the model is at it is a message of theirs, too", as
       return "clear";
     },
   });
-  const it = await chatting(scripted({ text: "Let me see.", calls: [{ id: "k", name: "look", input: {} }] }, { text: "Both clear." }, { text: "You're welcome." }), { serve: { tools: { look }, experimental_steering: steering } });
+  const it = await chatting(
+    scripted({ text: "Let me see.", calls: [{ id: "k", name: "look", input: {} }] }, { text: "Both clear." }, { text: "You're welcome." }),
+    { serve: { tools: { look }, experimental_steering: steering } },
+  );
   await it.chat.sendMessage({ text: "Oslo?" });
   const loaded = await check(it);
   assert.ok(loaded[1].parts.some(({ type }) => type === "steering-message"));
   const all = await it.keep.getAll("c1");
-  assert.deepEqual(all.map(({ role }) => role), ["user", "assistant", "tool", "user", "assistant"]);
+  assert.deepEqual(
+    all.map(({ role }) => role),
+    ["user", "assistant", "tool", "user", "assistant"],
+  );
   assert.deepEqual(all[3].content, [{ type: "text", text: "And Bergen?" }]);
   assert.equal((await it.chats.save({ chatId: "c1", messages: it.chat.messages })).added, 0);
   await it.keep.close();
@@ -315,10 +426,25 @@ test("what a user says while the model is at it is a message of theirs, too", as
 
 test("an answer that is resumed is the one that was under way", async () => {
   const keep = await memory({ encoding: "estimate" });
-  const chunks = [{ type: "start", messageId: "a1" }, { type: "start-step" }, { type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "All of it." }, { type: "text-end", id: "t" }, { type: "finish-step" }, { type: "finish" }];
-  const stream = (pieces, end) => new ReadableStream({ start(c) { pieces.forEach((chunk) => c.enqueue(chunk)); end(c); } });
+  const chunks = [
+    { type: "start", messageId: "a1" },
+    { type: "start-step" },
+    { type: "text-start", id: "t" },
+    { type: "text-delta", id: "t", delta: "All of it." },
+    { type: "text-end", id: "t" },
+    { type: "finish-step" },
+    { type: "finish" },
+  ];
+  const stream = (pieces, end) =>
+    new ReadableStream({
+      start(c) {
+        pieces.forEach((chunk) => c.enqueue(chunk));
+        end(c);
+      },
+    });
   const inner = {
-    sendMessages: async () => stream([...chunks.slice(0, 3), { type: "text-delta", id: "t", delta: "All" }], (c) => setTimeout(() => c.error(new TypeError("network error")), 20)),
+    sendMessages: async () =>
+      stream([...chunks.slice(0, 3), { type: "text-delta", id: "t", delta: "All" }], (c) => setTimeout(() => c.error(new TypeError("network error")), 20)),
     reconnectToStream: async () => stream(chunks, (c) => c.close()),
     resumeStreamIsReplay: true,
   };
@@ -342,10 +468,35 @@ test("an answer that goes on under another id is stored as the chat shows it", a
   const keep = await memory({ encoding: "estimate" });
   const part = { type: "tool-input-available", toolCallId: "k", toolName: "x", input: {} };
   const answers = [
-    [{ type: "start", messageId: "a1" }, { type: "start-step" }, part, { type: "tool-approval-request", approvalId: "y", toolCallId: "k" }, { type: "finish-step" }, { type: "finish" }],
-    [{ type: "start", messageId: "a2" }, { type: "tool-output-available", toolCallId: "k", output: 1 }, { type: "start-step" }, { type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "Done." }, { type: "text-end", id: "t" }, { type: "finish-step" }, { type: "finish" }],
+    [
+      { type: "start", messageId: "a1" },
+      { type: "start-step" },
+      part,
+      { type: "tool-approval-request", approvalId: "y", toolCallId: "k" },
+      { type: "finish-step" },
+      { type: "finish" },
+    ],
+    [
+      { type: "start", messageId: "a2" },
+      { type: "tool-output-available", toolCallId: "k", output: 1 },
+      { type: "start-step" },
+      { type: "text-start", id: "t" },
+      { type: "text-delta", id: "t", delta: "Done." },
+      { type: "text-end", id: "t" },
+      { type: "finish-step" },
+      { type: "finish" },
+    ],
   ];
-  const inner = { sendMessages: async () => new ReadableStream({ start(c) { answers.shift().forEach((chunk) => c.enqueue(chunk)); c.close(); } }), reconnectToStream: async () => null };
+  const inner = {
+    sendMessages: async () =>
+      new ReadableStream({
+        start(c) {
+          answers.shift().forEach((chunk) => c.enqueue(chunk));
+          c.close();
+        },
+      }),
+    reconnectToStream: async () => null,
+  };
   const transport = branchingTransport(inner, keep);
   const chat = new Chat({ id: "c1", generateId: ids, transport });
   await chat.sendMessage({ text: "Do" });
@@ -396,17 +547,32 @@ test("what cannot be stored is told, and with onError the chat goes on", async (
 test("each step is stored while the next one is still being made; metadata at the end is no message of its own", async () => {
   const keep = await memory({ encoding: "estimate" });
   let go;
-  const first = [{ type: "start", messageId: "a1" }, { type: "start-step" }, { type: "tool-input-available", toolCallId: "k", toolName: "x", input: { n: 1 } }, { type: "tool-output-available", toolCallId: "k", output: "paid" }, { type: "finish-step" }];
-  const second = [{ type: "start-step" }, { type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "Done." }, { type: "text-end", id: "t" }, { type: "finish-step" }, { type: "message-metadata", messageMetadata: { model: "m" } }, { type: "finish", messageMetadata: { tokens: 3 } }];
+  const first = [
+    { type: "start", messageId: "a1" },
+    { type: "start-step" },
+    { type: "tool-input-available", toolCallId: "k", toolName: "x", input: { n: 1 } },
+    { type: "tool-output-available", toolCallId: "k", output: "paid" },
+    { type: "finish-step" },
+  ];
+  const second = [
+    { type: "start-step" },
+    { type: "text-start", id: "t" },
+    { type: "text-delta", id: "t", delta: "Done." },
+    { type: "text-end", id: "t" },
+    { type: "finish-step" },
+    { type: "message-metadata", messageMetadata: { model: "m" } },
+    { type: "finish", messageMetadata: { tokens: 3 } },
+  ];
   const inner = {
-    sendMessages: async () => new ReadableStream({
-      async start(c) {
-        first.forEach((chunk) => c.enqueue(chunk));
-        await new Promise((resolve) => (go = resolve));
-        second.forEach((chunk) => c.enqueue(chunk));
-        c.close();
-      },
-    }),
+    sendMessages: async () =>
+      new ReadableStream({
+        async start(c) {
+          first.forEach((chunk) => c.enqueue(chunk));
+          await new Promise((resolve) => (go = resolve));
+          second.forEach((chunk) => c.enqueue(chunk));
+          c.close();
+        },
+      }),
     reconnectToStream: async () => null,
   };
   const transport = branchingTransport(inner, keep);
@@ -414,12 +580,22 @@ test("each step is stored while the next one is still being made; metadata at th
   const sent = chat.sendMessage({ text: "Pay" });
   // The payment is on the disk although the model has not spoken yet.
   while ((await keep.getAll("c1")).length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
-  assert.deepEqual((await keep.getAll("c1")).map(({ role, content }) => [role, content]), [["user", "Pay"], ["assistant", null], ["tool", "paid"]]);
+  assert.deepEqual(
+    (await keep.getAll("c1")).map(({ role, content }) => [role, content]),
+    [
+      ["user", "Pay"],
+      ["assistant", null],
+      ["tool", "paid"],
+    ],
+  );
   go();
   await sent;
   await transport.settled();
   assert.deepEqual(await transport.chats.load("c1"), plain(chat.messages));
   assert.deepEqual(chat.lastMessage.metadata, { model: "m", tokens: 3 });
-  assert.deepEqual((await keep.getAll("c1")).map(({ role }) => role), ["user", "assistant", "tool", "assistant"]);
+  assert.deepEqual(
+    (await keep.getAll("c1")).map(({ role }) => role),
+    ["user", "assistant", "tool", "assistant"],
+  );
   await keep.close();
 });

@@ -12,7 +12,11 @@ test("the example goes on where it ended", { timeout: 60_000 }, () => {
   mkdirSync(folder, { recursive: true });
   copyFileSync(join(installed, "examples/ai-sdk-chat.mjs"), join(folder, "ai-sdk-chat.mjs"));
   const run = () => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, ["ai-sdk-chat.mjs", join(folder, "data")], { cwd: folder, encoding: "utf8", timeout: 30_000 });
+    const { status, stdout, stderr } = spawnSync(process.execPath, ["ai-sdk-chat.mjs", join(folder, "data")], {
+      cwd: folder,
+      encoding: "utf8",
+      timeout: 30_000,
+    });
     assert.equal(status, 0, stdout + stderr);
     return stdout.trim().split("\n");
   };

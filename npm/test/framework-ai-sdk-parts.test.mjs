@@ -8,7 +8,7 @@ import { chatStore, plain, said } from "./support/ai-sdk.mjs";
 import { memory, rejects } from "./support/expect.mjs";
 import { installed } from "./support/installed.mjs";
 
-const { Thread } = await import(pathToFileURL(join(installed, "dist/frameworks/ai-sdk/ride.js")).href);
+const { Thread } = await import(pathToFileURL(join(installed, "dist/frameworks/shared/ui/thread.js")).href);
 
 const meta = (name) => ({ mock: { [name]: [1, { deep: true }] } });
 const approval = (more) => ({ id: "ap", requestReason: "sure?", signature: "sig", ...more });
@@ -21,7 +21,13 @@ function states(head) {
     tool("t2", { state: "input-available", input: { town: "Oslo" } }),
     tool("t3", { state: "approval-requested", input: { town: "Oslo" }, approval: approval() }),
     tool("t4", { state: "approval-responded", input: { town: "Oslo" }, approval: approval({ approved: true, reason: "ok" }) }),
-    tool("t5", { state: "output-available", input: { town: "Oslo" }, output: { sky: "clear", more: [null, 1.5, "ä€𝄞"] }, resultProviderMetadata: meta("result"), approval: approval({ approved: true }) }),
+    tool("t5", {
+      state: "output-available",
+      input: { town: "Oslo" },
+      output: { sky: "clear", more: [null, 1.5, "ä€𝄞"] },
+      resultProviderMetadata: meta("result"),
+      approval: approval({ approved: true }),
+    }),
     tool("t6", { state: "output-available", input: {}, output: "text" }),
     tool("t7", { state: "output-available", input: { a: 1 }, output: null }),
     tool("t8", { state: "output-available", input: { a: 1 }, output: { half: 1 }, preliminary: true }),
@@ -76,7 +82,14 @@ const user = {
 test("all parts in all states come back as they were", async () => {
   const keep = await memory({ encoding: "estimate" });
   const chats = chatStore(keep);
-  const messages = [{ id: "s1", role: "system", parts: [{ type: "text", text: "Be brief." }] }, user, assistant, { id: "u2", role: "user", parts: [] }, { id: "a2", role: "assistant", parts: [] }, { id: "u3", role: "user", parts: [{ type: "text", text: "" }] }];
+  const messages = [
+    { id: "s1", role: "system", parts: [{ type: "text", text: "Be brief." }] },
+    user,
+    assistant,
+    { id: "u2", role: "user", parts: [] },
+    { id: "a2", role: "assistant", parts: [] },
+    { id: "u3", role: "user", parts: [{ type: "text", text: "" }] },
+  ];
   assert.deepEqual((await chats.save({ chatId: "c", messages })).branched, false);
   const loaded = await chats.load("c");
   assert.deepEqual(loaded, messages);
@@ -125,7 +138,13 @@ test("a call through all its states is one call and one result", async () => {
     assert.deepEqual(await chats.load("c"), messages, part.state);
   }
   const all = (await keep.getAll("c")).filter((message) => message.include_in_context !== false).slice(1);
-  assert.deepEqual(all.map(({ role, content }) => [role, content]), [["assistant", null], ["tool", '{"sky":"clear"}']]);
+  assert.deepEqual(
+    all.map(({ role, content }) => [role, content]),
+    [
+      ["assistant", null],
+      ["tool", '{"sky":"clear"}'],
+    ],
+  );
   assert.deepEqual(await keep.lint(), []);
   assert.equal((await keep.transcripts())[0].branches, 1);
   await keep.close();
@@ -161,15 +180,27 @@ test("a shorter list takes nothing away; a branch goes on from any message", asy
   await chats.save({ chatId: "c", messages: [...line.slice(0, 1), text("a1b", "assistant"), text("u3", "user")] });
   await chats.save({ chatId: "c", messages: [...line.slice(0, 3), text("a2b", "assistant")] });
   assert.deepEqual(said(await chats.load("c")), ["u1", "a1", "u2", "a2b"]);
-  assert.deepEqual((await chats.branches("c", "a1")).map(({ message }) => message.id), ["a1", "a1b"]);
-  assert.deepEqual((await chats.branches("c", "a2b")).map(({ message }) => message.id), ["a2", "a2b"]);
+  assert.deepEqual(
+    (await chats.branches("c", "a1")).map(({ message }) => message.id),
+    ["a1", "a1b"],
+  );
+  assert.deepEqual(
+    (await chats.branches("c", "a2b")).map(({ message }) => message.id),
+    ["a2", "a2b"],
+  );
   assert.deepEqual((await chats.branches("c", "u1")).length, 1);
   await chats.save({ chatId: "c", messages: [text("u0", "user")] });
-  assert.deepEqual((await chats.branches("c", "u0")).map(({ message }) => message.id), ["u1", "u0"]);
+  assert.deepEqual(
+    (await chats.branches("c", "u0")).map(({ message }) => message.id),
+    ["u1", "u0"],
+  );
   await rejects(chats.branches("c", "a2b"), "bad-request");
   await rejects(chats.select("c", "nowhere"), "missing-node");
   assert.equal((await keep.transcripts()).length, 1);
-  assert.deepEqual((await chats.list()).map(({ chatId, branches }) => [chatId, branches]), [["c", 4]]);
+  assert.deepEqual(
+    (await chats.list()).map(({ chatId, branches }) => [chatId, branches]),
+    [["c", 4]],
+  );
   assert.ok((await chats.delete("c")) > 6);
   assert.deepEqual(await chats.load("c"), []);
   assert.equal(await chats.delete("c"), 0);
@@ -198,7 +229,8 @@ test("random trees: every list that was ever saved can be found again", async ()
         // Edits keep their ids now and then.
         const id = next(4) === 0 ? `${role}${shown.length}` : `${role}${shown.length}-${step}`;
         const parts = [{ type: "text", text: `${id} at ${step}` }];
-        if (role === "assistant") parts.unshift({ type: "step-start" }, { type: "tool-x", toolCallId: `k${step}`, state: "output-available", input: { step }, output: { step } });
+        if (role === "assistant")
+          parts.unshift({ type: "step-start" }, { type: "tool-x", toolCallId: `k${step}`, state: "output-available", input: { step }, output: { step } });
         shown = [...shown, { id, role, parts }];
       }
       await (step % 2 === 0 ? one : two).save({ chatId: "c", messages: shown });
@@ -222,16 +254,24 @@ test("what others wrote into a transcript is a chat, too, and goes on as one", a
   const chats = chatStore(keep, { prefix: "chat/" });
   const node = await keep.receive({ content: "The weather?", systemPrompt: "Be brief." });
   await keep.extend(node.id, [
-    { role: "assistant", content: "Let me see.", reasoning: "Hm.", tool_calls: [{ id: "k", type: "function", function: { name: "weather", arguments: '{"town":"Oslo"}' } }] },
+    {
+      role: "assistant",
+      content: "Let me see.",
+      reasoning: "Hm.",
+      tool_calls: [{ id: "k", type: "function", function: { name: "weather", arguments: '{"town":"Oslo"}' } }],
+    },
     { role: "tool", tool_call_id: "k", content: '{"sky":"clear"}' },
     { role: "assistant", content: "Clear." },
   ]);
   await keep.setHead("chat/c", node.id);
   const loaded = await chats.load("c");
-  assert.deepEqual(loaded.map(({ role, parts }) => [role, parts.map(({ type, state }) => [type, state].filter(Boolean).join(" "))]), [
-    ["user", ["text"]],
-    ["assistant", ["step-start", "reasoning done", "text done", "dynamic-tool output-available", "step-start", "text done"]],
-  ]);
+  assert.deepEqual(
+    loaded.map(({ role, parts }) => [role, parts.map(({ type, state }) => [type, state].filter(Boolean).join(" "))]),
+    [
+      ["user", ["text"]],
+      ["assistant", ["step-start", "reasoning done", "text done", "dynamic-tool output-available", "step-start", "text done"]],
+    ],
+  );
   await validateUIMessages({ messages: loaded });
   assert.deepEqual(await chats.save({ chatId: "c", messages: loaded }), { leaf: node.id, added: 0, branched: false });
   const more = [...loaded, { id: "u2", role: "user", parts: [{ type: "text", text: "Thanks" }] }];
@@ -271,7 +311,15 @@ test("what is wrong is said; half a character becomes a sign for it", async () =
   await chats.save({ chatId: "c", messages: [message] });
   assert.deepEqual(said(await chats.load("c")), ["cut \ufffd"]);
   assert.equal((await chats.save({ chatId: "c", messages: [message] })).added, 0);
-  const wrong = [{}, { chatId: "c" }, { chatId: "", messages: [] }, { chatId: "c", messages: [{}] }, { chatId: "c", messages: [{ ...message, role: "tool" }] }, { chatId: "c", messages: [{ ...message, parts: [{}] }] }, { chatId: "c", messages: [], more: 1 }];
+  const wrong = [
+    {},
+    { chatId: "c" },
+    { chatId: "", messages: [] },
+    { chatId: "c", messages: [{}] },
+    { chatId: "c", messages: [{ ...message, role: "tool" }] },
+    { chatId: "c", messages: [{ ...message, parts: [{}] }] },
+    { chatId: "c", messages: [], more: 1 },
+  ];
   for (const options of wrong) await rejects(chats.save(options), "bad-request");
   await rejects(chats.save({ chatId: "c", messages: [{ ...message, metadata: 1n }] }), "bad-request");
   assert.throws(() => chatStore(keep, { head: 1 }), { code: "bad-request" });
@@ -292,7 +340,12 @@ function part(next, count) {
       return { type: "source-url", sourceId: `s${count}`, url: `https://example.org/${count}` };
     case 4:
     case 5:
-      return { ...(next(2) === 0 ? { type: "tool-x" } : { type: "dynamic-tool", toolName: "y" }), toolCallId: `k${count}`, state: "input-streaming", ...(next(3) === 0 ? { providerExecuted: true } : {}) };
+      return {
+        ...(next(2) === 0 ? { type: "tool-x" } : { type: "dynamic-tool", toolName: "y" }),
+        toolCallId: `k${count}`,
+        state: "input-streaming",
+        ...(next(3) === 0 ? { providerExecuted: true } : {}),
+      };
     default:
       return { type: "text", text: next(5) === 0 ? "" : `Words ${count}`, state: next(2) === 0 ? "streaming" : "done", ...provider };
   }
@@ -308,9 +361,17 @@ function later(old, next, count) {
   const { input = { count }, ...rest } = old;
   switch (old.state) {
     case "input-streaming":
-      return next(3) === 0 ? { ...rest, input: { count }, rawInput: `{"count":${count}` } : next(6) === 0 ? { ...rest, state: "output-error", errorText: `bad ${count}` } : { ...rest, state: "input-available", input, rawInput: undefined };
+      return next(3) === 0
+        ? { ...rest, input: { count }, rawInput: `{"count":${count}` }
+        : next(6) === 0
+          ? { ...rest, state: "output-error", errorText: `bad ${count}` }
+          : { ...rest, state: "input-available", input, rawInput: undefined };
     case "input-available":
-      return next(2) === 0 ? { ...old, state: "approval-requested", approval: { id: `a${count}` } } : next(3) === 0 ? { ...old, state: "output-available", output: { part: count }, preliminary: true } : { ...old, state: "output-available", output: next(2) === 0 ? `out ${count}` : { out: count } };
+      return next(2) === 0
+        ? { ...old, state: "approval-requested", approval: { id: `a${count}` } }
+        : next(3) === 0
+          ? { ...old, state: "output-available", output: { part: count }, preliminary: true }
+          : { ...old, state: "output-available", output: next(2) === 0 ? `out ${count}` : { out: count } };
     case "approval-requested":
       return { ...old, state: "approval-responded", approval: { ...old.approval, approved: next(2) === 0 } };
     case "approval-responded":
@@ -335,7 +396,12 @@ test("messages that grow at random, old ones among them, come back as they are a
       const old = messages[at];
       if (old === undefined) {
         const role = next(2) === 0 ? "user" : "assistant";
-        messages = [...messages, role === "user" ? { id: `m${count}`, role, parts: [{ type: "text", text: `Question ${count}` }] } : { id: `m${count}`, role, parts: Array.from({ length: next(4) }, () => part(next, ++count)) }];
+        messages = [
+          ...messages,
+          role === "user"
+            ? { id: `m${count}`, role, parts: [{ type: "text", text: `Question ${count}` }] }
+            : { id: `m${count}`, role, parts: Array.from({ length: next(4) }, () => part(next, ++count)) },
+        ];
       } else if (old.role === "user") messages = messages.with(at, { ...old, metadata: { count } });
       else {
         const parts = old.parts.map((each) => (next(2) === 0 ? later(each, next, ++count) : each));
@@ -358,7 +424,10 @@ test("messages that grow at random, old ones among them, come back as they are a
     assert.ok(results.every((id) => calls.includes(id)));
     for (const provider of ["openai-chat", "anthropic", "gemini"]) {
       const { warnings } = await keep.context("c", { provider, budget: { maxTokens: 3000 } });
-      assert.ok(warnings.every(({ kind }) => kind !== "invalid"), JSON.stringify(warnings));
+      assert.ok(
+        warnings.every(({ kind }) => kind !== "invalid"),
+        JSON.stringify(warnings),
+      );
     }
     await keep.close();
   }
@@ -367,8 +436,19 @@ test("messages that grow at random, old ones among them, come back as they are a
 test("a save reads what is new, however long the chat and however often its end was asked again", async (t) => {
   const keep = await memory({ encoding: "estimate" });
   const chats = chatStore(keep);
-  const answer = (id) => ({ id, role: "assistant", parts: [{ type: "step-start" }, { type: "tool-x", toolCallId: `k${id}`, state: "output-available", input: {}, output: { id } }, { type: "step-start" }, { type: "text", text: id }] });
-  const list = Array.from({ length: 400 }, (_, at) => (at % 2 === 0 ? { id: `u${at}`, role: "user", parts: [{ type: "text", text: `${at}` }] } : answer(`a${at}`)));
+  const answer = (id) => ({
+    id,
+    role: "assistant",
+    parts: [
+      { type: "step-start" },
+      { type: "tool-x", toolCallId: `k${id}`, state: "output-available", input: {}, output: { id } },
+      { type: "step-start" },
+      { type: "text", text: id },
+    ],
+  });
+  const list = Array.from({ length: 400 }, (_, at) =>
+    at % 2 === 0 ? { id: `u${at}`, role: "user", parts: [{ type: "text", text: `${at}` }] } : answer(`a${at}`),
+  );
   await chats.save({ chatId: "c", messages: list.slice(0, -1) });
   const { mock } = t.mock.method(Thread.prototype, "push");
   const cost = async (messages) => {
@@ -394,10 +474,18 @@ test("a chain can be had as it was at any node, whoever wrote it", async () => {
     { role: "tool", tool_call_id: "k", content: "clear" },
   ]);
   await keep.setHead("c", node.id);
-  await keep.append("c", [{ role: "assistant", content: "Clear." }, { role: "user", content: "Sure?" }, { role: "assistant", content: "Yes." }]);
+  await keep.append("c", [
+    { role: "assistant", content: "Clear." },
+    { role: "user", content: "Sure?" },
+    { role: "assistant", content: "Yes." },
+  ]);
   let messages = [...(await chats.load("c")), user, assistant];
   await chats.save({ chatId: "c", messages });
-  messages = messages.with(-1, { ...assistant, metadata: { model: "other" }, parts: [...assistant.parts.slice(0, -1), { type: "text", text: "The end, more.", state: "done" }] });
+  messages = messages.with(-1, {
+    ...assistant,
+    metadata: { model: "other" },
+    parts: [...assistant.parts.slice(0, -1), { type: "text", text: "The end, more.", state: "done" }],
+  });
   await chats.save({ chatId: "c", messages });
   await chats.save({ chatId: "c", messages: [...messages.with(-2, { ...user, metadata: {} }), { ...user, id: "u2" }] });
   const chain = await keep.chain((await keep.head("c")).id);

@@ -13,7 +13,9 @@ function random(seed) {
   return (below) => ((state = (state * 1103515245 + 12345) % 2147483648) >> 8) % below;
 }
 
-const tools = { look: tool({ inputSchema: z.object({ at: z.number() }), execute: async ({ at }) => (at % 5 === 0 ? Promise.reject(new Error(`nothing at ${at}`)) : { at }) }) };
+const tools = {
+  look: tool({ inputSchema: z.object({ at: z.number() }), execute: async ({ at }) => (at % 5 === 0 ? Promise.reject(new Error(`nothing at ${at}`)) : { at }) }),
+};
 
 /** A stream of the model's that stops coming after `after` pieces, until it is stopped. */
 function stalling(parts, after) {
@@ -76,7 +78,10 @@ test("random chats: nothing is lost, nothing is doubled", { timeout: 120_000 }, 
       await transport.settled();
       const stored = await chatStore(keep).load("c");
       // What was only begun (a step, an empty text) when it was stopped may be in one of the two and not in the other.
-      const bare = (messages) => plain(messages).map(({ parts, ...rest }) => ({ ...rest, parts: parts.filter(({ type, text }) => type !== "step-start" && text !== "") })).filter(({ role, parts }) => role === "user" || parts.length > 0);
+      const bare = (messages) =>
+        plain(messages)
+          .map(({ parts, ...rest }) => ({ ...rest, parts: parts.filter(({ type, text }) => type !== "step-start" && text !== "") }))
+          .filter(({ role, parts }) => role === "user" || parts.length > 0);
       assert.deepEqual(bare(stored), bare(chat.messages), `seed ${seed}, step ${step}`);
       if (how > 1) assert.deepEqual(stored.at(-1), plain(chat.messages.at(-1)), `seed ${seed}, step ${step}`);
     }
@@ -88,11 +93,17 @@ test("random chats: nothing is lost, nothing is doubled", { timeout: 120_000 }, 
     const inner = new Set(rows.map(({ parent }) => parent));
     for (const [at, row] of rows.entries()) {
       if (inner.has(at)) continue;
-      for (const one of await chatStore(keep).select("c", row.id)) for (const part of one.parts) all.add(JSON.stringify([one.role, part.text ?? part.output ?? part.errorText]));
+      for (const one of await chatStore(keep).select("c", row.id))
+        for (const part of one.parts) all.add(JSON.stringify([one.role, part.text ?? part.output ?? part.errorText]));
     }
     for (const json of thrown) {
       const one = JSON.parse(json);
-      for (const part of one.parts) if (part.text || part.output || part.errorText) assert.ok(all.has(JSON.stringify([one.role, part.text ?? part.output ?? part.errorText])) || part.state === "streaming", `seed ${seed}: ${JSON.stringify(part)}`);
+      for (const part of one.parts)
+        if (part.text || part.output || part.errorText)
+          assert.ok(
+            all.has(JSON.stringify([one.role, part.text ?? part.output ?? part.errorText])) || part.state === "streaming",
+            `seed ${seed}: ${JSON.stringify(part)}`,
+          );
     }
     await keep.close();
   }
@@ -101,7 +112,12 @@ test("random chats: nothing is lost, nothing is doubled", { timeout: 120_000 }, 
 test("over HTTP: a page's chat and its server each keep it, through a stop and an answer that is asked for again", { timeout: 60_000 }, async () => {
   const [keep, serverKeep] = [await memory({ encoding: "estimate" }), await memory({ encoding: "estimate" })];
   const chats = chatStore(serverKeep);
-  const model = scripted({ calls: [{ id: "k1", name: "look", input: { at: 1 } }] }, { text: "There it is." }, () => stalling(answer({ text: "A long story without end" }), 4), { text: "Another one." });
+  const model = scripted(
+    { calls: [{ id: "k1", name: "look", input: { at: 1 } }] },
+    { text: "There it is." },
+    () => stalling(answer({ text: "A long story without end" }), 4),
+    { text: "Another one." },
+  );
   const server = createServer(async (request, response) => {
     const body = [];
     for await (const piece of request) body.push(piece);
@@ -109,8 +125,19 @@ test("over HTTP: a page's chat and its server each keep it, through a stop and a
     const valid = await validateUIMessages({ messages });
     const gone = new AbortController();
     response.on("close", () => gone.abort());
-    const result = streamText({ model, tools, messages: await convertToModelMessages(valid, { tools }), stopWhen: stepCountIs(4), abortSignal: gone.signal, onError() {} });
-    result.pipeUIMessageStreamToResponse(response, { originalMessages: valid, generateMessageId: generateId, onFinish: ({ messages }) => chats.save({ chatId: id, messages }) });
+    const result = streamText({
+      model,
+      tools,
+      messages: await convertToModelMessages(valid, { tools }),
+      stopWhen: stepCountIs(4),
+      abortSignal: gone.signal,
+      onError() {},
+    });
+    result.pipeUIMessageStreamToResponse(response, {
+      originalMessages: valid,
+      generateMessageId: generateId,
+      onFinish: ({ messages }) => chats.save({ chatId: id, messages }),
+    });
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   try {
@@ -132,7 +159,13 @@ test("over HTTP: a page's chat and its server each keep it, through a stop and a
     await transport.settled();
     assert.deepEqual(await transport.chats.load("c"), plain(chat.messages));
     const versions = await transport.chats.branches("c", chat.lastMessage.id);
-    assert.deepEqual(versions.map(({ ended, chosen }) => [ended, chosen]), [["cancelled", false], [undefined, true]]);
+    assert.deepEqual(
+      versions.map(({ ended, chosen }) => [ended, chosen]),
+      [
+        ["cancelled", false],
+        [undefined, true],
+      ],
+    );
   } finally {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
@@ -144,7 +177,11 @@ test("a chat that is compacted goes on, and shows all that was said", async () =
   const keep = await memory({ encoding: "estimate" });
   const chats = chatStore(keep);
   const words = "and a number of words besides, so that it is worth a summary ".repeat(5);
-  const messages = Array.from({ length: 20 }, (_, at) => ({ id: `m${at}`, role: at % 2 === 0 ? "user" : "assistant", parts: [{ type: "text", text: `Message ${at} ${words}` }] }));
+  const messages = Array.from({ length: 20 }, (_, at) => ({
+    id: `m${at}`,
+    role: at % 2 === 0 ? "user" : "assistant",
+    parts: [{ type: "text", text: `Message ${at} ${words}` }],
+  }));
   await chats.save({ chatId: "c", messages });
   await keep.compact("c", { summarize: async () => '{"statements": ["Numbers were counted."]}' });
   const { messages: prompt } = await keep.context("c", { budget: { maxTokens: 5000 } });

@@ -33,7 +33,10 @@ function busy(steps, Model = MockLanguageModelV4) {
   return model;
 }
 
-const read = tool({ inputSchema: z.object({ part: z.string() }), execute: async ({ part }) => ({ part, text: `The text of part ${part}. ${"word ".repeat(60)}` }) });
+const read = tool({
+  inputSchema: z.object({ part: z.string() }),
+  execute: async ({ part }) => ({ part, text: `The text of part ${part}. ${"word ".repeat(60)}` }),
+});
 
 /** That a prompt that a provider gets has a result for each call, directly behind it, and no other. */
 function whole(prompt) {
@@ -63,11 +66,20 @@ test("fifty steps of tools stay inside a small budget, with calls and results to
     assert.equal(text, "All read.");
     assert.equal(steps.length, 51);
     assert.equal(trims.length, 51);
-    assert.ok(trims.every(({ tokens, overBudget }) => tokens <= 900 && !overBudget), policy);
+    assert.ok(
+      trims.every(({ tokens, overBudget }) => tokens <= 900 && !overBudget),
+      policy,
+    );
     assert.ok(trims.at(-1).after < 12, `${trims.at(-1).after} are left`);
     for (const { prompt } of model.doGenerateCalls) {
       whole(prompt);
-      assert.deepEqual(prompt.slice(0, 2).map(({ role, content }) => [role, content[0].text ?? content]), [["system", "Read all parts."], ["user", "What is in the book?"]]);
+      assert.deepEqual(
+        prompt.slice(0, 2).map(({ role, content }) => [role, content[0].text ?? content]),
+        [
+          ["system", "Read all parts."],
+          ["user", "What is in the book?"],
+        ],
+      );
     }
   }
 });
@@ -75,18 +87,36 @@ test("fifty steps of tools stay inside a small budget, with calls and results to
 test("streamText and agents take it, too, and version 6", async () => {
   const calling = (id) => ({ text: "So.", calls: [{ id, name: "read", input: { part: id } }] });
   const streaming = scripted(calling("k1"), calling("k2"), calling("k3"), calling("k4"), { text: "Done." });
-  const result = streamText({ model: streaming, tools: { read }, prompt: "Go", stopWhen: isLoopFinished(), prepareStep: trimSteps({ budget: { maxTokens: 250 }, encoding: "estimate" }) });
+  const result = streamText({
+    model: streaming,
+    tools: { read },
+    prompt: "Go",
+    stopWhen: isLoopFinished(),
+    prepareStep: trimSteps({ budget: { maxTokens: 250 }, encoding: "estimate" }),
+  });
   assert.equal(await result.text, "Done.");
   assert.ok(streaming.doStreamCalls.at(-1).prompt.length < 9);
   streaming.doStreamCalls.forEach(({ prompt }) => whole(prompt));
 
   const model = busy(20);
-  const agent = new ToolLoopAgent({ model, tools: { read }, instructions: "Read.", stopWhen: isLoopFinished(), prepareStep: trimSteps({ budget, encoding: "estimate" }) });
+  const agent = new ToolLoopAgent({
+    model,
+    tools: { read },
+    instructions: "Read.",
+    stopWhen: isLoopFinished(),
+    prepareStep: trimSteps({ budget, encoding: "estimate" }),
+  });
   assert.equal((await agent.generate({ prompt: "Go" })).text, "All read.");
   model.doGenerateCalls.forEach(({ prompt }) => whole(prompt));
 
   const old = busy(20, MockLanguageModelV3);
-  const sixth = await six.generateText({ model: old, tools: { read: six.tool({ inputSchema: z.object({ part: z.string() }), execute: read.execute }) }, prompt: "Go", stopWhen: six.stepCountIs(30), prepareStep: trimSteps({ budget, encoding: "estimate" }) });
+  const sixth = await six.generateText({
+    model: old,
+    tools: { read: six.tool({ inputSchema: z.object({ part: z.string() }), execute: read.execute }) },
+    prompt: "Go",
+    stopWhen: six.stepCountIs(30),
+    prepareStep: trimSteps({ budget, encoding: "estimate" }),
+  });
   assert.equal(sixth.text, "All read.");
   old.doGenerateCalls.forEach(({ prompt }) => whole(prompt));
   assert.ok(old.doGenerateCalls.at(-1).prompt.length < 16);
@@ -117,7 +147,13 @@ test("what fits is not touched; what must stay and does not fit is said", async 
   const error = await rejects(trimSteps({ budget: { maxTokens: 100 }, encoding: "estimate" })({ messages: big, stepNumber: 3 }), "over-budget");
   assert.equal(error.details.stepNumber, 3);
   const told = [];
-  assert.deepEqual(await trimSteps({ budget: { maxTokens: 100 }, encoding: "estimate", overBudget: "send", onTrim: (step) => told.push(step) })({ messages: big, stepNumber: 0 }), {});
+  assert.deepEqual(
+    await trimSteps({ budget: { maxTokens: 100 }, encoding: "estimate", overBudget: "send", onTrim: (step) => told.push(step) })({
+      messages: big,
+      stepNumber: 0,
+    }),
+    {},
+  );
   assert.equal(told[0].overBudget, true);
   for (const wrong of [{ budgets: 1 }, { overBudget: "shrug" }, { pins: [1] }]) assert.throws(() => trimSteps(wrong), { code: "bad-request" });
 });
@@ -128,7 +164,10 @@ test("a call without a result gets one that says so, a result without a call goe
   const messages = [{ role: "user", content: "a" }, result("k0"), call("k1"), { role: "user", content: "b" }, call("k2"), result("k2")];
   const { messages: kept } = await trimSteps({ budget: { maxTokens: 1000 }, encoding: "estimate" })({ messages, stepNumber: 0 });
   whole(kept.map((message) => (typeof message.content === "string" ? { ...message, content: [] } : message)));
-  assert.deepEqual(kept.map(({ role }) => role), ["user", "assistant", "tool", "user", "assistant", "tool"]);
+  assert.deepEqual(
+    kept.map(({ role }) => role),
+    ["user", "assistant", "tool", "user", "assistant", "tool"],
+  );
   assert.equal(kept[2].content[0].output.type, "error-text");
   await generateText({ model: busy(0), messages: kept });
 });
@@ -138,17 +177,69 @@ test("messages with everything in them come back as they were, and as messages o
   const messages = [
     { role: "system", content: "Be brief.", providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } } },
     { role: "user", content: "Hi" },
-    { role: "user", content: [{ type: "text", text: "See" }, { type: "file", data: "iVBORw==", mediaType: "image/png" }, { type: "file", data: "JVBERi0=", mediaType: "application/pdf", filename: "a.pdf" }] },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "See" },
+        { type: "file", data: "iVBORw==", mediaType: "image/png" },
+        { type: "file", data: "JVBERi0=", mediaType: "application/pdf", filename: "a.pdf" },
+      ],
+    },
     { role: "user", content: [{ type: "image", image: "https://example.org/a.png" }] },
     { role: "assistant", content: "Plain." },
     { role: "assistant", content: [{ type: "text", text: "Parts." }] },
-    { role: "assistant", content: [{ type: "reasoning", text: "Hm.", providerOptions: { mock: { signature: "s" } } }, { type: "text", text: "a" }, { type: "tool-call", toolCallId: "k1", toolName: "read", input: { part: "1" } }, { type: "tool-call", toolCallId: "k2", toolName: "read", input: {} }] },
-    { role: "tool", content: [{ type: "tool-result", toolCallId: "k1", toolName: "read", output: { type: "json", value: { a: [1, null] } } }, { type: "tool-result", toolCallId: "k2", toolName: "read", output: { type: "error-text", value: "gone" } }] },
-    { role: "assistant", content: [{ type: "tool-call", toolCallId: "p1", toolName: "web", input: { q: "x" }, providerExecuted: true }, { type: "tool-result", toolCallId: "p1", toolName: "web", output: { type: "json", value: [1] } }, { type: "text", text: "Found." }, { type: "tool-call", toolCallId: "k3", toolName: "read", input: {} }, { type: "tool-approval-request", approvalId: "ap1", toolCallId: "k3" }] },
+    {
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "Hm.", providerOptions: { mock: { signature: "s" } } },
+        { type: "text", text: "a" },
+        { type: "tool-call", toolCallId: "k1", toolName: "read", input: { part: "1" } },
+        { type: "tool-call", toolCallId: "k2", toolName: "read", input: {} },
+      ],
+    },
+    {
+      role: "tool",
+      content: [
+        { type: "tool-result", toolCallId: "k1", toolName: "read", output: { type: "json", value: { a: [1, null] } } },
+        { type: "tool-result", toolCallId: "k2", toolName: "read", output: { type: "error-text", value: "gone" } },
+      ],
+    },
+    {
+      role: "assistant",
+      content: [
+        { type: "tool-call", toolCallId: "p1", toolName: "web", input: { q: "x" }, providerExecuted: true },
+        { type: "tool-result", toolCallId: "p1", toolName: "web", output: { type: "json", value: [1] } },
+        { type: "text", text: "Found." },
+        { type: "tool-call", toolCallId: "k3", toolName: "read", input: {} },
+        { type: "tool-approval-request", approvalId: "ap1", toolCallId: "k3" },
+      ],
+    },
     { role: "tool", content: [{ type: "tool-approval-response", approvalId: "ap1", approved: false, reason: "no" }] },
     { role: "tool", content: [{ type: "tool-result", toolCallId: "k3", toolName: "read", output: { type: "execution-denied", reason: "no" } }] },
-    { role: "assistant", content: [{ type: "file", data: "iVBORw==", mediaType: "image/png" }, { type: "text", text: "A picture." }] },
-    { role: "tool", content: [{ type: "tool-result", toolCallId: "k9", toolName: "read", output: { type: "content", value: [{ type: "text", text: "t" }, { type: "image-data", data: "iVBORw==", mediaType: "image/png" }] } }] },
+    {
+      role: "assistant",
+      content: [
+        { type: "file", data: "iVBORw==", mediaType: "image/png" },
+        { type: "text", text: "A picture." },
+      ],
+    },
+    {
+      role: "tool",
+      content: [
+        {
+          type: "tool-result",
+          toolCallId: "k9",
+          toolName: "read",
+          output: {
+            type: "content",
+            value: [
+              { type: "text", text: "t" },
+              { type: "image-data", data: "iVBORw==", mediaType: "image/png" },
+            ],
+          },
+        },
+      ],
+    },
   ];
   const ours = fromModelMessages(messages);
   const keep = await memory({ encoding: "estimate" });
@@ -160,14 +251,21 @@ test("messages with everything in them come back as they were, and as messages o
   assert.ok(ours.filter((message) => "ai_sdk_model" in message).length <= 7, JSON.stringify(ours.filter((message) => "ai_sdk_model" in message)));
   const { payload } = await keep.context("main", { provider: "openai-chat", budget: { maxTokens: 20_000 } });
   assert.ok(JSON.stringify(payload).includes("Found."));
-  assert.deepEqual(toModelMessages(fromModelMessages([{ role: "user", content: [{ type: "image", image: bytes }] }])), [{ role: "user", content: [{ type: "image", image: "iVBORw==" }] }]);
+  assert.deepEqual(toModelMessages(fromModelMessages([{ role: "user", content: [{ type: "image", image: bytes }] }])), [
+    { role: "user", content: [{ type: "image", image: "iVBORw==" }] },
+  ]);
   await keep.close();
 });
 
 test("answers of generateText are stored, and the conversation goes on from them", async () => {
   const keep = await memory({ encoding: "estimate" });
   await keep.append("main", [{ role: "user", content: "Read the book" }]);
-  const { responseMessages } = await generateText({ model: busy(3), tools: { read }, messages: toModelMessages(await keep.getAll("main")), stopWhen: isLoopFinished() });
+  const { responseMessages } = await generateText({
+    model: busy(3),
+    tools: { read },
+    messages: toModelMessages(await keep.getAll("main")),
+    stopWhen: isLoopFinished(),
+  });
   await keep.append("main", fromModelMessages(responseMessages));
   assert.deepEqual(toModelMessages(await keep.getAll("main")).slice(1), plain(responseMessages));
   assert.deepEqual(await keep.lint(), []);
@@ -195,8 +293,14 @@ function history(next) {
     for (let calls = next(4); calls > 0; calls -= 1) {
       const id = `k${count++}`;
       const call = { type: "tool-call", toolCallId: id, toolName: "t", input: { words: words() } };
-      const result = { type: "tool-result", toolCallId: id, toolName: "t", output: next(2) === 0 ? { type: "json", value: { words: words() } } : { type: "text", value: words() } };
+      const result = {
+        type: "tool-result",
+        toolCallId: id,
+        toolName: "t",
+        output: next(2) === 0 ? { type: "json", value: { words: words() } } : { type: "text", value: words() },
+      };
       if (next(5) === 0) content.push({ ...call, providerExecuted: true }, ...(next(3) === 0 ? [] : [result]));
+      // biome-ignore lint/suspicious/noDuplicateElseIf: each `next` is another random number
       else if (next(5) === 0) {
         content.push(call, { type: "tool-approval-request", approvalId: `ap${id}`, toolCallId: id });
         results.push({ type: "tool-approval-response", approvalId: `ap${id}`, approved: true }, result);
@@ -219,7 +323,14 @@ test("random histories at random budgets are taken by generateText, inside the b
     const messages = history(next);
     const before = structuredClone(messages);
     const told = [];
-    const trim = trimSteps({ budget: { maxTokens: 150 + next(2500) }, policy: next(2) === 0 ? "newest" : "stable", provider: ["openai-chat", "anthropic", "gemini"][next(3)], encoding: "estimate", overBudget: "send", onTrim: (step) => told.push(step) });
+    const trim = trimSteps({
+      budget: { maxTokens: 150 + next(2500) },
+      policy: next(2) === 0 ? "newest" : "stable",
+      provider: ["openai-chat", "anthropic", "gemini"][next(3)],
+      encoding: "estimate",
+      overBudget: "send",
+      onTrim: (step) => told.push(step),
+    });
     const { messages: kept = messages } = await trim({ messages, stepNumber: 0, instructions: "Be brief." });
     assert.deepEqual(messages, before, "the list that is given stays as it is");
     if (kept !== messages) trimmedAtAll += 1;
@@ -227,12 +338,29 @@ test("random histories at random budgets are taken by generateText, inside the b
     await generateText({ model, messages: kept });
     const [{ prompt }] = model.doGenerateCalls;
     // What the provider gets: each call of ours with its result behind it, and no result alone.
-    const ours = prompt.map((message) => (message.role !== "assistant" ? message : { ...message, content: message.content.filter((part) => part.type !== "tool-call" || part.providerExecuted !== true) }));
-    const own = new Set(prompt.flatMap(({ role, content }) => (role === "assistant" ? content.filter((part) => part.type === "tool-call" && part.providerExecuted === true).map((part) => part.toolCallId) : [])));
-    for (const message of prompt) if (message.role === "assistant") for (const part of message.content) if (part.type === "tool-result") assert.ok(own.has(part.toolCallId), `seed ${seed}`);
-    whole(ours.filter(({ role, content }) => role !== "tool" || content.some((part) => part.type === "tool-result")).map((message) => (message.role === "tool" ? { ...message, content: message.content.filter((part) => part.type === "tool-result") } : message)));
+    const ours = prompt.map((message) =>
+      message.role !== "assistant"
+        ? message
+        : { ...message, content: message.content.filter((part) => part.type !== "tool-call" || part.providerExecuted !== true) },
+    );
+    const own = new Set(
+      prompt.flatMap(({ role, content }) =>
+        role === "assistant" ? content.filter((part) => part.type === "tool-call" && part.providerExecuted === true).map((part) => part.toolCallId) : [],
+      ),
+    );
+    for (const message of prompt)
+      if (message.role === "assistant")
+        for (const part of message.content) if (part.type === "tool-result") assert.ok(own.has(part.toolCallId), `seed ${seed}`);
+    whole(
+      ours
+        .filter(({ role, content }) => role !== "tool" || content.some((part) => part.type === "tool-result"))
+        .map((message) => (message.role === "tool" ? { ...message, content: message.content.filter((part) => part.type === "tool-result") } : message)),
+    );
     assert.ok(told[0].overBudget || told[0].tokens <= told[0].budget.tokens, `seed ${seed}`);
-    assert.ok(kept.every((message) => typeof message.content === "string" || message.content.length > 0), `seed ${seed}`);
+    assert.ok(
+      kept.every((message) => typeof message.content === "string" || message.content.length > 0),
+      `seed ${seed}`,
+    );
     // Trimmed again there is nothing left to do.
     assert.deepEqual((await trim({ messages: kept, stepNumber: 1, instructions: "Be brief." })).messages ?? kept, kept, `seed ${seed}`);
     assert.deepEqual(toModelMessages(fromModelMessages(messages)), plain(messages), `seed ${seed}`);

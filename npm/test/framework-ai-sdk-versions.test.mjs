@@ -71,7 +71,17 @@ export { lazy, threads };
 
 function compile(folder, code) {
   writeFileSync(join(folder, "user.ts"), code);
-  const compilerOptions = { strict: true, noEmit: true, target: "es2022", module: "nodenext", moduleResolution: "nodenext", lib: ["es2022", "dom", "dom.iterable", "dom.asynciterable", "esnext.disposable"], types: ["node"], skipLibCheck: true, preserveSymlinks: false };
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    target: "es2022",
+    module: "nodenext",
+    moduleResolution: "nodenext",
+    lib: ["es2022", "dom", "dom.iterable", "dom.asynciterable", "esnext.disposable"],
+    types: ["node"],
+    skipLibCheck: true,
+    preserveSymlinks: false,
+  };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["user.ts"] }));
   const { stdout, stderr } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { encoding: "utf8" });
   return stdout + stderr;
@@ -79,7 +89,10 @@ function compile(folder, code) {
 
 const common = { zod: "zod", "@types/node": "@types/node" };
 
-for (const [version, name] of [[7, "ai"], [6, "ai-6"]])
+for (const [version, name] of [
+  [7, "ai"],
+  [6, "ai-6"],
+])
   test(`the types of version ${version} take ours`, { timeout: 120_000 }, () => {
     assert.equal(compile(home(`types-ai-${version}`, { ...common, ai: name }), CHAT), "");
   });
@@ -99,7 +112,10 @@ const chats = chatStore(keep);
 const result = streamText({ model, prompt: "x" });
 `;
 
-for (const [version, name] of [[7, "ai"], [6, "ai-6"]])
+for (const [version, name] of [
+  [7, "ai"],
+  [6, "ai-6"],
+])
   test(`the TypeScript in the docs compiles with version ${version}`, { timeout: 120_000 }, () => {
     const page = readFileSync(join(source, "../docs/frameworks/ai-sdk.md"), "utf8");
     const blocks = [...page.matchAll(/```ts\n(.+?)```/gs)].map(([, block], at) => `export async function block${at}() {\n${block}}\n`);
@@ -107,12 +123,17 @@ for (const [version, name] of [[7, "ai"], [6, "ai-6"]])
     assert.equal(compile(home(`types-docs-ai-${version}`, { ...common, ai: name }), ROUTE + blocks.join("")), "");
   });
 
-for (const [version, name, mock] of [[7, "ai", "MockLanguageModelV4"], [6, "ai-6", "MockLanguageModelV3"]])
+for (const [version, name, mock] of [
+  [7, "ai", "MockLanguageModelV4"],
+  [6, "ai-6", "MockLanguageModelV3"],
+])
   test(`the route of the docs saves a chat with version ${version}`, { timeout: 60_000 }, () => {
     const page = readFileSync(join(source, "../docs/frameworks/ai-sdk.md"), "utf8");
     const [, route] = /```ts\n(return result[^]+?)```/.exec(page);
     const folder = home(`route-ai-${version}`, { ai: name, zod: "zod" });
-    writeFileSync(join(folder, "route.mjs"), `
+    writeFileSync(
+      join(folder, "route.mjs"),
+      `
 import { generateId, streamText } from "ai";
 import * as tests from "ai/test";
 import { Threadkeep } from "threadkeep";
@@ -132,7 +153,8 @@ const route = async () => {
 await (await route()).text();
 console.log((await chats.load("ann")).map(({ role, parts }) => [role, parts.find(({ type }) => type === "text").text].join(": ")).join(", "));
 await keep.close();
-`);
+`,
+    );
     const { stdout, stderr } = spawnSync(process.execPath, ["route.mjs"], { cwd: folder, encoding: "utf8", timeout: 30_000 });
     assert.equal(stdout, "user: Will it rain?, assistant: Yes.\n", stderr);
   });
@@ -143,7 +165,9 @@ test("the types of assistant-ui take ours", { timeout: 120_000 }, () => {
 
 test("a chat on version 6: sent, asked again, approved, edited, loaded", { timeout: 60_000 }, () => {
   const folder = home("ai-6", { ai: "ai-6", zod: "zod" });
-  writeFileSync(join(folder, "chat.mjs"), `
+  writeFileSync(
+    join(folder, "chat.mjs"),
+    `
 import assert from "node:assert/strict";
 import { AbstractChat, ToolLoopAgent, convertToModelMessages, lastAssistantMessageIsCompleteWithApprovalResponses, tool, validateUIMessages } from "ai";
 import { MockLanguageModelV3, simulateReadableStream } from "ai/test";
@@ -201,7 +225,8 @@ assert.deepEqual((await transport.chats.branches("c", chat.messages[0].id)).leng
 assert.deepEqual(await keep.lint(), []);
 await keep.close();
 console.log("fine");
-`);
+`,
+  );
   const { stdout, stderr } = spawnSync(process.execPath, ["chat.mjs"], { cwd: folder, encoding: "utf8", timeout: 30_000 });
   assert.equal(stdout, "fine\n", stderr);
 });

@@ -44,7 +44,12 @@ function changed(...places) {
 
 const PAGES = {
   "the local runtime": example,
-  "the runtime for the AI SDK": changed(["  useLocalRuntime,\n", ""], ["() => useLocalRuntime(model)", "useRuntime"], ['{ name: "assistant-ui" }', '{ name: "ai-sdk" }'], ["let answers = 0;", `let answers = 0;\n${CHAT}`]),
+  "the runtime for the AI SDK": changed(
+    ["  useLocalRuntime,\n", ""],
+    ["() => useLocalRuntime(model)", "useRuntime"],
+    ['{ name: "assistant-ui" }', '{ name: "ai-sdk" }'],
+    ["let answers = 0;", `let answers = 0;\n${CHAT}`],
+  ),
 };
 
 let browser, site;
@@ -54,7 +59,10 @@ before(async () => {
   rmSync(folder, { recursive: true, force: true });
   for (const [at, contents] of Object.values(PAGES).entries()) {
     mkdirSync(join(folder, String(at)), { recursive: true });
-    writeFileSync(join(folder, String(at), "index.html"), '<!doctype html><meta charset="utf-8"><title>chat</title><link rel="icon" href="data:,"><div id="root"></div><script type="module" src="app.js"></script>');
+    writeFileSync(
+      join(folder, String(at), "index.html"),
+      '<!doctype html><meta charset="utf-8"><title>chat</title><link rel="icon" href="data:,"><div id="root"></div><script type="module" src="app.js"></script>',
+    );
     await build({
       stdin: { contents, loader: "jsx", resolveDir: source },
       outfile: join(folder, String(at), "app.js"),
@@ -64,12 +72,17 @@ before(async () => {
       jsx: "automatic",
       define: { "process.env.NODE_ENV": '"production"' },
       logLevel: "error",
-      plugins: [{
-        name: "the package as it is",
-        setup({ onResolve }) {
-          onResolve({ filter: /^threadkeep(\/|$)/ }, ({ path }) => ({ path: path === "threadkeep" ? "/package/dist/index.js" : `/package/dist/frameworks/${path.slice("threadkeep/".length)}.js`, external: true }));
+      plugins: [
+        {
+          name: "the package as it is",
+          setup({ onResolve }) {
+            onResolve({ filter: /^threadkeep(\/|$)/ }, ({ path }) => ({
+              path: path === "threadkeep" ? "/package/dist/index.js" : `/package/dist/frameworks/${path.slice("threadkeep/".length)}.js`,
+              external: true,
+            }));
+          },
         },
-      }],
+      ],
     });
   }
   browser = await launch();
@@ -82,7 +95,9 @@ after(async () => {
 });
 
 for (const [at, name] of Object.keys(PAGES).entries())
-  test(`${name}: threads, branches and edits of a page are there after a reload`, { timeout: 120_000 }, () => chat(`${site.address}${at}/index.html`, at === 0 ? "assistant-ui" : "ai-sdk"));
+  test(`${name}: threads, branches and edits of a page are there after a reload`, { timeout: 120_000 }, () =>
+    chat(`${site.address}${at}/index.html`, at === 0 ? "assistant-ui" : "ai-sdk"),
+  );
 
 async function chat(address, name) {
   const page = await browser.newPage();
@@ -125,7 +140,10 @@ async function chat(address, name) {
     await page.locator(".thread", { hasText: "First words" }).getByRole("button").click();
     await message("You said: Other words (answer 4)").waitFor();
     const shown = await page.locator(".message").allTextContents();
-    assert.deepEqual(shown.map((text) => /^(.*?)(Edit|Another answer)/.exec(text)?.[1]), ["First words", "You said: First words (answer 2)", "Other words", "You said: Other words (answer 4)"]);
+    assert.deepEqual(
+      shown.map((text) => /^(.*?)(Edit|Another answer)/.exec(text)?.[1]),
+      ["First words", "You said: First words (answer 2)", "Other words", "You said: Other words (answer 4)"],
+    );
     await page.locator(".message").nth(2).getByRole("button", { name: "‹" }).click();
     await message("You said: More words (answer 3)").waitFor();
     await page.locator(".message").nth(1).getByRole("button", { name: "‹" }).click();
@@ -134,7 +152,12 @@ async function chat(address, name) {
     await message("You said: Another thread (answer 5)").waitFor();
     assert.deepEqual(complaints, []);
   } catch (error) {
-    throw new Error(`${error.message}\nthe page: ${await page.locator("body").innerText().catch(() => "")}\n${complaints.join("\n")}`);
+    throw new Error(
+      `${error.message}\nthe page: ${await page
+        .locator("body")
+        .innerText()
+        .catch(() => "")}\n${complaints.join("\n")}`,
+    );
   } finally {
     await page.close();
   }

@@ -19,7 +19,15 @@ function message(id, role, content, more = {}) {
   return { id, role, createdAt, content: parts, status: { type: "complete", reason: "stop" }, metadata, ...more };
 }
 
-const call = (id, result, more) => ({ type: "tool-call", toolCallId: id, toolName: "weather", args: { town: "Oslo" }, argsText: '{"town":"Oslo"}', ...(result === undefined ? {} : { result }), ...more });
+const call = (id, result, more) => ({
+  type: "tool-call",
+  toolCallId: id,
+  toolName: "weather",
+  args: { town: "Oslo" },
+  argsText: '{"town":"Oslo"}',
+  ...(result === undefined ? {} : { result }),
+  ...more,
+});
 
 /** What is loaded, in a repository of assistant-ui's. */
 async function loaded(history) {
@@ -47,7 +55,10 @@ test("random trees come back into a MessageRepository that equals the one that m
         const parentId = next(8) === 0 || ids.length === 0 ? null : next(3) > 0 ? made.headId : ids[next(ids.length)];
         const id = `m${step}`;
         const role = next(2) === 0 ? "user" : "assistant";
-        const content = role === "user" || next(2) === 0 ? `This is message ${id}, with a few words to it.` : [{ type: "reasoning", text: `Think of ${id}` }, call(`k${id}`, { sky: `clear at ${id}` }), { type: "text", text: "So." }];
+        const content =
+          role === "user" || next(2) === 0
+            ? `This is message ${id}, with a few words to it.`
+            : [{ type: "reasoning", text: `Think of ${id}` }, call(`k${id}`, { sky: `clear at ${id}` }), { type: "text", text: "So." }];
         const added = message(id, role, content);
         made.addOrUpdateMessage(parentId, added);
         made.switchToBranch(id);
@@ -56,7 +67,11 @@ test("random trees come back into a MessageRepository that equals the one that m
       } else if (what < 9) {
         const id = ids[next(ids.length)];
         const { parentId, message: old } = made.getMessage(id);
-        const changed = { ...old, metadata: { ...old.metadata, custom: { step } }, ...(next(2) === 0 ? { content: [...old.content, { type: "text", text: `Added at ${step}.` }] } : {}) };
+        const changed = {
+          ...old,
+          metadata: { ...old.metadata, custom: { step } },
+          ...(next(2) === 0 ? { content: [...old.content, { type: "text", text: `Added at ${step}.` }] } : {}),
+        };
         made.addOrUpdateMessage(parentId, changed);
         await history.update({ parentId, message: changed });
       } else if (ids.length > 3) {
@@ -90,11 +105,20 @@ test("what is said are messages of ours, stored once", async () => {
   const keep = await memory({ encoding: "estimate" });
   const history = threadHistory(keep, "t");
   const long = "A long text that is worth a pointer. ".repeat(20);
-  const attachments = [{ id: "f", type: "image", name: "a.png", status: { type: "complete" }, content: [{ type: "image", image: "data:image/png;base64,iVBORw==" }] }];
+  const attachments = [
+    { id: "f", type: "image", name: "a.png", status: { type: "complete" }, content: [{ type: "image", image: "data:image/png;base64,iVBORw==" }] },
+  ];
   await history.append({ parentId: null, message: message("u", "user", long, { attachments }) });
-  await history.append({ parentId: "u", message: message("a", "assistant", [{ type: "text", text: "Let me see." }, call("k", { text: long }), { type: "text", text: "Clear." }]), runConfig: { custom: { model: "m" } } });
+  await history.append({
+    parentId: "u",
+    message: message("a", "assistant", [{ type: "text", text: "Let me see." }, call("k", { text: long }), { type: "text", text: "Clear." }]),
+    runConfig: { custom: { model: "m" } },
+  });
   const all = await keep.getAll("t");
-  assert.deepEqual(all.map(({ role }) => role), ["user", "assistant", "tool", "assistant"]);
+  assert.deepEqual(
+    all.map(({ role }) => role),
+    ["user", "assistant", "tool", "assistant"],
+  );
   assert.equal(all[0].content[1].image_url.url, "data:image/png;base64,iVBORw==");
   assert.equal(JSON.stringify(all).split("worth a pointer").length - 1, 40);
   assert.deepEqual(await keep.lint(), []);
@@ -115,16 +139,40 @@ test("an update keeps the branch that is shown; a text that grew is more of the 
   assert.equal((await history.load()).headId, "a");
   const done = message("a", "assistant", [call("k", "clear"), { type: "text", text: "Clear." }]);
   await history.update({ parentId: "u", message: done });
-  assert.deepEqual((await keep.getAll("t")).map(({ role, content }) => [role, content]), [["user", "The weather?"], ["assistant", null], ["tool", "clear"], ["assistant", "Clear."]]);
+  assert.deepEqual(
+    (await keep.getAll("t")).map(({ role, content }) => [role, content]),
+    [
+      ["user", "The weather?"],
+      ["assistant", null],
+      ["tool", "clear"],
+      ["assistant", "Clear."],
+    ],
+  );
   await history.append({ parentId: "a", message: message("u2", "user", "And then?") });
   const said = message("a", "assistant", [{ type: "text", text: "Rain, rather." }]);
   await history.update({ parentId: "u", message: said });
   const { headId, messages } = await history.load();
-  assert.deepEqual([headId, messages.map(({ parentId, message: { id } }) => [parentId, id])], ["u2", [[null, "u"], ["u", "a"], ["a", "u2"]]]);
+  assert.deepEqual(
+    [headId, messages.map(({ parentId, message: { id } }) => [parentId, id])],
+    [
+      "u2",
+      [
+        [null, "u"],
+        ["u", "a"],
+        ["a", "u2"],
+      ],
+    ],
+  );
   assert.deepEqual(messages[1].message, said);
   assert.equal((await keep.getAll("t")).at(-1).content, "And then?");
   await history.delete([{ parentId: "u", message: said }]);
-  assert.deepEqual((await history.load()).messages.map(({ parentId, message: { id } }) => [parentId, id]), [[null, "u"], ["u", "u2"]]);
+  assert.deepEqual(
+    (await history.load()).messages.map(({ parentId, message: { id } }) => [parentId, id]),
+    [
+      [null, "u"],
+      ["u", "u2"],
+    ],
+  );
   assert.ok(!(await keep.export().text()).includes("Rain, rather"));
   assert.ok(!(await keep.export().text()).includes('"clear"'));
   // A head of somebody else's goes along with what it points at.
@@ -132,7 +180,13 @@ test("an update keeps the branch that is shown; a text that grew is more of the 
   await keep.fork("t", "side");
   await history.delete([{ parentId: "u", message: message("u2", "user", "And then?") }]);
   assert.equal((await keep.getAll("side")).at(-1).content, "Then it clears.");
-  assert.deepEqual((await history.load()).messages.map(({ parentId, message: { id } }) => [parentId, id]), [[null, "u"], ["u", "a2"]]);
+  assert.deepEqual(
+    (await history.load()).messages.map(({ parentId, message: { id } }) => [parentId, id]),
+    [
+      [null, "u"],
+      ["u", "a2"],
+    ],
+  );
   await keep.close();
 });
 
@@ -204,7 +258,12 @@ test("a thread of the local runtime: sent, regenerated, edited, stopped, deleted
 
 test("a tool that waits for a person: the pause is stored and the same message goes on", async () => {
   const keep = await memory({ encoding: "estimate" });
-  const ask = () => [{ content: [{ type: "tool-call", toolCallId: "k", toolName: "confirm", args: {}, argsText: "{}" }], status: { type: "requires-action", reason: "tool-calls" } }];
+  const ask = () => [
+    {
+      content: [{ type: "tool-call", toolCallId: "k", toolName: "confirm", args: {}, argsText: "{}" }],
+      status: { type: "requires-action", reason: "tool-calls" },
+    },
+  ];
   const thread = await running(threadHistory(keep, "t"), ask);
   thread.append("Delete it");
   await idle(thread);
@@ -216,7 +275,10 @@ test("a tool that waits for a person: the pause is stored and the same message g
   await new Promise((resolve) => setTimeout(resolve, 20));
   const last = await running(threadHistory(keep, "t"));
   assert.deepEqual(last.export(), later.export());
-  assert.deepEqual((await keep.getAll("t")).filter((one) => one.include_in_context !== false).map(({ role }) => role), ["user", "assistant", "tool", "assistant"]);
+  assert.deepEqual(
+    (await keep.getAll("t")).filter((one) => one.include_in_context !== false).map(({ role }) => role),
+    ["user", "assistant", "tool", "assistant"],
+  );
   assert.deepEqual(await keep.lint(), []);
   await keep.close();
 });
@@ -234,23 +296,52 @@ test("messages of the AI SDK through withFormat, with another id after a while; 
   const history = threadHistory(keep, "t");
   const formatted = history.withFormat(aiSdk);
   const user = { id: "u", role: "user", metadata: { a: 1 }, parts: [{ type: "text", text: "The weather?" }] };
-  const half = { id: "local", role: "assistant", parts: [{ type: "step-start" }, { type: "tool-weather", toolCallId: "k", state: "input-available", input: { town: "Oslo" } }] };
-  const whole = { id: "remote", role: "assistant", parts: [half.parts[0], { ...half.parts[1], state: "output-available", output: { sky: "clear" } }, { type: "step-start" }, { type: "text", text: "Clear.", state: "done" }] };
+  const half = {
+    id: "local",
+    role: "assistant",
+    parts: [{ type: "step-start" }, { type: "tool-weather", toolCallId: "k", state: "input-available", input: { town: "Oslo" } }],
+  };
+  const whole = {
+    id: "remote",
+    role: "assistant",
+    parts: [
+      half.parts[0],
+      { ...half.parts[1], state: "output-available", output: { sky: "clear" } },
+      { type: "step-start" },
+      { type: "text", text: "Clear.", state: "done" },
+    ],
+  };
   await formatted.append({ parentId: null, message: user });
   await formatted.append({ parentId: "u", message: half });
   await formatted.append({ parentId: "local", message: { id: "u2", role: "user", parts: [{ type: "text", text: "Thanks" }] } });
   await formatted.update({ parentId: "u", message: whole }, "local");
   const repository = await formatted.load();
-  assert.deepEqual(repository.messages.map(({ parentId, message: { id } }) => [parentId, id]), [[null, "u"], ["u", "remote"], ["remote", "u2"]]);
-  assert.deepEqual(repository.messages.slice(0, 2).map(({ message: one }) => one), [user, whole]);
+  assert.deepEqual(
+    repository.messages.map(({ parentId, message: { id } }) => [parentId, id]),
+    [
+      [null, "u"],
+      ["u", "remote"],
+      ["remote", "u2"],
+    ],
+  );
+  assert.deepEqual(
+    repository.messages.slice(0, 2).map(({ message: one }) => one),
+    [user, whole],
+  );
   assert.equal(repository.headId, "u2");
   await formatted.append({ parentId: "local", message: { id: "u3", role: "user", parts: [{ type: "text", text: "Or" }] } });
   assert.equal((await formatted.load()).messages.at(-1).parentId, "remote");
   // As assistant-ui's own, and its own as the AI SDK's.
   const own = await history.load();
-  assert.deepEqual(own.messages[1].message.content.map(({ type }) => type), ["tool-call", "text"]);
+  assert.deepEqual(
+    own.messages[1].message.content.map(({ type }) => type),
+    ["tool-call", "text"],
+  );
   await history.append({ parentId: "u3", message: message("x", "assistant", "Or not.") });
-  assert.deepEqual((await formatted.load()).messages.at(-1), { parentId: "u3", message: { id: "x", role: "assistant", parts: [{ type: "text", text: "Or not." }] } });
+  assert.deepEqual((await formatted.load()).messages.at(-1), {
+    parentId: "u3",
+    message: { id: "x", role: "assistant", parts: [{ type: "text", text: "Or not." }] },
+  });
   await formatted.delete([{ parentId: "u", message: whole }]);
   assert.ok((await formatted.load()).messages.every(({ message: { id } }) => id !== "remote"));
   await keep.close();
@@ -259,7 +350,11 @@ test("messages of the AI SDK through withFormat, with another id after a while; 
 test("what others wrote is a thread, and goes on as one", async () => {
   const keep = await memory({ encoding: "estimate" });
   const node = await keep.receive({ content: "The weather?", systemPrompt: "Be brief." });
-  await keep.extend(node.id, [{ role: "assistant", content: null, tool_calls: [{ id: "k", type: "function", function: { name: "weather", arguments: "{}" } }] }, { role: "tool", tool_call_id: "k", content: "clear" }, { role: "assistant", content: "Clear." }]);
+  await keep.extend(node.id, [
+    { role: "assistant", content: null, tool_calls: [{ id: "k", type: "function", function: { name: "weather", arguments: "{}" } }] },
+    { role: "tool", tool_call_id: "k", content: "clear" },
+    { role: "assistant", content: "Clear." },
+  ]);
   await keep.setHead("t", node.id);
   const history = threadHistory(keep, "t");
   const thread = await running(history, "Rain.");
@@ -284,11 +379,20 @@ test("a thread that is not there yet is begun with its first message", async () 
   const history = threadHistory(keep, () => item, { prefix: "aui/" });
   assert.deepEqual(await history.load(), { headId: null, messages: [] });
   await history.append({ parentId: null, message: message("u", "user", "Hi") });
-  assert.deepEqual((await keep.heads()).map(({ context }) => context), ["aui/made"]);
+  assert.deepEqual(
+    (await keep.heads()).map(({ context }) => context),
+    ["aui/made"],
+  );
   assert.equal((await history.load()).messages.length, 1);
-  await rejects(Promise.resolve().then(() => threadHistory(keep, 7)), "bad-request");
+  await rejects(
+    Promise.resolve().then(() => threadHistory(keep, 7)),
+    "bad-request",
+  );
   await rejects(history.append({ parentId: null, message: { ...message("v", "user", "Hi"), metadata: { custom: { big: 1n } } } }), "bad-request");
-  const from = ExportedMessageRepository.fromArray([{ role: "user", content: "a" }, { role: "assistant", content: "b" }]);
+  const from = ExportedMessageRepository.fromArray([
+    { role: "user", content: "a" },
+    { role: "assistant", content: "b" },
+  ]);
   await threadHistory(keep, "other").save(from);
   const plain = (value) => JSON.parse(JSON.stringify(value));
   assert.deepEqual(plain((await loaded(threadHistory(keep, "other"))).export().messages), plain(from.messages));
@@ -307,7 +411,14 @@ test("the list of threads: begun, named, put away, deleted", async () => {
   const pieces = [];
   for await (const chunk of await threads.generateTitle("one", [first])) pieces.push(chunk);
   const title = "Will it rain in Oslo tomorrow, or is it going to be one of…";
-  assert.deepEqual(pieces.map(({ type, textDelta }) => [type, textDelta]), [["part-start", undefined], ["text-delta", title], ["part-finish", undefined]]);
+  assert.deepEqual(
+    pieces.map(({ type, textDelta }) => [type, textDelta]),
+    [
+      ["part-start", undefined],
+      ["text-delta", title],
+      ["part-finish", undefined],
+    ],
+  );
   assert.equal((await keep.transcripts())[0].title, title);
   await threads.archive("one");
   await threads.updateCustom("one", { folder: "weather" });
@@ -318,7 +429,10 @@ test("the list of threads: begun, named, put away, deleted", async () => {
   await threads.updateCustom("one", undefined);
   await threads.rename("one", "Rain");
   const { threads: listed } = await threads.list();
-  assert.deepEqual(listed.map(({ remoteId, status, title, custom }) => [remoteId, status, title, custom]).sort(), [["one", "regular", "Rain", undefined], ["two/ü", "regular", undefined, undefined]]);
+  assert.deepEqual(listed.map(({ remoteId, status, title, custom }) => [remoteId, status, title, custom]).sort(), [
+    ["one", "regular", "Rain", undefined],
+    ["two/ü", "regular", undefined, undefined],
+  ]);
   assert.deepEqual((await threadList(keep).list()).threads, []);
   await threads.delete("one");
   assert.equal((await keep.transcripts()).length, 0);
@@ -336,9 +450,21 @@ test("three tabs on one storage write at once below the same message: all of it 
   const histories = keeps.map((keep) => threadHistory(keep, "t"));
   await histories[0].append({ parentId: null, message: message("u", "user", "Who?") });
   await Promise.all(histories.map((history) => history.load()));
-  await Promise.all(histories.flatMap((history, at) => [0, 1, 2].map((turn) => history.append({ parentId: turn === 0 ? "u" : `a${at}-${turn - 1}`, message: message(`a${at}-${turn}`, "assistant", [{ type: "text", text: `Me, ${at}, ${turn}.` }, call(`k${at}${turn}`, "x")]) }))));
+  await Promise.all(
+    histories.flatMap((history, at) =>
+      [0, 1, 2].map((turn) =>
+        history.append({
+          parentId: turn === 0 ? "u" : `a${at}-${turn - 1}`,
+          message: message(`a${at}-${turn}`, "assistant", [{ type: "text", text: `Me, ${at}, ${turn}.` }, call(`k${at}${turn}`, "x")]),
+        }),
+      ),
+    ),
+  );
   const { messages } = await threadHistory(keeps[1], "t").load();
-  assert.deepEqual(messages.map(({ parentId, message: { id } }) => `${parentId} ${id}`).sort(), ["null u", ...[0, 1, 2].flatMap((at) => [`u a${at}-0`, `a${at}-0 a${at}-1`, `a${at}-1 a${at}-2`])].sort());
+  assert.deepEqual(
+    messages.map(({ parentId, message: { id } }) => `${parentId} ${id}`).sort(),
+    ["null u", ...[0, 1, 2].flatMap((at) => [`u a${at}-0`, `a${at}-0 a${at}-1`, `a${at}-1 a${at}-2`])].sort(),
+  );
   assert.equal((await keeps[0].stats()).messages, 1 + 9 * 2);
   assert.deepEqual(await keeps[2].lint(), []);
   await Promise.all(keeps.map((keep) => keep.close()));
@@ -349,7 +475,8 @@ test("a runtime that keeps its own messages begins with what is loaded, and is s
   const history = threadHistory(keep, "t");
   await history.append({ parentId: null, message: message("u", "user", "Count") });
   for (const id of ["a1", "a2"]) await history.append({ parentId: "u", message: message(id, "assistant", `Answer ${id}`) });
-  const runtime = (messageRepository) => new AssistantRuntimeImpl(new ExternalStoreRuntimeCore({ messageRepository, setMessages: () => {}, onNew: async () => {} })).thread;
+  const runtime = (messageRepository) =>
+    new AssistantRuntimeImpl(new ExternalStoreRuntimeCore({ messageRepository, setMessages: () => {}, onNew: async () => {} })).thread;
   const thread = runtime(await history.load());
   assert.deepEqual(texts(thread), ["Count", "Answer a2"]);
   const exported = thread.export();
@@ -382,7 +509,10 @@ test("what is written goes to the thread that was pinned, whichever is shown by 
   formatted.pin();
   remoteId = "two";
   await formatted.append({ parentId: null, message: { id: "u", role: "user", parts: [{ type: "text", text: "Hi" }] } });
-  assert.deepEqual((await keep.heads()).map(({ context }) => context), ["one"]);
+  assert.deepEqual(
+    (await keep.heads()).map(({ context }) => context),
+    ["one"],
+  );
   assert.deepEqual((await formatted.load()).messages, []);
   await keep.close();
 });
@@ -390,7 +520,10 @@ test("what is written goes to the thread that was pinned, whichever is shown by 
 test("a thread that is saved again as it grows is read twice, however long it is, and its head moves only where it must", async () => {
   const keep = await memory({ encoding: "estimate" });
   const history = threadHistory(keep, "t");
-  const items = Array.from({ length: 60 }, (_, at) => ({ parentId: at === 0 ? null : `m${at - 1}`, message: message(`m${at}`, at % 2 === 0 ? "user" : "assistant", `Words ${at}`) }));
+  const items = Array.from({ length: 60 }, (_, at) => ({
+    parentId: at === 0 ? null : `m${at - 1}`,
+    message: message(`m${at}`, at % 2 === 0 ? "user" : "assistant", `Words ${at}`),
+  }));
   await history.save({ headId: "m58", messages: items.slice(0, 59) });
   const calls = { tree: 0, setHead: 0 };
   for (const name of Object.keys(calls)) {
@@ -405,7 +538,10 @@ test("a thread that is saved again as it grows is read twice, however long it is
   await history.save({ headId: "m59", messages: changed });
   assert.equal((await keep.stats()).messages, 61);
   const after = await threadHistory(keep, "t").load();
-  assert.deepEqual([after.headId, after.messages.length, after.messages.find(({ message: { id } }) => id === "m7").message.content[0].text], ["m59", 60, "Other words"]);
+  assert.deepEqual(
+    [after.headId, after.messages.length, after.messages.find(({ message: { id } }) => id === "m7").message.content[0].text],
+    ["m59", 60, "Other words"],
+  );
   await keep.close();
 });
 

@@ -18,7 +18,10 @@ function suite(place) {
   const node = [process.execPath, join(support, "store-process.mjs"), installed, place];
   const { status, stdout, stderr } = spawnSync(python, [join(support, "conformance.py"), ...node], { encoding: "utf8", timeout: 100_000 });
   assert.equal(status, 0, stderr);
-  const lines = stdout.trim().split("\n").map((line) => JSON.parse(line));
+  const lines = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
   assert.deepEqual(lines.at(-1), { ended: 0 }, stderr);
   return lines.filter(({ contract }) => contract !== undefined).sort((one, other) => one.contract - other.contract);
 }
@@ -29,7 +32,11 @@ for (const place of ["memory", "files"]) {
     try {
       const contracts = suite(folder ?? "memory");
       for (const { contract, title, held, why } of contracts) await t.test(`${contract}. ${title}`, () => assert.ok(held, why));
-      assert.deepEqual(contracts.map(({ contract }) => contract), Array.from({ length: 14 }, (_, index) => index + 1), "all fourteen ran");
+      assert.deepEqual(
+        contracts.map(({ contract }) => contract),
+        Array.from({ length: 14 }, (_, index) => index + 1),
+        "all fourteen ran",
+      );
     } finally {
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     }

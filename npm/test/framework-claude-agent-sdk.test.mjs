@@ -21,7 +21,11 @@ test("entries come back exactly, in order, and once", async () => {
   const keep = await memory();
   const store = sessionStore(keep, { mirror: "manual" });
   assert.equal(await store.load(key), null);
-  const odd = [{ type: "x", n: 1.5, deep: { a: [null, true, { "": "" }] }, text: 'line\nbreak "quoted" \u2028 \ud83d' }, { type: "x", n: 1.5 }, { type: "x", n: 1.5 }];
+  const odd = [
+    { type: "x", n: 1.5, deep: { a: [null, true, { "": "" }] }, text: 'line\nbreak "quoted" \u2028 \ud83d' },
+    { type: "x", n: 1.5 },
+    { type: "x", n: 1.5 },
+  ];
   await store.append(key, MAIN);
   await store.append(key, odd);
   await store.append(key, []);
@@ -39,12 +43,14 @@ test("entries come back exactly, in order, and once", async () => {
 test("what is no key and no entry", async () => {
   const keep = await memory();
   const store = sessionStore(keep);
-  for (const wrong of [null, {}, { projectKey: "p" }, { ...key, subpath: "" }, { ...key, sessionId: 7 }]) await rejects(store.append(wrong, MAIN), "bad-request");
+  for (const wrong of [null, {}, { projectKey: "p" }, { ...key, subpath: "" }, { ...key, sessionId: 7 }])
+    await rejects(store.append(wrong, MAIN), "bad-request");
   await rejects(store.append(key, "x"), "bad-request");
   await rejects(store.append(key, [MAIN[0], null]), "bad-request", /entries\[1\]/);
   const cycle = { type: "x" };
   cycle.self = cycle;
-  for (const wrong of [cycle, { type: "x", big: 1n }]) await rejects(store.append(key, [MAIN[0], wrong]), "bad-request", /entries\[1\] cannot be written as JSON/);
+  for (const wrong of [cycle, { type: "x", big: 1n }])
+    await rejects(store.append(key, [MAIN[0], wrong]), "bad-request", /entries\[1\] cannot be written as JSON/);
   assert.equal(await store.load(key), null);
   assert.throws(() => sessionStore(keep, { mirror: "later" }), { code: "bad-request" });
   assert.throws(() => sessionStore(keep, { ttl: 1 }), { code: "bad-request" });
@@ -55,7 +61,15 @@ test("keys that are long, alike or not ASCII stay apart", async () => {
   const keep = await memory();
   const store = sessionStore(keep, { mirror: "manual" });
   const long = "päth/".repeat(200);
-  const keys = [{ projectKey: "a", sessionId: "b" }, { projectKey: "a", sessionId: "b", subpath: "c" }, { projectKey: "a/b", sessionId: "c" }, { projectKey: "a", sessionId: "b/c" }, { projectKey: "a!b", sessionId: "c" }, { projectKey: long, sessionId: "s" }, { projectKey: `${long}x`, sessionId: "s", subpath: long }];
+  const keys = [
+    { projectKey: "a", sessionId: "b" },
+    { projectKey: "a", sessionId: "b", subpath: "c" },
+    { projectKey: "a/b", sessionId: "c" },
+    { projectKey: "a", sessionId: "b/c" },
+    { projectKey: "a!b", sessionId: "c" },
+    { projectKey: long, sessionId: "s" },
+    { projectKey: `${long}x`, sessionId: "s", subpath: long },
+  ];
   for (const [index, it] of keys.entries()) await store.append(it, [{ type: "x", index }]);
   for (const [index, it] of keys.entries()) assert.deepEqual(await store.load(it), [{ type: "x", index }]);
   assert.deepEqual(await store.listSubkeys(keys[6]), [long]);
@@ -84,16 +98,22 @@ test("several writers on one store: nothing lost, nothing doubled, each in its o
   const open = sharedStore();
   const keeps = await Promise.all([1, 2, 3].map(() => Threadkeep.open({ storage: open() })));
   const stores = keeps.map((keep) => sessionStore(keep, { mirror: "manual" }));
-  await Promise.all(stores.map(async (store, who) => {
-    for (let step = 0; step < 20; step += 1) {
-      const own = { type: "x", uuid: `${who}-${step}`, who, step };
-      // Two batches of one caller at once keep their order; what all of them send is stored once.
-      await Promise.all([store.append(key, [own, { type: "note", who, step }]), store.append(key, [own, { type: "x", uuid: `all-${step}` }])]);
-    }
-  }));
+  await Promise.all(
+    stores.map(async (store, who) => {
+      for (let step = 0; step < 20; step += 1) {
+        const own = { type: "x", uuid: `${who}-${step}`, who, step };
+        // Two batches of one caller at once keep their order; what all of them send is stored once.
+        await Promise.all([store.append(key, [own, { type: "note", who, step }]), store.append(key, [own, { type: "x", uuid: `all-${step}` }])]);
+      }
+    }),
+  );
   const all = await stores[0].load(key);
   assert.equal(all.length, 3 * 20 * 2 + 20);
-  for (const who of [0, 1, 2]) assert.deepEqual(all.filter((it) => it.type === "x" && it.who === who).map(({ step }) => step), Array.from({ length: 20 }, (_, step) => step));
+  for (const who of [0, 1, 2])
+    assert.deepEqual(
+      all.filter((it) => it.type === "x" && it.who === who).map(({ step }) => step),
+      Array.from({ length: 20 }, (_, step) => step),
+    );
   assert.deepEqual(await stores[2].load(key), all);
   // One deletes, another one knows of it and begins anew.
   await stores[0].delete(key);
@@ -143,7 +163,9 @@ test("what is appended comes into the transcript by itself; a failure is told an
   clearInterval(stay);
   assert.equal((await keep.getAll(`claude-agent-sdk/${SESSION}`)).length, 6);
   const told = [];
-  keep.import = async () => { throw new Error("no"); };
+  keep.import = async () => {
+    throw new Error("no");
+  };
   const failing = sessionStore(keep, { onMirrorError: (error) => told.push(error.message) });
   await failing.append({ ...key, sessionId: "other" }, [{ type: "x" }]);
   await failing.flush();
@@ -175,12 +197,26 @@ test("the SDK's own functions: list, read, rename, tag, fork, subagents, delete"
   // The key that the SDK makes of this folder.
   const projectKey = dir.replace(/[^a-zA-Z0-9]/g, "-");
   const own = { projectKey, sessionId: SESSION };
-  await options.sessionStore.append(own, MAIN.map((entry) => ("cwd" in entry ? { ...entry, cwd: dir } : entry)));
+  await options.sessionStore.append(
+    own,
+    MAIN.map((entry) => ("cwd" in entry ? { ...entry, cwd: dir } : entry)),
+  );
   await options.sessionStore.append({ ...own, subpath: agent.subpath }, AGENT);
   const listed = await sdk.listSessions(options);
-  assert.deepEqual(listed.map(({ sessionId, customTitle }) => [sessionId, customTitle]), [[SESSION, "Flaky checkout"]]);
+  assert.deepEqual(
+    listed.map(({ sessionId, customTitle }) => [sessionId, customTitle]),
+    [[SESSION, "Flaky checkout"]],
+  );
   const messages = await sdk.getSessionMessages(SESSION, options);
-  assert.deepEqual(messages.map(({ type, uuid }) => [type, uuid]), [["user", uuidOf("01")], ["assistant", uuidOf("a1")], ["user", uuidOf("02")], ["assistant", uuidOf("a2")]]);
+  assert.deepEqual(
+    messages.map(({ type, uuid }) => [type, uuid]),
+    [
+      ["user", uuidOf("01")],
+      ["assistant", uuidOf("a1")],
+      ["user", uuidOf("02")],
+      ["assistant", uuidOf("a2")],
+    ],
+  );
   assert.deepEqual(await sdk.listSubagents(SESSION, options), ["a1b2"]);
   assert.equal((await sdk.getSubagentMessages(SESSION, "a1b2", options)).length, 2);
   await sdk.renameSession(SESSION, "Steady checkout", options);
@@ -193,7 +229,10 @@ test("the SDK's own functions: list, read, rename, tag, fork, subagents, delete"
   assert.deepEqual((await keep.transcripts()).map(({ id }) => id).sort(), [SESSION, fork.sessionId].map((id) => `claude-code/${id}`).sort());
   assert.equal((await keep.transcripts()).find(({ id }) => id.endsWith(SESSION)).title, "Steady checkout");
   await sdk.deleteSession(SESSION, options);
-  assert.deepEqual((await sdk.listSessions(options)).map(({ sessionId }) => sessionId), [fork.sessionId]);
+  assert.deepEqual(
+    (await sdk.listSessions(options)).map(({ sessionId }) => sessionId),
+    [fork.sessionId],
+  );
   await keep.close();
 });
 
@@ -215,7 +254,10 @@ test("the SDK imports a session from its files; a second time adds nothing", asy
     const [{ sessionId }] = await sdk.listSessions({ dir, sessionStore: store });
     assert.equal(sessionId, SESSION);
     const stored = (await store.load({ projectKey: folder.split("/").at(-1), sessionId })).filter(({ uuid }) => uuid !== undefined);
-    assert.deepStrictEqual(stored, [...MAIN, ...MORE].filter(({ uuid }) => uuid !== undefined));
+    assert.deepStrictEqual(
+      stored,
+      [...MAIN, ...MORE].filter(({ uuid }) => uuid !== undefined),
+    );
     assert.equal((await sdk.getSubagentMessages(SESSION, "a1b2", { dir, sessionStore: store })).length, 2);
     await store.flush();
     assert.equal((await keep.getAll(`claude-agent-sdk/${SESSION}`)).length, 6);

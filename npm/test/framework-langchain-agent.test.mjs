@@ -16,7 +16,11 @@ const { contextMiddleware, fromLangChain } = await import(pathToFileURL(join(ins
 const { ThreadkeepSaver } = await import(pathToFileURL(join(installed, "dist/frameworks/langgraph.js")).href);
 
 const thread = { configurable: { thread_id: "t" } };
-const weather = tool(async ({ city }) => `${city}: ${"rain ".repeat(30)}`, { name: "weather", description: "The weather of a city", schema: z.object({ city: z.string() }) });
+const weather = tool(async ({ city }) => `${city}: ${"rain ".repeat(30)}`, {
+  name: "weather",
+  description: "The weather of a city",
+  schema: z.object({ city: z.string() }),
+});
 
 /** A model that calls the tool twice, then answers; `rounds` times. */
 function caller(rounds) {
@@ -60,7 +64,16 @@ test("the model sees what fits beside instructions and tools; the state keeps al
 test("with a keep: a conversation that is compacted on the way", async () => {
   const keep = await Threadkeep.open({ storage: "memory" });
   const model = caller(8);
-  const middleware = [contextMiddleware({ keep, budget: { maxTokens: 4000 }, compact: { keepTurns: 2 }, compactWhen: { maxContextTokens: 1000, maxOutputTokens: 0, safetyMargin: 0 }, toolPreview: { over: 100, keep: 20 }, memory: { episodes: 2 } })];
+  const middleware = [
+    contextMiddleware({
+      keep,
+      budget: { maxTokens: 4000 },
+      compact: { keepTurns: 2 },
+      compactWhen: { maxContextTokens: 1000, maxOutputTokens: 0, safetyMargin: 0 },
+      toolPreview: { over: 100, keep: 20 },
+      memory: { episodes: 2 },
+    }),
+  ];
   const agent = createAgent({ model, tools: [weather], systemPrompt: "Be brief.", checkpointer: new ThreadkeepSaver(keep, { transcripts: true }), middleware });
   for (let round = 0; round < 8; round += 1) await agent.invoke({ messages: [new HumanMessage(`question ${round} about umbrellas`)] }, thread);
   assert.equal(await keep.getCount("t"), 40);
@@ -84,11 +97,17 @@ test("too small a budget calls no model; without instructions there are none", a
   const agent = (options) => createAgent({ model, tools: [weather], middleware: [contextMiddleware(options)] });
   const over = await agent({ budget: { maxTokens: 10 } })
     .invoke({ messages: [new HumanMessage("far too long a question for the few tokens that the tool leaves")] })
-    .then(() => undefined, (error) => error);
+    .then(
+      () => undefined,
+      (error) => error,
+    );
   assert.equal((over.cause ?? over).code, "over-budget");
   assert.equal(model.callCount, 0);
   await agent().invoke({ messages: [new HumanMessage("and now?")] });
-  assert.deepEqual(model.calls[0].messages.map((message) => message.getType()), ["human"]);
+  assert.deepEqual(
+    model.calls[0].messages.map((message) => message.getType()),
+    ["human"],
+  );
   assert.throws(() => contextMiddleware({ memory: {} }), { code: "bad-request" });
   assert.throws(() => contextMiddleware({ systemPrompt: "x" }), { code: "bad-request" });
 });

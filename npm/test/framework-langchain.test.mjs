@@ -24,7 +24,9 @@ import { pathToFileURL } from "node:url";
 import { inChild, installed, load } from "./support/installed.mjs";
 
 const { Threadkeep, countTokens, render, validate } = await load();
-const { ThreadkeepChatMessageHistory, fromLangChain, toLangChain, trimLangChain } = await import(pathToFileURL(join(installed, "dist/frameworks/langchain.js")).href);
+const { ThreadkeepChatMessageHistory, fromLangChain, toLangChain, trimLangChain } = await import(
+  pathToFileURL(join(installed, "dist/frameworks/langchain.js")).href
+);
 
 const call = (id, name, args) => ({ id, name, args, type: "tool_call" });
 
@@ -72,7 +74,13 @@ const messages = () => [
   new FunctionMessage({ content: "done", name: "old" }),
   new ChatMessage("objection", "critic"),
   new ChatMessage({ content: "as user", role: "user", id: "c-1" }),
-  new AIMessage({ contentBlocks: [{ type: "reasoning", reasoning: "so" }, { type: "text", text: "v1" }, { type: "tool_call", id: "call_5", name: "f", args: { a: 1 } }] }),
+  new AIMessage({
+    contentBlocks: [
+      { type: "reasoning", reasoning: "so" },
+      { type: "text", text: "v1" },
+      { type: "tool_call", id: "call_5", name: "f", args: { a: 1 } },
+    ],
+  }),
   new ToolMessage("five", "call_5"),
   new AIMessage({ content: "without an id", tool_calls: [{ name: "f", args: { deep: { list: [1, { two: 2 }] } } }] }),
   new AIMessage({ content: "lc", additional_kwargs: { lc: 1, __proto__odd: "x", $threadkeep: "bytes" } }),
@@ -127,7 +135,8 @@ test("LangChain's own ways of storing agree", async () => {
   assert.deepEqual(stored(here), stored(list));
   // LangChain's stored form escapes what looks like one of its own objects, and does not take that back; it has no bytes, and of blocks
   // only a name that its constructor does not know.
-  const lost = (message) => message.additional_kwargs.lc !== undefined || JSON.stringify(message.content).includes("250") || message.lc_kwargs.contentBlocks !== undefined;
+  const lost = (message) =>
+    message.additional_kwargs.lc !== undefined || JSON.stringify(message.content).includes("250") || message.lc_kwargs.contentBlocks !== undefined;
   const usual = list.filter((message) => !lost(message));
   assert.equal(usual.length, list.length - 3);
   assert.deepEqual(stored(usual.map((message) => toLangChain(plain(fromLangChain(message))))), stored(mapStoredMessagesToChatMessages(stored(usual))));
@@ -145,7 +154,12 @@ test("ordinary messages carry nothing along, and providers get what they should"
     content: "",
     tool_calls: [{ id: "a", type: "function", function: { name: "f", arguments: '{"b":1}' } }],
   });
-  assert.deepEqual(fromLangChain(new ToolMessage({ content: "no", tool_call_id: "a", status: "error" })), { role: "tool", content: "no", tool_call_id: "a", is_error: true });
+  assert.deepEqual(fromLangChain(new ToolMessage({ content: "no", tool_call_id: "a", status: "error" })), {
+    role: "tool",
+    content: "no",
+    tool_call_id: "a",
+    is_error: true,
+  });
   const thought = fromLangChain(messages()[9]);
   assert.equal(thought.reasoning, "It rains.");
   assert.deepEqual(thought.content, [{ type: "text", text: "It rains." }]);
@@ -154,7 +168,10 @@ test("ordinary messages carry nothing along, and providers get what they should"
   const payload = (await render(list, "openai-chat")).payload;
   assert.equal(JSON.stringify(payload).includes("langchain"), false);
   assert.deepEqual((await validate(payload, "openai-chat")).errors, []);
-  assert.equal(payload.messages.some(({ content }) => JSON.stringify(content ?? "").includes("data:image/png;base64,AQL6")), true);
+  assert.equal(
+    payload.messages.some(({ content }) => JSON.stringify(content ?? "").includes("data:image/png;base64,AQL6")),
+    true,
+  );
   // What rides along costs no tokens.
   const { langchain, ...bare } = fromLangChain(messages()[3]);
   assert.notEqual(langchain, undefined);
@@ -165,8 +182,19 @@ test("long texts are stored once, whatever the provider repeats of them", () => 
   const long = "what it says ".repeat(1000);
   const bytes = new Uint8Array(9000).fill(7);
   const many = [
-    new AIMessage({ content: [{ type: "thinking", thinking: `hm ${long}`, signature: "c2ln" }, { type: "text", text: long }], additional_kwargs: { raw: [{ text: long }], $threadkeep: "tail", of: 0, length: 3 } }),
-    new HumanMessage({ content: [{ type: "image", mimeType: "image/png", data: bytes }, { type: "image", source_type: "base64", mime_type: "image/png", data: "QUJD".repeat(3000) }] }),
+    new AIMessage({
+      content: [
+        { type: "thinking", thinking: `hm ${long}`, signature: "c2ln" },
+        { type: "text", text: long },
+      ],
+      additional_kwargs: { raw: [{ text: long }], $threadkeep: "tail", of: 0, length: 3 },
+    }),
+    new HumanMessage({
+      content: [
+        { type: "image", mimeType: "image/png", data: bytes },
+        { type: "image", source_type: "base64", mime_type: "image/png", data: "QUJD".repeat(3000) },
+      ],
+    }),
   ];
   for (const message of many) {
     const ours = fromLangChain(message);
@@ -178,10 +206,20 @@ test("long texts are stored once, whatever the provider repeats of them", () => 
 });
 
 test("messages that were not LangChain's become LangChain's", () => {
-  const tool = toLangChain({ role: "assistant", content: null, tool_calls: [{ id: "a", type: "function", function: { name: "f", arguments: '{"b":1}' } }, { id: "c", type: "function", function: { name: "f", arguments: "{" } }] });
+  const tool = toLangChain({
+    role: "assistant",
+    content: null,
+    tool_calls: [
+      { id: "a", type: "function", function: { name: "f", arguments: '{"b":1}' } },
+      { id: "c", type: "function", function: { name: "f", arguments: "{" } },
+    ],
+  });
   assert.equal(tool instanceof AIMessage, true);
   assert.deepEqual(tool.tool_calls, [call("a", "f", { b: 1 })]);
-  assert.deepEqual(tool.invalid_tool_calls.map(({ id, args }) => [id, args]), [["c", "{"]]);
+  assert.deepEqual(
+    tool.invalid_tool_calls.map(({ id, args }) => [id, args]),
+    [["c", "{"]],
+  );
   assert.equal(toLangChain({ role: "developer", content: "x" }).additional_kwargs.__openai_role__, "developer");
   assert.equal(toLangChain({ role: "tool", content: "x", tool_call_id: "a", is_error: true }).status, "error");
   assert.equal(toLangChain({ role: "critic", content: "x" }).role, "critic");
@@ -218,7 +256,15 @@ test("RunnableWithMessageHistory, over a budget and across a compaction", async 
   assert.equal((await chat().invoke({ input: first }, configurable)).content, "one");
   await chat().invoke({ input: "second" }, configurable);
   assert.deepEqual(seen.at(-1), ["Be brief.", first, "one", "second"]);
-  assert.deepEqual((await keep.getAll("ann")).map(({ role, content }) => [role, content]), [["user", first], ["assistant", "one"], ["user", "second"], ["assistant", "two"]]);
+  assert.deepEqual(
+    (await keep.getAll("ann")).map(({ role, content }) => [role, content]),
+    [
+      ["user", first],
+      ["assistant", "one"],
+      ["user", "second"],
+      ["assistant", "two"],
+    ],
+  );
   // Another session is another conversation.
   await chat().invoke({ input: "other" }, { configurable: { sessionId: "bob" } });
   assert.deepEqual(seen.at(-1), ["Be brief.", "other"]);
@@ -285,5 +331,8 @@ test("trimming needs nothing but its own import, as a module and by require", ()
   const code = (from) => `${from} trimLangChain([new HumanMessage("hi")]).then(({ tokens }) => console.log(tokens > 0));`;
   assert.equal(inChild(code('import { trimLangChain } from "threadkeep/langchain"; import { HumanMessage } from "@langchain/core/messages";')).trim(), "true");
   const require = 'import { createRequire } from "node:module"; const require = createRequire(process.cwd() + "/here.js");';
-  assert.equal(inChild(code(`${require} const { trimLangChain } = require("threadkeep/langchain"); const { HumanMessage } = require("@langchain/core/messages");`)).trim(), "true");
+  assert.equal(
+    inChild(code(`${require} const { trimLangChain } = require("threadkeep/langchain"); const { HumanMessage } = require("@langchain/core/messages");`)).trim(),
+    "true",
+  );
 });

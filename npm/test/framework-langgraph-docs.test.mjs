@@ -86,7 +86,7 @@ function compile(name, code) {
 
 test("the types fit LangChain's and LangGraph's", { timeout: 120_000 }, () => {
   assert.equal(compile("langgraph", CONSUMER), "");
-  const wrong = ["new ThreadkeepSaver(keep, { transcript: true });", 'contextHook({ budget: 10 });', 'fromLangChain("x");', "new ThreadkeepStore(store);"];
+  const wrong = ["new ThreadkeepSaver(keep, { transcript: true });", "contextHook({ budget: 10 });", 'fromLangChain("x");', "new ThreadkeepStore(store);"];
   const said = compile("langgraph-wrong", `${CONSUMER}${wrong.join("\n")}`);
   for (const [at] of wrong.entries()) assert.match(said, new RegExp(`consumer\\.ts\\(${CONSUMER.split("\n").length + at},`));
 });

@@ -17,13 +17,22 @@ const { fromLangChain, trimLangChain } = await import(pathToFileURL(join(install
 
 const at = (thread_id) => ({ configurable: { thread_id } });
 const says = (messages) => messages.map(({ content }) => content);
-const weather = tool(async ({ city }) => `${city}: ${"rain ".repeat(30)}`, { name: "weather", description: "The weather of a city", schema: z.object({ city: z.string() }) });
+const weather = tool(async ({ city }) => `${city}: ${"rain ".repeat(30)}`, {
+  name: "weather",
+  description: "The weather of a city",
+  schema: z.object({ city: z.string() }),
+});
 
 /** A model that calls the tool twice, then answers; `rounds` times. */
 function caller(rounds) {
   let model = fakeModel();
   for (let round = 0; round < rounds; round += 1) {
-    model = model.respond(new AIMessage({ content: "", tool_calls: ["Oslo", "Bergen"].map((city) => ({ id: `${city}-${round}`, name: "weather", args: { city }, type: "tool_call" })) }));
+    model = model.respond(
+      new AIMessage({
+        content: "",
+        tool_calls: ["Oslo", "Bergen"].map((city) => ({ id: `${city}-${round}`, name: "weather", args: { city }, type: "tool_call" })),
+      }),
+    );
     model = model.respond(new AIMessage(`answer ${round}`));
   }
   return model;
@@ -40,7 +49,12 @@ test("createReactAgent with a budget: the model sees what fits, the state keeps 
   const llm = caller(6);
   const reports = [];
   const budget = { maxTokens: 400 };
-  const agent = createReactAgent({ llm, tools: [weather], checkpointer: new MemorySaver(), preModelHook: contextHook({ budget, systemPrompt: "Be brief.", onTrim: (report) => reports.push(report) }) });
+  const agent = createReactAgent({
+    llm,
+    tools: [weather],
+    checkpointer: new MemorySaver(),
+    preModelHook: contextHook({ budget, systemPrompt: "Be brief.", onTrim: (report) => reports.push(report) }),
+  });
   for (let round = 0; round < 6; round += 1) await agent.invoke({ messages: [new HumanMessage(`question ${round}`)] }, at("t"));
   const { messages } = (await agent.getState(at("t"))).values;
   assert.equal(messages.length, 6 * 5);
@@ -50,11 +64,17 @@ test("createReactAgent with a budget: the model sees what fits, the state keeps 
     assert.equal(call.messages[0].content, "Be brief.");
     assert.ok((await countTokens(call.messages.map(fromLangChain))) <= 400);
     assert.equal(call.messages.filter((message) => message instanceof HumanMessage).at(-1).content, `question ${Math.floor(index / 2)}`);
-    assert.equal(reports[index].ledger.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0), reports[index].tokens);
+    assert.equal(
+      reports[index].ledger.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0),
+      reports[index].tokens,
+    );
   }
   const last = llm.calls.at(-1).messages;
   assert.ok(last.length < messages.length && last.length > 5);
-  assert.equal(reports.at(-1).ledger.some(({ action }) => action === "dropped"), true);
+  assert.equal(
+    reports.at(-1).ledger.some(({ action }) => action === "dropped"),
+    true,
+  );
 });
 
 test("messages that stay are the caller's own; too small a budget calls no model", async () => {
@@ -64,7 +84,12 @@ test("messages that stay are the caller's own; too small a budget calls no model
   assert.ok(kept.every((message) => messages.includes(message)));
   assert.ok(tokens > 0);
   // A result without its call, and a call without its result, would be refused by a provider.
-  const odd = [new ToolMessage("orphan", "gone"), new HumanMessage("x"), new AIMessage({ content: "", tool_calls: [{ id: "a", name: "f", args: {} }] }), new HumanMessage("y")];
+  const odd = [
+    new ToolMessage("orphan", "gone"),
+    new HumanMessage("x"),
+    new AIMessage({ content: "", tool_calls: [{ id: "a", name: "f", args: {} }] }),
+    new HumanMessage("y"),
+  ];
   const repaired = (await trimLangChain(odd)).messages;
   assert.ok(isWhole(repaired));
   assert.equal(repaired.find((message) => message instanceof ToolMessage).status, "error");
@@ -80,7 +105,12 @@ test("messages that stay are the caller's own; too small a budget calls no model
 test("with a keep: the conversation is there to show, search and compact, and the model sees the summary", async () => {
   const keep = await Threadkeep.open({ storage: "memory" });
   const llm = caller(6);
-  const agent = createReactAgent({ llm, tools: [weather], checkpointer: new ThreadkeepSaver(keep), preModelHook: contextHook({ keep, budget: { maxTokens: 4000 }, toolPreview: { over: 100, keep: 20 }, systemPrompt: "Be brief." }) });
+  const agent = createReactAgent({
+    llm,
+    tools: [weather],
+    checkpointer: new ThreadkeepSaver(keep),
+    preModelHook: contextHook({ keep, budget: { maxTokens: 4000 }, toolPreview: { over: 100, keep: 20 }, systemPrompt: "Be brief." }),
+  });
   for (let round = 0; round < 5; round += 1) await agent.invoke({ messages: [new HumanMessage(`question ${round} about umbrellas`)] }, at("t"));
   // The last answer comes after the hook; the next turn brings it.
   assert.equal(await keep.getCount("t"), 5 * 5 - 1);
@@ -97,7 +127,9 @@ test("with a keep: the conversation is there to show, search and compact, and th
   assert.ok(after.length < shown.length);
   assert.ok(isWhole(after));
   assert.equal((await agent.getState(at("t"))).values.messages.length, 30);
-  await assert.rejects(createReactAgent({ llm, tools: [weather], preModelHook: contextHook({ keep }) }).invoke({ messages: [new HumanMessage("x")] }), { code: "bad-request" });
+  await assert.rejects(createReactAgent({ llm, tools: [weather], preModelHook: contextHook({ keep }) }).invoke({ messages: [new HumanMessage("x")] }), {
+    code: "bad-request",
+  });
   await keep.close();
 });
 
@@ -108,13 +140,19 @@ test("with a keep that compacts: the model's prompts stay small, the originals s
   const respond = async (messages) => {
     const input_tokens = await countTokens(messages.map(fromLangChain));
     answers += 1;
-    return new AIMessage({ content: `answer ${answers} ${"and so on ".repeat(30)}`, usage_metadata: { input_tokens, output_tokens: 60, total_tokens: input_tokens + 60 } });
+    return new AIMessage({
+      content: `answer ${answers} ${"and so on ".repeat(30)}`,
+      usage_metadata: { input_tokens, output_tokens: 60, total_tokens: input_tokens + 60 },
+    });
   };
   const shown = [];
   const hook = contextHook({
     keep,
     budget: { maxTokens: 4000 },
-    compact: { keepTurns: 2, summarize: (request) => (asked.push(request), JSON.stringify({ summary: [{ text: "They talked.", sources: [1] }], episodes: [], facts: [] })) },
+    compact: {
+      keepTurns: 2,
+      summarize: (request) => (asked.push(request), JSON.stringify({ summary: [{ text: "They talked.", sources: [1] }], episodes: [], facts: [] })),
+    },
     compactWhen: { maxContextTokens: 1000, maxOutputTokens: 0, safetyMargin: 0, compactionRatio: 0.6 },
   });
   const graph = new StateGraph(MessagesAnnotation)
@@ -156,7 +194,10 @@ test("with a keep that compacts, and no mark of its own: what no longer fits the
   }
   for (const { ledger, tokens } of reports) {
     assert.ok(tokens <= 1000);
-    assert.deepEqual(ledger.filter(({ action }) => action === "dropped"), []);
+    assert.deepEqual(
+      ledger.filter(({ action }) => action === "dropped"),
+      [],
+    );
   }
   const { length } = await keep.checkpoints("t");
   assert.ok(length >= 2 && length <= 10, String(length));
@@ -167,7 +208,9 @@ test("with a keep that compacts, and no mark of its own: what no longer fits the
 /** A graph that answers each question. */
 function echo(checkpointer) {
   return new StateGraph(MessagesAnnotation)
-    .addNode("answer", async ({ messages }) => ({ messages: [new AIMessage({ id: `a-${messages.at(-1).id}`, content: `answer to ${messages.at(-1).content}` })] }))
+    .addNode("answer", async ({ messages }) => ({
+      messages: [new AIMessage({ id: `a-${messages.at(-1).id}`, content: `answer to ${messages.at(-1).content}` })],
+    }))
     .addEdge(START, "answer")
     .addEdge("answer", END)
     .compile({ checkpointer });
@@ -184,7 +227,14 @@ test("with a keep: workers side by side in one thread each see their own message
   };
   const graph = new StateGraph(MessagesAnnotation)
     .addNode("work", work)
-    .addConditionalEdges(START, () => [1, 2, 3, 4].map((task) => new Send("work", { messages: [new HumanMessage(`task ${task}`), new AIMessage("I see."), new HumanMessage(`more of ${task}`)] })), ["work"])
+    .addConditionalEdges(
+      START,
+      () =>
+        [1, 2, 3, 4].map(
+          (task) => new Send("work", { messages: [new HumanMessage(`task ${task}`), new AIMessage("I see."), new HumanMessage(`more of ${task}`)] }),
+        ),
+      ["work"],
+    )
     .addEdge("work", END)
     .compile();
   await graph.invoke({ messages: [new HumanMessage("plan")] }, at("t"));
@@ -210,7 +260,10 @@ test("transcripts: what a thread says is a conversation, and a fork from an olde
   // Back to an older checkpoint, and another way.
   await ask("other", early);
   assert.deepEqual(await here(), [...one, "other", "answer to other"]);
-  assert.deepEqual((await keep.chain(full)).flatMap((node) => says(node.messages)), [...one, "two", "answer to two", "three", "answer to three"]);
+  assert.deepEqual(
+    (await keep.chain(full)).flatMap((node) => says(node.messages)),
+    [...one, "two", "answer to two", "three", "answer to three"],
+  );
   assert.equal((await keep.transcripts()).length, 1);
   assert.equal((await keep.transcripts())[0].branches, 2);
   // The first way again, and on: no third branch.
@@ -227,7 +280,10 @@ test("transcripts: what a thread says is a conversation, and a fork from an olde
   assert.deepEqual(await here(), ["1", "answer to one", "2"]);
   assert.equal((await keep.transcripts()).length, 1);
   assert.equal((await keep.transcripts())[0].branches, 4);
-  assert.deepEqual((await keep.heads()).map(({ context }) => context), ["t"]);
+  assert.deepEqual(
+    (await keep.heads()).map(({ context }) => context),
+    ["t"],
+  );
   // Another thread, and deletion.
   await ask("elsewhere", at("u"));
   assert.equal((await keep.transcripts()).length, 2);
@@ -239,7 +295,10 @@ test("transcripts: what a thread says is a conversation, and a fork from an olde
   await keep.setHead("v", foreign.id);
   await ask("mine", at("v"));
   assert.deepEqual(says(await keep.getAll("v")), ["mine", "answer to mine"]);
-  assert.deepEqual((await keep.heads()).map(({ context }) => context), ["t", "v"]);
+  assert.deepEqual(
+    (await keep.heads()).map(({ context }) => context),
+    ["t", "v"],
+  );
   assert.deepEqual((await keep.node(foreign.id)).id, foreign.id);
   assert.deepEqual(await keep.lint(), []);
   await keep.close();
@@ -253,7 +312,10 @@ test("transcripts: a thread that is deleted leaves what was forked from its conv
   await keep.fork("t", "mine");
   await ask("two");
   await saver.deleteThread("t");
-  assert.deepEqual((await keep.heads()).map(({ context }) => context), ["mine"]);
+  assert.deepEqual(
+    (await keep.heads()).map(({ context }) => context),
+    ["mine"],
+  );
   assert.deepEqual(says(await keep.getAll("mine")), ["one", "answer to one"]);
   assert.equal((await keep.stats()).messages, 2);
   assert.equal((await echo(saver).getState(at("t"))).values.messages, undefined);
@@ -265,7 +327,10 @@ test("transcripts: after reopening, nothing is said twice; savers without the op
   const adapter = mapAdapter();
   for (let round = 0; round < 3; round += 1) {
     const keep = await Threadkeep.open({ storage: mapAdapter({ records: adapter.records }) });
-    await echo(new ThreadkeepSaver(keep, { transcripts: "messages" })).invoke({ messages: [new HumanMessage({ id: `q${round}`, content: `q${round}` })] }, at("t"));
+    await echo(new ThreadkeepSaver(keep, { transcripts: "messages" })).invoke(
+      { messages: [new HumanMessage({ id: `q${round}`, content: `q${round}` })] },
+      at("t"),
+    );
     await echo(new ThreadkeepSaver(keep)).invoke({ messages: [new HumanMessage("silent")] }, at("silent"));
     assert.equal(await keep.getCount("t"), 2 * (round + 1));
     assert.equal((await keep.transcripts()).length, 1);

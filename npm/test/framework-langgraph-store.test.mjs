@@ -34,7 +34,20 @@ test("random operations: the same answers as LangGraph's own store", { timeout: 
     const namespace = () => Array.from({ length: 1 + next(3) }, () => pick(labels));
     const keys = ["a", "b", "c/d", "e!f", "", "ключ"];
     const value = () => ({ n: next(5), word: pick(["x", "y"]), deep: { list: [next(3), null, "z"] }, ...(next(2) === 0 ? { flag: true } : {}) });
-    const filter = () => pick([undefined, undefined, { n: next(5) }, { n: { $gt: 2 } }, { n: { $gte: 1, $lte: 3 }, word: "x" }, { word: { $ne: "x" } }, { flag: true }, { n: { $in: [1, 2] } }, { n: { $nin: [1, 2] } }, { missing: { $lt: 3 } }, { word: { $eq: "y" } }]);
+    const filter = () =>
+      pick([
+        undefined,
+        undefined,
+        { n: next(5) },
+        { n: { $gt: 2 } },
+        { n: { $gte: 1, $lte: 3 }, word: "x" },
+        { word: { $ne: "x" } },
+        { flag: true },
+        { n: { $in: [1, 2] } },
+        { n: { $nin: [1, 2] } },
+        { missing: { $lt: 3 } },
+        { word: { $eq: "y" } },
+      ]);
     const live = () => there.search([], { limit: 1e9 });
     for (let step = 0; step < 300; step += 1) {
       const what4 = next(10);
@@ -65,11 +78,22 @@ test("random operations: the same answers as LangGraph's own store", { timeout: 
         assert.deepEqual(sorted(mine), sorted(its), JSON.stringify({ prefix, asked }));
         // Within a namespace the order is the same, too: the order in which items were made.
         for (const one of new Set(mine.map((item) => item.namespace.join(":"))))
-          assert.deepEqual(mine.filter((item) => item.namespace.join(":") === one).map(({ key }) => key), its.filter((item) => item.namespace.join(":") === one).map(({ key }) => key));
+          assert.deepEqual(
+            mine.filter((item) => item.namespace.join(":") === one).map(({ key }) => key),
+            its.filter((item) => item.namespace.join(":") === one).map(({ key }) => key),
+          );
         const [offset, limit] = [next(4), next(5)];
         assert.deepEqual((await here.search(prefix, { filter: asked, offset, limit })).map(what), mine.slice(offset, offset + limit).map(what));
       } else {
-        const options = pick([{}, { prefix: [pick(labels)] }, { suffix: [pick(labels)] }, { prefix: ["*", pick(labels)] }, { prefix: [pick(labels)], suffix: [pick(labels)] }, { maxDepth: 1 + next(3) }, { prefix: [pick(labels)], maxDepth: 2 }]);
+        const options = pick([
+          {},
+          { prefix: [pick(labels)] },
+          { suffix: [pick(labels)] },
+          { prefix: ["*", pick(labels)] },
+          { prefix: [pick(labels)], suffix: [pick(labels)] },
+          { maxDepth: 1 + next(3) },
+          { prefix: [pick(labels)], maxDepth: 2 },
+        ]);
         // Its own store goes on listing namespaces whose last item was deleted.
         const alive = new Set((await live()).map((item) => item.namespace.slice(0, options.maxDepth).join(":")));
         const its = (await there.listNamespaces({ ...options, limit: 1e6 })).filter((one) => alive.has(one.join(":")));
@@ -97,7 +121,8 @@ test("vectors: the same scores as LangGraph's own store", async () => {
     ...(n % 5 === 0 ? { meta: { title: `title ${n}`, by: "ann" } } : {}),
   }));
   for (const store of [here, there]) {
-    for (const [n, item] of items.entries()) await store.put(["docs", n % 2 === 0 ? "even" : "odd"], `k${n}`, item, n % 10 === 9 ? false : n % 10 === 8 ? ["parts[0].text", "text"] : undefined);
+    for (const [n, item] of items.entries())
+      await store.put(["docs", n % 2 === 0 ? "even" : "odd"], `k${n}`, item, n % 10 === 9 ? false : n % 10 === 8 ? ["parts[0].text", "text"] : undefined);
   }
   for (const query of ["item 3", "second", "title 10"]) {
     const [mine, its] = [await here.search(["docs"], { query, limit: 40 }), await there.search(["docs"], { query, limit: 40 })];
@@ -108,7 +133,10 @@ test("vectors: the same scores as LangGraph's own store", async () => {
       else assert.ok(Math.abs(item.score - score.get(item.key)) < 1e-5, item.key);
     }
     const scores = mine.map((item) => item.score ?? -Infinity);
-    assert.deepEqual(scores, [...scores].sort((a, b) => b - a));
+    assert.deepEqual(
+      scores,
+      [...scores].sort((a, b) => b - a),
+    );
   }
   await keep.close();
 });
@@ -141,7 +169,11 @@ test("items outlive the keep; a batch is one piece; wrong namespaces are refused
   const made = (await store.get(["a"], "k")).createdAt;
   await Promise.all(Array.from({ length: 10 }, (_, n) => store.put(["race"], "same", { n })));
   assert.equal((await store.search(["race"])).length, 1);
-  await store.batch([{ namespace: ["a"], key: "k", value: { n: 2 } }, { namespace: ["a"], key: "gone", value: { n: 3 } }, { namespace: ["a"], key: "gone", value: null }]);
+  await store.batch([
+    { namespace: ["a"], key: "k", value: { n: 2 } },
+    { namespace: ["a"], key: "gone", value: { n: 3 } },
+    { namespace: ["a"], key: "gone", value: null },
+  ]);
   await keep.close();
   const again = await Threadkeep.open({ storage: mapAdapter({ records: adapter.records }) });
   const other = new ThreadkeepStore(again);

@@ -2,5 +2,4 @@
 import { test } from "node:test";
 import { runSuite } from "./langgraph/run.mjs";
 
-for (const storage of ["memory", "file"])
-  test(`LangGraph's own suite, all of it, on a keep in ${storage}`, { timeout: 300_000 }, () => runSuite(storage));
+for (const storage of ["memory", "file"]) test(`LangGraph's own suite, all of it, on a keep in ${storage}`, { timeout: 300_000 }, () => runSuite(storage));

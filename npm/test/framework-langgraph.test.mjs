@@ -36,7 +36,10 @@ function asking(checkpointer) {
     mood: Annotation(),
   });
   return new StateGraph(State)
-    .addNode("plan", async ({ messages }) => ({ messages: [new AIMessage({ id: `plan-${messages.length}`, content: `plan for ${messages.at(-1).content}` })], mood: "calm" }))
+    .addNode("plan", async ({ messages }) => ({
+      messages: [new AIMessage({ id: `plan-${messages.length}`, content: `plan for ${messages.at(-1).content}` })],
+      mood: "calm",
+    }))
     .addNode("task", async ({ part }) => ({ work: [`did ${part}`] }))
     .addNode("ask", async ({ messages }) => {
       const answer = interrupt({ question: "shall I?" });
@@ -106,7 +109,10 @@ test("a graph's story, its pauses, forks and copies, is the same as with LangGra
 
 /** A graph one of whose lists LangGraph itself stores as what was added, with a snapshot now and then. */
 function adding(checkpointer) {
-  const list = new DeltaValue(z.array(z.string()).default(() => []), { inputSchema: z.array(z.string()), reducer: (before, batches) => before.concat(...batches), snapshotFrequency: 3 });
+  const list = new DeltaValue(
+    z.array(z.string()).default(() => []),
+    { inputSchema: z.array(z.string()), reducer: (before, batches) => before.concat(...batches), snapshotFrequency: 3 },
+  );
   const State = new StateSchema({ list, count: z.number().default(0) });
   return new StateGraph(State)
     .addNode("add", async ({ list }) => ({ list: [`added ${list.length}`] }))
@@ -263,7 +269,10 @@ test("killed anywhere: what was acknowledged is there, every checkpoint is whole
       if (state.next.length > 0) await counting(new ThreadkeepSaver(keep, { transcripts: true })).invoke(null, at("talk"));
       await counting(new ThreadkeepSaver(keep, { transcripts: true })).invoke({ messages: [new HumanMessage("question again")] }, at("talk"));
       const { values } = await counting(saver).getState(at("talk"));
-      assert.deepEqual((await keep.getAll("talk")).map(({ content }) => content), texts(values));
+      assert.deepEqual(
+        (await keep.getAll("talk")).map(({ content }) => content),
+        texts(values),
+      );
       assert.equal(texts(values).at(-2), "question again");
       await keep.close();
     }
@@ -277,12 +286,15 @@ test("a long thread costs about as much as its messages, not their number square
   const bytes = async () => (await keep.records("langgraph").scan()).reduce((sum, [key, value]) => sum + (key.includes("messages") ? value.length : 0), 0);
   const saver = new ThreadkeepSaver(keep);
   const graph = new StateGraph(MessagesAnnotation)
-    .addNode("answer", async ({ messages }) => ({ messages: [new AIMessage({ id: `a${messages.length}`, content: `answer ${messages.length} ${"word ".repeat(100)}` })] }))
+    .addNode("answer", async ({ messages }) => ({
+      messages: [new AIMessage({ id: `a${messages.length}`, content: `answer ${messages.length} ${"word ".repeat(100)}` })],
+    }))
     .addEdge(START, "answer")
     .addEdge("answer", END)
     .compile({ checkpointer: saver });
   const turns = 100;
-  for (let turn = 0; turn < turns; turn += 1) await graph.invoke({ messages: [new HumanMessage({ id: `q${turn}`, content: `question ${turn} ${"word ".repeat(100)}` })] }, at("long"));
+  for (let turn = 0; turn < turns; turn += 1)
+    await graph.invoke({ messages: [new HumanMessage({ id: `q${turn}`, content: `question ${turn} ${"word ".repeat(100)}` })] }, at("long"));
   const last = await saver.getTuple(at("long"));
   assert.equal(last.checkpoint.channel_values.messages.length, 2 * turns);
   const whole = (await saver.serde.dumpsTyped(last.checkpoint.channel_values.messages))[1].length;
@@ -293,7 +305,12 @@ test("a long thread costs about as much as its messages, not their number square
   // A saver that has not written it reads it, and goes on.
   const other = new ThreadkeepSaver(keep);
   assert.deepEqual((await other.getTuple(at("long"))).checkpoint, last.checkpoint);
-  const next = { ...last.checkpoint, id: uuid6(200), channel_values: { ...last.checkpoint.channel_values, messages: [...last.checkpoint.channel_values.messages, new HumanMessage("short")] }, channel_versions: { ...last.checkpoint.channel_versions, messages: 999 } };
+  const next = {
+    ...last.checkpoint,
+    id: uuid6(200),
+    channel_values: { ...last.checkpoint.channel_values, messages: [...last.checkpoint.channel_values.messages, new HumanMessage("short")] },
+    channel_versions: { ...last.checkpoint.channel_versions, messages: 999 },
+  };
   await other.put(last.config, next, { source: "update", step: 0, parents: {} }, { messages: 999 });
   const more = (await bytes()) - stored;
   assert.ok(more > 0 && more < whole / 20, `${more} bytes for one short message`);
@@ -333,7 +350,12 @@ test("lists that grow, shrink, change and fork at random come back as they were"
       if (changed) fresh.list = versions.list += 1;
       if (parent === undefined || next(2) === 0) (values.other = next(10)), (fresh.other = versions.other += 1);
       const id = uuid6(step);
-      await savers[next(2)].put(at("t", { checkpoint_ns: "", checkpoint_id: parent }), { v: 4, id, ts: "", channel_values: values, channel_versions: versions, versions_seen: {} }, { source: "loop", step, parents: {} }, fresh);
+      await savers[next(2)].put(
+        at("t", { checkpoint_ns: "", checkpoint_id: parent }),
+        { v: 4, id, ts: "", channel_values: values, channel_versions: versions, versions_seen: {} },
+        { source: "loop", step, parents: {} },
+        fresh,
+      );
       known.set(id, { ...values, versions });
       const check = [id, [...known.keys()][next(known.size)]];
       for (const one of check) {
@@ -341,7 +363,8 @@ test("lists that grow, shrink, change and fork at random come back as they were"
         assert.deepEqual(checkpoint.channel_values, { list: known.get(one).list, other: known.get(one).other }, `seed ${seed}, step ${step}`);
       }
     }
-    for (const [id, { list, other }] of known) assert.deepEqual((await new ThreadkeepSaver(keep).getTuple(at("t", { checkpoint_id: id }))).checkpoint.channel_values, { list, other });
+    for (const [id, { list, other }] of known)
+      assert.deepEqual((await new ThreadkeepSaver(keep).getTuple(at("t", { checkpoint_id: id }))).checkpoint.channel_values, { list, other });
     await keep.close();
   }
 });
@@ -378,11 +401,41 @@ test("values that are no plain lists, and lists of anything, come back as they w
 test("writes: the first stays, errors and interrupts are replaced, the order is the run's", async () => {
   const keep = await Threadkeep.open({ storage: "memory" });
   const saver = new ThreadkeepSaver(keep);
-  const config = await saver.put(at("t"), { v: 4, id: uuid6(1), ts: "", channel_values: {}, channel_versions: {}, versions_seen: {} }, { source: "loop", step: 0, parents: {} }, {});
-  await saver.putWrites(config, [["a", 1], ["b", 2]], "task-2", "~2");
-  await saver.putWrites(config, [["a", "no"], ["b", "no"], ["c", 3]], "task-2", "~2");
+  const config = await saver.put(
+    at("t"),
+    { v: 4, id: uuid6(1), ts: "", channel_values: {}, channel_versions: {}, versions_seen: {} },
+    { source: "loop", step: 0, parents: {} },
+    {},
+  );
+  await saver.putWrites(
+    config,
+    [
+      ["a", 1],
+      ["b", 2],
+    ],
+    "task-2",
+    "~2",
+  );
+  await saver.putWrites(
+    config,
+    [
+      ["a", "no"],
+      ["b", "no"],
+      ["c", 3],
+    ],
+    "task-2",
+    "~2",
+  );
   await saver.putWrites(config, [["__error__", "first"]], "task-3", "~1");
-  await saver.putWrites(config, [["__error__", "second"], ["__interrupt__", "why"]], "task-3", "~1");
+  await saver.putWrites(
+    config,
+    [
+      ["__error__", "second"],
+      ["__interrupt__", "why"],
+    ],
+    "task-3",
+    "~1",
+  );
   await saver.putWrites(config, [["a", "input"]], "task-9");
   assert.deepEqual((await saver.getTuple(at("t"))).pendingWrites, [
     ["task-9", "a", "input"],
@@ -410,9 +463,18 @@ test("threads: listed newest first across namespaces, copied, deleted, and apart
   }
   const list = async (config, options) => (await all(saver.list(config, options))).map(({ checkpoint }) => checkpoint.channel_values.n);
   const down = (keepIt) => Array.from({ length: 60 }, (_, index) => 59 - index).filter(keepIt);
-  assert.deepEqual(await list({}), down(() => true));
-  assert.deepEqual(await list(at("thread 1")), down((n) => n % 3 === 1));
-  assert.deepEqual(await list(at("thread 1", { checkpoint_ns: "" })), down((n) => n % 6 === 4));
+  assert.deepEqual(
+    await list({}),
+    down(() => true),
+  );
+  assert.deepEqual(
+    await list(at("thread 1")),
+    down((n) => n % 3 === 1),
+  );
+  assert.deepEqual(
+    await list(at("thread 1", { checkpoint_ns: "" })),
+    down((n) => n % 6 === 4),
+  );
   assert.deepEqual(await list({ configurable: { checkpoint_ns: "sub|graph:1" } }, { limit: 5 }), [59, 57, 55, 53, 51]);
   assert.deepEqual(await list(at("thread 0"), { before: at("x", { checkpoint_id: ids[30] }), limit: 3 }), [27, 24, 21]);
   assert.deepEqual(await list({}, { filter: { source: "input", tag: { who: "ann" } }, limit: 2 }), [56, 52]);
@@ -421,7 +483,10 @@ test("threads: listed newest first across namespaces, copied, deleted, and apart
   assert.deepEqual(await list(at("thread 0", { checkpoint_id: ids[30] })), [30]);
 
   await saver.copyThread("thread 1", "copy!");
-  assert.deepEqual(await list(at("copy!")), down((n) => n % 3 === 1));
+  assert.deepEqual(
+    await list(at("copy!")),
+    down((n) => n % 3 === 1),
+  );
   await assert.rejects(saver.copyThread("thread 0", "copy!"), { code: "conflict" });
   await saver.deleteThread("thread 1");
   assert.deepEqual(await list(at("thread 1")), []);
@@ -446,7 +511,10 @@ test("wrong arguments and damaged records are said", async () => {
   await assert.rejects(saver.putWrites(at("t"), [["a", 1]], "task"), { code: "bad-request" });
   // A thread whose id can name no head is refused before anything of it is stored.
   const long = at("t".repeat(600));
-  await assert.rejects(new ThreadkeepSaver(keep, { transcripts: true }).put(long, checkpoint("1", {}), meta, {}), (error) => error.code === "bad-request" && error.details.argument === "config.configurable.thread_id");
+  await assert.rejects(
+    new ThreadkeepSaver(keep, { transcripts: true }).put(long, checkpoint("1", {}), meta, {}),
+    (error) => error.code === "bad-request" && error.details.argument === "config.configurable.thread_id",
+  );
   assert.equal(await saver.getTuple(long), undefined);
   await saver.put(at("t"), checkpoint("1", { a: ["x"] }), meta, { a: 1 });
   const records = keep.records("langgraph");

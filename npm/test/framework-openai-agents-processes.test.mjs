@@ -25,7 +25,9 @@ const KILLS = [3, 8, 13];
 async function writer(kind, path, who) {
   let [next, kills] = [0, 0];
   while (next < STEPS) {
-    const child = spawn(process.execPath, [join(source, "test/support/agent-writer.mjs"), installed, kind, path, who, String(next), String(STEPS)], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [join(source, "test/support/agent-writer.mjs"), installed, kind, path, who, String(next), String(STEPS)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     const ended = new Promise((resolve) => child.on("exit", (code, signal) => resolve(signal ?? code)));
     const killAt = KILLS[kills];
     for await (const line of createInterface({ input: child.stdout })) {
@@ -44,7 +46,10 @@ async function played(kind, check) {
   try {
     const path = join(folder, "keep.db");
     const kills = await Promise.all(WRITERS.map((who) => writer(kind, path, who)));
-    assert.ok(kills.every((it) => it >= 1), `each was killed: ${kills}`);
+    assert.ok(
+      kills.every((it) => it >= 1),
+      `each was killed: ${kills}`,
+    );
     const keep = await Threadkeep.open({ storage: await sqliteStore({ path }) });
     await check(keep);
     await keep.close();
@@ -66,11 +71,19 @@ test("a session of the OpenAI Agents SDK, three processes, killed and started ag
       assert.deepEqual([asked.callId, told.callId, answered.content[0].text], Array(3).fill(question.content), "a batch is whole");
       said.push(question.content);
     }
-    for (const [index, who] of WRITERS.entries()) assert.deepEqual(said.filter((name) => name.startsWith(`${who}.`)), names[index]);
+    for (const [index, who] of WRITERS.entries())
+      assert.deepEqual(
+        said.filter((name) => name.startsWith(`${who}.`)),
+        names[index],
+      );
     await session.addItems([{ type: "message", role: "user", content: "the end" }]);
-    assert.deepEqual((await keep.getAll("shared")).filter(({ role }) => role === "user").map(({ content }) => content), [...said, "the end"]);
+    assert.deepEqual(
+      (await keep.getAll("shared")).filter(({ role }) => role === "user").map(({ content }) => content),
+      [...said, "the end"],
+    );
     assert.deepEqual(await keep.lint((await keep.head("shared")).id), []);
-  }));
+  }),
+);
 
 test("a session of the Claude Agent SDK, three processes, killed and started again", { timeout: 300_000 }, () =>
   played("claude", async (keep) => {
@@ -78,6 +91,10 @@ test("a session of the Claude Agent SDK, three processes, killed and started aga
     const uuids = entries.map(({ uuid }) => uuid);
     assert.equal(new Set(uuids).size, uuids.length);
     for (const [index, who] of WRITERS.entries())
-      assert.deepEqual(uuids.filter((uuid) => uuid.startsWith(`${who}.`)), names[index].flatMap((name) => [`${name}.a`, `${name}.b`]));
+      assert.deepEqual(
+        uuids.filter((uuid) => uuid.startsWith(`${who}.`)),
+        names[index].flatMap((name) => [`${name}.a`, `${name}.b`]),
+      );
     for (let at = 0; at < uuids.length; at += 2) assert.equal(uuids[at].slice(0, -2), uuids[at + 1].slice(0, -2), "a batch is whole");
-  }));
+  }),
+);

@@ -58,8 +58,14 @@ test("turns with tools, and a handoff", async () => {
   assert.equal(heard.length, 4);
   assert.equal(heard[2].length, 8);
   const messages = await keep.getAll("a");
-  assert.deepEqual(messages.map(({ role }) => role), ["user", "assistant", "tool", "tool", "assistant", "user", "assistant", "tool", "assistant"]);
-  assert.deepEqual(messages[1].tool_calls.map(({ id }) => id), ["c1", "c2"]);
+  assert.deepEqual(
+    messages.map(({ role }) => role),
+    ["user", "assistant", "tool", "tool", "assistant", "user", "assistant", "tool", "assistant"],
+  );
+  assert.deepEqual(
+    messages[1].tool_calls.map(({ id }) => id),
+    ["c1", "c2"],
+  );
   assert.equal(messages[1].reasoning, "Oslo, then.");
   assert.deepEqual(await keep.lint(), []);
   assert.equal((await ours.past()).length, 0);
@@ -68,7 +74,11 @@ test("turns with tools, and a handoff", async () => {
 
 test("streams", async () => {
   await same(async (session) => {
-    const model = new ScriptedModel([[functionCall("weather", { town: "Oslo" }, { callId: "c1" })], [assistantMessage("Sun.", { id: "m1" })], [assistantMessage("Still.", { id: "m2" })]]);
+    const model = new ScriptedModel([
+      [functionCall("weather", { town: "Oslo" }, { callId: "c1" })],
+      [assistantMessage("Sun.", { id: "m1" })],
+      [assistantMessage("Still.", { id: "m2" })],
+    ]);
     const agent = new Agent({ name: "guide", model, tools: [weather()] });
     for (const input of ["Weather?", "And now?"]) {
       const stream = await runner(model).run(agent, input, { session, stream: true });
@@ -89,7 +99,13 @@ test("guardrails that trip: on the input, on the output, and on the output behin
       [assistantMessage("good", { id: "m4" })],
     ]);
     const outputGuardrails = [{ name: "words", execute: async ({ agentOutput }) => ({ tripwireTriggered: agentOutput.includes("bad"), outputInfo: null }) }];
-    const inputGuardrails = [{ name: "no", runInParallel: false, execute: async ({ input }) => ({ tripwireTriggered: JSON.stringify(input).includes("forbidden"), outputInfo: null }) }];
+    const inputGuardrails = [
+      {
+        name: "no",
+        runInParallel: false,
+        execute: async ({ input }) => ({ tripwireTriggered: JSON.stringify(input).includes("forbidden"), outputInfo: null }),
+      },
+    ];
     const agent = new Agent({ name: "guide", model, tools: [weather()], outputGuardrails, inputGuardrails });
     const run = (input) => runner(model).run(agent, input, { session });
     await run("one");
@@ -106,8 +122,11 @@ test("guardrails that trip: on the input, on the output, and on the output behin
 test("a tool that waits for approval: the state is written down, another process goes on with it", async () => {
   const open = sharedStore();
   const histories = [];
-  for (const make of [() => (kept ??= new MemorySession({ sessionId: "a" })), async () => new ThreadkeepSession(await Threadkeep.open({ storage: open() }), { sessionId: "a" })]) {
-    var kept;
+  let kept;
+  for (const make of [
+    () => (kept ??= new MemorySession({ sessionId: "a" })),
+    async () => new ThreadkeepSession(await Threadkeep.open({ storage: open() }), { sessionId: "a" }),
+  ]) {
     const steps = [[functionCall("weather", { town: "Oslo" }, { callId: "c1" })], [assistantMessage("Sun.", { id: "m1" })]];
     const build = (model) => new Agent({ name: "guide", model, tools: [weather({ needsApproval: true })] });
     const first = new ScriptedModel(steps.slice(0, 1));
@@ -123,7 +142,10 @@ test("a tool that waits for approval: the state is written down, another process
     histories.push(plain(await (await make()).getItems()));
   }
   assert.deepEqual(histories[1], histories[0]);
-  assert.deepEqual(histories[1].map(({ type, role }) => role ?? type), ["user", "function_call", "function_call_result", "assistant"]);
+  assert.deepEqual(
+    histories[1].map(({ type, role }) => role ?? type),
+    ["user", "function_call", "function_call_result", "assistant"],
+  );
 });
 
 test("an approval with rejection, and one resumed in a stream", async () => {
@@ -145,7 +167,12 @@ test("a run that breaks off: the next process goes on with what the SDK had stor
     const open = sharedStore();
     const stored = [];
     for (const session of [new MemorySession({ sessionId: "a" }), new ThreadkeepSession(await Threadkeep.open({ storage: open() }), { sessionId: "a" })]) {
-      const model = new ScriptedModel([[functionCall("weather", { town: "Oslo" }, { callId: "c1" })], modelResponder(() => { throw crash; })]);
+      const model = new ScriptedModel([
+        [functionCall("weather", { town: "Oslo" }, { callId: "c1" })],
+        modelResponder(() => {
+          throw crash;
+        }),
+      ]);
       const broken = async () => {
         const run = await runner(model).run(new Agent({ name: "guide", model, tools: [weather()] }), "Weather?", { session, stream });
         for await (const _ of stream ? run : []);
@@ -169,7 +196,13 @@ test("the budget holds in a run, and nothing is stored twice", async () => {
   const keep = await memory();
   const session = new ThreadkeepSession(keep, { sessionId: "a" });
   for (let turn = 0; turn < 10; turn += 1)
-    await session.addItems([say(`question ${turn}`), thought("so"), call(`c${turn}`, "f"), result(`c${turn}`, "f", `result ${turn} ${"long ".repeat(20)}`), answer(`answer ${turn}`)]);
+    await session.addItems([
+      say(`question ${turn}`),
+      thought("so"),
+      call(`c${turn}`, "f"),
+      result(`c${turn}`, "f", `result ${turn} ${"long ".repeat(20)}`),
+      answer(`answer ${turn}`),
+    ]);
   const model = new ScriptedModel([[assistantMessage("Yes.", { id: "m1" })]]);
   await runner(model).run(new Agent({ name: "guide", model }), "And?", { session, sessionInputCallback: budgetInput({ budget: { maxTokens: 150 } }) });
   const [input] = sent(model);
@@ -181,16 +214,34 @@ test("the budget holds in a run, and nothing is stored twice", async () => {
 });
 
 /** A history that is worth a summary. */
-const long = (turns) => Array.from({ length: turns }, (_, turn) => [say(`Question ${turn}: ${"what of the harbour in Bergen? ".repeat(6)}`), thought("hm"), call(`c${turn}`, "f"), result(`c${turn}`, "f", `${turn} ships`), answer(`There are ${turn} ships in the harbour of Bergen.`)]).flat();
+const long = (turns) =>
+  Array.from({ length: turns }, (_, turn) => [
+    say(`Question ${turn}: ${"what of the harbour in Bergen? ".repeat(6)}`),
+    thought("hm"),
+    call(`c${turn}`, "f"),
+    result(`c${turn}`, "f", `${turn} ships`),
+    answer(`There are ${turn} ships in the harbour of Bergen.`),
+  ]).flat();
 
 test("the SDK's compaction session with our compactor: no OpenAI, instructions and pictures kept, originals reachable", async () => {
   const keep = await memory();
   for (const underlyingSession of [new ThreadkeepSession(keep, { sessionId: "a" }), new MemorySession({ sessionId: "b" })]) {
-    const picture = { type: "message", role: "user", content: [{ type: "input_text", text: "this" }, { type: "input_image", image: "data:image/png;base64,AAAA" }] };
+    const picture = {
+      type: "message",
+      role: "user",
+      content: [
+        { type: "input_text", text: "this" },
+        { type: "input_image", image: "data:image/png;base64,AAAA" },
+      ],
+    };
     await underlyingSession.addItems([{ type: "message", role: "system", content: "Be brief." }, ...long(16), picture, answer("A ship.")]);
     const before = await underlyingSession.getItems();
     const asked = [];
-    const client = compactionClient({ session: underlyingSession, keepTurns: 2, summarize: async ({ messages }) => (asked.push(messages), '{"statements": ["Ships in Bergen were counted."]}') });
+    const client = compactionClient({
+      session: underlyingSession,
+      keepTurns: 2,
+      summarize: async ({ messages }) => (asked.push(messages), '{"statements": ["Ships in Bergen were counted."]}'),
+    });
     const session = new OpenAIResponsesCompactionSession({ underlyingSession, client, compactionMode: "input", shouldTriggerCompaction: compactAbove(1500) });
     const model = new ScriptedModel([[assistantMessage("Nine.", { id: "m1" })], [assistantMessage("Ten.", { id: "m2" })]]);
     const agent = new Agent({ name: "guide", model });
@@ -238,7 +289,10 @@ test("a session that compacts itself, while another process adds to it", async (
   assert.deepEqual(items.slice(-3), [say("How many?"), (await session.getItems()).at(-2), say("Meanwhile!")]);
   assert.equal(items.at(-2).content[0].text, "Nine.");
   const past = await session.past();
-  assert.deepEqual(past.map(({ reason }) => reason), ["compaction"]);
+  assert.deepEqual(
+    past.map(({ reason }) => reason),
+    ["compaction"],
+  );
   assert.equal((await keep.chain(past[0].leaf)).flatMap(({ messages }) => messages).length, 8 * 4 + 3);
   assert.equal(await session.runCompaction(), null);
   assert.equal((await keep.checkpoints(past[0].leaf)).length, 1);

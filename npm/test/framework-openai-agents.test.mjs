@@ -77,7 +77,10 @@ test("sessions and operations with names of any length and letters", async () =>
   }
   for (const name of names) {
     assert.deepStrictEqual(await open(name).getItems(), [name, ...names].map(say));
-    assert.deepEqual((await open(name).past()).map(({ reason }) => reason), ["compaction", "pop"]);
+    assert.deepEqual(
+      (await open(name).past()).map(({ reason }) => reason),
+      ["compaction", "pop"],
+    );
   }
   await open(names[0]).erase();
   assert.deepEqual([(await open(names[0]).getItems()).length, (await open(names[1]).getItems()).length], [0, 1 + names.length]);
@@ -99,13 +102,32 @@ test("what is no list of items is refused, and nothing of it stored", async () =
 test("messages are proper ones: text, calls, results, reasoning", async () => {
   const keep = await memory();
   const session = new ThreadkeepSession(keep, { sessionId: "a" });
-  await session.addItems([say("What is the weather in Oslo?"), thought("They want Oslo."), call("c1", "weather"), call("c2", "time"), result("c2", "time", "noon"), result("c1", "weather", "sun")]);
+  await session.addItems([
+    say("What is the weather in Oslo?"),
+    thought("They want Oslo."),
+    call("c1", "weather"),
+    call("c2", "time"),
+    result("c2", "time", "noon"),
+    result("c1", "weather", "sun"),
+  ]);
   await session.addItems([answer("It is sunny.")]);
   const all = await keep.getAll("a");
-  assert.deepEqual(all.map(({ role }) => role), ["user", "assistant", "tool", "tool", "assistant"]);
+  assert.deepEqual(
+    all.map(({ role }) => role),
+    ["user", "assistant", "tool", "tool", "assistant"],
+  );
   assert.equal(all[1].reasoning, "They want Oslo.");
-  assert.deepEqual(all[1].tool_calls.map((it) => [it.id, it.function.name]), [["c1", "weather"], ["c2", "time"]]);
-  assert.deepEqual(all.slice(2).map(({ content }) => content), ["noon", "sun", "It is sunny."]);
+  assert.deepEqual(
+    all[1].tool_calls.map((it) => [it.id, it.function.name]),
+    [
+      ["c1", "weather"],
+      ["c2", "time"],
+    ],
+  );
+  assert.deepEqual(
+    all.slice(2).map(({ content }) => content),
+    ["noon", "sun", "It is sunny."],
+  );
   assert.equal((await keep.search("sunny"))[0].message.content, "It is sunny.");
   const { payload } = await keep.context("a", { provider: "anthropic", budget: { maxTokens: 1000 } });
   assert.equal(payload.messages[1].content.filter(({ type }) => type === "tool_use").length, 2);
@@ -128,9 +150,17 @@ test("all kinds together make valid prompts for every provider, at every budget"
 
 test("a head that others wrote is continued, and what they append is taken in", async () => {
   const keep = await memory();
-  await keep.append("a", [{ role: "system", content: "Be brief." }, { role: "user", content: "hi" }, { role: "assistant", content: null, tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }] }, { role: "tool", tool_call_id: "c", content: "42" }]);
+  await keep.append("a", [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "hi" },
+    { role: "assistant", content: null, tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }] },
+    { role: "tool", tool_call_id: "c", content: "42" },
+  ]);
   const session = new ThreadkeepSession(keep, { contextId: "a" });
-  assert.deepEqual((await session.getItems()).map(({ type, role, name }) => role ?? `${type} ${name}`), ["system", "user", "function_call f", "function_call_result f"]);
+  assert.deepEqual(
+    (await session.getItems()).map(({ type, role, name }) => role ?? `${type} ${name}`),
+    ["system", "user", "function_call f", "function_call_result f"],
+  );
   await session.addItems([answer("42!")]);
   await keep.append("a", [{ role: "user", content: "and?" }]);
   assert.deepStrictEqual((await session.getItems()).at(-1), say("and?"));
@@ -152,7 +182,10 @@ test("an imported conversation without an empty root is continued, emptied and l
   await session.addItems([say("again")]);
   assert.deepStrictEqual(await session.getItems(), [say("again")]);
   const left = await keep.chain((await session.past())[0].leaf);
-  assert.deepEqual(left.flatMap(({ messages }) => messages.map(({ content }) => content)), ["Be brief.", "hello", "hello you"]);
+  assert.deepEqual(
+    left.flatMap(({ messages }) => messages.map(({ content }) => content)),
+    ["Be brief.", "hello", "hello you"],
+  );
   await keep.close();
 });
 
@@ -161,17 +194,26 @@ test("what is taken back, replaced and cleared stays, and can be gone back to", 
   const session = new ThreadkeepSession(keep, { sessionId: "a" });
   await session.addItems([say("1"), answer("2")]);
   await session.popItem();
-  await session.applyHistoryTransaction({ operationId: "op", transaction: { type: "replace_suffix", expectedSuffix: [say("1")], replacement: [say("one"), answer("two")] } });
+  await session.applyHistoryTransaction({
+    operationId: "op",
+    transaction: { type: "replace_suffix", expectedSuffix: [say("1")], replacement: [say("one"), answer("two")] },
+  });
   await session.clearSession();
   assert.deepEqual(await keep.getAll("a"), []);
   const past = await session.past();
-  assert.deepEqual(past.map(({ reason }) => reason), ["pop", "transaction", "clear"]);
+  assert.deepEqual(
+    past.map(({ reason }) => reason),
+    ["pop", "transaction", "clear"],
+  );
   const texts = await Promise.all(past.map(async ({ leaf }) => (await keep.chain(leaf)).flatMap(({ messages }) => messages.map(({ content }) => content))));
   assert.deepEqual(texts, [["1", "2"], ["1"], ["one", "two"]]);
   await session.moveTo(past[0].leaf);
   assert.deepStrictEqual(await session.getItems(), [say("1"), answer("2")]);
   assert.equal((await keep.getAll("a")).length, 2);
-  assert.deepEqual((await keep.heads()).map(({ context }) => context), ["a"]);
+  assert.deepEqual(
+    (await keep.heads()).map(({ context }) => context),
+    ["a"],
+  );
   await rejects(session.moveTo("nowhere"), "missing-node");
   assert.ok((await session.erase()) >= 4);
   assert.deepStrictEqual([await session.getItems(), await session.past(), await keep.transcripts()], [[], [], []]);
@@ -214,10 +256,17 @@ test("transactions: once, all or nothing, and only what they expect", async () =
   await new ThreadkeepSession(keep, { sessionId: "a" }).applyHistoryTransaction(structuredClone(append));
   assert.equal((await session.getItems()).length, 2);
   await rejects(session.applyHistoryTransaction({ ...append, transaction: { type: "append_items", items: [say("3")] } }), "id-taken");
-  const replace = (operationId, expectedSuffix, replacement) => session.applyHistoryTransaction({ operationId, transaction: { type: "replace_suffix", expectedSuffix, replacement } });
+  const replace = (operationId, expectedSuffix, replacement) =>
+    session.applyHistoryTransaction({ operationId, transaction: { type: "replace_suffix", expectedSuffix, replacement } });
   await rejects(replace("2", [answer("3")], []), "conflict");
   await rejects(replace("2", [say("0"), say("1"), answer("2")], []), "conflict");
-  for (const args of [null, { operationId: " ", transaction: append.transaction }, { operationId: "x", transaction: { type: "other" } }, { operationId: "x", transaction: { type: "append_items", items: [], more: 1 } }, { operationId: "x", transaction: { type: "append_items" } }])
+  for (const args of [
+    null,
+    { operationId: " ", transaction: append.transaction },
+    { operationId: "x", transaction: { type: "other" } },
+    { operationId: "x", transaction: { type: "append_items", items: [], more: 1 } },
+    { operationId: "x", transaction: { type: "append_items" } },
+  ])
     await rejects(session.applyHistoryTransaction(args), "bad-request");
   assert.deepStrictEqual(await session.getItems(), [say("1"), answer("2")]);
   await replace("2", [answer("2")], [answer("two")]);
@@ -240,21 +289,45 @@ test("the same random operations give the same answers as the SDK's MemorySessio
     for (let step = 0; step < 40; step += 1) {
       const chosen = pick(10);
       let act;
-      if (chosen < 4) { const items = some(); act = (session) => session.addItems(items); }
-      else if (chosen < 6) act = (session) => session.popItem();
-      else if (chosen < 7) { const limit = pick(6) - 1; act = (session) => session.getItems(limit); }
-      else if (chosen < 8) { const all = await theirs.getItems(); const args = { operationId: `op ${pick(8)}`, transaction: { type: "replace_suffix", expectedSuffix: all.slice(all.length - pick(3)), replacement: some() } }; done = args; act = (session) => session.applyHistoryTransaction(args); }
-      else if (chosen < 9) { const args = pick(3) === 0 && done ? done : { operationId: `op ${pick(8)}`, transaction: { type: "append_items", items: some() } }; act = (session) => session.applyHistoryTransaction(args); }
-      else if (pick(3) === 0) act = (session) => session.clearSession();
-      else act = (session) => session.applyHistoryMutations({ mutations: [{ type: "replace_function_call", callId: "call_1", replacement: call("call_1", "other") }] });
-      const answers = await Promise.all([theirs, ours()].map(async (session) => {
-        try { return { value: await act(session) }; } catch { return { failed: true }; }
-      }));
+      if (chosen < 4) {
+        const items = some();
+        act = (session) => session.addItems(items);
+      } else if (chosen < 6) act = (session) => session.popItem();
+      else if (chosen < 7) {
+        const limit = pick(6) - 1;
+        act = (session) => session.getItems(limit);
+      } else if (chosen < 8) {
+        const all = await theirs.getItems();
+        const args = {
+          operationId: `op ${pick(8)}`,
+          transaction: { type: "replace_suffix", expectedSuffix: all.slice(all.length - pick(3)), replacement: some() },
+        };
+        done = args;
+        act = (session) => session.applyHistoryTransaction(args);
+      } else if (chosen < 9) {
+        const args = pick(3) === 0 && done ? done : { operationId: `op ${pick(8)}`, transaction: { type: "append_items", items: some() } };
+        act = (session) => session.applyHistoryTransaction(args);
+      } else if (pick(3) === 0) act = (session) => session.clearSession();
+      else
+        act = (session) =>
+          session.applyHistoryMutations({ mutations: [{ type: "replace_function_call", callId: "call_1", replacement: call("call_1", "other") }] });
+      const answers = await Promise.all(
+        [theirs, ours()].map(async (session) => {
+          try {
+            return { value: await act(session) };
+          } catch {
+            return { failed: true };
+          }
+        }),
+      );
       assert.deepStrictEqual(answers[1], answers[0], `seed ${seed}, step ${step}`);
       assert.deepStrictEqual(await ours().getItems(), await theirs.getItems(), `seed ${seed}, step ${step}`);
     }
     // Whatever was done: the head is where the session is, and there are no other heads.
-    assert.deepEqual((await keep.heads()).map(({ context }) => context), (await keep.head("a")) === null ? [] : ["a"]);
+    assert.deepEqual(
+      (await keep.heads()).map(({ context }) => context),
+      (await keep.head("a")) === null ? [] : ["a"],
+    );
     await keep.close();
   }
 });
@@ -264,29 +337,38 @@ test("several instances on one store: nothing lost, nothing doubled, transaction
   const keeps = await Promise.all([1, 2, 3].map(() => Threadkeep.open({ storage: open() })));
   const added = [];
   const popped = [];
-  await Promise.all(keeps.map(async (keep, who) => {
-    const session = new ThreadkeepSession(keep, { sessionId: "shared" });
-    for (let step = 0; step < 12; step += 1) {
-      const own = [say(`${who}.${step}.a`), answer(`${who}.${step}.b`)];
-      added.push(...own.map(textOf));
-      await session.addItems(own);
-      if (step % 4 === 3) popped.push(textOf(await session.popItem()));
-      // All of them try the same operation: one of them does it.
-      const both = [say(`op ${step}`)];
-      if (who === 0) added.push(`op ${step}`);
-      await session.applyHistoryTransaction({ operationId: `op ${step}`, transaction: { type: "append_items", items: both } });
-    }
-  }));
+  await Promise.all(
+    keeps.map(async (keep, who) => {
+      const session = new ThreadkeepSession(keep, { sessionId: "shared" });
+      for (let step = 0; step < 12; step += 1) {
+        const own = [say(`${who}.${step}.a`), answer(`${who}.${step}.b`)];
+        added.push(...own.map(textOf));
+        await session.addItems(own);
+        if (step % 4 === 3) popped.push(textOf(await session.popItem()));
+        // All of them try the same operation: one of them does it.
+        const both = [say(`op ${step}`)];
+        if (who === 0) added.push(`op ${step}`);
+        await session.applyHistoryTransaction({ operationId: `op ${step}`, transaction: { type: "append_items", items: both } });
+      }
+    }),
+  );
   const left = (await new ThreadkeepSession(keeps[0], { sessionId: "shared" }).getItems()).map(textOf);
   assert.deepEqual([...left, ...popped].sort(), added.sort());
   for (const who of [0, 1, 2]) {
     const own = left.filter((text) => text.startsWith(`${who}.`));
     const place = (text) => Number(text.split(".")[1]) * 2 + (text.endsWith("b") ? 1 : 0);
-    assert.deepEqual(own, [...own].sort((one, other) => place(one) - place(other)), "each writer's own order");
+    assert.deepEqual(
+      own,
+      [...own].sort((one, other) => place(one) - place(other)),
+      "each writer's own order",
+    );
   }
   const head = await keeps[1].head("shared");
   assert.equal((await keeps[1].getAll("shared")).length, left.length, head.id);
-  assert.deepEqual((await keeps[2].heads()).map(({ context }) => context), ["shared"]);
+  assert.deepEqual(
+    (await keeps[2].heads()).map(({ context }) => context),
+    ["shared"],
+  );
   await Promise.all(keeps.map((keep) => keep.close()));
 });
 
@@ -301,7 +383,10 @@ test("a writer that stops between its two commits leaves the session as it was",
   assert.deepStrictEqual(await again.getItems(), [say("1")]);
   await again.addItems([say("2")]);
   assert.deepStrictEqual(await again.getItems(), [say("1"), say("2")]);
-  assert.deepEqual((await again.keep.getAll("a")).map(({ content }) => content), ["1", "2"]);
+  assert.deepEqual(
+    (await again.keep.getAll("a")).map(({ content }) => content),
+    ["1", "2"],
+  );
   assert.notEqual(await again.keep.node(left.id), null);
   await keep.close();
 });
@@ -313,7 +398,10 @@ test("a writer that stops before a session's first items count leaves it empty",
   assert.deepStrictEqual(await session.getItems(), []);
   await session.addItems([say("1")]);
   assert.deepStrictEqual(await session.getItems(), [say("1")]);
-  assert.deepEqual((await keep.getAll("a")).map(({ content }) => content), ["1"]);
+  assert.deepEqual(
+    (await keep.getAll("a")).map(({ content }) => content),
+    ["1"],
+  );
   await keep.close();
 });
 
@@ -341,20 +429,37 @@ test("a head that a process left behind in the middle of a change goes, one that
     await keep.append(name, [{ role: "user", content: "half", openai_agents: { of: 1 } }]);
   }
   await session.popItem();
-  assert.deepEqual((await keep.heads()).map(({ context }) => context), ["a", left[1]]);
+  assert.deepEqual(
+    (await keep.heads()).map(({ context }) => context),
+    ["a", left[1]],
+  );
   assert.deepStrictEqual(await session.getItems(), [say("1")]);
   await keep.close();
 });
 
 test("a budget keeps tool groups whole, thoughts with their calls, and the new input", async () => {
-  const history = [say("old ".repeat(50)), thought("hm ".repeat(20)), call("c1", "f"), result("c1", "f", "42"), answer("done"), say("next"), thought("so"), call("c2", "g"), result("c2", "g", "43"), answer("yes")];
+  const history = [
+    say("old ".repeat(50)),
+    thought("hm ".repeat(20)),
+    call("c1", "f"),
+    result("c1", "f", "42"),
+    answer("done"),
+    say("next"),
+    thought("so"),
+    call("c2", "g"),
+    result("c2", "g", "43"),
+    answer("yes"),
+  ];
   const fresh = [say("new")];
   for (let maxTokens = 10; maxTokens < 220; maxTokens += 3) {
     const given = structuredClone(history);
     const input = await budgetInput({ budget: { maxTokens } })(given, structuredClone(fresh));
     assert.deepEqual(input.at(-1), fresh[0]);
     assert.deepEqual(input, [...history, ...fresh].slice(-input.length), `${maxTokens}: a suffix`);
-    assert.ok(input.slice(0, -1).every((item) => given.includes(item)), "the same objects");
+    assert.ok(
+      input.slice(0, -1).every((item) => given.includes(item)),
+      "the same objects",
+    );
     const ids = (type) => input.filter((item) => item.type === type).map(({ callId }) => callId);
     assert.deepEqual(ids("function_call"), ids("function_call_result"));
     assert.equal(input.filter(({ type }) => type === "reasoning").length, ids("function_call").length);
@@ -363,7 +468,8 @@ test("a budget keeps tool groups whole, thoughts with their calls, and the new i
   assert.equal((await budgetInput({ budget: { maxTokens: 5000 }, reserve: 4993 })(history, fresh)).length, 1);
   await rejects(budgetInput({ budget: { maxTokens: 2 } })(history, fresh), "over-budget");
   // No budget by mistake would be no limit.
-  for (const wrong of [{ tokens: 3 }, undefined, {}, { budget: undefined }, { budget: 4000 }, { budget: null }]) assert.throws(() => budgetInput(wrong), { code: "bad-request" });
+  for (const wrong of [{ tokens: 3 }, undefined, {}, { budget: undefined }, { budget: 4000 }, { budget: null }])
+    assert.throws(() => budgetInput(wrong), { code: "bad-request" });
   let told;
   await budgetInput({ budget: { maxTokens: 30 }, onTrimmed: (trimmed) => (told = trimmed) })(history, fresh);
   assert.ok(told.ledger.some(({ action }) => action === "dropped"));

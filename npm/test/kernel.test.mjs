@@ -41,17 +41,26 @@ test("section 5, 18 and 20: what is ingested is stored, by turns, and a late too
   assert.equal(await agent.ingestUserMessage(user("And this?")), "turn_0002");
   assert.equal(await agent.ingestToolResult("c2", "list_directory", { error: "no such folder" }), "turn_0001");
   const calls = await agent.getToolInteractions("turn_0001");
-  assert.deepEqual(calls.map(({ status, result, error }) => [status, result, error]), [
-    ["SUCCESS", '["app.ts"]', null],
-    ["ERROR", null, "no such folder"],
-  ]);
+  assert.deepEqual(
+    calls.map(({ status, result, error }) => [status, result, error]),
+    [
+      ["SUCCESS", '["app.ts"]', null],
+      ["ERROR", null, "no such folder"],
+    ],
+  );
   assert.deepEqual(await agent.getToolInteractions(), calls);
   assert.deepEqual(await agent.getToolInteractions("turn_0002"), []);
   for (const wrong of ["1", "turn_1", "turn_00001", ""]) await rejects(agent.getToolInteractions(wrong), "bad-request", /turn/);
   const traces = await agent.getTracesForTurns(["turn_0001"]);
-  assert.deepEqual(traces.map(({ trace_type }) => trace_type), ["user", "tool_call", "tool_call", "tool_result", "tool_result"]);
+  assert.deepEqual(
+    traces.map(({ trace_type }) => trace_type),
+    ["user", "tool_call", "tool_call", "tool_result", "tool_result"],
+  );
   assert.deepEqual(new Set((await agent.getRawTail(1, "turn_0002")).map(({ turn_id }) => turn_id)), new Set(["turn_0001"]));
-  assert.deepEqual((await agent.getRawTail(1)).map(({ content }) => content), ["And this?"]);
+  assert.deepEqual(
+    (await agent.getRawTail(1)).map(({ content }) => content),
+    ["And this?"],
+  );
   await rejects(agent.ingestUserMessage({ role: "assistant", content: "x" }), "bad-request");
   await rejects(agent.ingestAssistantResponse(user("x")), "bad-request");
   await rejects(agent.getTracesForTurns(["1"]), "bad-request");
@@ -70,7 +79,8 @@ test("what is no message, no list of calls, no outcome is refused by name, and n
     ["outcome", () => agent.ingestToolResult("c", "f", "the result itself")],
     ["outcome", () => agent.ingestToolResult("c", "f")],
     ["outcome", () => agent.ingestToolResult("c", "f", { output: 1 })],
-  ]) assert.equal((await rejects(call(), "bad-request")).details.argument, argument);
+  ])
+    assert.equal((await rejects(call(), "bad-request")).details.argument, argument);
   assert.deepEqual(await agent.getWorkingContextMessages(), []);
   await keep.close();
 });
@@ -121,7 +131,10 @@ test("section 5: a reset goes on from other messages, and the history stays", as
   await talk(agent, 1, 3);
   const before = await keep.head("agent");
   await agent.resetWorkingContextSnapshot([user("From here.")]);
-  assert.deepEqual((await agent.getWorkingContextMessages()).map(({ content }) => content), ["From here."]);
+  assert.deepEqual(
+    (await agent.getWorkingContextMessages()).map(({ content }) => content),
+    ["From here."],
+  );
   assert.equal((await keep.chain(before.id)).flatMap(({ messages }) => messages).length, 4);
   await keep.close();
 });
@@ -157,9 +170,17 @@ test("section 5 and 19: buildSnapshot gives the system prompt, what is remembere
   await agent.compact(["turn_0001", "turn_0002"]);
   const bundle = await agent.retrieve(3, 20);
   const built = await agent.buildSnapshot("Be brief.", bundle, 2, "turn_0007");
-  assert.deepEqual(built.map(({ role }) => role), ["system", "user"]);
-  const places = ["[MEMORY:EPISODIC]\n1) ", "[MEMORY:SEMANTIC]\n- ", "[RECENT TURNS]\nTurn 5:\n  User: ", "Turn 6:"].map((part) => built[1].content.indexOf(part));
-  assert.ok(places.every((place, at) => place >= 0 && (at === 0 || place > places[at - 1])), built[1].content);
+  assert.deepEqual(
+    built.map(({ role }) => role),
+    ["system", "user"],
+  );
+  const places = ["[MEMORY:EPISODIC]\n1) ", "[MEMORY:SEMANTIC]\n- ", "[RECENT TURNS]\nTurn 5:\n  User: ", "Turn 6:"].map((part) =>
+    built[1].content.indexOf(part),
+  );
+  assert.ok(
+    places.every((place, at) => place >= 0 && (at === 0 || place > places[at - 1])),
+    built[1].content,
+  );
   assert.doesNotMatch(built[1].content, /Turn [47]:/);
   // Four turns where nothing is said.
   assert.equal((await agent.buildSnapshot(undefined, bundle))[0].content.match(/^Turn \d+:$/gm).length, 4);
@@ -183,21 +204,31 @@ test("section 10.1A: memory ingests at order 900 what all processors have left",
     input: (message) => ({ ...message, content: `${message.content} ${name}` }),
     toolResult: async (message) => ({ ...message, content: `${message.content} <${name}>` }),
   });
-  for (const [order, name] of [[899, "last"], [-1, "first"], [500, "middle"], [500, "and-after"]]) agent.addProcessor(stamp(order, name));
+  for (const [order, name] of [
+    [899, "last"],
+    [-1, "first"],
+    [500, "middle"],
+    [500, "and-after"],
+  ])
+    agent.addProcessor(stamp(order, name));
   for (const order of [900, 901, Infinity, NaN, undefined, "1"]) assert.throws(() => agent.addProcessor(stamp(order, "lost")), { code: "bad-request" });
   agent.addProcessor({ order: 1 });
   await agent.ingestUserMessage(user("One"));
   await agent.ingestToolIntent([call("c1")]);
   await agent.ingestToolResult("c1", "list_directory", { result: "app.ts" });
   await agent.prepareRequest(user("Two"));
-  assert.deepEqual((await keep.getAll("agent")).map(({ content }) => content), [
-    "One first middle and-after last",
-    null,
-    "app.ts <first> <middle> <and-after> <last>",
-    "Two first middle and-after last",
-  ]);
+  assert.deepEqual(
+    (await keep.getAll("agent")).map(({ content }) => content),
+    ["One first middle and-after last", null, "app.ts <first> <middle> <and-after> <last>", "Two first middle and-after last"],
+  );
   // One that fails, or makes another message of it, keeps it from being stored.
-  agent.addProcessor({ order: 2, input: () => { throw new Error("no filter"); }, toolResult: (message) => ({ ...message, role: "user" }) });
+  agent.addProcessor({
+    order: 2,
+    input: () => {
+      throw new Error("no filter");
+    },
+    toolResult: (message) => ({ ...message, role: "user" }),
+  });
   const error = await rejects(agent.ingestUserMessage(user("Three")), "bad-request", /no filter/);
   assert.equal(error.cause.message, "no filter");
   await rejects(agent.ingestToolResult("c1", "list_directory", { result: "x" }), "bad-request", /role/);

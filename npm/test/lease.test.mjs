@@ -31,7 +31,10 @@ test("one works at a time, and all get their turn", async () => {
   assert.deepEqual(results.sort(), [1, 2, 3, 4, 5, 6, 7, 8]);
   assert.equal((await all[0].records("l").scan()).length, 1, "one record a name");
   // Work that fails gives the lease back too.
-  await assert.rejects(leased(all[0].records("l"), "é!x", () => Promise.reject(new Error("no")), TIMES), /no/);
+  await assert.rejects(
+    leased(all[0].records("l"), "é!x", () => Promise.reject(new Error("no")), TIMES),
+    /no/,
+  );
   assert.equal(await leased(all[1].records("l"), "é!x", async () => "next", TIMES), "next");
   await Promise.all(all.map((keep) => keep.close()));
 });
@@ -40,16 +43,24 @@ test("a holder that has died is replaced, and does not disturb who replaced it",
   const [dead, alive] = await keeps(2);
   let release;
   // Its records stop answering, as those of a killed process do; the work goes on, as that of a stalled one does.
-  const stalled = { scan: (range) => dead.records("l").scan(range), commit: (commit) => (commit.absent ? dead.records("l").commit(commit) : pause(200).then(() => dead.records("l").commit(commit))) };
+  const stalled = {
+    scan: (range) => dead.records("l").scan(range),
+    commit: (commit) => (commit.absent ? dead.records("l").commit(commit) : pause(200).then(() => dead.records("l").commit(commit))),
+  };
   const first = leased(stalled, "n", () => new Promise((resolve) => (release = resolve)), { ...TIMES, beat: 100_000 });
   while (release === undefined) await pause(5);
   const order = [];
-  const second = leased(alive.records("l"), "n", async () => {
-    order.push("second");
-    release("late");
-    assert.equal(await first, "late");
-    order.push("first");
-  }, { ...TIMES, stale: 60 });
+  const second = leased(
+    alive.records("l"),
+    "n",
+    async () => {
+      order.push("second");
+      release("late");
+      assert.equal(await first, "late");
+      order.push("first");
+    },
+    { ...TIMES, stale: 60 },
+  );
   await second;
   assert.deepEqual(order, ["second", "first"]);
   assert.equal((await alive.records("l").scan()).length, 1);
@@ -75,7 +86,10 @@ test("a lease that was taken after all records were deleted is another one", asy
   await first;
   const keys = (who) => new Set(held.filter(([whose, key]) => whose === who && !key.endsWith("!0000000000000000")).map(([, key]) => key));
   assert.equal(inside, 2);
-  assert.deepEqual([...keys("one")].filter((key) => keys("two").has(key)), []);
+  assert.deepEqual(
+    [...keys("one")].filter((key) => keys("two").has(key)),
+    [],
+  );
   assert.ok(keys("one").size === 1 && keys("two").size === 1);
   await Promise.all([one.close(), two.close()]);
 });

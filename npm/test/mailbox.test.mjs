@@ -12,9 +12,15 @@ test("a message is in both mailboxes, under numbers of their own", async () => {
   const before = Date.now();
   await keep.send({ from: "bob", to: "ann", content: "zero" });
   const sent = await keep.send({ from: "ann", to: "lal", content: "hi", messageId: "m1" });
-  assert.deepEqual({ ...sent, date: 0 }, { ...sent, date: 0, number: 2, messageId: "m1", from: "ann", to: "lal", strings: ["hi"], edgeNames: [], petNames: [] });
+  assert.deepEqual(
+    { ...sent, date: 0 },
+    { ...sent, date: 0, number: 2, messageId: "m1", from: "ann", to: "lal", strings: ["hi"], edgeNames: [], petNames: [] },
+  );
   assert.ok(sent.date >= before - 1 && sent.date <= Date.now());
-  assert.deepEqual(["replyTo", "dismissed", "node", "isError", "twin"].filter((name) => name in sent), []);
+  assert.deepEqual(
+    ["replyTo", "dismissed", "node", "isError", "twin"].filter((name) => name in sent),
+    [],
+  );
   const [theirs] = await keep.listMessages("lal");
   assert.deepEqual([theirs.number, theirs.messageId], [1, "m1"]);
   assert.deepEqual(await keep.mail("lal", 1), theirs);
@@ -78,7 +84,12 @@ test("following gives what is there, then each as it comes, one's own too", asyn
     if (seen.length === 2) await Promise.all(["3", "4"].map((content) => keep.send({ from: "ann", to: "lal", content })));
     if (seen.length === 4) break;
   }
-  assert.deepEqual(seen, [[1, "1"], [2, "2"], [3, "3"], [4, "4"]]);
+  assert.deepEqual(seen, [
+    [1, "1"],
+    [2, "2"],
+    [3, "3"],
+    [4, "4"],
+  ]);
   const later = keep.followMessages("lal", { after: 3 });
   assert.equal((await later.next()).value.number, 4);
   await keep.close();
@@ -140,9 +151,16 @@ test("two tabs that send at once take different numbers", async () => {
   const sends = tabs.flatMap((keep, tab) => Array.from({ length: 12 }, (_, at) => keep.send({ from: "ann", to: "lal", content: `${tab}.${at}` })));
   await Promise.all(sends);
   const box = await boxOf(tabs[0], "lal");
-  assert.deepEqual(box.map(({ number }) => number), Array.from({ length: 24 }, (_, at) => at + 1));
+  assert.deepEqual(
+    box.map(({ number }) => number),
+    Array.from({ length: 24 }, (_, at) => at + 1),
+  );
   assert.equal(new Set(ids(box)).size, 24);
-  for (const tab of ["0", "1"]) assert.deepEqual(said(box).filter((text) => text.startsWith(tab)), Array.from({ length: 12 }, (_, at) => `${tab}.${at}`));
+  for (const tab of ["0", "1"])
+    assert.deepEqual(
+      said(box).filter((text) => text.startsWith(tab)),
+      Array.from({ length: 12 }, (_, at) => `${tab}.${at}`),
+    );
   await Promise.all(tabs.map((keep) => keep.close()));
 });
 
@@ -152,7 +170,14 @@ test("whoever listens hears of both sides", async () => {
   keep.on("change", ({ type, party, number, remote }) => heard.push([type, party, number, remote]));
   await keep.send({ from: "ann", to: "lal", content: "hi" });
   await keep.dismiss("lal", 1);
-  assert.deepEqual(heard.filter(([type]) => type === "mail"), [["mail", "ann", 1, false], ["mail", "lal", 1, false], ["mail", "lal", 1, false]]);
+  assert.deepEqual(
+    heard.filter(([type]) => type === "mail"),
+    [
+      ["mail", "ann", 1, false],
+      ["mail", "lal", 1, false],
+      ["mail", "lal", 1, false],
+    ],
+  );
   await keep.close();
 });
 

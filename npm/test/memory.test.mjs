@@ -12,7 +12,10 @@ test("a fact is remembered once, and a newer one supersedes what it contradicts"
   assert.equal(again.id, first.id);
   assert.deepEqual([first.kind, first.confidence, first.salience, first.tags], ["decision", 0.8, 0.5, ["plan"]]);
   const newer = await keep.remember({ fact: "The deadline is Monday." });
-  assert.deepEqual((await keep.facts()).map((fact) => fact.id), [newer.id]);
+  assert.deepEqual(
+    (await keep.facts()).map((fact) => fact.id),
+    [newer.id],
+  );
   const all = await keep.facts({ superseded: true });
   assert.equal(all[0].supersededBy, newer.id);
   assert.ok(heard.includes("memory"));
@@ -25,7 +28,10 @@ test("what is remembered can be edited, pinned, retrieved and forgotten", async 
   await keep.remember({ fact: "The office has cats." });
   assert.equal((await keep.editFact(pnpm.id, { fact: "Use npm.", salience: 0.25 })).fact, "Use npm.");
   const bundle = await keep.retrieve({ query: "how many cats?", facts: 1 });
-  assert.deepEqual(bundle.facts.map((fact) => fact.fact), ["The office has cats."]);
+  assert.deepEqual(
+    bundle.facts.map((fact) => fact.fact),
+    ["The office has cats."],
+  );
   await keep.pin(pnpm.id);
   assert.equal((await keep.retrieve({ query: "how many cats?", facts: 1 })).facts[0].fact, "Use npm.");
   assert.equal(await keep.forget(pnpm.id), true);
@@ -47,11 +53,7 @@ test("what is wrong is named", async () => {
 test("section 4 and 6: tool calls are paired with their results, with all fields of a ToolInteraction", async () => {
   const keep = await memory();
   const call = { id: "c1", type: "function", function: { name: "list", arguments: '{"path":"src"}' } };
-  await keep.append("main", [
-    user("go"),
-    { role: "assistant", content: null, tool_calls: [call] },
-    { role: "tool", tool_call_id: "c1", content: "app.ts" },
-  ]);
+  await keep.append("main", [user("go"), { role: "assistant", content: null, tool_calls: [call] }, { role: "tool", tool_call_id: "c1", content: "app.ts" }]);
   const expected = { toolCallId: "c1", turnId: "turn_0001", toolName: "list", arguments: { path: "src" } };
   assert.deepEqual(await keep.toolInteractions("main"), [{ ...expected, result: "app.ts", error: null, status: "SUCCESS" }]);
   assert.deepEqual(await keep.toolInteractions("main", { turn: 2 }), []);

@@ -29,23 +29,69 @@ const call = (rest) => chunk({ tool_calls: [rest] });
 const RECORDED = {
   "openai-chat": {
     "two calls without an index or an id": [
-      sse([call({ function: { name: "add", arguments: '{"x":1}' } }), call({ function: { name: "add", arguments: '{"y":2}' } }), chunk({}, "tool_calls"), "[DONE]"]),
-      { calls: [["add", '{"x":1}'], ["add", '{"y":2}']] },
+      sse([
+        call({ function: { name: "add", arguments: '{"x":1}' } }),
+        call({ function: { name: "add", arguments: '{"y":2}' } }),
+        chunk({}, "tool_calls"),
+        "[DONE]",
+      ]),
+      {
+        calls: [
+          ["add", '{"x":1}'],
+          ["add", '{"y":2}'],
+        ],
+      },
     ],
     "two calls of one index with ids of their own": [
-      sse([call({ index: 0, id: "a", function: { name: "add", arguments: '{"x":' } }), call({ index: 0, function: { arguments: "1}" } }), call({ index: 0, id: "b", function: { name: "add", arguments: "{}" } }), chunk({}, "tool_calls")]),
-      { calls: [["add", '{"x":1}'], ["add", "{}"]] },
+      sse([
+        call({ index: 0, id: "a", function: { name: "add", arguments: '{"x":' } }),
+        call({ index: 0, function: { arguments: "1}" } }),
+        call({ index: 0, id: "b", function: { name: "add", arguments: "{}" } }),
+        chunk({}, "tool_calls"),
+      ]),
+      {
+        calls: [
+          ["add", '{"x":1}'],
+          ["add", "{}"],
+        ],
+      },
     ],
-    "arguments that are an object": [sse([call({ id: "a", function: { name: "add", arguments: { x: 1 } } }), chunk({}, "tool_calls")]), { calls: [["add", '{"x":1}']] }],
+    "arguments that are an object": [
+      sse([call({ id: "a", function: { name: "add", arguments: { x: 1 } } }), chunk({}, "tool_calls")]),
+      { calls: [["add", '{"x":1}']] },
+    ],
     "content as a list of parts": [
-      sse([chunk({ content: [{ type: "thinking", thinking: [{ type: "text", text: "Hm." }] }, { type: "text", text: "Good " }] }), chunk({ content: [{ type: "text", text: "day." }] }, "stop")]),
+      sse([
+        chunk({
+          content: [
+            { type: "thinking", thinking: [{ type: "text", text: "Hm." }] },
+            { type: "text", text: "Good " },
+          ],
+        }),
+        chunk({ content: [{ type: "text", text: "day." }] }, "stop"),
+      ]),
       { text: "Good day.", reasoning: "Hm." },
     ],
-    "a whole answer with content as a list": [JSON.stringify({ object: "chat.completion", choices: [{ message: { role: "assistant", content: [{ type: "text", text: "Whole." }] }, finish_reason: "stop" }] }), { text: "Whole." }],
-    "a whole answer without a reason to end": [JSON.stringify({ object: "chat.completion", choices: [{ message: { role: "assistant", content: "Whole." } }] }), { text: "Whole." }],
+    "a whole answer with content as a list": [
+      JSON.stringify({
+        object: "chat.completion",
+        choices: [{ message: { role: "assistant", content: [{ type: "text", text: "Whole." }] }, finish_reason: "stop" }],
+      }),
+      { text: "Whole." },
+    ],
+    "a whole answer without a reason to end": [
+      JSON.stringify({ object: "chat.completion", choices: [{ message: { role: "assistant", content: "Whole." } }] }),
+      { text: "Whole." },
+    ],
     "thinking in the text": [sse([chunk({ content: "<think>Hm.</think>Yes." }, "stop")]), { text: "Yes.", reasoning: "Hm." }],
     "a call in the text": [sse([chunk({ content: '<tool_call>{"name": "add", "arguments": {"x": 1}}</tool_call>' }, "stop")]), { calls: [["add", '{"x":1}']] }],
-    "a usage in each chunk": [sse([{ ...chunk({ content: "Yes." }), usage: { prompt_tokens: 5, completion_tokens: 1 } }, { ...chunk({}, "stop"), usage: { prompt_tokens: 5, completion_tokens: 2 } }]), { text: "Yes.", usage: [5, 2] }],
+    "a usage in each chunk": [
+      sse([
+        { ...chunk({ content: "Yes." }), usage: { prompt_tokens: 5, completion_tokens: 1 } },
+        { ...chunk({}, "stop"), usage: { prompt_tokens: 5, completion_tokens: 2 } },
+      ]),
+      { text: "Yes.", usage: [5, 2] },
+    ],
     "a refusal": [sse([chunk({ refusal: "No." }, "stop")]), { text: "No." }],
     "a stream that was cut": [sse([chunk({ content: "Half" })]), { failed: "cut-off" }],
     "an error in the stream": [sse([chunk({ content: "Half" }), { error: { message: "No room.", type: "overloaded_error" } }]), { failed: "overloaded" }],
@@ -53,7 +99,10 @@ const RECORDED = {
   anthropic: {
     "thinking, text and calls": [
       events([
-        { type: "message_start", message: { type: "message", role: "assistant", content: [], usage: { input_tokens: 7, cache_read_input_tokens: 3, output_tokens: 1 } } },
+        {
+          type: "message_start",
+          message: { type: "message", role: "assistant", content: [], usage: { input_tokens: 7, cache_read_input_tokens: 3, output_tokens: 1 } },
+        },
         { type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "", signature: "" } },
         { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: "Hm." } },
         { type: "content_block_delta", index: 0, delta: { type: "signature_delta", signature: "c2ln" } },
@@ -65,9 +114,26 @@ const RECORDED = {
         { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: { output_tokens: 9 } },
         { type: "message_stop" },
       ]),
-      { text: "Two sums.", reasoning: "Hm.", calls: [["add", '{"x":1}'], ["add", ""]], usage: [10, 9] },
+      {
+        text: "Two sums.",
+        reasoning: "Hm.",
+        calls: [
+          ["add", '{"x":1}'],
+          ["add", ""],
+        ],
+        usage: [10, 9],
+      },
     ],
-    "a whole message": [JSON.stringify({ type: "message", role: "assistant", content: [{ type: "text", text: "Whole." }], stop_reason: "end_turn", usage: { input_tokens: 2, output_tokens: 3 } }), { text: "Whole.", usage: [2, 3] }],
+    "a whole message": [
+      JSON.stringify({
+        type: "message",
+        role: "assistant",
+        content: [{ type: "text", text: "Whole." }],
+        stop_reason: "end_turn",
+        usage: { input_tokens: 2, output_tokens: 3 },
+      }),
+      { text: "Whole.", usage: [2, 3] },
+    ],
     "a stream that was cut": [events([{ type: "message_start", message: { type: "message", content: [] } }]), { failed: "cut-off" }],
   },
   "openai-responses": {
@@ -75,13 +141,39 @@ const RECORDED = {
       events([
         { type: "response.output_item.added", output_index: 0, item: { type: "function_call", call_id: "c", name: "add", arguments: "" } },
         { type: "response.function_call_arguments.delta", output_index: 0, delta: '{"x":1}' },
-        { type: "response.completed", response: { object: "response", status: "completed", output: [{ type: "function_call", call_id: "c", name: "add", arguments: '{"x":1}' }], usage: { input_tokens: 4, output_tokens: 2 } } },
+        {
+          type: "response.completed",
+          response: {
+            object: "response",
+            status: "completed",
+            output: [{ type: "function_call", call_id: "c", name: "add", arguments: '{"x":1}' }],
+            usage: { input_tokens: 4, output_tokens: 2 },
+          },
+        },
       ]),
       { calls: [["add", '{"x":1}']], usage: [4, 2] },
     ],
   },
-  gemini: { "a text": [sse([{ candidates: [{ content: { parts: [{ text: "Good " }] } }] }, { candidates: [{ content: { parts: [{ text: "day." }] }, finishReason: "STOP" }], usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 2 } }]), { text: "Good day.", usage: [4, 2] }] },
-  ollama: { "a text": [[{ message: { role: "assistant", content: "Good " }, done: false }, { message: { role: "assistant", content: "day." }, done: true, done_reason: "stop", prompt_eval_count: 4, eval_count: 2 }].map((line) => `${JSON.stringify(line)}\n`).join(""), { text: "Good day.", usage: [4, 2] }] },
+  gemini: {
+    "a text": [
+      sse([
+        { candidates: [{ content: { parts: [{ text: "Good " }] } }] },
+        { candidates: [{ content: { parts: [{ text: "day." }] }, finishReason: "STOP" }], usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 2 } },
+      ]),
+      { text: "Good day.", usage: [4, 2] },
+    ],
+  },
+  ollama: {
+    "a text": [
+      [
+        { message: { role: "assistant", content: "Good " }, done: false },
+        { message: { role: "assistant", content: "day." }, done: true, done_reason: "stop", prompt_eval_count: 4, eval_count: 2 },
+      ]
+        .map((line) => `${JSON.stringify(line)}\n`)
+        .join(""),
+      { text: "Good day.", usage: [4, 2] },
+    ],
+  },
 };
 
 /** Asks a model for one answer; gives what was stored of it. */
@@ -99,7 +191,13 @@ async function stored(model, provider) {
 
 const items = (body, type) => {
   if (type === "application/json") return JSON.parse(body);
-  const lines = type === "text/event-stream" ? body.split("\n").filter((line) => line.startsWith("data: ")).map((line) => line.slice(6)) : body.split("\n");
+  const lines =
+    type === "text/event-stream"
+      ? body
+          .split("\n")
+          .filter((line) => line.startsWith("data: "))
+          .map((line) => line.slice(6))
+      : body.split("\n");
   return (async function* () {
     for (const line of lines) if (line !== "" && line !== "[DONE]") yield JSON.parse(line);
   })();
@@ -121,7 +219,11 @@ for (const [provider, answers] of Object.entries(RECORDED))
         const calls = said.tool_calls?.map(({ function: { name, arguments: given } }) => [name, given]);
         assert.equal(kind?.code === "limited" ? undefined : kind?.code, expected.failed, reader);
         if (expected.failed !== undefined) continue;
-        assert.deepEqual([said.content ?? "", said.reasoning, calls, said.usage], [expected.text ?? "", expected.reasoning, expected.calls, expected.usage], reader);
+        assert.deepEqual(
+          [said.content ?? "", said.reasoning, calls, said.usage],
+          [expected.text ?? "", expected.reasoning, expected.calls, expected.usage],
+          reader,
+        );
         first ??= said;
         assert.deepEqual(said, first, `${reader}: all that is stored`);
       }
@@ -131,7 +233,11 @@ const KEY = "sk-test-0123456789";
 
 for (const status of [301, 302, 303, 307, 308])
   test(`a redirect with ${status} takes neither the key nor the prompt to another origin`, async () => {
-    const thief = await serve((_, response) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ choices: [{ message: { content: "Thanks for the key." }, finish_reason: "stop" }] })));
+    const thief = await serve((_, response) =>
+      response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(JSON.stringify({ choices: [{ message: { content: "Thanks for the key." }, finish_reason: "stop" }] })),
+    );
     const server = await serve((_, response) => response.writeHead(status, { location: `${thief.origin}/take?key=${KEY}` }).end());
     for (const provider of ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"]) {
       const model = connect({ provider, baseUrl: server.origin, model: "m", apiKey: KEY });
@@ -139,12 +245,18 @@ for (const status of [301, 302, 303, 307, 308])
       assert.equal(kind.code, "refused", kind.reason);
       assert.ok(kind.reason.includes(`${thief.origin}/take`) && !kind.reason.includes(KEY), kind.reason);
       await assert.rejects(model.models(), (error) => error.code === "refused" && error.message.includes(thief.origin));
-      await assert.rejects(async () => model.summarize({ messages: [{ role: "user", content: "secret" }], signal: new AbortController().signal }), (error) => error.code === "refused");
+      await assert.rejects(
+        async () => model.summarize({ messages: [{ role: "user", content: "secret" }], signal: new AbortController().signal }),
+        (error) => error.code === "refused",
+      );
     }
     assert.deepEqual(thief.requests, []);
     assert.equal(server.requests.length, 15, "nothing is tried again");
     // A function that has not forbidden it is told.
-    const post = (redirect) => ({ payload, signal }) => fetch(server.origin, { method: "POST", body: JSON.stringify(payload), signal, redirect });
+    const post =
+      (redirect) =>
+      ({ payload, signal }) =>
+        fetch(server.origin, { method: "POST", body: JSON.stringify(payload), signal, redirect });
     for (const redirect of ["manual", "follow"]) {
       const { kind } = await stored(post(redirect), "openai-chat");
       assert.equal(kind.code, "refused");
@@ -167,7 +279,13 @@ test("an answer that never ends ends at a limit, for connections and for functio
   const cases = [
     [endless(more.repeat(20), 1), { bytes: 10_000 }, /10000 bytes \(`limits\.bytes`\)/, "bad-answer"],
     [endless(argument.repeat(20), 1), { argumentBytes: 1000 }, /1000 bytes of arguments/, "bad-answer"],
-    [(_, response) => response.writeHead(200, { "content-type": "text/event-stream" }).end(Array.from({ length: 9 }, calls).join("") + sse([chunk({}, "tool_calls")])), { calls: 8 }, /8 tool calls/, "bad-answer"],
+    [
+      (_, response) =>
+        response.writeHead(200, { "content-type": "text/event-stream" }).end(Array.from({ length: 9 }, calls).join("") + sse([chunk({}, "tool_calls")])),
+      { calls: 8 },
+      /8 tool calls/,
+      "bad-answer",
+    ],
     [endless(more, 20), { millis: 300 }, /`limits\.millis`/, "stalled"],
     [endless(": keep-alive\n\n", 20), { millis: 300 }, /`limits\.millis`/, "stalled"],
   ];
@@ -176,7 +294,9 @@ test("an answer that never ends ends at a limit, for connections and for functio
     const models = {
       connection: connect({ provider: "openai-chat", baseUrl: origin, model: "m", limits }),
       fetch: Object.assign(({ signal }) => fetch(origin, { signal, redirect: "manual" }), { limits }),
-      client: Object.assign(({ payload, signal }) => new OpenAI({ apiKey: "k", baseURL: origin, maxRetries: 0 }).chat.completions.create(payload, { signal }), { limits }),
+      client: Object.assign(({ payload, signal }) => new OpenAI({ apiKey: "k", baseURL: origin, maxRetries: 0 }).chat.completions.create(payload, { signal }), {
+        limits,
+      }),
     };
     for (const [name, model] of Object.entries(models)) {
       const { kind } = await stored(model, "openai-chat");
@@ -194,16 +314,30 @@ test("an endless stream of a client, and of one's own pieces, ends at a limit", 
     for (;;) yield "ä".repeat(500);
   };
   for (const model of [pieces, texts]) {
-    const { kind } = await stored(Object.assign(() => model(), { limits: { bytes: 5000 } }), "openai-chat");
+    const { kind } = await stored(
+      Object.assign(() => model(), { limits: { bytes: 5000 } }),
+      "openai-chat",
+    );
     assert.equal(kind.code, "bad-answer");
   }
   const calls = async function* () {
     for (let index = 0; ; index += 1) yield { index, name: "add", arguments: "{}" };
   };
   assert.match((await stored(() => calls(), "openai-chat")).kind.reason, /256 tool calls/);
-  const { origin } = await serve(endless(events([{ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }, { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "More. ".repeat(100) } }]), 1));
+  const { origin } = await serve(
+    endless(
+      events([
+        { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+        { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "More. ".repeat(100) } },
+      ]),
+      1,
+    ),
+  );
   const client = new Anthropic({ apiKey: "k", baseURL: origin, maxRetries: 0 });
-  const { kind } = await stored(Object.assign(({ payload, signal }) => client.messages.create(payload, { signal }), { limits: { bytes: 20_000 } }), "anthropic");
+  const { kind } = await stored(
+    Object.assign(({ payload, signal }) => client.messages.create(payload, { signal }), { limits: { bytes: 20_000 } }),
+    "anthropic",
+  );
   assert.equal(kind.code, "bad-answer", kind.reason);
 });
 

@@ -35,7 +35,11 @@ test("an option that becomes a timer is refused where a timer would end at once"
   };
   for (const [what, call] of Object.entries(waits))
     for (const wait of NO_WAIT)
-      await assert.rejects(async () => call(wait), (error) => error instanceof ThreadkeepError && error.code === "bad-request", `${what}: ${wait}`);
+      await assert.rejects(
+        async () => call(wait),
+        (error) => error instanceof ThreadkeepError && error.code === "bad-request",
+        `${what}: ${wait}`,
+      );
   await keep.close();
 });
 
@@ -45,7 +49,16 @@ function line(json, seed) {
 }
 
 test("a length in a log that is none is damage, whatever its sum says", { timeout: 60_000 }, async (t) => {
-  for (const put of ['["k",-30,"00000000"]', '["k",1.5,"00000000"]', '["k",1e300,"00000000"]', '["k",null,"00000000"]', '["k","9","00000000"]', '["k"]', "7", '{"length":1}'])
+  for (const put of [
+    '["k",-30,"00000000"]',
+    '["k",1.5,"00000000"]',
+    '["k",1e300,"00000000"]',
+    '["k",null,"00000000"]',
+    '["k","9","00000000"]',
+    '["k"]',
+    "7",
+    '{"length":1}',
+  ])
     for (const puts of [`[${put}]`, put]) {
       const folder = scratch(t);
       let keep = await Threadkeep.open({ storage: fileStore({ folder }) });
@@ -106,13 +119,24 @@ test("a redirect takes neither Mem0's key nor texts to another origin", { timeou
     }
   }
   // Mem0's own client says hello when its user constructs it, before it is handed over. One that is made here does not.
-  assert.deepEqual(heard.filter((url) => url !== "/v1/ping/"), []);
+  assert.deepEqual(
+    heard.filter((url) => url !== "/v1/ping/"),
+    [],
+  );
   assert.ok(heard.length <= 2, heard.join());
 });
 
 test("a client of one's own is called as it is", async () => {
   const seen = [];
-  const client = { add: async () => ({}), search: async function () { seen.push(this === client); return { results: [item("a")] }; }, getAll: async () => ({ results: [] }), delete: async () => ({}) };
+  const client = {
+    add: async () => ({}),
+    search: async function () {
+      seen.push(this === client);
+      return { results: [item("a")] };
+    },
+    getAll: async () => ({ results: [] }),
+    delete: async () => ({}),
+  };
   assert.equal((await mem0Memory({ client }).search({ contextId: "ann_1" }, "pears")).length, 1);
   assert.deepEqual(seen, [true]);
 });

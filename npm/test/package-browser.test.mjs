@@ -94,14 +94,21 @@ test("importing an entry in a page fetches modules and nothing else", options, a
     const call = `async (all) => Object.keys(all).length`;
     const page = await inPage(from, call);
     assert.ok(page.value > 20);
-    assert.deepEqual(page.requests.filter((path) => !path.endsWith(".js")), []);
+    assert.deepEqual(
+      page.requests.filter((path) => !path.endsWith(".js")),
+      [],
+    );
   }
 });
 
 test("bundled from what is required, it wants to be told where its files lie", options, async () => {
   const { outputFiles } = buildSync({
     stdin: { contents: `globalThis.required = require("threadkeep");`, resolveDir: project },
-    bundle: true, write: false, platform: "browser", format: "iife", logLevel: "silent",
+    bundle: true,
+    write: false,
+    platform: "browser",
+    format: "iife",
+    logLevel: "silent",
   });
   const page = await browser.newPage();
   try {

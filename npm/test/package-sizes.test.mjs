@@ -26,7 +26,9 @@ test("the sizes of the entries", async () => {
   const kilobytes = (bytes) => (bytes / 1000).toFixed(1).padStart(6);
   console.log(`${"JavaScript of an entry, KB".padEnd(40)}    raw gzipped  limit`);
   for (const { entry, raw, gzipped, limit } of rows)
-    console.log(`${(BROWSER.has(entry) ? entry : `  ${entry}, beside the main entry`).padEnd(40)} ${kilobytes(raw)}  ${kilobytes(gzipped)} ${kilobytes(limit)}`);
+    console.log(
+      `${(BROWSER.has(entry) ? entry : `  ${entry}, beside the main entry`).padEnd(40)} ${kilobytes(raw)}  ${kilobytes(gzipped)} ${kilobytes(limit)}`,
+    );
   for (const { entry, gzipped, limit } of rows) assert.ok(gzipped <= limit, `${entry} has grown to ${gzipped} bytes gzipped; its limit is ${limit}`);
   // The places are all that the slim entry is without.
   const [full, slim] = rows;
@@ -50,7 +52,7 @@ test("the sizes that the README names are those of the files", () => {
     const bytes = readFileSync(join(installed, name));
     return { name, kilobytes: (name.endsWith(".gz") ? bytes.length : gzipSync(bytes, { level: 9 }).length) / 1000 };
   });
+  // Compilers differ by a little.
   for (const [index, { name, kilobytes }] of weighed.entries())
-    // Compilers differ by a little.
     assert.ok(Math.abs(said[index] - kilobytes) <= Math.max(2, kilobytes * 0.03), `${name} weighs ${kilobytes} KB gzipped, the README says ${said[index]}`);
 });

@@ -24,7 +24,34 @@ function checker(name, bin, ...options) {
 }
 
 test("the surface is what it says", async () => {
-  assert.deepEqual(Object.keys(await load()).sort(), ["Agent", "Export", "INGEST_ORDER", "Kernel", "Threadkeep", "ThreadkeepError", "Turn", "VERSION", "chromeModel", "chromeSummarizer", "compressHistory", "connect", "countTokens", "createAgent", "forAiSdk", "init", "loadVocabulary", "mailText", "readDepth", "recordKey", "recordParts", "recordRange", "render", "trimMessages", "validate", "writeDepth"]);
+  assert.deepEqual(Object.keys(await load()).sort(), [
+    "Agent",
+    "Export",
+    "INGEST_ORDER",
+    "Kernel",
+    "Threadkeep",
+    "ThreadkeepError",
+    "Turn",
+    "VERSION",
+    "chromeModel",
+    "chromeSummarizer",
+    "compressHistory",
+    "connect",
+    "countTokens",
+    "createAgent",
+    "forAiSdk",
+    "init",
+    "loadVocabulary",
+    "mailText",
+    "readDepth",
+    "recordKey",
+    "recordParts",
+    "recordRange",
+    "render",
+    "trimMessages",
+    "validate",
+    "writeDepth",
+  ]);
   const methods = Object.getOwnPropertyNames(everything.Threadkeep.prototype).filter((name) => name !== "constructor");
   const promised =
     "receive extend seal alias node children roots chain depth head setHead fork append getRecent getAll getRange getStored getCount clear lint import export on stats close " +
@@ -42,15 +69,28 @@ test("only what is needed is shipped", () => {
   const shipped = files(installed);
   assert.ok(shipped.includes("README.md"));
   for (const name of shipped)
-    assert.match(name, /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|THIRD-PARTY\.txt|(cjs\/)?dist\/[\w/-]+\.(js|d\.ts)|(cjs\/)?wasm\/(threadkeep|parts)\.js|cjs\/package\.json|wasm\/(threadkeep_bg|agent|archives|contract|prompts|search|shared)\.wasm|examples\/[\w.-]+\.(html|mjs|jsx)|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/);
+    assert.match(
+      name,
+      /^(package\.json|README\.md|LICENSE-(MIT|APACHE)|THIRD-PARTY\.txt|(cjs\/)?dist\/[\w/-]+\.(js|d\.ts)|(cjs\/)?wasm\/(threadkeep|parts)\.js|cjs\/package\.json|wasm\/(threadkeep_bg|agent|archives|contract|prompts|search|shared)\.wasm|examples\/[\w.-]+\.(html|mjs|jsx)|vocabulary\/(NOTICE|(o200k|cl100k)_base\.gz))$/,
+    );
   assert.ok(shipped.includes("LICENSE-MIT") && shipped.includes("LICENSE-APACHE"));
   // Whose code is compiled in: Snowball's stemmers ask for their notice in every copy.
   const notices = readFileSync(join(installed, "THIRD-PARTY.txt"), "utf8");
-  for (const words of [/waken_snowball v\d/, /Redistributions in binary form must reproduce the above copyright/, /serde_json v\d/, /wasm-bindgen v\d/, /Permission is hereby granted/]) assert.match(notices, words);
+  for (const words of [
+    /waken_snowball v\d/,
+    /Redistributions in binary form must reproduce the above copyright/,
+    /serde_json v\d/,
+    /wasm-bindgen v\d/,
+    /Permission is hereby granted/,
+  ])
+    assert.match(notices, words);
   assert.equal(manifest.dependencies, undefined);
   assert.equal(manifest.license, "MIT OR Apache-2.0");
   assert.equal(manifest.version, VERSION);
-  assert.deepEqual(Object.keys(manifest.scripts ?? {}).filter((name) => /install|prepare/.test(name)), []);
+  assert.deepEqual(
+    Object.keys(manifest.scripts ?? {}).filter((name) => /install|prepare/.test(name)),
+    [],
+  );
   for (const name of Object.keys(manifest.peerDependencies)) assert.equal(manifest.peerDependenciesMeta[name]?.optional, true, name);
 });
 
@@ -73,12 +113,19 @@ test("every entry has its ES module, its CommonJS module and the types of both",
 });
 
 test("the modules that do something when they are imported are listed, and no others do", () => {
-  assert.deepEqual(manifest.sideEffects, ["./dist/", "./cjs/dist/"].flatMap((folder) => ["index.js", "places.js", "stores/contract.js"].map((name) => folder + name)));
+  assert.deepEqual(
+    manifest.sideEffects,
+    ["./dist/", "./cjs/dist/"].flatMap((folder) => ["index.js", "places.js", "stores/contract.js"].map((name) => folder + name)),
+  );
   // A bundler that keeps nothing of an entry but its effects: only the places are left of the main entry, nothing of the slim one.
   const left = (entry) => {
     const { outputFiles } = buildSync({
       stdin: { contents: `import ${JSON.stringify(join(installed, entry))};`, resolveDir: installed },
-      bundle: true, write: false, format: "esm", platform: "neutral", logLevel: "silent",
+      bundle: true,
+      write: false,
+      format: "esm",
+      platform: "neutral",
+      logLevel: "silent",
     });
     return outputFiles[0].text;
   };
@@ -106,7 +153,11 @@ test("only the entries for servers lead to Node's own modules", async () => {
   const servers = ["./file", "./postgres", "./redis"];
   for (const entry of entries) {
     const { others } = await graph(entry, "browser");
-    assert.equal(others.some(({ path }) => path.startsWith("node:")), servers.includes(entry), entry);
+    assert.equal(
+      others.some(({ path }) => path.startsWith("node:")),
+      servers.includes(entry),
+      entry,
+    );
   }
 });
 
@@ -131,7 +182,18 @@ test("publint finds nothing", () => {
 });
 
 test("are the types wrong? no", () => {
-  const { status, stdout, stderr } = checker("@arethetypeswrong/cli", "dist/index.js", tarball, "--profile", "strict", "--no-emoji", "--format", "ascii", "--exclude-entrypoints", ...ASSETS);
+  const { status, stdout, stderr } = checker(
+    "@arethetypeswrong/cli",
+    "dist/index.js",
+    tarball,
+    "--profile",
+    "strict",
+    "--no-emoji",
+    "--format",
+    "ascii",
+    "--exclude-entrypoints",
+    ...ASSETS,
+  );
   assert.equal(status, 0, stdout + stderr);
   for (const way of [/node10: OK\s*$/gm, /node16 \(from CJS\): OK \(CJS\)\s*$/gm, /node16 \(from ESM\): OK \(ESM\)\s*$/gm, /bundler: OK\s*$/gm])
     assert.equal(stdout.match(way)?.length, entries.length, `${way}\n${stdout}`);
@@ -142,7 +204,13 @@ test("what works without a keep brings the places of the files along, through a 
   for (const [entry, name] of Object.entries(users)) {
     const { outputFiles } = buildSync({
       stdin: { contents: `import { ${name} } from "threadkeep/${entry}"; console.log(${name});`, resolveDir: installed },
-      bundle: true, write: false, format: "esm", platform: "node", packages: "bundle", external: ["ai", "@langchain/*", "@openai/*"], logLevel: "silent",
+      bundle: true,
+      write: false,
+      format: "esm",
+      platform: "node",
+      packages: "bundle",
+      external: ["ai", "@langchain/*", "@openai/*"],
+      logLevel: "silent",
     });
     assert.match(outputFiles[0].text, /"\.\.\/wasm\/threadkeep_bg\.wasm", import\.meta\.url/, entry);
   }

@@ -45,19 +45,28 @@ test("a context fits its budget, accounts for every message and is a copy", asyn
       for (const maxTokens of [0, 60, 300, 1000, 100_000]) {
         const context = await keep.context("main", { provider, model: "m", budget: { maxTokens } });
         assert.equal(sum(context.ledger), context.tokens);
-        assert.equal(Object.values(context.kinds).reduce((a, b) => a + b), context.tokens);
+        assert.equal(
+          Object.values(context.kinds).reduce((a, b) => a + b),
+          context.tokens,
+        );
         assert.equal(context.overBudget, context.tokens > maxTokens);
         assert.equal(context.budget.tokens, maxTokens);
         assert.equal(context.messages.at(-1).content, "last");
         assert.deepEqual(await validate(context.payload, provider), { ok: true, errors: [] }, provider);
-        assert.deepEqual(context.warnings.filter((warning) => warning.kind === "invalid"), []);
+        assert.deepEqual(
+          context.warnings.filter((warning) => warning.kind === "invalid"),
+          [],
+        );
       }
     }
     all.messages[0].content = "changed";
     assert.equal((await keep.context("main")).messages[0].content, "be brief");
     // The same by the leaf's id; and deterministic to the byte.
     const leaf = (await keep.head("main")).id;
-    const [a, b] = [await keep.context(leaf, { policy: "stable", budget: { maxTokens: 200 } }), await keep.context("main", { policy: "stable", budget: { maxTokens: 200 } })];
+    const [a, b] = [
+      await keep.context(leaf, { policy: "stable", budget: { maxTokens: 200 } }),
+      await keep.context("main", { policy: "stable", budget: { maxTokens: 200 } }),
+    ];
     assert.equal(JSON.stringify(a), JSON.stringify(b));
     await keep.close();
   }
@@ -258,9 +267,15 @@ test("trimming keeps groups whole, says what became of each message and leaves t
 
 test("repairs come back as messages", async () => {
   const { messages, ledger } = await trimMessages([user("a"), call("c"), user("b"), result("zz", "orphan")]);
-  assert.deepEqual(messages.map((message) => message.role), ["user", "assistant", "tool", "user"]);
+  assert.deepEqual(
+    messages.map((message) => message.role),
+    ["user", "assistant", "tool", "user"],
+  );
   assert.equal(messages[2].tool_call_id, "c");
-  assert.deepEqual(ledger.filter((line) => line.action === "repaired").map((line) => line.rule), ["cancelled-call", "orphan-result"]);
+  assert.deepEqual(
+    ledger.filter((line) => line.action === "repaired").map((line) => line.rule),
+    ["cancelled-call", "orphan-result"],
+  );
 });
 
 test("a list that grew, was changed or was cut is trimmed as if it were new", async () => {
@@ -269,7 +284,10 @@ test("a list that grew, was changed or was cut is trimmed as if it were new", as
   /** What the list gives, against what a process that never saw it would: another key, so nothing is shared. */
   const check = async (what) => {
     const warm = await trimMessages(list, options);
-    const cold = await trimMessages(JSON.parse(JSON.stringify(list)).map((message) => Object.assign(new (class {})(), message)), options);
+    const cold = await trimMessages(
+      JSON.parse(JSON.stringify(list)).map((message) => Object.assign(new (class {})(), message)),
+      options,
+    );
     assert.equal(JSON.stringify(warm), JSON.stringify(cold), what);
   };
   await check("new");
@@ -296,7 +314,10 @@ test("a list that grew, was changed or was cut is trimmed as if it were new", as
   await check("a call more");
   list.at(-3).tool_calls.shift();
   await check("a call less");
-  list.at(-1).content = [{ type: "text", text: "so" }, { type: "text", text: "be it" }];
+  list.at(-1).content = [
+    { type: "text", text: "so" },
+    { type: "text", text: "be it" },
+  ];
   await check("text in parts");
   list.at(-1).content = [{ type: "text", text: "so" }];
   await check("a part less");
@@ -365,7 +386,10 @@ test("messages are rendered for each provider, and what is wrong is named", asyn
 
 test("a ledger is made when it is read, and is part of every copy", async () => {
   const keep = await memory({ encoding: "estimate" });
-  await keep.append("main", Array.from({ length: 60 }, (_, n) => user(`question ${n}`)));
+  await keep.append(
+    "main",
+    Array.from({ length: 60 }, (_, n) => user(`question ${n}`)),
+  );
   for (const policy of ["newest", "stable"]) {
     const how = { policy, budget: { maxTokens: 100 } };
     const context = await keep.context("main", how);
@@ -374,7 +398,10 @@ test("a ledger is made when it is read, and is part of every copy", async () => 
     const copy = structuredClone(await keep.context("main", how));
     const lines = context.ledger;
     assert.equal(context.ledger, lines);
-    assert.equal(lines.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0), context.tokens);
+    assert.equal(
+      lines.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0),
+      context.tokens,
+    );
     assert.equal(copy.ledger.length, lines.length + 1);
     assert.deepEqual(JSON.parse(JSON.stringify(context)), { ...context });
     assert.deepEqual(structuredClone(context), { ...context });

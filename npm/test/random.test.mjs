@@ -12,7 +12,7 @@ import { Threadkeep, createAgent, mailText, memory } from "./support/expect.mjs"
 import { fileStore } from "./support/filestore.mjs";
 import { program } from "./support/random-program.mjs";
 import { startPostgres, startRedis } from "./support/servers.mjs";
-import { postgresSetup, postgresStore, redisStore, sqliteStore } from "./support/stores.mjs";
+import { postgresStore, redisStore, sqliteStore } from "./support/stores.mjs";
 
 const ACTS = Number(process.env.THREADKEEP_ACTS ?? 120);
 const SEED = Number(process.env.THREADKEEP_SEED ?? Date.now() % 1_000_000);
@@ -56,7 +56,16 @@ for (const [name, prepare] of Object.entries(STORES)) {
     t.diagnostic(`seed ${SEED}`);
     const { open, mates, end } = await prepare();
     try {
-      const counts = await program({ package: { createAgent, mailText }, open, fresh: () => memory({ encoding: "estimate" }), mates, skip: SKIP, seed: SEED, acts: ACTS, progress: (act) => process.env.THREADKEEP_PROGRESS && console.error(name, act) });
+      const counts = await program({
+        package: { createAgent, mailText },
+        open,
+        fresh: () => memory({ encoding: "estimate" }),
+        mates,
+        skip: SKIP,
+        seed: SEED,
+        acts: ACTS,
+        progress: (act) => process.env.THREADKEEP_PROGRESS && console.error(name, act),
+      });
       t.diagnostic(JSON.stringify(counts));
     } finally {
       await end?.();

@@ -7,9 +7,7 @@ import { test } from "node:test";
 import { inChild, installed, source } from "./support/installed.mjs";
 
 const readme = readFileSync(join(installed, "README.md"), "utf8");
-const examples = new Map(
-  [...readme.matchAll(/<!-- example: (.+?) -->\n```js\n(.+?)```/gs)].map(([, name, code]) => [name, code]),
-);
+const examples = new Map([...readme.matchAll(/<!-- example: (.+?) -->\n```js\n(.+?)```/gs)].map(([, name, code]) => [name, code]));
 
 const open = `import { Threadkeep, ThreadkeepError, writeDepth } from "threadkeep";
 import assert from "node:assert/strict";
@@ -20,47 +18,84 @@ const show = (...what) => shown.push(what);
 
 /** Name, what comes before, what must hold after, what must be printed. */
 const CASES = [
-  ["ten lines", `const model = async (prompt) => {
+  [
+    "ten lines",
+    `const model = async (prompt) => {
       if (prompt.map((message) => message.role).join() !== "system,user") throw new Error("wrong prompt");
       return { role: "assistant", content: "A fruit." };
-    };`, "", "2\n"],
-  ["reply chains", open, `
+    };`,
+    "",
+    "2\n",
+  ],
+  [
+    "reply chains",
+    open,
+    `
     assert.deepEqual(siblings.map((node) => node.id), ["in-2", "in-3"]);
     assert.deepEqual([rows.at(-1).fork.index, rows.at(-1).fork.count], [1, 2]);
     assert.equal(depth, 3);
-    assert.equal(reply, "[depth:3] The long way round.");`, ""],
-  ["message store", open, `
+    assert.equal(reply, "[depth:3] The long way round.");`,
+    "",
+  ],
+  [
+    "message store",
+    open,
+    `
     assert.deepEqual((await keep.getAll("main")).map((message) => message.content), ["one", "two", "three"]);
-    assert.equal(await keep.getCount("what-if"), 0);`, ""],
-  ["prompts", `${open}
+    assert.equal(await keep.getCount("what-if"), 0);`,
+    "",
+  ],
+  [
+    "prompts",
+    `${open}
     const history = [{ role: "user", content: "hi" }];
-    const send = async (payload) => payload.messages.length;`, `
+    const send = async (payload) => payload.messages.length;`,
+    `
     assert.equal(overBudget, false);
     assert.ok(tokens > 0);
-    assert.deepEqual([payload.system, payload.max_tokens, shown], ["Be brief.", 8000, [[1]]]);`, ""],
-  ["functions", `import { compressHistory, countTokens, render, trimMessages, validate } from "threadkeep";
+    assert.deepEqual([payload.system, payload.max_tokens, shown], ["Be brief.", 8000, [[1]]]);`,
+    "",
+  ],
+  [
+    "functions",
+    `import { compressHistory, countTokens, render, trimMessages, validate } from "threadkeep";
     import assert from "node:assert/strict";
-    const history = Array.from({ length: 9 }, (_, index) => ({ role: index % 2 ? "assistant" : "user", content: "message " + index }));`, `
+    const history = Array.from({ length: 9 }, (_, index) => ({ role: index % 2 ? "assistant" : "user", content: "message " + index }));`,
+    `
     assert.deepEqual(messages, history.slice(-4));
     assert.ok(ok && errors.length === 0);
-    assert.equal(short[0].content, "; Defined: limit = integer, sample: 5");`, ""],
-  ["compaction", `${open}
+    assert.equal(short[0].content, "; Defined: limit = integer, sample: 5");`,
+    "",
+  ],
+  [
+    "compaction",
+    `${open}
     const usage = { prompt_tokens: 120_000 };
     const model = async () => '{"statements": ["Six questions were asked."]}';
     const words = "with some words to it, so that it is worth a summary, ".repeat(4);
     const turn = (at) => [{ role: "user", content: "Question " + at + " " + words }, { role: "assistant", content: "Answer " + words }];
-    await keep.append("main", Array.from({ length: 10 }, (_, at) => turn(at)).flat());`, `
+    await keep.append("main", Array.from({ length: 10 }, (_, at) => turn(at)).flat());`,
+    `
     const [[before, after, calls, warnings], original, now] = shown;
     assert.ok(before > after);
     assert.deepEqual([calls, warnings], [1, []]);
-    assert.deepEqual([original[0].messages.length, now[0].messages.length], [20, 9]);`, ""],
-  ["kernel", `${open.replace("writeDepth", "Kernel")}
+    assert.deepEqual([original[0].messages.length, now[0].messages.length], [20, 9]);`,
+    "",
+  ],
+  [
+    "kernel",
+    `${open.replace("writeDepth", "Kernel")}
     const model = async ({ system, messages }) => {
       assert.deepEqual([system, messages.length], ["You book tables.", 1]);
       return { message: { role: "assistant", content: "For how many?" }, usage: { promptTokens: 12 } };
-    };`, `
-    assert.deepEqual(shown, [[{ promptTokens: 12 }], ["turn_0001", ["user", "assistant"]]]);`, ""],
-  ["agent", `${open.replace("writeDepth", "createAgent")}
+    };`,
+    `
+    assert.deepEqual(shown, [[{ promptTokens: 12 }], ["turn_0001", ["user", "assistant"]]]);`,
+    "",
+  ],
+  [
+    "agent",
+    `${open.replace("writeDepth", "createAgent")}
     const asked = [];
     async function* stream(...chunks) {
       for (const chunk of chunks) yield { object: "chat.completion.chunk", choices: [chunk] };
@@ -68,43 +103,76 @@ const CASES = [
     const call = { index: 0, id: "c", type: "function", function: { name: "weather", arguments: '{"town":"Oslo"}' } };
     const answers = [[{ delta: { tool_calls: [call] }, finish_reason: "tool_calls" }], [{ delta: { content: "No," } }, { delta: { content: " it is clear." }, finish_reason: "stop" }]];
     const openai = { chat: { completions: { create: async (payload) => (asked.push(payload), stream(...(answers.shift() ?? [{ delta: { content: "Clear too." }, finish_reason: "stop" }]))) } } };
-    const weatherIn = async (town) => ({ town, sky: "clear" });`, `
+    const weatherIn = async (town) => ({ town, sky: "clear" });`,
+    `
     assert.deepEqual(shown, [["No,"], [" it is clear."], ["answered", "Clear too."]]);
     assert.equal(asked[0].model, "gpt-4.1-mini");
     assert.deepEqual(asked[2].messages.slice(1).map((message) => message.role), ["user", "assistant", "tool", "assistant", "user"]);
-    assert.equal((await keep.listMessages("user")).length, 4);`, ""],
-  ["mailbox", open.replace("writeDepth", "mailText"), `
+    assert.equal((await keep.listMessages("user")).length, 4);`,
+    "",
+  ],
+  [
+    "mailbox",
+    open.replace("writeDepth", "mailText"),
+    `
     assert.deepEqual(shown, [["ann", "Lunch?"], ["bob", "At one?"]]);
-    assert.deepEqual([(await keep.listMessages("ann")).length, (await keep.listMessages("ann", { dismissed: true })).length], [1, 2]);`, ""],
-  ["search", open, `
+    assert.deepEqual([(await keep.listMessages("ann")).length, (await keep.listMessages("ann", { dismissed: true })).length], [1, 2]);`,
+    "",
+  ],
+  [
+    "search",
+    open,
+    `
     assert.deepEqual(shown.map(([snippet]) => snippet), ["My luggage was lost in Oslo."]);
-    assert.deepEqual(shown[0][1].map(([from, to]) => shown[0][0].slice(from, to)), ["luggage", "lost", "Oslo"]);`, ""],
-  ["vectors", `import { Threadkeep } from "threadkeep";
+    assert.deepEqual(shown[0][1].map(([from, to]) => shown[0][0].slice(from, to)), ["luggage", "lost", "Oslo"]);`,
+    "",
+  ],
+  [
+    "vectors",
+    `import { Threadkeep } from "threadkeep";
     import assert from "node:assert/strict";
-    const model = { encode: (texts) => texts.map((text) => Float32Array.of(/luggage|suitcase/.test(text) ? 1 : 0, 1)) };`, `
+    const model = { encode: (texts) => texts.map((text) => Float32Array.of(/luggage|suitcase/.test(text) ? 1 : 0, 1)) };`,
+    `
     assert.deepEqual(hits, []);
     await keep.append("main", [{ role: "user", content: "The luggage is lost." }]);
-    assert.equal((await keep.search("trouble with my suitcase"))[0].message.content, "The luggage is lost.");`, ""],
-  ["archives", `${open}
+    assert.equal((await keep.search("trouble with my suitcase"))[0].message.content, "The luggage is lost.");`,
+    "",
+  ],
+  [
+    "archives",
+    `${open}
     const line = JSON.stringify({ messages: [{ role: "user", content: "hi" }, { role: "assistant", content: "hello" }] });
     const file = new File([line, "\\n", "not JSON", "\\n"], "messages.jsonl");
-    console.warn = (...words) => shown.push(words);`, `
+    console.warn = (...words) => shown.push(words);`,
+    `
     assert.equal(report.skipped.length, 1);
     assert.ok(blob.size > 0);
     assert.match(chat, /hello/);
     assert.equal(Object.keys(files).length, 2);
-    assert.ok(shown.length >= 3);`, "1 conversations, 2 messages\n"],
-  ["changes", open, `
+    assert.ok(shown.length >= 3);`,
+    "1 conversations, 2 messages\n",
+  ],
+  [
+    "changes",
+    open,
+    `
     assert.equal(shown.length, 1);
-    assert.equal(shown[0][0], (await keep.head("main")).transcript);`, ""],
+    assert.equal(shown[0][0], (await keep.head("main")).transcript);`,
+    "",
+  ],
   ["records", open, "", "dark\n"],
-  ["a store of your own", open, `
+  [
+    "a store of your own",
+    open,
+    `
     await mine.append("main", [{ role: "user", content: "a" }]);
     await mine.append("main", [{ role: "user", content: "b" }]);
     const again = await Threadkeep.open({ storage });
     assert.equal(await again.getCount("main"), 2);
     assert.equal(await again.clear("main"), 2);
-    assert.equal(await mine.getCount("main"), 0);`, ""],
+    assert.equal(await mine.getCount("main"), 0);`,
+    "",
+  ],
   ["errors", open, "", "missing-node nowhere\n"],
 ];
 
@@ -116,7 +184,10 @@ for (const [name, before, after, printed] of CASES) {
 
 test("every JavaScript block of the README is an example that is run", () => {
   assert.equal(readme.match(/```(js|ts|javascript|typescript)/g).length, CASES.length);
-  assert.deepEqual([...examples.keys()], CASES.map(([name]) => name));
+  assert.deepEqual(
+    [...examples.keys()],
+    CASES.map(([name]) => name),
+  );
 });
 
 test("the JavaScript of the repository's README prints what its comments say", () => {

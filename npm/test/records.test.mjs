@@ -15,17 +15,33 @@ const shown = (records) => records.map(([key, value]) => [key, read(value)]);
 test("records are put, found in order, deleted, by namespace", async () => {
   const keep = await memory();
   const [a, b] = [keep.records("a"), keep.records("a/b")];
-  await a.commit({ puts: [["k2", bytes("two")], ["k1", bytes("one")], ["k3", new Uint8Array()]] });
+  await a.commit({
+    puts: [
+      ["k2", bytes("two")],
+      ["k1", bytes("one")],
+      ["k3", new Uint8Array()],
+    ],
+  });
   await b.commit({ puts: [["k1", bytes("other")]] });
-  assert.deepEqual(shown(await a.scan()), [["k1", "one"], ["k2", "two"], ["k3", ""]]);
-  assert.deepEqual(shown(await a.scan({ start: "k2", reverse: true })), [["k3", ""], ["k2", "two"]]);
+  assert.deepEqual(shown(await a.scan()), [
+    ["k1", "one"],
+    ["k2", "two"],
+    ["k3", ""],
+  ]);
+  assert.deepEqual(shown(await a.scan({ start: "k2", reverse: true })), [
+    ["k3", ""],
+    ["k2", "two"],
+  ]);
   assert.deepEqual(shown(await a.scan({ end: "k3", limit: 1 })), [["k1", "one"]]);
   assert.deepEqual(shown(await a.scan({ start: "k2", end: "k1" })), []);
   assert.deepEqual(shown(await b.scan()), [["k1", "other"]]);
   assert.equal(read(await a.get("k2")), "two");
   assert.equal(await a.get("none"), undefined);
   await a.commit({ deletes: ["k1"], deleteRanges: [["k2", "k3"]], puts: [["k4", bytes("4")]], durability: "relaxed" });
-  assert.deepEqual(shown(await a.scan()), [["k3", ""], ["k4", "4"]]);
+  assert.deepEqual(shown(await a.scan()), [
+    ["k3", ""],
+    ["k4", "4"],
+  ]);
   await keep.close();
 });
 
@@ -77,7 +93,10 @@ test("keys keep the order of their parts", () => {
     return a.length - b.length;
   };
   const sorted = [...tuples].sort(byParts);
-  assert.deepEqual([...tuples].sort((a, b) => compare(recordKey(...a), recordKey(...b))), sorted);
+  assert.deepEqual(
+    [...tuples].sort((a, b) => compare(recordKey(...a), recordKey(...b))),
+    sorted,
+  );
   for (const tuple of tuples) {
     assert.deepEqual(recordParts(recordKey(...tuple)), tuple);
     assert.match(recordKey(...tuple), /^[ -~]*$/);
@@ -86,7 +105,10 @@ test("keys keep the order of their parts", () => {
   assert.throws(() => recordKey(-1), { code: "bad-request" });
   const { start, end } = recordRange("a");
   const inside = tuples.filter((tuple) => recordKey(...tuple) >= start && recordKey(...tuple) < end);
-  assert.deepEqual(inside, tuples.filter((tuple) => tuple.length === 2 && tuple[0] === "a"));
+  assert.deepEqual(
+    inside,
+    tuples.filter((tuple) => tuple.length === 2 && tuple[0] === "a"),
+  );
 });
 
 test("the contract suite passes a good store and names what a bad one lacks", async () => {
@@ -99,9 +121,20 @@ test("the contract suite passes a good store and names what a bad one lacks", as
     const adapter = mapAdapter({ records });
     return { ...adapter, commit: (commit) => adapter.commit({ ...commit, absent: [] }) };
   });
-  assert.ok(bad.failures.some(({ behaviour }) => behaviour === "isolation::one_of_two_rivals_wins"), JSON.stringify(bad.failures));
-  await rejects(checkStore(() => Promise.reject({ code: "unavailable", message: "no server" })), "unavailable", /no server/);
-  await rejects(checkStore(() => ({})), "bad-adapter", /get/);
+  assert.ok(
+    bad.failures.some(({ behaviour }) => behaviour === "isolation::one_of_two_rivals_wins"),
+    JSON.stringify(bad.failures),
+  );
+  await rejects(
+    checkStore(() => Promise.reject({ code: "unavailable", message: "no server" })),
+    "unavailable",
+    /no server/,
+  );
+  await rejects(
+    checkStore(() => ({})),
+    "bad-adapter",
+    /get/,
+  );
 });
 
 test("text of a memory service stands in the prompt, inside the budget", async () => {

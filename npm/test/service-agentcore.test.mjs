@@ -10,7 +10,12 @@ const slow = { timeout: 30_000 };
 
 test("seed 3: append creates one conversational event a message, under actor and session", slow, async () => {
   const { handler, memory } = agentcore();
-  await memory.append("session-1", [user("I prefer React"), assistant("Noted!"), { role: "system", content: "Be brief." }, { role: "tool", tool_call_id: "c", content: "42" }]);
+  await memory.append("session-1", [
+    user("I prefer React"),
+    assistant("Noted!"),
+    { role: "system", content: "Be brief." },
+    { role: "tool", tool_call_id: "c", content: "42" },
+  ]);
   const bodies = operations(handler, "CreateEvent").map(({ body }) => body);
   assert.deepEqual(
     bodies.map(({ actorId, sessionId, payload }) => [actorId, sessionId, payload[0].conversational.role, payload[0].conversational.content.text]),
@@ -22,16 +27,29 @@ test("seed 3: append creates one conversational event a message, under actor and
     ],
   );
   const times = bodies.map(({ eventTimestamp }) => eventTimestamp);
-  assert.deepEqual(times, [...times].sort((a, b) => a - b));
+  assert.deepEqual(
+    times,
+    [...times].sort((a, b) => a - b),
+  );
   assert.equal(new Set(times).size, 4, "no two at once: their order is their time");
-  assert.deepEqual(operations(handler, "CreateEvent").map(({ path }) => path), Array(4).fill(`/memories/${MEMORY_ID}/events`));
+  assert.deepEqual(
+    operations(handler, "CreateEvent").map(({ path }) => path),
+    Array(4).fill(`/memories/${MEMORY_ID}/events`),
+  );
 });
 
 test("seed 3: getAll, getRange and getCount read all pages, in order", slow, async () => {
   const { handler, memory } = agentcore();
   await memory.append("s", many(230));
   assert.deepEqual(texts(await memory.getAll("s")), texts(many(230)));
-  assert.deepEqual(operations(handler, "ListEvents").map(({ body }) => [body.maxResults, body.nextToken !== undefined]), [[100, false], [100, true], [100, true]]);
+  assert.deepEqual(
+    operations(handler, "ListEvents").map(({ body }) => [body.maxResults, body.nextToken !== undefined]),
+    [
+      [100, false],
+      [100, true],
+      [100, true],
+    ],
+  );
   assert.deepEqual(texts(await memory.getRange("s", 228, 999)), ["m228", "m229"]);
   assert.deepEqual(await memory.getRange("s", 5, 2), []);
   assert.equal(await memory.getCount("s"), 230);
@@ -45,7 +63,13 @@ test("messages come back as they were, whatever they hold", slow, async () => {
     { role: "user", content: "named", name: "ann", tags: ["x"], own: { deep: [1, null, "é"] } },
     { role: "assistant", content: null, tool_calls: [{ id: "c1", type: "function", function: { name: "f", arguments: '{"a":1}' } }] },
     { role: "tool", tool_call_id: "c1", content: "" },
-    { role: "user", content: [{ type: "text", text: "look" }, { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }] },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "look" },
+        { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+      ],
+    },
     { role: "developer", content: "Mind the gap." },
     user('{"threadkeep":1,"texts":0} is no blob'),
     assistant("🍐".repeat(120_000)),
@@ -54,7 +78,10 @@ test("messages come back as they were, whatever they hold", slow, async () => {
   await memory.append("s", messages);
   assert.deepEqual(await memory.getAll("s"), messages);
   const long = operations(handler, "CreateEvent").at(-1).body.payload;
-  assert.deepEqual(long.map(({ conversational }) => conversational?.content.text.length), [100_000, 100_000, 50_001, undefined]);
+  assert.deepEqual(
+    long.map(({ conversational }) => conversational?.content.text.length),
+    [100_000, 100_000, 50_001, undefined],
+  );
   // Blobs of others, and broken ones, are passed over.
   for (const blob of ['{"threadkeep":1,"texts":9,"message":{"role":"user","content":"x"}}', '{"threadkeep":1,', "other"])
     handler.events.push({ ...handler.events[0], eventId: `9${handler.events.length}#ab`, payload: [{ blob }] });
@@ -65,7 +92,10 @@ test("several messages go into one event where that is wanted", slow, async () =
   const { handler, memory } = agentcore({ messagesPerEvent: 3 });
   const messages = [user("a"), { role: "assistant", content: "b", tags: ["x"] }, user("c"), assistant("d")];
   await memory.append("s", messages);
-  assert.deepEqual(operations(handler, "CreateEvent").map(({ body }) => body.payload.length), [4, 1]);
+  assert.deepEqual(
+    operations(handler, "CreateEvent").map(({ body }) => body.payload.length),
+    [4, 1],
+  );
   assert.deepEqual(await memory.getAll("s"), messages);
   const store = hybrid({ keep: await keepInMemory(), memory, syncStrategy: "end-of-session" });
   await store.append("h", many(7));
@@ -94,7 +124,10 @@ test("seed 3: the actor is configured, or given with each call", slow, async () 
   await memory.append("s", [user("of bob")], "user-bob");
   assert.deepEqual([texts(await memory.getAll("s")), texts(await memory.getAll("s", "user-bob"))], [["of ann"], ["of bob"]]);
   assert.deepEqual(texts(await memory.getRecent("s", {}, "user-bob")), ["of bob"]);
-  assert.deepEqual((await memory.listSessions("user-bob")).map(({ sessionId }) => sessionId), ["s"]);
+  assert.deepEqual(
+    (await memory.listSessions("user-bob")).map(({ sessionId }) => sessionId),
+    ["s"],
+  );
   assert.equal(await memory.clear("s", { actorId: "user-bob" }), 1);
   assert.equal(await memory.getCount("s"), 1);
   const nobody = agentcoreMemory({ memoryId: MEMORY_ID, client });
@@ -102,7 +135,10 @@ test("seed 3: the actor is configured, or given with each call", slow, async () 
   await nobody.append("s", [user("x")], "carl");
   const derived = agentcoreMemory({ memoryId: MEMORY_ID, client, actorId: (contextId) => contextId.split("_")[0] });
   await derived.append("dora_1", [user("x")]);
-  assert.deepEqual(handler.events.map(({ actorId }) => actorId), ["ann", "carl", "dora"]);
+  assert.deepEqual(
+    handler.events.map(({ actorId }) => actorId),
+    ["ann", "carl", "dora"],
+  );
   await rejects(memory.getAll("s", { actor: "ann" }), "bad-request", /actor is not known/);
   await rejects(memory.getAll("s", "no spaces, please"), "bad-request", /actorId/);
   // Any name is a session.
@@ -117,15 +153,33 @@ test("seed 3: searchMemories and listMemoryRecords look at long-term records, of
   handler.remember("The user's favourite colour is blue.", "/actors/ann/sessions/s1");
   const other = handler.remember("The user prefers Vue.", "/actors/anna");
   const found = await memory.searchMemories("s", "which framework does the user prefer", { maxResults: 5 });
-  assert.deepEqual(found.map(({ content }) => content.text), ["The user prefers React.", "The user's favourite colour is blue."]);
+  assert.deepEqual(
+    found.map(({ content }) => content.text),
+    ["The user prefers React.", "The user's favourite colour is blue."],
+  );
   assert.ok(found[0].score >= found[1].score && found[0].createdAt instanceof Date);
   const [{ body, path }] = operations(handler, "RetrieveMemoryRecords");
-  assert.deepEqual([path, body], [`/memories/${MEMORY_ID}/retrieve`, { namespace: "/actors/ann", searchCriteria: { searchQuery: "which framework does the user prefer", topK: 5 }, maxResults: 5 }]);
+  assert.deepEqual(
+    [path, body],
+    [
+      `/memories/${MEMORY_ID}/retrieve`,
+      { namespace: "/actors/ann", searchCriteria: { searchQuery: "which framework does the user prefer", topK: 5 }, maxResults: 5 },
+    ],
+  );
   assert.deepEqual((await memory.listMemoryRecords("s")).length, 2);
   assert.equal((await memory.listMemoryRecords("s", { maxResults: 1 })).length, 1);
-  assert.deepEqual((await memory.listMemoryRecords("s", { namespacePrefix: "/actors/anna" })).map(({ memoryRecordId }) => memoryRecordId), [other]);
-  assert.equal((await memory.listMemoryRecords("s", { namespacePrefix: "/actors/{actorId}/sessions" }))[0].content.text, "The user's favourite colour is blue.");
-  assert.deepEqual((await memory.searchMemories("s", "prefers", {}, "anna")).map(({ memoryRecordId }) => memoryRecordId), [other]);
+  assert.deepEqual(
+    (await memory.listMemoryRecords("s", { namespacePrefix: "/actors/anna" })).map(({ memoryRecordId }) => memoryRecordId),
+    [other],
+  );
+  assert.equal(
+    (await memory.listMemoryRecords("s", { namespacePrefix: "/actors/{actorId}/sessions" }))[0].content.text,
+    "The user's favourite colour is blue.",
+  );
+  assert.deepEqual(
+    (await memory.searchMemories("s", "prefers", {}, "anna")).map(({ memoryRecordId }) => memoryRecordId),
+    [other],
+  );
   assert.equal((await memory.getMemoryRecord(other)).content.text, "The user prefers Vue.");
   assert.equal(await memory.getMemoryRecord(`mem-${"9".repeat(36)}`), null);
   assert.deepEqual(await memory.searchMemories("s", "  "), []);
@@ -135,12 +189,16 @@ test("seed 3: searchMemories and listMemoryRecords look at long-term records, of
   assert.equal((await memory.listMemoryRecords("s", { maxResults: 140 })).length, 140);
   assert.equal((await memory.list({ contextId: "s" })).length, 152);
   // Below no name at all everybody's records would lie.
-  for (const call of ["searchMemories", "listMemoryRecords"]) await rejects(memory[call]("s", ...(call === "searchMemories" ? ["x"] : []), { namespacePrefix: "" }), "bad-request", /namespacePrefix must not be empty/);
+  for (const call of ["searchMemories", "listMemoryRecords"])
+    await rejects(memory[call]("s", ...(call === "searchMemories" ? ["x"] : []), { namespacePrefix: "" }), "bad-request", /namespacePrefix must not be empty/);
   for (const namespaces of ["", ["/actors/{actorId}", ""]]) assert.throws(() => agentcore({ namespaces }), { code: "bad-request" });
 });
 
 test("namespaces and a strategy of one's own", slow, async () => {
-  const { handler, memory } = agentcore({ namespaces: ["/strategies/{memoryStrategyId}/actors/{actorId}", "/summaries/{actorId}/{sessionId}"], memoryStrategyId: "preferences-0123456789" });
+  const { handler, memory } = agentcore({
+    namespaces: ["/strategies/{memoryStrategyId}/actors/{actorId}", "/summaries/{actorId}/{sessionId}"],
+    memoryStrategyId: "preferences-0123456789",
+  });
   handler.remember("prefers pears", "/strategies/preferences-0123456789/actors/ann");
   handler.remember("pears were bought", "/summaries/ann/s");
   handler.remember("pears of another strategy", "/summaries/ann/s", "summaries-0123456789");
@@ -150,13 +208,18 @@ test("namespaces and a strategy of one's own", slow, async () => {
 test("seed 3: getRecent has long-term memories first by default, and none where that is not wanted", slow, async () => {
   const { handler, memory, client } = agentcore();
   handler.extract = ({ payload, actorId }) =>
-    payload.flatMap(({ conversational }) => (conversational?.role === "USER" ? [{ text: `The user said: ${conversational.content.text}`, namespaces: [`/actors/${actorId}`] }] : []));
+    payload.flatMap(({ conversational }) =>
+      conversational?.role === "USER" ? [{ text: `The user said: ${conversational.content.text}`, namespaces: [`/actors/${actorId}`] }] : [],
+    );
   await memory.append("s1", [user("I prefer React"), assistant("Noted!")]);
   await memory.append("s2", [{ role: "system", content: "Be brief." }, user("What do I prefer?"), assistant("Hm.")]);
   const [system, first, ...after] = await memory.getRecent("s2");
   const rest = [system, ...after];
   assert.equal(first.role, "user");
-  assert.match(first.content, /^\[Quoted from .*\n> Relevant memories from previous conversations:\n> - The user said: What do I prefer\?\n> - The user said: I prefer React\n\[End of quote\]$/);
+  assert.match(
+    first.content,
+    /^\[Quoted from .*\n> Relevant memories from previous conversations:\n> - The user said: What do I prefer\?\n> - The user said: I prefer React\n\[End of quote\]$/,
+  );
   assert.deepEqual(rest, await memory.getAll("s2"));
   assert.equal(operations(handler, "RetrieveMemoryRecords")[0].body.searchCriteria.searchQuery, "What do I prefer?");
   const plain = agentcoreMemory({ memoryId: MEMORY_ID, actorId: "ann", client, includeLongTermMemories: false });
@@ -176,7 +239,11 @@ test("seed 3: getRecent has long-term memories first by default, and none where 
   assert.equal((await rejects(memory.getRecent("s2"), "memory-service")).details.reason, "unauthorized");
   handler.behave = undefined;
   // No result without its call.
-  await plain.append("s3", [{ role: "assistant", content: "calls", tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }] }, { role: "tool", tool_call_id: "c", content: "r" }, user("next")]);
+  await plain.append("s3", [
+    { role: "assistant", content: "calls", tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }] },
+    { role: "tool", tool_call_id: "c", content: "r" },
+    user("next"),
+  ]);
   assert.deepEqual(texts(await plain.getRecent("s3", { maxMessages: 2 })), ["next"]);
 });
 
@@ -231,7 +298,8 @@ test("forks of a keep are branches of a session", slow, async () => {
   const branch = handler.events.find(({ branch }) => branch !== undefined).branch;
   assert.match(branch.name, /^what-if-[0-9a-f]{32}$/);
   assert.equal(branch.rootEventId, handler.events[1].eventId);
-  for (const context of ["main", "what if?"]) assert.deepEqual(await memory.getAll("main", context === "main" ? {} : { branch: context }), await keep.getAll(context));
+  for (const context of ["main", "what if?"])
+    assert.deepEqual(await memory.getAll("main", context === "main" ? {} : { branch: context }), await keep.getAll(context));
   const event = handler.events.at(-1);
   assert.equal(event.metadata["threadkeep-node"].stringValue, (await keep.head("what if?")).id);
   // What only one branch leads to goes with it.
@@ -275,8 +343,18 @@ test("failures say why, and nothing of what was sent", slow, async () => {
   const waiting = memory.getAll("s", { signal: controller.signal, timeout: 10_000 });
   controller.abort();
   await rejects(waiting, "cancelled");
-  for (const options of [{}, { memoryId: "" }, { memoryId: MEMORY_ID, actorId: " " }, { memoryId: MEMORY_ID, client: {} }, { memoryId: MEMORY_ID, messagesPerEvent: 0 }, { memoryId: MEMORY_ID, memoryid: "x" }])
-    assert.throws(() => agentcoreMemory(options), (error) => error instanceof ThreadkeepError && error.code === "bad-request");
+  for (const options of [
+    {},
+    { memoryId: "" },
+    { memoryId: MEMORY_ID, actorId: " " },
+    { memoryId: MEMORY_ID, client: {} },
+    { memoryId: MEMORY_ID, messagesPerEvent: 0 },
+    { memoryId: MEMORY_ID, memoryid: "x" },
+  ])
+    assert.throws(
+      () => agentcoreMemory(options),
+      (error) => error instanceof ThreadkeepError && error.code === "bad-request",
+    );
   assert.equal(agentcoreMemory({ memoryId: "arn:aws:bedrock:us-west-2:123456:memory/my-memory", region: "us-west-2" }).name, "agentcore");
 });
 
@@ -295,7 +373,8 @@ test("beside a keep: down, throttled, answers lost; everything arrives once and 
   assert.deepEqual(handler.told(), texts(await keep.getAll("main")));
   assert.ok(errors.length > 5);
   // What it cannot take is left out, the rest goes on.
-  handler.behave = ({ operation, body }) => (operation === "CreateEvent" && JSON.stringify(body).includes("too much") ? { fault: ["ValidationException", 400] } : undefined);
+  handler.behave = ({ operation, body }) =>
+    operation === "CreateEvent" && JSON.stringify(body).includes("too much") ? { fault: ["ValidationException", 400] } : undefined;
   await store.append("main", [user("x"), user("too much"), user("y")]);
   await until(async () => (await store.pending("main")) === 0);
   assert.deepEqual(handler.told().slice(40), ["x", "y"]);
@@ -313,6 +392,9 @@ test("beside a keep: records come into prompts, inside the budget", slow, async 
   assert.ok(tokens <= 180);
   assert.deepEqual([memories.length, messages[0].role], [1, "user"]);
   assert.match(messages[0].content, /^\[Quoted .*\n> Relevant memories from previous conversations:\n> - The user prefers pears\.\n/);
-  assert.deepEqual((await store.search("main", "pears")).map(({ metadata }) => metadata.namespaces), [["/actors/ann"]]);
+  assert.deepEqual(
+    (await store.search("main", "pears")).map(({ metadata }) => metadata.namespaces),
+    [["/actors/ann"]],
+  );
   await store.close();
 });

@@ -58,11 +58,22 @@ test("hybrid-agentcore.mjs runs as it stands", { timeout: 60_000 }, async (t) =>
     rmSync(home, { recursive: true, force: true });
   });
   handler.remember("The user prefers pears.", "/actors/ann");
-  const env = { AWS_ENDPOINT_URL: server.url, AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: "secret", MEMORY_ID: "chats-a1b2c3d4e5", THREADKEEP_HOME: home };
+  const env = {
+    AWS_ENDPOINT_URL: server.url,
+    AWS_ACCESS_KEY_ID: "AKIDEXAMPLE",
+    AWS_SECRET_ACCESS_KEY: "secret",
+    MEMORY_ID: "chats-a1b2c3d4e5",
+    THREADKEEP_HOME: home,
+  };
   const said = await run("hybrid-agentcore.mjs", ["What fruit do I prefer?"], env);
   assert.equal(
     said,
-    ["session: Be brief. | What fruit do I prefer? | Noted.", "branch: Be brief. | What fruit do I prefer? | I shall remember that.", "prompt of 4 messages, 1 memories", ""].join("\n"),
+    [
+      "session: Be brief. | What fruit do I prefer? | Noted.",
+      "branch: Be brief. | What fruit do I prefer? | I shall remember that.",
+      "prompt of 4 messages, 1 memories",
+      "",
+    ].join("\n"),
   );
 });
 
@@ -94,7 +105,17 @@ export async function main(): Promise<void> {
 }
 `,
   );
-  const compilerOptions = { strict: true, noEmit: true, target: "es2022", module: "nodenext", moduleResolution: "nodenext", lib: ["es2022", "dom"], types: [], skipLibCheck: true, exactOptionalPropertyTypes: true };
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    target: "es2022",
+    module: "nodenext",
+    moduleResolution: "nodenext",
+    lib: ["es2022", "dom"],
+    types: [],
+    skipLibCheck: true,
+    exactOptionalPropertyTypes: true,
+  };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
   const tsc = join(dirname(createRequire(join(source, "package.json")).resolve("typescript/package.json")), "bin/tsc");

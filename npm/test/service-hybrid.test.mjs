@@ -14,7 +14,14 @@ const LONG = 1e9;
 async function open(options = {}, service = listService()) {
   const keep = await keepInMemory({ encoding: "estimate" });
   const errors = [];
-  const store = hybrid({ keep, memory: service, encoding: "estimate", retryDelay: 1, onMemoryError: (error, failure) => errors.push({ error, ...failure }), ...options });
+  const store = hybrid({
+    keep,
+    memory: service,
+    encoding: "estimate",
+    retryDelay: 1,
+    onMemoryError: (error, failure) => errors.push({ error, ...failure }),
+    ...options,
+  });
   return { keep, service, store, errors };
 }
 
@@ -138,7 +145,10 @@ test("context holds the memories inside the budget, whatever the budget", { time
   const service = listService();
   const keep = await keepInMemory();
   const store = hybrid({ keep, memory: service });
-  service.memories = Array.from({ length: 10 }, (_, at) => ({ id: String(at), text: `Fact number ${at}: the user once said that pears taste best in autumn, and plums do not.` }));
+  service.memories = Array.from({ length: 10 }, (_, at) => ({
+    id: String(at),
+    text: `Fact number ${at}: the user once said that pears taste best in autumn, and plums do not.`,
+  }));
   await store.append("main", [{ role: "system", content: "Be brief." }, ...many(40), user("Which fruit?")]);
   await store.sync();
   const seen = new Set();
@@ -147,7 +157,10 @@ test("context holds the memories inside the budget, whatever the budget", { time
     const plain = await keep.context("main", { budget: { maxTokens } });
     assert.equal(overBudget, plain.overBudget, "memories are never what a prompt fails at");
     if (!overBudget) assert.ok(tokens <= maxTokens);
-    assert.equal(tokens, ledger.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0));
+    assert.equal(
+      tokens,
+      ledger.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0),
+    );
     assert.ok((await countTokens(messages)) <= tokens);
     seen.add(memories.length);
     const prompt = JSON.stringify(messages);
@@ -201,11 +214,17 @@ test("a service that never answers delays no append, and a prompt only by its ti
   assert.equal(await keep.getCount("main"), 5);
   const { messages, warnings, memories } = await store.context("main");
   assert.deepEqual([texts(messages), memories], [["m0", "m1", "m2", "m3", "m4"], []]);
-  assert.deepEqual(warnings.map(({ kind, rule }) => [kind, rule]), [["option", "memory-unavailable"]]);
+  assert.deepEqual(
+    warnings.map(({ kind, rule }) => [kind, rule]),
+    [["option", "memory-unavailable"]],
+  );
   assert.deepEqual(texts(await store.getRecent("main", { maxMessages: 2 })), ["m3", "m4"]);
   await until(() => errors.some(({ operation }) => operation === "add"));
   assert.deepEqual([...new Set(errors.map(({ error }) => [error.code, error.details.reason].join()))], ["memory-service,timeout"]);
-  assert.ok(signals.every(({ aborted }) => aborted), "what is given up is told so");
+  assert.ok(
+    signals.every(({ aborted }) => aborted),
+    "what is given up is told so",
+  );
   const { sent, error } = await store.close();
   assert.deepEqual([sent, error.code], [0, "memory-service"]);
   await rejects(hybrid({ keep, memory: service }).search("main", "x", { timeout: 5 }), "memory-service");
@@ -284,7 +303,10 @@ test("what the service refuses for good is said and left out; the rest goes on",
   const nodes = await store.append("main", many(6));
   assert.deepEqual(await store.sync(), { sent: 6 });
   assert.deepEqual(told(service), ["m0", "m1", "m2", "m4", "m5"]);
-  assert.deepEqual(errors.map(({ operation, skipped }) => [operation, skipped]), [["add", [nodes[3].id]]]);
+  assert.deepEqual(
+    errors.map(({ operation, skipped }) => [operation, skipped]),
+    [["add", [nodes[3].id]]],
+  );
   assert.deepEqual(await store.sync(), { sent: 0 });
   assert.equal(await store.pending("main"), 0);
   // Who is not let in asks again.
@@ -334,9 +356,24 @@ test("forks and branch switches: each message once, each branch under its own na
   await store.append("what-if", [user("w1")]);
   await store.sync();
   const by = (name) => service.told.filter(({ branch }) => branch?.name === name);
-  assert.deepEqual(by(undefined).map(({ text }) => text), ["m0", "m1", "m2", "m3", "m4"]);
-  assert.deepEqual(by("what-if").map(({ text, branch }) => [text, branch.root]), [["w0", nodes[1].id], ["w1", undefined]]);
-  assert.deepEqual(by("main-2").map(({ text, branch }) => [text, branch.root]), [["again", nodes[1].id], ["and on", undefined]]);
+  assert.deepEqual(
+    by(undefined).map(({ text }) => text),
+    ["m0", "m1", "m2", "m3", "m4"],
+  );
+  assert.deepEqual(
+    by("what-if").map(({ text, branch }) => [text, branch.root]),
+    [
+      ["w0", nodes[1].id],
+      ["w1", undefined],
+    ],
+  );
+  assert.deepEqual(
+    by("main-2").map(({ text, branch }) => [text, branch.root]),
+    [
+      ["again", nodes[1].id],
+      ["and on", undefined],
+    ],
+  );
   assert.deepEqual([...new Set(service.told.map(({ session }) => session))], ["main"], "forks share the session");
   // To a place where everything was told already: nothing to tell.
   await keep.setHead("main", nodes[3].id);
@@ -354,7 +391,13 @@ test("a session is named by the conversation that is told first, whoever asked b
   await keep.deleteBranch(nodes[2].id);
   await store.sync("main");
   await store.sync("fork");
-  assert.deepEqual(service.told.map(({ session, text }) => [session, text]), [["main", "m0"], ["main", "m1"]]);
+  assert.deepEqual(
+    service.told.map(({ session, text }) => [session, text]),
+    [
+      ["main", "m0"],
+      ["main", "m1"],
+    ],
+  );
   await store.close();
 });
 
@@ -395,8 +438,14 @@ test("nodes that grow are told as they grow, message by message", { timeout: 30_
   await store.append("main", [user("next")]);
   await store.sync("main");
   assert.deepEqual(told(service), ["Be brief.", "question", "part one", "part two", "part three", "next"]);
-  assert.deepEqual(service.told.slice(1, 4).map(({ id }) => id), [node.id, `${node.id}#1`, `${node.id}#2`]);
-  assert.ok(service.told.every(({ branch }) => branch === undefined), "all on one branch");
+  assert.deepEqual(
+    service.told.slice(1, 4).map(({ id }) => id),
+    [node.id, `${node.id}#1`, `${node.id}#2`],
+  );
+  assert.ok(
+    service.told.every(({ branch }) => branch === undefined),
+    "all on one branch",
+  );
   await store.close();
 });
 
@@ -473,7 +522,10 @@ test("of many conversations no more is remembered than of some, and each is told
   for (const at of [0, 1, COUNT - 1]) await store.append(`c${at}`, [assistant("two")]);
   await store.sync();
   assert.equal(service.told.length, COUNT + 3);
-  assert.deepEqual(service.told.filter(({ session }) => session === "c0").map(({ text }) => text), ["one", "two"]);
+  assert.deepEqual(
+    service.told.filter(({ session }) => session === "c0").map(({ text }) => text),
+    ["one", "two"],
+  );
   await store.close();
   await keep.close();
 });
@@ -515,8 +567,14 @@ test("two processes with one storage send each message once", { timeout: 60_000 
     const stores = keeps.map((keep) => hybrid({ keep, memory: service, syncStrategy: "end-of-session", batchSize: 4, timeout: 10_000 }));
     await stores[0].append("main", many(20));
     const reports = await Promise.all(stores.map((store) => store.sync("main")));
-    assert.ok(reports.every(({ error }) => error === undefined), JSON.stringify(reports));
-    assert.deepEqual(told(service), many(20).map(({ content }) => content));
+    assert.ok(
+      reports.every(({ error }) => error === undefined),
+      JSON.stringify(reports),
+    );
+    assert.deepEqual(
+      told(service),
+      many(20).map(({ content }) => content),
+    );
     for (const store of stores) await store.close();
     for (const keep of keeps) await keep.close();
   }
@@ -594,7 +652,10 @@ test("seed 3: clear says when the service could not, and has it done later, also
   };
   const report = await store.clear("main");
   assert.deepEqual([report.messages, report.memory, report.error.code], [2, "pending", "memory-service"]);
-  assert.deepEqual(errors.map(({ operation, contextId }) => [operation, contextId]), [["remove", "main"]]);
+  assert.deepEqual(
+    errors.map(({ operation, contextId }) => [operation, contextId]),
+    [["remove", "main"]],
+  );
   assert.equal(await keep.getCount("main"), 0);
   // New messages under the old name outlive the late removal.
   await store.append("main", [user("new")]);
@@ -666,7 +727,7 @@ test("clear does not wait for ever for a service that hangs in it", { timeout: 3
 
 test("names of any length and letters", { timeout: 30_000 }, async () => {
   const { keep, store, service } = await open({ syncStrategy: "end-of-session" });
-  const names = ["é".repeat(256), "a".repeat(512), "a/b!c\"d~e", " "];
+  const names = ["é".repeat(256), "a".repeat(512), 'a/b!c"d~e', " "];
   for (const [at, name] of names.entries()) await store.append(name, [user(`n${at}`)]);
   assert.equal((await store.sync()).sent, 4);
   const receiving = await keep.receive({ messageId: "💬".repeat(128), content: "outside" });
@@ -680,9 +741,15 @@ test("names of any length and letters", { timeout: 30_000 }, async () => {
 
 test("search and list go through, with limits, signals and time limits", { timeout: 30_000 }, async () => {
   const { store, service } = await open();
-  service.memories = [{ id: "1", text: "one" }, { id: "2", text: "two" }];
+  service.memories = [
+    { id: "1", text: "one" },
+    { id: "2", text: "two" },
+  ];
   await store.append("main", [user("x")]);
-  assert.deepEqual((await store.search("main", "x", { limit: 1 })).map(({ text }) => text), ["one"]);
+  assert.deepEqual(
+    (await store.search("main", "x", { limit: 1 })).map(({ text }) => text),
+    ["one"],
+  );
   assert.equal((await store.list("main")).length, 2);
   const controller = new AbortController();
   service.searching = () => new Promise(() => {});
@@ -700,7 +767,11 @@ test("search and list go through, with limits, signals and time limits", { timeo
 test("wrong options are errors that name them", async () => {
   const keep = await keepInMemory();
   const memory = listService();
-  const wrong = (options, words) => assert.throws(() => hybrid(options), (error) => error instanceof ThreadkeepError && error.code === "bad-request" && words.test(error.message));
+  const wrong = (options, words) =>
+    assert.throws(
+      () => hybrid(options),
+      (error) => error instanceof ThreadkeepError && error.code === "bad-request" && words.test(error.message),
+    );
   wrong({ keep }, /memory/);
   wrong({ memory }, /keep/);
   wrong({ keep, memory: {} }, /memory service/);

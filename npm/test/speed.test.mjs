@@ -32,7 +32,13 @@ test("an append answers with the nodes and messages that a later reading gives, 
   const plain = { role: "user", content: "a", name: undefined, [Symbol("hidden")]: 1 };
   const prototype = JSON.parse('{"role": "user", "content": "b", "__proto__": "c"}');
   const own = Object.assign(Object.create({ inherited: "no", toJSON: () => ({ role: "tool", content: "other" }) }), { role: "user", content: "d" });
-  const rich = { role: "assistant", content: null, tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }], n: 1.5, at: new Date(0) };
+  const rich = {
+    role: "assistant",
+    content: null,
+    tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }],
+    n: 1.5,
+    at: new Date(0),
+  };
   const flags = { role: "system", content: "é \u2028 😀", pinned: true, refusal: null, 7: "seven", x: "y" };
   for (const messages of [[plain], [plain, flags], [plain, prototype], [own], [flags, rich, plain], [{ role: "user", content: "half \ud83d" }], []]) {
     const made = await keep.append("chat", messages);

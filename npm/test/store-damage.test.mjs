@@ -26,13 +26,22 @@ async function goesOn(keep, bad) {
   keep.on("change", (event) => event.type === "damage" && heard.push(event.damage));
   const exported = await keep.export().text();
   assert.match(exported, /a sound heliotrope/);
-  assert.deepEqual((await keep.search("heliotrope")).map(({ message }) => message.content), ["a sound heliotrope"]);
+  assert.deepEqual(
+    (await keep.search("heliotrope")).map(({ message }) => message.content),
+    ["a sound heliotrope"],
+  );
   assert.ok((await keep.lint()).some(({ rule, transcript }) => rule === "damage" && transcript === bad));
-  assert.deepEqual((await keep.heads()).map(({ context }) => context), ["good"]);
+  assert.deepEqual(
+    (await keep.heads()).map(({ context }) => context),
+    ["good"],
+  );
   assert.ok((await keep.roots()).length >= 1);
   assert.deepEqual((await keep.transcripts()).length, 2);
   const { damaged } = await keep.stats();
-  assert.ok(damaged.some(({ transcript, what }) => transcript === bad && what.length > 20), JSON.stringify(damaged));
+  assert.ok(
+    damaged.some(({ transcript, what }) => transcript === bad && what.length > 20),
+    JSON.stringify(damaged),
+  );
   assert.ok(heard.length > 0 && heard.every(({ what }) => damaged.some((known) => known.what === what)));
   await rejects(keep.getAll("bad"), "damaged");
   await keep.deleteTranscript(bad);
@@ -108,7 +117,14 @@ test("a bit that flips in the last commit is no torn commit where the store was 
   store = fileStore({ folder });
   assert.equal((await failure(store.get("b"))).code, "corrupt");
   await store.commit(commit({ puts: { b: "again" } }));
-  assert.deepEqual([...(await everything(store))], [["a", "first"], ["b", "again"], ["c", "third"]]);
+  assert.deepEqual(
+    [...(await everything(store))],
+    [
+      ["a", "first"],
+      ["b", "again"],
+      ["c", "third"],
+    ],
+  );
   await store.close();
 });
 
@@ -134,7 +150,13 @@ test("repair goes on where the first line of a log is damaged", async (t) => {
   flip(logOf(folder), '"threadkeep"', 3);
   assert.equal((await failure(fileStore({ folder }).get("a"))).code, "corrupt");
   store = fileStore({ folder, repair: true });
-  assert.deepEqual([...(await everything(store))], [["a", "1"], ["b", "2"]]);
+  assert.deepEqual(
+    [...(await everything(store))],
+    [
+      ["a", "1"],
+      ["b", "2"],
+    ],
+  );
   await store.close();
 });
 
@@ -146,7 +168,9 @@ test("a value in SQLite that changed is damage of that value, and not another me
   await keep.close();
   const database = new Database(path);
   // The JSON stays whole: only a sum can tell.
-  const { changes } = database.prepare("UPDATE threadkeep SET value = CAST(replace(CAST(value AS TEXT), 'spoilt', 'spoilz') AS BLOB) WHERE key LIKE 'p/%' AND instr(value, 'spoilt') > 0").run();
+  const { changes } = database
+    .prepare("UPDATE threadkeep SET value = CAST(replace(CAST(value AS TEXT), 'spoilt', 'spoilz') AS BLOB) WHERE key LIKE 'p/%' AND instr(value, 'spoilt') > 0")
+    .run();
   assert.equal(changes, 1);
   database.close();
   keep = await Threadkeep.open({ storage: await sqliteStore({ path }) });
@@ -165,9 +189,18 @@ test("a SQLite database without sums opens, and its values gain them as they are
   assert.equal(text(await readonly.get("a")), "1");
   await rejects(readonly.commit(commit({ puts: { a: "2" } })), "unavailable", /readonly/);
   const store = await sqliteStore({ path });
-  assert.deepEqual((await store.scan({ start: "", end: "~", reverse: false })).map(([key, value]) => [key, text(value)]), [["a", "1"], ["b", "2"]]);
+  assert.deepEqual(
+    (await store.scan({ start: "", end: "~", reverse: false })).map(([key, value]) => [key, text(value)]),
+    [
+      ["a", "1"],
+      ["b", "2"],
+    ],
+  );
   await store.commit(commit({ puts: { a: "one" } }));
-  assert.deepEqual(database.prepare("SELECT key, crc IS NULL AS none FROM threadkeep ORDER BY key").all(), [{ key: "a", none: 0 }, { key: "b", none: 1 }]);
+  assert.deepEqual(database.prepare("SELECT key, crc IS NULL AS none FROM threadkeep ORDER BY key").all(), [
+    { key: "a", none: 0 },
+    { key: "b", none: 1 },
+  ]);
   database.exec("UPDATE threadkeep SET value = x'33'");
   const error = await failure(store.get("a"));
   assert.deepEqual([error.code, error.key, error.details.key], ["corrupt", "a", "a"]);
@@ -237,7 +270,9 @@ test("a process whose lock was deleted writes nothing more", async (t) => {
   await again.close();
 });
 
-test("on a full disk a conversation can be cleared, and its room is there again", { skip: process.platform !== "linux" || process.getuid?.() !== 0 }, async (t) => {
+test("on a full disk a conversation can be cleared, and its room is there again", {
+  skip: process.platform !== "linux" || process.getuid?.() !== 0,
+}, async (t) => {
   const { execFileSync } = await import("node:child_process");
   const mounted = scratch(t);
   try {
@@ -251,7 +286,11 @@ test("on a full disk a conversation can be cleared, and its room is there again"
     const keep = await Threadkeep.open({ storage: fileStore({ folder }) });
     await keep.append("main", [user("stays")]);
     let full;
-    for (let at = 0; full === undefined; at += 1) full = await keep.append("large", [user(`${at} ${"x".repeat(100_000)}`)]).then(() => undefined, (error) => error);
+    for (let at = 0; full === undefined; at += 1)
+      full = await keep.append("large", [user(`${at} ${"x".repeat(100_000)}`)]).then(
+        () => undefined,
+        (error) => error,
+      );
     assert.equal(full.code, "quota");
     // Down to the last byte.
     const { bavail, bsize } = fs.statfsSync(mounted);

@@ -16,8 +16,8 @@ const SEED = Number(process.env.THREADKEEP_SEED ?? Date.now() % 1_000_000);
 const WINDOW = 40;
 
 /** What commit `at` puts: a value that follows from its number, and anything but constant in size. */
-const VALUE = `const valueOf = (at) => (at % 11 === 0 ? "" : ("{\\"at\\":" + at + ",\\"text\\":\\"größer\\"}\\n").repeat(1 + (at * 7919) % 97));`;
-const valueOf = new Function("at", `${VALUE} return valueOf(at);`);
+const VALUE = `const textAt = (at) => (at % 11 === 0 ? "" : ("{\\"at\\":" + at + ",\\"text\\":\\"größer\\"}\\n").repeat(1 + (at * 7919) % 97));`;
+const textAt = new Function("at", `${VALUE} return textAt(at);`);
 
 /** Commits on and on, several at once, and tells of each that was acknowledged. */
 const writer = (folder, inFlight) => `
@@ -35,7 +35,7 @@ const writer = (folder, inFlight) => `
       await store.commit({
         absent: [name(mine)], present: mine > 1 ? ["last"] : [], durability: mine % 5 === 0 ? "relaxed" : "strict",
         deletes: mine % 2 ? [name(mine - ${WINDOW})] : [], deleteRanges: mine % 2 ? [] : [[name(0), name(mine - ${WINDOW} + 1)]],
-        puts: [[name(mine), encoder.encode(valueOf(mine))], ["last", encoder.encode(String(mine))]],
+        puts: [[name(mine), encoder.encode(textAt(mine))], ["last", encoder.encode(String(mine))]],
       });
       process.stdout.write(mine + "\\n");
     }
@@ -53,8 +53,12 @@ async function check(folder, acknowledged, words) {
   const there = [...all.keys()].filter((key) => key !== "last").map((key) => Number(key.slice(4)));
   const expected = Array.from({ length: Math.min(last, WINDOW) }, (_, index) => last - Math.min(last, WINDOW) + 1 + index);
   // The odd ones delete one key and the even ones all before, so that one more may be there.
-  assert.deepEqual(there.filter((at) => at > last - WINDOW), expected, `${words}: without a gap, and nothing twice`);
-  for (const at of there) assert.equal(all.get(`seq/${String(at).padStart(8, "0")}`), valueOf(at), `${words}: commit ${at}`);
+  assert.deepEqual(
+    there.filter((at) => at > last - WINDOW),
+    expected,
+    `${words}: without a gap, and nothing twice`,
+  );
+  for (const at of there) assert.equal(all.get(`seq/${String(at).padStart(8, "0")}`), textAt(at), `${words}: commit ${at}`);
   return last;
 }
 
@@ -111,7 +115,7 @@ const steps = (folder, step, half) => `
   const encoder = new TextEncoder();
   const store = fileStore({ folder: ${JSON.stringify(folder)}, compactBytes: 20_000 });
   for (let at = 1; at <= 60; at += 1) {
-    const puts = [["last", encoder.encode(String(at))], ["hot/" + at % 3, encoder.encode(valueOf(at))], ["cold/" + String(at).padStart(2, "0"), encoder.encode(valueOf(at % 13))]];
+    const puts = [["last", encoder.encode(String(at))], ["hot/" + at % 3, encoder.encode(textAt(at))], ["cold/" + String(at).padStart(2, "0"), encoder.encode(textAt(at % 13))]];
     await store.commit({ absent: [], present: [], deletes: at > 30 ? ["cold/" + String(at - 30).padStart(2, "0")] : [], deleteRanges: [], puts, durability: "strict" });
     fs.writeSync(1, at + "\\n");
   }
@@ -123,7 +127,10 @@ const steps = (folder, step, half) => `
 function modelOf(last) {
   const records = new Map();
   for (let at = 1; at <= last; at += 1) {
-    records.set("last", String(at)).set(`hot/${at % 3}`, valueOf(at)).set(`cold/${String(at).padStart(2, "0")}`, valueOf(at % 13));
+    records
+      .set("last", String(at))
+      .set(`hot/${at % 3}`, textAt(at))
+      .set(`cold/${String(at).padStart(2, "0")}`, textAt(at % 13));
     if (at > 30) records.delete(`cold/${String(at - 30).padStart(2, "0")}`);
   }
   return new Map([...records].sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -172,7 +179,13 @@ test("a compaction's copy that was cut off anywhere does not count", { timeout: 
       rmSync(before, { recursive: true, force: true });
       cpSync(folder, before, { recursive: true, filter: (path) => !/lock-/.test(path) });
     }
-    await store.commit({ ...parts, puts: [["hot", encoder.encode(valueOf(50 + (at % 3)))], ["last", encoder.encode(String(at))]] });
+    await store.commit({
+      ...parts,
+      puts: [
+        ["hot", encoder.encode(textAt(50 + (at % 3)))],
+        ["last", encoder.encode(String(at))],
+      ],
+    });
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
   await store.close();

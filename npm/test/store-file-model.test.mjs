@@ -33,7 +33,11 @@ test("random commits and reopenings give what a Map gives", { timeout: 120_000 }
     } else if (what < 25) {
       const [start, end] = [key(), key()];
       const range = { start, end, reverse: below(2) === 0, ...(below(2) === 0 ? { limit: below(8) } : {}) };
-      assert.deepEqual((await store.scan(range)).map(([key, value]) => [key, text(value)]), inRange(model, range), `step ${step}: ${JSON.stringify(range)}`);
+      assert.deepEqual(
+        (await store.scan(range)).map(([key, value]) => [key, text(value)]),
+        inRange(model, range),
+        `step ${step}: ${JSON.stringify(range)}`,
+      );
     } else if (what < 35) {
       const one = key();
       assert.equal(text(await store.get(one)), model.get(one), `step ${step}: ${one}`);
@@ -43,7 +47,14 @@ test("random commits and reopenings give what a Map gives", { timeout: 120_000 }
         const list = (most) => Array.from({ length: below(most) }, key);
         const ranges = Array.from({ length: below(8) === 0 ? 1 : 0 }, () => [key(), key()]);
         const puts = list(6).map((key) => [key, `${step} ${"é".repeat(below(300))}`]);
-        return { absent: below(3) === 0 ? list(2) : [], present: below(3) === 0 ? list(2) : [], deletes: list(3), deleteRanges: ranges, puts, durability: below(2) === 0 ? "strict" : "relaxed" };
+        return {
+          absent: below(3) === 0 ? list(2) : [],
+          present: below(3) === 0 ? list(2) : [],
+          deletes: list(3),
+          deleteRanges: ranges,
+          puts,
+          durability: below(2) === 0 ? "strict" : "relaxed",
+        };
       });
       const results = await Promise.allSettled(all.map((one) => store.commit(commit(one))));
       for (const [at, one] of all.entries()) {
@@ -63,7 +74,10 @@ test("random commits and reopenings give what a Map gives", { timeout: 120_000 }
   }
   await store.close();
   store = open();
-  assert.deepEqual((await store.scan({ start: "", end: "\x7f", reverse: false })).map(([key, value]) => [key, text(value)]), sorted(model));
+  assert.deepEqual(
+    (await store.scan({ start: "", end: "\x7f", reverse: false })).map(([key, value]) => [key, text(value)]),
+    sorted(model),
+  );
   await store.close();
   t.diagnostic(`${conflicts} conflicts, ${opened} reopenings, ${model.size} records at the end`);
   assert.ok(conflicts > 10 && opened > 10);
@@ -98,9 +112,14 @@ test("ordered keys are those of a Map, and a snapshot does not change", { timeou
     if (step % 5_000 === 0) {
       assert.equal(keys.size, model.size);
       const [start, end] = [key(), key()];
-      for (const reverse of [false, true]) for (const limit of [Infinity, 7]) assert.deepEqual(keys.range(start, end, limit, reverse), inRange(model, { start, end, limit, reverse }));
+      for (const reverse of [false, true])
+        for (const limit of [Infinity, 7]) assert.deepEqual(keys.range(start, end, limit, reverse), inRange(model, { start, end, limit, reverse }));
       snapshots = snapshots.slice(-3);
-      for (const [parts, expected] of snapshots) assert.deepEqual(parts.flatMap(({ keys, entries }) => keys.map((key, at) => [key, entries[at]])), expected);
+      for (const [parts, expected] of snapshots)
+        assert.deepEqual(
+          parts.flatMap(({ keys, entries }) => keys.map((key, at) => [key, entries[at]])),
+          expected,
+        );
     }
   }
   assert.deepEqual(keys.range("", "~", Infinity, false), sorted(model));

@@ -1,7 +1,19 @@
 // The file store: its contract, what its files look like, what opening says of damage, and who may open it.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import fs, { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import fs, {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Threadkeep, rejects, user } from "./support/expect.mjs";
@@ -53,16 +65,30 @@ test("the log is text: a line for each commit, its values as they are, other byt
 test("what is in it comes back after closing: large, empty, odd values and keys", async (t) => {
   const folder = scratch(t);
   const large = new Uint8Array(8 << 20).map((_, at) => (at * 2_654_435_761) >>> 13);
-  const values = { large, text: bytes("é".repeat(4 << 20)), empty: new Uint8Array(0), "a\nb": bytes("1"), '"\\': bytes("2"), "": bytes("3"), ["k".repeat(2000)]: bytes("4"), bom: Uint8Array.of(0xef, 0xbb, 0xbf, 65), half: Uint8Array.of(0xed, 0xa0, 0x80) };
+  const values = {
+    large,
+    text: bytes("é".repeat(4 << 20)),
+    empty: new Uint8Array(0),
+    "a\nb": bytes("1"),
+    '"\\': bytes("2"),
+    "": bytes("3"),
+    ["k".repeat(2000)]: bytes("4"),
+    bom: Uint8Array.of(0xef, 0xbb, 0xbf, 65),
+    half: Uint8Array.of(0xed, 0xa0, 0x80),
+  };
   let store = fileStore({ folder });
   await store.commit(commit({ puts: Object.entries(values) }));
   for (let times = 0; times < 2; times += 1) {
-    for (const [key, value] of Object.entries(values)) assert.ok(Buffer.from(await store.get(key)).equals(Buffer.from(value)), JSON.stringify(key.slice(0, 20)));
+    for (const [key, value] of Object.entries(values))
+      assert.ok(Buffer.from(await store.get(key)).equals(Buffer.from(value)), JSON.stringify(key.slice(0, 20)));
     await store.close();
     store = fileStore({ folder, cacheBytes: 0 });
   }
   const found = await store.scan({ start: "", end: "\x7f", reverse: true });
-  assert.deepEqual(found.map(([key]) => key), Object.keys(values).sort().reverse());
+  assert.deepEqual(
+    found.map(([key]) => key),
+    Object.keys(values).sort().reverse(),
+  );
   for (const [key, value] of found) assert.ok(Buffer.from(value).equals(Buffer.from(values[key])));
   await store.close();
 });
@@ -129,7 +155,14 @@ test("lines that were taken out, doubled or put elsewhere with an editor are not
   const lines = logText(folder).split("\n");
   const commits = [1, 3, 5].map((at) => `${lines[at]}\n${lines[at + 1]}\n`);
   const [one, two, three] = commits;
-  for (const order of [[one, three], [two, three], [one, two, two, three], [two, one, three], [one, two, three, one], [one, three, two]]) {
+  for (const order of [
+    [one, three],
+    [two, three],
+    [one, two, two, three],
+    [two, one, three],
+    [one, two, three, one],
+    [one, three, two],
+  ]) {
     writeFileSync(only(folder), `${lines[0]}\n${order.join("")}`);
     const error = await failure(fileStore({ folder }).get("k/1"));
     assert.equal(error.code, "corrupt");
@@ -207,7 +240,10 @@ test("the log is written anew when more of it is dead than lives, and reading go
   await store.commit(commit({ puts: Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`keep/${at}`, `kept ${at} `.repeat(50)])) }));
   for (let round = 0; round < 60; round += 1) {
     const puts = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`hot/${at}`, `${round}/${at} `.repeat(400)]));
-    const [, seen] = await Promise.all([store.commit(commit({ puts, durability: round % 3 === 0 ? "strict" : "relaxed" })), store.scan({ start: "keep/", end: "keep/~", reverse: false })]);
+    const [, seen] = await Promise.all([
+      store.commit(commit({ puts, durability: round % 3 === 0 ? "strict" : "relaxed" })),
+      store.scan({ start: "keep/", end: "keep/~", reverse: false }),
+    ]);
     assert.equal(seen.length, 300);
     for (const [key, value] of seen) assert.ok(text(value).startsWith(`kept ${key.slice(5)} `));
   }
@@ -224,7 +260,10 @@ test("the log is written anew when more of it is dead than lives, and reading go
 
 test("what was deleted is gone from the files: when it is closed, or at once where that is asked for", async (t) => {
   const folder = scratch(t);
-  const files = () => readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8")).join("");
+  const files = () =>
+    readdirSync(folder)
+      .map((name) => readFileSync(join(folder, name), "utf8"))
+      .join("");
   let keep = await Threadkeep.open({ storage: fileStore({ folder }) });
   await keep.append("secret", [user("the password is swordfish")]);
   await keep.append("main", [user("something else")]);
@@ -249,7 +288,9 @@ test("what was deleted is gone from the files: when it is closed, or at once whe
 test("an index makes opening quick; a wrong or lost one changes nothing, and a log that lost its end is noticed", async (t) => {
   const folder = scratch(t);
   let store = fileStore({ folder });
-  const puts = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`k/${String(at).padStart(5, "0")}`, at % 7 === 0 ? Uint8Array.of(at, 0, 255) : `value ${at} `.repeat(60)]));
+  const puts = Object.fromEntries(
+    Array.from({ length: 2_000 }, (_, at) => [`k/${String(at).padStart(5, "0")}`, at % 7 === 0 ? Uint8Array.of(at, 0, 255) : `value ${at} `.repeat(60)]),
+  );
   await store.commit(commit({ puts }));
   await store.commit(commit({ puts: { after: "1" } }));
   await store.close();
@@ -307,7 +348,13 @@ test("a full disk is quota, nothing of the commit is there, and it goes on when 
   await store.commit(commit({ absent: ["b"], puts: { b: "3" } }));
   assert.equal(text(await store.get("b")), "3");
   await store.close();
-  assert.deepEqual([...(await everything(await reopened(folder)))], [["a", "1"], ["b", "3"]]);
+  assert.deepEqual(
+    [...(await everything(await reopened(folder)))],
+    [
+      ["a", "1"],
+      ["b", "3"],
+    ],
+  );
 });
 
 async function reopened(folder) {
@@ -330,7 +377,10 @@ test("a disk that is really full", { skip: process.platform !== "linux" || proce
     let written = 0;
     let error;
     while (error === undefined) {
-      error = await store.commit(commit({ puts: { [`k/${written}`]: "x".repeat(50_000) } })).then(() => void (written += 1), (error) => error);
+      error = await store.commit(commit({ puts: { [`k/${written}`]: "x".repeat(50_000) } })).then(
+        () => void (written += 1),
+        (error) => error,
+      );
       assert.ok(written < 100);
     }
     assert.equal(error.code, "quota");
@@ -405,7 +455,10 @@ test("a second process is refused, with who has the folder and what to do; when 
       console.log(error.name, error.code, error.details.pid, error.message);
     }`;
   const refused = inChild(attempt);
-  assert.ok(refused.startsWith(`ThreadkeepError blocked ${process.pid} process ${process.pid} has the folder ${fs.realpathSync(folder)} open, and only one may`), refused);
+  assert.ok(
+    refused.startsWith(`ThreadkeepError blocked ${process.pid} process ${process.pid} has the folder ${fs.realpathSync(folder)} open, and only one may`),
+    refused,
+  );
   assert.match(refused, /Close it there, end that process, or give this one a folder/);
   await store.commit(commit({ puts: { b: "2" } }));
   await store.close();
@@ -449,17 +502,23 @@ test("of many processes that begin at once, one has the folder at a time", { tim
   for (const { code, errors } of ends) assert.equal(code, 0, errors);
   assert.equal(said.length, 4);
   assert.ok(said.map(Number).reduce((a, b) => a + b) >= 4, said.join());
-  assert.deepEqual(readdirSync(folder).filter((name) => name.startsWith("lock-")), []);
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.startsWith("lock-")),
+    [],
+  );
 });
 
 test("a lock of a dead process, or of another with its number, is not in the way", { skip: process.platform !== "linux" }, async (t) => {
   const folder = scratch(t);
-  const { running, ended } = child(`
+  const { running, ended } = child(
+    `
     import { fileStore } from "threadkeep/file";
     const store = fileStore({ folder: ${JSON.stringify(folder)} });
     await store.open();
     console.log("open");
-    setInterval(() => {}, 1000);`, () => running.kill("SIGKILL"));
+    setInterval(() => {}, 1000);`,
+    () => running.kill("SIGKILL"),
+  );
   await ended;
   const [left] = readdirSync(folder).filter((name) => name.startsWith("lock-"));
   assert.match(left, new RegExp(`^lock-${running.pid}-`));
@@ -573,7 +632,27 @@ test("under Node a keep lies in files, in the working directory, and hears of ot
 });
 
 test("whatever a keep is called, it has a folder of its own, below the one it belongs in", () => {
-  const names = ["a", "A", "a.", ".a", "..", ".", "../a", "a/b", "a\\b", "C:", "con", "NUL.txt", "%61", "ä", "a b", "x".repeat(512), `${"x".repeat(511)}y`, "*", "\n"];
+  const names = [
+    "a",
+    "A",
+    "a.",
+    ".a",
+    "..",
+    ".",
+    "../a",
+    "a/b",
+    "a\\b",
+    "C:",
+    "con",
+    "NUL.txt",
+    "%61",
+    "ä",
+    "a b",
+    "x".repeat(512),
+    `${"x".repeat(511)}y`,
+    "*",
+    "\n",
+  ];
   const printed = inChild(`
     import fs from "node:fs";
     import { Threadkeep } from "threadkeep";
@@ -604,7 +683,10 @@ test("options that are wrong are refused at once", () => {
     ["options.cacheBytes", { folder: "x", cacheBytes: -1 }],
     ["options.repair", { folder: "x", repair: "yes" }],
   ])
-    assert.throws(() => fileStore(options), (error) => error.code === "bad-request" && error.details.argument === argument);
+    assert.throws(
+      () => fileStore(options),
+      (error) => error.code === "bad-request" && error.details.argument === argument,
+    );
 });
 
 test("the examples of docs/stores/file.md run as they stand", () => {
@@ -613,7 +695,9 @@ test("the examples of docs/stores/file.md run as they stand", () => {
   assert.equal(more.length, 0);
   const there = "process.chdir(process.env.THREADKEEP_HOME);\nconst before = process.env.THREADKEEP_HOME;\ndelete process.env.THREADKEEP_HOME;\n";
   assert.equal(inChild(`${there}${first}await keep.close();`), "file created\n");
-  const said = inChild(`${there}import fs from "node:fs";\n${second.replace("const keep", 'import { Threadkeep } from "threadkeep";\nconst keep')}await keep.close(); console.log(fs.readdirSync("data/conversations").join());`);
+  const said = inChild(
+    `${there}import fs from "node:fs";\n${second.replace("const keep", 'import { Threadkeep } from "threadkeep";\nconst keep')}await keep.close(); console.log(fs.readdirSync("data/conversations").join());`,
+  );
   assert.equal(said, "closed,log-000001,reserve\n");
 });
 

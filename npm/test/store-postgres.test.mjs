@@ -77,23 +77,41 @@ test("people can read their messages in SQL", async () => {
   const keep = await Threadkeep.open({ storage: await open() });
   await keep.append("main", [{ role: "system", content: "Be brief." }, ...many(150)]);
   const call = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
-  await keep.append("main", [{ role: "assistant", content: null, tool_calls: [call] }, { role: "tool", tool_call_id: "c1", content: [{ type: "text", text: "parts" }] }]);
+  await keep.append("main", [
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: "c1", content: [{ type: "text", text: "parts" }] },
+  ]);
   await keep.append("main", [user("odd: \u0000 and \\u0000 and \u0000\u0000, ü 漢")]);
   const before = Date.now();
   const asked = await keep.receive({ messageId: "q", content: "why?" });
   await keep.extend(asked.id, [assistant("because")]);
   const [{ id }] = (await keep.chain((await keep.head("main")).id)).slice(0, 1);
-  const rows = await sql(`SELECT role, content, tool_calls, tool_call_id, created_at, message FROM ${schema}.messages WHERE transcript = $1 ORDER BY seq, index`, [id]);
+  const rows = await sql(
+    `SELECT role, content, tool_calls, tool_call_id, created_at, message FROM ${schema}.messages WHERE transcript = $1 ORDER BY seq, index`,
+    [id],
+  );
   const all = await keep.getAll("main");
-  assert.deepEqual(rows.map(({ role }) => role), all.map(({ role }) => role));
-  assert.deepEqual(rows.slice(0, 151).map(({ content }) => content), texts(all.slice(0, 151)));
+  assert.deepEqual(
+    rows.map(({ role }) => role),
+    all.map(({ role }) => role),
+  );
+  assert.deepEqual(
+    rows.slice(0, 151).map(({ content }) => content),
+    texts(all.slice(0, 151)),
+  );
   assert.deepEqual(rows[151].tool_calls, [call]);
   assert.deepEqual([rows[152].tool_call_id, JSON.parse(rows[152].content)], ["c1", [{ type: "text", text: "parts" }]]);
   assert.equal(rows[153].content, "odd: \ufffd and \\u0000 and \ufffd\ufffd, ü 漢");
   assert.ok(rows.every(({ created_at: at }) => Math.abs(at.getTime() - before) < 600_000));
   assert.deepEqual(rows[0].message, all[0]);
   const [question, answer] = await sql(`SELECT node_id, role, content FROM ${schema}.messages WHERE node_id = 'q' ORDER BY seq, index`);
-  assert.deepEqual([question, answer], [{ node_id: "q", role: "user", content: "why?" }, { node_id: "q", role: "assistant", content: "because" }]);
+  assert.deepEqual(
+    [question, answer],
+    [
+      { node_id: "q", role: "user", content: "why?" },
+      { node_id: "q", role: "assistant", content: "because" },
+    ],
+  );
   // What was deleted is gone from here too.
   await keep.deleteBranch("q");
   assert.deepEqual(await sql(`SELECT 1 FROM ${schema}.messages WHERE node_id = 'q'`), []);
@@ -104,15 +122,24 @@ test("strict commits wait for the disk, whatever the default is; relaxed ones do
   const { open, schema } = place();
   await (await open()).close();
   await sql(`CREATE TABLE ${schema}.seen (setting text)`);
-  await sql(`CREATE FUNCTION ${schema}.see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO ${schema}.seen SELECT current_setting('synchronous_commit'); RETURN NULL; END $$`);
+  await sql(
+    `CREATE FUNCTION ${schema}.see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO ${schema}.seen SELECT current_setting('synchronous_commit'); RETURN NULL; END $$`,
+  );
   await sql(`CREATE TRIGGER see AFTER INSERT ON ${schema}.commits FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.see()`);
-  for (const [value, strict] of [["off", "on"], ["on", "on"], ["remote_apply", "remote_apply"]]) {
+  for (const [value, strict] of [
+    ["off", "on"],
+    ["on", "on"],
+    ["remote_apply", "remote_apply"],
+  ]) {
     const own = pool({ options: `-c synchronous_commit=${value}`, max: 1 });
     const store = await postgresStore({ pool: own, schema });
     await sql(`TRUNCATE ${schema}.seen`);
     await store.commit(change({ puts: [["a", bytes("1")]] }));
     await store.commit(change({ puts: [["a", bytes("2")]], durability: "relaxed" }));
-    assert.deepEqual((await sql(`SELECT setting FROM ${schema}.seen`)).map(({ setting }) => setting), [strict, "off"]);
+    assert.deepEqual(
+      (await sql(`SELECT setting FROM ${schema}.seen`)).map(({ setting }) => setting),
+      [strict, "off"],
+    );
     assert.equal((await own.query("SHOW synchronous_commit")).rows[0].synchronous_commit, value);
     await own.end();
   }
@@ -155,7 +182,10 @@ test("errors say what is wrong, and never the password", async () => {
   await sql(`CREATE TRIGGER disk BEFORE INSERT ON ${schema}.commits EXECUTE FUNCTION ${schema}.full()`);
   await rejects(store.commit(change({ deletes: ["a"], puts: [["b", bytes("1")]] })), "quota", /no space/);
   await sql(`DROP TRIGGER disk ON ${schema}.commits`);
-  assert.deepEqual((await store.scan({ start: "", end: "~", reverse: false })).map(([key]) => key), ["a"]);
+  assert.deepEqual(
+    (await store.scan({ start: "", end: "~", reverse: false })).map(([key]) => key),
+    ["a"],
+  );
 
   await sql(`UPDATE ${schema}.layout SET version = 9`);
   const error = await rejects(open(), "newer-version", /version 9/);
@@ -173,7 +203,9 @@ test("a user without the right to make a schema uses one that was made", async (
   await rejects(postgresStore({ connectionString, schema: "guests" }), "unavailable", /permission denied/);
   // As the documentation has it.
   await sql(postgresSetup("guests"));
-  await sql("GRANT USAGE ON SCHEMA guests TO guest; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA guests TO guest; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA guests TO guest");
+  await sql(
+    "GRANT USAGE ON SCHEMA guests TO guest; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA guests TO guest; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA guests TO guest",
+  );
   const store = await postgresStore({ connectionString, schema: "guests" });
   await store.commit(change({ puts: [["a", bytes("1")]] }));
   assert.deepEqual(Buffer.from(await store.get("a")), Buffer.from("1"));
@@ -321,7 +353,10 @@ test("a server that does not sync is a warning", { timeout: 120_000 }, async () 
   try {
     const warnings = [];
     const store = await postgresStore({ connectionString: own.connectionString, onWarning: (warning) => warnings.push(warning) });
-    assert.deepEqual(warnings.map(({ code }) => code), ["durability"]);
+    assert.deepEqual(
+      warnings.map(({ code }) => code),
+      ["durability"],
+    );
     await store.close();
   } finally {
     await own.close();

@@ -100,7 +100,10 @@ async function together(context, store, { cut, crash } = {}) {
   assert.equal((await keep.transcripts()).length, 1);
   assert.deepEqual(await keep.lint(), []);
   const numbers = (await keep.chain((await keep.head("main")).id)).map(({ seq }) => seq);
-  assert.ok(numbers.every((seq, index) => index === 0 || seq > numbers[index - 1]), "numbers go up along the chain");
+  assert.ok(
+    numbers.every((seq, index) => index === 0 || seq > numbers[index - 1]),
+    "numbers go up along the chain",
+  );
   // The log itself: where one page ends, the next begins. Numbers that are no node's are those of moves of the head.
   let next = 0;
   for (const [key, value] of await storage.scan({ start: "p/", end: "p0", reverse: false })) {
@@ -135,7 +138,10 @@ test("Redis: two processes on one server that crashes", { timeout: TIMEOUT }, as
     const client = createClient({ url: server.url, socket: { reconnectStrategy: false } });
     client.on("error", () => {});
     // A server that has just crashed cuts by itself.
-    await client.connect().then(() => client.sendCommand(["CLIENT", "KILL", "TYPE", "normal"])).catch(() => {});
+    await client
+      .connect()
+      .then(() => client.sendCommand(["CLIENT", "KILL", "TYPE", "normal"]))
+      .catch(() => {});
     client.destroy();
   };
   const crash = async () => {
@@ -155,7 +161,10 @@ test("PostgreSQL: two processes on one server that crashes", { timeout: TIMEOUT 
     const client = new pg.Client({ connectionString: server.connectionString, password: PASSWORD });
     client.on("error", () => {});
     const kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
-    await client.connect().then(() => client.query(kill)).catch(() => {});
+    await client
+      .connect()
+      .then(() => client.query(kill))
+      .catch(() => {});
     await client.end().catch(() => {});
   };
   const crash = async () => {

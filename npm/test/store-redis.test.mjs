@@ -96,7 +96,10 @@ test("what the server promises is said", async () => {
   try {
     assert.deepEqual(await opened(), ["always", [], ""]);
     const later = /redis_version:(7\.[2-9]|[89]|\d\d)/.test(await admin.sendCommand(["INFO", "server"]));
-    for (const [sync, durability] of [["everysec", "everysec"], ["no", "no"]]) {
+    for (const [sync, durability] of [
+      ["everysec", "everysec"],
+      ["no", "no"],
+    ]) {
       await set("appendfsync", sync);
       const [found, codes, words] = await opened();
       if (later) assert.deepEqual([found, codes], ["confirmed", []]);
@@ -376,7 +379,10 @@ test("a keep of which something is missing is damaged, not smaller", async () =>
   const { open, key } = place();
   const keep = await Threadkeep.open({ storage: await open() });
   await keep.append("main", many(3));
-  await admin.hDel(key("values"), (await admin.hKeys(key("values"))).find((name) => name.startsWith("p/")));
+  await admin.hDel(
+    key("values"),
+    (await admin.hKeys(key("values"))).find((name) => name.startsWith("p/")),
+  );
   await rejects(keep.append("main", [user("more")]), "corrupt", /missing/);
   await rejects(keep.getAll("main"), "corrupt", /missing/);
   await rejects(open(), "corrupt", /missing/);
@@ -385,7 +391,11 @@ test("a keep of which something is missing is damaged, not smaller", async () =>
   const second = place();
   const other = await Threadkeep.open({ storage: await second.open() });
   await other.append("main", many(3));
-  await admin.hSet(second.key("values"), (await admin.hKeys(second.key("values"))).find((name) => name.startsWith("t/")), "{");
+  await admin.hSet(
+    second.key("values"),
+    (await admin.hKeys(second.key("values"))).find((name) => name.startsWith("t/")),
+    "{",
+  );
   await other.close();
   const damaged = await Threadkeep.open({ storage: await second.open() });
   assert.deepEqual(texts(await damaged.getAll("main")), ["m0", "m1", "m2"]);

@@ -109,11 +109,19 @@ test("commits that come at once are one transaction, each with its own condition
     put("a", { absent: ["a"], durability: "relaxed" }),
     put("d", { absent: ["none"], present: ["b"] }),
   ]);
-  assert.deepEqual(results.map(({ reason }) => reason?.key), [undefined, "a", undefined, undefined, "b"]);
+  assert.deepEqual(
+    results.map(({ reason }) => reason?.key),
+    [undefined, "a", undefined, undefined, "b"],
+  );
   assert.equal(database.seen.transactions - before, 1);
-  assert.deepEqual((await store.scan({ start: "", end: "~", reverse: false })).map(([key]) => key), ["a", "c"]);
+  assert.deepEqual(
+    (await store.scan({ start: "", end: "~", reverse: false })).map(([key]) => key),
+    ["a", "c"],
+  );
   // Many are several transactions, in their order.
-  await Promise.all(Array.from({ length: 1_000 }, (_, at) => put(`n${String(at).padStart(4, "0")}`, at === 0 ? {} : { present: [`n${String(at - 1).padStart(4, "0")}`] })));
+  await Promise.all(
+    Array.from({ length: 1_000 }, (_, at) => put(`n${String(at).padStart(4, "0")}`, at === 0 ? {} : { present: [`n${String(at - 1).padStart(4, "0")}`] })),
+  );
   assert.ok(database.seen.transactions - before < 10, `${database.seen.transactions - before} transactions`);
   await store.close();
 });
@@ -126,9 +134,19 @@ test("a keep's appends to many conversations at once share transactions, and eac
   const before = database.seen.transactions;
   await Promise.all(Array.from({ length: 10 }, (_, round) => names.map((name) => keep.append(name, [user(String(round + 1))]))).flat());
   assert.ok(database.seen.transactions - before <= 40, `${database.seen.transactions - before} transactions for 500 appends`);
-  for (const name of names) assert.deepEqual((await keep.getAll(name)).map(({ content }) => content), Array.from({ length: 11 }, (_, at) => String(at)));
+  for (const name of names)
+    assert.deepEqual(
+      (await keep.getAll(name)).map(({ content }) => content),
+      Array.from({ length: 11 }, (_, at) => String(at)),
+    );
   // Whoever writes alone is behind those who asked before, and before those who ask later.
-  const order = [keep.append("c0", [user("before")]), keep.fork("c0", "fork"), keep.append("c0", [user("after")]), keep.clear("c1"), keep.append("c1", [user("anew")])];
+  const order = [
+    keep.append("c0", [user("before")]),
+    keep.fork("c0", "fork"),
+    keep.append("c0", [user("after")]),
+    keep.clear("c1"),
+    keep.append("c1", [user("anew")]),
+  ];
   await Promise.all(order);
   assert.deepEqual([(await keep.getAll("fork")).at(-1).content, (await keep.getAll("c0")).at(-1).content, await keep.getCount("c1")], ["before", "after", 1]);
   await keep.close();
@@ -144,8 +162,14 @@ test("a commit that is too large for the disk keeps no other back", async () => 
     store.commit(change({ puts: [["large", new Uint8Array(100_000)]] })),
     store.commit(change({ puts: [["c", bytes("3")]] })),
   ]);
-  assert.deepEqual(results.map(({ reason }) => reason?.code), [undefined, "quota", undefined]);
-  assert.deepEqual((await store.scan({ start: "", end: "~", reverse: false })).map(([key]) => key), ["a", "b", "c"]);
+  assert.deepEqual(
+    results.map(({ reason }) => reason?.code),
+    [undefined, "quota", undefined],
+  );
+  assert.deepEqual(
+    (await store.scan({ start: "", end: "~", reverse: false })).map(([key]) => key),
+    ["a", "b", "c"],
+  );
   database.close();
 });
 
@@ -174,10 +198,12 @@ test("readings are answered at once, without a promise, unless the database is b
     exec: (sql) => database.exec(sql),
     prepare(sql) {
       const statement = database.prepare(sql);
-      const unlessBusy = (method) => (...values) => {
-        if (busy) throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
-        return statement[method](...values);
-      };
+      const unlessBusy =
+        (method) =>
+        (...values) => {
+          if (busy) throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
+          return statement[method](...values);
+        };
       return { run: unlessBusy("run"), get: unlessBusy("get"), all: unlessBusy("all") };
     },
     close() {},
@@ -186,7 +212,10 @@ test("readings are answered at once, without a promise, unless the database is b
   await store.commit(change({ puts: [["a", bytes("1")]] }));
   assert.deepEqual(Buffer.from(store.get("a")), Buffer.from("1"));
   assert.equal(store.get("b"), undefined);
-  assert.deepEqual(store.scan({ start: "", end: "~", reverse: false }).map(([key]) => key), ["a"]);
+  assert.deepEqual(
+    store.scan({ start: "", end: "~", reverse: false }).map(([key]) => key),
+    ["a"],
+  );
   busy = true;
   const waiting = store.get("a");
   setTimeout(() => (busy = false), 20);
@@ -210,9 +239,23 @@ test("a database whose rows are lists is understood", async () => {
     close() {},
   };
   const store = await sqliteStore({ database: lists });
-  await store.commit(change({ absent: ["a"], puts: [["a", bytes("1")], ["b", bytes("")]] }));
+  await store.commit(
+    change({
+      absent: ["a"],
+      puts: [
+        ["a", bytes("1")],
+        ["b", bytes("")],
+      ],
+    }),
+  );
   assert.deepEqual(Buffer.from(await store.get("a")), Buffer.from("1"));
-  assert.deepEqual((await store.scan({ start: "", end: "~", reverse: true })).map(([key, value]) => [key, value.length]), [["b", 0], ["a", 1]]);
+  assert.deepEqual(
+    (await store.scan({ start: "", end: "~", reverse: true })).map(([key, value]) => [key, value.length]),
+    [
+      ["b", 0],
+      ["a", 1],
+    ],
+  );
   database.close();
 });
 
@@ -279,7 +322,10 @@ test("a record that was changed from outside is named", async () => {
   await keep.append("main", many(3));
   database.exec("UPDATE threadkeep SET value = x'ff007b' WHERE key LIKE 'p/%' AND length(value) > 0");
   const again = await Threadkeep.open({ storage: await sqliteStore({ database }) });
-  const outcome = await again.getAll("main").then(() => "read", (error) => error.code);
+  const outcome = await again.getAll("main").then(
+    () => "read",
+    (error) => error.code,
+  );
   assert.ok(["corrupt", "damaged", "missing-node"].includes(outcome), outcome);
   database.close();
 });

@@ -102,7 +102,10 @@ test("a fork shares what lies before it", async () => {
   assert.equal(stats.messages, 5);
   assert.equal(stats.transcripts, 1);
   assert.equal(stats.heads, 2);
-  assert.deepEqual((await keep.heads()).map((head) => head.context), ["main", "other"]);
+  assert.deepEqual(
+    (await keep.heads()).map((head) => head.context),
+    ["main", "other"],
+  );
   // Clearing one way leaves the other whole.
   assert.equal(await keep.clear("main"), 2);
   assert.deepEqual(texts(await keep.getAll("other")), ["m0", "m1", "elsewhere"]);
@@ -131,7 +134,13 @@ test("messages come back as they were, unknown fields included", async () => {
   const keep = await memory();
   const given = [
     { role: "system", content: "You are terse.", x_trace: { id: 7, list: [1, 2.5, null, "ü"] } },
-    { role: "user", content: [{ type: "text", text: "look" }, { type: "image_url", image_url: { url: "data:," } }] },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "look" },
+        { type: "image_url", image_url: { url: "data:," } },
+      ],
+    },
     {
       role: "assistant",
       content: null,
@@ -142,7 +151,7 @@ test("messages come back as they were, unknown fields included", async () => {
     { role: "assistant", content: "", refusal: null, tool_calls: [], pinned: true, tags: ["a"], include_in_context: false },
     { role: "critic", content: "other roles stay too" },
     { role: "user", content: "1e400 and 0.1 and 12345678901234567890 stay text", number: 1e21, tiny: 5e-324 },
-    { role: "user", content: "\u0000\u2028\ud83d\ude00 \"quotes\" \\ and </script>", ["__proto__x"]: 1 },
+    { role: "user", content: '\u0000\u2028\ud83d\ude00 "quotes" \\ and </script>', ["__proto__x"]: 1 },
   ];
   const before = structuredClone(given);
   await keep.append("main", given);

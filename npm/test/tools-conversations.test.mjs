@@ -18,7 +18,10 @@ test("every tool has a name, words and a schema that providers take", async () =
     for (const [argument, { description }] of Object.entries(inputSchema.properties)) assert.ok(description?.length > 5, `${name}.${argument}`);
     assert.ok(!(readOnly && destructive), name);
   }
-  assert.deepEqual(tools.filter(({ destructive }) => destructive).map(({ name }) => name), ["forget_fact", "memory_str_replace", "memory_delete"]);
+  assert.deepEqual(
+    tools.filter(({ destructive }) => destructive).map(({ name }) => name),
+    ["forget_fact", "memory_str_replace", "memory_delete"],
+  );
   const tokens = await countTokens(JSON.stringify(tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))));
   assert.ok(tokens < 3000, `the definitions take ${tokens} tokens`);
   await keep.close();
@@ -38,7 +41,10 @@ test("tools are chosen, prefixed, and made read-only", async () => {
     [{ colour: "red" }, /is not known here/],
     [{ files: { size: 1 } }, /options\.files\.size is not known/],
   ])
-    assert.throws(() => memoryTools(keep, options), (error) => error.code === "bad-request" && words.test(error.message));
+    assert.throws(
+      () => memoryTools(keep, options),
+      (error) => error.code === "bad-request" && words.test(error.message),
+    );
   await keep.close();
 });
 
@@ -51,12 +57,15 @@ test("a hit leads to its message, to what stands around it, and to the whole con
   assert.equal(hit.role, "user");
   assert.match(hit.text, /luggage in Oslo/);
   const around = await call("read_message", { node: hit.node, index: hit.index, before: 1, after: 2 });
-  assert.deepEqual(around.messages.map(({ role, text }) => [role, text]), [
-    ["system", "Be brief."],
-    ["user", "I lost my luggage in Oslo."],
-    ["assistant", '[calls airline] {"tag":"SK42"}'],
-    ["tool", "found in Bergen"],
-  ]);
+  assert.deepEqual(
+    around.messages.map(({ role, text }) => [role, text]),
+    [
+      ["system", "Be brief."],
+      ["user", "I lost my luggage in Oslo."],
+      ["assistant", '[calls airline] {"tag":"SK42"}'],
+      ["tool", "found in Bergen"],
+    ],
+  );
   const whole = await call("read_conversation", { conversation: hit.conversation });
   assert.equal(whole.total, 6);
   assert.equal(whole.earlier, undefined);
@@ -73,7 +82,10 @@ test("a hit leads to its message, to what stands around it, and to the whole con
 
 test("pages of a search join without a gap and without a double", async () => {
   const { keep, call } = await toolbox({ maxTokens: 600 });
-  await keep.append("many", Array.from({ length: 60 }, (_, at) => ({ role: "user", content: `penguin number ${at} ${"and its friends ".repeat(at % 7)}` })));
+  await keep.append(
+    "many",
+    Array.from({ length: 60 }, (_, at) => ({ role: "user", content: `penguin number ${at} ${"and its friends ".repeat(at % 7)}` })),
+  );
   const seen = [];
   let cursor;
   do {
@@ -89,9 +101,15 @@ test("pages of a search join without a gap and without a double", async () => {
 test("a conversation is read from its end or its start in pages that join, each within its tokens", async () => {
   for (const encoding of ["estimate", "o200k_base"]) {
     const { keep, call, named } = await toolbox({ maxTokens: 500, encoding });
-    const all = Array.from({ length: 80 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: at === 33 ? "long ".repeat(3000) : `${at}: ${"für 猫と犬 ".repeat(at % 11)}` }));
+    const all = Array.from({ length: 80 }, (_, at) => ({
+      role: at % 2 ? "assistant" : "user",
+      content: at === 33 ? "long ".repeat(3000) : `${at}: ${"für 猫と犬 ".repeat(at % 11)}`,
+    }));
     await keep.append("long", all);
-    for (const [begin, way] of [["end", "earlier"], ["start", "later"]]) {
+    for (const [begin, way] of [
+      ["end", "earlier"],
+      ["start", "later"],
+    ]) {
       const positions = [];
       let cursor;
       do {
@@ -108,7 +126,10 @@ test("a conversation is read from its end or its start in pages that join, each 
         }
         cursor = answer[way];
       } while (cursor);
-      assert.deepEqual(positions, all.map((_, at) => at));
+      assert.deepEqual(
+        positions,
+        all.map((_, at) => at),
+      );
     }
     const less = await call("read_conversation", { conversation: "long", max_tokens: 250 });
     assert.ok(Buffer.byteLength(JSON.stringify(less)) / 4 <= 250 || encoding !== "estimate");
@@ -119,7 +140,10 @@ test("a conversation is read from its end or its start in pages that join, each 
 test("a message is given in full, page by page, exactly as it was", async () => {
   const { keep, call } = await toolbox({ maxTokens: 400 });
   const texts = ["plain ".repeat(2000), "👩‍👩‍👧‍👦🏴‍☠️".repeat(700), '"\\\n\u0000\t'.repeat(900), `${"a".repeat(9000)}𝄞`, ""];
-  const nodes = await keep.append("big", texts.map((content) => ({ role: "user", content })));
+  const nodes = await keep.append(
+    "big",
+    texts.map((content) => ({ role: "user", content })),
+  );
   for (const [at, text] of texts.entries()) {
     let got = "";
     let cursor;
@@ -137,7 +161,10 @@ test("a message is given in full, page by page, exactly as it was", async () => 
 
 test("a compacted conversation is read in its originals", async () => {
   const { keep, call } = await toolbox();
-  await keep.append("old", Array.from({ length: 40 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: `line ${at} about the lighthouse` })));
+  await keep.append(
+    "old",
+    Array.from({ length: 40 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: `line ${at} about the lighthouse` })),
+  );
   await keep.compact("old");
   const { messages, total } = await call("read_conversation", { conversation: "old", begin: "start" });
   assert.equal(total, 40);
@@ -171,8 +198,23 @@ test("whatever is stored, answers stay in their bounds", { timeout: 60_000 }, as
   const huge = (word) => word.repeat(30_000);
   const nodes = await keep.append("huge", [
     { role: huge("r"), content: "needle in a strange role" },
-    { role: "user", content: [{ type: huge("t") }, { type: "image_url", image_url: { url: `data:image/png;base64,${huge("A")}` } }, { type: "text", text: "needle beside a picture" }, { type: "file", file: { filename: "needle.pdf", file_data: huge("B") } }] },
-    { role: "assistant", content: null, tool_calls: [{ id: "c", type: "function", function: { name: huge("n"), arguments: huge("x") } }, { id: "d", type: "custom", custom: { name: "shell", input: "ls" } }] },
+    {
+      role: "user",
+      content: [
+        { type: huge("t") },
+        { type: "image_url", image_url: { url: `data:image/png;base64,${huge("A")}` } },
+        { type: "text", text: "needle beside a picture" },
+        { type: "file", file: { filename: "needle.pdf", file_data: huge("B") } },
+      ],
+    },
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [
+        { id: "c", type: "function", function: { name: huge("n"), arguments: huge("x") } },
+        { id: "d", type: "custom", custom: { name: "shell", input: "ls" } },
+      ],
+    },
     { role: "user", content: "" },
     { role: "assistant", content: "needle at last", kind: { type: "error", code: "cut-off", reason: "the line broke" } },
   ]);
@@ -193,7 +235,10 @@ test("whatever is stored, answers stay in their bounds", { timeout: 60_000 }, as
         const { text, isError } = await named.get(name).answer(input);
         assert.equal(isError, false, text);
         // One item is always given, and ids have their length; so the least budget may be passed by these.
-        assert.ok(Buffer.byteLength(text) / 4 <= Math.max(maxTokens, 420), `${name} gave ${Buffer.byteLength(text) / 4} of ${maxTokens} tokens: ${text.slice(0, 300)}`);
+        assert.ok(
+          Buffer.byteLength(text) / 4 <= Math.max(maxTokens, 420),
+          `${name} gave ${Buffer.byteLength(text) / 4} of ${maxTokens} tokens: ${text.slice(0, 300)}`,
+        );
         assert.ok(!/\p{Surrogate}/u.test(text));
         assert.ok(!/AAAA|BBBB/.test(text), "no bytes of pictures and files");
       }
@@ -211,15 +256,62 @@ test("whatever a model sends is answered in words, never thrown", { timeout: 60_
   const circle = {};
   circle.circle = circle;
   const strange = [
-    undefined, null, 5, true, [], "[]", "{", "null", '"text"', () => {}, Symbol.iterator, circle, { ["__proto__"]: { a: 1 } }, JSON.parse('{"__proto__":{"query":"x"}}'),
-    { constructor: 1 }, { toString: "x" },
+    undefined,
+    null,
+    5,
+    true,
+    [],
+    "[]",
+    "{",
+    "null",
+    '"text"',
+    () => {},
+    Symbol.iterator,
+    circle,
+    { ["__proto__"]: { a: 1 } },
+    JSON.parse('{"__proto__":{"query":"x"}}'),
+    { constructor: 1 },
+    { toString: "x" },
   ];
-  const values = [null, "", 5, -1, 1.5, 1e300, NaN, true, [], {}, ["x"], "x".repeat(1e6), "\ud800", "\0", "../..", "/memories/../x", "💥", "'; drop table --", "9".repeat(400)];
+  const values = [
+    null,
+    "",
+    5,
+    -1,
+    1.5,
+    1e300,
+    NaN,
+    true,
+    [],
+    {},
+    ["x"],
+    "x".repeat(1e6),
+    "\ud800",
+    "\0",
+    "../..",
+    "/memories/../x",
+    "💥",
+    "'; drop table --",
+    "9".repeat(400),
+  ];
   for (const { name, inputSchema } of tools) {
     for (const input of strange) await within(named.get(name).answer(input), name, input);
     for (const argument of Object.keys(inputSchema.properties))
       for (const value of values) {
-        const others = { query: "luggage", conversation: "trip", node: "x", id: "x", fact: "f", path: "/memories/a", old_path: "/memories/a", new_path: "/memories/b", file_text: "", old_str: "x", insert_line: 0, insert_text: "" };
+        const others = {
+          query: "luggage",
+          conversation: "trip",
+          node: "x",
+          id: "x",
+          fact: "f",
+          path: "/memories/a",
+          old_path: "/memories/a",
+          new_path: "/memories/b",
+          file_text: "",
+          old_str: "x",
+          insert_line: 0,
+          insert_text: "",
+        };
         const input = Object.fromEntries(Object.entries({ ...others, [argument]: value }).filter(([key]) => Object.hasOwn(inputSchema.properties, key)));
         await within(named.get(name).answer(input), name, input);
       }
@@ -241,7 +333,11 @@ test("whatever a model sends is answered in words, never thrown", { timeout: 60_
   assert.equal({}.a, undefined);
   await keep.close();
   for (const tool of tools.filter(({ name }) => name !== "memory_create"))
-    assert.match((await tool.answer(tool.name.startsWith("memory_") ? { path: "/memories" } : { query: "x", conversation: "x", node: "x", id: "x", fact: "x" })).text, /closed|argument|Cannot|missing/, tool.name);
+    assert.match(
+      (await tool.answer(tool.name.startsWith("memory_") ? { path: "/memories" } : { query: "x", conversation: "x", node: "x", id: "x", fact: "x" })).text,
+      /closed|argument|Cannot|missing/,
+      tool.name,
+    );
 
   async function within(promise, name, input) {
     const { text, isError } = await promise;
@@ -258,11 +354,19 @@ test("a cancelled call ends at once, and the storage is soon left alone", { time
   const pause = () => ((asked += 1), slow ? new Promise((resolve) => setTimeout(resolve, 20)) : undefined);
   const storage = mapAdapter({ pause });
   const keep = await Threadkeep.open({ storage, cacheBytes: 0 });
-  for (let at = 0; at < 30; at += 1) await keep.append(`c${at}`, Array.from({ length: 200 }, (_, index) => ({ role: "user", content: `penguin ${at} ${index}` })));
+  for (let at = 0; at < 30; at += 1)
+    await keep.append(
+      `c${at}`,
+      Array.from({ length: 200 }, (_, index) => ({ role: "user", content: `penguin ${at} ${index}` })),
+    );
   const { named } = await toolbox({}, keep);
   const controller = new AbortController();
   controller.abort();
-  for (const [name, input] of [["search_memory", { query: "penguin" }], ["read_conversation", { conversation: "c1" }], ["memory_view", { path: "/memories" }]]) {
+  for (const [name, input] of [
+    ["search_memory", { query: "penguin" }],
+    ["read_conversation", { conversation: "c1" }],
+    ["memory_view", { path: "/memories" }],
+  ]) {
     const { text, isError } = await named.get(name).answer(input, { signal: controller.signal });
     assert.ok(isError && text.includes("The call was cancelled."), text);
   }

@@ -10,8 +10,14 @@ test("facts are remembered, recalled by what they are about, superseded and forg
   const again = await call("remember_fact", { fact: "the DEADLINE is friday" });
   assert.equal(again.fact.id, fact.id);
   const newer = await call("remember_fact", { fact: "The deadline is Monday.", kind: "decision" });
-  assert.deepEqual(newer.superseded.map(({ fact }) => fact), ["The deadline is Friday."]);
-  assert.deepEqual((await call("recall_facts", {})).facts.map(({ fact }) => fact), ["The deadline is Monday.", "The user prefers tea."]);
+  assert.deepEqual(
+    newer.superseded.map(({ fact }) => fact),
+    ["The deadline is Friday."],
+  );
+  assert.deepEqual(
+    (await call("recall_facts", {})).facts.map(({ fact }) => fact),
+    ["The deadline is Monday.", "The user prefers tea."],
+  );
   assert.equal((await call("recall_facts", { query: "what tea does the user prefer?", limit: 1 })).facts[0].fact, "The user prefers tea.");
   assert.deepEqual(await call("forget_fact", { id: newer.fact.id }), { forgotten: "The deadline is Monday." });
   assert.match(await fails("forget_fact", { id: newer.fact.id }), /There is no fact with the id/);
@@ -40,7 +46,10 @@ test("facts come in pages", async () => {
 test("episodes of compactions are listed with their sources, and are not forgotten as facts", async () => {
   const { keep, call, fails } = await toolbox();
   await remembering(keep);
-  await keep.append("old", Array.from({ length: 40 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: `We decided on lighthouse number ${at}, with a red roof.` })));
+  await keep.append(
+    "old",
+    Array.from({ length: 40 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: `We decided on lighthouse number ${at}, with a red roof.` })),
+  );
   await keep.compact("old");
   const { episodes } = await call("list_episodes", {});
   assert.ok(episodes.length > 0);

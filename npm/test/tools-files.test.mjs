@@ -27,20 +27,32 @@ async function desk(options, keep = undefined) {
 test("the answers are the documented ones", async () => {
   const { keep, says, refuses } = await desk();
   assert.equal(await says("view", { path: "/memories" }), `${HEADER("/memories")}\n0B\t/memories`);
-  assert.equal(await says("create", { path: "/memories/notes.txt", file_text: "Hello World\nThis is line two\nred\nred\n" }), "File created successfully at: /memories/notes.txt");
+  assert.equal(
+    await says("create", { path: "/memories/notes.txt", file_text: "Hello World\nThis is line two\nred\nred\n" }),
+    "File created successfully at: /memories/notes.txt",
+  );
   assert.equal(await refuses("create", { path: "/memories/notes.txt", file_text: "x" }), "Error: File /memories/notes.txt already exists");
   assert.equal(
     await says("view", { path: "/memories/notes.txt" }),
     "Here's the content of /memories/notes.txt with line numbers:\n     1\tHello World\n     2\tThis is line two\n     3\tred\n     4\tred\n     5\t",
   );
-  assert.equal(await says("view", { path: "/memories/notes.txt", view_range: [2, 3] }), "Here's the content of /memories/notes.txt with line numbers:\n     2\tThis is line two\n     3\tred");
-  assert.equal(await says("view", { path: "/memories/notes.txt", view_range: [4, -1] }), "Here's the content of /memories/notes.txt with line numbers:\n     4\tred\n     5\t");
+  assert.equal(
+    await says("view", { path: "/memories/notes.txt", view_range: [2, 3] }),
+    "Here's the content of /memories/notes.txt with line numbers:\n     2\tThis is line two\n     3\tred",
+  );
+  assert.equal(
+    await says("view", { path: "/memories/notes.txt", view_range: [4, -1] }),
+    "Here's the content of /memories/notes.txt with line numbers:\n     4\tred\n     5\t",
+  );
   assert.equal(await refuses("view", { path: "/memories/nothing" }), "The path /memories/nothing does not exist. Please provide a valid path.");
   assert.equal(
     await says("str_replace", { path: "/memories/notes.txt", old_str: "line two", new_str: "line 2\nand more" }),
     "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\tHello World\n     2\tThis is line 2\n     3\tand more\n     4\tred\n     5\tred",
   );
-  assert.equal(await refuses("str_replace", { path: "/memories/no.txt", old_str: "a", new_str: "b" }), "Error: The path /memories/no.txt does not exist. Please provide a valid path.");
+  assert.equal(
+    await refuses("str_replace", { path: "/memories/no.txt", old_str: "a", new_str: "b" }),
+    "Error: The path /memories/no.txt does not exist. Please provide a valid path.",
+  );
   assert.equal(
     await refuses("str_replace", { path: "/memories/notes.txt", old_str: "blue", new_str: "b" }),
     "No replacement was performed, old_str `blue` did not appear verbatim in /memories/notes.txt.",
@@ -49,34 +61,68 @@ test("the answers are the documented ones", async () => {
     await refuses("str_replace", { path: "/memories/notes.txt", old_str: "red", new_str: "b" }),
     "No replacement was performed. Multiple occurrences of old_str `red` in lines: 4, 5. Please ensure it is unique",
   );
-  assert.equal(await says("insert", { path: "/memories/notes.txt", insert_line: 1, insert_text: "between\n" }), "The file /memories/notes.txt has been edited.");
+  assert.equal(
+    await says("insert", { path: "/memories/notes.txt", insert_line: 1, insert_text: "between\n" }),
+    "The file /memories/notes.txt has been edited.",
+  );
   assert.equal(await refuses("insert", { path: "/memories/no.txt", insert_line: 0, insert_text: "" }), "Error: The path /memories/no.txt does not exist");
   assert.equal(
     await refuses("insert", { path: "/memories/notes.txt", insert_line: 99, insert_text: "x" }),
     "Error: Invalid `insert_line` parameter: 99. It should be within the range of lines of the file: [0, 7]",
   );
   assert.equal(await memoryFiles(keep).read("/memories/notes.txt"), "Hello World\nbetween\nThis is line 2\nand more\nred\nred\n");
-  assert.equal(await says("rename", { old_path: "/memories/notes.txt", new_path: "/memories/deep/er/final.txt" }), "Successfully renamed /memories/notes.txt to /memories/deep/er/final.txt");
+  assert.equal(
+    await says("rename", { old_path: "/memories/notes.txt", new_path: "/memories/deep/er/final.txt" }),
+    "Successfully renamed /memories/notes.txt to /memories/deep/er/final.txt",
+  );
   assert.equal(await refuses("rename", { old_path: "/memories/notes.txt", new_path: "/memories/b" }), "Error: The path /memories/notes.txt does not exist");
   await says("create", { path: "/memories/b", file_text: "" });
   assert.equal(await refuses("rename", { old_path: "/memories/b", new_path: "/memories/deep" }), "Error: The destination /memories/deep already exists");
-  assert.equal(await refuses("str_replace", { path: "/memories/deep", old_str: "a", new_str: "b" }), "Error: The path /memories/deep does not exist. Please provide a valid path.");
+  assert.equal(
+    await refuses("str_replace", { path: "/memories/deep", old_str: "a", new_str: "b" }),
+    "Error: The path /memories/deep does not exist. Please provide a valid path.",
+  );
   assert.equal(await refuses("insert", { path: "/memories/deep", insert_line: 0, insert_text: "b" }), "Error: The path /memories/deep does not exist");
   assert.equal(await says("delete", { path: "/memories/deep" }), "Successfully deleted /memories/deep");
   assert.equal(await refuses("delete", { path: "/memories/deep" }), "Error: The path /memories/deep does not exist");
-  assert.deepEqual((await memoryFiles(keep).list()).map(({ path }) => path), ["/memories/b"]);
+  assert.deepEqual(
+    (await memoryFiles(keep).list()).map(({ path }) => path),
+    ["/memories/b"],
+  );
   await keep.close();
 });
 
 test("a listing shows two levels with sizes people read, and nothing hidden", async () => {
   const { keep, says } = await desk({ maxFileBytes: 3 << 20 });
-  for (const [path, bytes] of [["a.md", 5], ["big", 1536], ["dir/one", 2048], ["dir/sub/two", 3], ["dir/sub/deeper/three", 1], [".secret", 7], ["node_modules/x", 9], ["dir/.git/y", 1], ["huge", 1_258_291]])
+  for (const [path, bytes] of [
+    ["a.md", 5],
+    ["big", 1536],
+    ["dir/one", 2048],
+    ["dir/sub/two", 3],
+    ["dir/sub/deeper/three", 1],
+    [".secret", 7],
+    ["node_modules/x", 9],
+    ["dir/.git/y", 1],
+    ["huge", 1_258_291],
+  ])
     await says("create", { path: `/memories/${path}`, file_text: "x".repeat(bytes) });
   const lines = (await says("view", { path: "/memories/" })).split("\n");
   assert.equal(lines[0], HEADER("/memories"));
   assert.match(lines[1], /^1\.2M\t\/memories$/);
-  assert.deepEqual(lines.slice(2), ["5B\t/memories/a.md", "1.5K\t/memories/big", "2.0K\t/memories/dir/", "2K\t/memories/dir/one", "4B\t/memories/dir/sub/", "1.2M\t/memories/huge"]);
-  assert.deepEqual((await says("view", { path: "/memories/dir/sub" })).split("\n").slice(1), ["4B\t/memories/dir/sub", "1B\t/memories/dir/sub/deeper/", "1B\t/memories/dir/sub/deeper/three", "3B\t/memories/dir/sub/two"]);
+  assert.deepEqual(lines.slice(2), [
+    "5B\t/memories/a.md",
+    "1.5K\t/memories/big",
+    "2.0K\t/memories/dir/",
+    "2K\t/memories/dir/one",
+    "4B\t/memories/dir/sub/",
+    "1.2M\t/memories/huge",
+  ]);
+  assert.deepEqual((await says("view", { path: "/memories/dir/sub" })).split("\n").slice(1), [
+    "4B\t/memories/dir/sub",
+    "1B\t/memories/dir/sub/deeper/",
+    "1B\t/memories/dir/sub/deeper/three",
+    "3B\t/memories/dir/sub/two",
+  ]);
   assert.match(await says("view", { path: "/memories/.secret" }), /xxxxxxx$/);
   await keep.close();
 });
@@ -84,17 +130,46 @@ test("a listing shows two levels with sizes people read, and nothing hidden", as
 test("paths that lead elsewhere are refused, and others are what they say", async () => {
   const { keep, says, refuses } = await desk();
   const wrong = [
-    "/memories/../x", "/memories/a/../../x", "/memories/./x", "../memories", "/etc/passwd", "/memoriesx", "/memoriesx/a", "memories/a", "", "/", "/memories\\..\\x", "/memories/%2e%2e/x",
-    "/memories/%2E%2E%2Fx", "/memories/a\0b", "/memories/a\nb", "/memories/a\u202eb", "/memories/a\u200bb", "/memories/\ud800", "/memories/ a", `/memories/${"x".repeat(300)}`, "file:///memories/x", "C:\\memories", 5, null, undefined, ["/memories/a"], {},
+    "/memories/../x",
+    "/memories/a/../../x",
+    "/memories/./x",
+    "../memories",
+    "/etc/passwd",
+    "/memoriesx",
+    "/memoriesx/a",
+    "memories/a",
+    "",
+    "/",
+    "/memories\\..\\x",
+    "/memories/%2e%2e/x",
+    "/memories/%2E%2E%2Fx",
+    "/memories/a\0b",
+    "/memories/a\nb",
+    "/memories/a\u202eb",
+    "/memories/a\u200bb",
+    "/memories/\ud800",
+    "/memories/ a",
+    `/memories/${"x".repeat(300)}`,
+    "file:///memories/x",
+    "C:\\memories",
+    5,
+    null,
+    undefined,
+    ["/memories/a"],
+    {},
   ];
   for (const path of wrong) {
     for (const command of ["view", "create", "str_replace", "insert", "delete"])
-      assert.match(await refuses(command, { path, file_text: "x", old_str: "x", new_str: "", insert_line: 0, insert_text: "x" }), /^Error: (The path .* is not allowed: |path must be a path)/, `${command} ${String(path)}`);
+      assert.match(
+        await refuses(command, { path, file_text: "x", old_str: "x", new_str: "", insert_line: 0, insert_text: "x" }),
+        /^Error: (The path .* is not allowed: |path must be a path)/,
+        `${command} ${String(path)}`,
+      );
     assert.match(await refuses("rename", { old_path: path, new_path: "/memories/x" }), /^Error: /);
     assert.match(await refuses("rename", { old_path: "/memories/x", new_path: path }), /^Error: /);
   }
   assert.deepEqual(await memoryFiles(keep).list(), []);
-  for (const path of ["/memories/ünï cödé/日本語.md", "/memories/a.b.c", "/memories/..a", "/memories/100%", "/memories/a!b~c\"d", "/memories/👩‍👧"]) {
+  for (const path of ["/memories/ünï cödé/日本語.md", "/memories/a.b.c", "/memories/..a", "/memories/100%", '/memories/a!b~c"d', "/memories/👩‍👧"]) {
     await says("create", { path, file_text: path });
     assert.equal(await memoryFiles(keep).read(path.normalize("NFC")), path);
     assert.match(await says("view", { path }), /with line numbers/);
@@ -125,8 +200,10 @@ test("what is no command, and what its fields must not be, is answered", async (
   assert.match(await refuses("str_replace", { path: "/memories/a", old_str: "", new_str: "x" }), /must not be empty/);
   // Places that overlap are several.
   assert.match(await refuses("str_replace", { path: "/memories/a", old_str: "aa", new_str: "x" }), /Multiple occurrences/);
-  for (const insert_line of [-1, 0.5, "0", NaN, null, undefined, [0], 4]) assert.match(await refuses("insert", { path: "/memories/a", insert_line, insert_text: "x" }), /Invalid `insert_line`/);
-  for (const view_range of [[1], [1, 2, 3], "1-2", [0.5, 1], [9, 10], [2, 1], [1, -2], { 0: 1 }]) assert.match(await refuses("view", { path: "/memories/a", view_range }), /Invalid `view_range`/);
+  for (const insert_line of [-1, 0.5, "0", NaN, null, undefined, [0], 4])
+    assert.match(await refuses("insert", { path: "/memories/a", insert_line, insert_text: "x" }), /Invalid `insert_line`/);
+  for (const view_range of [[1], [1, 2, 3], "1-2", [0.5, 1], [9, 10], [2, 1], [1, -2], { 0: 1 }])
+    assert.match(await refuses("view", { path: "/memories/a", view_range }), /Invalid `view_range`/);
   const long = await refuses("str_replace", { path: "/memories/a", old_str: "y".repeat(100_000), new_str: "" });
   assert.ok(long.length < 1000, `${long.length} characters`);
   assert.equal(await memoryFiles(keep).read("/memories/a"), "aaa\nb\n");
@@ -160,12 +237,21 @@ test("a long file is shown in part, with how to see the rest", async () => {
   for (;;) {
     const text = await says("view", { path: "/memories/long", view_range });
     assert.ok(Buffer.byteLength(text) / 4 < 340, `${text.length} characters`);
-    lines.push(...text.split("\n").slice(1).filter((line) => line.includes("\t")).map((line) => line.split("\t")[1]));
+    lines.push(
+      ...text
+        .split("\n")
+        .slice(1)
+        .filter((line) => line.includes("\t"))
+        .map((line) => line.split("\t")[1]),
+    );
     const next = /\[Lines (\d+) to 2000 are not shown\. View them with view_range \[(\d+), 2000\]\.\]$/.exec(text);
     if (next === null) break;
     view_range = [Number(next[2]), 2000];
   }
-  assert.deepEqual(lines, Array.from({ length: 2000 }, (_, at) => `line ${at + 1}`));
+  assert.deepEqual(
+    lines,
+    Array.from({ length: 2000 }, (_, at) => `line ${at + 1}`),
+  );
   await says("create", { path: "/memories/wide", file_text: `${"w".repeat(50_000)}\nend` });
   const wide = await says("view", { path: "/memories/wide" });
   assert.match(wide, /\[Line 1 has 50000 characters, this is its beginning\. Lines 2 to 2 are not shown/);
@@ -173,7 +259,10 @@ test("a long file is shown in part, with how to see the rest", async () => {
   for (let at = 0; at < 200; at += 1) await says("create", { path: `/memories/many/file-${at}`, file_text: "" });
   assert.match(await says("view", { path: "/memories" }), /\[\d+ more are not shown\. View a directory/);
   await says("create", { path: "/memories/lines", file_text: "\n".repeat(999_999) });
-  assert.deepEqual((await (await desk({}, keep)).tool.answer({ command: "view", path: "/memories/lines" })).content, "File /memories/lines exceeds maximum line limit of 999,999 lines.");
+  assert.deepEqual(
+    (await (await desk({}, keep)).tool.answer({ command: "view", path: "/memories/lines" })).content,
+    "File /memories/lines exceeds maximum line limit of 999,999 lines.",
+  );
   await keep.close();
 });
 
@@ -192,7 +281,17 @@ test("the SDK's own memory on a file system says the same to the same commands",
   const words = ["one", "two", "three", "four", "five", "six"];
   const text = () => Array.from({ length: random(6) }, () => pick(words)).join("\n") + pick(["", "\n"]);
   const make = {
-    view: () => ({ path: path(), ...(random(2) && { view_range: pick([[1, 2], [2, -1], [1, 50], [0, 1]]) }) }),
+    view: () => ({
+      path: path(),
+      ...(random(2) && {
+        view_range: pick([
+          [1, 2],
+          [2, -1],
+          [1, 50],
+          [0, 1],
+        ]),
+      }),
+    }),
     create: () => ({ path: path(), file_text: text() }),
     str_replace: () => ({ path: path(), old_str: pick(words), new_str: pick([...words, "", "$&"]) }),
     insert: () => ({ path: path(), insert_line: random(9) - 1, insert_text: text() }),
@@ -205,7 +304,10 @@ test("the SDK's own memory on a file system says the same to the same commands",
     for (let step = 0; step < 600; step += 1) {
       const command = pick(["view", "view", "create", "create", "create", "str_replace", "insert", "insert", "delete", "rename"]);
       const fields = make[command]();
-      const theirs = await sdk[command]({ command, ...fields }).then((text) => [text, false], (error) => [error.message, true]);
+      const theirs = await sdk[command]({ command, ...fields }).then(
+        (text) => [text, false],
+        (error) => [error.message, true],
+      );
       prune(join(folder, "memories"));
       const { content, is_error } = await tool.answer({ command, ...fields });
       const where = `step ${step}: ${command} ${JSON.stringify(fields)}: ${content} / ${theirs[0]}`;
@@ -225,7 +327,11 @@ test("the SDK's own memory on a file system says the same to the same commands",
 
   /** Without what differs by nature: the word before an error, the advice after one (insert has none in the documentation), and sizes of directories. */
   function plain(text) {
-    return text.replace(/^Error: /, "").replace(/(does not exist)\. Please provide a valid path\.$/, "$1").replace(/^(Here're .*\n)\S+/, "$1size").replace(/^\S+(\t.*\/)$/gm, "size$1");
+    return text
+      .replace(/^Error: /, "")
+      .replace(/(does not exist)\. Please provide a valid path\.$/, "$1")
+      .replace(/^(Here're .*\n)\S+/, "$1size")
+      .replace(/^\S+(\t.*\/)$/gm, "size$1");
   }
   /** Directories are there as long as something is in them. */
   function prune(folder, root = true) {
@@ -240,11 +346,15 @@ test("two keeps on one store that edit one file at once lose nothing", { timeout
   const desks = await Promise.all(keeps.map((keep) => desk({}, keep)));
   await desks[0].says("create", { path: "/memories/shared", file_text: `${Array.from({ length: 60 }, (_, at) => `slot ${at}: -`).join("\n")}\nend\n` });
   await Promise.all(
-    Array.from({ length: 60 }, (_, at) => desks[at % 2].says("str_replace", { path: "/memories/shared", old_str: `slot ${at}: -`, new_str: `slot ${at}: keep ${at % 2}` })),
+    Array.from({ length: 60 }, (_, at) =>
+      desks[at % 2].says("str_replace", { path: "/memories/shared", old_str: `slot ${at}: -`, new_str: `slot ${at}: keep ${at % 2}` }),
+    ),
   );
   const text = await memoryFiles(keeps[0]).read("/memories/shared");
   for (let at = 0; at < 60; at += 1) assert.ok(text.includes(`slot ${at}: keep ${at % 2}\n`), `edit ${at}`);
-  await Promise.all(Array.from({ length: 40 }, (_, at) => desks[at % 2].says("insert", { path: "/memories/shared", insert_line: 0, insert_text: `line ${at}` })));
+  await Promise.all(
+    Array.from({ length: 40 }, (_, at) => desks[at % 2].says("insert", { path: "/memories/shared", insert_line: 0, insert_text: `line ${at}` })),
+  );
   const after = (await memoryFiles(keeps[1]).read("/memories/shared")).split("\n");
   assert.deepEqual(after.slice(0, 40).sort(), Array.from({ length: 40 }, (_, at) => `line ${at}`).sort());
   for (const keep of keeps) await keep.close();

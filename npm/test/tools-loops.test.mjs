@@ -24,7 +24,14 @@ const provider = createOpenAICompatible({ name: "test", apiKey: "test-key", base
 
 const command = (fields) => ({ calls: [{ name: "memory", arguments: fields }] });
 const runner = (tools, options = {}) =>
-  anthropic.beta.messages.toolRunner({ model: "test-model", max_tokens: 500, betas: ["context-management-2025-06-27"], tools, messages: [{ role: "user", content: "Remember me." }], ...options });
+  anthropic.beta.messages.toolRunner({
+    model: "test-model",
+    max_tokens: 500,
+    betas: ["context-management-2025-06-27"],
+    tools,
+    messages: [{ role: "user", content: "Remember me." }],
+    ...options,
+  });
 
 /** The tool results of the last request. */
 const results = () => server.requests.at(-1).body.messages.at(-1).content;
@@ -86,9 +93,13 @@ test("two runners with one memory at once lose no line", { timeout: 60_000 }, as
   server.always = ({ said, body }) => {
     const who = body.messages[0].content.includes("left") ? "left" : "right";
     asked[who] += 1;
-    return asked[who] <= 15 ? command({ command: "insert", path: "/memories/log", insert_line: 0, insert_text: `${who} ${asked[who]}` }) : { text: `done ${said}` };
+    return asked[who] <= 15
+      ? command({ command: "insert", path: "/memories/log", insert_line: 0, insert_text: `${who} ${asked[who]}` })
+      : { text: `done ${said}` };
   };
-  await Promise.all(["left", "right"].map((who) => runner([memoryTool(keep)], { messages: [{ role: "user", content: who }], max_iterations: 20, thread: false })));
+  await Promise.all(
+    ["left", "right"].map((who) => runner([memoryTool(keep)], { messages: [{ role: "user", content: who }], max_iterations: 20, thread: false })),
+  );
   const lines = (await memoryFiles(keep).read("/memories/log")).split("\n").filter(Boolean);
   assert.equal(new Set(lines).size, 30);
   await keep.close();
@@ -97,8 +108,18 @@ test("two runners with one memory at once lose no line", { timeout: 60_000 }, as
 test("Anthropic's tool runner works with all tools, as tools with schemas", async () => {
   const keep = await memory();
   await remembering(keep);
-  const tools = memoryTools(keep).map((one) => ({ name: one.name, description: one.description, input_schema: one.inputSchema, parse: (input) => input, run: (input, context) => one.execute(input, { signal: context?.signal ?? undefined }) }));
-  server.next({ calls: [{ name: "search_memory", arguments: { query: "luggage" } }] }, { calls: [{ name: "search_memory", arguments: { query: 7 } }] }, { text: "In Bergen." });
+  const tools = memoryTools(keep).map((one) => ({
+    name: one.name,
+    description: one.description,
+    input_schema: one.inputSchema,
+    parse: (input) => input,
+    run: (input, context) => one.execute(input, { signal: context?.signal ?? undefined }),
+  }));
+  server.next(
+    { calls: [{ name: "search_memory", arguments: { query: "luggage" } }] },
+    { calls: [{ name: "search_memory", arguments: { query: 7 } }] },
+    { text: "In Bergen." },
+  );
   const last = await runner(tools);
   assert.equal(last.content[0].text, "In Bergen.");
   assert.match(JSON.stringify(server.requests[1].body.messages), /luggage in Oslo/);
@@ -110,10 +131,23 @@ test("the AI SDK works with the tools", async () => {
   const keep = await memory();
   await remembering(keep);
   const tools = Object.fromEntries(
-    memoryTools(keep, { prefix: "tk_" }).map((one) => [one.name, tool({ description: one.description, inputSchema: jsonSchema(one.inputSchema), execute: (input, { abortSignal }) => one.execute(input, { signal: abortSignal }) })]),
+    memoryTools(keep, { prefix: "tk_" }).map((one) => [
+      one.name,
+      tool({
+        description: one.description,
+        inputSchema: jsonSchema(one.inputSchema),
+        execute: (input, { abortSignal }) => one.execute(input, { signal: abortSignal }),
+      }),
+    ]),
   );
   server.next(
-    { stream: false, calls: [{ name: "tk_search_memory", arguments: { query: "luggage oslo" } }, { name: "tk_remember_fact", arguments: { fact: "The luggage is in Bergen." } }] },
+    {
+      stream: false,
+      calls: [
+        { name: "tk_search_memory", arguments: { query: "luggage oslo" } },
+        { name: "tk_remember_fact", arguments: { fact: "The luggage is in Bergen." } },
+      ],
+    },
     { stream: false, calls: [{ name: "tk_read_conversation", arguments: { conversation: "nobody" } }] },
     { stream: false, text: "Your luggage is in Bergen." },
   );
@@ -129,9 +163,17 @@ test("the AI SDK works with the tools", async () => {
 test("our own agent works with the tools", async () => {
   const keep = await memory({ encoding: "estimate" });
   await remembering(keep);
-  const call = (id, name, args) => ({ message: { content: null, tool_calls: [{ id, type: "function", function: { name, arguments: JSON.stringify(args) } }] } });
-  const model = script(call("c1", "search_memory", { query: "luggage" }), call("c2", "memory_create", { path: "/memories/luggage.md", file_text: "Bergen" }), "It is in Bergen.");
-  const tools = Object.fromEntries(memoryTools(keep).map((one) => [one.name, { description: one.description, parameters: one.inputSchema, execute: (input) => one.execute(input) }]));
+  const call = (id, name, args) => ({
+    message: { content: null, tool_calls: [{ id, type: "function", function: { name, arguments: JSON.stringify(args) } }] },
+  });
+  const model = script(
+    call("c1", "search_memory", { query: "luggage" }),
+    call("c2", "memory_create", { path: "/memories/luggage.md", file_text: "Bergen" }),
+    "It is in Bergen.",
+  );
+  const tools = Object.fromEntries(
+    memoryTools(keep).map((one) => [one.name, { description: one.description, parameters: one.inputSchema, execute: (input) => one.execute(input) }]),
+  );
   const { text, node } = await lal(keep, model, { tools }).send("Where is my luggage?");
   assert.equal(text, "It is in Bergen.");
   const said = (await keep.node(node)).messages.filter(({ role }) => role === "tool").map(({ content }) => content);
@@ -152,7 +194,9 @@ test("the example runs as it stands, and finds the next time what was written", 
       child.on("close", (code) => resolve({ code, out, err }));
     });
   try {
-    server.next(command({ command: "view", path: "/memories" }), command({ command: "create", path: "/memories/ann.md", file_text: "Ann, short answers\n" }), { text: "Noted, Ann." });
+    server.next(command({ command: "view", path: "/memories" }), command({ command: "create", path: "/memories/ann.md", file_text: "Ann, short answers\n" }), {
+      text: "Noted, Ann.",
+    });
     const first = await run("My name is Ann, and I like short answers.");
     assert.equal(first.code, 0, first.err);
     assert.match(first.out, /^Noted, Ann\.\n\[\/memories\/ann\.md: 19 bytes\]\n$/);

@@ -49,7 +49,10 @@ test("the client lists the tools, calls them, and checks their answers against t
   await call("list_conversations", {});
   const { fact } = await call("remember_fact", { fact: "Ann likes Oslo.", kind: "preference", tags: ["town"] });
   await call("recall_facts", { query: "Oslo" });
-  await keep.append("old", Array.from({ length: 40 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: `We decided on lighthouse number ${at}.` })));
+  await keep.append(
+    "old",
+    Array.from({ length: 40 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: `We decided on lighthouse number ${at}.` })),
+  );
   await keep.compact("old");
   await call("list_episodes", {});
   await call("search_memory", { query: "lighthouse" });
@@ -71,7 +74,16 @@ test("errors: of a call in words for the model, of the protocol with a code", as
   assert.match((await client.callTool({ name: "tk_memory_view", arguments: { path: "/memories/../x" } })).content[0].text, /must not contain \.\./);
   assert.equal((await client.callTool({ name: "tk_search_memory" })).isError, true);
   await assert.rejects(client.callTool({ name: "search_memory", arguments: { query: "x" } }), /There is no tool "search_memory"/);
-  for (const uri of ["threadkeep://transcript/nothing", "threadkeep://memory/nothing", "threadkeep://memory/../x", "threadkeep://memory/%2e%2e/x", "threadkeep://transcript/%E0%A4%A", "file:///etc/passwd", "threadkeep://transcript/", "x"])
+  for (const uri of [
+    "threadkeep://transcript/nothing",
+    "threadkeep://memory/nothing",
+    "threadkeep://memory/../x",
+    "threadkeep://memory/%2e%2e/x",
+    "threadkeep://transcript/%E0%A4%A",
+    "file:///etc/passwd",
+    "threadkeep://transcript/",
+    "x",
+  ])
     await assert.rejects(client.readResource({ uri }), (error) => error.code === -32002, uri);
   await assert.rejects(client.getPrompt({ name: "nothing" }), /There is no prompt/);
   await assert.rejects(client.getPrompt({ name: "recall", arguments: {} }), /The argument topic is missing/);
@@ -101,7 +113,10 @@ test("conversations and memory files are resources: listed in pages, completed, 
   await remembering(keep);
   for (let at = 0; at < 120; at += 1) await keep.append(`c${at}`, [{ role: "user", content: `subject ${at}` }]);
   await keep.import(JSON.stringify([{ id: "a/b?c#d %é", title: "an odd id", mapping: MAPPING }]), { format: "chatgpt" });
-  await keep.append("long", Array.from({ length: 100 }, (_, at) => ({ role: "user", content: `line ${at} ${"word ".repeat(60)}` })));
+  await keep.append(
+    "long",
+    Array.from({ length: 100 }, (_, at) => ({ role: "user", content: `line ${at} ${"word ".repeat(60)}` })),
+  );
   const { client } = await connected(keep, { maxTokens: 2000 });
   await client.callTool({ name: "memory_create", arguments: { path: "/memories/ünï/a b.md", file_text: "a note" } });
   const all = [];
@@ -133,9 +148,15 @@ test("conversations and memory files are resources: listed in pages, completed, 
     lines.push(...text.matchAll(/^line (\d+) /gm));
     uri = /are at (\S+)\]\n$/.exec(text)?.[1];
   }
-  assert.deepEqual(lines.map(([, number]) => Number(number)), Array.from({ length: 100 }, (_, at) => at));
+  assert.deepEqual(
+    lines.map(([, number]) => Number(number)),
+    Array.from({ length: 100 }, (_, at) => at),
+  );
   const { resourceTemplates } = await client.listResourceTemplates();
-  assert.deepEqual(resourceTemplates.map(({ uriTemplate }) => uriTemplate), ["threadkeep://transcript/{id}{?from}", "threadkeep://memory/{+path}"]);
+  assert.deepEqual(
+    resourceTemplates.map(({ uriTemplate }) => uriTemplate),
+    ["threadkeep://transcript/{id}{?from}", "threadkeep://memory/{+path}"],
+  );
   const complete = async (ref, name, value) => (await client.complete({ ref, argument: { name, value } })).completion;
   const [conversations, files] = resourceTemplates.map(({ uriTemplate }) => ({ type: "ref/resource", uri: uriTemplate }));
   assert.deepEqual((await complete(conversations, "id", "chatgpt/a")).values, [odd.id]);
@@ -150,28 +171,44 @@ test("conversations and memory files are resources: listed in pages, completed, 
 
 const MAPPING = {
   root: { id: "root", message: null, parent: null, children: ["m"] },
-  m: { id: "m", parent: "root", children: [], message: { id: "m", author: { role: "user" }, create_time: 1_700_000_000, content: { content_type: "text", parts: ["a question from elsewhere"] } } },
+  m: {
+    id: "m",
+    parent: "root",
+    children: [],
+    message: { id: "m", author: { role: "user" }, create_time: 1_700_000_000, content: { content_type: "text", parts: ["a question from elsewhere"] } },
+  },
 };
 
 test("prompts begin with what they are about", async () => {
   const keep = await memory();
   await remembering(keep);
   const { client } = await connected(keep, { prefix: "tk_" });
-  assert.deepEqual((await client.listPrompts()).prompts.map(({ name }) => name), ["recall", "continue_conversation"]);
+  assert.deepEqual(
+    (await client.listPrompts()).prompts.map(({ name }) => name),
+    ["recall", "continue_conversation"],
+  );
   const recall = await client.getPrompt({ name: "recall", arguments: { topic: "the luggage" } });
   assert.match(recall.messages[0].content.text, /about this: the luggage\n.*tk_search_memory/s);
   const { messages } = await client.getPrompt({ name: "continue_conversation", arguments: { conversation: "recipes" } });
   assert.match(messages[0].content.resource.text, /aquafaba/);
   // Of a long one its end, whole.
-  await keep.append("long", Array.from({ length: 200 }, (_, at) => ({ role: "user", content: `line ${at} ${"word ".repeat(200)}` })));
+  await keep.append(
+    "long",
+    Array.from({ length: 200 }, (_, at) => ({ role: "user", content: `line ${at} ${"word ".repeat(200)}` })),
+  );
   const end = (await client.getPrompt({ name: "continue_conversation", arguments: { conversation: "long" } })).messages[0].content.resource.text;
   assert.match(end, /line 199 [^]*word \n$/);
   assert.ok(/line 190 /.test(end) && !/line 100 /.test(end));
   await client.close();
   const { client: few } = await connected(keep, { include: ["files"] });
-  assert.deepEqual((await few.listPrompts()).prompts.map(({ name }) => name), ["continue_conversation"]);
+  assert.deepEqual(
+    (await few.listPrompts()).prompts.map(({ name }) => name),
+    ["continue_conversation"],
+  );
   await assert.rejects(few.getPrompt({ name: "recall", arguments: { topic: "x" } }), /There is no prompt/);
-  assert.ok(!/read_conversation/.test((await few.getPrompt({ name: "continue_conversation", arguments: { conversation: "recipes" } })).messages[1].content.text));
+  assert.ok(
+    !/read_conversation/.test((await few.getPrompt({ name: "continue_conversation", arguments: { conversation: "recipes" } })).messages[1].content.text),
+  );
   await few.close();
   await keep.close();
 });
@@ -235,18 +272,27 @@ test("a long search tells how far it is, and ends when the client cancels it", {
   let slow = false;
   const storage = mapAdapter({ pause: () => (slow ? new Promise((resolve) => setTimeout(resolve, 10)) : undefined) });
   const keep = await Threadkeep.open({ storage, cacheBytes: 0 });
-  for (let at = 0; at < 30; at += 1) await keep.append(`c${at}`, Array.from({ length: 200 }, (_, index) => ({ role: "user", content: `penguin ${at} ${index}` })));
+  for (let at = 0; at < 30; at += 1)
+    await keep.append(
+      `c${at}`,
+      Array.from({ length: 200 }, (_, index) => ({ role: "user", content: `penguin ${at} ${index}` })),
+    );
   const { client } = await connected(keep);
   slow = true;
   const controller = new AbortController();
   const first = [];
-  const going = client.callTool({ name: "search_memory", arguments: { query: "penguin" } }, undefined, { signal: controller.signal, onprogress: (progress) => (first.push(progress), controller.abort("enough")) });
+  const going = client.callTool({ name: "search_memory", arguments: { query: "penguin" } }, undefined, {
+    signal: controller.signal,
+    onprogress: (progress) => (first.push(progress), controller.abort("enough")),
+  });
   await assert.rejects(going, /enough/);
   assert.equal(first[0].total, 6000);
   slow = false;
   assert.ok((await keep.indexProgress()).indexed < 6000, "what was cancelled did not index the rest");
   const heard = [];
-  const { structuredContent } = await client.callTool({ name: "search_memory", arguments: { query: "penguin" } }, undefined, { onprogress: (progress) => heard.push(progress) });
+  const { structuredContent } = await client.callTool({ name: "search_memory", arguments: { query: "penguin" } }, undefined, {
+    onprogress: (progress) => heard.push(progress),
+  });
   assert.equal(structuredContent.hits.length, 8);
   assert.ok(heard.length >= 1 && heard.every(({ progress }, at) => at === 0 || progress > heard[at - 1].progress), JSON.stringify(heard));
   await client.close();
@@ -273,7 +319,12 @@ test("the program serves a client of the SDK on stdin and stdout", { timeout: 60
   await client.close();
 });
 
-const INITIALIZE = { jsonrpc: "2.0", id: 0, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } } };
+const INITIALIZE = {
+  jsonrpc: "2.0",
+  id: 0,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
+};
 
 /** Runs the program over these lines of input; `signal` is sent after the last answer that is waited for. */
 function spoken(args, lines, { signal, answers = 1, cwd = project } = {}) {
@@ -295,24 +346,57 @@ function spoken(args, lines, { signal, answers = 1, cwd = project } = {}) {
 }
 
 test("at the end of its input it answers what it was asked, and ends; only the protocol is on stdout", { timeout: 60_000 }, async () => {
-  const calls = Array.from({ length: 20 }, (_, at) => ({ jsonrpc: "2.0", id: at + 1, method: "tools/call", params: { name: "memory_create", arguments: { path: `/memories/${at}`, file_text: "x" } } }));
-  const { code, out, err } = await spoken(["--memory"], [INITIALIZE, { jsonrpc: "2.0", method: "notifications/initialized" }, "this is no JSON", '{"half":', ...calls]);
+  const calls = Array.from({ length: 20 }, (_, at) => ({
+    jsonrpc: "2.0",
+    id: at + 1,
+    method: "tools/call",
+    params: { name: "memory_create", arguments: { path: `/memories/${at}`, file_text: "x" } },
+  }));
+  const { code, out, err } = await spoken(
+    ["--memory"],
+    [INITIALIZE, { jsonrpc: "2.0", method: "notifications/initialized" }, "this is no JSON", '{"half":', ...calls],
+  );
   assert.equal(code, 0, err);
-  const answers = out.split("\n").filter(Boolean).map((line) => JSON.parse(line));
-  assert.deepEqual(answers.filter(({ id, result }) => result && typeof id === "number").map(({ id }) => id).sort((a, b) => a - b), Array.from({ length: 21 }, (_, at) => at));
+  const answers = out
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    answers
+      .filter(({ id, result }) => result && typeof id === "number")
+      .map(({ id }) => id)
+      .sort((a, b) => a - b),
+    Array.from({ length: 21 }, (_, at) => at),
+  );
   assert.ok(answers.every(({ jsonrpc }) => jsonrpc === "2.0"));
   assert.equal((await spoken(["--memory"], [])).code, 0);
 });
 
 test("a flood of input ends it with words, and what is no request changes nothing", { timeout: 60_000 }, async () => {
-  const strange = ['"text"', "[]", "null", "{}", '{"jsonrpc":"2.0"}', '{"jsonrpc":"2.0","id":5,"method":"nothing/at/all"}', '{"jsonrpc":"2.0","id":null,"method":"tools/list"}', "\0\0\0", '{"__proto__":{"x":1}}'];
+  const strange = [
+    '"text"',
+    "[]",
+    "null",
+    "{}",
+    '{"jsonrpc":"2.0"}',
+    '{"jsonrpc":"2.0","id":5,"method":"nothing/at/all"}',
+    '{"jsonrpc":"2.0","id":null,"method":"tools/list"}',
+    "\0\0\0",
+    '{"__proto__":{"x":1}}',
+  ];
   const odd = await spoken(["--memory"], [INITIALIZE, ...strange, { jsonrpc: "2.0", id: 9, method: "tools/list" }]);
   assert.equal(odd.code, 0, odd.err);
-  const answers = odd.out.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  const answers = odd.out
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
   assert.equal(answers.find(({ id }) => id === 9).result.tools.length, 14);
   assert.equal(answers.find(({ id }) => id === 5).error.code, -32601);
   const words = odd.err.trimEnd().split("\n");
-  assert.ok(words.length > 0 && words.every((line) => /^threadkeep-mcp: what came in was not understood: (it is no message of JSON-RPC|.*JSON.*)$/.test(line)), odd.err);
+  assert.ok(
+    words.length > 0 && words.every((line) => /^threadkeep-mcp: what came in was not understood: (it is no message of JSON-RPC|.*JSON.*)$/.test(line)),
+    odd.err,
+  );
   const flood = await spoken(["--memory"], [INITIALIZE, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${"x".repeat(40 << 20)}`]);
   assert.equal(flood.code, 0, flood.err);
   assert.ok(flood.err.length < 2000 && flood.out.length < 5000);
@@ -364,7 +448,10 @@ test("what it was told is in its folder the next time, and a second process is t
     await client.callTool({ name: "memory_create", arguments: { path: "/memories/a.md", file_text: "kept" } });
     const second = spawnSync(process.execPath, [program, "--folder", folder, "--name", "ann"], { encoding: "utf8", input: "" });
     assert.deepEqual([second.status, second.stdout], [1, ""]);
-    assert.match(second.stderr, /^threadkeep-mcp: process \d+ has the folder .* open.* another window of the host: start each with --sqlite FILE instead of --folder, and all share that file\.\n$/s);
+    assert.match(
+      second.stderr,
+      /^threadkeep-mcp: process \d+ has the folder .* open.* another window of the host: start each with --sqlite FILE instead of --folder, and all share that file\.\n$/s,
+    );
     const other = spawnSync(process.execPath, [program, "--folder", folder, "--name", "bob"], { encoding: "utf8", input: "" });
     assert.deepEqual([other.status, other.stderr], [0, ""]);
     await client.close();
@@ -372,7 +459,12 @@ test("what it was told is in its folder the next time, and a second process is t
     const { content } = await again.client.callTool({ name: "memory_view", arguments: { path: "/memories/a.md" } });
     assert.match(content[0].text, /\tkept$/);
     await again.client.close();
-    const home = spawnSync(process.execPath, [program, "--folder", "~/at-home"], { encoding: "utf8", input: "", cwd: folder, env: { ...process.env, HOME: folder, USERPROFILE: folder } });
+    const home = spawnSync(process.execPath, [program, "--folder", "~/at-home"], {
+      encoding: "utf8",
+      input: "",
+      cwd: folder,
+      env: { ...process.env, HOME: folder, USERPROFILE: folder },
+    });
     assert.deepEqual([home.status, home.stderr], [0, ""]);
     assert.ok(existsSync(join(folder, "at-home")));
   } finally {
@@ -393,7 +485,10 @@ test("two servers share one SQLite file", { timeout: 60_000 }, async () => {
     await Promise.all([ann, bob, other].map(({ client }) => client.close()));
     assert.ok(existsSync(file));
     const both = spawnSync(process.execPath, [program, "--sqlite", file, "--memory"], { encoding: "utf8", input: "" });
-    assert.deepEqual([both.status, both.stderr], [1, "threadkeep-mcp: --sqlite and --memory cannot be used together: choose one place for the conversations\n"]);
+    assert.deepEqual(
+      [both.status, both.stderr],
+      [1, "threadkeep-mcp: --sqlite and --memory cannot be used together: choose one place for the conversations\n"],
+    );
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -423,7 +518,8 @@ test("the program finds the SDK beside it or in the working folder, and says whe
     // As `npx -p threadkeep` has it: threadkeep alone in a folder of npx's, and a project without it.
     const alone = join(folder, "npx/node_modules/threadkeep");
     cpSync(installed, alone, { recursive: true });
-    const run = (cwd) => spawnSync(process.execPath, [join(alone, "dist/tools/bin.js"), "--memory"], { encoding: "utf8", cwd, input: `${JSON.stringify(HELLO)}\n` });
+    const run = (cwd) =>
+      spawnSync(process.execPath, [join(alone, "dist/tools/bin.js"), "--memory"], { encoding: "utf8", cwd, input: `${JSON.stringify(HELLO)}\n` });
     const [without, having] = ["without", "with the SDK #1"].map((name) => join(folder, name));
     mkdirSync(without);
     const missing = run(without);
@@ -443,12 +539,21 @@ test("the program finds the SDK beside it or in the working folder, and says whe
   }
 });
 
-const HELLO = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } } };
+const HELLO = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+};
 
 test("the page of the docs runs as it stands", { timeout: 60_000 }, () => {
   const [, code] = /```js\n([^]*?)```/.exec(readFileSync(join(source, "../docs/tools.md"), "utf8"));
   const folder = mkdtempSync(join(tmpdir(), "threadkeep-docs-"));
-  const run = spawnSync(process.execPath, ["--input-type=module", "--eval", `${code}\nconsole.log(text);\nawait keep.close();`], { encoding: "utf8", cwd: project, env: { ...process.env, THREADKEEP_HOME: folder } });
+  const run = spawnSync(process.execPath, ["--input-type=module", "--eval", `${code}\nconsole.log(text);\nawait keep.close();`], {
+    encoding: "utf8",
+    cwd: project,
+    env: { ...process.env, THREADKEEP_HOME: folder },
+  });
   rmSync(folder, { recursive: true, force: true });
   assert.deepEqual([run.status, run.stdout, run.stderr], [0, '{"hits":[]}\n', ""]);
 });

@@ -60,12 +60,24 @@ test("Anthropic's and OpenAI's SDKs, the AI SDK, the MCP SDK and our agent take 
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "user.ts"), CODE);
   // Declarations of the SDKs are theirs to check.
-  const compilerOptions = { strict: true, exactOptionalPropertyTypes: true, noEmit: true, target: "es2022", module: "nodenext", lib: ["es2022", "dom", "dom.iterable", "esnext.disposable"], types: ["node"], skipLibCheck: true };
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noEmit: true,
+    target: "es2022",
+    module: "nodenext",
+    lib: ["es2022", "dom", "dom.iterable", "esnext.disposable"],
+    types: ["node"],
+    skipLibCheck: true,
+  };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["user.ts"] }));
   const { stdout } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { encoding: "utf8" });
   const line = CODE.split("\n").findIndex((text) => text.includes("wrong:")) + 1;
   const errors = stdout.split("\n").filter((text) => /^\S.*error TS/.test(text));
   // The last line is wrong twice, so that a compiler that looks at nothing is found out.
   assert.equal(errors.length, 2, stdout);
-  assert.ok(errors.every((text) => text.includes(`user.ts(${line},`)), stdout);
+  assert.ok(
+    errors.every((text) => text.includes(`user.ts(${line},`)),
+    stdout,
+  );
 });

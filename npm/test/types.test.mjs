@@ -25,7 +25,15 @@ function compile(folderName, code, options, extra = {}, packages = []) {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
   writeFileSync(join(folder, "consumer.ts"), code);
   for (const [name, text] of Object.entries(extra)) writeFileSync(join(folder, name), text);
-  const compilerOptions = { strict: true, noEmit: true, target: "es2022", skipLibCheck: false, exactOptionalPropertyTypes: true, preserveSymlinks: true, ...options };
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    target: "es2022",
+    skipLibCheck: false,
+    exactOptionalPropertyTypes: true,
+    preserveSymlinks: true,
+    ...options,
+  };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
   const run = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { encoding: "utf8" });
   return run.stdout + run.stderr;
@@ -59,11 +67,19 @@ test("the examples of the README are strict TypeScript as they stand", () => {
   for (const [, name, code] of readme.matchAll(/<!-- example: (.+?) -->\n```js\n(.+?)```/gs)) {
     // The types of its parameters are what a TypeScript user writes there.
     if (name === "a store of your own") continue;
-    const model = name === "vectors" ? "declare const model: { encode(texts: string[]): Float32Array[] };" : "declare function model(...what: unknown[]): Promise<any>;";
-    files[`${name.replaceAll(" ", "-")}.ts`] = code.includes("import {") ? `${model}\n${code}` : `${given}\n${model}\nexport async function example() {\n${code}}\n`;
+    const model =
+      name === "vectors" ? "declare const model: { encode(texts: string[]): Float32Array[] };" : "declare function model(...what: unknown[]): Promise<any>;";
+    files[`${name.replaceAll(" ", "-")}.ts`] = code.includes("import {")
+      ? `${model}\n${code}`
+      : `${given}\n${model}\nexport async function example() {\n${code}}\n`;
   }
   assert.ok(Object.keys(files).length >= 15);
-  const said = compile("types-readme", "", { module: "nodenext", moduleResolution: "nodenext", lib: ["es2022", "dom", "dom.iterable", "dom.asynciterable"], types: [] }, files);
+  const said = compile(
+    "types-readme",
+    "",
+    { module: "nodenext", moduleResolution: "nodenext", lib: ["es2022", "dom", "dom.iterable", "dom.asynciterable"], types: [] },
+    files,
+  );
   assert.equal(said, "");
 });
 
@@ -111,6 +127,13 @@ test("the clients of others are models, in TypeScript too", () => {
       createAgent({ keep, model: (request) => streamText({ model, ...forAiSdk(request, jsonSchema) }) });
     }`;
   // What is under test are our types, not the clients' declarations.
-  const options = { module: "esnext", moduleResolution: "bundler", lib: ["es2022", "dom", "dom.iterable"], types: ["node"], skipLibCheck: true, preserveSymlinks: false };
+  const options = {
+    module: "esnext",
+    moduleResolution: "bundler",
+    lib: ["es2022", "dom", "dom.iterable"],
+    types: ["node"],
+    skipLibCheck: true,
+    preserveSymlinks: false,
+  };
   assert.equal(compile("types-clients", code, options, {}, ["openai", "@anthropic-ai/sdk", "ai"]), "");
 });

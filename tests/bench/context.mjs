@@ -24,14 +24,19 @@ const median = (figures) => [...figures].sort((a, b) => a - b)[Math.floor(figure
 
 const home = mkdtempSync(join(tmpdir(), "threadkeep-bench-"));
 try {
-  execFileSync("npm", ["install", "--silent", "--no-audit", "--no-fund", "--prefix", home, process.env.THREADKEEP_TARBALL], { stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync("npm", ["install", "--silent", "--no-audit", "--no-fund", "--prefix", home, process.env.THREADKEEP_TARBALL], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
   const { Threadkeep } = await import(pathToFileURL(join(home, "node_modules/threadkeep/dist/index.js")).href);
   for (const policy of ["newest", "stable"]) {
     const cases = [];
     for (const size of SIZES) {
       const keep = await Threadkeep.open({ storage: "memory", cacheBytes: 1 << 30 });
       for (let from = 0; from < size; from += 1_000) {
-        await keep.append("main", Array.from({ length: 1_000 }, (_, n) => message(from + n)));
+        await keep.append(
+          "main",
+          Array.from({ length: 1_000 }, (_, n) => message(from + n)),
+        );
       }
       cases.push({ size, keep, next: size, warm: [], turn: [], ledger: [] });
     }
@@ -59,7 +64,9 @@ try {
       const row = (what, figures, target) => {
         const value = median(figures);
         const verdict = target === undefined ? "" : value <= target ? "ok" : "missed";
-        console.log(["BENCH", `${what}, ${policy}, ${size} messages`, `${value.toFixed(2)} ms`, target === undefined ? "" : `${target} ms`, verdict].join("\t"));
+        console.log(
+          ["BENCH", `${what}, ${policy}, ${size} messages`, `${value.toFixed(2)} ms`, target === undefined ? "" : `${target} ms`, verdict].join("\t"),
+        );
       };
       row("warm prompt", warm, TARGET);
       row("prompt after a turn", turn, TARGET);

@@ -28,11 +28,10 @@ const APPENDS = count("APPENDS", 5000);
 async function launch(folder) {
   const port = join(folder, "DevToolsActivePort");
   rmSync(port, { force: true });
-  const child = spawn(
-    findChromium(),
-    [...ARGUMENTS, "--headless=new", "--remote-debugging-port=0", `--user-data-dir=${folder}`, "about:blank"],
-    { detached: true, stdio: "ignore" },
-  );
+  const child = spawn(findChromium(), [...ARGUMENTS, "--headless=new", "--remote-debugging-port=0", `--user-data-dir=${folder}`, "about:blank"], {
+    detached: true,
+    stdio: "ignore",
+  });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   for (let wait = 0; !existsSync(port) || !readFileSync(port, "utf8").includes("\n"); wait += 1) {
     if (wait > 300) throw new Error("the browser does not open its debugging port");

@@ -36,31 +36,67 @@ try {
   /** Of each row: its name, n, what makes the input, and the work. */
   const rows = [
     ["facts that are remembered", 100, memory, (keep, n) => each(n, (at) => keep.remember({ fact: `The port of service ${at} in the old house is ${at}.` }))],
-    ["messages that extend one node", 100, async () => {
-      const keep = await memory();
-      return { keep, node: await keep.receive({ content: "go" }), close: () => keep.close() };
-    }, ({ keep, node }, n) => each(n, (at) => keep.extend(node.id, [{ role: "assistant", content: `step ${at}` }]))],
-    ["messages at a head, appended and read", 500, memory, async (keep, n) => {
-      await keep.append("main", many(n, (at) => user(`line ${at}`)));
-      if ((await keep.getAll("main")).length !== n) throw new Error("messages are missing");
-    }],
-    ["a phrase repeated in a query", 200, async () => {
-      const keep = await memory();
-      await keep.append("main", many(200, (at) => user(`The lost luggage of ${at} is in Oslo.`)));
-      await keep.search("warm");
-      return keep;
-    }, (keep, n) => keep.search('"lost luggage" '.repeat(n))],
-    ["messages that are trimmed", 2000, (n) => many(n, (at) => user(`line ${at}`)), (list) => trimMessages(list, { budget: { maxTokens: 500 }, encoding: "estimate" })],
+    [
+      "messages that extend one node",
+      100,
+      async () => {
+        const keep = await memory();
+        return { keep, node: await keep.receive({ content: "go" }), close: () => keep.close() };
+      },
+      ({ keep, node }, n) => each(n, (at) => keep.extend(node.id, [{ role: "assistant", content: `step ${at}` }])),
+    ],
+    [
+      "messages at a head, appended and read",
+      500,
+      memory,
+      async (keep, n) => {
+        await keep.append(
+          "main",
+          many(n, (at) => user(`line ${at}`)),
+        );
+        if ((await keep.getAll("main")).length !== n) throw new Error("messages are missing");
+      },
+    ],
+    [
+      "a phrase repeated in a query",
+      200,
+      async () => {
+        const keep = await memory();
+        await keep.append(
+          "main",
+          many(200, (at) => user(`The lost luggage of ${at} is in Oslo.`)),
+        );
+        await keep.search("warm");
+        return keep;
+      },
+      (keep, n) => keep.search('"lost luggage" '.repeat(n)),
+    ],
+    [
+      "messages that are trimmed",
+      2000,
+      (n) => many(n, (at) => user(`line ${at}`)),
+      (list) => trimMessages(list, { budget: { maxTokens: 500 }, encoding: "estimate" }),
+    ],
     ["render with repeated call ids", 200, () => [], (_, n) => render([user("go"), ...many(n, () => call("call_1")).flat()], "anthropic")],
-    ["context of a chain with tool calls", 200, async (n) => {
-      const keep = await memory();
-      await keep.append("main", [user("go"), ...many(n, (at) => call(`call_${at}`)).flat()]);
-      return keep;
-    }, (keep) => keep.context("main", { encoding: "estimate" })],
-    ["mails of one party, sent and listed", 100, memory, async (keep, n) => {
-      await each(n, (at) => keep.send({ from: "ann", to: "bob", content: `message ${at}` }));
-      if ((await keep.listMessages("bob")).length !== n) throw new Error("messages are missing");
-    }],
+    [
+      "context of a chain with tool calls",
+      200,
+      async (n) => {
+        const keep = await memory();
+        await keep.append("main", [user("go"), ...many(n, (at) => call(`call_${at}`)).flat()]);
+        return keep;
+      },
+      (keep) => keep.context("main", { encoding: "estimate" }),
+    ],
+    [
+      "mails of one party, sent and listed",
+      100,
+      memory,
+      async (keep, n) => {
+        await each(n, (at) => keep.send({ from: "ann", to: "bob", content: `message ${at}` }));
+        if ((await keep.listMessages("bob")).length !== n) throw new Error("messages are missing");
+      },
+    ],
   ];
 
   for (const [name, size, make, work] of rows.filter(([name]) => name.includes(wanted))) {
@@ -79,7 +115,9 @@ try {
     const growth = Math.sqrt(best[2] / best[0]);
     const judged = SCALE >= 1 ? [`≤ ${TARGET} ×`, growth <= TARGET ? "pass" : "missed"] : ["", ""];
     const sizes = [1, 2, 4].map((times) => base * times).join(", ");
-    console.log(["BENCH", `${name}: ${sizes}`, `${best.map((time) => time.toFixed(1)).join(", ")} ms: ${growth.toFixed(2)} × a doubling`, ...judged].join("\t"));
+    console.log(
+      ["BENCH", `${name}: ${sizes}`, `${best.map((time) => time.toFixed(1)).join(", ")} ms: ${growth.toFixed(2)} × a doubling`, ...judged].join("\t"),
+    );
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -35,7 +35,10 @@ try {
   const server = await serve({ "/package/": join(unpacked, "package"), "/page/": join(here, "page") });
   const { browser, page, errors } = await start(folder, `${server.origin}/page/opfs.html`);
   const run = (name, ...args) => page.evaluate(([name, args]) => globalThis.bench[name](...args), [name, args]);
-  for (const [words, batches, size] of [["append single", 10, 1], ["append 100/batch", 5, 100]]) {
+  for (const [words, batches, size] of [
+    ["append single", 10, 1],
+    ["append 100/batch", 5, 100],
+  ]) {
     process.stderr.write(`${words} …\n`);
     const figures = medians(await run("appends", `a${size}`, ROUNDS, batches, size));
     const rate = (kind) => `${thousands((batches * size * 1000) / figures[kind])}/s`;
@@ -44,7 +47,10 @@ try {
   }
   process.stderr.write("load 1,000 …\n");
   const { times, opened } = await run("loads", ROUNDS);
-  for (const [words, figures] of [["load 1,000", medians(times)], ["open", medians(opened)]]) {
+  for (const [words, figures] of [
+    ["load 1,000", medians(times)],
+    ["open", medians(opened)],
+  ]) {
     row(`opfs ${words}: keep on OPFS`, `${figures.opfs.toFixed(1)} ms, ${(figures.opfs / figures.indexeddb).toFixed(2)} × IndexedDB's time`);
     for (const kind of ["indexeddb", "plain"]) row(`… ${kind === "plain" ? "" : "keep on "}${NAMES[kind]}`, `${figures[kind].toFixed(1)} ms`);
   }

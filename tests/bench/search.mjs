@@ -88,7 +88,9 @@ try {
   for (let number = 1; number <= ROUNDS; number += 1) {
     const figures = await round(`${server.origin}/page/search.html`);
     all.push(figures);
-    say(`round ${number} of ${ROUNDS}: indexed in ${Math.round(figures.indexing)} ms (${Math.round(figures.used * 1000)} of the processor), queries ${at(figures.warm, 0.95).toFixed(1)} ms at the 95th percentile`);
+    say(
+      `round ${number} of ${ROUNDS}: indexed in ${Math.round(figures.indexing)} ms (${Math.round(figures.used * 1000)} of the processor), queries ${at(figures.warm, 0.95).toFixed(1)} ms at the 95th percentile`,
+    );
   }
   const of = (name) => median(all.map((figures) => figures[name]));
   const pooled = (name, share) => median(all.map((figures) => at(figures[name], share)));
@@ -97,7 +99,10 @@ try {
   row("… of which the tab had the processor", `${Math.round(of("used") * 1000)} ms`);
   row("1,000 more, to the answer", `${Math.round(of("more"))} ms`);
   row("query: of which the tab has the processor, mean", `${(of("usedAsking") * 1000).toFixed(1)} ms`);
-  for (const [name, what] of [["warm", "just indexed"], ["reopened", "after reopening"]]) {
+  for (const [name, what] of [
+    ["warm", "just indexed"],
+    ["reopened", "after reopening"],
+  ]) {
     row(`query, ${what}: median`, `${pooled(name, 0.5).toFixed(1)} ms`);
     const p95 = pooled(name, 0.95);
     row(`query, ${what}: 95th percentile`, `${p95.toFixed(1)} ms`, "20 ms", p95 < 20);

@@ -46,7 +46,11 @@ async function ours(path) {
     return found;
   };
   return {
-    fill: (conversation) => keep.append(conversation, Array.from({ length: BEFORE }, (_, at) => (at % 2 ? answer(at) : question(at)))),
+    fill: (conversation) =>
+      keep.append(
+        conversation,
+        Array.from({ length: BEFORE }, (_, at) => (at % 2 ? answer(at) : question(at))),
+      ),
     request: request(async (conversation) => (await keep.getRecent(conversation, { maxMessages: NEWEST })).length),
     context: request(async (conversation) => (await keep.context(conversation, { budget: { maxMessages: NEWEST } })).messages.length),
     count: (conversation) => keep.getCount(conversation),
@@ -60,12 +64,19 @@ function plain(path) {
   const newest = database.prepare("SELECT message FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?");
   const count = database.prepare("SELECT count(*) AS count FROM messages WHERE conversation = ?");
   return {
-    fill: async (conversation) => append(conversation, Array.from({ length: BEFORE }, (_, at) => (at % 2 ? answer(at) : question(at)))),
+    fill: async (conversation) =>
+      append(
+        conversation,
+        Array.from({ length: BEFORE }, (_, at) => (at % 2 ? answer(at) : question(at))),
+      ),
     // Each step is awaited, as with any interface of a store: others have their turn in between.
     request: async (conversation, at) => {
       append(conversation, [question(at)]);
       await turn();
-      const found = newest.all(conversation, NEWEST).map(({ message }) => JSON.parse(message)).reverse();
+      const found = newest
+        .all(conversation, NEWEST)
+        .map(({ message }) => JSON.parse(message))
+        .reverse();
       await turn();
       append(conversation, [answer(at)]);
       return found.length;
@@ -104,7 +115,11 @@ try {
   for (let at = 0; at < CONVERSATIONS; at += 1) await Promise.all([keep.fill(`c${at}`), raw.fill(`c${at}`)]);
   const found = { keep: [], raw: [], context: [] };
   for (let number = -1; number < ROUNDS; number += 1) {
-    const order = [["keep", keep.request], ["raw", raw.request], ["context", keep.context]];
+    const order = [
+      ["keep", keep.request],
+      ["raw", raw.request],
+      ["context", keep.context],
+    ];
     for (const [name, request] of number % 2 === 0 ? order : order.reverse()) {
       const figures = await round(request, number + 1);
       // The first round is for warming up.
@@ -123,7 +138,12 @@ try {
   ]) {
     const say = (value) => (figure === "rate" ? `${Math.round(value)} requests/s` : `${value.toFixed(1)} ms`);
     const ratio = of("keep", figure) / of("raw", figure);
-    rows.push([`SQLite, ${CONVERSATIONS} conversations at once, ${figure}`, `${say(of("keep", figure))}, ${ratio.toFixed(2)} × the plain table's`, words, good(ratio) ? "pass" : "missed"]);
+    rows.push([
+      `SQLite, ${CONVERSATIONS} conversations at once, ${figure}`,
+      `${say(of("keep", figure))}, ${ratio.toFixed(2)} × the plain table's`,
+      words,
+      good(ratio) ? "pass" : "missed",
+    ]);
     rows.push(["… plain table", say(of("raw", figure)), "", ""]);
     rows.push(["… with context() instead of getRecent()", say(of("context", figure)), "", ""]);
   }

@@ -102,7 +102,11 @@ async function large(folder, address) {
 function print() {
   const table = [["measure", "median", "ratio", "target", ""], ...rows];
   const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)));
-  const line = (cells) => cells.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join("  ").trimEnd();
+  const line = (cells) =>
+    cells
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])))
+      .join("  ")
+      .trimEnd();
   console.log(table.map(line).join("\n"));
   let name = "";
   for (const [measure, figure, ratio, target, verdict] of rows) {

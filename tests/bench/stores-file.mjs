@@ -38,11 +38,16 @@ function unpack(folder) {
   return join(folder, "package/dist");
 }
 
-const WORDS = "the agent reads a list of files, decides what to change and says why: parsing of numbers, dates and names went wrong in größeren Fällen".split(" ");
+const WORDS = "the agent reads a list of files, decides what to change and says why: parsing of numbers, dates and names went wrong in größeren Fällen".split(
+  " ",
+);
 let made = 0;
 const message = () => {
   made += 1;
-  return { role: made % 2 ? "user" : "assistant", content: `${made} ${Array.from({ length: 40 }, (_, at) => WORDS[(made * 7 + at * 11) % WORDS.length]).join(" ")}` };
+  return {
+    role: made % 2 ? "user" : "assistant",
+    content: `${made} ${Array.from({ length: 40 }, (_, at) => WORDS[(made * 7 + at * 11) % WORDS.length]).join(" ")}`,
+  };
 };
 const batch = (count) => Array.from({ length: count }, message);
 const encoder = new TextEncoder();
@@ -79,7 +84,10 @@ async function compare(contenders, times) {
 
 async function appends(library, root) {
   const { fileStore, Threadkeep } = library;
-  for (const [count, times, words] of [[1, 60, "single"], [100, 12, "100/batch"]]) {
+  for (const [count, times, words] of [
+    [1, 60, "single"],
+    [100, 12, "100/batch"],
+  ]) {
     say(`appending ${words} …`);
     const folder = join(root, `store-${count}`);
     const store = fileStore({ folder });
@@ -90,12 +98,36 @@ async function appends(library, root) {
     let page = 0;
     const commit = (messages) => {
       page += 1;
-      const record = encoder.encode(JSON.stringify({ title: "A conversation", nodes: page, messages: page * count, updatedAt: 1_790_000_000_000 + page, leaf: String(page).padStart(64, "0") }));
-      return { absent: [`p/x/${String(page).padStart(16, "0")}`], present: ["p/x/z"], deletes: [], deleteRanges: [], puts: [[`p/x/${String(page).padStart(16, "0")}`, lines(messages)], ["t/x", record]], durability: "strict" };
+      const record = encoder.encode(
+        JSON.stringify({
+          title: "A conversation",
+          nodes: page,
+          messages: page * count,
+          updatedAt: 1_790_000_000_000 + page,
+          leaf: String(page).padStart(64, "0"),
+        }),
+      );
+      return {
+        absent: [`p/x/${String(page).padStart(16, "0")}`],
+        present: ["p/x/z"],
+        deletes: [],
+        deleteRanges: [],
+        puts: [
+          [`p/x/${String(page).padStart(16, "0")}`, lines(messages)],
+          ["t/x", record],
+        ],
+        durability: "strict",
+      };
     };
     await store.commit({ ...commit(batch(1)), present: [], puts: [["p/x/z", new Uint8Array(0)]] });
     // How many bytes a commit makes in the log.
-    const logSize = () => statSync(join(folder, readdirSync(folder).find((name) => name.startsWith("log-")))).size;
+    const logSize = () =>
+      statSync(
+        join(
+          folder,
+          readdirSync(folder).find((name) => name.startsWith("log-")),
+        ),
+      ).size;
     const before = logSize();
     await store.commit(commit(batch(count)));
     const size = logSize() - before;
@@ -113,7 +145,10 @@ async function appends(library, root) {
     const ratio = (ours, theirs) => figures[theirs] / figures[ours];
     row(`file append ${words}`, `${rate("store")}, ${ratio("store", "same").toFixed(2)} × a plain file, same bytes`, "≥ 0.5 ×", ratio("store", "same") >= 0.5);
     row(`… plain file and fdatasync, same bytes`, rate("same"));
-    row(`file append ${words}, whole keep`, `${rate("keep")}, ${ratio("keep", "memory").toFixed(2)} × a keep in memory, ${ratio("keep", "raw").toFixed(2)} × JSON lines in a plain file`);
+    row(
+      `file append ${words}, whole keep`,
+      `${rate("keep")}, ${ratio("keep", "memory").toFixed(2)} × a keep in memory, ${ratio("keep", "raw").toFixed(2)} × JSON lines in a plain file`,
+    );
     row(`… keep in memory`, rate("memory"));
     row(`… JSON lines in a plain file and fdatasync`, rate("raw"));
     await Promise.all([store.close(), keep.close(), memory.close(), same.close(), raw.close()]);
@@ -137,7 +172,10 @@ async function loads(library, root) {
     const took = performance.now() - started;
     await keep.close();
     started = performance.now();
-    const read = (await readFile(join(root, "load.jsonl"), "utf8")).trimEnd().split("\n").map((line) => JSON.parse(line));
+    const read = (await readFile(join(root, "load.jsonl"), "utf8"))
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
     const theirs = performance.now() - started;
     if (all.length !== 1_000 || read.length !== 1_000 || all[999].content !== read[999].content) throw new Error("what was loaded is not what was stored");
     if (round >= 0) [ours, raw].forEach((list, at) => list.push([took, theirs][at]));
@@ -193,7 +231,16 @@ try {
   await loads(library, root);
   if (MESSAGES > 0) await large(library, dist, root);
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((cells) => cells[column].length)));
-  console.log(rows.map((cells) => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join("\n"));
+  console.log(
+    rows
+      .map((cells) =>
+        cells
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join("  ")
+          .trimEnd(),
+      )
+      .join("\n"),
+  );
   for (const cells of rows) console.log(["BENCH", ...cells].join("\t"));
 } finally {
   rmSync(root, { recursive: true, force: true, maxRetries: 5 });

@@ -107,7 +107,11 @@ async function rawRedis(url) {
   client.on("error", () => {});
   await client.connect();
   return {
-    append: (conversation, batch) => client.rPush(`raw:${conversation}`, batch.map((message) => JSON.stringify(message))),
+    append: (conversation, batch) =>
+      client.rPush(
+        `raw:${conversation}`,
+        batch.map((message) => JSON.stringify(message)),
+      ),
     load: (conversation) => timed(async () => (await client.lRange(`raw:${conversation}`, 0, -1)).map((message) => JSON.parse(message))),
     close: async () => client.destroy(),
   };
@@ -117,14 +121,20 @@ async function rawPostgres(connectionString) {
   const client = new pg.Client({ connectionString });
   client.on("error", () => {});
   await client.connect();
-  await client.query("CREATE TABLE public.raw_messages (id bigserial PRIMARY KEY, conversation text NOT NULL, number integer NOT NULL, message jsonb NOT NULL, UNIQUE (conversation, number))");
+  await client.query(
+    "CREATE TABLE public.raw_messages (id bigserial PRIMARY KEY, conversation text NOT NULL, number integer NOT NULL, message jsonb NOT NULL, UNIQUE (conversation, number))",
+  );
   const text = `INSERT INTO public.raw_messages (conversation, number, message)
     SELECT $1, (SELECT coalesce(max(number), -1) FROM public.raw_messages WHERE conversation = $1) + position, message::jsonb
     FROM unnest($2::text[]) WITH ORDINALITY AS given (message, position)`;
   return {
     append: (conversation, batch) => client.query({ name: "append", text, values: [conversation, batch.map((message) => JSON.stringify(message))] }),
     load: (conversation) =>
-      timed(async () => (await client.query({ name: "load", text: "SELECT message FROM public.raw_messages WHERE conversation = $1 ORDER BY number", values: [conversation] })).rows.map(({ message }) => message)),
+      timed(async () =>
+        (
+          await client.query({ name: "load", text: "SELECT message FROM public.raw_messages WHERE conversation = $1 ORDER BY number", values: [conversation] })
+        ).rows.map(({ message }) => message),
+      ),
     close: () => client.end(),
   };
 }
@@ -137,7 +147,11 @@ try {
   const stores = [
     ["SQLite", await ours(Threadkeep, (name) => sqliteStore({ path: join(folder, `${name}.db`) })), rawSqlite(join(folder, "raw.db"))],
     ["Redis", await ours(Threadkeep, (prefix) => redisStore({ url: redis.url, prefix })), await rawRedis(redis.url)],
-    ["PostgreSQL", await ours(Threadkeep, (schema) => postgresStore({ connectionString: postgres.connectionString, schema })), await rawPostgres(postgres.connectionString)],
+    [
+      "PostgreSQL",
+      await ours(Threadkeep, (schema) => postgresStore({ connectionString: postgres.connectionString, schema })),
+      await rawPostgres(postgres.connectionString),
+    ],
   ];
   const times = new Map();
   const note = (name, time) => times.set(name, [...(times.get(name) ?? []), time]);
@@ -145,7 +159,15 @@ try {
     // The first round is for the machines to get warm.
     const keepIt = round < 0 ? () => {} : note;
     for (const [name, own, raw] of round % 2 === 0 ? stores : [...stores].reverse())
-      for (const [who, place] of round % 2 === 0 ? [["keep", own.keep], ["raw", raw]] : [["raw", raw], ["keep", own.keep]]) {
+      for (const [who, place] of round % 2 === 0
+        ? [
+            ["keep", own.keep],
+            ["raw", raw],
+          ]
+        : [
+            ["raw", raw],
+            ["keep", own.keep],
+          ]) {
         const alone = who === "keep" ? own : undefined;
         const batches = Array.from({ length: BATCHES }, (_, index) => messages(HUNDRED, round * BATCHES + index));
         const batched = await timed(async () => {
@@ -178,7 +200,12 @@ try {
       const [alone, keep, raw] = ["alone", "keep", "raw"].map((who) => a(`${name} ${kind} ${who}`));
       const measured = kind !== "single";
       const verdict = !measured ? "" : alone / raw <= TARGET ? "pass" : "missed";
-      rows.push([`${name}, ${what}: the store`, `${say(alone)}, ${(alone / raw).toFixed(2)} × the raw client's time`, measured ? `≤ ${TARGET} ×` : "", verdict]);
+      rows.push([
+        `${name}, ${what}: the store`,
+        `${say(alone)}, ${(alone / raw).toFixed(2)} × the raw client's time`,
+        measured ? `≤ ${TARGET} ×` : "",
+        verdict,
+      ]);
       rows.push(["… the whole keep", `${say(keep)}, ${(keep / raw).toFixed(2)} ×`, "", ""]);
       rows.push(["… raw client", say(raw), "", ""]);
     }

@@ -110,7 +110,10 @@ async function speeds(kind, repeat) {
   return Object.fromEntries(names.map((name) => [name, median(found[name])]));
 }
 
-for (const [title, targets, repeat] of [["fresh", FRESH, false], ["warm", WARM, true]]) {
+for (const [title, targets, repeat] of [
+  ["fresh", FRESH, false],
+  ["warm", WARM, true],
+]) {
   for (const kind of source.kinds.filter((kind) => !KINDS || KINDS.includes(kind))) {
     say(`${title} ${kind} …`);
     const speed = await speeds(kind, repeat);
@@ -132,12 +135,24 @@ for (const [title, make] of Object.entries(pathological)) {
 Object.values(counters).forEach((counter) => counter.end());
 
 const first = Object.fromEntries(names.map((name) => [name, median(starts[name])]));
-row(`start to first count: ${names.map((name) => first[name].toFixed(0)).join(" / ")} ms`, `${(first.ours / first[PEER]).toFixed(2)} × ${PEER}`, "< 0.5 ×", verdict(first.ours < 0.5 * first[PEER]));
+row(
+  `start to first count: ${names.map((name) => first[name].toFixed(0)).join(" / ")} ms`,
+  `${(first.ours / first[PEER]).toFixed(2)} × ${PEER}`,
+  "< 0.5 ×",
+  verdict(first.ours < 0.5 * first[PEER]),
+);
 
-const ranks = createRequire(import.meta.url).resolve("gpt-tokenizer").replace(/cjs.main\.js$/u, join("esm", "bpeRanks", `${encoding}.js`));
+const ranks = createRequire(import.meta.url)
+  .resolve("gpt-tokenizer")
+  .replace(/cjs.main\.js$/u, join("esm", "bpeRanks", `${encoding}.js`));
 const theirs = gzipSync(readFileSync(ranks), { level: 9 }).length;
 const size = readFileSync(join(root, "crates", "tokens", "vocabulary", `${encoding}.gz`)).length;
-row(`vocabulary, gzipped: ${(size / 1000).toFixed(0)} / ${(theirs / 1000).toFixed(0)} kB`, `${(size / theirs).toFixed(2)} × ${PEER}`, "≤ 0.75 ×", verdict(size <= 0.75 * theirs));
+row(
+  `vocabulary, gzipped: ${(size / 1000).toFixed(0)} / ${(theirs / 1000).toFixed(0)} kB`,
+  `${(size / theirs).toFixed(2)} × ${PEER}`,
+  "≤ 0.75 ×",
+  verdict(size <= 0.75 * theirs),
+);
 
 const miscounts = new Map();
 for (const key of odd.keys()) {

@@ -22,8 +22,10 @@ const MESSAGES = Number(process.env.MESSAGES ?? 10_000);
 const ROUNDS = Number(process.env.ROUNDS ?? 5);
 const BUDGET = 100_000;
 
-const WORDS = ("the tool returns a list of files and the agent reads each one before it decides what to change in the module " +
-  "because tests fail where parsing of numbers, dates or names goes wrong; const value = parse(input, { strict: true });").split(" ");
+const WORDS = (
+  "the tool returns a list of files and the agent reads each one before it decides what to change in the module " +
+  "because tests fail where parsing of numbers, dates or names goes wrong; const value = parse(input, { strict: true });"
+).split(" ");
 
 /** The same transcript each time: questions, calls with results, answers of 20 to 200 words. */
 function transcript(round) {
@@ -44,9 +46,12 @@ function transcript(round) {
 
 function langchain(message) {
   switch (message.role) {
-    case "system": return new SystemMessage(message.content);
-    case "user": return new HumanMessage(message.content);
-    case "tool": return new ToolMessage({ content: message.content, tool_call_id: message.tool_call_id });
+    case "system":
+      return new SystemMessage(message.content);
+    case "user":
+      return new HumanMessage(message.content);
+    case "tool":
+      return new ToolMessage({ content: message.content, tool_call_id: message.tool_call_id });
     default: {
       const calls = (message.tool_calls ?? []).map((call) => ({ id: call.id, name: call.function.name, args: JSON.parse(call.function.arguments) }));
       return new AIMessage({ content: message.content ?? "", tool_calls: calls });
@@ -54,7 +59,10 @@ function langchain(message) {
   }
 }
 
-const cost = (message) => 4 + countTokens(message.content) + (message.tool_calls ?? []).reduce((sum, call) => sum + 8 + countTokens(call.name) + countTokens(JSON.stringify(call.args)), 0);
+const cost = (message) =>
+  4 +
+  countTokens(message.content) +
+  (message.tool_calls ?? []).reduce((sum, call) => sum + 8 + countTokens(call.name) + countTokens(JSON.stringify(call.args)), 0);
 const counting = (messages) => messages.reduce((sum, message) => sum + cost(message), 0);
 /** A counter that counts each message once. */
 const remembering = () => {
@@ -92,7 +100,10 @@ async function time(times, name, work) {
 const folder = mkdtempSync(join(tmpdir(), "threadkeep-trim-"));
 try {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--offline", "--loglevel=error", process.env.THREADKEEP_TARBALL], { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--offline", "--loglevel=error", process.env.THREADKEEP_TARBALL], {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
   const ours = await import(pathToFileURL(join(folder, "node_modules/threadkeep/dist/index.js")).href);
   await ours.loadVocabulary("o200k_base");
   await ours.countTokens("warm");
@@ -126,7 +137,10 @@ try {
   const rows = [];
   const row = (measure, value, target = "", verdict = "") => rows.push([measure, value, target, verdict]);
   const ms = (name) => `${median(times[name]).toFixed(2)} ms`;
-  for (const [kind, target] of [["bare", 10], ["known", 100]]) {
+  for (const [kind, target] of [
+    ["bare", 10],
+    ["known", 100],
+  ]) {
     const ratio = median(times[`theirs, ${kind}`]) / median(times[`ours, ${kind}`]);
     const what = kind === "bare" ? `bare text, ${MESSAGES / 10}` : `counts known, ${MESSAGES}`;
     row(`${what}: ours`, ms(`ours, ${kind}`));

@@ -52,10 +52,12 @@ test(`a session of 200 turns that is killed ${times} times ends as one that is n
         if (kills.length > 0) assert.equal(told.beginning, "existing", "the database was there and whole");
         if (turn >= limit) reached("kill");
       });
-      const done = page.evaluate(() => playSession("disturbed")).then(
-        () => "done",
-        () => "gone",
-      );
+      const done = page
+        .evaluate(() => playSession("disturbed"))
+        .then(
+          () => "done",
+          () => "gone",
+        );
       state = await Promise.race([there, done]);
       assert.notEqual(state, "gone");
       if (state === "kill") {

@@ -95,5 +95,8 @@ test("writing down a connection asks its server nothing until one tests it or li
     assert.deepEqual(model.heard, []);
     await tab.page.getByRole("button", { name: "List models" }).click();
     await tab.get("connection-said").filter({ hasText: "2 models to choose from" }).waitFor();
-    assert.deepEqual(model.heard.filter((line) => !line.startsWith("OPTIONS")), ["GET /v1/models"]);
+    assert.deepEqual(
+      model.heard.filter((line) => !line.startsWith("OPTIONS")),
+      ["GET /v1/models"],
+    );
   }));

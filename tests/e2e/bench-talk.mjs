@@ -47,15 +47,22 @@ try {
   const text = transcript(long, { messages }).first;
   const connection = { id: "bench", preset: "custom", name: "Bench", provider: "openai-chat", baseUrl: `${model.address}/v1`, model: "bench", tools: "none" };
   const prepare = (context) =>
-    context.addInitScript((book) => {
-      if (location.protocol === "http:") localStorage["threadkeep.connections"] = book;
-    }, JSON.stringify({ chosen: "bench", list: [connection] }));
+    context.addInitScript(
+      (book) => {
+        if (location.protocol === "http:") localStorage["threadkeep.connections"] = book;
+      },
+      JSON.stringify({ chosen: "bench", list: [connection] }),
+    );
   await site.visit(
     async (tab) => {
       await tab.pick(long, { timeout: 5 * 60_000 });
       await tab.closeReport();
       await tab.get("thread-row").first().click();
-      await tab.message(text).first().waitFor().catch(() => {});
+      await tab
+        .message(text)
+        .first()
+        .waitFor()
+        .catch(() => {});
       await tab.get("compose").waitFor();
 
       const firsts = [];

@@ -52,9 +52,7 @@ test(`${times} browser kills during compaction lose no message and leave no half
       await running.kill();
       running = undefined;
     }
-    t.diagnostic(
-      `${underWay} of ${times} kills while a compaction was under way; ${told.messages} messages, ${told.checkpoints.size} checkpoints`,
-    );
+    t.diagnostic(`${underWay} of ${times} kills while a compaction was under way; ${told.messages} messages, ${told.checkpoints.size} checkpoints`);
     assert.ok(told.checkpoints.size > 0, "compactions were carried out");
   } finally {
     await running?.kill();
@@ -118,7 +116,10 @@ function check(found, told) {
   for (const id of found.episodes) assert.ok(episodes.has(id), `the episode ${id} came with a checkpoint that is there`);
   for (const id of found.facts) assert.ok(facts.has(id), `the fact ${id} came with a checkpoint that is there`);
 
-  assert.deepEqual(found.prompts.map(({ epoch }) => epoch), ["original", ...ids]);
+  assert.deepEqual(
+    found.prompts.map(({ epoch }) => epoch),
+    ["original", ...ids],
+  );
   for (const { epoch, errors } of found.prompts) assert.deepEqual(errors, [], `the prompt of ${epoch} is valid`);
   // Whatever came in before this was told is known to be there from now on.
   told.messages = found.texts.length;

@@ -91,7 +91,10 @@ test("it says how far it is, and a cancelled compaction leaves nothing", () =>
     await tab.get("compact-preview").waitFor();
     const messages = await covered(tab);
     const said = await tab.page.evaluate(() => window.said);
-    const summarised = said.map((words) => /^Summarising ([\d,]+) messages…$/.exec(words)?.[1]).filter((found) => found !== undefined).map(number);
+    const summarised = said
+      .map((words) => /^Summarising ([\d,]+) messages…$/.exec(words)?.[1])
+      .filter((found) => found !== undefined)
+      .map(number);
     // The export begins with a message that is in no prompt.
     assert.deepEqual(summarised.slice(0, 1), [messages - 1], said.join(" | "));
 

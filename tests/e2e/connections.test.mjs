@@ -172,7 +172,13 @@ test("a key is in no export", () =>
     await add(tab, { passphrase: PASSPHRASE });
     await tab.page.keyboard.press("Escape");
     await tab.get("dialog").waitFor({ state: "detached" });
-    await tab.pick({ name: "chat.json", data: JSON.stringify([{ role: "user", content: "hello" }, { role: "assistant", content: "there" }]) });
+    await tab.pick({
+      name: "chat.json",
+      data: JSON.stringify([
+        { role: "user", content: "hello" },
+        { role: "assistant", content: "there" },
+      ]),
+    });
     await tab.closeReport();
     const { data } = await tab.exportAll();
     assert.ok(data.length > 0 && !data.toString().includes(KEY) && !data.toString().includes("api.openai.com"));
@@ -239,7 +245,13 @@ for (const colorScheme of ["light", "dark"])
         async (tab) => {
           const { look, check } = rules(tab.page);
           // An empty page has no list with a foot on a phone.
-          await tab.pick({ name: "chat.json", data: JSON.stringify([{ role: "user", content: "hello" }, { role: "assistant", content: "there" }]) });
+          await tab.pick({
+            name: "chat.json",
+            data: JSON.stringify([
+              { role: "user", content: "hello" },
+              { role: "assistant", content: "there" },
+            ]),
+          });
           await tab.closeReport();
           await tab.open();
           await opened(tab);

@@ -30,7 +30,8 @@ test(`${times} browser kills in mid-write lose no acknowledged message and tear 
   crashes(t, async ({ running, start }) => {
     await running.kill();
     return start();
-  }));
+  }),
+);
 
 test(`${times} renderer crashes in mid-write lose no acknowledged message and tear none`, { timeout: 20 * 60_000 }, (t) =>
   crashes(t, async ({ running, page }) => {
@@ -40,7 +41,8 @@ test(`${times} renderer crashes in mid-write lose no acknowledged message and te
     await crashed;
     await page.close();
     return running;
-  }));
+  }),
+);
 
 // What a kill leaves between two of LevelDB's writes: a header whose payload is missing, as much as of a short message or
 // nearly all there; or a piece of a record that goes on in the next block. Without a new log, what is acknowledged after
@@ -60,7 +62,10 @@ for (const [what, how] of [
         const page = await open(running);
         const found = await page.evaluate(([name, more]) => appendSome(name, more), ["torn", 20]);
         assert.equal(found.beginning, time === 0 ? "created" : "existing", "the database was there and whole");
-        assert.deepEqual(found.texts, Array.from({ length: (time + 1) * 20 }, (_, at) => content("torn", at)));
+        assert.deepEqual(
+          found.texts,
+          Array.from({ length: (time + 1) * 20 }, (_, at) => content("torn", at)),
+        );
         // Not before the move to a new log is over, which no page is told: a kill amid it is what remains a danger.
         await moved(profile.folder, before);
         // With nothing under way, this kill tears nothing.
@@ -97,8 +102,9 @@ test("a browser killed in mid-import leaves whole conversations, and the next im
       const page = await open(running);
       const at = moments.between(1, made.conversations - 30);
       await new Promise((resolve, reject) => {
-        page.exposeFunction("progress", (conversations) => conversations >= at && resolve()).then(() =>
-          page.evaluate(([to, from]) => importArchive(to, from), [name, address]).then(resolve, reject));
+        page
+          .exposeFunction("progress", (conversations) => conversations >= at && resolve())
+          .then(() => page.evaluate(([to, from]) => importArchive(to, from), [name, address]).then(resolve, reject));
       });
       await running.kill();
       running = await launchToKill(profile.folder);
@@ -239,8 +245,15 @@ function check({ streams, turns, lint, stats, beginning }, told) {
     sum += texts.length;
   });
   for (const [stream, many] of told.streams)
-    if (stream.startsWith("turn-") && many > 0) assert.ok(turns.some(({ id }) => id === stream), `${stream} is there`);
-  rising(turns.map(({ seq }) => seq), "turns");
+    if (stream.startsWith("turn-") && many > 0)
+      assert.ok(
+        turns.some(({ id }) => id === stream),
+        `${stream} is there`,
+      );
+  rising(
+    turns.map(({ seq }) => seq),
+    "turns",
+  );
 
   assert.deepEqual(lint, [], "the linter has nothing to say");
   assert.equal(stats.messages, sum);

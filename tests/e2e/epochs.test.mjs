@@ -73,7 +73,10 @@ test("a slider over the epochs: both prompts' figures are the sums of what left,
     await tab.get("epoch-slider").focus();
     await tab.page.keyboard.press("ArrowLeft");
     await at(tab, 1);
-    await tab.page.waitForFunction((before) => document.querySelector("[data-testid=epoch-tokens-before]").textContent !== before, `${last.before.toLocaleString("en-US")} tokens`);
+    await tab.page.waitForFunction(
+      (before) => document.querySelector("[data-testid=epoch-tokens-before]").textContent !== before,
+      `${last.before.toLocaleString("en-US")} tokens`,
+    );
     const middle = await figures(tab);
     assert.equal(middle.before - middle.after, first.before - first.after);
     assert.equal(middle.sums["epoch-old-summary"], undefined, "there was none before");
@@ -131,7 +134,10 @@ test("a line of the difference leads to its message", () =>
     const line = tab.get("epoch-left").getByTestId("epoch-line").filter({ hasText: "Question 1:" });
     await line.click();
     await tab.get("dialog").waitFor({ state: "detached" });
-    await tab.page.waitForFunction((words) => document.activeElement?.matches("[data-testid=message]") && document.activeElement.textContent.includes(words), question(1));
+    await tab.page.waitForFunction(
+      (words) => document.activeElement?.matches("[data-testid=message]") && document.activeElement.textContent.includes(words),
+      question(1),
+    );
   }));
 
 test("a branch without a compaction says that it has one epoch", () =>

@@ -75,7 +75,13 @@ export function transcript(file, { messages = 10_000, seed = 1 } = {}) {
   }
   const out = openSync(file, "w");
   try {
-    return { bytes: writeSync(out, JSON.stringify([tree.json])), conversations: 1, messages: messages + 1, first: "Question 0:", last: `Answer ${messages - 1}:` };
+    return {
+      bytes: writeSync(out, JSON.stringify([tree.json])),
+      conversations: 1,
+      messages: messages + 1,
+      first: "Question 0:",
+      last: `Answer ${messages - 1}:`,
+    };
   } finally {
     closeSync(out);
   }

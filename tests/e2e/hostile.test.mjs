@@ -23,8 +23,7 @@ after(async () => {
   files?.remove();
 });
 
-for (const one of CASES)
-  test(`${one.name}: a clear message, an intact store`, () => site.visit((tab) => meet(tab, one), { prepare: watchMemory }));
+for (const one of CASES) test(`${one.name}: a clear message, an intact store`, () => site.visit((tab) => meet(tab, one), { prepare: watchMemory }));
 
 test("a picture and a web page dropped among sound files leave those alone, and the page stays", () =>
   site.visit(async (tab) => {
@@ -50,7 +49,10 @@ for (const marks of [10_000, 100_000])
       async (tab) => {
         const word = `z${"\u0301".repeat(marks)}algo`;
         await watchTasks(tab);
-        const chat = [{ role: "user", content: `Do you see ${word}?` }, { role: "assistant", content: `A plain word and ${word}, and \`${word}\`.` }];
+        const chat = [
+          { role: "user", content: `Do you see ${word}?` },
+          { role: "assistant", content: `A plain word and ${word}, and \`${word}\`.` },
+        ];
         await tab.pick({ name: "chat.json", data: JSON.stringify(chat) });
         await tab.closeReport();
         const message = tab.message("A plain word");

@@ -58,7 +58,10 @@ async function figures(tab) {
           .filter((element) => element.closest("[hidden]") === null)
           .map((element) => [element.dataset.testid.slice(prefix.length + 1), number(element)]),
       );
-    const [kept, whole] = pane.querySelector("[data-testid=kept]").textContent.match(/[\d,]+/g).map((text) => Number(text.replaceAll(",", "")));
+    const [kept, whole] = pane
+      .querySelector("[data-testid=kept]")
+      .textContent.match(/[\d,]+/g)
+      .map((text) => Number(text.replaceAll(",", "")));
     return { tokens: number(pane.querySelector("[data-testid=tokens]")), kinds: all("kind"), marks: all("mark"), kept, whole };
   });
   const { free: _, ...kinds } = found.kinds;
@@ -108,7 +111,10 @@ test("the sample: the slider moves marks, sums equal the figure, and the vocabul
     assert.equal(asked.filter((path) => path.endsWith("o200k_base.gz")).length, 1);
     assert.ok(all.tokens > 50, `${all.tokens} tokens`);
     const before = await tab.get("message").evaluateAll((list) => list.map((message) => message.dataset.mark));
-    assert.ok(before.every((mark) => mark !== undefined), before.join());
+    assert.ok(
+      before.every((mark) => mark !== undefined),
+      before.join(),
+    );
     const some = await slide(tab, 500);
     assert.ok(some.tokens < all.tokens && some.marks.dropped > 0, JSON.stringify(some));
     const after = await tab.get("message").evaluateAll((list) => list.map((message) => message.dataset.mark));
@@ -300,10 +306,16 @@ test(`a step of the slider on ${messages} messages`, { timeout: 10 * 60_000 }, (
       return times;
     });
     const sorted = [...steps].sort((a, b) => a - b);
-    t.diagnostic(`from the input to the redrawn page: half within ${median(sorted).toFixed(1)} ms, worst ${sorted.at(-1).toFixed(1)} ms (${steps.slice(0, 12).map((time) => time.toFixed(1)).join(", ")}, …)`);
+    t.diagnostic(
+      `from the input to the redrawn page: half within ${median(sorted).toFixed(1)} ms, worst ${sorted.at(-1).toFixed(1)} ms (${steps
+        .slice(0, 12)
+        .map((time) => time.toFixed(1))
+        .join(", ")}, …)`,
+    );
     const small = await budget(tab, 3000);
     assert.ok(small.tokens <= 3000 && small.kept < 200 && small.kept > 1, JSON.stringify(small));
     await tab.get("cut").click();
     await tab.page.locator("[data-testid=message][data-mark=kept]").first().waitFor();
     assert.ok((await tab.page.locator("[data-testid=message][data-mark=dropped]").count()) > 0, "the cut is on the screen");
-  }));
+  }),
+);

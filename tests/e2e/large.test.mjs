@@ -40,9 +40,15 @@ test(`an archive of ${megabytes} MB comes in while the page answers, in little m
   assert.equal(report.skipped, 0, report.text);
   const limit = 3 * made.largest + 64 * MEGABYTE;
   const ms = (value) => `${value.toFixed(0)} ms`;
-  t.diagnostic(`${made.conversations} conversations, ${made.messages} messages in ${seconds.toFixed(1)} s (${(made.bytes / MEGABYTE / seconds).toFixed(1)} MB/s)`);
-  t.diagnostic(`engine's memory ${(memory / MEGABYTE).toFixed(1)} MB, limit ${(limit / MEGABYTE).toFixed(1)} MB (largest conversation ${(made.largest / MEGABYTE).toFixed(1)} MB)`);
-  t.diagnostic(`${inputs} keys and clicks: input to paint, worst ${ms(durations.at(-1) ?? 0)}, 99 % ${ms(quantile(durations, 0.99))}, half ${ms(median(durations))}; waited for the page at most ${ms(delays.at(-1) ?? 0)}`);
+  t.diagnostic(
+    `${made.conversations} conversations, ${made.messages} messages in ${seconds.toFixed(1)} s (${(made.bytes / MEGABYTE / seconds).toFixed(1)} MB/s)`,
+  );
+  t.diagnostic(
+    `engine's memory ${(memory / MEGABYTE).toFixed(1)} MB, limit ${(limit / MEGABYTE).toFixed(1)} MB (largest conversation ${(made.largest / MEGABYTE).toFixed(1)} MB)`,
+  );
+  t.diagnostic(
+    `${inputs} keys and clicks: input to paint, worst ${ms(durations.at(-1) ?? 0)}, 99 % ${ms(quantile(durations, 0.99))}, half ${ms(median(durations))}; waited for the page at most ${ms(delays.at(-1) ?? 0)}`,
+  );
   t.diagnostic(`${gaps.length} frames: worst gap ${ms(gaps.at(-1))}, 99 % ${ms(quantile(gaps, 0.99))}, ${gaps.filter((gap) => gap > 100).length} over 100 ms`);
   assert.ok(memory < limit, "the engine's memory is within 3 times the largest conversation and 64 MB");
   assert.ok(inputs > 10, "somebody did type meanwhile");
@@ -76,7 +82,9 @@ test(`a conversation of ${messages} messages opens soon, warm and cold, and scro
     t.diagnostic(`click to readable text: warm ${median(warm).toFixed(0)} ms (${list(warm)}), cold ${median(cold).toFixed(0)} ms (${list(cold)})`);
     const scrolled = await scrollThrough(tab.page);
     const slow = scrolled.gaps.filter((gap) => gap > 50);
-    t.diagnostic(`scrolled ${scrolled.pixels} of ${scrolled.height} px in ${scrolled.gaps.length} frames: ${slow.length} over 50 ms, worst ${Math.max(...scrolled.gaps).toFixed(0)} ms, ${scrolled.blank} without a message in view`);
+    t.diagnostic(
+      `scrolled ${scrolled.pixels} of ${scrolled.height} px in ${scrolled.gaps.length} frames: ${slow.length} over 50 ms, worst ${Math.max(...scrolled.gaps).toFixed(0)} ms, ${scrolled.blank} without a message in view`,
+    );
     await tab.get("messages").focus();
     await tab.page.keyboard.press("End");
     await tab.message(made.last).waitFor();

@@ -66,7 +66,10 @@ test("a statement lights up the messages that it came from", () =>
     await statement.click();
     const lit = tab.page.locator("[data-testid=message].lit");
     await lit.first().waitFor();
-    assert.ok((await lit.allInnerTexts()).some((text) => text.includes(words)), `"${words}" is in what it came from`);
+    assert.ok(
+      (await lit.allInnerTexts()).some((text) => text.includes(words)),
+      `"${words}" is in what it came from`,
+    );
     // Far away cards are not built: End brings this one back.
     await tab.page.keyboard.press("End");
     await statement.waitFor();

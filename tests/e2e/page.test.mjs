@@ -33,12 +33,19 @@ test("an export picked as a file becomes a list with titles and counts", () =>
     await tab.get("empty").waitFor();
     assert.deepEqual(figures(await tab.pick(EXPORT)), ADDED);
     const list = await tab.list();
-    assert.deepEqual(list.map(({ title }) => title), TITLES, "newest first");
+    assert.deepEqual(
+      list.map(({ title }) => title),
+      TITLES,
+      "newest first",
+    );
     assert.match(list[3].facts, /\b14\s+messages\b/);
     assert.match(list[3].facts, /\b4\b.*branches/s);
     assert.match(list[0].facts, /ChatGPT/);
     await tab.get("filter").fill("sourd");
-    assert.deepEqual((await tab.list()).map(({ title }) => title), ["Sourdough for beginners"]);
+    assert.deepEqual(
+      (await tab.list()).map(({ title }) => title),
+      ["Sourdough for beginners"],
+    );
     await tab.get("filter").fill("");
     await tab.get("sort").selectOption({ label: "Title" });
     assert.equal((await tab.list())[0].title, TITLES[0]);
@@ -67,7 +74,10 @@ test("files that are picked or dropped in the page's first instant are imported 
       window.dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
     }, dropped);
     release();
-    await next.get("drop-input").first().setInputFiles({ name: "picked.json", mimeType: "application/json", buffer: Buffer.from(picked) });
+    await next
+      .get("drop-input")
+      .first()
+      .setInputFiles({ name: "picked.json", mimeType: "application/json", buffer: Buffer.from(picked) });
     await early.waitForFunction(() => document.querySelectorAll("[data-testid=thread-row]").length === 2);
   }));
 
@@ -101,9 +111,19 @@ test("a conversation is read branch by branch, by click and by key, and its plac
     await tab.closeReport();
     const listed = tab.page.url();
     await tab.openThread("Sourdough for beginners");
-    const chosen = ["How do I begin a sourdough starter?", "Take fifty grams of rye flour and fifty of water, stir, cover.", "Why rye?", "Rye brings more wild yeast with it.", "Can I keep it in the fridge?", "Yes, for a week."];
+    const chosen = [
+      "How do I begin a sourdough starter?",
+      "Take fifty grams of rye flour and fifty of water, stir, cover.",
+      "Why rye?",
+      "Rye brings more wild yeast with it.",
+      "Can I keep it in the fridge?",
+      "Yes, for a week.",
+    ];
     assert.deepEqual(await tab.texts(), chosen, "the branch that the export chose");
-    assert.deepEqual(await tab.get("depth").allInnerTexts(), [1, 2, 3, 4, 5, 6].map((depth) => `depth ${depth}`));
+    assert.deepEqual(
+      await tab.get("depth").allInnerTexts(),
+      [1, 2, 3, 4, 5, 6].map((depth) => `depth ${depth}`),
+    );
     assert.deepEqual(await tab.get("fork-label").allInnerTexts(), ["2/2", "2/3"]);
 
     const third = tab.message("Can I keep it in the fridge?");
@@ -197,9 +217,11 @@ test("script in titles and messages is shown and never run", () =>
     if (await press.count()) await press.first().click();
     await tab.page.getByText("raw", { exact: false }).first().click();
     assert.equal(await tab.page.evaluate(() => window.hacked), undefined);
-    const harmful = await tab.page.locator("#app").evaluate((app) =>
-      [...app.querySelectorAll("script, iframe, [onclick], [onerror], [href^='javascript:'], [src^='javascript:']")].map((found) => found.outerHTML),
-    );
+    const harmful = await tab.page
+      .locator("#app")
+      .evaluate((app) =>
+        [...app.querySelectorAll("script, iframe, [onclick], [onerror], [href^='javascript:'], [src^='javascript:']")].map((found) => found.outerHTML),
+      );
     assert.deepEqual(harmful, []);
   }));
 
@@ -248,7 +270,17 @@ test("a newer export of the same conversations adds only what is new", () =>
     const leaf = bread.current_node;
     const id = `${bread.id}-new`;
     bread.mapping[leaf].children.push(id);
-    bread.mapping[id] = { id, parent: leaf, children: [], message: { ...structuredClone(bread.mapping[leaf].message), id, author: { role: "user", name: null, metadata: {} }, content: { content_type: "text", parts: ["And longer than a week?"] } } };
+    bread.mapping[id] = {
+      id,
+      parent: leaf,
+      children: [],
+      message: {
+        ...structuredClone(bread.mapping[leaf].message),
+        id,
+        author: { role: "user", name: null, metadata: {} },
+        content: { content_type: "text", parts: ["And longer than a week?"] },
+      },
+    };
     bread.current_node = id;
     bread.update_time += 1000;
     const report = await tab.pick({ name: "conversations.json", data: oneFile(conversations) });
@@ -256,7 +288,10 @@ test("a newer export of the same conversations adds only what is new", () =>
     await tab.closeReport();
     await tab.openThread("Sourdough for beginners");
     await tab.message("And longer than a week?").waitFor();
-    assert.deepEqual(await tab.get("depth").allInnerTexts(), [1, 2, 3, 4, 5, 6, 7].map((depth) => `depth ${depth}`));
+    assert.deepEqual(
+      await tab.get("depth").allInnerTexts(),
+      [1, 2, 3, 4, 5, 6, 7].map((depth) => `depth ${depth}`),
+    );
   }));
 
 test("one thread is exported by itself, renamed, and deleted by itself", () =>
@@ -355,7 +390,11 @@ test("everything works from the keyboard alone, with the focus always to be seen
       if (stops.some(({ name }) => name === stop.name) && steps > 25) break;
       stops.push(stop);
     }
-    assert.deepEqual(stops.filter(({ seen }) => !seen), [], "every stop can be seen");
+    assert.deepEqual(
+      stops.filter(({ seen }) => !seen),
+      [],
+      "every stop can be seen",
+    );
     assert.ok(stops.length >= 8, stops.map(({ name }) => name).join(", "));
 
     await tab.closeReport();

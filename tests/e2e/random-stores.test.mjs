@@ -21,7 +21,10 @@ after(async () => {
   await server?.close();
 });
 
-for (const [store, run] of [["IndexedDB in two tabs", "onIndexedDb"], ["OPFS in a worker", "onOpfs"]]) {
+for (const [store, run] of [
+  ["IndexedDB in two tabs", "onIndexedDb"],
+  ["OPFS in a worker", "onOpfs"],
+]) {
   test(`${acts} random calls on ${store} give what a plain model gives`, { timeout: 60_000 + acts * 500 }, async (t) => {
     const begin = seed();
     t.diagnostic(`seed ${begin}`);
@@ -31,7 +34,10 @@ for (const [store, run] of [["IndexedDB in two tabs", "onIndexedDb"], ["OPFS in 
     await page.waitForSelector("html[data-loaded]", { state: "attached" });
     const counts = await page.evaluate(([run, options]) => window[run](options), [run, { name: "random", seed: begin, acts }]);
     t.diagnostic(JSON.stringify(counts));
-    assert.equal(Object.values(counts).reduce((sum, times) => sum + times, 0), acts);
+    assert.equal(
+      Object.values(counts).reduce((sum, times) => sum + times, 0),
+      acts,
+    );
     assert.equal(context.pages().length, run === "onIndexedDb" ? 2 : 1, "tabs");
     await context.close();
   });

@@ -76,7 +76,7 @@ class Reader {
   /** What the model says. Every request must be one that somebody pressed for. */
   answer(request) {
     const asked = request.messages.at(-1).content;
-    const press = this.#pressed.findIndex((one) => one === asked);
+    const press = this.#pressed.indexOf(asked);
     if (press < 0) this.#unasked.push(asked);
     else this.#pressed.splice(press, 1);
     this.#number += 1;
@@ -88,7 +88,34 @@ class Reader {
 
   async act(at, tell) {
     const tab = this.dice.of(this.tabs);
-    const kinds = ["say", "say", "say", "fresh", "fresh", "stop", "reload", "reload-quiet", "reply", "reply", "edit", "again", "again", "resume", "delete", "search", "compact", "import", "thread", "thread", "thread", "arrows", "arrows", "panels", "remove", "both"];
+    const kinds = [
+      "say",
+      "say",
+      "say",
+      "fresh",
+      "fresh",
+      "stop",
+      "reload",
+      "reload-quiet",
+      "reply",
+      "reply",
+      "edit",
+      "again",
+      "again",
+      "resume",
+      "delete",
+      "search",
+      "compact",
+      "import",
+      "thread",
+      "thread",
+      "thread",
+      "arrows",
+      "arrows",
+      "panels",
+      "remove",
+      "both",
+    ];
     const kind = this.dice.of(kinds);
     tell(`${at} ${kind} in tab ${this.tabs.indexOf(tab)}`);
     try {
@@ -96,7 +123,13 @@ class Reader {
       await this.#settled(tab);
       return (await this[kind](tab, at)) === false ? "nothing" : kind;
     } catch (error) {
-      const shown = await Promise.all(this.tabs.map(({ page }) => page.evaluate(() => `${location.hash} “${document.querySelector("[data-testid=compose]")?.value}”\n${document.querySelector("[data-testid=thread]")?.innerText}`)));
+      const shown = await Promise.all(
+        this.tabs.map(({ page }) =>
+          page.evaluate(
+            () => `${location.hash} “${document.querySelector("[data-testid=compose]")?.value}”\n${document.querySelector("[data-testid=thread]")?.innerText}`,
+          ),
+        ),
+      );
       throw new Error(`act ${at}, ${kind} in tab ${this.tabs.indexOf(tab)}: ${error.message}\n${shown.join("\n---\n")}`, { cause: error });
     }
   }
@@ -147,7 +180,10 @@ class Reader {
     const before = this.#number;
     await press();
     if (hold) return tab.get("live-text").filter({ hasText: "Answer" }).waitFor();
-    await tab.page.waitForFunction((words) => [...document.querySelectorAll("[data-testid=message]")].some((one) => one.textContent.includes(words)), `Answer ${before + 1} to ${question}. And there is more of it.`);
+    await tab.page.waitForFunction(
+      (words) => [...document.querySelectorAll("[data-testid=message]")].some((one) => one.textContent.includes(words)),
+      `Answer ${before + 1} to ${question}. And there is more of it.`,
+    );
     await this.#idle(tab);
     this.world.keep(above, question);
     this.world.keep([...above, question], `Answer ${before + 1} to ${question}. And there is more of it.`);
@@ -224,7 +260,10 @@ class Reader {
 
   /** One of the messages on the screen that have such a button, with its node. */
   async #message(tab, button) {
-    const all = await tab.page.locator("[data-testid=message]").filter({ has: tab.page.getByTestId(button) }).all();
+    const all = await tab.page
+      .locator("[data-testid=message]")
+      .filter({ has: tab.page.getByTestId(button) })
+      .all();
     if (all.length === 0) return undefined;
     const one = this.dice.of(all);
     const node = await one.getAttribute("data-node");
@@ -351,7 +390,10 @@ class Reader {
 
   async panels(tab) {
     if ((await tab.get("messages").count()) === 0) return false;
-    await tab.get("messages").focus().catch(() => {});
+    await tab
+      .get("messages")
+      .focus()
+      .catch(() => {});
     await tab.page.keyboard.press(this.dice.of(["m", "c", "e", "j", "k", "[", "]"]));
   }
 
@@ -367,7 +409,10 @@ class Reader {
         await tab.get("new").click();
         this.#pressed.push(asked[which]);
         await say(tab, asked[which]);
-        await tab.page.waitForFunction((words) => [...document.querySelectorAll("[data-testid=message]")].some((one) => one.textContent.includes(words)), `to ${asked[which]}. And there is more of it.`);
+        await tab.page.waitForFunction(
+          (words) => [...document.querySelectorAll("[data-testid=message]")].some((one) => one.textContent.includes(words)),
+          `to ${asked[which]}. And there is more of it.`,
+        );
         await this.#idle(tab);
       }),
     );

@@ -21,8 +21,10 @@ test("real archives come in, every thread of theirs can be read, and they come b
     const report = await tab.drop(data, { timeout: 5 * 60_000 });
     assert.ok(report.added > 0, report.text);
     for (const { place, reason } of report.remarks) assert.ok(place.length > 0 && reason.length > 15, `${place}: ${reason}`);
-    const codes = Object.entries(report.remarks.reduce((sum, { code }) => ({ ...sum, [code]: (sum[code] ?? 0) + 1 }), {}));
-    t.diagnostic(`${report.added} added, ${report.updated} updated, ${report.unchanged} unchanged, ${report.skipped} remarks (${codes.map(([code, many]) => `${code} ${many}`).join(", ")})`);
+    const codes = Object.entries(report.remarks.reduce((sum, { code }) => Object.assign(sum, { [code]: (sum[code] ?? 0) + 1 }), {}));
+    t.diagnostic(
+      `${report.added} added, ${report.updated} updated, ${report.unchanged} unchanged, ${report.skipped} remarks (${codes.map(([code, many]) => `${code} ${many}`).join(", ")})`,
+    );
 
     const again = await tab.drop(data, { timeout: 5 * 60_000 });
     assert.equal(again.added + again.updated, 0, `a second import adds nothing: ${again.text}`);
@@ -48,7 +50,8 @@ test("real archives come in, every thread of theirs can be read, and they come b
     assert.equal(restored.added, ids.length, restored.text);
     assert.equal(restored.skipped, 0, restored.text);
     assert.ok((await tab.exportAll()).data.equals(first.data), "the second export is the first");
-  }));
+  }),
+);
 
 function find() {
   if (process.env.THREADKEEP_DATA) return resolve(process.env.THREADKEEP_DATA);

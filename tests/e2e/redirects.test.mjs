@@ -29,7 +29,9 @@ async function serve(answer) {
 
 for (const status of [302, 307])
   test(`a model's server that redirects with ${status} takes no prompt to another origin`, async () => {
-    const thief = await serve((_, response) => response.writeHead(200, { ...ALLOW, "content-type": "application/json" }).end('{"choices":[{"message":{"content":"Thanks."}}]}'));
+    const thief = await serve((_, response) =>
+      response.writeHead(200, { ...ALLOW, "content-type": "application/json" }).end('{"choices":[{"message":{"content":"Thanks."}}]}'),
+    );
     const server = await serve((request, response) => response.writeHead(status, { ...ALLOW, location: `${thief.address}${request.url}` }).end());
     try {
       await site.visit(
@@ -39,7 +41,10 @@ for (const status of [302, 307])
           const failed = tab.message("redirects");
           await failed.waitFor();
           await quiet(tab);
-          assert.ok(server.heard.some((line) => line.startsWith("POST ")), server.heard.join());
+          assert.ok(
+            server.heard.some((line) => line.startsWith("POST ")),
+            server.heard.join(),
+          );
           assert.deepEqual(thief.heard, []);
           assert.equal(await tab.message("Thanks.").count(), 0);
         },

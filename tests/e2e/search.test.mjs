@@ -69,7 +69,10 @@ test("titles come first, messages below them, and the keys go through both", () 
     await tab.page.keyboard.press("/");
     await tab.page.keyboard.type("sour");
     await searched(tab);
-    assert.deepEqual((await tab.list()).map(({ title }) => title), ["Sourdough for beginners"]);
+    assert.deepEqual(
+      (await tab.list()).map(({ title }) => title),
+      ["Sourdough for beginners"],
+    );
     const found = await hits(tab);
     assert.ok(found.length >= 1, "messages have the word too");
     const active = () => tab.get("thread-list").getAttribute("aria-activedescendant");
@@ -169,10 +172,13 @@ test("hits that are summaries, episodes or facts say so, and open where they are
     assert.match(await fact.innerText(), /Memory[^]*Fact/);
     await fact.click();
     await tab.page.waitForFunction(() => document.activeElement?.matches("[data-testid=fact]") && /copper/.test(document.activeElement.innerText));
-    const shown = await tab.get("fact").filter({ hasText: "copper" }).evaluate((one) => {
-      const [record, dialog] = [one, one.closest("dialog")].map((it) => it.getBoundingClientRect());
-      return record.top >= dialog.top && record.bottom <= dialog.bottom + 1;
-    });
+    const shown = await tab
+      .get("fact")
+      .filter({ hasText: "copper" })
+      .evaluate((one) => {
+        const [record, dialog] = [one, one.closest("dialog")].map((it) => it.getBoundingClientRect());
+        return record.top >= dialog.top && record.bottom <= dialog.bottom + 1;
+      });
     assert.ok(shown, "the record is on the screen");
     await tab.page.keyboard.press("Escape");
     const episode = await find("beans", "episode");

@@ -97,7 +97,10 @@ chain("data model: a node has its parent and only what was added there", echo, a
 chain("data model: the transcript is put together from root to leaf, without a system prompt where none was given", echo, async (tab, model) => {
   await said(tab, "one", "Answer 1 to one.");
   await said(tab, "two", "Answer 2 to two.");
-  assert.deepEqual(model.asked[1].messages.filter(({ role }) => role === "system"), []);
+  assert.deepEqual(
+    model.asked[1].messages.filter(({ role }) => role === "system"),
+    [],
+  );
   assert.deepEqual(sent(model.asked[1]), ["user: one", "assistant: Answer 1 to one.", "user: two"]);
 });
 
@@ -123,7 +126,10 @@ chain(
   (request, number) => (number < 3 ? tool("remember", { fact: `Fact number ${number} holds.` }) : { text: "Both are kept." }),
   async (tab, model) => {
     await said(tab, "keep two things", "Both are kept.");
-    assert.deepEqual(model.asked.map(({ messages }) => messages.filter(({ role }) => role !== "system").length), [1, 3, 5]);
+    assert.deepEqual(
+      model.asked.map(({ messages }) => messages.filter(({ role }) => role !== "system").length),
+      [1, 3, 5],
+    );
     assert.equal((await nodes(tab)).filter((node) => node).length >= 1, true);
     assert.equal(await nodeOf(tab, "Both are kept."), await nodeOf(tab, "keep two things"));
   },
@@ -131,7 +137,8 @@ chain(
 
 chain(
   "algorithm: two phases, the inbound node and then an alias for the outbound id",
-  (request, number) => (number === 2 ? tool("listMessages", {}) : request.messages.at(-1).role === "tool" ? { text: "Listed." } : { text: `Answer ${number}.` }),
+  (request, number) =>
+    number === 2 ? tool("listMessages", {}) : request.messages.at(-1).role === "tool" ? { text: "Listed." } : { text: `Answer ${number}.` },
   async (tab, model) => {
     await said(tab, "one", "Answer 1.");
     const inbound = await nodeOf(tab, "Answer 1.");
@@ -165,7 +172,10 @@ chain(
     await said(tab, "two", "Done 4.");
     const listed = result(model.asked[3]);
     assert.ok(listed.every(({ messageId }) => messageId));
-    assert.deepEqual(listed.map(({ replyTo }) => replyTo !== undefined), [false, true, true]);
+    assert.deepEqual(
+      listed.map(({ replyTo }) => replyTo !== undefined),
+      [false, true, true],
+    );
   },
   MAILBOX,
 );
@@ -229,7 +239,9 @@ chain(
 
 chain(
   "phase 5: what is done with is dismissed, and long chains are compacted without loss",
-  first((request, number) => (number === 1 ? tool("dismiss", { messageNumber: 1 }) : { text: `Answer ${number}: ${"we decided to paint the wall blue. ".repeat(12)}` })),
+  first((request, number) =>
+    number === 1 ? tool("dismiss", { messageNumber: 1 }) : { text: `Answer ${number}: ${"we decided to paint the wall blue. ".repeat(12)}` },
+  ),
   async (tab, model) => {
     await said(tab, "one", "Done 2.");
     assert.equal(typeof result(model.asked[1]).dismissed, "number");
@@ -297,7 +309,13 @@ chain(
   async (tab, model) => {
     await said(tab, "one", "Done 2.");
     await said(tab, "two", "Answer 3.");
-    assert.deepEqual(sent(model.asked[2]).filter((line) => !line.startsWith("tool")).map((line) => line.replace(/^assistant: (null|)$/, "assistant:")).at(-1), "user: two");
+    assert.deepEqual(
+      sent(model.asked[2])
+        .filter((line) => !line.startsWith("tool"))
+        .map((line) => line.replace(/^assistant: (null|)$/, "assistant:"))
+        .at(-1),
+      "user: two",
+    );
     assert.equal(await tab.get("thread-row").count(), 1);
   },
   MAILBOX,
@@ -344,7 +362,10 @@ chain(
   first(() => tool("remember", { fact: "The lamp is green." })),
   async (tab, model) => {
     await said(tab, "keep it", "Done 2.");
-    assert.deepEqual(model.asked[1].messages.filter(({ role }) => role !== "system").map(({ role }) => role), ["user", "assistant", "tool"]);
+    assert.deepEqual(
+      model.asked[1].messages.filter(({ role }) => role !== "system").map(({ role }) => role),
+      ["user", "assistant", "tool"],
+    );
   },
 );
 

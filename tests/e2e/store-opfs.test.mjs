@@ -51,7 +51,10 @@ test("values of 8 MB come back, and are there after closing", { timeout: 60_000 
   assert.equal(await ask(page, "bytes", "large", 8 << 20), true);
   await ask(page, "close", "large");
   assert.equal(await ask(page, "open", "large"), "existing");
-  assert.deepEqual((await ask(page, "all", "large")).map(([key]) => key), ["large"]);
+  assert.deepEqual(
+    (await ask(page, "all", "large")).map(([key]) => key),
+    ["large"],
+  );
   await page.close();
 });
 
@@ -86,7 +89,10 @@ test("a torn end is cut off, damage elsewhere is an error that names the place",
   assert.match((await failure(page, "open", "spoiled")).message, /its end is missing/);
   await ask(page, "remove", "spoiled", "closed");
   await ask(page, "open", "spoiled");
-  assert.deepEqual((await ask(page, "all", "spoiled")).map(([key]) => key), ["k/1", "k/2"]);
+  assert.deepEqual(
+    (await ask(page, "all", "spoiled")).map(([key]) => key),
+    ["k/1", "k/2"],
+  );
   await ask(page, "close", "spoiled");
   await ask(page, "spoil", "spoiled", "log-000001", 130, 1);
   const { code, message } = await failure(page, "open", "spoiled");
@@ -96,7 +102,10 @@ test("a torn end is cut off, damage elsewhere is an error that names the place",
   // A value that was lost is named until its key is written or deleted.
   assert.match((await failure(page, "all", "spoiled")).message, /the value of "k\/1" was damaged, and lost/);
   await ask(page, "commit", "spoiled", { deletes: ["k/1"] });
-  assert.deepEqual((await ask(page, "all", "spoiled")).map(([key]) => key), ["k/2"]);
+  assert.deepEqual(
+    (await ask(page, "all", "spoiled")).map(([key]) => key),
+    ["k/2"],
+  );
   await ask(page, "close", "spoiled");
   assert.ok((await ask(page, "files", "spoiled")).includes("damaged-log-000001"));
   await page.close();
@@ -139,7 +148,10 @@ test(`${KILLS} browser kills in mid-write lose nothing that was acknowledged`, {
       assert.ok(last >= acknowledged, `${acknowledged} was acknowledged, ${last} is the last there is`);
       assert.deepEqual(wrong, []);
       const from = Math.max(1, last - 39);
-      assert.deepEqual(numbers, Array.from({ length: last - from + 1 }, (_, at) => from + at));
+      assert.deepEqual(
+        numbers,
+        Array.from({ length: last - from + 1 }, (_, at) => from + at),
+      );
       before = last;
       await running.kill();
       running = undefined;

@@ -64,13 +64,36 @@ test("the message in focus is shown with its ancestors and its own chain, other 
     if ((await tab.get("map").count()) === 0) await tab.get("map-toggle").click();
     await tab.message("Answer 3 to right.").click();
     await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=message].in-chain").length > 0);
-    const chain = await tab.page.locator("[data-testid=message]").evaluateAll((all) => all.map((one) => [one.innerText.match(/Answer \d/)?.[0] ?? "", one.classList.contains("in-chain")]));
-    assert.deepEqual(chain.filter(([name]) => name !== ""), [["Answer 1", true], ["Answer 3", true], ["Answer 4", false]]);
-    const nodes = () => tab.get("map-node").evaluateAll((all) => all.map((one) => ({ words: one.querySelector(".map-words").textContent, aside: one.classList.contains("aside"), focused: one.classList.contains("focused") })));
+    const chain = await tab.page
+      .locator("[data-testid=message]")
+      .evaluateAll((all) => all.map((one) => [one.innerText.match(/Answer \d/)?.[0] ?? "", one.classList.contains("in-chain")]));
+    assert.deepEqual(
+      chain.filter(([name]) => name !== ""),
+      [
+        ["Answer 1", true],
+        ["Answer 3", true],
+        ["Answer 4", false],
+      ],
+    );
+    const nodes = () =>
+      tab.get("map-node").evaluateAll((all) =>
+        all.map((one) => ({
+          words: one.querySelector(".map-words").textContent,
+          aside: one.classList.contains("aside"),
+          focused: one.classList.contains("focused"),
+        })),
+      );
     await tab.page.waitForFunction(() => document.querySelector("[data-testid=map-node].focused") !== null);
     const drawn = await nodes();
-    assert.deepEqual(drawn.filter(({ aside }) => aside).map(({ words }) => words), ["left"], JSON.stringify(drawn));
-    assert.deepEqual(drawn.filter(({ focused }) => focused).map(({ words }) => words), ["right"]);
+    assert.deepEqual(
+      drawn.filter(({ aside }) => aside).map(({ words }) => words),
+      ["left"],
+      JSON.stringify(drawn),
+    );
+    assert.deepEqual(
+      drawn.filter(({ focused }) => focused).map(({ words }) => words),
+      ["right"],
+    );
     // In focus above the fork, both branches are its own chain.
     await tab.message("Answer 1 to root.").click();
     await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=map-node].aside").length === 0);
@@ -89,10 +112,20 @@ test("two branches are held against each other: what they say from where they pa
     assert.match(await tab.get("compare-common").innerText(), /the same 2 nodes.*root/);
     // Question and answer are in both prompts.
     assert.match(await tab.get("compare-prefix").innerText(), /the same 2 messages/);
-    const sides = await tab.get("compare-side").evaluateAll((all) => all.map((side) => [...side.querySelectorAll(".compare-words")].map((one) => one.textContent)));
-    assert.deepEqual(sides, [["right", "Answer 3 to right."], ["left", "Answer 2 to left."]]);
-    const only = await tab.get("compare-side").evaluateAll((all) => all.map((side) => [...side.querySelectorAll(".compare-prompt li")].map((one) => one.textContent)));
-    assert.deepEqual(only, [["user: right", "assistant: Answer 3 to right."], ["user: left", "assistant: Answer 2 to left."]]);
+    const sides = await tab
+      .get("compare-side")
+      .evaluateAll((all) => all.map((side) => [...side.querySelectorAll(".compare-words")].map((one) => one.textContent)));
+    assert.deepEqual(sides, [
+      ["right", "Answer 3 to right."],
+      ["left", "Answer 2 to left."],
+    ]);
+    const only = await tab
+      .get("compare-side")
+      .evaluateAll((all) => all.map((side) => [...side.querySelectorAll(".compare-prompt li")].map((one) => one.textContent)));
+    assert.deepEqual(only, [
+      ["user: right", "assistant: Answer 3 to right."],
+      ["user: left", "assistant: Answer 2 to left."],
+    ]);
     await tab.get("compare-open").last().click();
     await tab.message("Answer 2 to left.").waitFor();
   }));
@@ -262,8 +295,15 @@ test("a tab shows that its thread is gone when another tab deletes it, and goes 
           await tab.get("live-text").filter({ hasText: "Half" }).waitFor();
         },
         "a reply that is being written": async () => {
-          await tab.message(/Answer \d/).first().hover();
-          await tab.message(/Answer \d/).first().getByTestId("reply").click();
+          await tab
+            .message(/Answer \d/)
+            .first()
+            .hover();
+          await tab
+            .message(/Answer \d/)
+            .first()
+            .getByTestId("reply")
+            .click();
           await tab.get("compose").fill("half a thou");
         },
         "the map and the inspector": async () => {
@@ -280,7 +320,11 @@ test("a tab shows that its thread is gone when another tab deletes it, and goes 
         await other.get("delete-thread").click();
         await other.get("confirm").click();
         await tab.get("missing").waitFor();
-        assert.deepEqual(tab.guard.errors.filter((error) => /unreachable/.test(error)), [], what);
+        assert.deepEqual(
+          tab.guard.errors.filter((error) => /unreachable/.test(error)),
+          [],
+          what,
+        );
         assert.equal(await tab.page.evaluate(() => document.body.hasAttribute("data-stopped")), false, what);
         tab.guard.errors.length = 0;
       }
@@ -344,7 +388,12 @@ test("an answer whose beginning is heard after its question was stored is shown,
             window.heardLate = (window.heardLate ?? 0) + 1;
             setTimeout(() => handler.call(this, event), 400);
           };
-        Object.defineProperty(Worker.prototype, "onmessage", { get, set(handler) { set.call(this, handler && late(handler)); } });
+        Object.defineProperty(Worker.prototype, "onmessage", {
+          get,
+          set(handler) {
+            set.call(this, handler && late(handler));
+          },
+        });
       });
       await tab.page.reload();
       await tab.ready();
@@ -506,7 +555,10 @@ test("an answer that the end of the page interrupted stands there, is asked for 
       await tab.ready();
       await tab.message("Answer 2 to second thread.").waitFor();
       await said(tab, "more", "Answer 3 to more.");
-      assert.deepEqual(model.asked.map((request) => sent(request).at(-1)), ["user: first thread", "user: second thread", "user: more"]);
+      assert.deepEqual(
+        model.asked.map((request) => sent(request).at(-1)),
+        ["user: first thread", "user: second thread", "user: more"],
+      );
       await tab.row("first thread").click();
       await tab.get("resume").click();
       await tab.message("Answer 4 to first thread.").waitFor();
@@ -552,7 +604,9 @@ for (const colorScheme of ["light", "dark"])
           await tab.get("target").waitFor();
           await look("target");
           // The composer covers nothing.
-          const boxes = await tab.page.evaluate(() => ["messages", "composer"].map((id) => document.querySelector(`[data-testid=${id}]`).getBoundingClientRect().toJSON()));
+          const boxes = await tab.page.evaluate(() =>
+            ["messages", "composer"].map((id) => document.querySelector(`[data-testid=${id}]`).getBoundingClientRect().toJSON()),
+          );
           assert.ok(boxes[0].bottom <= boxes[1].top + 1 && boxes[1].bottom <= (await tab.page.evaluate(() => innerHeight)) + 1, JSON.stringify(boxes));
           check();
         },

@@ -110,7 +110,12 @@ test("an engine that stops is said, and a restart brings everything back", () =>
       const kept = await tab.exportAll();
       await tab.closeReport();
       const [worker] = tab.page.workers();
-      await worker.evaluate(() => void setTimeout(() => { throw new Error("stopped by the test"); }));
+      await worker.evaluate(
+        () =>
+          void setTimeout(() => {
+            throw new Error("stopped by the test");
+          }),
+      );
       const banner = tab.get("engine-failed");
       await banner.waitFor();
       assert.match(await banner.innerText(), /stopped/i);

@@ -40,7 +40,11 @@ test(`two tabs with ${appends} appends each to one conversation leave ${2 * appe
   assert.deepEqual(left.lint, []);
   for (const writer of ["left", "right"]) {
     const own = left.texts.filter((text) => text.startsWith(writer));
-    assert.deepEqual(own, Array.from({ length: appends }, (_, at) => `${writer} ${at}`), `${writer}'s messages in its order`);
+    assert.deepEqual(
+      own,
+      Array.from({ length: appends }, (_, at) => `${writer} ${at}`),
+      `${writer}'s messages in its order`,
+    );
   }
   assert.equal(new Set(left.seqs).size, 2 * appends, "no sequence number twice");
   left.seqs.forEach((seq, at) => assert.ok(at === 0 || seq > left.seqs[at - 1], `seq ${seq} follows ${left.seqs[at - 1]}`));

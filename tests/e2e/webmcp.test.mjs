@@ -59,11 +59,27 @@ test("a page's own agent finds the tools, calls them, and sees them go", { timeo
     context.addEventListener("toolchange", () => (seen.changes += 1));
     const unregister = await registerTools(keep);
     const tools = await context.getTools();
-    const call = async (name, input) => JSON.parse(await context.executeTool(tools.find((tool) => tool.name === name), input));
-    seen.tools = tools.map(({ name, title, description, inputSchema, annotations }) => ({ name, title, words: description.length, inputSchema, readOnly: annotations.readOnlyHint, untrusted: annotations.untrustedContentHint }));
+    const call = async (name, input) =>
+      JSON.parse(
+        await context.executeTool(
+          tools.find((tool) => tool.name === name),
+          input,
+        ),
+      );
+    seen.tools = tools.map(({ name, title, description, inputSchema, annotations }) => ({
+      name,
+      title,
+      words: description.length,
+      inputSchema,
+      readOnly: annotations.readOnlyHint,
+      untrusted: annotations.untrustedContentHint,
+    }));
     seen.found = await call("search_memory", { query: "luggage" });
     seen.wrong = await call("search_memory", { query: 5, colour: "red" });
-    seen.again = await registerTools(keep).then(() => "twice", ({ code, message }) => [code, message]);
+    seen.again = await registerTools(keep).then(
+      () => "twice",
+      ({ code, message }) => [code, message],
+    );
     seen.still = await names();
     unregister();
     seen.after = await names();
@@ -75,8 +91,17 @@ test("a page's own agent finds the tools, calls them, and sees them go", { timeo
     return seen;
   });
   assert.equal(seen.has, true);
-  assert.deepEqual(seen.tools.map(({ name }) => name).sort(), ["list_conversations", "list_episodes", "memory_view", "read_conversation", "read_message", "recall_facts", "search_memory"]);
-  for (const { title, words, inputSchema, readOnly, untrusted } of seen.tools) assert.ok(title && words > 40 && inputSchema.type === "object" && readOnly && untrusted);
+  assert.deepEqual(seen.tools.map(({ name }) => name).sort(), [
+    "list_conversations",
+    "list_episodes",
+    "memory_view",
+    "read_conversation",
+    "read_message",
+    "recall_facts",
+    "search_memory",
+  ]);
+  for (const { title, words, inputSchema, readOnly, untrusted } of seen.tools)
+    assert.ok(title && words > 40 && inputSchema.type === "object" && readOnly && untrusted);
   assert.match(seen.found.content[0].text, /lost my luggage in Oslo/);
   assert.equal(seen.wrong.isError, true);
   assert.match(seen.wrong.content[0].text, /query must be a string/);
@@ -115,7 +140,10 @@ test("the browser's own side sees the tools with their hints, and calls them", {
     assert.equal(status, "Completed");
     return output;
   };
-  assert.equal((await call("memory_create", { path: "/memories/a.md", file_text: "from the browser" })).content[0].text, "File created successfully at: /memories/a.md");
+  assert.equal(
+    (await call("memory_create", { path: "/memories/a.md", file_text: "from the browser" })).content[0].text,
+    "File created successfully at: /memories/a.md",
+  );
   assert.match((await call("memory_view", { path: "/memories" })).content[0].text, /16B\t\/memories\/a\.md$/);
   assert.equal((await call("memory_view", { path: "/memories/../x" })).isError, true);
   await page.evaluate(() => window.unregister());
@@ -126,7 +154,7 @@ test("the browser's own side sees the tools with their hints, and calls them", {
 test("two tabs that edit one memory file at once lose nothing", { timeout: 120_000 }, async (t) => {
   // On IndexedDB, through the tools themselves; with or without WebMCP.
   const context = await plain.newContext();
-  let waiting = [];
+  const waiting = [];
   await context.exposeFunction("together", () => new Promise((go) => waiting.push(go) === 2 && waiting.forEach((go) => go())));
   const tabs = await Promise.all([0, 1].map(() => context.newPage()));
   for (const tab of tabs) {
@@ -135,7 +163,12 @@ test("two tabs that edit one memory file at once lose nothing", { timeout: 120_0
       const { Threadkeep } = await import("/package/dist/index.js");
       const { memoryTools, memoryFiles } = await import("/package/dist/tools/tools.js");
       window.keep = await Threadkeep.open({ name: "shared-memory" });
-      window.call = async (name, input) => (await memoryTools(keep).find((tool) => tool.name === name).answer(input)).text;
+      window.call = async (name, input) =>
+        (
+          await memoryTools(keep)
+            .find((tool) => tool.name === name)
+            .answer(input)
+        ).text;
       window.read = (path) => memoryFiles(keep).read(path);
     });
   }
@@ -161,7 +194,10 @@ test("two tabs that edit one memory file at once lose nothing", { timeout: 120_0
   const [left, right] = await Promise.all(tabs.map((tab) => tab.evaluate(() => read("/memories/shared.md"))));
   assert.equal(left, right);
   const lines = left.split("\n");
-  assert.deepEqual(lines.filter((line) => line.startsWith("slot")), slots.map((at) => `slot ${at}: tab ${at % 2}`));
+  assert.deepEqual(
+    lines.filter((line) => line.startsWith("slot")),
+    slots.map((at) => `slot ${at}: tab ${at % 2}`),
+  );
   assert.deepEqual(lines.filter((line) => line.startsWith("line")).sort(), slots.map((at) => `line ${at}`).sort());
   const order = lines.filter((line) => line.startsWith("line")).map((line) => Number(line.split(" ")[1]) % 2);
   const turns = order.filter((who, at) => at > 0 && who !== order[at - 1]).length;

@@ -11,13 +11,15 @@ use crate::test::Part;
 
 /// What `cargo xtask help` prints.
 pub(crate) const USAGE: &str = "\
-cargo xtask setup               install what is missing: Rust components, wasm-bindgen, wasm-opt, esbuild, Chromium,
-                                Redis, PostgreSQL, npm packages
+cargo xtask setup               install what is missing: Rust components, wasm-bindgen, wasm-opt, esbuild, Biome,
+                                Chromium, cargo-deny, Redis, PostgreSQL, npm packages
 cargo xtask serve [--port N]    build the page in release and serve it on 127.0.0.1 (default port 8080)
 cargo xtask build               build the page in release into target/site and check its size
 cargo xtask pack                build the npm package into target/npm and check its size
 cargo xtask docs                build the npm package and its API reference, in Markdown, into target/api
 cargo xtask vocabulary          make the token vocabularies in crates/tokens/vocabulary anew
+cargo xtask format              format Rust, JavaScript and TypeScript
+cargo xtask advisories          compare Cargo.lock with the RustSec database of known faults
 cargo xtask test [PART…]        run the checks: native, wasm, npm, e2e (all when none is named)
 cargo xtask bench [NAME…] [--small] [--chats PATH]
                                 run the measurements (all when none is named). With --small, only see that they run. With --chats, `recall` also looks for the evidence of
@@ -45,6 +47,8 @@ pub(crate) enum Order {
     Pack,
     Docs,
     Vocabulary,
+    Advisories,
+    Format,
     Test(Vec<Part>),
     Bench { names: Vec<String>, chats: Option<OsString>, size: Size },
     Fuzz { targets: Vec<&'static Target>, run: Run },
@@ -104,6 +108,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
         "pack" => Order::Pack,
         "docs" => Order::Docs,
         "vocabulary" => Order::Vocabulary,
+        "advisories" => Order::Advisories,
+        "format" => Order::Format,
         "test" => Order::Test(rest.iter().map(|word| Part::named(word)).collect::<Result<_>>()?),
         "bench" => {
             let small = small || std::env::var_os(SMALL).is_some_and(|value| !value.is_empty() && value != "0");
@@ -131,6 +137,8 @@ mod tests {
         assert_eq!(parsed("serve --port=0").unwrap(), Order::Serve { port: 0 });
         assert_eq!(parsed("docs").unwrap(), Order::Docs);
         assert_eq!(parsed("vocabulary").unwrap(), Order::Vocabulary);
+        assert_eq!(parsed("format").unwrap(), Order::Format);
+        assert_eq!(parsed("advisories").unwrap(), Order::Advisories);
         assert_eq!(parsed("test").unwrap(), Order::Test(vec![]));
         assert_eq!(parsed("test npm native").unwrap(), Order::Test(vec![Part::Npm, Part::Native]));
         assert_eq!(

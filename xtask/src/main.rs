@@ -4,6 +4,7 @@
 
 mod bench;
 mod cli;
+mod dependencies;
 mod docs;
 mod folder;
 mod fuzz;
@@ -15,6 +16,7 @@ mod packages;
 mod page;
 mod paths;
 mod run;
+mod scripts;
 mod serve;
 mod setup;
 mod size;
@@ -54,6 +56,8 @@ fn work() -> anyhow::Result<bool> {
         }
         Order::Docs => docs::make(&paths)?,
         Order::Vocabulary => vocabulary::make(&paths)?,
+        Order::Advisories => dependencies::advisories(&paths)?,
+        Order::Format => scripts::format(&paths)?,
         Order::Test(parts) => return test::run(&paths, &parts),
         Order::Bench { names, chats, size } => return bench::run(&paths, &names, chats.as_deref(), size),
         Order::Fuzz { targets, run } => return fuzz::run(&paths, &targets, run),

@@ -26,7 +26,7 @@ use threadkeep_core::json::Wrong;
 use threadkeep_core::{Message, MessageId, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Scan, Store, StoreError};
 
-use crate::log::{from_json, to_json};
+use crate::json::{from_json, to_json};
 use crate::protocol::{BadRequest, Event};
 use crate::{Keep, KeepError, keys};
 

@@ -25,7 +25,11 @@ export class Host {
   ask(json: string, call: number, hear: (json: string) => void): Promise<string> {
     const request = JSON.parse(json) as Omit<ModelRequest, "signal" | "onDelta">;
     request.tools = request.tools.map(({ name, description, parameters }) => {
-      return { name, ...(typeof description === "string" ? { description } : {}), parameters: check.isObject(parameters) ? parameters : { type: "object", properties: {} } };
+      return {
+        name,
+        ...(typeof description === "string" ? { description } : {}),
+        parameters: check.isObject(parameters) ? parameters : { type: "object", properties: {} },
+      };
     });
     // Otherwise no usage comes with a stream.
     if (request.provider === "openai-chat") (request.payload as Record<string, unknown>)["stream_options"] ??= { include_usage: true };

@@ -82,8 +82,7 @@ export function params(options: Checked, encoding: Encoding, ofKeep: CompactionP
   const { maxContextTokens, maxOutputTokens, safetyMargin } = figures as CompactionPolicy;
   const context = { encoding, ...options.context };
   // Who never compacts has the sizes for prompts alone.
-  if (compaction === false && maxContextTokens !== undefined)
-    context.budget ??= { maxContextTokens, maxOutputTokens, safetyMargin } as Budget;
+  if (compaction === false && maxContextTokens !== undefined) context.budget ??= { maxContextTokens, maxOutputTokens, safetyMargin } as Budget;
   return check.optionsJson({
     name: options.name ?? NAME,
     user: options.user ?? USER,

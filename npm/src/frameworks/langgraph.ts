@@ -3,4 +3,4 @@
 export { ThreadkeepSaver, type ChannelHistory, type SaverOptions } from "./langgraph/saver.js";
 export { ThreadkeepStore, type StoreOptions } from "./langgraph/store.js";
 export { contextHook, type ContextHookOptions } from "./langgraph/hook.js";
-export type { PromptOptions, TrimReport } from "./langchain/prompt.js";
+export type { PromptOptions, TrimReport } from "./shared/langchain/prompt.js";

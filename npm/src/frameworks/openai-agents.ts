@@ -2,7 +2,7 @@
 // stands where OpenAI's would.
 
 export { ThreadkeepSession, type HistoryTransaction, type ThreadkeepSessionOptions } from "./openai-agents/session.js";
-export type { PastHistory } from "./openai-agents/place.js";
+export type { PastHistory } from "./openai-agents/position.js";
 export { budgetInput, type BudgetInputOptions } from "./openai-agents/input.js";
 export {
   CompactingSession,

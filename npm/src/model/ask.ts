@@ -105,7 +105,14 @@ function own(item: Record<string, unknown>, answer: Assembly): boolean {
   if (PROVIDERS.some((name) => item[name] !== undefined)) return false;
   if (item["role"] !== undefined) answer.message(item);
   else if (isObject(item["message"]) || isObject(item["usage"]) || typeof item["finish"] === "string") answer.complete(item as ModelCompletion);
-  else if (typeof item["text"] === "string" || typeof item["reasoning"] === "string" || typeof item["index"] === "number" || item["wasReasoning"] === true || typeof item["retry"] === "string" || typeof item["warning"] === "string")
+  else if (
+    typeof item["text"] === "string" ||
+    typeof item["reasoning"] === "string" ||
+    typeof item["index"] === "number" ||
+    item["wasReasoning"] === true ||
+    typeof item["retry"] === "string" ||
+    typeof item["warning"] === "string"
+  )
     answer.piece(item as ModelPiece);
   else return false;
   return true;

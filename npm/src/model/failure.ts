@@ -18,7 +18,8 @@ const CODES: ReadonlySet<unknown> = new Set<ModelFailureCode>([
   "failed",
 ]);
 /** What providers say of a prompt that does not fit. */
-const TOO_LONG = /context.?(length|window|size)|(prompt|input) (is )?too long|too many tokens|token limit|request_too_large|maximum (number of tokens|prompt length)/i;
+const TOO_LONG =
+  /context.?(length|window|size)|(prompt|input) (is )?too long|too many tokens|token limit|request_too_large|maximum (number of tokens|prompt length)/i;
 /** Errors inside a stream come without a status; these are Anthropic's and OpenAI's words for one. */
 const KINDS: Readonly<Record<string, number>> = {
   authentication_error: 401,

@@ -369,9 +369,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
     const { namespaces = "/actors/{actorId}", memoryStrategyId = "" } = this.#options;
     const { actorId, sessionId } = await this.#place(scope, call);
     const wanted = prefix !== undefined ? [prefix] : typeof namespaces === "string" ? [namespaces] : [...namespaces];
-    return wanted.map((one) =>
-      one.replaceAll("{actorId}", actorId).replaceAll("{sessionId}", sessionId).replaceAll("{memoryStrategyId}", memoryStrategyId),
-    );
+    return wanted.map((one) => one.replaceAll("{actorId}", actorId).replaceAll("{sessionId}", sessionId).replaceAll("{memoryStrategyId}", memoryStrategyId));
   }
 
   /** Whose conversation is meant, in AgentCore's words. */

@@ -369,7 +369,11 @@ export class Hybrid implements MessageStore {
     }
   }
 
-  #call<T>(operation: string, { signal, timeout = this.#options.timeout ?? 10_000 }: FindOptions, call: (inner: { signal: AbortSignal; timeout: number }) => Promise<T>): Promise<T> {
+  #call<T>(
+    operation: string,
+    { signal, timeout = this.#options.timeout ?? 10_000 }: FindOptions,
+    call: (inner: { signal: AbortSignal; timeout: number }) => Promise<T>,
+  ): Promise<T> {
     return limited(this.#memory.name, operation, { signal, timeout }, (inner) => call({ signal: inner, timeout }));
   }
 
@@ -403,7 +407,8 @@ function warning(rule: string, message: string, count = 1): ContextWarning {
 
 function methods(value: unknown, argument: string, names: readonly string[], what: string): unknown {
   if (typeof value !== "object" || value === null) throw badArgument(argument, `must be ${what}`);
-  for (const name of names) if (typeof (value as Record<string, unknown>)[name] !== "function") throw badArgument(argument, `must be ${what}: it has no ${name}()`);
+  for (const name of names)
+    if (typeof (value as Record<string, unknown>)[name] !== "function") throw badArgument(argument, `must be ${what}: it has no ${name}()`);
   return value;
 }
 

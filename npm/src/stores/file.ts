@@ -120,9 +120,9 @@ const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/;
  * become one where capitals do not count, and none leads elsewhere.
  */
 function folderName(name: string): string {
-  const escape = (text: string): string => Array.from(new TextEncoder().encode(text), (byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
-  let escaped = name.replace(/[^a-z0-9_.-]+|^\.|\.$/g, escape);
-  if (RESERVED.test(escaped)) escaped = escape(escaped[0]!) + escaped.slice(1);
+  const percent = (text: string): string => Array.from(new TextEncoder().encode(text), (byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+  let escaped = name.replace(/[^a-z0-9_.-]+|^\.|\.$/g, percent);
+  if (RESERVED.test(escaped)) escaped = percent(escaped[0]!) + escaped.slice(1);
   if (escaped.length <= 180) return escaped;
   return `${escaped.slice(0, 140)}%${crypto.createHash("sha256").update(name).digest("hex").slice(0, 32)}`;
 }

@@ -6,7 +6,7 @@ import { ThreadkeepError, badArgument, type ErrorDetails } from "../errors.js";
 import type { StoreAdapter } from "../types/store.js";
 import { crc32 } from "./log/crc.js";
 import { Handle } from "./log/handle.js";
-import { storeError, type LogFile, type LogFolder } from "./log/place.js";
+import { storeError, type LogFile, type LogFolder } from "./log/folder.js";
 import { LogStore } from "./log/store.js";
 
 /** How an OPFS store works. */
@@ -144,8 +144,10 @@ function failure(error: unknown, doing: string, folder: string): ThreadkeepError
   if (error instanceof ThreadkeepError) return error;
   const { name, message } = error as { name?: string; message?: string };
   const words = `the OPFS folder ${folder} cannot be used (${doing}): ${message ?? String(error)}`;
-  if (name === "QuotaExceededError") return storeError("quota", `${words}. The origin's share of the disk is used up: delete something, or free space`, { folder }, error);
-  if (name === "SecurityError" || name === "NotAllowedError") return storeError("unavailable", `${words}. The browser refuses storage here (private browsing, or storage is switched off)`, { folder }, error);
+  if (name === "QuotaExceededError")
+    return storeError("quota", `${words}. The origin's share of the disk is used up: delete something, or free space`, { folder }, error);
+  if (name === "SecurityError" || name === "NotAllowedError")
+    return storeError("unavailable", `${words}. The browser refuses storage here (private browsing, or storage is switched off)`, { folder }, error);
   if (name === "NotFoundError") return storeError("storage-gone", `${words}. Has the site's data been deleted?`, { folder }, error);
   return storeError("storage", words, { folder }, error);
 }

@@ -88,8 +88,7 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Stor
     onWarning: check.callback,
   }) as PostgresStoreOptions;
   const { connectionString, pool, schema = "threadkeep", prepare = true, retryTimeout = 10_000 } = checked;
-  if ((connectionString === undefined) === (pool === undefined))
-    throw badArgument("options", "must have either `connectionString` or `pool`");
+  if ((connectionString === undefined) === (pool === undefined)) throw badArgument("options", "must have either `connectionString` or `pool`");
   const own = connectionString === undefined ? undefined : await connectTo(connectionString);
   const place = own ?? (pool as PostgresPool);
   try {

@@ -39,7 +39,8 @@ export async function examine(link: Link, expires: boolean): Promise<Findings> {
 }
 
 const LOSSES: Partial<Record<RedisDurability, string>> = {
-  everysec: "Redis syncs its log once a second (appendfsync everysec): a power failure may take the last second or two of acknowledged commits; set appendfsync to always, or use Redis 7.2 or newer over one connection (no cluster or pool)",
+  everysec:
+    "Redis syncs its log once a second (appendfsync everysec): a power failure may take the last second or two of acknowledged commits; set appendfsync to always, or use Redis 7.2 or newer over one connection (no cluster or pool)",
   no: "Redis leaves it to the system when its log reaches the disk (appendfsync no): a power failure may take acknowledged commits; set appendfsync to always",
   none: "Redis keeps no log (appendonly no): when its process ends, commits since its last snapshot are gone; set appendonly to yes and appendfsync to always",
   unknown: "Redis does not say how durable it is (CONFIG GET is not allowed): commits are as durable as whoever runs it has made them",

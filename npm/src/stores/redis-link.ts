@@ -57,7 +57,11 @@ export function linkTo(client: RedisClientLike, key: string, budget: number): Li
     // Its `call` then sends the arguments without the command: `CONFIG GET a` becomes `GET a`.
     if (io.options?.enableAutoPipelining === true)
       throw badArgument("options.client", "must be an ioredis client without `enableAutoPipelining`, with which ioredis loses the names of commands");
-    return { send: ([command, ...args]) => io.callBuffer(command ?? "", ...args), epoch: () => (io.isCluster === true ? undefined : io.connectionEpoch), close };
+    return {
+      send: ([command, ...args]) => io.callBuffer(command ?? "", ...args),
+      epoch: () => (io.isCluster === true ? undefined : io.connectionEpoch),
+      close,
+    };
   }
   const options = () => ({ typeMapping: TYPES, abortSignal: AbortSignal.timeout(budget) });
   if ("masters" in client && "slots" in client) {

@@ -191,13 +191,13 @@ class Redis implements RedisStore {
     const word = String(answer[0]);
     if (word === "newer-version") throw newer(Number(answer[1]));
     if (word === "torn") {
-      const message = "a part of the keep is missing on the Redis server: it may have thrown keys away for want of memory (maxmemory-policy), or somebody deleted them";
+      const message =
+        "a part of the keep is missing on the Redis server: it may have thrown keys away for want of memory (maxmemory-policy), or somebody deleted them";
       throw new ThreadkeepError("corrupt", message);
     }
     if (synced !== undefined && word === "done") {
       const [local] = (await synced) as unknown[];
-      if (Number(local) < 1 || this.#link.epoch() !== epoch)
-        throw trouble("transient", "Redis has taken the commit, but has not said that it is on its disk");
+      if (Number(local) < 1 || this.#link.epoch() !== epoch) throw trouble("transient", "Redis has taken the commit, but has not said that it is on its disk");
     }
     return answer;
   }

@@ -3,7 +3,7 @@
 
 import { ThreadkeepError } from "../errors.js";
 import { isReadonly } from "./sqlite-errors.js";
-import type { SqliteDatabase } from "./sqlite.js";
+import type { SqliteDatabase } from "./sqlite-database.js";
 
 /** The version of the layout; data of a newer one is refused. The first had no sums. */
 const VERSION = 2;

@@ -1,6 +1,6 @@
 // Which SQLite there is: Node's own from version 22.13 on, else better-sqlite3 where it is installed.
 
-import type { SqliteDatabase } from "./sqlite.js";
+import type { SqliteDatabase } from "./sqlite-database.js";
 import { trouble } from "./trouble.js";
 
 type Database = new (path: string) => SqliteDatabase;

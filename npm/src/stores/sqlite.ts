@@ -4,32 +4,15 @@
 import * as check from "../check.js";
 import { ThreadkeepError, badArgument } from "../errors.js";
 import type { MaybePromise, ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "../types/store.js";
+import type { SqliteDatabase } from "./sqlite-database.js";
 import { loadSqlite } from "./sqlite-load.js";
 import { isBusy, sqliteTrouble } from "./sqlite-errors.js";
 import { create, only, prepare, type Statements } from "./sqlite-layout.js";
 import { fastestCrc32 } from "./log/crc.js";
-import { pause as nextTurn } from "./log/place.js";
+import { pause as nextTurn } from "./log/folder.js";
 import { Conflict, Patience, closedError, milliseconds, trouble } from "./trouble.js";
 
-/** A prepared statement, as `node:sqlite`, better-sqlite3 and `bun:sqlite` have it. */
-export interface SqliteStatement {
-  /** Runs it for its effect. */
-  run(...values: (string | number | Uint8Array)[]): unknown;
-  /** The first row. */
-  get(...values: (string | number | Uint8Array)[]): unknown;
-  /** All rows. */
-  all(...values: (string | number | Uint8Array)[]): unknown[];
-}
-
-/** An open SQLite database: a `DatabaseSync` of `node:sqlite`, a `Database` of better-sqlite3 or of `bun:sqlite`. */
-export interface SqliteDatabase {
-  /** Runs SQL without parameters. */
-  exec(sql: string): unknown;
-  /** Prepares one statement. */
-  prepare(sql: string): SqliteStatement;
-  /** Closes the database. */
-  close(): unknown;
-}
+export type { SqliteDatabase, SqliteStatement } from "./sqlite-database.js";
 
 /** Options of {@link sqliteStore}: `path` or `database`. */
 export interface SqliteStoreOptions {
@@ -152,7 +135,8 @@ class SqliteStore implements StoreAdapter {
       const statement = reverse ? this.#statements.down : this.#statements.up;
       const records = statement.all(start, end, limit ?? -1).map((row) => this.#record(row));
       // A damaged page may give anything.
-      if (!records.every(([key], index) => key >= start && key < end && (index === 0 || key > records[index - 1]![0] !== reverse))) throw damagedDatabase("its keys are not in order");
+      if (!records.every(([key], index) => key >= start && key < end && (index === 0 || key > records[index - 1]![0] !== reverse)))
+        throw damagedDatabase("its keys are not in order");
       return records;
     });
   }

@@ -82,7 +82,10 @@ export function memoryHandlers(keep: Threadkeep, options?: Omit<AnthropicMemoryO
   return handlersOf(answering(keep, options).answer);
 }
 
-function answering(keep: Threadkeep, options: AnthropicMemoryOptions | undefined): Pick<AnthropicMemoryTool, "answer"> & Pick<AnthropicMemoryOptions, "cache_control"> {
+function answering(
+  keep: Threadkeep,
+  options: AnthropicMemoryOptions | undefined,
+): Pick<AnthropicMemoryTool, "answer"> & Pick<AnthropicMemoryOptions, "cache_control"> {
   const { maxTokens = 10_000, encoding = "estimate", cache_control, ...rest } = check.options(options, "options", OPTIONS) as AnthropicMemoryOptions;
   const files = new MemoryFiles(keep, rest);
   const measure = new Measure(maxTokens, encoding);

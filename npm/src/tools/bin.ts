@@ -70,7 +70,12 @@ function options(): Wanted | string {
   if (values.help === true) return HELP;
   if (values.version === true) return `${VERSION}\n`;
   const list = (text: string | undefined): NonNullable<McpServerOptions["include"]> | undefined =>
-    text === undefined ? undefined : (text.split(",").map((name) => name.trim()).filter(Boolean) as NonNullable<McpServerOptions["include"]>);
+    text === undefined
+      ? undefined
+      : (text
+          .split(",")
+          .map((name) => name.trim())
+          .filter(Boolean) as NonNullable<McpServerOptions["include"]>);
   const [include, exclude, most] = [list(values.tools), list(values.without), values["max-tokens"]];
   if (most !== undefined && !/^\d{1,9}$/.test(most)) throw new Trouble(`--max-tokens must be a whole number, it is ${most}`);
   const places = [values.folder !== undefined && "--folder", values.sqlite !== undefined && "--sqlite", values.memory === true && "--memory"].filter(Boolean);
@@ -122,7 +127,8 @@ async function main(): Promise<void> {
   process.stdout.on("error", () => void end(false));
   // Each answer that a slow reader keeps waiting listens for that; many at once are no leak, as Node would say to people.
   process.stdout.setMaxListeners(0);
-  server.onerror = (error) => say(`what came in was not understood: ${error.name === "ZodError" ? "it is no message of JSON-RPC" : error.message.split("\n")[0]?.slice(0, 200)}`);
+  server.onerror = (error) =>
+    say(`what came in was not understood: ${error.name === "ZodError" ? "it is no message of JSON-RPC" : error.message.split("\n")[0]?.slice(0, 200)}`);
   // The transport lets go of its input when somebody floods it: then there is nobody to serve any more.
   const closed = server.onclose;
   server.onclose = () => {
@@ -184,7 +190,9 @@ function counting(transport: Transport): { transport: Transport; none(): Promise
 function failed(error: unknown): void {
   if (error instanceof Trouble || error instanceof PeerMissing) say(error.message);
   else if (error instanceof ThreadkeepError && error.code === "blocked")
-    say(`${error.message} Perhaps it is this same server, started for another window of the host: start each with --sqlite FILE instead of --folder, and all share that file.`);
+    say(
+      `${error.message} Perhaps it is this same server, started for another window of the host: start each with --sqlite FILE instead of --folder, and all share that file.`,
+    );
   else if (error instanceof ThreadkeepError) say(`${error.message} (${error.code})`);
   else if ((error as { code?: unknown } | null)?.code?.toString().startsWith("ERR_PARSE_ARGS") === true) say(`${(error as Error).message}\nTry --help.`);
   else say(error instanceof Error ? (error.stack ?? error.message) : String(error));

@@ -51,9 +51,7 @@ export async function run(files: MemoryFiles, measure: Measure, given: Given): P
     case "rename":
       return rename(files, given);
     default:
-      throw new FileFailure(
-        `Error: Unknown command ${shown(given["command"])}. There are: view, create, str_replace, insert, delete, rename`,
-      );
+      throw new FileFailure(`Error: Unknown command ${shown(given["command"])}. There are: view, create, str_replace, insert, delete, rename`);
   }
 }
 

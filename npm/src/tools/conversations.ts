@@ -136,7 +136,12 @@ function readTool(keep: Threadkeep, measure: Measure): ToolSpec {
       properties: {
         conversation: { ...CONVERSATION, description: `${CONVERSATION.description ?? ""} The node of a message is the branch that ends with it.` },
         begin: { type: "string", enum: ["end", "start"], description: "Whether to begin with the newest messages (end, as without it) or with the oldest." },
-        max_tokens: { type: "integer", minimum: 100, maximum: 1_000_000, description: `How many tokens of it at most; ${measure.most} without it, and never more.` },
+        max_tokens: {
+          type: "integer",
+          minimum: 100,
+          maximum: 1_000_000,
+          description: `How many tokens of it at most; ${measure.most} without it, and never more.`,
+        },
         cursor: CURSOR,
       },
       required: ["conversation"],
@@ -154,7 +159,12 @@ function readTool(keep: Threadkeep, measure: Measure): ToolSpec {
       required: ["conversation", "branch", "messages", "total"],
     },
     run: async (input, options) => {
-      const { conversation, begin = "end", max_tokens, cursor } = input as { conversation: string; begin?: "end" | "start"; max_tokens?: number; cursor?: string };
+      const {
+        conversation,
+        begin = "end",
+        max_tokens,
+        cursor,
+      } = input as { conversation: string; begin?: "end" | "start"; max_tokens?: number; cursor?: string };
       const at = await place(keep, conversation, cursor, begin);
       goesOn(options);
       const all = entries(await keep.chain(at.leaf));
@@ -313,7 +323,8 @@ async function found(keep: Threadkeep, named: Named, after: number, options: Too
   }
   const known = await keep.node(node);
   if (known === null) throw new ToolFailure(`There is no message with the node ${JSON.stringify(node.slice(0, 80))}. search_memory gives nodes.`);
-  if (index >= known.messages.length) throw new ToolFailure(`This node has ${known.messages.length} messages: index goes from 0 to ${known.messages.length - 1}.`);
+  if (index >= known.messages.length)
+    throw new ToolFailure(`This node has ${known.messages.length} messages: index goes from 0 to ${known.messages.length - 1}.`);
   goesOn(options);
   // A node in the middle is followed to its newest leaf, for the messages after it.
   const all = entries(await keep.chain(after > 0 ? (await keep.outline(known.transcript, known.id)).leaf : known.id));
@@ -339,7 +350,10 @@ async function around(
   left -= await measure.json(part);
   // Nearest first, so that what fits is what stands next to it.
   for (let distance = 1; distance <= Math.max(before, after) && from === 0; distance += 1) {
-    for (const [wanted, position] of [[before, anchor.position - distance], [after, anchor.position + distance]] as const) {
+    for (const [wanted, position] of [
+      [before, anchor.position - distance],
+      [after, anchor.position + distance],
+    ] as const) {
       const entry = all[position];
       if (distance > wanted || entry === undefined) continue;
       goesOn(options);

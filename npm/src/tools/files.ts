@@ -106,11 +106,12 @@ export class MemoryFiles {
   /** Writes a file that is not there yet. @internal */
   async create(path: string, text: string): Promise<void> {
     await this.#change(async ({ files }) => {
-      if (path === ROOT || files.some((file) => file.path === path || below(file.path, path)))
-        throw new FileFailure(`Error: File ${path} already exists`);
+      if (path === ROOT || files.some((file) => file.path === path || below(file.path, path))) throw new FileFailure(`Error: File ${path} already exists`);
       this.#parents(files, path);
       if (files.length >= this.#limits.maxFiles)
-        throw new FileFailure(`Error: The memory holds ${files.length} files, and no more are allowed. Delete some that are no longer needed, or add to one that is there.`);
+        throw new FileFailure(
+          `Error: The memory holds ${files.length} files, and no more are allowed. Delete some that are no longer needed, or add to one that is there.`,
+        );
       return new Map([[path, text]]);
     });
   }
@@ -140,8 +141,7 @@ export class MemoryFiles {
   async rename(from: string, to: string): Promise<void> {
     await this.#change(async ({ files }) => {
       const moved = files.filter((file) => file.path === from || below(file.path, from));
-      if (to === ROOT || files.some((file) => file.path === to || below(file.path, to)))
-        throw new FileFailure(`Error: The destination ${to} already exists`);
+      if (to === ROOT || files.some((file) => file.path === to || below(file.path, to))) throw new FileFailure(`Error: The destination ${to} already exists`);
       if (moved.length === 0) throw new FileFailure(`Error: The path ${from} does not exist`);
       if (below(to, from)) throw new FileFailure(`Error: The path ${from} cannot be moved into itself`);
       this.#parents(files, to);
@@ -219,7 +219,9 @@ export class MemoryFiles {
       const { maxFileBytes } = this.#limits;
       const had = moves ? encoded.length : (after.get(path) ?? 0);
       if (encoded.length > maxFileBytes && encoded.length > had)
-        throw new FileFailure(`Error: The file ${path} would have ${encoded.length} bytes, at most ${maxFileBytes} are allowed. Split it into several files, or keep less of it.`);
+        throw new FileFailure(
+          `Error: The file ${path} would have ${encoded.length} bytes, at most ${maxFileBytes} are allowed. Split it into several files, or keep less of it.`,
+        );
       grows ||= encoded.length > had;
       after.set(path, encoded.length);
       const file: MemoryFile = { path, bytes: encoded.length, modified: Date.now() };

@@ -29,7 +29,12 @@ export function fileTools(files: MemoryFiles, measure: Measure): ToolSpec[] {
       inputSchema: schema(
         {
           path: { ...PATH, description: "A directory or a file: /memories, or what it lists." },
-          view_range: { type: "array", items: { type: "integer" }, maxItems: 2, description: "Of a file the first line and the last one, from 1; -1 as the last is the end." },
+          view_range: {
+            type: "array",
+            items: { type: "integer" },
+            maxItems: 2,
+            description: "Of a file the first line and the last one, from 1; -1 as the last is the end.",
+          },
         },
         ["path"],
       ),

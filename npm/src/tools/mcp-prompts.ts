@@ -31,7 +31,13 @@ export function promptsFor(names: ReadonlySet<string>): Prompt[] {
 }
 
 /** A prompt with its arguments in it; `names` are those of the tools, without the prefix. @internal */
-export async function prompt(sources: Sources, name: string, given: Record<string, string>, names: ReadonlySet<string>, prefix: string): Promise<GetPromptResult> {
+export async function prompt(
+  sources: Sources,
+  name: string,
+  given: Record<string, string>,
+  names: ReadonlySet<string>,
+  prefix: string,
+): Promise<GetPromptResult> {
   if (!promptsFor(names).some((known) => known.name === name)) throw new McpError(ErrorCode.InvalidParams, `There is no prompt ${JSON.stringify(name)}`);
   const argument = (name: string): string => {
     const value = given[name]?.trim();
@@ -53,7 +59,10 @@ export async function prompt(sources: Sources, name: string, given: Record<strin
     description: "An earlier conversation, to go on with",
     messages: [
       { role: "user", content: { type: "resource", resource: { uri, mimeType: "text/markdown", text } } },
-      { role: "user", content: { type: "text", text: `This is the end of an earlier conversation of ours. Say in two sentences where we were, then let us go on.${before}` } },
+      {
+        role: "user",
+        content: { type: "text", text: `This is the end of an earlier conversation of ours. Say in two sentences where we were, then let us go on.${before}` },
+      },
     ],
   };
 }
@@ -77,7 +86,10 @@ async function ending(sources: Sources, id: string, uri: string): Promise<string
 export async function completed({ keep, files }: Sources, { ref, argument }: CompleteRequest["params"]): Promise<CompleteResult> {
   const written = argument.value.toLowerCase();
   let values: string[] = [];
-  const conversation = ref.type === "ref/prompt" ? ref.name === "continue_conversation" && argument.name === "conversation" : ref.uri === TEMPLATES[0]?.uriTemplate && argument.name === "id";
+  const conversation =
+    ref.type === "ref/prompt"
+      ? ref.name === "continue_conversation" && argument.name === "conversation"
+      : ref.uri === TEMPLATES[0]?.uriTemplate && argument.name === "id";
   if (conversation) {
     const all = await keep.transcripts();
     values = all.filter(({ id, title }) => id.toLowerCase().startsWith(written) || title.toLowerCase().includes(written)).map(({ id }) => id);

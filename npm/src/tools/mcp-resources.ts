@@ -1,7 +1,14 @@
 // Conversations and memory files as MCP resources: their addresses, the list with its pages, and what reading one gives. A conversation is
 // Markdown, a stretch of it at a time.
 
-import { ErrorCode, McpError, type ListResourcesResult, type ReadResourceResult, type Resource, type ResourceTemplate } from "@modelcontextprotocol/sdk/types.js";
+import {
+  ErrorCode,
+  McpError,
+  type ListResourcesResult,
+  type ReadResourceResult,
+  type Resource,
+  type ResourceTemplate,
+} from "@modelcontextprotocol/sdk/types.js";
 import type { Threadkeep } from "../threadkeep.js";
 import type { Measure } from "./bound.js";
 import { leafOf } from "./conversations.js";
@@ -71,7 +78,8 @@ export async function listed({ keep, files }: Sources, cursor: string | undefine
   });
   const all = [...notes, ...conversations];
   const begin = cursor === undefined ? 0 : all.findIndex(({ uri }) => uri === cursor) + 1;
-  if (cursor !== undefined && begin === 0) throw new McpError(ErrorCode.InvalidParams, "What this cursor stands at is not there any more: list again without it");
+  if (cursor !== undefined && begin === 0)
+    throw new McpError(ErrorCode.InvalidParams, "What this cursor stands at is not there any more: list again without it");
   const resources = all.slice(begin, begin + PAGE);
   const last = resources.at(-1);
   return { resources, ...(last !== undefined && begin + PAGE < all.length ? { nextCursor: last.uri } : {}) };
@@ -108,7 +116,10 @@ export async function markdown({ keep, measure }: Sources, id: string, from: num
     const heading = `\n## ${short(entry.message.role, 40)}${when === undefined ? "" : ` · ${when}`}\n\n`;
     const words = wording(entry.message, false);
     const { text: part, to } = await measure.cut(words, 0, Math.max(40, Math.floor(measure.most / 2)));
-    const note = to < words.length ? `\n[The first ${to} of ${words.length} characters: read_message with node ${JSON.stringify(entry.node.id)} and index ${entry.index} shows all.]` : "";
+    const note =
+      to < words.length
+        ? `\n[The first ${to} of ${words.length} characters: read_message with node ${JSON.stringify(entry.node.id)} and index ${entry.index} shows all.]`
+        : "";
     const section = `${heading}${part}${note}\n`;
     left -= await measure.tokens(section);
     if (left < 0 && at > from) break;

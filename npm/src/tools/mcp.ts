@@ -78,7 +78,11 @@ export function mcpServer(keep: Threadkeep, options?: McpServerOptions): Server 
     },
   );
   serveTools(server, tools);
-  const sources: Sources = { keep, files: new MemoryFiles(keep, rest.files ?? {}), measure: new Measure(rest.maxTokens ?? 10_000, rest.encoding ?? "estimate") };
+  const sources: Sources = {
+    keep,
+    files: new MemoryFiles(keep, rest.files ?? {}),
+    measure: new Measure(rest.maxTokens ?? 10_000, rest.encoding ?? "estimate"),
+  };
   if (resources) serveResources(server, sources, rest.files?.namespace ?? "memories");
   if (prompts) {
     const { prefix = "" } = rest;
@@ -164,7 +168,10 @@ function tellChanges(server: Server, { keep }: Sources, namespace: string, watch
   const tell = (): void => {
     timer = undefined;
     // A connection that is gone is told nothing more; a caller's own `onclose` may have taken the place of ours.
-    if (server.transport === undefined) return stop();
+    if (server.transport === undefined) {
+      stop();
+      return;
+    }
     if (listChanged) server.sendResourceListChanged().catch(() => {});
     for (const uri of changed) if (watched.has(uri)) server.sendResourceUpdated({ uri }).catch(() => {});
     changed.clear();

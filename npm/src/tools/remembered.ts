@@ -19,7 +19,12 @@ const SOURCE: JsonSchema = {
   description: "Messages that it came from, for read_message.",
   items: { type: "object", properties: { node: { type: "string" }, index: { type: "integer" } }, required: ["node", "index"] },
 };
-const QUERY: JsonSchema = { type: "string", minLength: 1, maxLength: 1000, description: "What it should be about: the best come first. Without it, the newest." };
+const QUERY: JsonSchema = {
+  type: "string",
+  minLength: 1,
+  maxLength: 1000,
+  description: "What it should be about: the best come first. Without it, the newest.",
+};
 const LIMIT: JsonSchema = { type: "integer", minimum: 1, maximum: 100, description: `How many at most; ${PAGE} without it.` };
 const TAG: JsonSchema = { type: "string", minLength: 1, maxLength: 60, description: "Only those with this tag." };
 
@@ -58,7 +63,13 @@ export function factTools(keep: Threadkeep, measure: Measure): ToolSpec[] {
       readOnly: true,
       inputSchema: {
         type: "object",
-        properties: { query: QUERY, tag: TAG, conversation: { ...CONVERSATION, description: "Only what came from this conversation." }, limit: LIMIT, cursor: CURSOR },
+        properties: {
+          query: QUERY,
+          tag: TAG,
+          conversation: { ...CONVERSATION, description: "Only what came from this conversation." },
+          limit: LIMIT,
+          cursor: CURSOR,
+        },
         additionalProperties: false,
       },
       outputSchema: { type: "object", properties: { facts: { type: "array", items: FACT }, more: MORE }, required: ["facts"] },
@@ -128,7 +139,8 @@ export function factTools(keep: Threadkeep, measure: Measure): ToolSpec[] {
         const { id } = input as { id: string };
         // What is no fact is not deleted through this.
         const known = (await keep.facts({ superseded: true })).find((fact) => fact.id === id);
-        if (known === undefined || !(await keep.forget(id))) throw new ToolFailure(`There is no fact with the id ${JSON.stringify(id.slice(0, 80))}. recall_facts gives ids.`);
+        if (known === undefined || !(await keep.forget(id)))
+          throw new ToolFailure(`There is no fact with the id ${JSON.stringify(id.slice(0, 80))}. recall_facts gives ids.`);
         return { forgotten: short(known.fact, 300) };
       },
     },
@@ -145,7 +157,13 @@ export function episodeTool(keep: Threadkeep, measure: Measure): ToolSpec {
     readOnly: true,
     inputSchema: {
       type: "object",
-      properties: { query: QUERY, tag: TAG, conversation: { ...CONVERSATION, description: "Only what happened in this conversation." }, limit: LIMIT, cursor: CURSOR },
+      properties: {
+        query: QUERY,
+        tag: TAG,
+        conversation: { ...CONVERSATION, description: "Only what happened in this conversation." },
+        limit: LIMIT,
+        cursor: CURSOR,
+      },
       additionalProperties: false,
     },
     outputSchema: {
@@ -174,7 +192,8 @@ export function episodeTool(keep: Threadkeep, measure: Measure): ToolSpec {
       const wanted = input as Wanted;
       const filter = await filterOf(keep, wanted);
       const { query } = wanted;
-      const all = query === undefined ? (await keep.episodes(filter)).reverse() : (await keep.retrieve({ ...filter, query, episodes: 1000, facts: 0 })).episodes;
+      const all =
+        query === undefined ? (await keep.episodes(filter)).reverse() : (await keep.retrieve({ ...filter, query, episodes: 1000, facts: 0 })).episodes;
       const { items, more } = await page(all, wanted, shownEpisode, measure);
       return { episodes: items, ...more };
     },
@@ -204,8 +223,14 @@ async function page<T extends { id: string }>(
   return { items, more: last !== undefined && begin + items.length < all.length ? { more: last.id } : {} };
 }
 
-async function shownFact({ id, fact, kind, tags, confidence, createdAt, pinned, transcript, sources }: Fact, measure: Measure, share: number): Promise<{ id: string }> {
-  return { id, fact: await some(fact, measure, share), kind, ...common(createdAt, tags, transcript, sources), confidence, ...(pinned ? { pinned } : {}) } as { id: string };
+async function shownFact(
+  { id, fact, kind, tags, confidence, createdAt, pinned, transcript, sources }: Fact,
+  measure: Measure,
+  share: number,
+): Promise<{ id: string }> {
+  return { id, fact: await some(fact, measure, share), kind, ...common(createdAt, tags, transcript, sources), confidence, ...(pinned ? { pinned } : {}) } as {
+    id: string;
+  };
 }
 
 async function shownEpisode({ id, summary, tags, createdAt, transcript, sources }: Episode, measure: Measure, share: number): Promise<{ id: string }> {

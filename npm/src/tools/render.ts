@@ -17,8 +17,7 @@ export interface Entry {
 /** The messages of a chain, in order. */
 export function entries(chain: readonly NodeInfo[]): Entry[] {
   const all: Entry[] = [];
-  for (const node of chain)
-    for (const [index, message] of node.messages.entries()) all.push({ position: all.length, node, index, message });
+  for (const node of chain) for (const [index, message] of node.messages.entries()) all.push({ position: all.length, node, index, message });
   return all;
 }
 

@@ -36,6 +36,7 @@ export function shown(value: unknown): string {
   } catch {
     text = typeof value;
   }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\p{Surrogate}]/gu, "\ufffd");
   const characters = [...line.slice(0, 4 * SHOWN)];
   return characters.length > SHOWN ? `${characters.slice(0, SHOWN).join("")}…` : line;
@@ -67,8 +68,7 @@ function object(value: Record<string, unknown>, schema: JsonSchema, path: string
   const checked: Record<string, unknown> = {};
   for (const name of Object.keys(value)) {
     const inner = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (inner === undefined)
-      throw new ToolFailure(`There is no argument ${shown(path + name)}. There are: ${Object.keys(properties).join(", ") || "none"}.`);
+    if (inner === undefined) throw new ToolFailure(`There is no argument ${shown(path + name)}. There are: ${Object.keys(properties).join(", ") || "none"}.`);
     const item = value[name];
     if ((item === null || item === undefined || item === "") && !required.includes(name)) continue;
     checked[name] = one(item, inner, path + name);

@@ -15,7 +15,12 @@ const DEEPEST = 1000;
 const PAGE = 8;
 
 /** What a cursor is, in every tool. @internal */
-export const CURSOR: JsonSchema = { type: "string", minLength: 1, maxLength: 700, description: "To read on: what the answer before this one gave, with the same other arguments." };
+export const CURSOR: JsonSchema = {
+  type: "string",
+  minLength: 1,
+  maxLength: 700,
+  description: "To read on: what the answer before this one gave, with the same other arguments.",
+};
 /** Where an answer goes on. @internal */
 export const MORE: JsonSchema = { type: "string", description: "The cursor to read on; without it, this is all." };
 
@@ -91,7 +96,16 @@ export function searchTool(keep: Threadkeep, measure: Measure): ToolSpec {
       required: ["hits"],
     },
     run: async (input, options) => {
-      const { query, limit = PAGE, role, kind, conversation, since, until, cursor = "0" } = input as {
+      const {
+        query,
+        limit = PAGE,
+        role,
+        kind,
+        conversation,
+        since,
+        until,
+        cursor = "0",
+      } = input as {
         query: string;
         limit?: number;
         role?: string;
@@ -101,7 +115,8 @@ export function searchTool(keep: Threadkeep, measure: Measure): ToolSpec {
         until?: string;
         cursor?: string;
       };
-      if (query.trim() === "") throw new ToolFailure("query must be a text that is not empty: the words to look for. list_conversations gives all conversations.");
+      if (query.trim() === "")
+        throw new ToolFailure("query must be a text that is not empty: the words to look for. list_conversations gives all conversations.");
       if (!/^\d{1,4}$/.test(cursor)) throw new ToolFailure("This cursor is none that search_memory gave.");
       const from = Number(cursor);
       const asked: SearchOptions = {
@@ -117,7 +132,11 @@ export function searchTool(keep: Threadkeep, measure: Measure): ToolSpec {
       const page = found.slice(from, from + limit);
       if (page.length === 0) return { hits: [] };
       const named = await titles(keep);
-      const hits = await fitting(page.map((hit) => shown(hit, named)), measure, measure.most - 60);
+      const hits = await fitting(
+        page.map((hit) => shown(hit, named)),
+        measure,
+        measure.most - 60,
+      );
       const next = from + hits.length;
       return { hits, ...(next < found.length && next < DEEPEST ? { more: String(next) } : {}) };
     },

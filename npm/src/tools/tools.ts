@@ -104,7 +104,10 @@ export function memoryTools(keep: Threadkeep, options?: MemoryToolsOptions): Mem
     ...fileTools(new MemoryFiles(keep, files), measure),
   ];
   const known = new Set(specs.flatMap(({ name, group }) => [name, group]));
-  for (const [list, argument] of [[include ?? [], "include"], [exclude, "exclude"]] as const) {
+  for (const [list, argument] of [
+    [include ?? [], "include"],
+    [exclude, "exclude"],
+  ] as const) {
     const unknown = list.find((name) => !known.has(name));
     if (unknown !== undefined) throw badArgument(`options.${argument}`, `names ${JSON.stringify(unknown)}; there are: ${[...known].join(", ")}`);
   }

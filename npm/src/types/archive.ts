@@ -48,11 +48,7 @@ export interface NamedData {
  * Files (`Blob`, `File`) are read piece by piece and never as a whole; a stream is gathered into a `Blob` first, since
  * zip files are read from their end.
  */
-export type ImportData =
-  | ImportBytes
-  | NamedData
-  | Iterable<BlobLike | NamedData>
-  | AsyncIterable<Uint8Array | string>;
+export type ImportData = ImportBytes | NamedData | Iterable<BlobLike | NamedData> | AsyncIterable<Uint8Array | string>;
 
 /** How far an import is. */
 export interface ImportProgress {

@@ -21,7 +21,8 @@ export function memoryDirectory() {
         },
         flush: () => {},
         truncate: (size) => {
-          this.bytes = size <= this.bytes.length ? Buffer.from(this.bytes.subarray(0, size)) : Buffer.concat([this.bytes, Buffer.alloc(size - this.bytes.length)]);
+          this.bytes =
+            size <= this.bytes.length ? Buffer.from(this.bytes.subarray(0, size)) : Buffer.concat([this.bytes, Buffer.alloc(size - this.bytes.length)]);
         },
         getSize: () => this.bytes.length,
         close: () => void (this.open = false),

@@ -7,7 +7,7 @@
 // checksums (IndexedDB, Redis, PostgreSQL) are damaged in a store in memory: there a changed letter is a letter.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -21,7 +21,9 @@ import { memoryDirectory } from "./opfs.mjs";
 const { fileStore } = await module("stores/file.js");
 const { opfsStore } = await module("stores/opfs.js");
 
-const { values } = parseArgs({ options: { steps: { type: "string" }, seed: { type: "string" }, first: { type: "string" }, store: { type: "string" }, seconds: { type: "string" } } });
+const { values } = parseArgs({
+  options: { steps: { type: "string" }, seed: { type: "string" }, first: { type: "string" }, store: { type: "string" }, seconds: { type: "string" } },
+});
 /** A store is left after so many seconds, with what was tried until then. */
 const SECONDS = Number(values.seconds ?? Infinity);
 const [STEPS, SEED, FIRST] = [Number(values.steps ?? 10_000), Number(values.seed ?? 1), Number(values.first ?? 0)];
@@ -34,7 +36,6 @@ const OURS = new Set(["internal", "panicked", "bad-adapter", "bad-request", "ini
 let done = "";
 
 const HEADS = ["one", "two", "three", "four"];
-const mail = (text) => ({ from: "ann", to: "bob", strings: [text] });
 
 /** Fills a keep; `after` hears of each conversation that was written to. */
 async function fill(keep, after = () => {}, large = false) {
@@ -94,7 +95,8 @@ async function look(keep, expected, whole, sums) {
   for (const head of HEADS) {
     const { value, error } = await outcome(`getAll ${head}`, keep.getAll(head));
     if (whole.has(head)) assert.deepEqual(error?.message ?? contents(value), expected.get(head), `${head} is whole`);
-    else if (value !== undefined && sums !== "none") assert.ok(among(contents(value), expected.get(head)), `${head} has other messages: ${JSON.stringify(contents(value)).slice(0, 300)}`);
+    else if (value !== undefined && sums !== "none")
+      assert.ok(among(contents(value), expected.get(head)), `${head} has other messages: ${JSON.stringify(contents(value)).slice(0, 300)}`);
   }
 }
 
@@ -105,7 +107,9 @@ async function goOn(keep, expected, whole) {
     if (whole.has(head)) assert.equal(error?.message, undefined, `append ${head}`);
   }
   const { value: all = [] } = await outcome("transcripts", keep.transcripts());
-  for (const { id } of all) if ((await outcome("chain", keep.chain(id))).error !== undefined || (await outcome("tree", keep.tree(id))).error !== undefined) await outcome("deleteTranscript", keep.deleteTranscript(id));
+  for (const { id } of all)
+    if ((await outcome("chain", keep.chain(id))).error !== undefined || (await outcome("tree", keep.tree(id))).error !== undefined)
+      await outcome("deleteTranscript", keep.deleteTranscript(id));
   for (const head of whole) assert.deepEqual(contents(await keep.getAll(head)), [...expected.get(head), "and on"]);
 }
 
@@ -147,7 +151,11 @@ const scratch = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(),
 
 /** A folder of files in memory of this script. */
 function read(folder) {
-  return new Map(readdirSync(folder).filter((name) => !name.startsWith("lock-")).map((name) => [name, readFileSync(join(folder, name))]));
+  return new Map(
+    readdirSync(folder)
+      .filter((name) => !name.startsWith("lock-"))
+      .map((name) => [name, readFileSync(join(folder, name))]),
+  );
 }
 
 function write(folder, files) {
@@ -161,18 +169,25 @@ async function logStore(place, large) {
   const spans = new Map();
   const size = () => place.files().get("log-000001").length;
   place.write(new Map());
-  let keep = await Threadkeep.open({ storage: place.open(false), encoding: "estimate" });
+  const keep = await Threadkeep.open({ storage: place.open(false), encoding: "estimate" });
   let from = 0;
-  await fill(keep, (head) => {
-    spans.set(head, [from, size()]);
-    from = size();
-  }, large);
+  await fill(
+    keep,
+    (head) => {
+      spans.set(head, [from, size()]);
+      from = size();
+    },
+    large,
+  );
   const expected = new Map();
   for (const head of HEADS) expected.set(head, contents(await keep.getAll(head)));
   await keep.close();
   const files = place.files();
   const names = [...files.keys()].filter((name) => name !== "reserve");
-  assert.equal(names.some((name) => name.startsWith("index-")), large);
+  assert.equal(
+    names.some((name) => name.startsWith("index-")),
+    large,
+  );
   return {
     expected,
     async step(next) {
@@ -200,7 +215,8 @@ async function logStore(place, large) {
       }
       const repaired = await outcome("open with repair", Threadkeep.open({ storage: place.open(true), encoding: "estimate" }));
       // Without its first line a log can be so damaged that nobody knows whose it is.
-      if (repaired.error !== undefined) return assert.ok(name === "log-000001" && !gone && (from < 100 || repaired.error.code === "newer-version"), `repair: ${repaired.error.message}`);
+      if (repaired.error !== undefined)
+        return assert.ok(name === "log-000001" && !gone && (from < 100 || repaired.error.code === "newer-version"), `repair: ${repaired.error.message}`);
       await look(repaired.value, expected, whole, "log");
       await goOn(repaired.value, expected, whole);
       await repaired.value.close();
@@ -327,11 +343,15 @@ try {
         assert.ok(most < MOST, `${most} bytes`);
       } catch (error) {
         findings += 1;
-        console.log(`FOUND store ${name}, --seed ${SEED} --first ${at} --steps 1 --store ${name}: ${done}: ${error.message}\n${error.stack?.split("\n").slice(0, 8).join("\n")}`);
+        console.log(
+          `FOUND store ${name}, --seed ${SEED} --first ${at} --steps 1 --store ${name}: ${done}: ${error.message}\n${error.stack?.split("\n").slice(0, 8).join("\n")}`,
+        );
         if (findings >= 20) throw new Error("too many findings");
       }
     }
-    console.log(`${name}: ${tried} steps in ${Math.round((performance.now() - started) / 1000)} s, the longest ${Math.round(slowest)} ms of the processor, at most ${Math.round(most / 2 ** 20)} MB more; ${findings} findings so far`);
+    console.log(
+      `${name}: ${tried} steps in ${Math.round((performance.now() - started) / 1000)} s, the longest ${Math.round(slowest)} ms of the processor, at most ${Math.round(most / 2 ** 20)} MB more; ${findings} findings so far`,
+    );
   }
 } finally {
   rmSync(scratch, { recursive: true, force: true });

@@ -16,7 +16,9 @@ function graphOn(keep) {
       const { llmInputMessages } = await contextHook({ budget: { maxMessages: 3 } })(state, config);
       return { messages: [new AIMessage({ id: `seen-${state.messages.length}`, content: `saw ${llmInputMessages.length}` })] };
     })
-    .addNode("tell", async (state) => ({ messages: [new AIMessage({ id: `a-${state.messages.length}`, content: `told after ${state.messages.at(-1).content}` })] }))
+    .addNode("tell", async (state) => ({
+      messages: [new AIMessage({ id: `a-${state.messages.length}`, content: `told after ${state.messages.at(-1).content}` })],
+    }))
     .addEdge(START, "trim")
     .addEdge("trim", "tell")
     .addEdge("tell", END)
@@ -51,7 +53,10 @@ it("remembers items and histories", async () => {
   const [found] = await new ThreadkeepStore(keep).search(["users"], { query: "cheese" });
   expect(found.value).toEqual({ likes: "brown cheese", bytes: new Uint8Array([1, 2]) });
   const messages = await new ThreadkeepChatMessageHistory(keep, "h", { budget: { maxTokens: 100 } }).getMessages();
-  expect(messages.map(({ id, content }) => [id, content])).toEqual([[undefined, "hello"], ["a", "hi"]]);
+  expect(messages.map(({ id, content }) => [id, content])).toEqual([
+    [undefined, "hello"],
+    ["a", "hi"],
+  ]);
   expect((await trimLangChain(messages, { budget: { maxMessages: 1 } })).messages.length).toBe(1);
   await keep.close();
 });

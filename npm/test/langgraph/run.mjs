@@ -29,11 +29,18 @@ export function runSpec(spec, tests, env) {
       env: { ...process.env, ...env, THREADKEEP_INSTALLED: installed, THREADKEEP_SPEC: spec },
     });
     const { testResults = [], ...sums } = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : {};
-    const failures = testResults.flatMap(({ message, assertionResults }) => [message, ...assertionResults.flatMap(({ failureMessages = [] }) => failureMessages)]);
+    const failures = testResults.flatMap(({ message, assertionResults }) => [
+      message,
+      ...assertionResults.flatMap(({ failureMessages = [] }) => failureMessages),
+    ]);
     const said = `${run.stdout}${run.stderr}`.slice(-4000) + failures.filter(Boolean).slice(0, 5).join("\n");
     assert.equal(run.status, 0, said);
     const { numTotalTests, numPassedTests, numFailedTests, numPendingTests } = sums;
-    assert.deepEqual({ numTotalTests, numPassedTests, numFailedTests, numPendingTests }, { numTotalTests: tests, numPassedTests: tests, numFailedTests: 0, numPendingTests: 0 }, said);
+    assert.deepEqual(
+      { numTotalTests, numPassedTests, numFailedTests, numPendingTests },
+      { numTotalTests: tests, numPassedTests: tests, numFailedTests: 0, numPendingTests: 0 },
+      said,
+    );
     return testResults.flatMap(({ assertionResults }) => assertionResults.map(({ fullName }) => fullName));
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -10,8 +10,7 @@ function apply(records, commit) {
   for (const key of commit.absent) if (records.has(key)) throw { code: "conflict", key };
   for (const key of commit.present) if (!records.has(key)) throw { code: "conflict", key };
   for (const key of commit.deletes) records.delete(key);
-  for (const [start, end] of commit.deleteRanges)
-    for (const key of [...records.keys()]) if (inRange(key, { start, end })) records.delete(key);
+  for (const [start, end] of commit.deleteRanges) for (const key of [...records.keys()]) if (inRange(key, { start, end })) records.delete(key);
   for (const [key, value] of commit.puts) records.set(key, value);
 }
 

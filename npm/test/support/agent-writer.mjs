@@ -28,7 +28,11 @@ async function claude() {
   const { sessionStore } = await module("frameworks/claude-agent-sdk.js");
   const store = sessionStore(keep, { mirror: "manual" });
   const key = { projectKey: "p", sessionId: "shared" };
-  return (step) => store.append(key, ["a", "b"].map((part) => ({ type: "x", uuid: `${who}.${step}.${part}`, sessionId: "shared" })));
+  return (step) =>
+    store.append(
+      key,
+      ["a", "b"].map((part) => ({ type: "x", uuid: `${who}.${step}.${part}`, sessionId: "shared" })),
+    );
 }
 
 const write = await (kind === "openai" ? openai() : claude());

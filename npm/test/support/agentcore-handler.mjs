@@ -110,7 +110,11 @@ export class AgentCoreHandler {
 
   #response(statusCode, body, headers = {}) {
     return {
-      response: { statusCode, headers: { "content-type": "application/json", "x-amzn-requestid": "test", ...headers }, body: Readable.from([Buffer.from(JSON.stringify(body))]) },
+      response: {
+        statusCode,
+        headers: { "content-type": "application/json", "x-amzn-requestid": "test", ...headers },
+        body: Readable.from([Buffer.from(JSON.stringify(body))]),
+      },
     };
   }
 
@@ -132,7 +136,11 @@ export class AgentCoreHandler {
 
   #carryOut({ operation, params: [memoryId, first, second, third], body, path, method }) {
     if (operation === undefined) throw new Fault("UnknownOperationException", 404, `no such operation: ${method} ${path}`);
-    text(memoryId, "memoryId", { min: 12, max: 2048, pattern: "[a-zA-Z][a-zA-Z0-9-_]{0,99}-[a-zA-Z0-9]{10}|arn:aws[a-z-]*:[a-z-]+:[a-z0-9-]*:[0-9]*:memory/.+" });
+    text(memoryId, "memoryId", {
+      min: 12,
+      max: 2048,
+      pattern: "[a-zA-Z][a-zA-Z0-9-_]{0,99}-[a-zA-Z0-9]{10}|arn:aws[a-z-]*:[a-z-]+:[a-z0-9-]*:[0-9]*:memory/.+",
+    });
     switch (operation) {
       case "CreateEvent":
         return [201, { event: this.#create(memoryId, body) }];
@@ -213,8 +221,15 @@ export class AgentCoreHandler {
       text(body.branch.name, "branch.name", { max: 100, pattern: ID });
       if (body.branch.rootEventId !== undefined) {
         text(body.branch.rootEventId, "branch.rootEventId", { pattern: "[0-9]+#[a-fA-F0-9]+" });
-        must(this.events.some(({ eventId }) => eventId === body.branch.rootEventId), "branch.rootEventId names no event");
-      } else must(this.events.some(({ branch, sessionId }) => sessionId === body.sessionId && branch?.name === body.branch.name), `there is no branch ${body.branch.name}`);
+        must(
+          this.events.some(({ eventId }) => eventId === body.branch.rootEventId),
+          "branch.rootEventId names no event",
+        );
+      } else
+        must(
+          this.events.some(({ branch, sessionId }) => sessionId === body.sessionId && branch?.name === body.branch.name),
+          `there is no branch ${body.branch.name}`,
+        );
     }
     const entries = Object.entries(body.metadata ?? {});
     must(entries.length <= 15, "metadata has at most 15 entries");
@@ -226,7 +241,11 @@ export class AgentCoreHandler {
     const known = this.#tokens.get(body.clientToken);
     if (known !== undefined) return known;
     const { clientToken, ...rest } = body;
-    const event = { memoryId, ...rest, eventId: `${String(1_767_225_600_000 + this.#number++).padStart(16, "0")}#${(this.#number * 2654435761 >>> 0).toString(16).padStart(8, "0")}` };
+    const event = {
+      memoryId,
+      ...rest,
+      eventId: `${String(1_767_225_600_000 + this.#number++).padStart(16, "0")}#${((this.#number * 2654435761) >>> 0).toString(16).padStart(8, "0")}`,
+    };
     this.events.push(event);
     this.#tokens.set(clientToken, event);
     for (const { text, namespaces, strategy = "preferences-0123456789" } of this.extract?.(event) ?? []) this.remember(text, namespaces, strategy);
@@ -236,7 +255,13 @@ export class AgentCoreHandler {
   /** Puts a record there, as if a strategy had extracted it. */
   remember(content, namespaces, memoryStrategyId = "preferences-0123456789") {
     const memoryRecordId = `mem-${String(this.records.length).padStart(36, "0")}`;
-    this.records.push({ memoryRecordId, content: { text: content }, memoryStrategyId, namespaces: [namespaces].flat(), createdAt: 1_767_225_600 + this.records.length });
+    this.records.push({
+      memoryRecordId,
+      content: { text: content },
+      memoryStrategyId,
+      namespaces: [namespaces].flat(),
+      createdAt: 1_767_225_600 + this.records.length,
+    });
     return memoryRecordId;
   }
 }
@@ -248,7 +273,13 @@ export async function serveAgentCore(handler) {
     for await (const piece of request) pieces.push(piece);
     const { pathname, searchParams } = new URL(request.url, "http://localhost");
     const body = pieces.length === 0 ? undefined : Buffer.concat(pieces);
-    const { response: answer } = await handler.handle({ method: request.method, path: pathname, query: Object.fromEntries(searchParams), headers: request.headers, body });
+    const { response: answer } = await handler.handle({
+      method: request.method,
+      path: pathname,
+      query: Object.fromEntries(searchParams),
+      headers: request.headers,
+      body,
+    });
     response.writeHead(answer.statusCode, answer.headers);
     answer.body.pipe(response);
   });

@@ -40,7 +40,11 @@ const usage = { inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite:
 export function answer({ text, reasoning, calls = [], sources = [], fail, metadata }) {
   const parts = [{ type: "stream-start", warnings: [] }];
   if (reasoning !== undefined)
-    parts.push({ type: "reasoning-start", id: "r" }, { type: "reasoning-delta", id: "r", delta: reasoning }, { type: "reasoning-end", id: "r", providerMetadata: { mock: { signature: "s1g" } } });
+    parts.push(
+      { type: "reasoning-start", id: "r" },
+      { type: "reasoning-delta", id: "r", delta: reasoning },
+      { type: "reasoning-end", id: "r", providerMetadata: { mock: { signature: "s1g" } } },
+    );
   if (text !== undefined) {
     parts.push({ type: "text-start", id: "t" });
     for (const delta of text.match(/.{1,5}/gs) ?? []) parts.push({ type: "text-delta", id: "t", delta });
@@ -53,7 +57,13 @@ export function answer({ text, reasoning, calls = [], sources = [], fail, metada
     parts.push({ type: "tool-call", toolCallId: id, toolName: name, input: json, ...more });
   }
   if (fail !== undefined) parts.push({ type: "error", error: fail });
-  else parts.push({ type: "finish", finishReason: { unified: calls.length > 0 ? "tool-calls" : "stop", raw: "x" }, usage, ...(metadata && { providerMetadata: metadata }) });
+  else
+    parts.push({
+      type: "finish",
+      finishReason: { unified: calls.length > 0 ? "tool-calls" : "stop", raw: "x" },
+      usage,
+      ...(metadata && { providerMetadata: metadata }),
+    });
   return parts;
 }
 
@@ -94,7 +104,12 @@ export function counter(prefix) {
 
 /** The texts of UI messages. */
 export function said(messages) {
-  return messages.map(({ parts }) => parts.filter(({ type }) => type === "text").map(({ text }) => text).join("|"));
+  return messages.map(({ parts }) =>
+    parts
+      .filter(({ type }) => type === "text")
+      .map(({ text }) => text)
+      .join("|"),
+  );
 }
 
 /** As JSON carries it. */

@@ -21,5 +21,8 @@ function program() {
 
 /** A headless browser with a profile that is thrown away. */
 export function launch() {
-  return chromium.launch({ executablePath: program(), args: ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"] });
+  return chromium.launch({
+    executablePath: program(),
+    args: ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
+  });
 }

@@ -33,14 +33,21 @@ export async function everything(store) {
 }
 
 /** The log files of a folder. */
-export const logs = (folder) => readdirSync(folder).filter((name) => name.startsWith("log-")).sort();
+export const logs = (folder) =>
+  readdirSync(folder)
+    .filter((name) => name.startsWith("log-"))
+    .sort();
 
 /** The text of the one log of a folder. */
 export const logText = (folder) => readFileSync(join(folder, logs(folder).at(-1)), "utf8");
 
 /** Runs a module of a user's in a process of its own; `lines` hears of each line it prints. Gives the process and its end. */
 export function child(code, lines = () => {}, env = {}) {
-  const running = spawn(process.execPath, ["--input-type=module", "--eval", code], { cwd: project, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const running = spawn(process.execPath, ["--input-type=module", "--eval", code], {
+    cwd: project,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let rest = "";
   let errors = "";
   running.stdout.setEncoding("utf8").on("data", (piece) => {

@@ -40,8 +40,7 @@ export function inChild(code, { timeout = 60_000, expectFailure = false } = {}) 
   });
   rmSync(home, { recursive: true, force: true });
   if (child.error !== undefined) throw child.error;
-  if ((child.status !== 0) !== expectFailure)
-    throw new Error(`the process ended with ${child.status ?? child.signal}:\n${child.stdout}${child.stderr}`);
+  if ((child.status !== 0) !== expectFailure) throw new Error(`the process ended with ${child.status ?? child.signal}:\n${child.stdout}${child.stderr}`);
   return child.stdout + (expectFailure ? child.stderr : "");
 }
 
@@ -54,8 +53,7 @@ function findTarball() {
   if (process.env.THREADKEEP_TARBALL) return resolve(process.env.THREADKEEP_TARBALL);
   const folder = join(target, "npm");
   const found = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".tgz")) : [];
-  if (found.length !== 1)
-    throw new Error(`target/npm holds ${found.length} tarballs: run \`cargo xtask pack\`, or set THREADKEEP_TARBALL`);
+  if (found.length !== 1) throw new Error(`target/npm holds ${found.length} tarballs: run \`cargo xtask pack\`, or set THREADKEEP_TARBALL`);
   return join(folder, found[0]);
 }
 
@@ -78,8 +76,7 @@ function install() {
     rmSync(building, { recursive: true, force: true });
     if (!existsSync(folder)) throw error;
   }
-  for (const old of readdirSync(all))
-    if (!old.startsWith(hash)) rmSync(join(all, old), { recursive: true, force: true });
+  for (const old of readdirSync(all)) if (!old.startsWith(hash)) rmSync(join(all, old), { recursive: true, force: true });
   return folder;
 }
 

@@ -42,7 +42,10 @@ function matches(memory, filters) {
 
 function scoped(filters) {
   const names = JSON.stringify(filters ?? {});
-  must(ENTITIES.some((name) => names.includes(`"${name}"`)), "at least one of user_id, agent_id, app_id, run_id is needed");
+  must(
+    ENTITIES.some((name) => names.includes(`"${name}"`)),
+    "at least one of user_id, agent_id, app_id, run_id is needed",
+  );
 }
 
 /**
@@ -73,7 +76,8 @@ export async function startMem0({ apiKey = "m0-test-key" } = {}) {
         must(owners.length > 0, "at least one of user_id, agent_id, app_id, run_id is needed");
         for (const name of owners) must(/^\S+$/.test(body[name]), `${name} must have no spaces`);
         must(body.infer === undefined || typeof body.infer === "boolean", "infer must be true or false");
-        const said = body.infer === false ? (message) => message.content : (message) => `${message.role === "user" ? "User" : "Assistant"} said: ${message.content}`;
+        const said =
+          body.infer === false ? (message) => message.content : (message) => `${message.role === "user" ? "User" : "Assistant"} said: ${message.content}`;
         for (const message of body.messages) {
           const at = new Date(Date.UTC(2026, 0, 1) + made++ * 1000).toISOString();
           state.memories.push({
@@ -141,7 +145,13 @@ export async function startMem0({ apiKey = "m0-test-key" } = {}) {
     const found = routes.find(([method, path]) => method === request.method && path.test(url.pathname));
     must(found !== undefined, `no such place: ${request.method} ${url.pathname}`, 404);
     if (request.method === "POST") must(request.headers["content-type"] === "application/json", "content-type must be application/json");
-    const seen = { method: request.method, path: url.pathname, query: url.searchParams, body: text === "" ? undefined : JSON.parse(text), match: found[1].exec(url.pathname) };
+    const seen = {
+      method: request.method,
+      path: url.pathname,
+      query: url.searchParams,
+      body: text === "" ? undefined : JSON.parse(text),
+      match: found[1].exec(url.pathname),
+    };
     state.requests.push(seen);
     const behaviour = url.pathname === "/v1/ping/" ? undefined : state.behave?.(seen);
     if (behaviour?.delay !== undefined) await new Promise((resolve) => setTimeout(resolve, behaviour.delay));

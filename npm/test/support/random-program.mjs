@@ -16,7 +16,9 @@ function numbers(seed) {
 
 /** The same, whatever the order of fields. */
 function written(value) {
-  return JSON.stringify(value, (_, item) => (typeof item === "object" && item !== null && !Array.isArray(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))) : item));
+  return JSON.stringify(value, (_, item) =>
+    typeof item === "object" && item !== null && !Array.isArray(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
+  );
 }
 
 function same(got, wanted, words) {
@@ -90,7 +92,8 @@ class Model {
   deliver(party, found, mail) {
     const last = this.numbers.get(party);
     const number = last === undefined ? found : last + 1;
-    if (number <= this.given || (this.given === 0 && last === undefined && number !== 1)) throw new Error(`the mailbox of ${party} begins with ${number} after ${this.given} was given`);
+    if (number <= this.given || (this.given === 0 && last === undefined && number !== 1))
+      throw new Error(`the mailbox of ${party} begins with ${number} after ${this.given} was given`);
     this.numbers.set(party, number);
     this.box(party).push({ number, ...mail });
   }
@@ -123,12 +126,19 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
   const HEADS = ["main", "side", "a/b ü", "third", "fourth"];
   const PARTIES = ["ann", "bob", "cid"];
   const NAMES = ["mine", "theirs"];
-  const word = () => `word${(made += 1).toString(36)}x${seed.toString(36)}`;
+  const word = () => `word${((made += 1)).toString(36)}x${seed.toString(36)}`;
   const LONG = "and so that it is worth a summary there are quite some more words to it than that alone would take";
   const texts = () => of([`says ${word()}`, `${word()} 😀 "quoted" \\ back`, `Ünïcode ${word()}\n${"line\n".repeat(below(5))}`, `${word()} ${LONG}`]);
   const message = () => {
     const content = texts();
-    return of([{ role: "user", content }, { role: "assistant", content }, { role: "user", content }, { role: "assistant", content }, { role: "user", content: [{ type: "text", text: content }] }, { role: "assistant", content, reasoning: `hm ${made}`, extra: { n: [1, 2.5, null] } }]);
+    return of([
+      { role: "user", content },
+      { role: "assistant", content },
+      { role: "user", content },
+      { role: "assistant", content },
+      { role: "user", content: [{ type: "text", text: content }] },
+      { role: "assistant", content, reasoning: `hm ${made}`, extra: { n: [1, 2.5, null] } },
+    ]);
   };
   const messages = () => Array.from({ length: 1 + below(chance(0.05) ? 40 : 4) }, message);
   const keep = () => of(mates);
@@ -137,7 +147,10 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
 
   /** A call that must fail with this code. */
   const fails = async (promise, ...codes) => {
-    const result = await promise.then((value) => ({ value }), (error) => ({ error }));
+    const result = await promise.then(
+      (value) => ({ value }),
+      (error) => ({ error }),
+    );
     if (!codes.includes(result.error?.code)) throw new Error(`it must fail with ${codes}, it gives ${written(result.value) ?? result.error?.stack}`);
   };
 
@@ -147,7 +160,9 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
     const question = messages.findLast(({ role, content }) => role === "user" && scripts.has(content)).content;
     const { said, steps } = scripts.get(question);
     if (steps === 1 || messages.at(-1).role === "tool") return said;
-    return { message: { content: null, tool_calls: [{ id: `call-${word()}`, type: "function", function: { name: "look", arguments: JSON.stringify({ question }) } }] } };
+    return {
+      message: { content: null, tool_calls: [{ id: `call-${word()}`, type: "function", function: { name: "look", arguments: JSON.stringify({ question }) } }] },
+    };
   };
 
   // What is compared.
@@ -172,17 +187,41 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
     if (wanted === undefined) return same(found, null, `node(${id})`);
     const { transcript, parent, seq, sealed, messages } = found ?? {};
     same({ id: found?.id, transcript, parent, seq, sealed, messages }, wanted, `node(${id})`);
-    same((await on.chain(id)).map((node) => node.id), model.chain(id).map((node) => node.id), `chain(${id})`);
-    same((await on.children(id)).map((node) => node.id), model.children(wanted.id).map((node) => node.id), `children(${id})`);
+    same(
+      (await on.chain(id)).map((node) => node.id),
+      model.chain(id).map((node) => node.id),
+      `chain(${id})`,
+    );
+    same(
+      (await on.children(id)).map((node) => node.id),
+      model.children(wanted.id).map((node) => node.id),
+      `children(${id})`,
+    );
   };
   const checkBox = async (on, party) => {
-    const shown = ({ number, messageId, from, to, strings, replyTo, dismissed }) => ({ number, messageId, from, to, strings, replyTo, dismissed: dismissed !== undefined });
-    same((await on.listMessages(party, { dismissed: true })).map(shown), model.box(party).map((mail) => ({ ...mail, dismissed: mail.dismissed === true })), `listMessages(${party})`);
+    const shown = ({ number, messageId, from, to, strings, replyTo, dismissed }) => ({
+      number,
+      messageId,
+      from,
+      to,
+      strings,
+      replyTo,
+      dismissed: dismissed !== undefined,
+    });
+    same(
+      (await on.listMessages(party, { dismissed: true })).map(shown),
+      model.box(party).map((mail) => ({ ...mail, dismissed: mail.dismissed === true })),
+      `listMessages(${party})`,
+    );
     same((await on.listMessages(party)).length, model.box(party).filter(({ dismissed }) => !dismissed).length, `listMessages(${party}) without the dismissed`);
   };
   const checkRecords = async (on, name) => {
     const wanted = [...(model.records.get(name) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
-    same((await on.records(name).scan()).map(([key, bytes]) => [key, new TextDecoder().decode(bytes)]), wanted, `records(${name})`);
+    same(
+      (await on.records(name).scan()).map(([key, bytes]) => [key, new TextDecoder().decode(bytes)]),
+      wanted,
+      `records(${name})`,
+    );
   };
   const checkFacts = async (on) => same(Object.fromEntries((await on.facts()).map(({ id, fact }) => [id, fact])), Object.fromEntries(model.facts), "facts()");
   const checkAll = async (on) => {
@@ -194,7 +233,11 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
     for (const name of NAMES) await checkRecords(on, name);
     await checkFacts(on);
     same((await on.transcripts()).map(({ id }) => id).sort(), [...new Set(nodes().map(({ transcript }) => transcript))].sort(), "transcripts()");
-    same((await on.stats()).messages, nodes().reduce((sum, { messages }) => sum + messages.length, 0), "stats().messages");
+    same(
+      (await on.stats()).messages,
+      nodes().reduce((sum, { messages }) => sum + messages.length, 0),
+      "stats().messages",
+    );
   };
 
   /** Learns the root of a transcript that has just begun: it holds the system prompt, if there is one. */
@@ -211,7 +254,11 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       await begun(got[0]);
       from = got[0].parent;
     }
-    same(got.map(({ messages }) => messages), given.map((one) => [one]), `append(${head})`);
+    same(
+      got.map(({ messages }) => messages),
+      given.map((one) => [one]),
+      `append(${head})`,
+    );
     let parent = from ?? model.heads.get(head) ?? null;
     for (const node of got) {
       same(node.parent, parent, `the parent of what was appended at ${head}`);
@@ -222,286 +269,419 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
   };
 
   const CALLS = {
-    append: [30, async () => {
-      const [head, given, on] = [of(HEADS), messages(), keep()];
-      const node = model.heads.get(head);
-      const options = node !== undefined && chance(0.1) ? { expect: node } : undefined;
-      await appended(head, given, await on.append(head, given, options));
-      await checkHead(keep(), head);
-    }],
-    appendAfter: [3, async () => {
-      const head = of(HEADS);
-      const chain = model.heads.has(head) ? model.chain(model.heads.get(head)) : [];
-      if (chain.length === 0) return fails(keep().append(head, [message()], { after: "nowhere" }), "missing-head", "missing-node");
-      const [{ id }, given] = [of(chain), messages()];
-      await appended(head, given, await keep().append(head, given, { after: id }), id);
-      await checkHead(keep(), head);
-    }],
+    append: [
+      30,
+      async () => {
+        const [head, given, on] = [of(HEADS), messages(), keep()];
+        const node = model.heads.get(head);
+        const options = node !== undefined && chance(0.1) ? { expect: node } : undefined;
+        await appended(head, given, await on.append(head, given, options));
+        await checkHead(keep(), head);
+      },
+    ],
+    appendAfter: [
+      3,
+      async () => {
+        const head = of(HEADS);
+        const chain = model.heads.has(head) ? model.chain(model.heads.get(head)) : [];
+        if (chain.length === 0) return fails(keep().append(head, [message()], { after: "nowhere" }), "missing-head", "missing-node");
+        const [{ id }, given] = [of(chain), messages()];
+        await appended(head, given, await keep().append(head, given, { after: id }), id);
+        await checkHead(keep(), head);
+      },
+    ],
     // Several at once, on one head and others: each lot stays together and in its order.
-    together: [6, async () => {
-      const lots = Array.from({ length: 2 + below(3) }, () => [of(HEADS.slice(0, 3)), messages(), keep()]);
-      const got = await Promise.all(lots.map(([head, given, on]) => on.append(head, given)));
-      const left = lots.map(([head, given], at) => ({ head, given, got: got[at] }));
-      while (left.length > 0) {
-        const next = left.findIndex(({ head, got: [first] }) => (model.heads.has(head) ? first.parent === model.heads.get(head) : !left.some(({ got }) => got.some(({ id }) => id === first.parent))));
-        if (next < 0) throw new Error(`lots that were appended at once are in no order: ${written(left)}`);
-        const [{ head, given, got }] = left.splice(next, 1);
-        await appended(head, given, got);
-      }
-      for (const head of new Set(lots.map(([head]) => head))) for (const on of mates) await checkHead(on, head);
-    }],
-    read: [15, async () => {
-      await checkHead(keep(), of(HEADS));
-      const node = some(nodes());
-      if (node !== undefined) await checkNode(keep(), node.id);
-      const alias = some([...model.aliases.keys()]);
-      if (alias !== undefined) await checkNode(keep(), alias);
-      await checkNode(keep(), "nobody");
-    }],
-    receive: [8, async () => {
-      const parent = chance(0.7) ? some(nodes()) : undefined;
-      const alias = [...model.aliases].find(([, id]) => id === parent?.id)?.[0];
-      const replyTo = parent === undefined ? undefined : (alias ?? parent.id);
-      const [content, systemPrompt, messageId] = [texts(), chance(0.3) ? `Be ${word()}.` : undefined, chance(0.5) ? `in-${word()}` : undefined];
-      const given = { content, from: of(PARTIES), ...(replyTo === undefined ? {} : { replyTo }), ...(systemPrompt === undefined ? {} : { systemPrompt }), ...(messageId === undefined ? {} : { messageId }) };
-      const on = keep();
-      const node = await on.receive(given);
-      if (parent === undefined) await begun(node, systemPrompt === undefined ? [] : [systemPrompt]);
-      model.learn(node);
-      const chain = model.chain(node.id);
-      if (parent !== undefined) same(node.parent, parent.id, "the parent of what was received");
-      else same(chain.flatMap(({ messages }) => messages).map(({ content }) => content), [...(systemPrompt === undefined ? [] : [systemPrompt]), content], "a transcript that begins");
-      same(node.messages.at(-1), { role: "user", content }, "what was received");
-      if (messageId !== undefined) {
-        same(node.id, messageId, "the id of what was received");
-        same((await keep().receive(given)).id, messageId, "what was received again");
-      }
-      await checkNode(keep(), node.id);
-    }],
-    extend: [8, async () => {
-      const node = some(nodes().filter(({ id, sealed }) => !sealed && model.children(id).length === 0));
-      if (node === undefined) return;
-      const given = messages();
-      const grown = await keep().extend(node.id, given);
-      same(grown.messages, given, "what extend added");
-      model.learn({ ...grown, messages: [...node.messages, ...given] });
-      await checkNode(keep(), node.id);
-    }],
-    extendSealed: [1, async () => {
-      const node = some(nodes().filter(({ id, sealed }) => sealed || model.children(id).length > 0));
-      if (node !== undefined) await fails(keep().extend(node.id, [message()]), "sealed");
-    }],
-    seal: [4, async () => {
-      const node = some(nodes());
-      if (node === undefined) return fails(keep().seal("nowhere"), "missing-node");
-      model.learn(await keep().seal(node.id));
-      same(model.nodes.get(node.id).sealed, true, "seal");
-    }],
-    alias: [4, async () => {
-      const node = some(nodes());
-      if (node === undefined) return;
-      const taken = some([...model.aliases]);
-      if (taken !== undefined && taken[1] !== node.id && chance(0.3)) return fails(keep().alias(taken[0], node.id), "id-taken");
-      const name = `out-${word()}`;
-      await keep().alias(name, node.id);
-      model.aliases.set(name, node.id);
-      await checkNode(keep(), name);
-    }],
-    fork: [3, async () => {
-      const [from, to] = [of(HEADS), of(HEADS)];
-      const on = keep();
-      if (!model.heads.has(from)) return fails(on.fork(from, to), "missing-head", "head-taken");
-      if (model.heads.has(to)) return fails(on.fork(from, to), "head-taken");
-      const chain = model.chain(model.heads.get(from));
-      const places = [0];
-      for (const { messages } of chain) places.push(places.at(-1) + messages.length);
-      const at = 1 + below(chain.length);
-      const whole = places[at];
-      const node = await on.fork(from, to, chance(0.3) && at === chain.length ? undefined : whole);
-      // A node without messages has the same place as the one before it.
-      same(places[model.chain(node.id).length], whole, `fork(${from}, ${to}, ${whole})`);
-      model.heads.set(to, node.id);
-      await checkHead(keep(), to);
-    }],
-    setHead: [2, async () => {
-      const [head, node] = [of(HEADS), some(nodes())];
-      if (node === undefined) return fails(keep().setHead(head, "nowhere"), "missing-node");
-      await keep().setHead(head, node.id);
-      model.heads.set(head, node.id);
-      await checkHead(keep(), head);
-    }],
-    clear: [2, async () => {
-      const head = of(HEADS);
-      const node = model.heads.get(head);
-      model.heads.delete(head);
-      const gone = [];
-      // What only this head leads to: from its node up, until something else needs it.
-      const pointed = new Set(model.heads.values());
-      for (let at = node === undefined ? undefined : model.nodes.get(node); at !== undefined; at = at.parent === null ? undefined : model.nodes.get(at.parent)) {
-        if (pointed.has(at.id) || model.children(at.id).some(({ id }) => !gone.some((one) => one.id === id))) break;
-        gone.push(at);
-      }
-      same(await keep().clear(head), model.remove(gone), `clear(${head})`);
-      await checkHead(keep(), head);
-    }],
-    deleteBranch: [1, async () => {
-      const node = some(nodes());
-      if (node === undefined) return fails(keep().deleteBranch("nowhere"), "missing-node");
-      const gone = model.below(node.id);
-      const above = node.parent;
-      // A head in what is deleted moves up to what is left.
-      const moved = [...model.heads].filter(([, id]) => gone.some((one) => one.id === id)).map(([head]) => head);
-      const on = keep();
-      same(await on.deleteBranch(node.id), model.remove(gone), "deleteBranch");
-      for (const head of moved) {
-        const now = (await on.head(head))?.id ?? null;
-        if (now !== null && now !== above) throw new Error(`after its branch was deleted the head ${head} points at ${now}, not at ${above} or nothing`);
-        if (now !== null) model.heads.set(head, now);
-      }
-      for (const head of HEADS) await checkHead(keep(), head);
-      await checkNode(keep(), node.id);
-    }],
-    deleteTranscript: [1, async () => {
-      const node = nodes().length > 60 || chance(0.2) ? some(nodes()) : undefined;
-      if (node === undefined) return fails(keep().deleteTranscript("nowhere"), "missing-transcript");
-      same(await keep().deleteTranscript(node.transcript), model.remove(nodes().filter(({ transcript }) => transcript === node.transcript)), "deleteTranscript");
-      for (const head of HEADS) await checkHead(keep(), head);
-    }],
-    compact: [2, async () => {
-      const head = of(HEADS);
-      if (!model.heads.has(head)) return fails(keep().compact(head, { encoding: "estimate" }), "missing-node", "missing-head");
-      const summarize = chance(0.5) ? { summarize: async () => JSON.stringify({ statements: [`Summary ${word()}.`], facts: [] }), summarizer: "script" } : {};
-      await keep().compact(head, { encoding: "estimate", keepTurns: below(4), ...summarize }).catch((error) => {
-        if (error.code !== "summary-refused") throw error;
-      });
-      // The originals stay. What is found worth remembering is the compaction's.
-      model.facts = new Map((await keep().facts()).map(({ id, fact }) => [id, fact]));
-      await checkHead(keep(), head);
-    }],
-    context: [5, async () => {
-      const head = of(HEADS);
-      const most = 50 + below(3000);
-      if (!model.heads.has(head)) return fails(keep().context(head), "missing-node", "missing-head");
-      const given = of(["openai-chat", "anthropic", "gemini", "ollama", "openai-responses"]);
-      const { tokens, overBudget, ledger, messages } = await keep().context(head, { encoding: "estimate", provider: given, budget: { maxTokens: most } });
-      if (!overBudget && tokens > most) throw new Error(`context(${head}) has ${tokens} tokens of ${most}`);
-      same(ledger.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0), tokens, `the ledger of context(${head})`);
-      const newest = model.messages(head).findLast(({ role }) => role === "user");
-      if (newest !== undefined && !messages.some((one) => written(one.content) === written(newest.content))) throw new Error(`context(${head}) lacks the newest user message ${written(newest)}; the ledger ends with ${written(ledger.slice(-4))}`);
-    }],
-    search: [4, async () => {
-      const spoken = nodes().filter(({ messages }) => messages.length > 0);
-      const node = some(spoken);
-      if (node === undefined) return;
-      const index = below(node.messages.length);
-      const { content } = node.messages[index];
-      const found = /word\w+/.exec(typeof content === "string" ? content : JSON.stringify(content))?.[0];
-      if (found === undefined) return;
-      const hits = (await keep().search(found, { limit: 50 })).filter(({ node }) => node !== undefined && node !== null);
-      const has = (message) => new RegExp(`\\b${found}\\b`).test(JSON.stringify([message.content, message.reasoning ?? ""]));
-      const wanted = spoken.flatMap(({ id, messages }) => messages.flatMap((one, at) => (has(one) ? [`${id} ${at}`] : []))).sort();
-      // An episode that has the word is found as well, and names a message that it was made of.
-      const places = hits.filter(({ kind }) => kind === "message").map(({ node, index }) => `${node} ${index}`);
-      // Words that are nearly the same may be found, too, after those; what was deleted may not.
-      // With many transcripts a search notices what other keeps wrote after a while only.
-      const current = mates.length === 1 || new Set(nodes().map(({ transcript }) => transcript)).size <= 20;
-      if (current) same(places.slice(0, wanted.length).sort(), wanted, `search(${found})`);
-      for (const { node } of hits) if (!model.nodes.has(node)) throw new Error(`search(${found}) finds ${node}, which is not there`);
-    }],
-    remember: [2, async () => {
-      const fact = `${word()} ${word()} ${word()}`;
-      const { id } = await keep().remember({ fact, kind: "preference" });
-      model.facts.set(id, fact);
-      await checkFacts(keep());
-    }],
-    forget: [1, async () => {
-      const id = some([...model.facts.keys()]) ?? "none";
-      same(await keep().forget(id), model.facts.delete(id), "forget");
-      await checkFacts(keep());
-    }],
-    send: [4, async () => {
-      const [from, to, content, messageId] = [of(PARTIES), of(PARTIES), texts(), `mail-${word()}`];
-      if (from === to) return;
-      const answered = some(model.box(from));
-      const replyTo = answered !== undefined && chance(0.5) ? { replyTo: answered.messageId } : {};
-      await keep().send({ from, to, content, messageId, ...replyTo });
-      for (const party of [from, to]) {
-        const newest = (await keep().listMessages(party, { dismissed: true })).at(-1);
-        model.deliver(party, newest?.number, { messageId, from, to, strings: [content], ...replyTo });
-      }
-      for (const party of [from, to]) await checkBox(keep(), party);
-    }],
-    dismiss: [2, async () => {
-      const party = of(PARTIES);
-      const mail = some(model.box(party));
-      if (mail === undefined) return fails(keep().dismiss(party, 1), "missing-mail");
-      await keep().dismiss(party, mail.number);
-      mail.dismissed = true;
-      await checkBox(keep(), party);
-    }],
-    records: [4, async () => {
-      const name = of(NAMES);
-      if (!model.records.has(name)) model.records.set(name, new Map());
-      const held = model.records.get(name);
-      const key = () => `key${below(20)}`;
-      const [puts, deletes, absent] = [[[key(), word()], [key(), word()]], [key()], chance(0.3) ? [key()] : []];
-      const bytes = puts.map(([key, text]) => [key, new TextEncoder().encode(text)]);
-      const committed = keep().records(name).commit({ puts: bytes, deletes, absent });
-      if (absent.some((key) => held.has(key))) await fails(committed, "conflict");
-      else {
-        await committed;
-        for (const key of deletes) held.delete(key);
-        for (const [key, text] of puts) held.set(key, text);
-      }
-      await checkRecords(keep(), name);
-    }],
-    agent: [3, async () => {
-      const on = keep();
-      const [question, said, result] = [texts(), texts(), word()];
-      const steps = 1 + below(2);
-      scripts.set(question, { said, result, steps });
-      const name = `agent${below(2)}`;
-      const agent = createAgent({ keep: on, name, user: "user", builtIn: [], compaction: false, context: { encoding: "estimate" }, model: scripted, tools: { look: { execute: ({ question }) => scripts.get(question).result } } });
-      const replyTo = chance(0.6) ? some(nodes())?.id : undefined;
-      const { outcome, reason, text, node, reply } = await agent.send(question, replyTo === undefined ? {} : { replyTo });
-      if (outcome !== "answered") throw new Error(`a turn came to ${written({ outcome, reason, text, node, reply, box: await on.listMessages(name, { dismissed: true }), users: await on.listMessages("user", { dismissed: true }) })}`);
-      // The model does not follow these mailboxes; what deleting everything leaves counts their numbers too.
-      for (const party of ["user", name]) model.numbers.set(party, (await on.listMessages(party, { dismissed: true })).at(-1).number);
-      same(text, said, "a turn's text");
-      if (!mailText(reply).endsWith(said)) throw new Error(`the reply says ${mailText(reply)}`);
-      const chain = await on.chain(node);
-      for (const one of chain) model.learn(one);
-      if (replyTo !== undefined) same(chain.at(-1).parent, replyTo, "the parent of a turn");
-      same(chain.at(-1).messages.map(({ role }) => role), steps === 2 ? ["user", "assistant", "tool", "assistant"] : ["user", "assistant"], "a turn's messages");
-      // The reply stands for the node that it came from.
-      model.aliases.set(reply.messageId, node);
-      await checkNode(keep(), node);
-      await checkNode(keep(), reply.messageId);
-      agent.close();
-    }],
-    transfer: [0.3, async () => {
-      const text = await keep().export().text();
-      const other = await fresh();
-      await other.import(text);
-      for (const head of model.heads.keys()) same(await other.getAll(head), model.messages(head), `${head} after an export and import`);
-      same((await other.stats()).messages, nodes().reduce((sum, { messages }) => sum + messages.length, 0), "messages after an export and import");
-      await other.close();
-      // What was imported before is known.
-      await keep().import(text);
-      for (const head of HEADS) await checkHead(keep(), head);
-    }],
-    reopen: [1, async () => {
-      const at = below(mates.length);
-      await mates[at].close();
-      mates[at] = await open(at);
-      await checkHead(mates[at], of(HEADS));
-    }],
+    together: [
+      6,
+      async () => {
+        const lots = Array.from({ length: 2 + below(3) }, () => [of(HEADS.slice(0, 3)), messages(), keep()]);
+        const got = await Promise.all(lots.map(([head, given, on]) => on.append(head, given)));
+        const left = lots.map(([head, given], at) => ({ head, given, got: got[at] }));
+        while (left.length > 0) {
+          const next = left.findIndex(({ head, got: [first] }) =>
+            model.heads.has(head) ? first.parent === model.heads.get(head) : !left.some(({ got }) => got.some(({ id }) => id === first.parent)),
+          );
+          if (next < 0) throw new Error(`lots that were appended at once are in no order: ${written(left)}`);
+          const [{ head, given, got }] = left.splice(next, 1);
+          await appended(head, given, got);
+        }
+        for (const head of new Set(lots.map(([head]) => head))) for (const on of mates) await checkHead(on, head);
+      },
+    ],
+    read: [
+      15,
+      async () => {
+        await checkHead(keep(), of(HEADS));
+        const node = some(nodes());
+        if (node !== undefined) await checkNode(keep(), node.id);
+        const alias = some([...model.aliases.keys()]);
+        if (alias !== undefined) await checkNode(keep(), alias);
+        await checkNode(keep(), "nobody");
+      },
+    ],
+    receive: [
+      8,
+      async () => {
+        const parent = chance(0.7) ? some(nodes()) : undefined;
+        const alias = [...model.aliases].find(([, id]) => id === parent?.id)?.[0];
+        const replyTo = parent === undefined ? undefined : (alias ?? parent.id);
+        const [content, systemPrompt, messageId] = [texts(), chance(0.3) ? `Be ${word()}.` : undefined, chance(0.5) ? `in-${word()}` : undefined];
+        const given = {
+          content,
+          from: of(PARTIES),
+          ...(replyTo === undefined ? {} : { replyTo }),
+          ...(systemPrompt === undefined ? {} : { systemPrompt }),
+          ...(messageId === undefined ? {} : { messageId }),
+        };
+        const on = keep();
+        const node = await on.receive(given);
+        if (parent === undefined) await begun(node, systemPrompt === undefined ? [] : [systemPrompt]);
+        model.learn(node);
+        const chain = model.chain(node.id);
+        if (parent !== undefined) same(node.parent, parent.id, "the parent of what was received");
+        else
+          same(
+            chain.flatMap(({ messages }) => messages).map(({ content }) => content),
+            [...(systemPrompt === undefined ? [] : [systemPrompt]), content],
+            "a transcript that begins",
+          );
+        same(node.messages.at(-1), { role: "user", content }, "what was received");
+        if (messageId !== undefined) {
+          same(node.id, messageId, "the id of what was received");
+          same((await keep().receive(given)).id, messageId, "what was received again");
+        }
+        await checkNode(keep(), node.id);
+      },
+    ],
+    extend: [
+      8,
+      async () => {
+        const node = some(nodes().filter(({ id, sealed }) => !sealed && model.children(id).length === 0));
+        if (node === undefined) return;
+        const given = messages();
+        const grown = await keep().extend(node.id, given);
+        same(grown.messages, given, "what extend added");
+        model.learn({ ...grown, messages: [...node.messages, ...given] });
+        await checkNode(keep(), node.id);
+      },
+    ],
+    extendSealed: [
+      1,
+      async () => {
+        const node = some(nodes().filter(({ id, sealed }) => sealed || model.children(id).length > 0));
+        if (node !== undefined) await fails(keep().extend(node.id, [message()]), "sealed");
+      },
+    ],
+    seal: [
+      4,
+      async () => {
+        const node = some(nodes());
+        if (node === undefined) return fails(keep().seal("nowhere"), "missing-node");
+        model.learn(await keep().seal(node.id));
+        same(model.nodes.get(node.id).sealed, true, "seal");
+      },
+    ],
+    alias: [
+      4,
+      async () => {
+        const node = some(nodes());
+        if (node === undefined) return;
+        const taken = some([...model.aliases]);
+        if (taken !== undefined && taken[1] !== node.id && chance(0.3)) return fails(keep().alias(taken[0], node.id), "id-taken");
+        const name = `out-${word()}`;
+        await keep().alias(name, node.id);
+        model.aliases.set(name, node.id);
+        await checkNode(keep(), name);
+      },
+    ],
+    fork: [
+      3,
+      async () => {
+        const [from, to] = [of(HEADS), of(HEADS)];
+        const on = keep();
+        if (!model.heads.has(from)) return fails(on.fork(from, to), "missing-head", "head-taken");
+        if (model.heads.has(to)) return fails(on.fork(from, to), "head-taken");
+        const chain = model.chain(model.heads.get(from));
+        const places = [0];
+        for (const { messages } of chain) places.push(places.at(-1) + messages.length);
+        const at = 1 + below(chain.length);
+        const whole = places[at];
+        const node = await on.fork(from, to, chance(0.3) && at === chain.length ? undefined : whole);
+        // A node without messages has the same place as the one before it.
+        same(places[model.chain(node.id).length], whole, `fork(${from}, ${to}, ${whole})`);
+        model.heads.set(to, node.id);
+        await checkHead(keep(), to);
+      },
+    ],
+    setHead: [
+      2,
+      async () => {
+        const [head, node] = [of(HEADS), some(nodes())];
+        if (node === undefined) return fails(keep().setHead(head, "nowhere"), "missing-node");
+        await keep().setHead(head, node.id);
+        model.heads.set(head, node.id);
+        await checkHead(keep(), head);
+      },
+    ],
+    clear: [
+      2,
+      async () => {
+        const head = of(HEADS);
+        const node = model.heads.get(head);
+        model.heads.delete(head);
+        const gone = [];
+        // What only this head leads to: from its node up, until something else needs it.
+        const pointed = new Set(model.heads.values());
+        for (
+          let at = node === undefined ? undefined : model.nodes.get(node);
+          at !== undefined;
+          at = at.parent === null ? undefined : model.nodes.get(at.parent)
+        ) {
+          if (pointed.has(at.id) || model.children(at.id).some(({ id }) => !gone.some((one) => one.id === id))) break;
+          gone.push(at);
+        }
+        same(await keep().clear(head), model.remove(gone), `clear(${head})`);
+        await checkHead(keep(), head);
+      },
+    ],
+    deleteBranch: [
+      1,
+      async () => {
+        const node = some(nodes());
+        if (node === undefined) return fails(keep().deleteBranch("nowhere"), "missing-node");
+        const gone = model.below(node.id);
+        const above = node.parent;
+        // A head in what is deleted moves up to what is left.
+        const moved = [...model.heads].filter(([, id]) => gone.some((one) => one.id === id)).map(([head]) => head);
+        const on = keep();
+        same(await on.deleteBranch(node.id), model.remove(gone), "deleteBranch");
+        for (const head of moved) {
+          const now = (await on.head(head))?.id ?? null;
+          if (now !== null && now !== above) throw new Error(`after its branch was deleted the head ${head} points at ${now}, not at ${above} or nothing`);
+          if (now !== null) model.heads.set(head, now);
+        }
+        for (const head of HEADS) await checkHead(keep(), head);
+        await checkNode(keep(), node.id);
+      },
+    ],
+    deleteTranscript: [
+      1,
+      async () => {
+        const node = nodes().length > 60 || chance(0.2) ? some(nodes()) : undefined;
+        if (node === undefined) return fails(keep().deleteTranscript("nowhere"), "missing-transcript");
+        same(
+          await keep().deleteTranscript(node.transcript),
+          model.remove(nodes().filter(({ transcript }) => transcript === node.transcript)),
+          "deleteTranscript",
+        );
+        for (const head of HEADS) await checkHead(keep(), head);
+      },
+    ],
+    compact: [
+      2,
+      async () => {
+        const head = of(HEADS);
+        if (!model.heads.has(head)) return fails(keep().compact(head, { encoding: "estimate" }), "missing-node", "missing-head");
+        const summarize = chance(0.5) ? { summarize: async () => JSON.stringify({ statements: [`Summary ${word()}.`], facts: [] }), summarizer: "script" } : {};
+        await keep()
+          .compact(head, { encoding: "estimate", keepTurns: below(4), ...summarize })
+          .catch((error) => {
+            if (error.code !== "summary-refused") throw error;
+          });
+        // The originals stay. What is found worth remembering is the compaction's.
+        model.facts = new Map((await keep().facts()).map(({ id, fact }) => [id, fact]));
+        await checkHead(keep(), head);
+      },
+    ],
+    context: [
+      5,
+      async () => {
+        const head = of(HEADS);
+        const most = 50 + below(3000);
+        if (!model.heads.has(head)) return fails(keep().context(head), "missing-node", "missing-head");
+        const given = of(["openai-chat", "anthropic", "gemini", "ollama", "openai-responses"]);
+        const { tokens, overBudget, ledger, messages } = await keep().context(head, { encoding: "estimate", provider: given, budget: { maxTokens: most } });
+        if (!overBudget && tokens > most) throw new Error(`context(${head}) has ${tokens} tokens of ${most}`);
+        same(
+          ledger.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0),
+          tokens,
+          `the ledger of context(${head})`,
+        );
+        const newest = model.messages(head).findLast(({ role }) => role === "user");
+        if (newest !== undefined && !messages.some((one) => written(one.content) === written(newest.content)))
+          throw new Error(`context(${head}) lacks the newest user message ${written(newest)}; the ledger ends with ${written(ledger.slice(-4))}`);
+      },
+    ],
+    search: [
+      4,
+      async () => {
+        const spoken = nodes().filter(({ messages }) => messages.length > 0);
+        const node = some(spoken);
+        if (node === undefined) return;
+        const index = below(node.messages.length);
+        const { content } = node.messages[index];
+        const found = /word\w+/.exec(typeof content === "string" ? content : JSON.stringify(content))?.[0];
+        if (found === undefined) return;
+        const hits = (await keep().search(found, { limit: 50 })).filter(({ node }) => node !== undefined && node !== null);
+        const has = (message) => new RegExp(`\\b${found}\\b`).test(JSON.stringify([message.content, message.reasoning ?? ""]));
+        const wanted = spoken.flatMap(({ id, messages }) => messages.flatMap((one, at) => (has(one) ? [`${id} ${at}`] : []))).sort();
+        // An episode that has the word is found as well, and names a message that it was made of.
+        const places = hits.filter(({ kind }) => kind === "message").map(({ node, index }) => `${node} ${index}`);
+        // Words that are nearly the same may be found, too, after those; what was deleted may not.
+        // With many transcripts a search notices what other keeps wrote after a while only.
+        const current = mates.length === 1 || new Set(nodes().map(({ transcript }) => transcript)).size <= 20;
+        if (current) same(places.slice(0, wanted.length).sort(), wanted, `search(${found})`);
+        for (const { node } of hits) if (!model.nodes.has(node)) throw new Error(`search(${found}) finds ${node}, which is not there`);
+      },
+    ],
+    remember: [
+      2,
+      async () => {
+        const fact = `${word()} ${word()} ${word()}`;
+        const { id } = await keep().remember({ fact, kind: "preference" });
+        model.facts.set(id, fact);
+        await checkFacts(keep());
+      },
+    ],
+    forget: [
+      1,
+      async () => {
+        const id = some([...model.facts.keys()]) ?? "none";
+        same(await keep().forget(id), model.facts.delete(id), "forget");
+        await checkFacts(keep());
+      },
+    ],
+    send: [
+      4,
+      async () => {
+        const [from, to, content, messageId] = [of(PARTIES), of(PARTIES), texts(), `mail-${word()}`];
+        if (from === to) return;
+        const answered = some(model.box(from));
+        const replyTo = answered !== undefined && chance(0.5) ? { replyTo: answered.messageId } : {};
+        await keep().send({ from, to, content, messageId, ...replyTo });
+        for (const party of [from, to]) {
+          const newest = (await keep().listMessages(party, { dismissed: true })).at(-1);
+          model.deliver(party, newest?.number, { messageId, from, to, strings: [content], ...replyTo });
+        }
+        for (const party of [from, to]) await checkBox(keep(), party);
+      },
+    ],
+    dismiss: [
+      2,
+      async () => {
+        const party = of(PARTIES);
+        const mail = some(model.box(party));
+        if (mail === undefined) return fails(keep().dismiss(party, 1), "missing-mail");
+        await keep().dismiss(party, mail.number);
+        mail.dismissed = true;
+        await checkBox(keep(), party);
+      },
+    ],
+    records: [
+      4,
+      async () => {
+        const name = of(NAMES);
+        if (!model.records.has(name)) model.records.set(name, new Map());
+        const held = model.records.get(name);
+        const key = () => `key${below(20)}`;
+        const [puts, deletes, absent] = [
+          [
+            [key(), word()],
+            [key(), word()],
+          ],
+          [key()],
+          chance(0.3) ? [key()] : [],
+        ];
+        const bytes = puts.map(([key, text]) => [key, new TextEncoder().encode(text)]);
+        const committed = keep().records(name).commit({ puts: bytes, deletes, absent });
+        if (absent.some((key) => held.has(key))) await fails(committed, "conflict");
+        else {
+          await committed;
+          for (const key of deletes) held.delete(key);
+          for (const [key, text] of puts) held.set(key, text);
+        }
+        await checkRecords(keep(), name);
+      },
+    ],
+    agent: [
+      3,
+      async () => {
+        const on = keep();
+        const [question, said, result] = [texts(), texts(), word()];
+        const steps = 1 + below(2);
+        scripts.set(question, { said, result, steps });
+        const name = `agent${below(2)}`;
+        const agent = createAgent({
+          keep: on,
+          name,
+          user: "user",
+          builtIn: [],
+          compaction: false,
+          context: { encoding: "estimate" },
+          model: scripted,
+          tools: { look: { execute: ({ question }) => scripts.get(question).result } },
+        });
+        const replyTo = chance(0.6) ? some(nodes())?.id : undefined;
+        const { outcome, reason, text, node, reply } = await agent.send(question, replyTo === undefined ? {} : { replyTo });
+        if (outcome !== "answered")
+          throw new Error(
+            `a turn came to ${written({ outcome, reason, text, node, reply, box: await on.listMessages(name, { dismissed: true }), users: await on.listMessages("user", { dismissed: true }) })}`,
+          );
+        // The model does not follow these mailboxes; what deleting everything leaves counts their numbers too.
+        for (const party of ["user", name]) model.numbers.set(party, (await on.listMessages(party, { dismissed: true })).at(-1).number);
+        same(text, said, "a turn's text");
+        if (!mailText(reply).endsWith(said)) throw new Error(`the reply says ${mailText(reply)}`);
+        const chain = await on.chain(node);
+        for (const one of chain) model.learn(one);
+        if (replyTo !== undefined) same(chain.at(-1).parent, replyTo, "the parent of a turn");
+        same(
+          chain.at(-1).messages.map(({ role }) => role),
+          steps === 2 ? ["user", "assistant", "tool", "assistant"] : ["user", "assistant"],
+          "a turn's messages",
+        );
+        // The reply stands for the node that it came from.
+        model.aliases.set(reply.messageId, node);
+        await checkNode(keep(), node);
+        await checkNode(keep(), reply.messageId);
+        agent.close();
+      },
+    ],
+    transfer: [
+      0.3,
+      async () => {
+        const text = await keep().export().text();
+        const other = await fresh();
+        await other.import(text);
+        for (const head of model.heads.keys()) same(await other.getAll(head), model.messages(head), `${head} after an export and import`);
+        same(
+          (await other.stats()).messages,
+          nodes().reduce((sum, { messages }) => sum + messages.length, 0),
+          "messages after an export and import",
+        );
+        await other.close();
+        // What was imported before is known.
+        await keep().import(text);
+        for (const head of HEADS) await checkHead(keep(), head);
+      },
+    ],
+    reopen: [
+      1,
+      async () => {
+        const at = below(mates.length);
+        await mates[at].close();
+        mates[at] = await open(at);
+        await checkHead(mates[at], of(HEADS));
+      },
+    ],
     everything: [0.2, () => checkAll(keep())],
-    deleteAll: [0.03, async () => {
-      await keep().deleteAll();
-      model.clear();
-      for (const on of mates) await checkAll(on);
-    }],
+    deleteAll: [
+      0.03,
+      async () => {
+        await keep().deleteAll();
+        model.clear();
+        for (const on of mates) await checkAll(on);
+      },
+    ],
   };
 
   const names = Object.keys(CALLS).filter((name) => !skip.includes(name));

@@ -162,21 +162,28 @@ function postgresBin() {
   if (process.env.POSTGRES_BIN) return process.env.POSTGRES_BIN;
   const program = onPath("postgres");
   const versions = "/usr/lib/postgresql";
-  const known = existsSync(versions) ? readdirSync(versions).sort((a, b) => Number(b) - Number(a)).map((version) => join(versions, version, "bin")) : [];
+  const known = existsSync(versions)
+    ? readdirSync(versions)
+        .sort((a, b) => Number(b) - Number(a))
+        .map((version) => join(versions, version, "bin"))
+    : [];
   const found = [...(program ? [dirname(realpathSync(program))] : []), ...known].find((folder) => existsSync(join(folder, "initdb")));
   if (!found) throw new Error("PostgreSQL is missing: `cargo xtask setup` installs it, or set POSTGRES_BIN");
   return found;
 }
 
 function onPath(name) {
-  return (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, name)).find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  return (process.env.PATH ?? "")
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
 }
 
 /** PostgreSQL refuses to run as root: somebody with fewer rights then. */

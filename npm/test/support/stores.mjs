@@ -34,8 +34,7 @@ export async function contract(open) {
 }
 
 const FILLER = "and so that it is worth a summary there are quite some more words to it than that alone would take";
-const turns = (count) =>
-  Array.from({ length: count }, (_, at) => [user(`Step ${at}, ${FILLER}.`), assistant(`Part ${at} is done, ${FILLER}.`)]).flat();
+const turns = (count) => Array.from({ length: count }, (_, at) => [user(`Step ${at}, ${FILLER}.`), assistant(`Part ${at} is done, ${FILLER}.`)]).flat();
 
 /** Everything that a keep does, on any store; gives what can be compared. */
 async function tell(keep) {
@@ -141,7 +140,10 @@ export async function wholeScans(open) {
   try {
     for (let scan = 0; scan < 10; scan += 1) {
       const found = await reader.scan({ start: "whole/", end: "whole0", reverse: scan % 2 === 1 });
-      assert.deepEqual(found.map(([key]) => key), scan % 2 === 1 ? [...keys].reverse() : keys);
+      assert.deepEqual(
+        found.map(([key]) => key),
+        scan % 2 === 1 ? [...keys].reverse() : keys,
+      );
       assert.equal(new Set(found.map(([, value]) => value[value.length - 1])).size, 1);
     }
   } finally {

@@ -41,5 +41,8 @@ export async function remembering(keep) {
   ]);
   await keep.fork("trip", "trip-2", 5);
   await keep.append("trip-2", [{ role: "user", content: "I will fetch the luggage myself." }]);
-  await keep.append("recipes", [{ role: "user", content: "How do I make aquafaba meringue?" }, { role: "assistant", content: "Whip it with sugar." }]);
+  await keep.append("recipes", [
+    { role: "user", content: "How do I make aquafaba meringue?" },
+    { role: "assistant", content: "Whip it with sugar." },
+  ]);
 }

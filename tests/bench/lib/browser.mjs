@@ -8,7 +8,15 @@ import { chromium } from "playwright-core";
 
 import { onPath } from "./module.mjs";
 
-export const ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+export const ARGUMENTS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-dev-shm-usage",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+];
 
 export function findChromium() {
   const found = process.env.CHROMIUM ?? onPath("chromium", "chromium-browser", "google-chrome-stable", "google-chrome");

@@ -23,7 +23,10 @@ export function onPath(...names) {
 function bindgen() {
   const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "threadkeep");
   const cached = existsSync(cache)
-    ? readdirSync(cache).filter((name) => name.startsWith("wasm-bindgen-")).sort().reverse()
+    ? readdirSync(cache)
+        .filter((name) => name.startsWith("wasm-bindgen-"))
+        .sort()
+        .reverse()
     : [];
   for (const folder of cached) {
     const file = join(cache, folder, "bin", "wasm-bindgen");

@@ -12,7 +12,7 @@ export function serve(folders) {
     const path = decodeURIComponent(new URL(request.url, "http://localhost").pathname);
     const prefix = Object.keys(folders).find((prefix) => path.startsWith(prefix));
     const file = prefix && normalize(join(folders[prefix], path.slice(prefix.length)));
-    if (!file || !file.startsWith(normalize(folders[prefix] + sep)) || !existsSync(file) || !statSync(file).isFile()) {
+    if (!file?.startsWith(normalize(folders[prefix] + sep)) || !existsSync(file) || !statSync(file).isFile()) {
       response.writeHead(404).end();
       return;
     }

@@ -1,6 +1,9 @@
 // The messages that every contender stores: the same objects, with contents of about 500 characters.
 
-const WORDS = "the store keeps what was said and gives it back in the order in which it was written however long ago that may have been while another tab reads the same tree of replies and a third one closes without a word".split(" ");
+const WORDS =
+  "the store keeps what was said and gives it back in the order in which it was written however long ago that may have been while another tab reads the same tree of replies and a third one closes without a word".split(
+    " ",
+  );
 
 // Deterministic, so that every run stores the same.
 export function generator(seed) {
@@ -13,7 +16,13 @@ export function generator(seed) {
 
 export function entries(count) {
   const next = generator(7);
-  const ids = Array.from({ length: count }, () => Array.from({ length: 8 }, () => next(2 ** 32).toString(16).padStart(8, "0")).join(""));
+  const ids = Array.from({ length: count }, () =>
+    Array.from({ length: 8 }, () =>
+      next(2 ** 32)
+        .toString(16)
+        .padStart(8, "0"),
+    ).join(""),
+  );
   return ids.map((id, seq) => {
     let content = "";
     const length = 400 + next(200);

@@ -27,7 +27,11 @@ async function plain(name) {
     getAll() {
       const bytes = new Uint8Array(handle.getSize());
       handle.read(bytes, { at: 0 });
-      return decoder.decode(bytes).trimEnd().split("\n").map((line) => JSON.parse(line));
+      return decoder
+        .decode(bytes)
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
     },
     close: () => handle.close(),
   };
@@ -44,14 +48,19 @@ function shuffle(list, next) {
 const calls = {
   /** Appends `batches` times `size` messages a round, each batch acknowledged before the next. */
   async appends(name, rounds, batches, size) {
-    const stores = [["opfs", await open.opfs(name)], ["indexeddb", await open.indexeddb(name)], ["plain", await plain(`plain-${name}`)]];
+    const stores = [
+      ["opfs", await open.opfs(name)],
+      ["indexeddb", await open.indexeddb(name)],
+      ["plain", await plain(`plain-${name}`)],
+    ];
     const times = { opfs: [], indexeddb: [], plain: [] };
     const next = generator(11);
     for (let round = -WARM; round < rounds; round += 1) {
       shuffle(stores, next);
       for (const [kind, store] of stores) {
         const start = performance.now();
-        for (let batch = 0; batch < batches; batch += 1) await store.append(`round-${round}`, MESSAGES.slice((batch * size) % 1000, ((batch * size) % 1000) + size));
+        for (let batch = 0; batch < batches; batch += 1)
+          await store.append(`round-${round}`, MESSAGES.slice((batch * size) % 1000, ((batch * size) % 1000) + size));
         if (round >= 0) times[kind].push(performance.now() - start);
       }
     }
@@ -90,7 +99,7 @@ const calls = {
   },
 };
 
-onmessage = async ({ data: { name, args } }) => {
+self.onmessage = async ({ data: { name, args } }) => {
   try {
     postMessage({ answer: await calls[name](...args) });
   } catch (error) {

@@ -21,10 +21,7 @@ export class DexieStore {
     await this.database.messages.bulkAdd(rows);
   }
   async load(conversation) {
-    const rows = await this.database.messages
-      .where("[conversation+seq]")
-      .between([conversation, Dexie.minKey], [conversation, Dexie.maxKey])
-      .toArray();
+    const rows = await this.database.messages.where("[conversation+seq]").between([conversation, Dexie.minKey], [conversation, Dexie.maxKey]).toArray();
     return [rows.length, characters(rows)];
   }
   async close() {

@@ -6,8 +6,10 @@
 
 import { generator } from "./messages.js";
 
-const SMALL = ("the of and to a in is that it for you with on as are be this was have or can not from by an at your if they which will one " +
-  "we all but has there their more what when so about would do my how some no than into other them then its these two may any over such").split(" ");
+const SMALL = (
+  "the of and to a in is that it for you with on as are be this was have or can not from by an at your if they which will one " +
+  "we all but has there their more what when so about would do my how some no than into other them then its these two may any over such"
+).split(" ");
 const SYLLABLES = "ka ren tos mil ve dor sun pli gra ne bo shi wal tu fen cor ban lis mar pe stro qui den al ber".split(" ");
 const ENDINGS = ["", "", "", "s", "ing", "ed", "er", "ation", "ly", "ness", "é"];
 const DIFFERENT = 60_000;
@@ -46,6 +48,9 @@ export function speaker(seed) {
   return {
     message: (at) => (at % 2 === 0 ? { role: "user", content: text(76, 161) } : { role: "assistant", content: text(558, 811) }),
     // One to six words that say something, one of them now and then frequent: as people ask.
-    query: () => Array.from({ length: 1 + next(6) }, () => (next(4) === 0 ? SMALL[next(SMALL.length)] : spell(30 + Math.floor((DIFFERENT / 30) ** real() * 30)))).join(" "),
+    query: () =>
+      Array.from({ length: 1 + next(6) }, () => (next(4) === 0 ? SMALL[next(SMALL.length)] : spell(30 + Math.floor((DIFFERENT / 30) ** real() * 30)))).join(
+        " ",
+      ),
   };
 }

@@ -98,7 +98,10 @@ export function texts(root, seed) {
   const code = sources.flatMap((folder) => files(folder, [".rs", ".ts", ".mjs", ".css"]));
   const prose = [...files(root, [".md"])];
   const json = files(root, [".json", ".jsonl"]);
-  const comments = read(code).split("\n").filter((line) => /^\s*\/\//u.test(line)).map((line) => line.replace(/^\s*\/\/[/!]? ?/u, ""));
+  const comments = read(code)
+    .split("\n")
+    .filter((line) => /^\s*\/\//u.test(line))
+    .map((line) => line.replace(/^\s*\/\/[/!]? ?/u, ""));
   const english = real ? ["oasst-trees", "beam"].map((name) => conversations(join(real, name))).join("\n") : `${read(prose)}\n${comments.join("\n")}`;
   const spoken = real ? conversations(join(real, "claude-code-sessions")) : `${read(prose)}\n${read(code)}`;
 

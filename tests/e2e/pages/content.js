@@ -1,7 +1,7 @@
 // What the crash tests write: a text that follows from its number alone, so that any loss, tear or mix-up shows, on both
 // sides of the crash. Used by the page and by the test.
 
-const WORDS = ["loom", "warp", "weft", "Faden", "nœud", "線", "🧵", "thread", "\"quoted\"", "line\nbreak", "tab\t", "\\"];
+const WORDS = ["loom", "warp", "weft", "Faden", "nœud", "線", "🧵", "thread", '"quoted"', "line\nbreak", "tab\t", "\\"];
 
 function mix(number) {
   let mixed = Math.imul(number ^ 0x9e3779b9, 0x85ebca6b);

@@ -22,7 +22,10 @@ async function write(name) {
   const batch = async () => {
     for (let at = await keep.getCount("batch"); ; ) {
       const size = batchSize(at);
-      await keep.append("batch", Array.from({ length: size }, (_, index) => message("batch", at + index)));
+      await keep.append(
+        "batch",
+        Array.from({ length: size }, (_, index) => message("batch", at + index)),
+      );
       at += size;
       tell("batch", at);
     }

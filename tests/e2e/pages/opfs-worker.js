@@ -6,8 +6,16 @@ import { opfsStore } from "/package/dist/stores/opfs.js";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const stores = new Map();
-const commit = ({ puts = {}, ...rest }) => ({ absent: [], present: [], deletes: [], deleteRanges: [], durability: "strict", ...rest, puts: Object.entries(puts).map(([key, value]) => [key, encoder.encode(value)]) });
-const valueOf = (at) => `{"at":${at},"text":"größer"}\n`.repeat(1 + ((at * 7919) % 97));
+const commit = ({ puts = {}, ...rest }) => ({
+  absent: [],
+  present: [],
+  deletes: [],
+  deleteRanges: [],
+  durability: "strict",
+  ...rest,
+  puts: Object.entries(puts).map(([key, value]) => [key, encoder.encode(value)]),
+});
+const textAt = (at) => `{"at":${at},"text":"größer"}\n`.repeat(1 + ((at * 7919) % 97));
 
 const calls = {
   contract: (name) => checkStore(() => opfsStore({ name })),
@@ -34,7 +42,10 @@ const calls = {
   /** A whole keep: says what it found and how many messages there are, after adding some. */
   async keep(name, adding) {
     const keep = await Threadkeep.open({ storage: opfsStore({ name }), encoding: "estimate" });
-    await keep.append("main", Array.from({ length: adding }, (_, at) => ({ role: "user", content: `message ${at}` })));
+    await keep.append(
+      "main",
+      Array.from({ length: adding }, (_, at) => ({ role: "user", content: `message ${at}` })),
+    );
     const found = { storage: keep.storage, beginning: keep.beginning, count: await keep.getCount("main"), lint: await keep.lint() };
     await keep.close();
     return found;
@@ -48,7 +59,7 @@ const calls = {
     const lane = async () => {
       for (;;) {
         const mine = ++at;
-        const puts = { [`seq/${String(mine).padStart(8, "0")}`]: valueOf(mine), last: String(mine) };
+        const puts = { [`seq/${String(mine).padStart(8, "0")}`]: textAt(mine), last: String(mine) };
         await store.commit(commit({ absent: [`seq/${String(mine).padStart(8, "0")}`], deletes: [`seq/${String(mine - 40).padStart(8, "0")}`], puts }));
         postMessage({ told: { acknowledged: mine } });
       }
@@ -61,7 +72,11 @@ const calls = {
     const found = new Map(await calls.all(name));
     const last = Number(found.get("last") ?? 0);
     found.delete("last");
-    return { last, numbers: [...found.keys()].map((key) => Number(key.slice(4))), wrong: [...found].filter(([key, value]) => value !== valueOf(Number(key.slice(4)))).map(([key]) => key) };
+    return {
+      last,
+      numbers: [...found.keys()].map((key) => Number(key.slice(4))),
+      wrong: [...found].filter(([key, value]) => value !== textAt(Number(key.slice(4)))).map(([key]) => key),
+    };
   },
   /** Changes the bytes of a file below a store that is closed. */
   async spoil(name, file, at, by) {
@@ -71,7 +86,11 @@ const calls = {
     const from = at < 0 ? handle.getSize() + at : at;
     handle.read(byte, { at: from });
     if (by === "cut") handle.truncate(from);
-    else handle.write(byte.map((one) => one ^ by), { at: from });
+    else
+      handle.write(
+        byte.map((one) => one ^ by),
+        { at: from },
+      );
     handle.close();
   },
   /** Removes a file of a store that is closed. */
@@ -87,7 +106,7 @@ const calls = {
   },
 };
 
-onmessage = async ({ data: { id, name, args } }) => {
+self.onmessage = async ({ data: { id, name, args } }) => {
   try {
     postMessage({ id, answer: await calls[name](...args) });
   } catch (error) {

@@ -23,9 +23,19 @@ window.ask = (name, ...args) =>
   });
 
 /** The same as `ask`, but an error comes back as `{ code, message }`. */
-window.failure = (name, ...args) => window.ask(name, ...args).then((answer) => ({ answer }), ({ code, message }) => ({ code, message }));
+window.failure = (name, ...args) =>
+  window.ask(name, ...args).then(
+    (answer) => ({ answer }),
+    ({ code, message }) => ({ code, message }),
+  );
 
 /** What a page gets, which is no worker. */
-window.outside = () => opfsStore({ name: "outside" }).get("a").then(() => "opened", ({ code, message }) => ({ code, message }));
+window.outside = () =>
+  opfsStore({ name: "outside" })
+    .get("a")
+    .then(
+      () => "opened",
+      ({ code, message }) => ({ code, message }),
+    );
 
 document.documentElement.dataset.loaded = "";

@@ -5,7 +5,7 @@ import { program } from "/program/random-program.mjs";
 
 const OPTIONS = { encoding: "estimate" };
 
-onmessage = async ({ data: { name, ...options } }) => {
+self.onmessage = async ({ data: { name, ...options } }) => {
   // A small log, so that it is written anew now and then.
   const open = () => threadkeep.Threadkeep.open({ ...OPTIONS, storage: opfsStore({ name, compactBytes: 200_000 }) });
   const fresh = () => threadkeep.Threadkeep.open({ ...OPTIONS, storage: "memory" });

@@ -17,7 +17,12 @@ export function rules(page) {
         selector,
       );
       for (const { id, help, nodes } of violations)
-        found.push(`${where}: ${id} (${help}): ${nodes.map(({ html }) => html.slice(0, 160)).slice(0, 3).join(" ")}`);
+        found.push(
+          `${where}: ${id} (${help}): ${nodes
+            .map(({ html }) => html.slice(0, 160))
+            .slice(0, 3)
+            .join(" ")}`,
+        );
     },
     check() {
       assert.deepEqual(found, []);

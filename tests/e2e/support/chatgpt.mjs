@@ -95,16 +95,24 @@ export function small() {
   bread.say(bread.say(first, "user", "How warm should it stand?"), "assistant", "About 26 degrees is a good place.");
   const rye = bread.say(second, "user", "Why rye?");
   const wild = bread.say(rye, "assistant", "Rye brings more wild yeast with it.");
-  const how = ["How often do I feed it?", "Can I keep it in the fridge?", "What if it smells sour?"].map((text) =>
-    bread.say(wild, "user", text),
-  );
+  const how = ["How often do I feed it?", "Can I keep it in the fridge?", "What if it smells sour?"].map((text) => bread.say(wild, "user", text));
   const ends = how.map((node, at) => bread.say(node, "assistant", ["Once a day.", "Yes, for a week.", "Good, it should."][at]));
   bread.choose(ends[1]);
 
   const sums = new Tree("c0ffee00-0002-4000-8000-000000000002", "Adding up a column", 1_710_100_000);
   const column = sums.say(sums.start, "user", "What is the sum of the squares from 1 to 10?");
-  const call = sums.put(column, "assistant", { content_type: "code", language: "unknown", text: "print(sum(n * n for n in range(1, 11)))" }, { recipient: "python", end_turn: false });
-  const result = sums.put(call, "tool", { content_type: "execution_output", text: "385" }, { name: "python", metadata: { aggregate_result: { status: "success" } } });
+  const call = sums.put(
+    column,
+    "assistant",
+    { content_type: "code", language: "unknown", text: "print(sum(n * n for n in range(1, 11)))" },
+    { recipient: "python", end_turn: false },
+  );
+  const result = sums.put(
+    call,
+    "tool",
+    { content_type: "execution_output", text: "385" },
+    { name: "python", metadata: { aggregate_result: { status: "success" } } },
+  );
   sums.say(result, "assistant", "The sum is **385**.");
 
   const marks = new Tree("c0ffee00-0003-4000-8000-000000000003", "Markdown of every kind", 1_710_200_000);
@@ -112,12 +120,16 @@ export function small() {
   marks.say(
     show,
     "assistant",
-    "# A heading\n\nA *slanted* word, `code`, and [a link](https://example.com/page).\n\n1. one\n2. two\n\n| knot | use |\n|---|---|\n| reef | bundles |\n\n```rust\nfn main() { println!(\"warp\"); }\n```\n\n> quoted\n",
+    '# A heading\n\nA *slanted* word, `code`, and [a link](https://example.com/page).\n\n1. one\n2. two\n\n| knot | use |\n|---|---|\n| reef | bundles |\n\n```rust\nfn main() { println!("warp"); }\n```\n\n> quoted\n',
   );
 
   const harm = new Tree("c0ffee00-0004-4000-8000-000000000004", `A title with <b>marks</b> & "quotes"`, 1_710_300_000);
   const say = harm.say(harm.start, "user", `Please say this: ${SCRIPT}`);
-  harm.say(say, "assistant", `Here: ${SCRIPT}\n\n[press](javascript:window.hacked=true) ![x](javascript:window.hacked=true)\n\n<div onclick="window.hacked=true">raw</div>`);
+  harm.say(
+    say,
+    "assistant",
+    `Here: ${SCRIPT}\n\n[press](javascript:window.hacked=true) ![x](javascript:window.hacked=true)\n\n<div onclick="window.hacked=true">raw</div>`,
+  );
 
   return [bread, sums, marks, harm].map((tree) => tree.json);
 }

@@ -68,6 +68,7 @@ function odd() {
   const { tree, ask } = sound("bad00000-0008-4000-8000-000000000000", "Odd values");
   tree.json.mapping[ask].message.create_time = 1e308;
   tree.json.mapping[ask].message.weight = -0.5;
+  // biome-ignore lint/suspicious/noProto: a hostile file sets it
   tree.json.mapping["__proto__"] = { id: "__proto__", message: null, parent: "constructor", children: ["toString"] };
   return oneFile([{ ...tree.json, create_time: -1e300, update_time: "yesterday" }]);
 }
@@ -138,7 +139,12 @@ function png() {
     return Buffer.concat([length, body, sum]);
   };
   const head = Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0]);
-  return Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), chunk("IHDR", head), chunk("IDAT", deflateSync(Buffer.from([0, 128]))), chunk("IEND", Buffer.alloc(0))]);
+  return Buffer.concat([
+    Buffer.from("\x89PNG\r\n\x1a\n", "latin1"),
+    chunk("IHDR", head),
+    chunk("IDAT", deflateSync(Buffer.from([0, 128]))),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
 }
 
 /**
@@ -148,7 +154,12 @@ function png() {
  */
 export const CASES = [
   { name: "a number for an archive", file: "conversations.json", data: "42", codes: ["unknown-format", "bad-shape", "not-a-conversation"] },
-  { name: "fields of the wrong type", file: "conversations.json", data: `[{"title":{},"mapping":"none","current_node":7}, null, 3, {"mapping":[1]}]`, codes: ["bad-shape"] },
+  {
+    name: "fields of the wrong type",
+    file: "conversations.json",
+    data: `[{"title":{},"mapping":"none","current_node":7}, null, 3, {"mapping":[1]}]`,
+    codes: ["bad-shape"],
+  },
   { name: "10,000 levels of nesting", file: "conversations.json", data: nested(10_000), codes: ["too-deep", "unknown-format", "bad-shape"] },
   { name: "10,000 levels inside a conversation", file: "conversations.json", data: deepInside(), codes: ["too-deep"], most: 1 },
   { name: "a cycle in mapping", file: "conversations.json", data: cycle(), codes: ["cycle"], most: 1 },
@@ -159,13 +170,29 @@ export const CASES = [
   { name: "bytes that are not UTF-8", file: "conversations.json", data: invalidUtf8(), codes: ["bad-text"], most: 1 },
   { name: "odd times, weights and ids", file: "conversations.json", data: odd(), codes: null, most: 1 },
   { name: "an id of 100,000 characters", file: "conversations.json", data: longId(), codes: null, most: 1 },
-  { name: "a truncated file", file: "conversations.json", data: oneFile([sound("bad00000-000a-4000-8000-000000000000", "Whole").tree.json, sound().tree.json]).slice(0, -300), codes: ["truncated"], most: 1 },
+  {
+    name: "a truncated file",
+    file: "conversations.json",
+    data: oneFile([sound("bad00000-000a-4000-8000-000000000000", "Whole").tree.json, sound().tree.json]).slice(0, -300),
+    codes: ["truncated"],
+    most: 1,
+  },
   { name: "an empty file", file: "conversations.json", data: "", codes: ["empty"] },
   { name: "a zip bomb", file: "export.zip", data: bomb(2048), codes: ["zip-bomb", "too-large"] },
   { name: "a truncated zip", file: "export.zip", data: cutZip(), codes: ["bad-zip", "truncated"], most: 4 },
   { name: "an encrypted zip", file: "export.zip", data: encrypted(), codes: ["encrypted"] },
   { name: "a zip with a wrong checksum", file: "export.zip", data: wrongSum(), codes: ["checksum"], most: 1 },
   { name: "a picture", file: "holiday.png", data: png(), codes: ["unknown-format", "not-a-conversation"] },
-  { name: "a web page", file: "page.html", data: `<!doctype html><title>x</title><script>window.hacked = true</script>`, codes: ["unknown-format", "not-a-conversation"] },
-  { name: "another program's JSON", file: "package.json", data: `{"name":"left-pad","version":"1.3.0","dependencies":{}}`, codes: ["unknown-format", "not-a-conversation"] },
+  {
+    name: "a web page",
+    file: "page.html",
+    data: `<!doctype html><title>x</title><script>window.hacked = true</script>`,
+    codes: ["unknown-format", "not-a-conversation"],
+  },
+  {
+    name: "another program's JSON",
+    file: "package.json",
+    data: `{"name":"left-pad","version":"1.3.0","dependencies":{}}`,
+    codes: ["unknown-format", "not-a-conversation"],
+  },
 ].map((one) => ({ least: 0, most: 0, updated: 0, ...one, data: typeof one.data === "string" ? bytes(one.data) : Buffer.from(one.data) }));

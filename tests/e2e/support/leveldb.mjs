@@ -18,7 +18,10 @@ export function logs(profile) {
   } catch {
     return [];
   }
-  return names.filter((name) => /\.leveldb[\\/]\d+\.log$/.test(name)).sort().map((name) => join(folder, name));
+  return names
+    .filter((name) => /\.leveldb[\\/]\d+\.log$/.test(name))
+    .sort()
+    .map((name) => join(folder, name));
 }
 
 /** How the newest log ends: `whole`, in a `half record`, between the `pieces` of one, or `nothing` if there is none. */

@@ -46,12 +46,14 @@ export async function watchFrames(page) {
       requestAnimationFrame(frame);
     });
     const observer = new PerformanceObserver((list) => {
-      for (const { name, duration, startTime, processingStart } of list.getEntries()) noted.inputs.push({ name, duration, delay: processingStart - startTime, startTime });
+      for (const { name, duration, startTime, processingStart } of list.getEntries())
+        noted.inputs.push({ name, duration, delay: processingStart - startTime, startTime });
     });
     observer.observe({ type: "event", durationThreshold: 16 });
     window.stopWatching = () => {
       running = false;
-      for (const { name, duration, startTime, processingStart } of observer.takeRecords()) noted.inputs.push({ name, duration, delay: processingStart - startTime, startTime });
+      for (const { name, duration, startTime, processingStart } of observer.takeRecords())
+        noted.inputs.push({ name, duration, delay: processingStart - startTime, startTime });
       observer.disconnect();
       return { ...noted, lasted: performance.now() - noted.begun };
     };
@@ -145,7 +147,10 @@ export function quantile(rising, share) {
 }
 
 export function median(list) {
-  return quantile([...list].sort((a, b) => a - b), 0.5);
+  return quantile(
+    [...list].sort((a, b) => a - b),
+    0.5,
+  );
 }
 
 /** Clicks a thread in the list; gives the milliseconds from the click to the first frame in which `text` can be read. */

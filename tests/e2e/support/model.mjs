@@ -49,7 +49,11 @@ export async function serveModel({ key, models = ["tiny-1", "tiny-2"], plan = ()
     if (now.cut) return response.destroy();
     if (now.hold) return;
     for (const [index, call] of (now.calls ?? []).entries())
-      say({ tool_calls: [{ index, id: `call_${asked.length}_${index}`, type: "function", function: { name: call.name, arguments: JSON.stringify(call.arguments) } }] });
+      say({
+        tool_calls: [
+          { index, id: `call_${asked.length}_${index}`, type: "function", function: { name: call.name, arguments: JSON.stringify(call.arguments) } },
+        ],
+      });
     say({}, now.calls ? "tool_calls" : "stop");
     response.end("data: [DONE]\n\n");
   });

@@ -13,8 +13,7 @@ export function tarball() {
   if (process.env.THREADKEEP_TARBALL) return resolve(process.env.THREADKEEP_TARBALL);
   const folder = resolve(here, "../../target/npm");
   const found = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".tgz")) : [];
-  if (found.length !== 1)
-    throw new Error(`target/npm holds ${found.length} tarballs: run \`cargo xtask pack\`, or set THREADKEEP_TARBALL`);
+  if (found.length !== 1) throw new Error(`target/npm holds ${found.length} tarballs: run \`cargo xtask pack\`, or set THREADKEEP_TARBALL`);
   return join(folder, found[0]);
 }
 

@@ -119,9 +119,9 @@ export class Site {
   /** Picks files in the file picker and waits for the report. Files are paths, or `{ name, data }`. */
   async pick(files, options) {
     await this.closeReport();
-    const list = [files].flat().map((file) =>
-      typeof file === "string" ? file : { name: file.name, mimeType: file.type ?? "application/json", buffer: Buffer.from(file.data) },
-    );
+    const list = [files]
+      .flat()
+      .map((file) => (typeof file === "string" ? file : { name: file.name, mimeType: file.type ?? "application/json", buffer: Buffer.from(file.data) }));
     await this.get("drop-input").first().setInputFiles(list);
     return this.report(options);
   }
@@ -131,8 +131,7 @@ export class Site {
     await this.closeReport();
     const devtools = await this.page.context().newCDPSession(this.page);
     const data = { items: [], files: [paths].flat(), dragOperationsMask: 1 };
-    for (const type of ["dragEnter", "dragOver", "drop"])
-      await devtools.send("Input.dispatchDragEvent", { type, x: 600, y: 400, data });
+    for (const type of ["dragEnter", "dragOver", "drop"]) await devtools.send("Input.dispatchDragEvent", { type, x: 600, y: 400, data });
     await devtools.detach();
     return this.report(options);
   }

@@ -18,9 +18,12 @@ export async function talk(site, plan, run, { tools = "memory", ...options } = {
 /** Writes a connection as the page keeps it. */
 export function connect(context, { url }, tools) {
   const connection = { id: "test", preset: "custom", name: "Test", provider: "openai-chat", baseUrl: url, model: "tiny-1", tools };
-  return context.addInitScript((book) => {
-    if (location.protocol === "http:" && localStorage["threadkeep.connections"] === undefined) localStorage["threadkeep.connections"] = book;
-  }, JSON.stringify({ chosen: "test", list: [connection] }));
+  return context.addInitScript(
+    (book) => {
+      if (location.protocol === "http:" && localStorage["threadkeep.connections"] === undefined) localStorage["threadkeep.connections"] = book;
+    },
+    JSON.stringify({ chosen: "test", list: [connection] }),
+  );
 }
 
 /** Says something. */
@@ -49,10 +52,13 @@ export async function replyTo(tab, words) {
 
 /** The conversation in a request, as `role: words`. */
 export const sent = (request) =>
-  request.messages.filter(({ role }) => role !== "system").map(({ role, content }) => `${role}: ${typeof content === "string" ? content : JSON.stringify(content)}`);
+  request.messages
+    .filter(({ role }) => role !== "system")
+    .map(({ role, content }) => `${role}: ${typeof content === "string" ? content : JSON.stringify(content)}`);
 
 /** A model that says which answer this is, and to what. */
 export const echo = (request, number) => ({ text: `Answer ${number} to ${request.messages.at(-1).content}.` });
 
 /** The forks on the screen, as `branches 2/3` or `answers 1/2`. */
-export const forks = (tab) => tab.get("fork").evaluateAll((all) => all.map((one) => `${one.dataset.between} ${one.querySelector("[data-testid=fork-label]").textContent}`));
+export const forks = (tab) =>
+  tab.get("fork").evaluateAll((all) => all.map((one) => `${one.dataset.between} ${one.querySelector("[data-testid=fork-label]").textContent}`));

@@ -9,7 +9,14 @@ const WORDS = (
   "the a of and in with from that which every some each other two three seven größer naïve façade søster"
 ).split(" ");
 
-const CODE = ["let total = 0;", "for (const row of rows) total += row.weight;", "if (total > limit) return null;", "print(sum(x * x for x in range(10)))", "SELECT name FROM knots WHERE length > 3;", "fn weave(warp: &str) -> usize { warp.len() }"];
+const CODE = [
+  "let total = 0;",
+  "for (const row of rows) total += row.weight;",
+  "if (total > limit) return null;",
+  "print(sum(x * x for x in range(10)))",
+  "SELECT name FROM knots WHERE length > 3;",
+  "fn weave(warp: &str) -> usize { warp.len() }",
+];
 
 /** A sentence of 6 to 18 words. */
 export function sentence(numbers) {

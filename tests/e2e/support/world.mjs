@@ -9,7 +9,8 @@ export function readExport(data) {
   for (const line of data.toString("utf8").split("\n").filter(Boolean)) {
     const entry = JSON.parse(line);
     if (entry.transcript !== undefined) transcript = entry.transcript;
-    if (entry.node) nodes.set(entry.node.id, { id: entry.node.id, transcript, parent: entry.node.parent ?? null, messages: (entry.node.messages ?? []).map(plain) });
+    if (entry.node)
+      nodes.set(entry.node.id, { id: entry.node.id, transcript, parent: entry.node.parent ?? null, messages: (entry.node.messages ?? []).map(plain) });
     if (entry.extend) nodes.get(entry.extend.node).messages.push(...entry.extend.messages.map(plain));
   }
   return nodes;
@@ -25,7 +26,10 @@ const plain = ({ role, content, kind }) => ({
 export function chain(nodes, id) {
   const above = [];
   for (let at = nodes.get(id); at !== undefined; at = nodes.get(at.parent)) above.unshift(at);
-  return above.flatMap(({ messages }) => messages).filter(({ role }) => role !== "system").map(({ text }) => text);
+  return above
+    .flatMap(({ messages }) => messages)
+    .filter(({ role }) => role !== "system")
+    .map(({ text }) => text);
 }
 
 /** The ids of a node and of all that follows it. */
@@ -81,7 +85,10 @@ export class World {
     for (const [text, wanted] of this.#kept) {
       const found = chains.get(text);
       assert.ok(found !== undefined, `a message is lost: ${JSON.stringify(text)}`);
-      assert.ok(found.some((one) => same(one, wanted)), `${JSON.stringify(text)} is somewhere else: ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`);
+      assert.ok(
+        found.some((one) => same(one, wanted)),
+        `${JSON.stringify(text)} is somewhere else: ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`,
+      );
     }
     const known = [...this.#possible];
     for (const text of chains.keys()) {

@@ -4,6 +4,7 @@
 mod apt;
 mod bindgen;
 mod browser;
+mod deny;
 mod node;
 mod node_tools;
 mod python;
@@ -14,6 +15,7 @@ use anyhow::Result;
 
 pub(crate) use bindgen::{Bindgen, wasm_bindgen};
 pub(crate) use browser::{Browser, browser};
+pub(crate) use deny::cargo_deny;
 pub(crate) use node::{node, packages};
 pub(crate) use node_tools::{NodeTools, node_tools};
 pub(crate) use python::{PYTHON, python};
@@ -36,16 +38,19 @@ pub(crate) fn everything(paths: &Paths) -> Result<()> {
     let browser = browser()?;
     let servers = servers()?;
     let python = python(paths);
+    let deny = cargo_deny(paths)?;
     for folder in [paths.npm(), paths.e2e(), paths.bench(), paths.bundlers(), paths.api_tools(), paths.runtimes()] {
         packages(paths, &folder)?;
     }
     eprintln!("wasm-bindgen  {}", bindgen.cli.display());
     eprintln!("wasm-opt      {}", tools.wasm_opt.display());
     eprintln!("esbuild       {}", tools.esbuild.display());
+    eprintln!("Biome         {}", tools.biome.display());
     eprintln!("Chromium      {}", browser.chromium.display());
     eprintln!("ChromeDriver  {}", browser.driver.display());
     eprintln!("Redis         {}", servers.redis.display());
     eprintln!("PostgreSQL    {}", servers.postgres.display());
+    eprintln!("cargo-deny    {}", deny.display());
     match python {
         Ok(python) => eprintln!("Python        {}", python.display()),
         Err(why) => {

@@ -1,5 +1,5 @@
 //! The build tools that come as npm packages: wasm-opt (of `binaryen`; distributions carry versions too old for today's
-//! wasm) and esbuild, which minifies scripts and style sheets.
+//! wasm), esbuild, which minifies scripts and style sheets, and Biome, which formats and lints scripts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,38 +19,44 @@ const SETTINGS: &str = include_str!("../../tools/.npmrc");
 pub(crate) struct NodeTools {
     pub(crate) wasm_opt: PathBuf,
     pub(crate) esbuild: PathBuf,
+    pub(crate) biome: PathBuf,
 }
 
-/// Finds or installs wasm-opt and esbuild.
+/// Finds or installs wasm-opt, esbuild and Biome.
 ///
 /// # Errors
 /// npm is missing or cannot install them.
 pub(crate) fn node_tools(paths: &Paths) -> Result<NodeTools> {
-    let binaryen = pinned(MANIFEST, "binaryen").context("xtask/tools/package.json pins no binaryen")?;
-    let esbuild = pinned(MANIFEST, "esbuild").context("xtask/tools/package.json pins no esbuild")?;
-    let same = |program: &PathBuf, read: &dyn Fn(&str) -> bool| {
-        quiet(Command::new(program).arg("--version")).is_ok_and(|said| read(&said))
+    let version =
+        |package| pinned(MANIFEST, package).with_context(|| format!("xtask/tools/package.json pins no {package}"));
+    let (binaryen, esbuild, biome) = (version("binaryen")?, version("esbuild")?, version("@biomejs/biome")?);
+    let folder = paths.cache.join(format!("tools-binaryen-{binaryen}-esbuild-{esbuild}-biome-{biome}"));
+    // `wasm-opt version 132 (version_132)`, `0.28.2`, `Version: 2.5.15`.
+    let wasm_opt = found(paths, &folder, "wasm-opt", 2, binaryen.split('.').next().unwrap_or(binaryen))?;
+    let esbuild = found(paths, &folder, "esbuild", 0, esbuild)?;
+    let biome = found(paths, &folder, "biome", 1, biome)?;
+    Ok(NodeTools { wasm_opt, esbuild, biome })
+}
+
+/// The program on PATH whose words name `version` at the place `at`, or else ours, installed when it is missing.
+fn found(paths: &Paths, folder: &Path, name: &str, at: usize, version: &str) -> Result<PathBuf> {
+    let same = |program: &PathBuf| {
+        quiet(Command::new(program).arg("--version")).is_ok_and(|said| said.split_whitespace().nth(at) == Some(version))
     };
-    let ours = on_path("wasm-opt").filter(|it| same(it, &|said| announced(said) == binaryen.split('.').next()));
-    let minifier = on_path("esbuild").filter(|it| same(it, &|said| said.trim() == esbuild));
-    if let (Some(wasm_opt), Some(esbuild)) = (&ours, &minifier) {
-        return Ok(NodeTools { wasm_opt: wasm_opt.clone(), esbuild: esbuild.clone() });
+    if let Some(program) = on_path(name).filter(same) {
+        return Ok(program);
     }
-    let folder = paths.cache.join(format!("tools-binaryen-{binaryen}-esbuild-{esbuild}"));
-    if !program(&folder, "wasm-opt").exists() || !program(&folder, "esbuild").exists() {
-        install(paths, &folder)?;
+    if !program(folder, name).exists() {
+        install(paths, folder)?;
     }
-    Ok(NodeTools {
-        wasm_opt: ours.unwrap_or_else(|| program(&folder, "wasm-opt")),
-        esbuild: minifier.unwrap_or_else(|| program(&folder, "esbuild")),
-    })
+    Ok(program(folder, name))
 }
 
 fn install(paths: &Paths, folder: &Path) -> Result<()> {
     // Installed beside its place and then moved, so that an installation cut short is never taken for a whole one.
     let scratch = paths.cache.join(format!("tools.{}", std::process::id()));
     fs::create_dir_all(&scratch).with_context(|| format!("cannot create {}", scratch.display()))?;
-    let installed = step("installing wasm-opt and esbuild", || {
+    let installed = step("installing wasm-opt, esbuild and Biome", || {
         fs::write(scratch.join("package.json"), MANIFEST)?;
         fs::write(scratch.join("package-lock.json"), LOCK)?;
         fs::write(scratch.join(".npmrc"), SETTINGS)?;
@@ -77,27 +83,16 @@ fn pinned<'m>(manifest: &'m str, package: &str) -> Option<&'m str> {
     line.split('"').nth(3)
 }
 
-/// The version in `wasm-opt version 132 (version_132)`.
-fn announced(said: &str) -> Option<&str> {
-    said.split_whitespace().nth(2)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_pins_are_exact_and_the_lock_agrees() {
-        for package in ["binaryen", "esbuild"] {
+        for package in ["binaryen", "esbuild", "@biomejs/biome"] {
             let version = pinned(MANIFEST, package).unwrap();
             assert!(version.chars().all(|c| c.is_ascii_digit() || c == '.'), "{version}");
             assert!(LOCK.contains(&format!("\"{package}\": \"{version}\"")), "{package}");
         }
-    }
-
-    #[test]
-    fn wasm_opt_announces_its_version() {
-        assert_eq!(announced("wasm-opt version 132 (version_132)\n"), Some("132"));
-        assert_eq!(announced("what?"), None);
     }
 }

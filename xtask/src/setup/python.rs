@@ -24,7 +24,7 @@ const OLDEST: (u32, u32) = (3, 10);
 /// # Errors
 /// There is no Python that is new enough, it cannot make environments, or pip cannot install the packages.
 pub(crate) fn python(paths: &Paths) -> Result<PathBuf> {
-    let version = pinned(PACKAGE).with_context(|| format!("the requirements pin no {PACKAGE}"))?;
+    let version = pinned(REQUIREMENTS, PACKAGE).with_context(|| format!("the requirements pin no {PACKAGE}"))?;
     let folder = paths.cache.join(format!("python-{PACKAGE}-{version}"));
     let python = program(&folder);
     if !folder.join(DONE).exists() {
@@ -51,7 +51,7 @@ fn install(base: &Path, folder: &Path) -> Result<()> {
 }
 
 /// The newest Python on PATH that is new enough.
-fn base() -> Result<PathBuf> {
+pub(super) fn base() -> Result<PathBuf> {
     let names = ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"];
     for python in names.iter().filter_map(|name| on_path(name)) {
         if quiet(Command::new(&python).arg("--version")).is_ok_and(|said| is_new_enough(&said)) {
@@ -72,9 +72,10 @@ fn program(folder: &Path) -> PathBuf {
     if cfg!(windows) { folder.join("Scripts").join("python.exe") } else { folder.join("bin").join("python") }
 }
 
-/// The exact version of a package in the requirements.
-fn pinned(package: &str) -> Option<&'static str> {
-    REQUIREMENTS.lines().find_map(|line| line.strip_prefix(package)?.strip_prefix("=="))
+/// The exact version of a package in a file of requirements.
+pub(super) fn pinned<'r>(requirements: &'r str, package: &str) -> Option<&'r str> {
+    let line = requirements.lines().find_map(|line| line.strip_prefix(package)?.strip_prefix("=="))?;
+    line.split_whitespace().next()
 }
 
 #[cfg(test)]
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn every_requirement_is_exact() {
-        assert_eq!(pinned(PACKAGE), Some("0.2.187"));
+        assert_eq!(pinned(REQUIREMENTS, PACKAGE), Some("0.2.187"));
         for line in REQUIREMENTS.lines().filter(|line| !line.starts_with('#')) {
             let (name, version) = line.split_once("==").unwrap();
             assert!(!name.is_empty() && version.chars().all(|c| c.is_ascii_digit() || c == '.'), "{line}");

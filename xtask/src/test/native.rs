@@ -1,13 +1,12 @@
-//! The checks that need no browser: format, lints, tests with those in the documentation, a small run of each measurement, a
+//! The checks that need no browser: format, rules for dependencies, lints, tests with those in the documentation, a small run of each measurement, a
 //! short run of the fuzz targets that are native, and the documentation itself.
 
-use crate::bench;
 use crate::fuzz::TARGETS;
 use crate::packages::selected;
 use crate::paths::Paths;
 use crate::run::{cargo, listen, show};
-use crate::setup;
 use crate::test::{DOCUMENTATION, Part, Tally};
+use crate::{bench, dependencies, setup};
 
 /// Runs the part.
 pub(crate) fn run(paths: &Paths) -> Tally {
@@ -22,6 +21,7 @@ pub(crate) fn run(paths: &Paths) -> Tally {
         command
     };
     tally.check("format", || show(command(&["fmt", "--all", "--check"]).env("RUST_BACKTRACE", "0")));
+    tally.check("dependencies", || dependencies::check(paths));
     tally
         .check("clippy", || show(command(&["clippy", "--all-targets"]).args(&packages).args(["--", "-D", "warnings"])));
     tally.tests("tests", || listen(command(&["test", "--no-fail-fast"]).args(&packages)));

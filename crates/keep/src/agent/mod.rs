@@ -6,7 +6,7 @@
 //!
 //! Where a turn stands is read from its node alone, so a turn that a crash has ended goes on like any other, once somebody asks for it
 //! ([`Agent::resume`]). [`Agent::catch_up`] looks at the messages that came since, answers those that have no answer, and answers none
-//! twice. What is asked of models is `turn`'s, the tools that every agent has are `tools`', what an agent knows of its work between
+//! twice. What is asked of models is `turn`'s, the tools that every agent has are `built_in`'s and `tools`', what an agent knows of its work between
 //! turns is `state`'s.
 //!
 //! ```
@@ -50,6 +50,7 @@
 //! ```
 
 mod arguments;
+mod built_in;
 mod event;
 mod memory;
 mod schema;
@@ -79,9 +80,9 @@ use crate::model::Model;
 use crate::protocol::{ContextOptions, Inbound, NodeInfo};
 use crate::{Keep, KeepError};
 
+pub use built_in::BUILT_IN;
 pub use event::{AgentEvent, Outcome};
 pub use memory::{Later, Memory, Own, Search, found};
-pub use tools::BUILT_IN;
 use turn::Turn;
 
 /// What a tool answers, once it does: a text or any JSON, or why it failed, in words for the model.
@@ -470,7 +471,7 @@ impl<S: Store> Agent<S> {
 
     /// The agent's own instructions, and those of its mailbox; `None` where there are neither.
     fn system_prompt(&self) -> Option<String> {
-        let mail = self.options.built_in.iter().any(|name| name == "reply").then_some(tools::ABOUT_MAIL);
+        let mail = self.options.built_in.iter().any(|name| name == "reply").then_some(built_in::ABOUT_MAIL);
         let own = Some(self.options.system_prompt.as_str()).filter(|own| !own.trim().is_empty());
         let parts: Vec<&str> = own.into_iter().chain(mail).collect();
         if parts.is_empty() { None } else { Some(parts.join("\n\n")) }

@@ -9,8 +9,8 @@ use threadkeep_store::{Commit, Store, StoreError};
 
 use crate::context::Chain;
 use crate::hash::fnv;
+use crate::json::{from_json, to_json};
 use crate::keep::Write;
-use crate::log::{from_json, to_json};
 use crate::{Keep, KeepError, keys};
 
 /// Where a request is kept, and what it is about.

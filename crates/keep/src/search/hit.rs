@@ -6,7 +6,8 @@ use threadkeep_store::{Scan, Store, around};
 
 use super::SNIPPET;
 use super::batch::searchable;
-use super::beside::{REMEMBERED, Remembered, summary_hit};
+use super::beside::summary_hit;
+use super::remembered::{REMEMBERED, Remembered};
 use crate::log::{Log, lines_of, numbered, record};
 use crate::protocol::{Found, Hit};
 use crate::{Keep, KeepError, keys};

@@ -16,8 +16,11 @@
 mod batch;
 mod beside;
 mod hit;
+mod remembered;
 mod state;
+mod sync;
 mod together;
+mod vector_set;
 mod vectors;
 
 use std::collections::HashSet;
@@ -31,7 +34,7 @@ use crate::protocol::{Found, Hit, IndexProgress, SearchOptions, SearchReply, Sea
 use crate::{Keep, KeepError};
 
 use batch::role_number;
-use beside::REMEMBERED;
+use remembered::REMEMBERED;
 pub(crate) use state::Search;
 use state::State;
 use together::{Doing, together};

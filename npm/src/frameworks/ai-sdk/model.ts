@@ -2,11 +2,12 @@
 // would not give back as it was rides along whole.
 
 import type { ModelMessage } from "ai";
+import { base64 } from "../../bytes.js";
 import * as check from "../../check.js";
 import { badArgument } from "../../errors.js";
 import { textOf } from "../../model/assembly.js";
 import type { Message, MessageInput } from "../../types/message.js";
-import { plain, same } from "./plain.js";
+import { plain, same } from "../shared/json.js";
 
 /** The field with a message that rides along, and of how many of ours it is. */
 const WHOLE = "ai_sdk_model";
@@ -38,7 +39,15 @@ export function lower(message: ModelMessage): Lowered[] {
     role: "assistant",
     content: texts.length === 0 ? (calls.length === 0 ? "" : null) : texts.map(said),
     ...(reasoning.length === 0 ? {} : { reasoning: reasoning.join("\n\n") }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => ({ id: call["toolCallId"], type: "function", function: { name: call["toolName"], arguments: JSON.stringify(call["input"] ?? {}) } })) }),
+    ...(calls.length === 0
+      ? {}
+      : {
+          tool_calls: calls.map((call) => ({
+            id: call["toolCallId"],
+            type: "function",
+            function: { name: call["toolName"], arguments: JSON.stringify(call["input"] ?? {}) },
+          })),
+        }),
   };
   return [{ message: made }, ...results];
 }
@@ -62,7 +71,7 @@ function address(data: unknown, mediaType: string): string {
     if (tagged.type === "data") return address(tagged.data, mediaType);
     return tagged.type === "text" ? `data:text/plain,${encodeURIComponent(String(tagged.text))}` : `reference:${tagged.type}`;
   }
-  const text = isBytes(data) ? base64(data) : String(data);
+  const text = isBytes(data) ? base64(view(data)) : String(data);
   return /^(https?|data|blob|file):/.test(text) ? text : `data:${mediaType === "" ? "application/octet-stream" : mediaType};base64,${text}`;
 }
 
@@ -70,7 +79,10 @@ function result(part: Fields): Fields & { role: string } {
   const output = part["output"] as { type: string; value?: unknown; reason?: string };
   const failed = output.type.startsWith("error") || output.type === "execution-denied";
   const denied = output.reason === undefined ? "Tool execution denied." : `Tool execution denied: ${output.reason}`;
-  const texts = output.type === "content" ? (output.value as Fields[]).map((item) => (item["type"] === "text" ? item["text"] : `[${String(item["type"])}]`)).join("\n") : undefined;
+  const texts =
+    output.type === "content"
+      ? (output.value as Fields[]).map((item) => (item["type"] === "text" ? item["text"] : `[${String(item["type"])}]`)).join("\n")
+      : undefined;
   const isText = output.type === "text" || output.type === "error-text";
   const isJson = output.type === "json" || output.type === "error-json";
   return {
@@ -199,21 +211,18 @@ function json(text: string): unknown {
   }
 }
 
-function isBytes(value: unknown): value is Uint8Array | ArrayBuffer {
-  return value instanceof Uint8Array || value instanceof ArrayBuffer;
+function view(bytes: Uint8Array | ArrayBuffer): Uint8Array {
+  return bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
 }
 
-function base64(bytes: Uint8Array | ArrayBuffer): string {
-  const view = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
-  let text = "";
-  for (let at = 0; at < view.length; at += 0x8000) text += String.fromCharCode(...view.subarray(at, at + 0x8000));
-  return btoa(text);
+function isBytes(value: unknown): value is Uint8Array | ArrayBuffer {
+  return value instanceof Uint8Array || value instanceof ArrayBuffer;
 }
 
 /** As JSON carries it, bytes as base64. */
 function portable(value: unknown): unknown {
   const walk = (item: unknown): unknown => {
-    if (isBytes(item)) return base64(item);
+    if (isBytes(item)) return base64(view(item));
     if (Array.isArray(item)) return item.map(walk);
     if (!check.isObject(item) || item instanceof URL || item instanceof Date) return item;
     return Object.fromEntries(Object.entries(item).map(([name, field]) => [name, walk(field)]));

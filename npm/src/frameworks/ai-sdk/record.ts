@@ -2,8 +2,8 @@
 
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import type { Inner } from "./store.js";
-import type { Ui } from "./ride.js";
-import type { Ended } from "./write.js";
+import type { Ui } from "../shared/ui/types.js";
+import type { Ended } from "../shared/ui/write.js";
 
 type Chunk = UIMessageChunk & Record<string, unknown>;
 
@@ -155,7 +155,11 @@ async function read(chunks: readonly Chunk[], message: Ui | undefined): Promise<
     },
   });
   let made: Ui | undefined;
-  const states = readUIMessageStream({ stream, terminateOnError: true, ...(message === undefined ? {} : { message: structuredClone(message) as unknown as UIMessage }) });
+  const states = readUIMessageStream({
+    stream,
+    terminateOnError: true,
+    ...(message === undefined ? {} : { message: structuredClone(message) as unknown as UIMessage }),
+  });
   for await (const state of states) made = state as unknown as Ui;
   return made;
 }

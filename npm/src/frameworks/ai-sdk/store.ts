@@ -6,11 +6,13 @@ import { badArgument, ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
-import { follows } from "./follow.js";
-import { discard, place, Queues, TRIES } from "./place.js";
-import { plain, same } from "./plain.js";
-import { Thread, type Entry, type Ui } from "./ride.js";
-import { Writer, type Ended } from "./write.js";
+import { follows } from "../shared/ui/follow.js";
+import { discard, appendAfter, TRIES } from "../shared/append.js";
+import { Queues } from "../shared/queues.js";
+import { plain, same } from "../shared/json.js";
+import { Thread } from "../shared/ui/thread.js";
+import type { Entry, Ui } from "../shared/ui/types.js";
+import { Writer, type Ended } from "../shared/ui/write.js";
 
 /** So many chats are remembered as they were read. */
 const CHATS = 16;
@@ -321,7 +323,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
       return { leaf: last, added: made.length, branched: true };
     }
     const branched = parent !== undefined && parent.id !== leaf;
-    const made = await place(this.keep, context, parent?.id, leaf, messages);
+    const made = await appendAfter(this.keep, context, parent?.id, leaf, messages);
     if (made === undefined) return undefined;
     const last = made.at(-1) as NodeInfo;
     const next = branched ? thread.upTo(at + 1) : thread;

@@ -6,7 +6,7 @@ import * as check from "../../check.js";
 import { badArgument, reportUncaught, type ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import { Recorder, type Recording } from "./record.js";
-import type { Ui } from "./ride.js";
+import type { Ui } from "../shared/ui/types.js";
 import { ChatStore } from "./store.js";
 
 type Send<M extends UIMessage> = Parameters<ChatTransport<M>["sendMessages"]>[0];
@@ -85,7 +85,12 @@ export class BranchingTransport<M extends UIMessage = UIMessage> implements Chat
     await (chatId === undefined ? Promise.all(this.#work.values()) : this.#work.get(chatId));
   }
 
-  #recorded(stream: ReadableStream<UIMessageChunk>, chatId: string, signal: AbortSignal | undefined, what: Omit<Recording, "save" | "begun">): ReadableStream<UIMessageChunk> {
+  #recorded(
+    stream: ReadableStream<UIMessageChunk>,
+    chatId: string,
+    signal: AbortSignal | undefined,
+    what: Omit<Recording, "save" | "begun">,
+  ): ReadableStream<UIMessageChunk> {
     const save: Recording["save"] = async (messages, inner) => void (await this.chats.record(chatId, messages, inner));
     const recorder: Recorder = new Recorder({ ...what, save, begun: () => this.#follow(chatId, recorder) });
     const reader = stream.getReader();

@@ -122,8 +122,12 @@ function raised(messages: readonly ModelMessage[], kept: readonly Placed[]): Mod
     const content = messages[at]?.content as unknown;
     return Array.isArray(content) ? (content as Fields[]) : [];
   };
-  const own = new Set(messages.flatMap((_, at) => parts(at).flatMap((part) => (part["type"] === "tool-call" && part["providerExecuted"] === true ? [part["toolCallId"]] : []))));
-  const names = new Map(messages.flatMap((_, at) => parts(at).flatMap((part) => (part["type"] === "tool-call" ? [[part["toolCallId"], part["toolName"]] as const] : []))));
+  const own = new Set(
+    messages.flatMap((_, at) => parts(at).flatMap((part) => (part["type"] === "tool-call" && part["providerExecuted"] === true ? [part["toolCallId"]] : []))),
+  );
+  const names = new Map(
+    messages.flatMap((_, at) => parts(at).flatMap((part) => (part["type"] === "tool-call" ? [[part["toolCallId"], part["toolName"]] as const] : []))),
+  );
   for (const ours of kept) {
     const [at, part] = ours[AT] ?? [];
     const fields = ours as unknown as Fields;
@@ -160,7 +164,10 @@ function raised(messages: readonly ModelMessage[], kept: readonly Placed[]): Mod
 
 /** Puts back the answers to approvals that stand alone, behind the calls that they are about. */
 function approved(messages: readonly ModelMessage[], kept: ModelMessage[]): ModelMessage[] {
-  const alone = messages.filter(({ role, content }) => role === "tool" && Array.isArray(content) && content.length > 0 && content.every((part) => (part as Fields)["type"] !== "tool-result"));
+  const alone = messages.filter(
+    ({ role, content }) =>
+      role === "tool" && Array.isArray(content) && content.length > 0 && content.every((part) => (part as Fields)["type"] !== "tool-result"),
+  );
   if (alone.length === 0) return kept;
   const places = new Map<ModelMessage, number>();
   for (const [at, message] of messages.entries()) if (!places.has(message)) places.set(message, at);

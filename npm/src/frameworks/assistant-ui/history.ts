@@ -14,9 +14,10 @@ import * as check from "../../check.js";
 import { badArgument, ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
-import { place, Queues, TRIES } from "../ai-sdk/place.js";
-import { plain, same } from "../ai-sdk/plain.js";
-import type { Ui } from "../ai-sdk/ride.js";
+import { appendAfter, TRIES } from "../shared/append.js";
+import { Queues } from "../shared/queues.js";
+import { plain, same } from "../shared/json.js";
+import type { Ui } from "../shared/ui/types.js";
 import { pack } from "./pack.js";
 import { FIELD, readTree, type Item, type Ride, type Tree } from "./tree.js";
 import { fromUi, revive, say, toUi } from "./words.js";
@@ -70,7 +71,11 @@ export class ThreadHistory implements ThreadHistoryAdapter {
     const { headId, items } = await this.#load(OWN);
     const messages = items.map((item): ExportedMessageRepositoryItem => {
       const { parentId, run } = item;
-      return { message: ownMessage(item), parentId, ...(run === undefined ? {} : { runConfig: run as NonNullable<ExportedMessageRepositoryItem["runConfig"]> }) };
+      return {
+        message: ownMessage(item),
+        parentId,
+        ...(run === undefined ? {} : { runConfig: run as NonNullable<ExportedMessageRepositoryItem["runConfig"]> }),
+      };
     });
     return { headId, messages };
   };
@@ -82,7 +87,11 @@ export class ThreadHistory implements ThreadHistoryAdapter {
   readonly update = async (item: ExportedMessageRepositoryItem): Promise<void> => this.#store(await this.#context(), own(item), false);
 
   /** Deletes messages, for good; what followed each follows its parent then. */
-  readonly delete = async (items: ExportedMessageRepositoryItem[]): Promise<void> => this.#delete(await this.#known(), items.map(({ message }) => message.id));
+  readonly delete = async (items: ExportedMessageRepositoryItem[]): Promise<void> =>
+    this.#delete(
+      await this.#known(),
+      items.map(({ message }) => message.id),
+    );
 
   /** The same history for messages of another format, such as the AI SDK's. Messages that are stored in others are translated where that can be. */
   withFormat<M, S extends Record<string, unknown>>(format: MessageFormatAdapter<M, S>): GenericThreadHistoryAdapter<M> {
@@ -92,17 +101,29 @@ export class ThreadHistory implements ThreadHistoryAdapter {
       pinned = typeof thread === "string" ? thread : thread.getState().remoteId;
     };
     const where = async (): Promise<string> => (pinned === undefined ? this.#context() : check.id(this.#prefix + pinned, "thread"));
-    const formatted = (item: MessageFormatItem<M>): Stored => ({ id: format.getId(item.message), parentId: item.parentId, format: format.format, content: json(format.encode(item)) });
+    const formatted = (item: MessageFormatItem<M>): Stored => ({
+      id: format.getId(item.message),
+      parentId: item.parentId,
+      format: format.format,
+      content: json(format.encode(item)),
+    });
     return {
       pin,
       load: async (): Promise<MessageFormatRepository<M>> => {
         pin();
         const { headId, items } = await this.#load(format.format);
-        return { headId, messages: items.map(({ id, parentId, content }) => format.decode({ id, parent_id: parentId, format: format.format, content: content as S })) };
+        return {
+          headId,
+          messages: items.map(({ id, parentId, content }) => format.decode({ id, parent_id: parentId, format: format.format, content: content as S })),
+        };
       },
       append: async (item) => this.#store(await where(), formatted(item), true),
       update: async (item, localMessageId) => this.#store(await where(), { ...formatted(item), was: localMessageId }, false),
-      delete: async (items) => this.#delete(pinned === undefined ? await this.#known() : this.#prefix + pinned, items.map(({ message }) => format.getId(message))),
+      delete: async (items) =>
+        this.#delete(
+          pinned === undefined ? await this.#known() : this.#prefix + pinned,
+          items.map(({ message }) => format.getId(message)),
+        ),
     };
   }
 
@@ -190,7 +211,8 @@ export class ThreadHistory implements ThreadHistoryAdapter {
 
   async #try(context: string, item: Stored, shown: boolean, anew: boolean): Promise<boolean> {
     const remembered = anew ? undefined : this.#trees.get(context);
-    const enough = remembered !== undefined && remembered.get(item.was ?? item.id) === undefined && (item.parentId === null || remembered.get(item.parentId) !== undefined);
+    const enough =
+      remembered !== undefined && remembered.get(item.was ?? item.id) === undefined && (item.parentId === null || remembered.get(item.parentId) !== undefined);
     const tree = enough ? remembered : await this.#read(context);
     const known = tree?.get(item.was ?? item.id);
     const parent = item.parentId === null ? undefined : tree?.get(item.parentId);
@@ -222,7 +244,7 @@ export class ThreadHistory implements ThreadHistoryAdapter {
     messages[0] = { ...messages[0], [FIELD]: ride } as unknown as MessageInput;
     const behind = grows ? known.nodes.at(-1) : (parent?.nodes.at(-1) ?? (lost ? tree?.leaf : undefined) ?? tree?.root);
     const head = tree === undefined ? null : ((await this.#keep.head(context))?.id ?? null);
-    const made = await place(this.#keep, context, behind, head, messages);
+    const made = await appendAfter(this.#keep, context, behind, head, messages);
     if (made === undefined) return false;
     const leaf = (made.at(-1) as { id: string }).id;
     // An update of what stands further up does not change what is shown.
@@ -230,7 +252,14 @@ export class ThreadHistory implements ThreadHistoryAdapter {
     if (stays) await this.#keep.setHead(context, head);
     if (tree === undefined || known !== undefined || lost) this.#trees.delete(context);
     else {
-      tree.put({ ...item, parentId, createdAt: made[0]?.createdAt ?? null, nodes: made.map(({ id }) => id), said: messages, starts: [(made[0] as { id: string }).id] });
+      tree.put({
+        ...item,
+        parentId,
+        createdAt: made[0]?.createdAt ?? null,
+        nodes: made.map(({ id }) => id),
+        said: messages,
+        starts: [(made[0] as { id: string }).id],
+      });
       tree.leaf = stays ? head : leaf;
     }
     return true;
@@ -270,7 +299,7 @@ export class ThreadHistory implements ThreadHistoryAdapter {
         covers: messages.length,
       };
       messages[0] = { ...messages[0], [FIELD]: ride } as unknown as MessageInput;
-      const made = await place(this.#keep, context, ends.get(follower.parentId), at, messages);
+      const made = await appendAfter(this.#keep, context, ends.get(follower.parentId), at, messages);
       if (made === undefined) throw new ThreadkeepError("conflict", "somebody else wrote while a message was deleted: try again", { thread: context });
       at = (made.at(-1) as { id: string }).id;
       ends.set(follower.id, at);
@@ -307,7 +336,13 @@ export function threadHistory(keep: Threadkeep, thread: ThreadRef | (() => Threa
 }
 
 function own({ message, parentId, runConfig }: ExportedMessageRepositoryItem): Stored {
-  return { id: check.id(message?.id, "message.id"), parentId, format: OWN, content: json(message), ...(runConfig === undefined ? {} : { run: json(runConfig) }) };
+  return {
+    id: check.id(message?.id, "message.id"),
+    parentId,
+    format: OWN,
+    content: json(message),
+    ...(runConfig === undefined ? {} : { run: json(runConfig) }),
+  };
 }
 
 function json(value: unknown): unknown {

@@ -5,9 +5,10 @@ import * as check from "../../check.js";
 import { ThreadkeepError } from "../../errors.js";
 import { recordKey, recordRange } from "../../records.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import { discard, Queues } from "../ai-sdk/place.js";
-import { plain } from "../ai-sdk/plain.js";
-import { short } from "../claude-agent-sdk/keys.js";
+import { discard } from "../shared/append.js";
+import { Queues } from "../shared/queues.js";
+import { plain } from "../shared/json.js";
+import { keyPart } from "../shared/keys.js";
 
 type Metadata = Awaited<ReturnType<RemoteThreadListAdapter["fetch"]>>;
 type AssistantStream = Awaited<ReturnType<RemoteThreadListAdapter["generateTitle"]>>;
@@ -53,7 +54,7 @@ export function threadList(keep: Threadkeep, options?: ThreadListOptions): Remot
   const { prefix = "", title = beginning } = check.options(options, "options", { prefix: check.text, title: check.callback }) as ThreadListOptions;
   const records = keep.records("assistant-ui");
   const queues = new Queues();
-  const key = async (id: string): Promise<string> => recordKey(prefix, await short(check.id(id, "remoteId")));
+  const key = async (id: string): Promise<string> => recordKey(prefix, await keyPart(check.id(id, "remoteId")));
   const known = async (id: string): Promise<Kept | undefined> => {
     const bytes = await records.get(await key(id));
     return bytes === undefined ? undefined : (JSON.parse(new TextDecoder().decode(bytes)) as Kept);
@@ -89,8 +90,7 @@ export function threadList(keep: Threadkeep, options?: ThreadListOptions): Remot
       return { remoteId: threadId, externalId: undefined };
     },
     rename: (id, name) => called(id, check.text(name, "newTitle")),
-    updateCustom: (id, custom) =>
-      change(id, ({ custom: _, ...kept }) => ({ ...kept, ...(custom === undefined ? {} : { custom: plain(custom) }) })),
+    updateCustom: (id, custom) => change(id, ({ custom: _, ...kept }) => ({ ...kept, ...(custom === undefined ? {} : { custom: plain(custom) }) })),
     archive: (id) => change(id, (kept) => ({ ...kept, status: "archived" })),
     unarchive: (id) => change(id, (kept) => ({ ...kept, status: "regular" })),
     async delete(id) {
@@ -130,7 +130,10 @@ function missing(id: string): ThreadkeepError {
 
 function beginning(messages: readonly ThreadMessage[]): string {
   const first = messages.find(({ role }) => role === "user");
-  const text = (first?.content ?? []).map((part) => (part.type === "text" ? part.text : "")).join(" ").trim();
+  const text = (first?.content ?? [])
+    .map((part) => (part.type === "text" ? part.text : ""))
+    .join(" ")
+    .trim();
   return text.length > 60 ? `${text.slice(0, 59).trimEnd()}…` : text;
 }
 

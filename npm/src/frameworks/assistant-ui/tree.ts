@@ -4,7 +4,8 @@ import { isObject } from "../../check.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
-import { Thread, type Ui } from "../ai-sdk/ride.js";
+import { Thread } from "../shared/ui/thread.js";
+import type { Ui } from "../shared/ui/types.js";
 import { unpack } from "./pack.js";
 
 /** The field of our messages that belongs to assistant-ui. */
@@ -148,7 +149,7 @@ export class Tree {
   }
 
   #list(parent: string | null): string[] {
-    return parent === null ? this.#roots : ((this.#slots.get(parent) as Slot).children);
+    return parent === null ? this.#roots : (this.#slots.get(parent) as Slot).children;
   }
 
   #isBelow(id: string | null, above: string): boolean {

@@ -4,8 +4,8 @@
 import type { ThreadMessage } from "@assistant-ui/core";
 import { isObject } from "../../check.js";
 import type { MessageInput } from "../../types/message.js";
-import { FIELD, type Part, type Ui } from "../ai-sdk/ride.js";
-import { Writer, type Ended } from "../ai-sdk/write.js";
+import { FIELD, type Part, type Ui } from "../shared/ui/types.js";
+import { Writer, type Ended } from "../shared/ui/write.js";
 
 type Fields = Record<string, unknown>;
 
@@ -28,7 +28,12 @@ export function toUi(stored: unknown): Ui | undefined {
   if (role !== "user" && role !== "assistant" && role !== "system") return toUi(stored["message"]);
   const head = { id: typeof id === "string" ? id : "", role } as const;
   const { metadata } = stored;
-  if (Array.isArray(parts)) return { ...head, ...(metadata === undefined ? {} : { metadata }), parts: parts.filter((part): part is Part => isObject(part) && typeof part["type"] === "string") };
+  if (Array.isArray(parts))
+    return {
+      ...head,
+      ...(metadata === undefined ? {} : { metadata }),
+      parts: parts.filter((part): part is Part => isObject(part) && typeof part["type"] === "string"),
+    };
   const list = Array.isArray(content) ? (content as unknown[]).filter(isObject) : typeof content === "string" ? [{ type: "text", text: content }] : undefined;
   if (list === undefined) return undefined;
   const attached = (Array.isArray(stored["attachments"]) ? (stored["attachments"] as unknown[]) : []).flatMap((file) => {
@@ -95,14 +100,20 @@ export function fromUi(ui: Ui, id: string, createdAt: Date): ThreadMessage {
     if (part.type === "text" || part.type === "reasoning") return part["text"] === "" ? [] : [{ type: part.type, text: part["text"] }];
     if (part.type === "file") {
       const isImage = String(part["mediaType"]).startsWith("image");
-      return [isImage ? { type: "image", image: part["url"], ...named(part) } : { type: "file", data: part["url"], mimeType: part["mediaType"], ...named(part) }];
+      return [
+        isImage ? { type: "image", image: part["url"], ...named(part) } : { type: "file", data: part["url"], mimeType: part["mediaType"], ...named(part) },
+      ];
     }
-    if (part.type === "source-url") return [{ type: "source", sourceType: "url", id: part["sourceId"], url: part["url"], ...(typeof part["title"] === "string" ? { title: part["title"] } : {}) }];
+    if (part.type === "source-url")
+      return [
+        { type: "source", sourceType: "url", id: part["sourceId"], url: part["url"], ...(typeof part["title"] === "string" ? { title: part["title"] } : {}) },
+      ];
     if (part.type.startsWith("data-")) return [{ type: "data", name: part.type.slice("data-".length), data: part["data"] }];
     if (part["toolCallId"] === undefined) return [];
     const toolName = part.type === "dynamic-tool" ? part["toolName"] : part.type.slice("tool-".length);
     const input = part["input"] ?? {};
-    const result = part["state"] === "output-error" ? { result: part["errorText"], isError: true } : part["state"] === "output-available" ? { result: part["output"] } : {};
+    const result =
+      part["state"] === "output-error" ? { result: part["errorText"], isError: true } : part["state"] === "output-available" ? { result: part["output"] } : {};
     return [{ type: "tool-call", toolCallId: part["toolCallId"], toolName, args: input, argsText: JSON.stringify(input), ...result }];
   });
   const head = { id, createdAt };
@@ -121,6 +132,12 @@ export function revive(stored: unknown): unknown {
   return {
     ...stored,
     ...(typeof createdAt === "string" ? { createdAt: new Date(createdAt) } : {}),
-    ...(Array.isArray(content) ? { content: content.map((part: unknown) => (isObject(part) && Array.isArray(part["messages"]) ? { ...part, messages: part["messages"].map(revive) } : part)) } : {}),
+    ...(Array.isArray(content)
+      ? {
+          content: content.map((part: unknown) =>
+            isObject(part) && Array.isArray(part["messages"]) ? { ...part, messages: part["messages"].map(revive) } : part,
+          ),
+        }
+      : {}),
   };
 }

@@ -3,8 +3,8 @@
 
 import { badArgument } from "../../errors.js";
 import * as check from "../../check.js";
-import { digest } from "../../digest.js";
 import { recordKey, recordRange } from "../../records.js";
+import { keyPart } from "../shared/keys.js";
 import type { SessionKey } from "@anthropic-ai/claude-agent-sdk";
 
 /** The namespace of the records. */
@@ -12,9 +12,6 @@ export const NAMESPACE = "claude-agent-sdk";
 
 /** A range of keys, the second out. */
 export type Range = [start: string, end: string];
-
-/** So long a part of a key may be; longer ones are told apart by a hash. */
-const LONGEST = 150;
 
 /** The keys of one transcript: a session's, or a subagent's. */
 export interface Keys {
@@ -29,7 +26,7 @@ export interface Keys {
 
 /** Where a transcript lies. */
 export async function keysOf({ projectKey, sessionId, subpath }: SessionKey): Promise<Keys> {
-  const parts = [await short(projectKey), await short(sessionId), await short(subpath ?? "")] as const;
+  const parts = [await keyPart(projectKey), await keyPart(sessionId), await keyPart(subpath ?? "")] as const;
   return {
     pages: (from = 0) => [recordKey("e", ...parts, from), range("e", ...parts)[1]],
     page: (number) => recordKey("e", ...parts, number),
@@ -41,7 +38,7 @@ export async function keysOf({ projectKey, sessionId, subpath }: SessionKey): Pr
 
 /** Everything of a session, its subagents' too: pages and marks. */
 export async function ofSession({ projectKey, sessionId }: SessionKey): Promise<Range[]> {
-  const parts = [await short(projectKey), await short(sessionId)] as const;
+  const parts = [await keyPart(projectKey), await keyPart(sessionId)] as const;
   return [range("e", ...parts), range("t", ...parts)];
 }
 
@@ -52,7 +49,7 @@ export async function marksOf(key: SessionKey): Promise<Range> {
 
 /** The summaries of a project's sessions. */
 export async function summariesOf(projectKey: string): Promise<Range> {
-  return range("s", await short(check.text(projectKey, "projectKey")));
+  return range("s", await keyPart(check.text(projectKey, "projectKey")));
 }
 
 /** A key as it is given, checked. */
@@ -67,10 +64,4 @@ export function checked(key: unknown, argument = "key"): SessionKey {
 function range(...parts: string[]): Range {
   const { start, end } = recordRange(...parts);
   return [start, end];
-}
-
-/** A part of a key for a name of any length and letters: itself, or its beginning and a digest. */
-export async function short(part: string): Promise<string> {
-  const escaped = recordKey(part);
-  return escaped.length <= LONGEST ? part : `${escaped.slice(0, 80)} ${await digest(part)}`;
 }

@@ -6,7 +6,7 @@ import * as check from "../../check.js";
 import { ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { ContextOptions } from "../../types/context.js";
-import { allFromLangChain, toLangChain } from "./messages.js";
+import { allFromLangChain, toLangChain } from "../shared/langchain/messages.js";
 
 /** Options of {@link ThreadkeepChatMessageHistory}: those of a prompt. Without any, the history is all there is. */
 export type HistoryOptions = Pick<ContextOptions, "budget" | "policy" | "provider" | "encoding" | "pins" | "toolPreview" | "memory">;
@@ -56,7 +56,8 @@ export class ThreadkeepChatMessageHistory extends BaseListChatMessageHistory {
   override async getMessages(): Promise<BaseMessage[]> {
     if (this.#options === undefined || (await this.#keep.head(this.contextId)) === null) return (await this.#keep.getAll(this.contextId)).map(toLangChain);
     const { messages, overBudget, tokens, budget } = await this.#keep.context(this.contextId, this.#options);
-    if (overBudget) throw new ThreadkeepError("over-budget", "what must stay of the history does not fit the budget", { context: this.contextId, tokens, budget });
+    if (overBudget)
+      throw new ThreadkeepError("over-budget", "what must stay of the history does not fit the budget", { context: this.contextId, tokens, budget });
     return messages.map(toLangChain);
   }
 

@@ -1,7 +1,14 @@
 // Checkpoints as they lie in a keep's records, and how they are read: one by its id, the newest of a thread, many from the newest down, and what
 // tasks wrote after one.
 
-import { TASKS, maxChannelVersion, type Checkpoint, type CheckpointMetadata, type CheckpointPendingWrite, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import {
+  TASKS,
+  maxChannelVersion,
+  type Checkpoint,
+  type CheckpointMetadata,
+  type CheckpointPendingWrite,
+  type CheckpointTuple,
+} from "@langchain/langgraph-checkpoint";
 import { ThreadkeepError } from "../../errors.js";
 import { recordKey, recordParts, recordRange } from "../../records.js";
 import type { Records } from "../../types/records.js";

@@ -5,8 +5,8 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import * as check from "../../check.js";
 import { badArgument } from "../../errors.js";
 import type { ToolSchema } from "../../types/context.js";
-import { toLangChain } from "../langchain/messages.js";
-import { PROMPT, checkPrompt, promptOf, type PromptOptions } from "../langchain/prompt.js";
+import { toLangChain } from "../shared/langchain/messages.js";
+import { PROMPT, checkPrompt, promptOf, type PromptOptions } from "../shared/langchain/prompt.js";
 
 /** Options of {@link contextHook}. */
 export interface ContextHookOptions extends PromptOptions {

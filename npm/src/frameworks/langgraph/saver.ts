@@ -25,9 +25,9 @@ import type { StoreRecord } from "../../types/store.js";
 import { Checkpoints, SHIFT, damaged, type Header } from "./checkpoints.js";
 import { namespaceOf, needThread, threadOf } from "./config.js";
 import { frame } from "./frame.js";
-import { equal } from "../langchain/plain.js";
-import { discard } from "../ai-sdk/place.js";
-import { isMessages, mirror } from "../langchain/mirror.js";
+import { same } from "../shared/json.js";
+import { discard } from "../shared/append.js";
+import { isMessages, mirror } from "../shared/langchain/mirror.js";
 import { ChannelValues, type Place, type Ref, type Typed } from "./values.js";
 
 /** Options of {@link ThreadkeepSaver}. */
@@ -123,7 +123,7 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
       if (wanted && stored.id !== wanted) continue;
       if (filter !== undefined) {
         const metadata = (await this.#values.load([stored.types[1], stored.metadata])) as Record<string, unknown>;
-        if (!Object.entries(filter).every(([name, value]) => equal(metadata[name], value))) continue;
+        if (!Object.entries(filter).every(([name, value]) => same(metadata[name], value))) continue;
       }
       const tuple = await this.#checkpoints.tuple(stored);
       if (tuple === undefined) {
@@ -158,7 +158,11 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
     // What was read is a condition of what is written; where it changed meanwhile, it is read again.
     for (let attempt = 0; ; attempt += 1) {
       const from = parent === undefined || parent === id ? undefined : await this.#checkpoints.stored(thread, ns, parent);
-      const header: Header = { ...(parent === undefined ? {} : { parent }), types: [checkpointType, metadataType], refs: Object.create(null) as Record<string, Ref> };
+      const header: Header = {
+        ...(parent === undefined ? {} : { parent }),
+        types: [checkpointType, metadataType],
+        refs: Object.create(null) as Record<string, Ref>,
+      };
       const token = attempt === 0 ? id : `${id}~${attempt}`;
       const puts: StoreRecord[] = [];
       const present = new Set<string>();

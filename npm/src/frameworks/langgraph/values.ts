@@ -173,7 +173,10 @@ function isPlainList(value: unknown): value is unknown[] {
 function frameList(elements: readonly Typed[]): Uint8Array {
   const types = elements.map(([type]) => type);
   const one = types.every((type) => type === types[0]) ? types[0] : undefined;
-  return frame({ types: one ?? types }, elements.map(([, bytes]) => bytes));
+  return frame(
+    { types: one ?? types },
+    elements.map(([, bytes]) => bytes),
+  );
 }
 
 /** The pieces that hold the first `count` elements. */

@@ -7,7 +7,11 @@ const LENGTH = 0.75;
 /** The words of a text, lower case and without accents; scripts without spaces give pairs of characters. */
 export function wordsOf(text: string): string[] {
   const words: string[] = [];
-  for (const [run] of text.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)) {
+  for (const [run] of text
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
+    .toLowerCase()
+    .matchAll(/[\p{L}\p{N}]+/gu)) {
     if (!/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(run)) words.push(stem(run));
     else {
       const chars = [...run];

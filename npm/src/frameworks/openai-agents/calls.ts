@@ -1,7 +1,10 @@
 // Which items are calls of tools and which are their results, of all the kinds that the Agents SDK knows.
 
-import { outputContent, wellFormed } from "./content.js";
-import type { Loose } from "./messages.js";
+import { outputContent } from "./content.js";
+import { wellFormed } from "../../check.js";
+
+/** Any item, seen without its type. */
+export type Loose = Readonly<Record<string, unknown>> & { type?: string; role?: string };
 
 /** A call, as a message says it. */
 export interface Call {
@@ -29,7 +32,8 @@ const REPLIES = new Map([...Object.entries(CALLS).map(([, [name, , reply]]) => [
 /** The call that an item is; `undefined` where it is none. */
 export function callOf(item: Loose): Call | undefined {
   const { type } = item;
-  if (type === "function_call") return { id: idOf(item, "call"), name: word(item["name"], "tool"), args: word(item["arguments"], ""), reply: "function_call_result" };
+  if (type === "function_call")
+    return { id: idOf(item, "call"), name: word(item["name"], "tool"), args: word(item["arguments"], ""), reply: "function_call_result" };
   if (type === "hosted_tool_call") {
     const result = item["output"] ?? item["status"];
     return { id: idOf(item, "hosted"), name: word(item["name"], "tool"), args: word(item["arguments"], "{}"), result: word(result, "done") };

@@ -3,7 +3,7 @@
 // an item's own field of that name is wrapped the same way. Text is kept with every code unit, halves of pairs too.
 
 import { badArgument } from "../../errors.js";
-import { base64 } from "./content.js";
+import { base64, bytesOf } from "../../bytes.js";
 
 const TAG = "$threadkeep";
 
@@ -78,7 +78,7 @@ function inside(value: object, place: string, above: readonly object[]): unknown
 function revive([kind, value]: [string, unknown]): unknown {
   switch (kind) {
     case "bytes":
-      return Uint8Array.from(atob(value as string), (character) => character.charCodeAt(0));
+      return bytesOf(value as string);
     case "date":
       return new Date(value as number);
     case "bigint":
@@ -91,4 +91,3 @@ function revive([kind, value]: [string, unknown]): unknown {
       return undefined;
   }
 }
-

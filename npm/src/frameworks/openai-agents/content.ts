@@ -1,11 +1,9 @@
 // What items contain (text, pictures, sound, files), as content of messages.
 
-type Part = Record<string, unknown>;
+import { base64 } from "../../bytes.js";
+import { wellFormed } from "../../check.js";
 
-/** Text without halves of character pairs, which no UTF-8 can carry. */
-export function wellFormed(text: string): string {
-  return text.replace(/\p{Surrogate}/gu, "\ufffd");
-}
+type Part = Record<string, unknown>;
 
 /** The text in a list of parts of any kind, each on lines of its own. */
 export function textOf(parts: unknown): string {
@@ -66,11 +64,4 @@ function placeOf(data: unknown, given: Part): { url?: string; id?: string } | un
   if (bytes instanceof Uint8Array) return { url: `data:${media};base64,${base64(bytes)}` };
   if (typeof bytes === "string") return { url: bytes.startsWith("data:") ? bytes : `data:${media};base64,${bytes}` };
   return undefined;
-}
-
-/** Bytes in base64. */
-export function base64(bytes: Uint8Array): string {
-  let text = "";
-  for (let start = 0; start < bytes.length; start += 0x8000) text += String.fromCharCode(...bytes.subarray(start, start + 0x8000));
-  return btoa(text);
 }

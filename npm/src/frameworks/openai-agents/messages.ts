@@ -5,8 +5,9 @@
 import type { AgentInputItem } from "@openai/agents-core";
 import type { Message, MessageInput, ToolCall } from "../../types/message.js";
 import { canonical, decode, encode } from "./codec.js";
-import { callOf, isReply, replyOf, type Call } from "./calls.js";
-import { partsOf, textOf, userContent, wellFormed } from "./content.js";
+import { callOf, isReply, replyOf, type Call, type Loose } from "./calls.js";
+import { partsOf, textOf, userContent } from "./content.js";
+import { wellFormed } from "../../check.js";
 
 /** The field of a message that says which items it stands for; its presence says that a session wrote the message. */
 export const FIELD = "openai_agents";
@@ -26,9 +27,6 @@ interface Group {
   items: AgentInputItem[];
   messages: Record<string, unknown>[];
 }
-
-/** Any item, seen without its type. */
-export type Loose = Readonly<Record<string, unknown>> & { type?: string; role?: string };
 
 /**
  * Items as messages.

@@ -10,7 +10,7 @@ import { canonical } from "./codec.js";
 import { itemsByMessage, toMessages } from "./messages.js";
 import { checkItems, replaced, transactionOf } from "./transactions.js";
 import { Writer, type Operation } from "./writer.js";
-import { Places, type PastHistory, type Place } from "./place.js";
+import { Positions, type PastHistory, type Position } from "./position.js";
 
 /** Options of {@link ThreadkeepSession}. */
 export interface ThreadkeepSessionOptions {
@@ -30,7 +30,7 @@ export interface HistoryTransaction {
 
 /** The history as it is, by nodes. */
 interface History {
-  place: Place;
+  position: Position;
   nodes: NodeInfo[];
   items: AgentInputItem[][];
 }
@@ -53,7 +53,7 @@ export class ThreadkeepSession implements Session {
   /** The head at which it lies: what `keep.context`, `keep.compact` and the like take. */
   readonly contextId: string;
   readonly #sessionId: string;
-  readonly #places: Places;
+  readonly #positions: Positions;
   readonly #writer: Writer;
 
   /**
@@ -64,8 +64,8 @@ export class ThreadkeepSession implements Session {
     this.keep = keep;
     this.#sessionId = sessionId ?? contextId ?? crypto.randomUUID();
     this.contextId = contextId ?? this.#sessionId;
-    this.#places = new Places(keep, this.contextId);
-    this.#writer = new Writer(keep, this.contextId, this.#places);
+    this.#positions = new Positions(keep, this.contextId);
+    this.#writer = new Writer(keep, this.contextId, this.#positions);
   }
 
   /** The session's id. */
@@ -107,8 +107,8 @@ export class ThreadkeepSession implements Session {
 
   /** Empties the session. What was in it stays in the keep, as a branch that {@link ThreadkeepSession.past} names; {@link ThreadkeepSession.erase} deletes. */
   async clearSession(): Promise<void> {
-    await this.#writer.branch(async (place) => {
-      const { nodes, items } = await this.#history(place);
+    await this.#writer.branch(async (position) => {
+      const { nodes, items } = await this.#history(position);
       const kept = common(items, []);
       return { parent: nodes[kept - 1]?.id ?? null, messages: [], forget: true, ...(kept < nodes.length ? { reason: "clear" } : {}) };
     });
@@ -124,7 +124,7 @@ export class ThreadkeepSession implements Session {
     const { operationId, transaction } = transactionOf(args);
     const what = canonical(transaction);
     const due = async (): Promise<boolean> => {
-      const done = await this.#places.operation(operationId);
+      const done = await this.#positions.operation(operationId);
       if (done !== undefined && done !== what)
         throw new ThreadkeepError("id-taken", "another transaction was carried out under this operationId", { operationId });
       return done === undefined;
@@ -171,7 +171,7 @@ export class ThreadkeepSession implements Session {
 
   /** The histories that were left by taking back, replacing and clearing, oldest first: `keep.chain(leaf)` has each. */
   async past(): Promise<PastHistory[]> {
-    return this.#places.past();
+    return this.#positions.past();
   }
 
   /**
@@ -183,11 +183,11 @@ export class ThreadkeepSession implements Session {
   async moveTo(nodeId: string): Promise<void> {
     const target = await this.keep.node(nodeId);
     if (target === null) throw new ThreadkeepError("missing-node", `there is no node ${nodeId}`, { node: nodeId });
-    await this.#writer.branch(async (place) => {
-      const from = place.leaf === null ? null : await this.keep.node(place.leaf);
+    await this.#writer.branch(async (position) => {
+      const from = position.leaf === null ? null : await this.keep.node(position.leaf);
       // Numbers count up within a transcript.
       const seq = from?.transcript === target.transcript ? undefined : target.seq;
-      return { parent: target.id, messages: [], seq, reason: place.leaf === null ? undefined : "move" };
+      return { parent: target.id, messages: [], seq, reason: position.leaf === null ? undefined : "move" };
     });
   }
 
@@ -198,25 +198,25 @@ export class ThreadkeepSession implements Session {
    */
   async erase(): Promise<number> {
     return this.#writer.alone(async () => {
-      const place = await this.#places.read();
-      const leaves = [place.leaf, ...(await this.#places.past()).map(({ leaf }) => leaf)];
+      const position = await this.#positions.read();
+      const leaves = [position.leaf, ...(await this.#positions.past()).map(({ leaf }) => leaf)];
       const nodes = await Promise.all(leaves.map((leaf) => (leaf === null ? null : this.keep.node(leaf))));
       let deleted = 0;
       for (const transcript of new Set(nodes.flatMap((node) => (node === null ? [] : [node.transcript]))))
         deleted += await this.keep.deleteTranscript(transcript);
-      await this.#places.erase();
+      await this.#positions.erase();
       return deleted;
     });
   }
 
-  async #history(place?: Place): Promise<History> {
-    const at = place ?? (await this.#places.read());
+  async #history(position?: Position): Promise<History> {
+    const at = position ?? (await this.#positions.read());
     const nodes = at.leaf === null ? [] : await this.keep.chain(at.leaf);
     // Names of tools come from the calls above, so the chain is read as a whole.
     const messages = nodes.flatMap((node) => node.messages);
     const all = itemsByMessage(messages);
     let next = 0;
-    return { place: at, nodes, items: nodes.map((node) => node.messages.flatMap(() => all[next++] ?? [])) };
+    return { position: at, nodes, items: nodes.map((node) => node.messages.flatMap(() => all[next++] ?? [])) };
   }
 
   /** Makes another list of the items: what both begin with stays, and the rest is a branch below it. */
@@ -225,9 +225,9 @@ export class ThreadkeepSession implements Session {
     plan: (items: AgentInputItem[]) => AgentInputItem[] | undefined,
     named?: { operation: Operation; due: () => Promise<boolean> },
   ): Promise<void> {
-    await this.#writer.branch(async (place) => {
+    await this.#writer.branch(async (position) => {
       if (named !== undefined && !(await named.due())) return undefined;
-      const { nodes, items } = await this.#history(place);
+      const { nodes, items } = await this.#history(position);
       const after = plan(items.flat());
       if (after === undefined) return undefined;
       const kept = common(items, after);
@@ -244,7 +244,7 @@ function common(items: readonly AgentInputItem[][], after: readonly AgentInputIt
   let at = 0;
   for (const [index, own] of items.entries()) {
     // Most are the very objects that were read.
-    const isSame = own.every((item, place) => item === after[at + place]);
+    const isSame = own.every((item, position) => item === after[at + position]);
     if (!isSame && canonical(own) !== canonical(after.slice(at, at + own.length))) return index;
     at += own.length;
   }

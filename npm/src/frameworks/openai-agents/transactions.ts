@@ -12,8 +12,7 @@ export function transactionOf(args: unknown): { operationId: string; transaction
   if (typeof operationId !== "string" || operationId.trim() === "") throw badArgument("operationId", "must be a text that is not empty");
   if (!isObject(transaction)) throw badArgument("transaction", "must be an object");
   const lists = transaction["type"] === "append_items" ? ["items"] : ["expectedSuffix", "replacement"];
-  if (lists.length > 1 && transaction["type"] !== "replace_suffix")
-    throw badArgument("transaction.type", 'must be "append_items" or "replace_suffix"');
+  if (lists.length > 1 && transaction["type"] !== "replace_suffix") throw badArgument("transaction.type", 'must be "append_items" or "replace_suffix"');
   const unknown = Object.keys(transaction).find((name) => name !== "type" && !lists.includes(name));
   if (unknown !== undefined) throw badArgument(`transaction.${unknown}`, "is not known here");
   for (const name of lists) checkItems(transaction[name], `transaction.${name}`);

@@ -6,9 +6,9 @@ import { ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
-import { wellFormed } from "./content.js";
+import { wellFormed } from "../../check.js";
 import { begun, FIELD, isOurs } from "./messages.js";
-import type { Along, Place, Places } from "./place.js";
+import type { Along, Position, Positions } from "./position.js";
 
 /** The name of an operation, and what it does. */
 export type Operation = readonly [id: string, what: string];
@@ -45,13 +45,13 @@ type Made = readonly [first: string, last: string];
 export class Writer {
   readonly #keep: Threadkeep;
   readonly #context: string;
-  readonly #places: Places;
+  readonly #positions: Positions;
   #swept = false;
 
-  constructor(keep: Threadkeep, context: string, places: Places) {
+  constructor(keep: Threadkeep, context: string, positions: Positions) {
     this.#keep = keep;
     this.#context = context;
-    this.#places = places;
+    this.#positions = positions;
   }
 
   /** Appends messages behind all that is there; an operation only if it was not carried out before (`due` says so, or throws). */
@@ -59,8 +59,8 @@ export class Writer {
     await this.#try(async (lost) => {
       if (!(await due())) return true;
       // At first behind whoever is at it; where that led nowhere, behind what counts.
-      if (lost.length > 0) await this.#places.settle();
-      const made = await this.#keep.append(this.#context, this.#beginning(await this.#places.read(), messages));
+      if (lost.length > 0) await this.#positions.settle();
+      const made = await this.#keep.append(this.#context, this.#beginning(await this.#positions.read(), messages));
       const [first, last] = [made[0], made.at(-1)];
       // What another writer deletes is gone here too.
       const whole = made.length === messages.length && first !== undefined && last !== undefined;
@@ -70,34 +70,34 @@ export class Writer {
     });
   }
 
-  /** Goes to the branch that `plan` makes of the place where the session is; `undefined` for staying. */
-  async branch(plan: (place: Place) => Branch | undefined | Promise<Branch | undefined>): Promise<void> {
+  /** Goes to the branch that `plan` makes of the position where the session is; `undefined` for staying. */
+  async branch(plan: (position: Position) => Branch | undefined | Promise<Branch | undefined>): Promise<void> {
     let aside: Aside | undefined;
     await this.#try(
       async (lost) => {
-        const place = await this.#places.read();
-        const planned = await plan(place);
+        const position = await this.#positions.read();
+        const planned = await plan(position);
         if (planned === undefined) return true;
         const { parent, operation, reason, forget } = planned;
         await this.#sweep();
         // Where there is no head, the session is empty. So there must be one before it is not.
-        const above = parent ?? (place.head === null ? await this.#begin(place) : await this.#places.emptyRoot());
-        if (place.head === null && parent !== null) await this.#keep.setHead(this.#context, parent);
-        const messages = above === null && planned.messages.length === 0 && place.leaf !== null ? EMPTY : planned.messages;
+        const above = parent ?? (position.head === null ? await this.#begin(position) : await this.#positions.emptyRoot());
+        if (position.head === null && parent !== null) await this.#keep.setHead(this.#context, parent);
+        const messages = above === null && planned.messages.length === 0 && position.leaf !== null ? EMPTY : planned.messages;
         let made: NodeInfo[] = [];
         if (messages.length > 0) {
           aside ??= { name: `${this.#asidePrefix()}${Date.now()} ${crypto.randomUUID()}`, transcript: undefined };
           if (above !== null) await this.#keep.setHead(aside.name, above);
           else if (aside.transcript !== undefined) await this.#dropHead(aside);
-          made = await this.#keep.append(aside.name, this.#beginning(place, messages));
+          made = await this.#keep.append(aside.name, this.#beginning(position, messages));
           aside.transcript = made[0]?.transcript;
         }
         const [first, last] = [made[0], made.at(-1)];
         const along: Along = { operation, forget };
-        if (reason !== undefined && place.leaf !== null) along.left = { leaf: place.leaf, reason, at: Date.now() };
-        const seen = planned.seq ?? (above === null ? 0 : place.seq);
+        if (reason !== undefined && position.leaf !== null) along.left = { leaf: position.leaf, reason, at: Date.now() };
+        const seen = planned.seq ?? (above === null ? 0 : position.seq);
         const next = { leaf: last?.id ?? above, seq: Math.max(seen, last?.seq ?? 0) };
-        if (made.length === messages.length && (await this.#places.move(place, next, along))) return true;
+        if (made.length === messages.length && (await this.#positions.move(position, next, along))) return true;
         if (first !== undefined && last !== undefined) lost.push([first.id, last.id]);
         return false;
       },
@@ -128,7 +128,7 @@ export class Writer {
       try {
         for (let tried = 0; tried < TRIES; tried += 1) {
           if (tried > 0) await pause(Math.min(50, 2 ** tried));
-          if (await once(lost)) return await this.#places.settle();
+          if (await once(lost)) return await this.#positions.settle();
         }
         throw new ThreadkeepError("conflict", "others changed the session again and again", { contextId: this.#context });
       } finally {
@@ -152,19 +152,19 @@ export class Writer {
 
   async #waits(first: NodeInfo, last: NodeInfo, operation: Operation | undefined): Promise<boolean> {
     for (let look = 0; look < LOOKS; look += 1) {
-      const place = await this.#places.read(first.parent);
-      if (first.parent === (place.leaf ?? first.transcript)) {
-        const next = { leaf: last.id, seq: Math.max(place.seq, last.seq) };
-        if (await this.#places.move(place, next, { operation })) return true;
-        if (operation !== undefined && (await this.#places.operation(operation[0])) !== undefined) return false;
-      } else if (await this.#stands(first, place)) await pause(Math.min(50, 2 + look));
+      const position = await this.#positions.read(first.parent);
+      if (first.parent === (position.leaf ?? first.transcript)) {
+        const next = { leaf: last.id, seq: Math.max(position.seq, last.seq) };
+        if (await this.#positions.move(position, next, { operation })) return true;
+        if (operation !== undefined && (await this.#positions.operation(operation[0])) !== undefined) return false;
+      } else if (await this.#stands(first, position)) await pause(Math.min(50, 2 + look));
       else return false;
     }
     return false;
   }
 
-  /** Whether what was appended is behind the place where the session is. */
-  async #stands(first: NodeInfo, { leaf }: Place): Promise<boolean> {
+  /** Whether what was appended is behind the position where the session is. */
+  async #stands(first: NodeInfo, { leaf }: Position): Promise<boolean> {
     if (leaf === null) return true;
     let stands = false;
     await ignoring("missing-node", async () => {
@@ -174,13 +174,16 @@ export class Writer {
   }
 
   /** Messages as they are written; the first ones of a session say that they are. */
-  #beginning({ leaf, version }: Place, messages: readonly MessageInput[]): readonly MessageInput[] {
+  #beginning({ leaf, version }: Position, messages: readonly MessageInput[]): readonly MessageInput[] {
     return leaf !== null && version > 0 ? messages : messages.map((message, index) => (index === 0 ? begun(message, this.#context, version) : message));
   }
 
   /** Makes the head, in a transcript with nothing in it, unless somebody else just did; gives its root, whose id the transcript has. */
-  async #begin({ version }: Place): Promise<string | null> {
-    const [made] = await this.#keep.append(this.#context, EMPTY.map((message) => begun(message, this.#context, version)));
+  async #begin({ version }: Position): Promise<string | null> {
+    const [made] = await this.#keep.append(
+      this.#context,
+      EMPTY.map((message) => begun(message, this.#context, version)),
+    );
     if (made === undefined) return null;
     await this.#discard([made.id, made.id]);
     return made.transcript;

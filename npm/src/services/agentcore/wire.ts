@@ -155,7 +155,10 @@ export function inOrder(events: Event[]): Event[] {
 /** A name in the letters of sessions and branches: itself where it is one, otherwise what is left of it and a digest. @internal */
 export async function nameOf(text: string): Promise<string> {
   if (/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,99}$/.test(text)) return text;
-  const left = text.replaceAll(/[^a-zA-Z0-9_-]+/g, "-").slice(0, 60).replace(/^[-_]+|[-_]+$/g, "");
+  const left = text
+    .replaceAll(/[^a-zA-Z0-9_-]+/g, "-")
+    .slice(0, 60)
+    .replace(/^[-_]+|[-_]+$/g, "");
   return `${left === "" ? "tk" : left}-${(await digest(text)).slice(0, 32)}`;
 }
 

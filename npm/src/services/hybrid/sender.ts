@@ -80,9 +80,7 @@ export class Sender {
       const added = new Set<string>();
       try {
         if (!this.#memory.idempotent) await sent.begin(this.#intent(batch, branch, items));
-        await this.#call("add", signal, (inner) =>
-          this.#memory.add(batch, { signal: inner, timeout: this.#timeout, onAdded: (id) => void added.add(id) }),
-        );
+        await this.#call("add", signal, (inner) => this.#memory.add(batch, { signal: inner, timeout: this.#timeout, onAdded: (id) => void added.add(id) }));
       } catch (error) {
         const arrived = prefix(items, added);
         if (this.#memory.idempotent && arrived.length > 0) await sent.mark(branch, contextId, arrived);
@@ -96,16 +94,33 @@ export class Sender {
           // Asking again will not help, and what comes after it shall not wait for ever.
           const skipped = left.flatMap(({ message }) => (message === undefined ? [] : [message.id]));
           this.#skipped(error, { operation: "add", contextId, skipped });
-          if (only !== undefined) await sent.mark(branch, contextId, left.map(({ mark }) => mark), more);
+          if (only !== undefined)
+            await sent.mark(
+              branch,
+              contextId,
+              left.map(({ mark }) => mark),
+              more,
+            );
           return;
         }
         // One of them it does not want: which one shows when they come one by one.
         for (const [at, item] of left.entries())
-          await this.#batch(contextId, sent, { items: [item], branch, ...(root !== undefined && at === 0 ? { root } : {}) }, at === left.length - 1 ? more : [], signal);
+          await this.#batch(
+            contextId,
+            sent,
+            { items: [item], branch, ...(root !== undefined && at === 0 ? { root } : {}) },
+            at === left.length - 1 ? more : [],
+            signal,
+          );
         return;
       }
     }
-    await sent.mark(branch, contextId, items.map(({ mark }) => mark), more);
+    await sent.mark(
+      branch,
+      contextId,
+      items.map(({ mark }) => mark),
+      more,
+    );
   }
 
   #intent({ token, contextId }: MemoryBatch, branch: string, items: readonly Item[]): Intent {

@@ -363,4 +363,3 @@ function wait(delay: number, signal: AbortSignal): Promise<void> {
     else signal.addEventListener("abort", stop, { once: true });
   });
 }
-

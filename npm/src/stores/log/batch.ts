@@ -4,7 +4,7 @@
 import type { StoreCommit, StoreRecord } from "../../types/store.js";
 import { hex } from "./crc.js";
 import { LINE_END, encodeValue, writeLine, type Change, type Put } from "./format.js";
-import type { LogFolder } from "./place.js";
+import type { LogFolder } from "./folder.js";
 
 /** A commit that waits for its turn. Its values are in the form in which they are written. */
 export interface Waiting {

@@ -6,7 +6,7 @@ import { checked, overhead, type Entry, Source } from "./entry.js";
 import { FORMAT, LINE_END, writeLine, type Beginning, type Put, type Whole } from "./format.js";
 import { hex } from "./crc.js";
 import type { Keys, Part } from "./keys.js";
-import { join, pause, storeError, type LogFile, type LogFolder } from "./place.js";
+import { join, pause, storeError, type LogFile, type LogFolder } from "./folder.js";
 import { logName } from "./recover.js";
 
 /** So much is read and written at once. */
@@ -116,7 +116,11 @@ export class Compaction {
 
   async #copyPart(group: readonly [string, Entry][], seed: number): Promise<void> {
     const values = await Promise.all(
-      group.map(async ([key, entry]) => (entry.lost === true ? NOTHING : checked(this.folder, key, { ...entry, base64: false }, await this.#try(() => this.old.read(entry.at, entry.length), "reading for")))),
+      group.map(async ([key, entry]) =>
+        entry.lost === true
+          ? NOTHING
+          : checked(this.folder, key, { ...entry, base64: false }, await this.#try(() => this.old.read(entry.at, entry.length), "reading for")),
+      ),
     );
     this.#parts += 1;
     const put = group.map(([key, { crc, base64, lost }], index): Put => {

@@ -2,7 +2,7 @@
 
 import { hex } from "./crc.js";
 import { decodeBase64 } from "./format.js";
-import { storeError, type LogFile, type LogFolder } from "./place.js";
+import { storeError, type LogFile, type LogFolder } from "./folder.js";
 import type { MaybePromise } from "../../types/store.js";
 
 /** A log file in use. */
@@ -59,7 +59,10 @@ export function checked(folder: LogFolder, key: string, entry: Readonly<Entry>, 
     throw storeError("corrupt", `the value of ${JSON.stringify(key)} was damaged, and lost when ${folder.words} was repaired`, { ...folder.details, key });
   if (bytes.length !== entry.length || folder.crc32(bytes) !== entry.crc) {
     const { name } = entry.source.file;
-    const got = bytes.length !== entry.length ? `${bytes.length} of ${entry.length} bytes are there` : `its CRC-32 is ${hex(folder.crc32(bytes))} and was ${hex(entry.crc)}`;
+    const got =
+      bytes.length !== entry.length
+        ? `${bytes.length} of ${entry.length} bytes are there`
+        : `its CRC-32 is ${hex(folder.crc32(bytes))} and was ${hex(entry.crc)}`;
     throw storeError(
       "corrupt",
       `the value of ${JSON.stringify(key)} at byte ${entry.at} of ${name} in ${folder.words} is not what was written (${got}): restore the file from a copy; what else is in it can be read and exported`,

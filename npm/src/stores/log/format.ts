@@ -9,8 +9,9 @@
 // Values that are no text are base64 in one line, where people read the file. The sums of lines begin with that of the store's
 // id, so that a log inside a value (somebody may talk about one) is never taken for a part of this one.
 
+import { base64, bytesOf } from "../../bytes.js";
 import { hex } from "./crc.js";
-import type { LogFolder } from "./place.js";
+import type { LogFolder } from "./folder.js";
 
 /** The version of this way of writing. */
 export const FORMAT = 1;
@@ -104,20 +105,10 @@ export function seedOf(folder: LogFolder, store: string): number {
 /** A value as it is written, and whether that is base64. */
 export function encodeValue(folder: LogFolder, value: Uint8Array): { bytes: Uint8Array; base64: boolean } {
   if (!folder.readable || folder.isText(value)) return { bytes: value, base64: false };
-  return { bytes: encoder.encode(toBase64(value)), base64: true };
+  return { bytes: encoder.encode(base64(value)), base64: true };
 }
 
 /** A value that was written as base64. */
 export function decodeBase64(bytes: Uint8Array): Uint8Array {
-  const buffer = (globalThis as { Buffer?: { from(text: string, encoding: "base64"): Uint8Array } }).Buffer;
-  if (buffer !== undefined) return Uint8Array.from(buffer.from(decoder.decode(bytes), "base64"));
-  return Uint8Array.from(atob(decoder.decode(bytes)), (character) => character.charCodeAt(0));
-}
-
-function toBase64(bytes: Uint8Array): string {
-  const buffer = (globalThis as { Buffer?: { from(bytes: ArrayBufferLike, at: number, length: number): { toString(encoding: "base64"): string } } }).Buffer;
-  if (buffer !== undefined) return buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-  return btoa(text);
+  return bytesOf(decoder.decode(bytes));
 }

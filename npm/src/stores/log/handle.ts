@@ -1,7 +1,7 @@
 // What users hold of a log store: a handle. Handles of one thread onto one place share a store, so that each sees what the others
 // have written; the last one that is closed closes it. A place is opened when it is first used.
 
-import { storeError } from "./place.js";
+import { storeError } from "./folder.js";
 import type { LogStore } from "./store.js";
 import type { ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "../../types/store.js";
 

@@ -8,7 +8,7 @@ import { hex } from "./crc.js";
 import type { Entry, Source } from "./entry.js";
 import { FORMAT, readLine, writeLine } from "./format.js";
 import type { Keys, Part } from "./keys.js";
-import { join, pause, type LogFolder } from "./place.js";
+import { join, pause, type LogFolder } from "./folder.js";
 
 const NAME = /^index-(\d{6,15})$/;
 const encoder = new TextEncoder();
@@ -93,7 +93,14 @@ function load(body: Uint8Array, ending: Ending, source: Source, keys: Keys<Entry
     let key = "";
     for (let place = 0; place < line.at.length; place += 1) {
       key = key.slice(0, line.keys[2 * place] as number) + (line.keys[2 * place + 1] as string);
-      keys.set(key, { source, at: line.at[place]!, length: line.length[place]!, crc: line.crc[place]!, base64: base64.has(place), ...(lost.has(place) ? { lost: true } : {}) });
+      keys.set(key, {
+        source,
+        at: line.at[place]!,
+        length: line.length[place]!,
+        crc: line.crc[place]!,
+        base64: base64.has(place),
+        ...(lost.has(place) ? { lost: true } : {}),
+      });
     }
     from = to + 1;
   }
@@ -101,7 +108,12 @@ function load(body: Uint8Array, ending: Ending, source: Source, keys: Keys<Entry
 }
 
 /** Writes an index; gives its length. The log must be on the disk up to `end`. */
-export async function writeIndex(folder: LogFolder, number: number, parts: readonly Part<Entry>[], ending: Omit<Ending, "crc" | "threadkeep" | "keys">): Promise<number> {
+export async function writeIndex(
+  folder: LogFolder,
+  number: number,
+  parts: readonly Part<Entry>[],
+  ending: Omit<Ending, "crc" | "threadkeep" | "keys">,
+): Promise<number> {
   const name = indexName(number);
   try {
     const file = await folder.open(name);

@@ -8,7 +8,7 @@ import crypto from "node:crypto";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { storeError } from "./place.js";
+import { storeError } from "./folder.js";
 
 const NAME = /^lock-(\d+)-(\d+)-([0-9a-f]{8})-[0-9a-f]{8}$/;
 /** So often (in milliseconds) a holder says that it lives, to those who cannot see its process. */
@@ -135,7 +135,11 @@ function here(): string {
     };
     const boot = read(() => fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8"));
     const space = read(() => fs.readlinkSync("/proc/self/ns/pid"));
-    place = crypto.createHash("sha256").update(JSON.stringify([os.hostname(), boot, space])).digest("hex").slice(0, 8);
+    place = crypto
+      .createHash("sha256")
+      .update(JSON.stringify([os.hostname(), boot, space]))
+      .digest("hex")
+      .slice(0, 8);
   }
   return place;
 }

@@ -2,7 +2,7 @@
 // log itself cannot tell: its end looks like any other. A crash leaves the mark before it, which is as true; one that is damaged is none.
 
 import { readLine, writeLine } from "./format.js";
-import type { LogFolder } from "./place.js";
+import type { LogFolder } from "./folder.js";
 
 const NAME = "closed";
 

@@ -8,7 +8,7 @@ import zlib from "node:zlib";
 import { ThreadkeepError, type ErrorDetails, type ThreadkeepErrorCode } from "../../errors.js";
 import { crc32 } from "./crc.js";
 import { lock, type Lock } from "./lock.js";
-import { storeError, type LogFile, type LogFolder } from "./place.js";
+import { storeError, type LogFile, type LogFolder } from "./folder.js";
 
 const read = promisify(fs.read);
 const write = promisify(fs.write);
@@ -164,7 +164,11 @@ class NodeFile implements LogFile {
         if (error !== null) return reject(error);
         // A deleted file takes everything that is written to it, and nobody ever finds it again.
         if (fs.fstatSync(this.descriptor).nlink === 0)
-          return reject(storeError("storage-gone", `${this.name} in the folder ${this.folder} was deleted while it was open: what was written since is lost`, { folder: this.folder }));
+          return reject(
+            storeError("storage-gone", `${this.name} in the folder ${this.folder} was deleted while it was open: what was written since is lost`, {
+              folder: this.folder,
+            }),
+          );
         resolve();
       });
     });

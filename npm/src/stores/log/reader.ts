@@ -3,7 +3,7 @@
 
 import { hex } from "./crc.js";
 import { LINE_END, looksLikeLine, readLine, type Beginning, type Change, type Copied, type Line, type Put, type Whole } from "./format.js";
-import { storeError, type LogFile, type LogFolder } from "./place.js";
+import { storeError, type LogFile, type LogFolder } from "./folder.js";
 
 /** So much is read at once, at least. */
 const WINDOW = 1 << 20;

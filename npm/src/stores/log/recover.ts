@@ -6,7 +6,7 @@ import { FORMAT, seedOf, writeLine, type Beginning, type Change, type Whole } fr
 import { readIndexes, removeIndex, type Index } from "./index.js";
 import { Keys } from "./keys.js";
 import { readMark, removeMark, type Mark } from "./mark.js";
-import { storeError, type LogFile, type LogFolder } from "./place.js";
+import { storeError, type LogFile, type LogFolder } from "./folder.js";
 import { Reader, putsOf, type Broken, type Found } from "./reader.js";
 
 /** A store as it was found. */
@@ -68,7 +68,12 @@ export async function recover(folder: LogFolder, repair: boolean): Promise<State
   for (const number of numbers) {
     const file = await open(folder, logName(number));
     try {
-      const state = await read(folder, file, number, { indexes, mark: missing.length === 0 && mark?.log === number ? mark : undefined, repair, alone: number === numbers.at(-1) });
+      const state = await read(folder, file, number, {
+        indexes,
+        mark: missing.length === 0 && mark?.log === number ? mark : undefined,
+        repair,
+        alone: number === numbers.at(-1),
+      });
       if (state !== undefined) {
         state.skipped.unshift(...missing);
         // What a compaction or a crash has left.
@@ -100,7 +105,19 @@ async function create(folder: LogFolder): Promise<State> {
     await file.sync();
     await folder.sync();
     const source = new Source(file, 1);
-    return { source, store, seed: seedOf(folder, store), keys: new Keys(), n: 0, end: first.length, live: 0, indexed: 0, indexes: [], beginning: "created", skipped: [] };
+    return {
+      source,
+      store,
+      seed: seedOf(folder, store),
+      keys: new Keys(),
+      n: 0,
+      end: first.length,
+      live: 0,
+      indexed: 0,
+      indexes: [],
+      beginning: "created",
+      skipped: [],
+    };
   } catch (error) {
     await file.close();
     throw folder.failure(error, `writing to ${logName(1)}`);
@@ -144,7 +161,19 @@ async function read(folder: LogFolder, file: LogFile, number: number, how: How):
     );
   reader.seed = seedOf(folder, line.store);
   const source = new Source(file, number);
-  const fresh = (): State => ({ source, store: line.store, seed: reader.seed, keys: new Keys(), n: line.n, end: next, live: 0, indexed: 0, indexes: how.indexes.map(({ number }) => number), beginning: "existing", skipped: [] });
+  const fresh = (): State => ({
+    source,
+    store: line.store,
+    seed: reader.seed,
+    keys: new Keys(),
+    n: line.n,
+    end: next,
+    live: 0,
+    indexed: 0,
+    indexes: how.indexes.map(({ number }) => number),
+    beginning: "existing",
+    skipped: [],
+  });
   const index = how.indexes.filter(({ log, store }) => log === number && store === line.store).at(-1);
   const mark = how.mark?.store === line.store ? how.mark : undefined;
   // The log was on the disk so far.
@@ -299,7 +328,8 @@ async function salvage(reader: Reader, state: State, had: number): Promise<{ who
   state.end = at;
   const inOrder = (all: Map<number, Found>): Found[] => [...all].sort(([a], [b]) => a - b).map(([, found]) => found);
   const lacking: string[] = [];
-  for (let part = 1; part <= Math.max(whole?.whole ?? 0, ...parts.keys()); part += 1) if (!parts.has(part)) lacking.push(`part ${part} of what a compaction copied`);
+  for (let part = 1; part <= Math.max(whole?.whole ?? 0, ...parts.keys()); part += 1)
+    if (!parts.has(part)) lacking.push(`part ${part} of what a compaction copied`);
   for (const found of inOrder(parts)) apply(state, found);
   for (const found of inOrder(commits)) {
     const { n } = found.line as Change;
@@ -309,7 +339,8 @@ async function salvage(reader: Reader, state: State, had: number): Promise<{ who
   }
   const [region] = state.skipped;
   if (region !== undefined) region.which = lacking.join(", ");
-  else if (lacking.length > 0 || !ordered) state.skipped.push({ file: file.name, from: 0, to: 0, which: lacking.join(", "), why: "lines are missing, doubled or moved" });
+  else if (lacking.length > 0 || !ordered)
+    state.skipped.push({ file: file.name, from: 0, to: 0, which: lacking.join(", "), why: "lines are missing, doubled or moved" });
   // What a crash has cut off; where there is damage, the log is written anew.
   if (state.skipped.length === 0 && at < size) await cut(reader.folder, file, at);
   return { whole: whole !== undefined, commits: inOrder(commits) };
@@ -348,8 +379,10 @@ async function keepAside(folder: LogFolder, file: LogFile, size: number): Promis
 
 /** What is wrong with a whole line in its place. */
 function misplaced({ line }: Found, n: number, parts: number, whole: boolean): Broken | undefined {
-  if ("part" in line) return !whole && line.part === parts + 1 ? undefined : { why: `part ${line.part} comes after part ${parts}: lines are missing, doubled or moved` };
-  if ("whole" in line) return !whole && line.whole === parts && line.n === n ? undefined : { why: `${line.whole} parts should be there, there are ${parts}: lines are missing` };
+  if ("part" in line)
+    return !whole && line.part === parts + 1 ? undefined : { why: `part ${line.part} comes after part ${parts}: lines are missing, doubled or moved` };
+  if ("whole" in line)
+    return !whole && line.whole === parts && line.n === n ? undefined : { why: `${line.whole} parts should be there, there are ${parts}: lines are missing` };
   return line.n === n + 1 ? undefined : { why: `commit ${line.n} comes after commit ${n}: lines are missing, doubled or moved` };
 }
 

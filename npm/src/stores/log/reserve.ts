@@ -1,7 +1,7 @@
 // Some bytes on the disk that are given back when it is full, so that something can be deleted then: a deletion is a commit, too, and
 // needs room at the log's end.
 
-import type { LogFolder } from "./place.js";
+import type { LogFolder } from "./folder.js";
 
 const NAME = "reserve";
 /** So many bytes. */

@@ -9,7 +9,7 @@ import { Compaction } from "./compact.js";
 import { overhead, readAll, type Entry, type Source } from "./entry.js";
 import { removeIndex, writeIndex } from "./index.js";
 import type { Keys } from "./keys.js";
-import { join, pause, storeError, type LogFolder } from "./place.js";
+import { join, pause, storeError, type LogFolder } from "./folder.js";
 import { writeMark } from "./mark.js";
 import { recover, type Skipped, type State } from "./recover.js";
 import { Reserve } from "./reserve.js";
@@ -179,7 +179,12 @@ export class LogStore {
     const at = this.#end;
     try {
       if (this.#broken !== undefined) throw this.#broken;
-      if (size > 0) await this.#put(at, join(pieces), all.some(({ commit }) => commit.durability === "strict"));
+      if (size > 0)
+        await this.#put(
+          at,
+          join(pieces),
+          all.some(({ commit }) => commit.durability === "strict"),
+        );
     } catch (error) {
       await this.#refused(all, error);
       return;
@@ -286,10 +291,14 @@ export class LogStore {
 
   /** Begins a compaction or an index, where one is due; a compaction in any case where there is something to `erase`. */
   #tend(erase = false): void {
-    if (this.#tending !== undefined) return erase ? this.#eraseSoon() : undefined;
+    if (this.#tending !== undefined) {
+      if (erase) this.#eraseSoon();
+      return;
+    }
     if (this.#closing || this.#broken !== undefined) return;
     const dead = this.#end - this.#live;
-    const work = erase || (dead > this.#compactAbove && dead > this.#live) ? this.#compact() : this.#end - this.#indexed > this.#indexStep ? this.#index() : undefined;
+    const work =
+      erase || (dead > this.#compactAbove && dead > this.#live) ? this.#compact() : this.#end - this.#indexed > this.#indexStep ? this.#index() : undefined;
     // Neither is needed for anything that was promised, so that a failure only puts it off.
     this.#tending = work
       ?.catch(() => {

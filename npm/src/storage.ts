@@ -7,7 +7,7 @@ import { inNode } from "./runtime.js";
 import type { StoreAdapter } from "./types/store.js";
 
 /** A place for data. */
-export interface Place {
+export interface StoragePlace {
   kind: "indexeddb" | "file" | "memory" | "adapter";
   adapter: StoreAdapter | undefined;
   /** The name under which others may have the same data open; `undefined` where nobody can, or nobody says. */
@@ -15,7 +15,7 @@ export interface Place {
 }
 
 /** The place that options name. `name` is theirs, or what stands in for it. */
-export async function place(options: OpenOptions, name: string): Promise<Place> {
+export async function storagePlace(options: OpenOptions, name: string): Promise<StoragePlace> {
   const { storage } = options;
   if (typeof storage === "object") return { kind: "adapter", adapter: storage, shared: options.name };
   const kind = storage ?? (hasIndexedDb() ? "indexeddb" : undefined);
@@ -32,7 +32,10 @@ export async function place(options: OpenOptions, name: string): Promise<Place> 
     }
   }
   if (kind === "file")
-    throw new ThreadkeepError("unavailable", 'storage: "file" needs Node, Deno or Bun, and a build that was not made for browsers: use "indexeddb" here, or "memory"');
+    throw new ThreadkeepError(
+      "unavailable",
+      'storage: "file" needs Node, Deno or Bun, and a build that was not made for browsers: use "indexeddb" here, or "memory"',
+    );
   return { kind: "memory", adapter: undefined, shared: undefined };
 }
 

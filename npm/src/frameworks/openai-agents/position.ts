@@ -7,14 +7,14 @@ import type { Threadkeep } from "../../threadkeep.js";
 import type { NodeInfo } from "../../types/node.js";
 import type { Records } from "../../types/records.js";
 import type { StoreRecord } from "../../types/store.js";
-import { short } from "../claude-agent-sdk/keys.js";
+import { keyPart } from "../shared/keys.js";
 import { begins, isOurs } from "./messages.js";
 
 /** The namespace of the records. */
 export const NAMESPACE = "openai-agents";
 
-/** A place as it was read. */
-export interface Place {
+/** A position as it was read. */
+export interface Position {
   /** Counts the changes; 0 before the first. */
   version: number;
   /** The node at which the history ends; `null` where there is none. */
@@ -45,14 +45,14 @@ export interface Along {
   forget?: boolean | undefined;
 }
 
-/** So often a place is read again where what it led to was gone. */
+/** So often a position is read again where what it led to was gone. */
 const TRIES = 100;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** The records of the session at one head. */
-export class Places {
+export class Positions {
   readonly #keep: Threadkeep;
   readonly #records: Records;
   readonly #context: string;
@@ -67,7 +67,7 @@ export class Places {
    * Where the session is now. What others appended behind it since, not through a session, is taken in: as far as `end` where that
    * is given, else as far as the head. Throws `missing-node` where `end` is gone.
    */
-  async read(end?: string | null): Promise<Place> {
+  async read(end?: string | null): Promise<Position> {
     for (let tried = 0; ; tried += 1)
       try {
         return await this.#read(end ?? undefined);
@@ -77,12 +77,12 @@ export class Places {
       }
   }
 
-  async #read(end: string | undefined): Promise<Place> {
+  async #read(end: string | undefined): Promise<Position> {
     const [record] = await this.#records.scan(recordRange("at", await this.#name()));
     const at = await this.#keep.head(this.#context);
     const head = at?.id ?? null;
     if (record === undefined) return { version: 0, ...(await this.#begun(at, 0)), head };
-    const { version, leaf, seq } = JSON.parse(decoder.decode(record[1])) as Pick<Place, "version" | "leaf" | "seq">;
+    const { version, leaf, seq } = JSON.parse(decoder.decode(record[1])) as Pick<Position, "version" | "leaf" | "seq">;
     // The head was removed, and with it what only it led to.
     if (at === null) return { version, leaf: null, seq, head };
     if (leaf === null) return { version, ...(await this.#begun(at, version)), head };
@@ -97,7 +97,7 @@ export class Places {
   }
 
   /** Where a session begins at a head that has none: behind all that is there, but for what is about to be its first items. */
-  async #begun(head: NodeInfo | null, version: number): Promise<Pick<Place, "leaf" | "seq">> {
+  async #begun(head: NodeInfo | null, version: number): Promise<Pick<Position, "leaf" | "seq">> {
     if (head === null) return { leaf: null, seq: 0 };
     const chain = await this.#keep.chain(head.id);
     const first = chain.findIndex(({ messages }) => begins(messages[0], this.#context, version));
@@ -113,13 +113,13 @@ export class Places {
   }
 
   /**
-   * Moves from `place` to `next`, with what belongs to it, or does nothing and gives `false` because somebody else was first.
+   * Moves from `position` to `next`, with what belongs to it, or does nothing and gives `false` because somebody else was first.
    */
-  async move(place: Place, next: Pick<Place, "leaf" | "seq">, { left, operation, forget }: Along = {}): Promise<boolean> {
-    const version = place.version + 1;
+  async move(position: Position, next: Pick<Position, "leaf" | "seq">, { left, operation, forget }: Along = {}): Promise<boolean> {
+    const version = position.version + 1;
     const name = await this.#name();
     const at = recordKey("at", name, version);
-    const before = place.version === 0 ? undefined : recordKey("at", name, place.version);
+    const before = position.version === 0 ? undefined : recordKey("at", name, position.version);
     const done = operation && (await this.#operation(operation[0]));
     const puts: StoreRecord[] = [[at, encoder.encode(JSON.stringify({ version, ...next }))]];
     if (left !== undefined) puts.push([recordKey("past", name, version), encoder.encode(JSON.stringify(left))]);
@@ -165,12 +165,12 @@ export class Places {
   }
 
   async #operation(id: string): Promise<string> {
-    return recordKey("op", await this.#name(), await short(id));
+    return recordKey("op", await this.#name(), await keyPart(id));
   }
 
   /** The head's name as a part of keys, which are shorter than names may be. */
   #name(): Promise<string> {
-    return short(this.#context);
+    return keyPart(this.#context);
   }
 }
 
@@ -179,8 +179,8 @@ function rangeOf(...parts: string[]): [start: string, end: string] {
   return [start, end];
 }
 
-/** The last of the nodes that were appended later than `seq` below the first one, by nobody who keeps such a place. */
-function foreign([first, ...rest]: NodeInfo[], seq: number): Pick<Place, "leaf" | "seq"> {
+/** The last of the nodes that were appended later than `seq` below the first one, by nobody who keeps such a position. */
+function foreign([first, ...rest]: NodeInfo[], seq: number): Pick<Position, "leaf" | "seq"> {
   const end = rest.findIndex((node) => node.seq <= seq || isOurs(node.messages[0]));
   const last = rest.slice(0, end < 0 ? rest.length : end).at(-1);
   return { leaf: (last ?? first)?.id ?? null, seq: Math.max(seq, last?.seq ?? 0) };

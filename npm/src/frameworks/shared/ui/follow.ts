@@ -1,8 +1,9 @@
 // Whether one version of a UI message comes after another: an answer that grew, a tool's output that arrived, an approval. Anything
 // else that bears the same id is another message, and a branch.
 
-import { same, wellFormed } from "./plain.js";
-import type { Part, Ui } from "./ride.js";
+import { same } from "../json.js";
+import { wellFormed } from "../../../check.js";
+import type { Part, Ui } from "./types.js";
 
 /** How far a tool call is; a call never goes back. */
 const RANK: Readonly<Record<string, number>> = {

@@ -1,6 +1,7 @@
 // LangChain's content blocks in the form that Threadkeep counts and renders. Blocks that have no such form stay as they are.
 
-import { base64, toPlain } from "./plain.js";
+import { base64 } from "../../../bytes.js";
+import { toPlain } from "./codec.js";
 
 type Block = Record<string, unknown>;
 
@@ -36,7 +37,9 @@ function thoughtOf(block: Block): string | undefined {
     case "thinking":
       return textOf(block["thinking"]);
     case "reasoning":
-      return textOf(block["reasoning"]) || (Array.isArray(block["summary"]) ? (block["summary"] as Block[]).map((part) => textOf(part?.["text"])).join("\n") : "");
+      return (
+        textOf(block["reasoning"]) || (Array.isArray(block["summary"]) ? (block["summary"] as Block[]).map((part) => textOf(part?.["text"])).join("\n") : "")
+      );
     case "reasoning_content": {
       const inner = block["reasoningText"] ?? block["reasoningContent"];
       return textOf(typeof inner === "object" && inner !== null ? (inner as Block)["text"] : inner);

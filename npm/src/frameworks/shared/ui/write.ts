@@ -1,9 +1,9 @@
 // From UI messages to ours: what is new in them becomes messages, what is only said anew becomes steps that ride along.
 
-import type { MessageInput } from "../../types/message.js";
+import type { MessageInput } from "../../../types/message.js";
 import { isCalled, isDone, isTool } from "./follow.js";
-import { changes, same } from "./plain.js";
-import { FIELD, type Op, type Part, type Ride, type Ui } from "./ride.js";
+import { changes, same } from "../json.js";
+import { FIELD, type Op, type Part, type Ride, type Ui } from "./types.js";
 
 /** A message that is made, with what rides along. */
 interface Made {

@@ -3,12 +3,12 @@
 // edited or removed), a branch begins there, or the branch that says the same is followed. What was on the other branch stays.
 
 import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
-import type { Threadkeep } from "../../threadkeep.js";
-import type { MessageInput } from "../../types/message.js";
-import type { NodeInfo } from "../../types/node.js";
-import { Queues } from "../ai-sdk/place.js";
+import type { Threadkeep } from "../../../threadkeep.js";
+import type { MessageInput } from "../../../types/message.js";
+import type { NodeInfo } from "../../../types/node.js";
+import { Queues } from "../queues.js";
 import { allFromLangChain } from "./messages.js";
-import { equal } from "./plain.js";
+import { same } from "../json.js";
 
 /** How many threads' last lists are remembered, so that one that grew is not read again. */
 const THREADS = 32;
@@ -116,5 +116,5 @@ async function begin(keep: Threadkeep, contextId: string, messages: MessageInput
 
 /** Whether a node says what the list says from `at` on. */
 function says({ messages }: NodeInfo, wanted: readonly MessageInput[], at: number): boolean {
-  return at + messages.length <= wanted.length && messages.every((message, index) => equal(message, wanted[at + index]));
+  return at + messages.length <= wanted.length && messages.every((message, index) => same(message, wanted[at + index]));
 }

@@ -1,6 +1,7 @@
 // Values as JSON can carry them, and back: bytes and dates, which JSON has no word for, become objects under a name of their own.
 
-import { badArgument } from "../../errors.js";
+import { badArgument } from "../../../errors.js";
+import { base64, bytesOf } from "../../../bytes.js";
 
 const NAME = "$threadkeep";
 
@@ -41,7 +42,7 @@ export function fromPlain(value: unknown): unknown {
   const fields = value as Record<string, unknown>;
   switch (fields[NAME]) {
     case "bytes":
-      return Uint8Array.from(atob(String(fields["base64"])), (char) => char.charCodeAt(0));
+      return bytesOf(String(fields["base64"]));
     case "date":
       return new Date(fields["iso"] === null ? Number.NaN : String(fields["iso"]));
     case "object":
@@ -85,24 +86,6 @@ function each(value: unknown, change: (item: unknown) => unknown): unknown {
   const made: Record<string, unknown> = {};
   for (const [name, item] of Object.entries(value)) set(made, name, change(item));
   return made;
-}
-
-/** Whether two values are the same, or hold the same; the order of fields does not matter. */
-export function equal(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return false;
-  const names = Object.keys(a);
-  return (
-    names.length === Object.keys(b).length &&
-    names.every((name) => Object.hasOwn(b, name) && equal((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]))
-  );
-}
-
-/** Bytes as base64. */
-export function base64(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-  return btoa(text);
 }
 
 function inside(fields: Record<string, unknown>): Record<string, unknown> {

@@ -17,11 +17,12 @@ import {
   ToolMessageChunk,
   type BaseMessage,
 } from "@langchain/core/messages";
-import { isObject } from "../../check.js";
-import { badArgument } from "../../errors.js";
-import type { Message, MessageInput } from "../../types/message.js";
+import { isObject } from "../../../check.js";
+import { badArgument } from "../../../errors.js";
+import type { Message, MessageInput } from "../../../types/message.js";
 import { contentOf } from "./content.js";
-import { equal, fromPlain, longTexts, share, toPlain, unshare } from "./plain.js";
+import { same } from "../json.js";
+import { fromPlain, longTexts, share, toPlain, unshare } from "./codec.js";
 
 type Fields = Record<string, unknown>;
 type Ours = Fields & { role: string };
@@ -76,7 +77,22 @@ const BY_ROLE: Readonly<Record<string, string>> = {
 };
 
 /** What a message may hold beside what it was made with. */
-const OWN = ["id", "name", "content", "additional_kwargs", "response_metadata", "tool_calls", "invalid_tool_calls", "usage_metadata", "tool_call_chunks", "tool_call_id", "status", "artifact", "metadata", "role"];
+const OWN = [
+  "id",
+  "name",
+  "content",
+  "additional_kwargs",
+  "response_metadata",
+  "tool_calls",
+  "invalid_tool_calls",
+  "usage_metadata",
+  "tool_call_chunks",
+  "tool_call_id",
+  "status",
+  "artifact",
+  "metadata",
+  "role",
+];
 /** Fields that say what our form says, too: they go where that was changed, and long texts in them are stored once. */
 const SAYS = ["content", "contentBlocks", "tool_calls", "invalid_tool_calls", "tool_call_chunks", "additional_kwargs"];
 /** What a class makes of the others, or always is. */
@@ -113,7 +129,7 @@ function messageOf(message: BaseMessage, argument: string): MessageInput {
   const held = heldBy(message);
   for (const [field, value] of Object.entries(held)) {
     const plain = toPlain(value, `${argument}.${field}`);
-    if (plain !== undefined && !equal(plain, toPlain(told[field], field))) fields[field] = SAYS.includes(field) ? share(plain, texts) : plain;
+    if (plain !== undefined && !same(plain, toPlain(told[field], field))) fields[field] = SAYS.includes(field) ? share(plain, texts) : plain;
   }
   const without = Object.keys(told).filter((field) => told[field] !== undefined && held[field] === undefined);
   const along: Along = {
@@ -143,13 +159,14 @@ export function toLangChain(message: Message | MessageInput): BaseMessage {
   const stored = unshare(along.fields ?? {}, textsOf(ours));
   const whole = make(wanted, { ...fields, ...(fromPlain(stored) as Fields) });
   const again = coreOf(whole);
-  const changed = ["content", "tool_calls"].filter((field) => !equal(again[field] ?? null, ours[field] ?? null));
+  const changed = ["content", "tool_calls"].filter((field) => !same(again[field] ?? null, ours[field] ?? null));
   if (changed.length === 0) return whole;
   // What our form says was changed since: it decides, and the provider's raw form of it goes.
   const rest = fromPlain(stored) as Fields;
   for (const field of SAYS) delete rest[field];
   const metadata = rest["response_metadata"];
-  if (isObject(metadata)) rest["response_metadata"] = Object.fromEntries(Object.entries(metadata).filter(([field]) => field !== "output_version" && field !== "output"));
+  if (isObject(metadata))
+    rest["response_metadata"] = Object.fromEntries(Object.entries(metadata).filter(([field]) => field !== "output_version" && field !== "output"));
   return make(wanted === "AIMessageChunk" ? "AIMessage" : wanted, { ...fieldsOf(ours, wanted), ...rest });
 }
 
@@ -201,7 +218,8 @@ export function coreOf(message: BaseMessage, argument = "message"): Ours {
       return { role: kwargs[DEVELOPER] === "developer" ? "developer" : "system", content, ...name };
     case "ai": {
       const calls = callsOf(fields);
-      const thought = reasoning ?? (typeof kwargs["reasoning_content"] === "string" && kwargs["reasoning_content"] !== "" ? kwargs["reasoning_content"] : undefined);
+      const thought =
+        reasoning ?? (typeof kwargs["reasoning_content"] === "string" && kwargs["reasoning_content"] !== "" ? kwargs["reasoning_content"] : undefined);
       const legacy = calls.length === 0 && isObject(kwargs["function_call"]) ? { function_call: toPlain(kwargs["function_call"], "message") } : {};
       return {
         role: "assistant",

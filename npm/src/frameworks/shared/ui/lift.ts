@@ -1,8 +1,8 @@
 // Messages that something else wrote (an archive, an agent, `append`), as UI messages: what the AI SDK would have made of them.
 
-import type { NodeInfo } from "../../types/node.js";
-import { textOf } from "../../model/assembly.js";
-import type { Entry, Part } from "./ride.js";
+import type { NodeInfo } from "../../../types/node.js";
+import { textOf } from "../../../model/assembly.js";
+import type { Entry, Part } from "./types.js";
 
 /**
  * Adds what a message says to the UI messages of its chain. Instructions are none of them: the AI SDK gives those to the model
@@ -15,7 +15,13 @@ export function lift(entries: Entry[], node: NodeInfo, index: number, place: num
   const message = node.messages[index] as unknown as Record<string, unknown>;
   const last = entries.at(-1);
   const begin = (role: "user" | "assistant", parts: Part[]): Entry => {
-    const entry: Entry = { ui: { id: node.messages.length === 1 ? node.id : `${node.id}:${index}`, role, parts }, start: place, end: place, inside: index > 0, foreign: true };
+    const entry: Entry = {
+      ui: { id: node.messages.length === 1 ? node.id : `${node.id}:${index}`, role, parts },
+      start: place,
+      end: place,
+      inside: index > 0,
+      foreign: true,
+    };
     entries.push(entry);
     return entry;
   };
@@ -32,14 +38,18 @@ export function lift(entries: Entry[], node: NodeInfo, index: number, place: num
       if (typeof message["reasoning"] === "string") parts.push({ type: "reasoning", text: message["reasoning"], state: "done" });
       for (const part of content(message["content"])) parts.push(part["type"] === "text" ? { ...part, state: "done" } : part);
       for (const call of (message["tool_calls"] ?? []) as Record<string, Record<string, string>>[]) {
-        const [toolName, input] = call["custom"] ? [call["custom"]["name"], call["custom"]["input"]] : [call["function"]?.["name"], json(call["function"]?.["arguments"])];
+        const [toolName, input] = call["custom"]
+          ? [call["custom"]["name"], call["custom"]["input"]]
+          : [call["function"]?.["name"], json(call["function"]?.["arguments"])];
         parts.push({ type: "dynamic-tool", toolName, toolCallId: call["id"], state: "input-available", input });
       }
       return going === undefined;
     }
     case "tool": {
       const parts = last?.ui.role === "assistant" ? last.ui.parts : [];
-      const at = parts.findIndex((part) => part["toolCallId"] === message["tool_call_id"] && (part["state"] === "input-available" || part["state"] === "approval-responded"));
+      const at = parts.findIndex(
+        (part) => part["toolCallId"] === message["tool_call_id"] && (part["state"] === "input-available" || part["state"] === "approval-responded"),
+      );
       if (last === undefined || at < 0) return false;
       const text = textOf(message["content"] as never);
       const result = message["is_error"] === true ? { state: "output-error", errorText: text } : { state: "output-available", output: json(text) };

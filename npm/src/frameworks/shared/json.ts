@@ -1,12 +1,7 @@
 // Plain data: what JSON can carry, compared and copied as JSON would see it. Messages of frameworks come from live objects with
 // fields that are `undefined`; what comes back from the storage has been JSON.
 
-import { isObject } from "../../check.js";
-
-/** Text without halves of character pairs, which no UTF-8 can carry: a stream that ends in mid-character leaves one. */
-export function wellFormed(text: string): string {
-  return /\p{Surrogate}/u.test(text) ? text.replace(/\p{Surrogate}/gu, "\ufffd") : text;
-}
+import { isObject, wellFormed } from "../../check.js";
 
 /** A copy as JSON carries it: without what is `undefined`, dates as text. Throws a `TypeError` for what JSON cannot carry. */
 export function plain<T>(value: T): T {

@@ -1,4 +1,4 @@
-// Writing at a place of a tree: a head is put there and moves on with what is appended.
+// Writing behind any node: the head is put there and moves on with what is appended.
 
 import { ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
@@ -15,7 +15,13 @@ export const TRIES = 20;
  * @param parent the node; `undefined` where the head is not there yet
  * @param leaf where the head points now
  */
-export async function place(keep: Threadkeep, context: string, parent: string | undefined, leaf: string | null, messages: readonly MessageInput[]): Promise<NodeInfo[] | undefined> {
+export async function appendAfter(
+  keep: Threadkeep,
+  context: string,
+  parent: string | undefined,
+  leaf: string | null,
+  messages: readonly MessageInput[],
+): Promise<NodeInfo[] | undefined> {
   if (parent !== undefined && leaf !== null)
     try {
       return await keep.append(context, messages, { after: parent, expect: leaf });
@@ -42,23 +48,4 @@ export async function discard(keep: Threadkeep, context: string): Promise<number
   if (head === null) return 0;
   const shared = (await keep.heads()).some((other) => other.transcript === head.transcript && other.context !== context);
   return shared ? keep.clear(context) : keep.deleteTranscript(head.transcript);
-}
-
-/** Work on things with names, for each name one after the other. */
-export class Queues {
-  readonly #busy = new Map<string, Promise<unknown>>();
-
-  /** Does `work` when all that was asked for before under that name is done, well or not. */
-  run<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const done = (this.#busy.get(name) ?? Promise.resolve()).then(work, work);
-    const quiet = done.then(
-      () => {},
-      () => {},
-    );
-    this.#busy.set(name, quiet);
-    void quiet.then(() => {
-      if (this.#busy.get(name) === quiet) this.#busy.delete(name);
-    });
-    return done;
-  }
 }

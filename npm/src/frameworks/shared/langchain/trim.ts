@@ -1,14 +1,14 @@
 // LangChain's messages trimmed to a budget by Threadkeep: the messages that stay are the caller's own objects.
 
 // Whoever imports nothing else of this package needs the module, too.
-import "../../places.js";
+import "../../../places.js";
 import type { BaseMessage } from "@langchain/core/messages";
-import { badArgument } from "../../errors.js";
-import { trimMessages } from "../../trim.js";
-import type { Trimmed, TrimOptions } from "../../types/context.js";
-import type { MessageInput } from "../../types/message.js";
+import { badArgument } from "../../../errors.js";
+import { trimMessages } from "../../../trim.js";
+import type { Trimmed, TrimOptions } from "../../../types/context.js";
+import type { MessageInput } from "../../../types/message.js";
 import { coreOf, fromLangChain, toLangChain } from "./messages.js";
-import { equal } from "./plain.js";
+import { same } from "../json.js";
 
 /** What {@link trimLangChain} gives. */
 export type TrimmedLangChain = Omit<Trimmed, "messages"> & {
@@ -36,7 +36,7 @@ export async function trimLangChain(messages: readonly BaseMessage[], options?: 
     const { langchain, ...rest } = message as MessageInput & { langchain?: { place?: number } };
     const place = langchain?.place;
     if (place === undefined) return toLangChain(rest as MessageInput);
-    if (equal(message, ours[place])) return messages[place] as BaseMessage;
+    if (same(message, ours[place])) return messages[place] as BaseMessage;
     // It was changed to be valid: what it says now, with what it was beside that.
     const along = (fromLangChain(messages[place] as BaseMessage) as { langchain?: unknown }).langchain;
     return toLangChain({ ...rest, ...(along === undefined ? {} : { langchain: along }) } as MessageInput);

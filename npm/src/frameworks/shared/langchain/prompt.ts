@@ -2,12 +2,12 @@
 // middleware for agents are two ways to get here.
 
 import type { BaseMessage } from "@langchain/core/messages";
-import * as check from "../../check.js";
-import { ThreadkeepError, badArgument } from "../../errors.js";
-import { countTokens } from "../../prompts.js";
-import type { Threadkeep } from "../../threadkeep.js";
-import type { CompactionPolicy, CompactOptions } from "../../types/compaction.js";
-import type { Budget, ContextOptions, LedgerLine, Limits, ToolSchema } from "../../types/context.js";
+import * as check from "../../../check.js";
+import { ThreadkeepError, badArgument } from "../../../errors.js";
+import { countTokens } from "../../../prompts.js";
+import type { Threadkeep } from "../../../threadkeep.js";
+import type { CompactionPolicy, CompactOptions } from "../../../types/compaction.js";
+import type { Budget, ContextOptions, LedgerLine, Limits, ToolSchema } from "../../../types/context.js";
 import { toLangChain } from "./messages.js";
 import { mirrored } from "./mirror.js";
 import { trimLangChain } from "./trim.js";
@@ -84,7 +84,8 @@ export async function promptOf(options: PromptOptions, { messages, thread, syste
     const trimmed = await trimLangChain(system === undefined ? messages : [system, ...messages], how);
     return done(trimmed, onTrim, trimmed.messages);
   }
-  if (typeof thread !== "string" || thread === "") throw badArgument("config.configurable.thread_id", "must name the thread, whose conversation the keep holds");
+  if (typeof thread !== "string" || thread === "")
+    throw badArgument("config.configurable.thread_id", "must name the thread, whose conversation the keep holds");
   return mirrored(keep, thread, messages, async () => {
     const how = { ...pick(options, ["provider", "encoding"]), ...compact };
     const make = () =>
@@ -98,7 +99,9 @@ export async function promptOf(options: PromptOptions, { messages, thread, syste
     const { tokens: limit } = context.budget;
     if (compact !== undefined && compactWhen === undefined && limit !== null) {
       // The provider never counts what a budget leaves out.
-      const out = context.ledger.filter(({ action, rule }) => action === "dropped" && rule.startsWith("over-")).reduce((sum, { tokensBefore }) => sum + tokensBefore, 0);
+      const out = context.ledger
+        .filter(({ action, rule }) => action === "dropped" && rule.startsWith("over-"))
+        .reduce((sum, { tokensBefore }) => sum + tokensBefore, 0);
       const policy = { maxContextTokens: limit, maxOutputTokens: 0, safetyMargin: 0, compactionRatio: 1 };
       if (out > 0 && (await compactIfDue(keep, thread, context.tokens + out, how, policy))) context = await make();
     }
@@ -106,7 +109,10 @@ export async function promptOf(options: PromptOptions, { messages, thread, syste
     const first = context.messages.findIndex(({ role }) => role !== "system");
     const instructions = context.messages.slice(0, first < 0 ? undefined : first);
     const rest = first < 0 ? [] : context.messages.slice(first);
-    const joined = instructions.length < 2 ? instructions.map(toLangChain) : [toLangChain({ role: "system", content: instructions.map((message) => toLangChain(message).text).join("\n\n") })];
+    const joined =
+      instructions.length < 2
+        ? instructions.map(toLangChain)
+        : [toLangChain({ role: "system", content: instructions.map((message) => toLangChain(message).text).join("\n\n") })];
     return done(context, onTrim, [...joined, ...rest.map(toLangChain)]);
   });
 }
@@ -125,7 +131,13 @@ function countedOf(messages: readonly BaseMessage[]): number | undefined {
 }
 
 /** Compacts a conversation whose prompt was counted above the policy's mark, or for which somebody asked; gives whether it did. */
-async function compactIfDue(keep: Threadkeep, thread: string, counted: number | undefined, options: CompactOptions, policy: CompactionPolicy | undefined): Promise<boolean> {
+async function compactIfDue(
+  keep: Threadkeep,
+  thread: string,
+  counted: number | undefined,
+  options: CompactOptions,
+  policy: CompactionPolicy | undefined,
+): Promise<boolean> {
   if ((await keep.afterResponse(thread, counted === undefined ? {} : { promptTokens: counted }, policy)) === null) return false;
   try {
     await keep.compact(thread, options);
