@@ -1,9 +1,8 @@
 //! The mechanical rules of our prose: short sentences, short paragraphs, and no phrase that readers stumbled over. Links must lead somewhere, too. Markdown goes in;
 //! code, tables and the addresses of links are left out. What a rule cannot see is left to the reviewer.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 

@@ -65,7 +65,7 @@ pub use import::Verdict;
 pub use keep::{Keep, Options};
 pub use memory::{MemoryFilter, NewFact};
 pub use records::LONGEST_KEY;
-pub use threadkeep_core::archive::Format;
+pub use threadkeep_archive::Format;
 
 /// The README's Rust example, run as a test.
 #[cfg(doctest)]

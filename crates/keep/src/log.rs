@@ -19,10 +19,9 @@ use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
 use threadkeep_store::around::{self, Found};
 use threadkeep_store::{Commit, Record as Stored, Store, StoreError};
 
-use crate::KeepError;
 use crate::drafts::take_drafts;
 use crate::json::{from_json, to_json};
-use crate::keys;
+use crate::{KeepError, keys};
 
 /// How many entries are folded into one page.
 const FOLD: u32 = 100;

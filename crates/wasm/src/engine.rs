@@ -6,7 +6,8 @@ use js_sys::{Function, Promise, Uint8Array};
 use serde::Serialize;
 use serde_json::json;
 use threadkeep::{Keep, Options};
-use threadkeep_core::archive::{Format, write::Target};
+use threadkeep_archive::Format;
+use threadkeep_archive::write::Target;
 use threadkeep_core::{Message, MessageId};
 use threadkeep_parts::part;
 use threadkeep_store::foreign::{commit_from, records, scan_from};
@@ -17,10 +18,9 @@ use crate::cancel::Canceller;
 use crate::error::{bad_request, json as to_json, keep_error, own_error, part_missing};
 use crate::executor::{Answer, promise};
 use crate::host::Platform;
-use crate::prompt;
-use crate::search;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
+use crate::{prompt, search};
 use threadkeep::protocol::{CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest};
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.

@@ -1,7 +1,7 @@
 //! The tools that every agent has, as models are told of them.
 
 use serde_json::{Map, Value, json};
-use threadkeep_core::provider::ToolSchema;
+use threadkeep_provider::ToolSchema;
 
 /// The names of the built-in tools.
 pub const BUILT_IN: [&str; 7] =

@@ -16,7 +16,7 @@
 //! use threadkeep::model::{Answer, Call, Model};
 //! # use threadkeep::{Host, Keep, Options};
 //! use threadkeep_core::Message;
-//! use threadkeep_core::provider::{Completion, Delta, Finish};
+//! use threadkeep_provider::{Completion, Delta, Finish};
 //! # use threadkeep_store::MemoryStore;
 //! # struct Test(std::cell::Cell<u8>);
 //! # impl Host for Test {
@@ -65,11 +65,11 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
-use threadkeep_core::compaction::{Policy, PolicyOptions};
+use threadkeep_compaction::{Policy, PolicyOptions};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::node::Origin;
-use threadkeep_core::provider::ToolSchema;
 use threadkeep_core::{Message, MessageId, Role, TranscriptId};
+use threadkeep_provider::ToolSchema;
 use threadkeep_store::{Commit, Store};
 use tokio::sync::Mutex;
 
@@ -178,7 +178,7 @@ impl AgentOptions {
     /// An agent with all built-in tools, no system prompt of its own, the policy `stable`, and compaction when it is due.
     pub fn new(name: impl Into<String>) -> Self {
         let mut context = ContextOptions::default();
-        context.build.policy = threadkeep_core::context::Policy::Stable;
+        context.build.policy = threadkeep_context::Policy::Stable;
         Self {
             name: name.into(),
             user: "user".to_owned(),

@@ -7,8 +7,8 @@ use std::pin::pin;
 use std::task::Poll;
 
 use futures_util::future::{Either, select};
-use threadkeep_core::provider::Delta;
 use threadkeep_core::{Message, MessageId};
+use threadkeep_provider::Delta;
 use threadkeep_store::Store;
 use tokio::sync::Notify;
 

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
-use threadkeep_core::memory::Source;
+use threadkeep_core::checkpoint::Source;
 use threadkeep_store::Store;
 
 use super::Pending;

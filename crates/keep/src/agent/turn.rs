@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{Map, Value};
-use threadkeep_core::compaction::Reason;
+use threadkeep_compaction::Reason;
 use threadkeep_core::message::{Kind, ToolCall};
-use threadkeep_core::provider::{Completion, Delta, Finish, ToolSchema, Usage, lift};
 use threadkeep_core::{Message, MessageId, Role, TranscriptId, depth};
+use threadkeep_provider::{Completion, Delta, Finish, ToolSchema, Usage, lift};
 use threadkeep_store::Store;
 
 use super::spoken::Spoken;

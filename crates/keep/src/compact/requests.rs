@@ -2,7 +2,8 @@
 //! unnecessary, so that a restart loses none and no content is asked about twice in a row. And the strategies of heads.
 
 use serde_json::Value;
-use threadkeep_core::compaction::{Policy, PolicyOptions, Reason, Requests, Strategy};
+use threadkeep_compaction::{Policy, PolicyOptions, Reason, Requests};
+use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::{Entry, MessageId, TranscriptId};
 use threadkeep_store::{Commit, Store, StoreError};
 

@@ -1,9 +1,9 @@
 //! What can be asked of the search, and what it answers.
 
 use serde_json::{Number, Value};
-use threadkeep_core::memory::Source;
-use threadkeep_core::recall::Snippet;
+use threadkeep_core::checkpoint::Source;
 use threadkeep_core::{Message, MessageId, TranscriptId};
+use threadkeep_recall::Snippet;
 
 use super::BadRequest;
 use super::object::object;

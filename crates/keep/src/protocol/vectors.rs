@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use threadkeep_core::TranscriptId;
-use threadkeep_core::recall::LONGEST_VECTOR;
+use threadkeep_recall::LONGEST_VECTOR;
 
 use super::object::object;
 use super::request::{Checked, Params, bad};

@@ -5,10 +5,10 @@
 
 use std::rc::Rc;
 
-use threadkeep_core::compaction::Checkpoint;
-use threadkeep_core::memory::{Episode, Fact, Source};
-use threadkeep_core::recall::{Builder, Doc, NewDoc, Query, snippet};
+use threadkeep_compaction::memory::{Episode, Fact};
+use threadkeep_core::checkpoint::{Checkpoint, Source};
 use threadkeep_core::{MessageId, Transcript};
+use threadkeep_recall::{Builder, Doc, NewDoc, Query, snippet};
 use threadkeep_store::{Store, StoreError};
 
 use super::SNIPPET;

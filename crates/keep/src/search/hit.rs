@@ -1,7 +1,7 @@
 //! What was found, read from the store: a hit is never made of what the index says alone.
 
-use threadkeep_core::recall::{Doc, Found as FoundDoc, Query, snippet};
 use threadkeep_core::{Entry, MessageId, Node, Transcript, TranscriptId};
+use threadkeep_recall::{Doc, Found as FoundDoc, Query, snippet};
 use threadkeep_store::{Scan, Store, around};
 
 use super::SNIPPET;

@@ -1,7 +1,7 @@
 //! Search: an index that lives in the store, follows the transcripts, and answers queries.
 //!
 //! Goes in: a query and options. Comes out: hits, each with the branch that holds it and a snippet. How texts are indexed and
-//! ranked is `threadkeep_core::recall`'s; here is where its segments lie, and how the index comes to hold exactly the messages
+//! ranked is `threadkeep_recall`'s; here is where its segments lie, and how the index comes to hold exactly the messages
 //! that there are.
 //!
 //! **Following.** Nobody who writes messages writes to the index. A search first compares how many messages each transcript
@@ -27,7 +27,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use threadkeep_core::Transcript;
-use threadkeep_core::recall::{Doc, Filter, MOST_WORDS, Query, fuse};
+use threadkeep_recall::{Doc, Filter, MOST_WORDS, Query, fuse};
 use threadkeep_store::Store;
 
 use crate::protocol::{Found, Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};

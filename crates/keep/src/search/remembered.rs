@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use threadkeep_core::recall::{Doc, Segment};
+use threadkeep_recall::{Doc, Segment};
 
 /// The place of what is remembered, which no message has: its number is one of [`Remembered::keys`].
 pub(super) const REMEMBERED: u32 = u32::MAX;

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use threadkeep_core::recall::{Doc, Index, Segment};
 use threadkeep_core::{MessageId, TranscriptId};
+use threadkeep_recall::{Doc, Index, Segment};
 use threadkeep_store::{Commit, StoreError};
 use tokio::sync::Mutex;
 

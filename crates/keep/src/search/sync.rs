@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use threadkeep_core::TranscriptId;
-use threadkeep_core::recall::Segment;
+use threadkeep_recall::Segment;
 use threadkeep_store::{Commit, Scan, Store, StoreError, around};
 use tokio::sync::MutexGuard;
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use threadkeep_core::recall::{Block, Filter, Found, Index, Query};
+use threadkeep_recall::{Block, Filter, Found, Index, Query};
 
 /// The vectors of one model, as far as they are in memory.
 #[derive(Clone, Default)]

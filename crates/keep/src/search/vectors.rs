@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use threadkeep_core::MessageId;
-use threadkeep_core::recall::{Block, Doc, NO_DOC};
+use threadkeep_recall::{Block, Doc, NO_DOC};
 use threadkeep_store::{Commit, Scan, Store, StoreError, around};
 
 use super::batch::searchable;
