@@ -8,6 +8,12 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
+use threadkeep_compaction::memory::jsonl::{RawTrace, Told, read_episode, read_fact, read_working_context, told};
+use threadkeep_compaction::memory::{Episode, Fact, Memory, turn_number};
+use threadkeep_core::checkpoint::{Source, Statement};
+use threadkeep_core::json::Object;
+use threadkeep_core::node::LAST_TURN;
+use threadkeep_core::{Entry, MessageId, Node};
 
 use super::compacted::{Last, Reach};
 use super::digest::Digest;
@@ -16,12 +22,6 @@ use super::raw::Fields;
 use super::report::{Counts, Report};
 use super::tree::{Draft, Tree};
 use super::{Code, Conversation, Format, Item};
-use threadkeep_compaction::memory::jsonl::{RawTrace, Told, read_episode, read_fact, read_working_context, told};
-use threadkeep_compaction::memory::{Episode, Fact, Memory, turn_number};
-use threadkeep_core::checkpoint::{Source, Statement};
-use threadkeep_core::json::Object;
-use threadkeep_core::node::LAST_TURN;
-use threadkeep_core::{Entry, MessageId, Node};
 
 /// What one file of an agent's memory holds.
 #[derive(Debug, Clone, PartialEq, Default)]

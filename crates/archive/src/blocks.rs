@@ -5,11 +5,11 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
+use threadkeep_core::{Content, Message, Part, Role, ToolCall};
 
 use super::raw::{json_text, says_nothing, text_of};
 use super::report::Report;
 use super::{Code, clean, unreadable};
-use threadkeep_core::{Content, Message, Part, Role, ToolCall};
 
 /// Fields of blocks that only the page that showed them needs.
 const SHOWN: [&str; 12] = [

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-
 use threadkeep_core::halves;
 
 /// Text that a parser can take, and what had to be mended for that.

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value};
+use threadkeep_core::{Kind, Message, MessageId, Role};
 
 use super::blocks::{Blocks, beside};
 use super::digest::Digest;
@@ -15,7 +16,6 @@ use super::raw::{Fields, says_nothing, text_of};
 use super::report::Report;
 use super::tree::{Draft, Tree};
 use super::{Code, Format, clean, unreadable, when};
-use threadkeep_core::{Kind, Message, MessageId, Role};
 
 /// What the program writes in the user's name begins so.
 const NOTES: [&str; 7] = [

@@ -8,12 +8,13 @@
 
 use std::collections::HashSet;
 
-use super::digest::Digest;
 use threadkeep_compaction::summary::{Material, Piece};
 use threadkeep_compaction::{origins, overlay};
 use threadkeep_context::tokens::estimate_message;
 use threadkeep_core::checkpoint::{Checkpoint, Chosen, Covers, Source, Statement, Strategy, summary_message};
 use threadkeep_core::{Kind, Message, MessageId, Node, Role};
+
+use super::digest::Digest;
 
 /// How far it is from the root to a node.
 #[derive(Debug, Clone, Default)]

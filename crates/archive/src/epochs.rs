@@ -3,10 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::compacted::{self, LOOKED_THROUGH, Reach};
-use super::tree::{Draft, Parent};
 use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_core::{Entry, MessageId, Node};
+
+use super::compacted::{self, LOOKED_THROUGH, Reach};
+use super::tree::{Draft, Parent};
 
 /// What is known so far.
 pub(super) struct Epochs<'t> {

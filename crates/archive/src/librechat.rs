@@ -1,6 +1,7 @@
 //! LibreChat's export of a conversation: messages with parent links, in a plain list or each within its parent.
 
 use serde_json::{Map, Value};
+use threadkeep_core::{Kind, Message, Role};
 
 use super::blocks::{Blocks, beside};
 use super::claude::ai::attachment;
@@ -9,7 +10,6 @@ use super::raw::{Fields, says_nothing, text_of};
 use super::report::{Report, short};
 use super::tree::{Draft, Tree};
 use super::{Code, Conversation, Format, when};
-use threadkeep_core::{Kind, Message, Role};
 
 /// Fields of a conversation that have a place of their own.
 const PLACED: [&str; 8] =

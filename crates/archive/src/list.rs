@@ -6,11 +6,12 @@
 
 use std::collections::HashMap;
 
+use threadkeep_core::{Message, Role};
+
 use super::digest::Digest;
 use super::report::Report;
 use super::tree::{Draft, Made, Tree};
 use super::{Code, Format};
-use threadkeep_core::{Message, Role};
 
 /// The conversations of a file that have no ids: what they begin with, and for each of those how the threads end so far.
 #[derive(Debug, Default)]

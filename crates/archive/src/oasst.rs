@@ -1,6 +1,7 @@
 //! Open Assistant's message trees: a prompt and, within each message, its replies. The best-ranked way down is the chosen branch.
 
 use serde_json::Value;
+use threadkeep_core::{Message, Role};
 
 use super::blocks::beside;
 use super::nested::flatten;
@@ -8,7 +9,6 @@ use super::raw::{Fields, text_of};
 use super::report::Report;
 use super::tree::{Draft, Tree};
 use super::{Code, Conversation, Format, when};
-use threadkeep_core::{Message, Role};
 
 /// Reads one tree; says why where it cannot.
 pub(super) fn read(fields: &Fields, place: &str, digest: u64, report: &mut Report) -> Option<Conversation> {

@@ -3,13 +3,13 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use threadkeep_core::{Message, MessageError};
 
 use super::format::messages_field;
 use super::list::{Known, List};
 use super::raw::{Fields, json_text};
 use super::report::Report;
 use super::{Code, Conversation, Format, clean, when};
-use threadkeep_core::{Message, MessageError};
 
 const IDS: [&str; 5] = ["conversation_id", "conversationId", "id", "uuid", "session_id"];
 const TIMES: [&str; 5] = ["created_at", "create_time", "created", "timestamp", "date"];

@@ -3,6 +3,7 @@
 //! What a model thought and called lies in `output`, a list of items; in older chats, in `<details>` within the text.
 
 use serde_json::{Map, Value};
+use threadkeep_core::{Kind, Message, Role};
 
 use super::blocks::{Blocks, beside, object};
 use super::html::entities;
@@ -10,7 +11,6 @@ use super::raw::{Fields, says_nothing, text_of};
 use super::report::{Report, short};
 use super::tree::{Draft, Tree};
 use super::{Code, Conversation, Format, items, when};
-use threadkeep_core::{Kind, Message, Role};
 
 /// Fields of a chat that have a place of their own.
 const PLACED: [&str; 7] = ["id", "title", "chat", "created_at", "updated_at", "history", "messages"];

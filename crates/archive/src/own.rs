@@ -16,7 +16,6 @@ mod read;
 mod settle;
 
 use serde::Serialize;
-
 use threadkeep_compaction::memory::Memory;
 use threadkeep_core::{Entry, TranscriptId};
 

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
+use threadkeep_core::{Kind, Message, MessageId, Role};
 
 use super::blocks::{Blocks, beside};
 use super::digest::Digest;
@@ -12,7 +13,6 @@ use super::raw::{Fields, says_nothing, text_of};
 use super::report::{LeftOut, Report};
 use super::tree::{Draft, Tree};
 use super::{Code, Format, when};
-use threadkeep_core::{Kind, Message, MessageId, Role};
 
 /// The lines of a file so far.
 #[derive(Debug, Default)]

@@ -2,6 +2,7 @@
 //! conversations are plain lists too.
 
 use serde_json::{Map, Value};
+use threadkeep_core::{Message, Role};
 
 use super::blocks::{Blocks, beside, object};
 use super::digest::Sum;
@@ -10,7 +11,6 @@ use super::openai::{Messages, own_id, own_time};
 use super::raw::{Fields, json_text, text_of};
 use super::report::{Report, short};
 use super::{Code, Conversation, Format, when};
-use threadkeep_core::{Message, Role};
 
 /// Fields of a conversation that have a place of their own.
 const PLACED: [&str; 8] =

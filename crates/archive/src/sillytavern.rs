@@ -2,6 +2,7 @@
 //! the next message follows the one that was chosen.
 
 use serde_json::{Map, Value};
+use threadkeep_core::{Message, Role};
 
 use super::blocks::beside;
 use super::digest::Digest;
@@ -9,7 +10,6 @@ use super::raw::{Fields, says_nothing, text_of};
 use super::report::Report;
 use super::tree::{Draft, Tree};
 use super::{Code, Format, when};
-use threadkeep_core::{Message, Role};
 
 /// The lines of a file so far.
 #[derive(Debug, Default)]

@@ -5,12 +5,12 @@ use std::collections::hash_map::Entry as Slot;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 use serde_json::{Map, Value};
+use threadkeep_core::{Entry, InfoPatch, Message, MessageId, Node, TranscriptId};
 
 use super::digest::Digest;
 use super::epochs::Epochs;
 use super::report::{Report, short};
 use super::{Code, Conversation};
-use threadkeep_core::{Entry, InfoPatch, Message, MessageId, Node, TranscriptId};
 
 /// A node as a parser found it.
 #[derive(Debug, Default)]

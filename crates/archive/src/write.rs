@@ -11,10 +11,10 @@ mod memory;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
-
-use super::raw::json_text;
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Content, Message, MessageId, Role, Transcript};
+
+use super::raw::json_text;
 
 pub use memory::memory_files;
 

@@ -11,12 +11,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use member::{Inflater, Step};
 use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder};
+use window::Window;
 
 use super::report::{Counts, Report, short};
 use super::{Code, Format, Item, Reader, plan};
-use member::{Inflater, Step};
-use window::Window;
 
 /// What a zip may not exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,10 +9,11 @@
 mod ask;
 mod read;
 
-use super::extract::extract;
-use super::summary::{Material, Summary};
 use threadkeep_context::tokens::Counter;
 use threadkeep_core::checkpoint::Source;
+
+use super::extract::extract;
+use super::summary::{Material, Summary};
 
 pub use ask::{Chunk, chunks, prompt};
 pub use read::parse;

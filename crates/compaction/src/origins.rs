@@ -4,9 +4,10 @@
 
 use std::collections::HashMap;
 
+use threadkeep_core::checkpoint::{Source, Statement};
+
 use super::extract::{Places, sentences};
 use super::summary::Material;
-use threadkeep_core::checkpoint::{Source, Statement};
 
 /// How many sources a statement gets at most: as many as a long paragraph has sentences that are worth following.
 const SOURCES: usize = 24;

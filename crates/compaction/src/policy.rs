@@ -2,9 +2,9 @@
 //! out: a reason, or none. A request waits in [`Requests`] until it was carried out or found unnecessary.
 
 use serde_json::{Map, Value};
+use threadkeep_core::json::{Object, Wrong, wrong};
 
 use crate::memory::Share;
-use threadkeep_core::json::{Object, Wrong, wrong};
 
 /// The size of a context where nothing is known of the model, in tokens.
 pub const MAX_CONTEXT_TOKENS: u64 = 200_000;

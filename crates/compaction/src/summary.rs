@@ -1,8 +1,9 @@
 //! What a summariser is given and what it gives back, whoever it is: our own extractive one, a model, the browser's.
 
-use crate::memory::{FactKind, Share};
 use threadkeep_core::checkpoint::{Source, Statement};
 use threadkeep_core::{Message, MessageId};
+
+use crate::memory::{FactKind, Share};
 
 /// One message that is to be summarised.
 #[derive(Debug, Clone, Copy)]

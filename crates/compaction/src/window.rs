@@ -1,13 +1,13 @@
 //! The window: which part of a chain a compaction covers. Whole turns, oldest first; the last ones stay raw, the live one always.
 
 use threadkeep_context::{Item, Prepared};
+use threadkeep_core::checkpoint::Chosen;
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Content, Kind, Message, MessageId, Role};
 use threadkeep_provider::INTERRUPTED;
 
 use super::overlay::stays;
 use super::summary::Piece;
-use threadkeep_core::checkpoint::Chosen;
 
 /// How many turns stay raw, where nothing else is said.
 pub const TAIL_TURNS: u32 = 4;

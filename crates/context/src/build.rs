@@ -5,9 +5,10 @@
 
 use std::borrow::Cow;
 
-use crate::tokens::Counter;
 use threadkeep_core::{Message, Role};
 use threadkeep_provider::{Finding, Provider, validate_messages};
+
+use crate::tokens::Counter;
 
 use super::budget::{Budget, Figures, Limits, Policy};
 use super::compress::{CompressOptions, decide};

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-
-use crate::tokens::{Cost, Counter, cost};
 use threadkeep_core::{Content, Kind, Message, Part, Role, ToolCall};
 use threadkeep_provider::{INTERRUPTED as INTERRUPTED_WORDS, Partial, Provider, interruption, is_blank, partial};
+
+use crate::tokens::{Cost, Counter, cost};
 
 use super::item::History;
 use super::preview::{FOLDER, length, preview, with_content};

@@ -2,11 +2,11 @@
 //! budget. Switching the mode changes the frame and nothing else.
 
 use serde_json::Value;
+use threadkeep_core::{Message, Role};
+use threadkeep_provider::Provider;
 
 use crate::Material;
 use crate::tokens::{Cost, Counter, Overhead, cost, tools_cost};
-use threadkeep_core::{Message, Role};
-use threadkeep_provider::Provider;
 
 use super::budget::Figures;
 use super::facts::characters;

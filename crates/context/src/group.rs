@@ -10,10 +10,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use serde_json::Value;
-
-use crate::tokens::{Cost, Counter, cost};
 use threadkeep_core::{Content, Message, MessageId, Part};
 use threadkeep_provider::{Provider, interruption};
+
+use crate::tokens::{Cost, Counter, cost};
 
 use super::budget::Figures;
 use super::chunked::Chunked;

@@ -1,7 +1,6 @@
 //! Options and contexts as JSON, for those outside Rust. What is not known is an error; `null` counts as not given.
 
 use serde_json::{Map, Value};
-
 use threadkeep_provider::Provider;
 
 use super::compress::CompressOptions;

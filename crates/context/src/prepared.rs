@@ -6,9 +6,10 @@
 
 use std::cell::RefCell;
 
-use crate::tokens::{Cost, Counter};
 use threadkeep_core::Message;
 use threadkeep_provider::Provider;
+
+use crate::tokens::{Cost, Counter};
 
 use super::budget::Figures;
 use super::facts::{Fact, Facts, NONE, Reading};

@@ -6,12 +6,12 @@
 //! [`WarningKind::Invalid`]. Nothing is passed over in silence.
 
 use serde_json::Value;
-
-use crate::tokens::{Cost, Counter, cost};
 use threadkeep_core::{Message, Role};
 use threadkeep_provider::{
     CLOSING, Note, NoteRule, OPENING, Provider, RenderOptions, partial, render, validate_payload,
 };
+
+use crate::tokens::{Cost, Counter, cost};
 
 use super::facts::characters;
 use super::{Action, Context, Figures, Fit, Frame, History, Item, Kinds, Line, Options, Plan, Prepared, prepare, rule};

@@ -21,10 +21,10 @@
 //! `extra_content.google.thought_signature` (the form of Gemini's OpenAI-compatible endpoint) is read as Gemini's signature.
 
 use serde_json::{Map, Value};
+use threadkeep_core::{Message, ToolCall};
 
 use super::json::{field, kind, list, string};
 use super::{Provider, ids};
-use threadkeep_core::{Message, ToolCall};
 
 /// What an item of a provider's own list is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

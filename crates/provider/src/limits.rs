@@ -1,7 +1,6 @@
 //! Limits of one answer: how large it may become, and how long it may take. A server that never ends must not fill memory.
 
 use serde_json::Value;
-
 use threadkeep_core::json::{Object, Wrong, wrong};
 
 /// How large an answer may become, and how long it may take. All from 1 on.

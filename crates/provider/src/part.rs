@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
+use threadkeep_core::{Content, Message, Part};
 
 use super::Provider;
 use super::json::field;
-use threadkeep_core::{Content, Message, Part};
 
 /// One piece of a content.
 #[derive(Debug, Clone)]

@@ -1,10 +1,10 @@
 //! The same as JSON in and JSON out, for those outside Rust.
 
 use serde_json::{Map, Value};
+use threadkeep_core::Message;
 
 use super::json::{put, text};
 use super::{Finding, Provider, ProviderError, RenderOptions, render, validate_messages, validate_payload};
-use threadkeep_core::Message;
 
 /// Renders messages: `{"payload": …, "notes": [{"index", "rule", "message"}]}`. The options are those of
 /// [`RenderOptions::from_json`].

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
+use threadkeep_core::{Content, Message, Role, ToolCall};
 
 use super::interrupted::{self, Partial};
 use super::note::{NoteRule, Notes};
 use super::part::{Piece, pieces};
 use super::{Provider, ids, items};
-use threadkeep_core::{Content, Message, Role, ToolCall};
 
 /// What a call without a result gets as one.
 pub(super) const NO_RESULT: &str = "The call was cancelled: there is no result.";

@@ -1,13 +1,13 @@
 //! Claude.ai's data export: a conversation is a list of messages with parent links (older exports: a plain list).
 
 use serde_json::{Map, Value};
+use threadkeep_core::{Message, Role};
 
 use super::super::raw::{Fields, says_nothing, text_of};
 use super::super::report::{Report, short};
 use super::super::tree::{Draft, Tree};
 use super::super::{Code, Conversation, Format, clean, extra, unreadable, when};
 use super::Blocks;
-use threadkeep_core::{Message, Role};
 
 /// Fields of a conversation that have a place of their own.
 const PLACED: [&str; 6] = ["uuid", "name", "created_at", "updated_at", "current_leaf_message_uuid", "chat_messages"];

@@ -1,6 +1,7 @@
 //! The design chats of Claude.ai's newer exports: a plain list of messages, each with blocks of its own kind.
 
 use serde_json::{Map, Value};
+use threadkeep_core::{Kind, Message, Role};
 
 use super::super::raw::{Fields, json_text, says_nothing, text_of};
 use super::super::report::Report;
@@ -8,7 +9,6 @@ use super::super::tree::{Draft, Tree};
 use super::super::{Code, Conversation, Format, clean, extra, unreadable, when};
 use super::Blocks;
 use super::ai::attachment;
-use threadkeep_core::{Kind, Message, Role};
 
 /// Fields of a chat that have a place of their own.
 const PLACED: [&str; 6] = ["uuid", "title", "name", "created_at", "updated_at", "messages"];

@@ -1,15 +1,15 @@
 //! Gemini Apps in Google Takeout's activity log: a row for each prompt, with the answer as HTML. The log does not say which
 //! prompts belong together, so each is a conversation of its own, known by its time and title.
 
+use serde_json::{Map, Value};
+use threadkeep_core::{Content, Message, Part};
+
 use super::super::blocks::beside;
 use super::super::digest::Digest;
 use super::super::raw::Fields;
 use super::super::report::Report;
 use super::super::tree::{Draft, Tree};
 use super::super::{Code, Conversation, Format, clean, html, when};
-use threadkeep_core::{Content, Message, Part};
-
-use serde_json::{Map, Value};
 
 /// What the log puts before a prompt, in the languages in which it was seen.
 const BEFORE: [&str; 2] = ["Prompted ", "送信したメッセージ: "];

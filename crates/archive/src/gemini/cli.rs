@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
+use threadkeep_core::{Kind, Message, Role};
 
 use super::super::blocks::{Blocks, beside, object};
 use super::super::digest::Digest;
@@ -11,7 +12,6 @@ use super::super::raw::{Fields, json_text, says_nothing, text_of};
 use super::super::report::{Report, short};
 use super::super::tree::{Draft, Tree};
 use super::super::{Code, Conversation, Format, clean, when};
-use threadkeep_core::{Kind, Message, Role};
 
 /// Fields of a session that have a place of their own.
 const PLACED: [&str; 5] = ["sessionId", "messages", "startTime", "lastUpdated", "$set"];

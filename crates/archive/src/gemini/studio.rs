@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
+use threadkeep_core::{Kind, Message, Role};
 
 use super::super::blocks::{Blocks, beside, object};
 use super::super::list::{Known, List};
@@ -12,7 +13,6 @@ use super::super::raw::{Fields, says_nothing, text_of};
 use super::super::report::Report;
 use super::super::tree::Draft;
 use super::super::{Code, Conversation, Format, when};
-use threadkeep_core::{Kind, Message, Role};
 
 /// Fields of a prompt that have a place of their own.
 const PLACED: [&str; 7] =

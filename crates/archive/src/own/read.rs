@@ -3,6 +3,9 @@
 //! after it keep their place.
 
 use serde_json::Value;
+use threadkeep_compaction::memory::{Episode, Fact, Memory};
+use threadkeep_core::json::Wrong;
+use threadkeep_core::{Entry, MessageId, TranscriptId};
 
 use super::super::digest::{Digest, Sum};
 use super::super::raw::Fields;
@@ -10,9 +13,6 @@ use super::super::report::{Report, short};
 use super::super::{Code, Conversation};
 use super::settle::{Line, Lost, What, settle};
 use super::{VERSION, json};
-use threadkeep_compaction::memory::{Episode, Fact, Memory};
-use threadkeep_core::json::Wrong;
-use threadkeep_core::{Entry, MessageId, TranscriptId};
 
 /// The last number that an entry of a file may have. It leaves as many numbers again for what is appended, and all of
 /// them are exact in JavaScript.

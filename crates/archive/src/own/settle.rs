@@ -11,12 +11,13 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::super::Code;
-use super::super::digest::Digest;
-use super::super::report::{Report, short};
 use threadkeep_core::message::STAND_IN;
 use threadkeep_core::node::{LAST_TURN, SALVAGED};
 use threadkeep_core::{Entry, Message, MessageId, Node, Role, TranscriptId};
+
+use super::super::Code;
+use super::super::digest::Digest;
+use super::super::report::{Report, short};
 
 /// How many nodes, the last ones, are held against an id that is nowhere, to see whether it is one of theirs with a wrong
 /// character.

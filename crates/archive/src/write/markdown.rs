@@ -1,14 +1,14 @@
 //! A conversation as Markdown: a heading for each message, with its time; words as they are, since they are mostly Markdown
 //! already; what was thought, called and answered by tools folded, in fences long enough for what they hold.
 
-use super::words;
-use crate::raw::json_text;
+use serde_json::Value;
 use threadkeep_core::date::readable;
 use threadkeep_core::node::Node;
 use threadkeep_core::transcript::{Info, Placed};
 use threadkeep_core::{Kind, Message, Role};
 
-use serde_json::Value;
+use super::words;
+use crate::raw::json_text;
 
 /// The title, and where and when the conversation was held.
 pub(super) fn head(info: &Info, out: &mut String) {

@@ -19,9 +19,10 @@ mod words;
 
 use std::borrow::Cow;
 
-use super::summary::{FoundFact, Material, Summary};
 use threadkeep_context::tokens::Counter;
 use threadkeep_core::checkpoint::{Source, Statement};
+
+use super::summary::{FoundFact, Material, Summary};
 
 pub(super) use places::Places;
 use select::{Choice, Pick};

@@ -5,11 +5,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use threadkeep_context::tokens::Counter;
+
 use super::cues::NOT;
 use super::lexicon::NONE;
 use super::units::{From, Units};
 use super::words::{DIGIT, hash};
-use threadkeep_context::tokens::Counter;
 
 /// A chosen unit.
 pub(super) struct Pick {

@@ -2,10 +2,10 @@
 //! message with calls, and one for each result whose call is not there.
 
 use serde_json::Value;
+use threadkeep_core::{Content, Kind, Message, Part, Role};
 
 use super::cues;
 use crate::summary::Piece;
-use threadkeep_core::{Content, Kind, Message, Part, Role};
 
 /// A tool group as a line.
 pub(super) struct Line {

@@ -4,6 +4,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use threadkeep_core::checkpoint::Statement;
+use threadkeep_core::{Kind, Role};
+
 use super::cues::{
     Cues, DECIDE, ERROR, FILLER, INSTRUCT, NAME, NAMES_CODE, NOT, NUMBER, OPEN, PREFER, QUESTION, REQUEST, RESULT,
     SELF, look,
@@ -13,8 +16,6 @@ use super::split::{Shape, split};
 use super::tools::Line;
 use super::words::{PAIR, Word, words};
 use crate::summary::Material;
-use threadkeep_core::checkpoint::Statement;
-use threadkeep_core::{Kind, Role};
 
 /// Something that could be said.
 pub(super) struct Unit<'t> {

@@ -6,9 +6,10 @@
 //! quotes a deleted message; tags likewise. A record that is left without text goes. What has no sources is its user's own
 //! and stays.
 
+use threadkeep_core::checkpoint::Source;
+
 use super::words::terms;
 use super::{Episode, Fact, FactKind, Share};
-use threadkeep_core::checkpoint::Source;
 
 /// A user's change of a fact. What is `None` stays as it is.
 #[derive(Debug, Clone, PartialEq, Default)]

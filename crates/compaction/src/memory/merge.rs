@@ -20,12 +20,13 @@
 
 use std::ops::RangeInclusive;
 
+use threadkeep_core::TranscriptId;
+use threadkeep_core::checkpoint::Source;
+
 use super::facts::{Facts, hash};
 use super::words::Said;
 use super::{Fact, FactKind, Share};
 use crate::summary::FoundFact;
-use threadkeep_core::TranscriptId;
-use threadkeep_core::checkpoint::Source;
 
 /// What became of found facts.
 #[derive(Debug, Clone, PartialEq, Default)]

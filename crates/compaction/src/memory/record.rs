@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 use serde_json::Value;
-
-use super::Share;
 use threadkeep_core::TranscriptId;
 use threadkeep_core::checkpoint::Source;
 use threadkeep_core::json::{Object, Wrong, wrong};
+
+use super::Share;
 
 /// What happened in a stretch of turns.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -19,12 +19,13 @@
 //! by four spaces. When the budget is too small, what is ranked least goes first: facts, then episodes, then the
 //! oldest turns, then what is pinned.
 
-use super::turns::Turn;
-use super::{Episode, MemoryBundle};
 use threadkeep_context::material::{Material, lines};
 use threadkeep_context::tokens::Counter;
 use threadkeep_core::date::readable;
 use threadkeep_core::{Message, Role};
+
+use super::turns::Turn;
+use super::{Episode, MemoryBundle};
 
 /// The snapshot as text, of at most `budget` tokens by `counter` (no limit without one). It may be empty.
 ///

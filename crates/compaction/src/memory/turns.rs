@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-
-use crate::summary::Piece;
 use threadkeep_core::node::turn_name;
 use threadkeep_core::{Content, Message, MessageId, Node, Role};
+
+use crate::summary::Piece;
 
 /// A message of a chain, with its place and its turn.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,10 +3,11 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use crate::summary::{Material, Piece};
 use threadkeep_context::tokens::Counter;
 use threadkeep_core::{Content, Kind, Message, Part, Role};
 use threadkeep_provider::{Partial, partial};
+
+use crate::summary::{Material, Piece};
 
 /// A stretch of the material that fits one request.
 #[derive(Debug, Clone, PartialEq, Eq)]

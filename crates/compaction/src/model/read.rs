@@ -3,13 +3,13 @@
 //! sources gets the message that it has most words in common with.
 
 use serde_json::{Map, Value};
+use threadkeep_core::checkpoint::{Source, Statement};
+use threadkeep_core::{Content, Message};
 
 use super::ModelAnswerError;
 use crate::extract::{Places, sentences};
 use crate::memory::{FactKind, Share};
 use crate::summary::{FoundFact, Material, Summary};
-use threadkeep_core::checkpoint::{Source, Statement};
-use threadkeep_core::{Content, Message};
 
 type Object = Map<String, Value>;
 

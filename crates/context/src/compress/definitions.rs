@@ -4,11 +4,11 @@
 //! are shown is left to `summary`, which of them to the parent module.
 
 use serde_json::{Map, Value};
+use threadkeep_core::CodeTurn;
 
 use super::reader::{Form, Shape, read, siblings};
 use super::sample::{sample_of, type_of};
 use super::summary::one_line;
-use threadkeep_core::CodeTurn;
 
 /// A name that a program defined.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

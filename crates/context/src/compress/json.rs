@@ -4,10 +4,10 @@
 //! the rule for each. What to compress is decided in the parent module.
 
 use serde_json::{Map, Value, json};
-
-use super::{CompressOptions, decide, fence};
 use threadkeep_core::code::CodeTurnError;
 use threadkeep_core::{CodeTurn, Kind, Message, MessageError};
+
+use super::{CompressOptions, decide, fence};
 
 /// Why [`compress_history`] refused its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -54,9 +54,8 @@ mod summary;
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
-
 use definitions::Definition;
+use serde_json::{Map, Value};
 use threadkeep_core::{CodeTurn, Content, Kind, Message, Role};
 
 pub use json::{CompressError, compress_history};

@@ -4,7 +4,6 @@
 //! whole is plain numbers, the same for the same observations in the same order, and can be stored as JSON.
 
 use serde_json::{Map, Value};
-
 use threadkeep_provider::Provider;
 
 /// One in the unit of [`Factor::per_mille`].

@@ -1,10 +1,10 @@
 //! What a message costs, by what it is spent on. Nothing is serialised: texts are counted where they are.
 
 use serde_json::{Map, Value};
-
-use super::{Counter, Overhead};
 use threadkeep_core::{Content, Message, Part, Role};
 use threadkeep_provider::Provider;
+
+use super::{Counter, Overhead};
 
 /// What a message costs, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,7 +1,8 @@
 //! The estimate that needs no vocabulary: four characters a token.
 
-use super::Counter;
 use threadkeep_core::Message;
+
+use super::Counter;
 
 /// The [estimate](estimate()) as a [`Counter`], for models whose vocabulary nobody publishes.
 #[derive(Debug, Clone, Copy, Default)]

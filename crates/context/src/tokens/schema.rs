@@ -1,9 +1,9 @@
 //! What tool schemas cost.
 
 use serde_json::Value;
+use threadkeep_provider::Provider;
 
 use super::{Counter, Overhead};
-use threadkeep_provider::Provider;
 
 /// What one tool takes beside its texts, where its schema goes to the model as JSON.
 const TOOL: u32 = 8;

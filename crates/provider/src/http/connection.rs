@@ -1,11 +1,11 @@
 //! A connection, as a person or a host writes it down.
 
 use serde_json::{Map, Value};
+use threadkeep_core::json::{Object, Wrong, wrong};
 
 use super::super::{AnswerLimits, Provider};
 use super::address::Address;
 use super::preset::Preset;
-use threadkeep_core::json::{Object, Wrong, wrong};
 
 /// A key for a provider. It is shown nowhere: neither by `Debug` nor in errors.
 #[derive(Clone, PartialEq, Eq)]

@@ -11,12 +11,12 @@ mod turns;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
+use threadkeep_core::Message;
 
 use super::json::{put, string, text};
 use super::note::{Note, NoteRule, Notes};
 use super::plan::{Call, Step};
 use super::{Provider, RenderOptions, ids, items, plan, tools};
-use threadkeep_core::Message;
 
 /// What a conversation begins with that does not begin with the user, where the provider insists.
 pub const OPENING: &str = "(The conversation goes on from an earlier point.)";

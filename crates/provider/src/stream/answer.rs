@@ -1,13 +1,13 @@
 //! An answer under way: what all wires add to, piece by piece, and what becomes of it at the end.
 
 use serde_json::{Map, Value};
+use threadkeep_core::halves::Joined;
+use threadkeep_core::{Content, Message, ToolCall, halves};
 
 use super::super::completion::{Completion, Delta, Finish, Usage};
 use super::super::json::put;
 use super::super::{Provider, ids};
 use super::spoken::{Piece, Spoken};
-use threadkeep_core::halves::Joined;
-use threadkeep_core::{Content, Message, ToolCall, halves};
 
 /// What was said so far.
 #[derive(Debug, Default)]

@@ -6,10 +6,11 @@
 //! `<tool_call>`, `<function_call>`, `<function=…>`, `<|python_tag|>`, `<|tool_call|>`, `[TOOL_CALLS]`, and, where the name is one
 //! of the offered tools, in a fence of code and as an answer that is nothing but JSON. What turns out to be none stays text.
 
+use threadkeep_core::{Content, Message, ToolCall};
+
 use super::super::completion::Delta;
 use super::answer::made_id;
 use super::written::{self, Written};
-use threadkeep_core::{Content, Message, ToolCall};
 
 /// A piece of text, now that it is clear what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]

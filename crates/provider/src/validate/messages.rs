@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use threadkeep_core::{Message, Role};
+
 use super::{Finding, MISPLACED, ORPHAN, Report, Waiting};
 use crate::Provider;
-use threadkeep_core::{Message, Role};
 
 /// Checks messages as the prompt for a provider. What [`render`](super::super::render) would have to repair is a finding; its
 /// index is the message's place in the list. Messages with `include_in_context: false` are passed over.

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
+use threadkeep_core::{Kind, Message, MessageId, Role};
 
 use super::super::super::Format;
 use super::super::super::blocks::Blocks;
@@ -14,7 +15,6 @@ use super::super::super::raw::text_of;
 use super::super::super::report::Report;
 use super::super::super::tree::{Draft, Tree};
 use super::{Line, LineKind, Lines, Session};
-use threadkeep_core::{Kind, Message, MessageId, Role};
 
 /// Hands out the conversations of a file.
 pub(super) fn assemble(lines: Lines, sum: Digest, report: &mut Report) {

@@ -1,12 +1,12 @@
 //! Episodes and facts as lines.
 
 use serde_json::{Map, Value};
-
-use super::{millis, put, seconds};
-use crate::memory::{Episode, Fact, FactKind, Share, turn_number};
 use threadkeep_core::checkpoint::Source;
 use threadkeep_core::json::{Object, Wrong, wrong};
 use threadkeep_core::node::turn_name;
+
+use super::{millis, put, seconds};
+use crate::memory::{Episode, Fact, FactKind, Share, turn_number};
 
 /// What a line without the field is taken to say: neither sure nor unsure.
 const HALF: Share = Share::of(500);

@@ -11,9 +11,9 @@ mod trace;
 mod working;
 
 use serde_json::{Map, Number, Value};
+use threadkeep_core::json::{Object, Wrong};
 
 use crate::memory::{Episode, Fact};
-use threadkeep_core::json::{Object, Wrong};
 
 pub use items::{read_episode, read_fact};
 pub use trace::{RawTrace, Told, TraceType, messages, told, traces};

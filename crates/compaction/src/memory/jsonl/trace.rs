@@ -6,14 +6,14 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Number, Value};
-
-use super::{millis, put, seconds};
-use crate::memory::Step;
-use crate::memory::turns::{arguments, content};
 use threadkeep_core::json::{Object, Wrong, wrong};
 use threadkeep_core::message::{Part, ToolCall};
 use threadkeep_core::node::turn_name;
 use threadkeep_core::{Content, Message, Role};
+
+use super::{millis, put, seconds};
+use crate::memory::Step;
+use crate::memory::turns::{arguments, content};
 
 /// What a trace records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,12 +8,12 @@
 //! ```
 
 use serde_json::{Map, Value};
-
-use super::put;
-use crate::memory::turns::{arguments, content};
 use threadkeep_core::json::{Object, Wrong, wrong};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::{Content, Message, Role};
+
+use super::put;
+use crate::memory::turns::{arguments, content};
 
 /// Writes messages in the generic form. Parts other than text are left out; the traces have them.
 pub fn write_working_context(messages: &[Message]) -> String {
