@@ -30,6 +30,7 @@ const HELD: &[&str] = &[
     "CHANGELOG.md",
     "SECURITY.md",
     "docs/README.md",
+    "docs/dev/requirements.md",
     "docs/hosting.md",
     "npm/README.md",
     "tests/e2e/README.md",
