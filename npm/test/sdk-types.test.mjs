@@ -1,6 +1,6 @@
 // Rendered payloads against the parameter types of the providers' own SDKs: each payload becomes a literal of the type that its
-// SDK's method takes, and the compiler says whether it is one. The prompts are those of the core's fixtures, rendered by the
-// core itself (`cargo run --example payloads`), so that this needs no build of the wasm.
+// SDK's method takes, and the compiler says whether it is one. The prompts are those of the provider crate's fixtures, rendered by that
+// crate itself (`cargo run --example payloads`), so that this needs no build of the wasm.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const source = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const root = resolve(source, "..");
 const require = createRequire(join(source, "package.json"));
 const tsc = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
-const prompts = join(root, "crates/core/fixtures/prompts.json");
+const prompts = join(root, "crates/provider/fixtures/prompts.json");
 
 // Where the types are not what the APIs take:
 // - Gemini's `Type` is a TypeScript enum, which no JSON literal is assignable to: `Words` makes its words of it.
@@ -84,7 +84,7 @@ function compile(name, literals) {
 }
 
 test("every payload is an argument of its provider's SDK", () => {
-  const cargo = ["run", "--quiet", "--package", "threadkeep-core", "--example", "payloads", "--", prompts];
+  const cargo = ["run", "--quiet", "--package", "threadkeep-provider", "--example", "payloads", "--", prompts];
   const printed = execFileSync("cargo", cargo, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], maxBuffer: 1 << 26 });
   const payloads = JSON.parse(printed);
   assert.equal(payloads.length, JSON.parse(readFileSync(prompts, "utf8")).length * Object.keys(types).length);

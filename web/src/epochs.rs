@@ -84,7 +84,7 @@ pub fn shared(statements: &[Said], other: &[Said]) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use threadkeep_core::compaction::Strategy;
+    use threadkeep_core::checkpoint::Strategy;
 
     fn line(fate: Fate, summary: bool) -> StepLine {
         let (before, after) = match fate {

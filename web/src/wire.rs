@@ -16,7 +16,7 @@ use threadkeep::protocol::{
     Damage, ErrorReply, Event, Fork, ImportProgress, ImportReport, NodeInfo, Outline, Row, Skipped, Stats,
     TranscriptInfo, TreeNode,
 };
-use threadkeep_core::compaction::Checkpoint;
+use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
 pub use agent::{Ending, Heard, Interrupted, Listed, Secret, Talk, Tested, Turn};

@@ -7,15 +7,11 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::pack;
-use crate::page;
 use crate::paths::Paths;
 use crate::run::{cargo, listen};
-use crate::serve;
-use crate::setup;
-use crate::table;
 use crate::test::{Part, Tally};
 use crate::wasm::{self, Module, Tools};
+use crate::{pack, page, serve, setup, table};
 
 /// What must be there before a measurement runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +80,7 @@ const BENCHES: &[Bench] = &[
     node_bench("memory-node", &[Npm], "tests/bench/memory.mjs", &[("ROUNDS", "1")]),
     node_bench("stores", &[Npm, Servers], "tests/bench/stores.mjs", &[("ROUNDS", "1")]),
     node_bench("server", &[Npm], "tests/bench/server.mjs", &[("ROUNDS", "1")]),
-    cargo_bench("stable", "threadkeep-core", "stable"),
+    cargo_bench("stable", "threadkeep-context", "stable"),
     cargo_bench("compact", "threadkeep", "compact"),
     cargo_bench("growth", "threadkeep", "growth"),
     node_bench("growth-npm", &[Npm], "tests/bench/growth.mjs", &[("SCALE", "0.02"), ("ROUNDS", "1")]),

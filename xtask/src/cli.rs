@@ -7,6 +7,7 @@ use lexopt::prelude::*;
 
 use crate::bench::{SMALL, Size};
 use crate::fuzz::{Run, Target};
+use crate::release::Mode;
 use crate::test::Part;
 
 /// What `cargo xtask help` prints.
@@ -21,6 +22,8 @@ cargo xtask vocabulary          make the token vocabularies in crates/tokens/voc
 cargo xtask format              format Rust, JavaScript and TypeScript
 cargo xtask advisories          compare Cargo.lock with the RustSec database of known faults
 cargo xtask test [PART…]        run the checks: native, wasm, npm, e2e (all when none is named)
+cargo xtask release [--publish]
+                                check versions, changelog and tree, and say what a release would run; --publish runs it
 cargo xtask bench [NAME…] [--small] [--chats PATH]
                                 run the measurements (all when none is named). With --small, only see that they run. With --chats, `recall` also looks for the evidence of
                                 the questions in that file, or the JSON files of that folder: LoCoMo (`data/locomo10.json` of
@@ -49,6 +52,7 @@ pub(crate) enum Order {
     Vocabulary,
     Advisories,
     Format,
+    Release(Mode),
     Test(Vec<Part>),
     Bench { names: Vec<String>, chats: Option<OsString>, size: Size },
     Fuzz { targets: Vec<&'static Target>, run: Run },
@@ -64,12 +68,14 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
     let mut port = None;
     let mut chats = None;
     let mut small = false;
+    let mut publish = false;
     let mut run = Run::default();
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Order::Help),
             Long("port") | Short('p') => port = Some(parser.value()?.parse::<u16>().context("--port wants a number")?),
             Long("small") => small = true,
+            Long("publish") => publish = true,
             Long("chats") => chats = Some(parser.value()?),
             Long(name @ ("steps" | "seed" | "first")) => {
                 let name = name.to_owned();
@@ -92,6 +98,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
     if small && command != "bench" {
         bail!("--small belongs to `bench`");
     }
+    if publish && command != "release" {
+        bail!("--publish belongs to `release`");
+    }
     if run != Run::default() && command != "fuzz" {
         bail!("--steps, --seed and --first belong to `fuzz`");
     }
@@ -110,6 +119,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
         "vocabulary" => Order::Vocabulary,
         "advisories" => Order::Advisories,
         "format" => Order::Format,
+        "release" => Order::Release(if publish { Mode::Publish } else { Mode::DryRun }),
         "test" => Order::Test(rest.iter().map(|word| Part::named(word)).collect::<Result<_>>()?),
         "bench" => {
             let small = small || std::env::var_os(SMALL).is_some_and(|value| !value.is_empty() && value != "0");
@@ -137,6 +147,8 @@ mod tests {
         assert_eq!(parsed("serve --port=0").unwrap(), Order::Serve { port: 0 });
         assert_eq!(parsed("docs").unwrap(), Order::Docs);
         assert_eq!(parsed("vocabulary").unwrap(), Order::Vocabulary);
+        assert_eq!(parsed("release").unwrap(), Order::Release(Mode::DryRun));
+        assert_eq!(parsed("release --publish").unwrap(), Order::Release(Mode::Publish));
         assert_eq!(parsed("format").unwrap(), Order::Format);
         assert_eq!(parsed("advisories").unwrap(), Order::Advisories);
         assert_eq!(parsed("test").unwrap(), Order::Test(vec![]));
@@ -171,6 +183,8 @@ mod tests {
             "bench store --chats x",
             "serve --chats x",
             "test --small",
+            "pack --publish",
+            "release now",
             "bench recall --chats",
         ] {
             assert!(parsed(line).is_err(), "`{line}` was taken");

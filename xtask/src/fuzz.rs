@@ -34,7 +34,7 @@ enum Program {
 pub(crate) const TARGETS: [Target; 4] = [
     Target {
         name: "context",
-        program: Program::Example { package: "threadkeep-core", example: "fuzz", arguments: &[] },
+        program: Program::Example { package: "threadkeep-context", example: "fuzz", arguments: &[] },
         short: 20_000,
     },
     Target {

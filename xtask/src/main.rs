@@ -15,6 +15,7 @@ mod pack;
 mod packages;
 mod page;
 mod paths;
+mod release;
 mod run;
 mod scripts;
 mod serve;
@@ -58,6 +59,7 @@ fn work() -> anyhow::Result<bool> {
         Order::Vocabulary => vocabulary::make(&paths)?,
         Order::Advisories => dependencies::advisories(&paths)?,
         Order::Format => scripts::format(&paths)?,
+        Order::Release(mode) => return release::run(&paths, mode),
         Order::Test(parts) => return test::run(&paths, &parts),
         Order::Bench { names, chats, size } => return bench::run(&paths, &names, chats.as_deref(), size),
         Order::Fuzz { targets, run } => return fuzz::run(&paths, &targets, run),

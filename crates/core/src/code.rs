@@ -1,7 +1,7 @@
 //! A code turn: a message whose program was run, with what it defined, what it printed and how it ended.
 //!
 //! Goes in and comes out: the JSON object as it came, so that nothing of it is lost; the accessors read what Threadkeep
-//! knows of it. What a prompt shows of an old code turn is decided in [`context::compress`](crate::context::compress).
+//! knows of it. What a prompt shows of an old code turn is decided in `threadkeep-context`.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Unexpected, Visitor};
 use serde_json::{Map, Value};
 
-use crate::compaction::{Checkpoint, Strategy};
+use crate::checkpoint::{Checkpoint, Strategy};
 use crate::json::{Name, Object, Wrong, within, wrong};
 use crate::message::DEEPEST;
 use crate::node::read_messages;

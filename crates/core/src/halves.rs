@@ -9,7 +9,7 @@ use serde_json::Value;
 const MARK: u32 = 0x0010_f000;
 
 /// Replaces the escapes of lone surrogates in JSON text as `write` says; `None` where there are none.
-pub(crate) fn replaced(text: &str, mut write: impl FnMut(u16, &mut String)) -> Option<String> {
+pub fn replaced(text: &str, mut write: impl FnMut(u16, &mut String)) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out: Option<String> = None;
     let (mut at, mut copied) = (0, 0);
@@ -47,7 +47,7 @@ fn surrogate(bytes: &[u8], at: usize) -> Option<u16> {
 }
 
 /// JSON text with a mark for each lone surrogate; `None` where there is none.
-pub(crate) fn marked(text: &str) -> Option<String> {
+pub fn marked(text: &str) -> Option<String> {
     replaced(text, |unit, out| out.extend(char::from_u32(MARK + u32::from(unit) - 0xd800)))
 }
 
@@ -59,11 +59,11 @@ fn unit(char: char) -> Option<u16> {
 
 /// A text that comes in pieces, with marks. A half at a piece's end waits for the next piece.
 #[derive(Debug, Default)]
-pub(crate) struct Joined(Option<u16>);
+pub struct Joined(Option<u16>);
 
 impl Joined {
     /// More of the text, with whole characters.
-    pub(crate) fn push<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
+    pub fn push<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
         if self.0.is_none() && !text.chars().any(|char| unit(char).is_some()) {
             return Cow::Borrowed(text);
         }
@@ -90,13 +90,13 @@ impl Joined {
     }
 
     /// The text is over: what stands for a half that nothing came for.
-    pub(crate) fn finish(&mut self) -> Option<&'static str> {
+    pub fn finish(&mut self) -> Option<&'static str> {
         self.0.take().map(|_| "\u{fffd}")
     }
 }
 
 /// Makes a text whole that has marks.
-pub(crate) fn mend(text: &mut String) {
+pub fn mend(text: &mut String) {
     let mut joined = Joined::default();
     if let Cow::Owned(mut whole) = joined.push(text) {
         whole.push_str(joined.finish().unwrap_or_default());
@@ -105,7 +105,7 @@ pub(crate) fn mend(text: &mut String) {
 }
 
 /// Makes all texts in a value whole.
-pub(crate) fn mend_value(value: &mut Value) {
+pub fn mend_value(value: &mut Value) {
     match value {
         Value::String(text) => mend(text),
         Value::Array(list) => list.iter_mut().for_each(mend_value),

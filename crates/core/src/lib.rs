@@ -1,24 +1,22 @@
-//! The core of Threadkeep: what a conversation is, and everything that can be decided about it without I/O.
+//! The model of Threadkeep: what a conversation is.
 //!
-//! Goes in: messages, ids and times from outside. Comes out: transcripts (trees of nodes), chains, depths, turns,
-//! lint findings and parsed archives, as plain data. Left to others: storage (`threadkeep-store`), routing, caching
-//! and change events (`threadkeep`). Nothing here reads a clock, makes a random number, waits, or knows of wasm.
+//! Goes in: messages, ids and times from outside. Comes out: transcripts (trees of nodes), chains, depths, turns
+//! and lint findings, as plain data. Nothing here reads a clock, makes a random number, waits, or knows of wasm.
+//!
+//! Other crates build on this model: `threadkeep-provider` (wire forms), `threadkeep-context` (prompts), `threadkeep-compaction`
+//! (summaries and memory), `threadkeep-archive` (files), `threadkeep-store` (storage) and `threadkeep` (the engine).
 
-pub mod archive;
+pub mod checkpoint;
 pub mod code;
-pub mod compaction;
-pub mod context;
+pub mod date;
 pub mod depth;
 pub mod entry;
-mod halves;
+pub mod halves;
 pub mod id;
 pub mod json;
 pub mod lint;
-pub mod memory;
 pub mod message;
 pub mod node;
-pub mod provider;
-pub mod tokens;
 pub mod transcript;
 
 pub use code::{CodeTurn, CodeTurnError};
@@ -26,7 +24,4 @@ pub use entry::{Entry, InfoPatch};
 pub use id::{IdError, MessageId, TranscriptId};
 pub use message::{Content, Kind, Message, MessageError, Part, Role, ToolCall};
 pub use node::{Node, Origin};
-pub use provider::Provider;
-/// Full-text search, a crate of its own, compiled for speed.
-pub use threadkeep_recall as recall;
 pub use transcript::{ChainError, Info, Transcript, TranscriptError};

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::compaction::{Checkpoint, Strategy};
+use crate::checkpoint::{Checkpoint, Strategy};
 use crate::entry::{Entry, InfoPatch};
 use crate::json::{Object, Wrong};
 use crate::message::DEEPEST;

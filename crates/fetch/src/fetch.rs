@@ -2,7 +2,7 @@
 
 use js_sys::{Array, Object, Reflect, global};
 use threadkeep::model::{Body, Http, Response, Unsent, Wait};
-use threadkeep_core::provider::HttpRequest;
+use threadkeep_provider::HttpRequest;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
@@ -18,7 +18,7 @@ const REACH_MS: u32 = 4_000;
 /// # #[cfg(target_arch = "wasm32")] {
 /// use std::rc::Rc;
 /// use threadkeep::model::Connected;
-/// use threadkeep_core::provider::Connection;
+/// use threadkeep_provider::Connection;
 /// let connection = serde_json::json!({"provider": "ollama", "baseUrl": "http://localhost:11434", "model": "qwen3"});
 /// let model = Connected::new(Connection::from_json(connection)?, Rc::new(threadkeep_fetch::Fetch));
 /// # }

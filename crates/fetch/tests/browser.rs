@@ -14,8 +14,8 @@ use std::rc::Rc;
 use serde_json::json;
 use threadkeep::model::{Call, Connected, Failure, Model};
 use threadkeep_core::Message;
-use threadkeep_core::provider::{Completion, Connection, Delta, Provider, RenderOptions, render};
 use threadkeep_fetch::Fetch;
+use threadkeep_provider::{Completion, Connection, Delta, Provider, RenderOptions, render};
 use wasm_bindgen_test::{console_log, wasm_bindgen_test, wasm_bindgen_test_configure};
 
 wasm_bindgen_test_configure!(run_in_browser);

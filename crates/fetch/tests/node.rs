@@ -11,7 +11,7 @@ use std::rc::Rc;
 use serde_json::json;
 use support::{Heard, PROVIDERS, Server, ask, connected};
 use threadkeep::model::{Call, Model};
-use threadkeep_core::provider::{Delta, Finish, Provider};
+use threadkeep_provider::{Delta, Finish, Provider};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 #[wasm_bindgen_test]

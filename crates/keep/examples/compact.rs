@@ -18,10 +18,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a measurement that cannot go on should stop
 
-#[path = "../../core/tests/support/readers.rs"]
+#[path = "../../archive/tests/support/readers.rs"]
 mod readers;
 
-#[path = "../../core/tests/support/beam.rs"]
+#[path = "../../archive/tests/support/beam.rs"]
 mod beam;
 
 #[path = "support/host.rs"]
@@ -37,10 +37,12 @@ use pollster::block_on;
 use threadkeep::compact::{CompactOptions, Compacted, Extractive};
 use threadkeep::protocol::{ContextOptions, Found, SearchOptions};
 use threadkeep::{Keep, Options};
-use threadkeep_core::context::Action;
-use threadkeep_core::tokens::{Bpe, Counter, Encoding, cost};
-use threadkeep_core::{Message, MessageId, Provider, Role};
+use threadkeep_context::Action;
+use threadkeep_context::tokens::{Counter, cost};
+use threadkeep_core::{Message, MessageId, Role};
+use threadkeep_provider::Provider;
 use threadkeep_store::MemoryStore;
+use threadkeep_tokens::{Bpe, Encoding};
 
 /// How many messages a search for the question adds to each prompt.
 const RETRIEVED: usize = 10;

@@ -3,21 +3,23 @@
 //! Goes in: a leaf or a head, and options. Comes out: a prompt with its account, or (for a slider) only the decision. The
 //! chain comes from the cached transcript; what was once read and counted of it is kept between calls, so that another
 //! budget, policy or pin reads no text, and a chain that grew is read from where it had ended. What is kept, and why, is
-//! `threadkeep_core::context`'s.
+//! `threadkeep_context`'s.
 
 use std::rc::Rc;
 
-use threadkeep_core::compaction::{Checkpoint, overlay};
-use threadkeep_core::context::compress::CompressOptions;
-use threadkeep_core::context::{
-    Budget, Fit, Frame, History, Item, MessageRef, Options, Plan, Policy, Prepared, Preparing, Previews, Replacement,
-    System, Warning, WarningKind, chain_items, frame_figures, prepare_with, preview,
+use threadkeep_compaction::memory::{MemoryBundle, recall};
+use threadkeep_compaction::overlay;
+use threadkeep_context::compress::CompressOptions;
+use threadkeep_context::tokens::{Counter, Estimate, Overhead, cost};
+use threadkeep_context::{
+    Budget, Fit, Frame, History, Item, Material, MessageRef, Options, Plan, Policy, Prepared, Preparing, Previews,
+    Replacement, System, Warning, WarningKind, chain_items, frame_figures, prepare_with, preview,
 };
-use threadkeep_core::memory::{Material, MemoryBundle, recall};
-use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate, Overhead, cost};
+use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Message, MessageId, Role, Transcript, TranscriptId};
 use threadkeep_store::Store;
+use threadkeep_tokens::{Bpe, Encoding};
 
 use crate::log::Log;
 use crate::memory::MemoryFilter;

@@ -6,19 +6,14 @@
 //! condition that nobody has written to the transcript since its writer has read it, as an append is. So none comes back after the
 //! message was stored, or the node deleted.
 
-use std::collections::HashMap;
+use serde_json::json;
+use threadkeep_core::{Entry, Message, MessageId};
+use threadkeep_store::{Commit, Scan, Store};
 
-use serde_json::{Map, Value, json};
-use threadkeep_core::message::Kind;
-use threadkeep_core::{Entry, Message, MessageId, Transcript};
-use threadkeep_store::{Commit, Record, Scan, Store};
-
+use crate::json::to_json;
 use crate::keep::Write;
-use crate::log::{Log, from_json, to_json};
+use crate::log::Log;
 use crate::{Keep, KeepError, keys};
-
-/// The code of a message that is not whole: it is still being said, or whoever said it was interrupted.
-pub const UNFINISHED: &str = "unfinished";
 
 /// More of what is being said.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -93,25 +88,4 @@ pub(crate) fn settle_draft(log: &Log, node: &MessageId, commit: &mut Commit) -> 
 fn range(log: &Log, node: &MessageId) -> (String, String) {
     let pieces = Scan::prefix(&keys::drafts(log.tree.id(), &log.generation, node));
     (pieces.start, pieces.end)
-}
-
-/// Takes the drafts out of what was read of a log, and gives them to the tree.
-pub(crate) fn take_drafts(records: &mut Vec<Record>, tree: &mut Transcript) {
-    let mut drafts: HashMap<MessageId, (String, String)> = HashMap::new();
-    records.retain(|(key, bytes)| {
-        let Some(node) = keys::draft_node(key) else { return true };
-        // A piece that cannot be read is left out: what was really said is in the log.
-        let fields: Map<String, Value> = from_json(bytes).unwrap_or_default();
-        let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
-        let (said, thought) = drafts.entry(node).or_default();
-        said.push_str(text("text"));
-        thought.push_str(text("reasoning"));
-        false
-    });
-    let message = |(said, thought): (String, String)| Message {
-        kind: Kind::Error { code: UNFINISHED.to_owned(), reason: "the answer is not complete".to_owned() },
-        reasoning: Some(thought).filter(|thought| !thought.is_empty()),
-        ..Message::assistant(said)
-    };
-    tree.set_drafts(drafts.into_iter().map(|(node, said)| (node, message(said))).collect());
 }

@@ -2,8 +2,9 @@
 //! now. Everything here is read from prompts and their ledgers as [`Keep::context`] makes them, so it cannot say
 //! anything else than they do; nothing is stored.
 
-use threadkeep_core::compaction::{Checkpoint, overlay};
-use threadkeep_core::context::{Action, Line, MessageRef, rule};
+use threadkeep_compaction::overlay;
+use threadkeep_context::{Action, Line, MessageRef, rule};
+use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_core::{Message, MessageId};
 use threadkeep_store::Store;
 

@@ -1,10 +1,10 @@
 //! Everything that a call can answer instead of a result, with the stable code that JavaScript sees.
 
 use serde_json::{Map, Value};
-use threadkeep_core::compaction::Refused;
-use threadkeep_core::tokens::Encoding;
+use threadkeep_compaction::Refused;
 use threadkeep_core::{ChainError, IdError, MessageError, MessageId, TranscriptError};
 use threadkeep_store::StoreError;
+use threadkeep_tokens::Encoding;
 
 use crate::protocol::{BadRequest, ErrorReply};
 

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use threadkeep_core::archive::own;
-use threadkeep_core::archive::write::{Target, Writer, memory_files};
-use threadkeep_core::memory::{Episode, Fact};
+use threadkeep_archive::own;
+use threadkeep_archive::write::{Target, Writer, memory_files};
+use threadkeep_compaction::memory::{Episode, Fact};
 use threadkeep_core::{Entry, TranscriptId};
 use threadkeep_store::{Store, StoreError, around};
 

@@ -9,8 +9,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use futures_util::future::join;
-use threadkeep_core::archive::{self, Conversation, Format, Input, Item, Part, Skip};
-use threadkeep_core::memory::Memory;
+use threadkeep_archive as archive;
+use threadkeep_archive::{Conversation, Format, Input, Item, Part, Skip};
+use threadkeep_compaction::memory::Memory;
 use threadkeep_core::{Entry, MessageId, Transcript};
 use threadkeep_store::{Commit, Durability, Store, StoreError};
 

@@ -21,13 +21,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde_json::Value;
-use threadkeep_core::compaction::{Policy, Reason};
-use threadkeep_core::memory::jsonl::RawTrace;
-use threadkeep_core::memory::{BundleLimits, MemoryBundle, ToolInteraction, turn_number};
+use threadkeep_compaction::memory::jsonl::RawTrace;
+use threadkeep_compaction::memory::{BundleLimits, MemoryBundle, ToolInteraction, turn_number};
+use threadkeep_compaction::{Policy, Reason};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::node::turn_name;
-use threadkeep_core::provider::render;
 use threadkeep_core::{Content, Message, Role};
+use threadkeep_provider::render;
 use threadkeep_store::Store;
 
 use crate::compact::{CompactOptions, Compacted, Summariser};

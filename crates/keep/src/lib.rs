@@ -31,6 +31,7 @@ pub mod compact;
 mod context;
 mod damage;
 mod draft;
+mod drafts;
 pub mod epochs;
 mod error;
 mod export;
@@ -39,6 +40,7 @@ mod hash;
 mod heads;
 mod host;
 mod import;
+mod json;
 mod keep;
 pub mod kernel;
 mod keys;
@@ -63,7 +65,7 @@ pub use import::Verdict;
 pub use keep::{Keep, Options};
 pub use memory::{MemoryFilter, NewFact};
 pub use records::LONGEST_KEY;
-pub use threadkeep_core::archive::Format;
+pub use threadkeep_archive::Format;
 
 /// The README's Rust example, run as a test.
 #[cfg(doctest)]

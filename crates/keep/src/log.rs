@@ -13,16 +13,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures_util::future::join;
 use memchr::memchr_iter;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
-use threadkeep_core::json::{self, Object, Wrong};
+use threadkeep_core::json::{Object, Wrong};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
 use threadkeep_store::around::{self, Found};
 use threadkeep_store::{Commit, Record as Stored, Store, StoreError};
 
-use crate::KeepError;
-use crate::draft::take_drafts;
-use crate::keys;
+use crate::drafts::take_drafts;
+use crate::json::{from_json, to_json};
+use crate::{KeepError, keys};
 
 /// How many entries are folded into one page.
 const FOLD: u32 = 100;
@@ -438,18 +437,6 @@ pub async fn record(store: &impl Store, id: &TranscriptId) -> Result<Option<Reco
 pub fn read_record(key: &str, bytes: &[u8]) -> Result<Record, KeepError> {
     let corrupt = |error: serde_json::Error| StoreError::Corrupt { key: key.to_owned(), why: error.to_string() };
     Ok(from_json(bytes).map_err(corrupt)?)
-}
-
-/// Reads stored JSON. By way of text, as archives are read, so that the parser is compiled for one kind of input only.
-pub fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
-    let text = std::str::from_utf8(bytes).map_err(serde::de::Error::custom)?;
-    serde_json::from_str(text)
-}
-
-/// The bytes of a value of ours.
-pub fn to_json(value: &impl Serialize) -> Result<Vec<u8>, KeepError> {
-    let json = json::to_text(value).map_err(|error| StoreError::Other(error.to_string()))?;
-    Ok(json.into_bytes())
 }
 
 /// Entries as pages.

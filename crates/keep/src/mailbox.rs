@@ -17,7 +17,7 @@ use threadkeep_core::MessageId;
 use threadkeep_core::json::{Object, Wrong, wrong};
 use threadkeep_store::{Commit, Scan, Store, StoreError, around};
 
-use crate::log::{from_json, to_json};
+use crate::json::{from_json, to_json};
 use crate::protocol::Event;
 use crate::{Keep, KeepError, keys};
 

@@ -1,12 +1,12 @@
 //! What is remembered, kept: episodes and facts are stored, merged, edited, pinned and deleted here, and retrieved for prompts. What to
-//! remember, and how records are compared and ranked, is `threadkeep_core::memory`'s.
+//! remember, and how records are compared and ranked, is `threadkeep_compaction::memory`'s.
 //!
 //! **Two writers.** Records change, unlike the log. So every commit that writes them moves a mark (one key of a random
 //! name) and is conditional on the mark that its writer has read: of two writers with the same picture one gets a conflict,
 //! reads again and goes again. Whoever writes records in a commit of its own uses [`Memories::commit`] for that, and
 //! [`Keep::remembered`] after it.
 //!
-//! **Deletion.** With messages goes what was remembered of them, in the same commit: see `threadkeep_core::memory`'s
+//! **Deletion.** With messages goes what was remembered of them, in the same commit: see `threadkeep_compaction::memory`'s
 //! deletion rule. A record of a deleted transcript that other transcripts' messages carry too belongs to none from then on. A
 //! fact that was superseded by one that goes holds again.
 
@@ -15,17 +15,18 @@ use std::rc::Rc;
 
 use serde::Serialize;
 use serde_json::Value;
-use threadkeep_core::archive::own::write_memory;
-use threadkeep_core::compaction::summary::FoundFact;
-use threadkeep_core::json::Wrong;
-use threadkeep_core::memory::{
+use threadkeep_archive::own::write_memory;
+use threadkeep_compaction::memory::{
     BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, Facts, Left, Memory, MemoryBundle, Remembered, Share,
-    Source, ToolInteraction, bundle, episode_without, fact_without, remember, steps, tool_interactions,
+    ToolInteraction, bundle, episode_without, fact_without, remember, steps, tool_interactions,
 };
+use threadkeep_compaction::summary::FoundFact;
+use threadkeep_core::checkpoint::Source;
+use threadkeep_core::json::Wrong;
 use threadkeep_core::{Message, MessageId, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Scan, Store, StoreError};
 
-use crate::log::{from_json, to_json};
+use crate::json::{from_json, to_json};
 use crate::protocol::{BadRequest, Event};
 use crate::{Keep, KeepError, keys};
 
@@ -232,7 +233,7 @@ impl<S: Store> Keep<S> {
         Ok(facts.split_off(filter.surplus(facts.len())))
     }
 
-    /// The best of what is remembered for a prompt, by [`threadkeep_core::memory::bundle`]'s formula.
+    /// The best of what is remembered for a prompt, by [`threadkeep_compaction::memory::bundle`]'s formula.
     ///
     /// # Errors
     /// The store's.

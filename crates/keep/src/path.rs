@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use threadkeep_core::context::{History, Item};
+use threadkeep_context::{History, Item};
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{MessageId, Transcript};
 

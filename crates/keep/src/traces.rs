@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
-use threadkeep_core::memory::jsonl::{RawTrace, traces};
-use threadkeep_core::memory::{MemoryBundle, RAW_TAIL_TURNS, Step, build_snapshot, raw_tail, steps};
+use threadkeep_compaction::memory::jsonl::{RawTrace, traces};
+use threadkeep_compaction::memory::{MemoryBundle, RAW_TAIL_TURNS, Step, build_snapshot, raw_tail, steps};
 use threadkeep_core::node::turn_name;
 use threadkeep_core::{Message, Role};
 use threadkeep_store::Store;

@@ -44,9 +44,6 @@ pub struct Found<'a> {
     pub score: f32,
 }
 
-/// The role of users, whose messages count more: see [`Tuning::user`].
-pub const USER: u8 = 1;
-
 /// The figures of the ranking. `examples/recall` measured them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tuning {

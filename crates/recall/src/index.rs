@@ -2,8 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::find::USER;
-use crate::segment::Segment;
+use crate::segment::{Segment, USER};
 
 /// The number of no document.
 pub const NONE: u32 = u32::MAX;

@@ -22,12 +22,12 @@ mod vectors;
 mod words;
 
 pub use build::{Builder, NewDoc};
-pub use find::{Filter, Found, Tuning, USER};
+pub use find::{Filter, Found, Tuning};
 pub use index::{Index, NONE as NO_DOC};
 pub use language::Language;
 pub use merge::{Picked, merge};
 pub use query::{Clause, MOST_WORDS, Query, Slot};
-pub use segment::{Damaged, Doc, Owner, Segment};
+pub use segment::{Damaged, Doc, Owner, Segment, USER};
 pub use snippet::{Snippet, snippet};
 pub use vectors::{Block, LONGEST_VECTOR, fuse};
 pub use words::{Word, words};

@@ -15,6 +15,9 @@ pub struct Damaged;
 /// Whom a document belongs to: the id of its transcript.
 pub type Owner = String;
 
+/// The role of users, whose messages count more: see [`Tuning::user`].
+pub const USER: u8 = 1;
+
 /// A document of a segment: a message, or something else that was indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Doc {

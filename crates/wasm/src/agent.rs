@@ -15,7 +15,7 @@ use threadkeep::protocol::MailRequest;
 use threadkeep_parts::part;
 use wasm_bindgen::prelude::*;
 
-use crate::engine::Canceller;
+use crate::cancel::Canceller;
 use crate::error::{bad_request, keep_error, part_missing};
 use crate::executor::{Answer, promise};
 use crate::store::AnyStore;

@@ -5,22 +5,22 @@ use std::ops::ControlFlow;
 use js_sys::{Function, Promise, Uint8Array};
 use serde::Serialize;
 use serde_json::json;
-use threadkeep::compact::Cancel;
 use threadkeep::{Keep, Options};
-use threadkeep_core::archive::{Format, write::Target};
+use threadkeep_archive::Format;
+use threadkeep_archive::write::Target;
 use threadkeep_core::{Message, MessageId};
 use threadkeep_parts::part;
 use threadkeep_store::foreign::{commit_from, records, scan_from};
 use wasm_bindgen::prelude::*;
 
 use crate::agent::{self, AgentHandle, AgentHost};
+use crate::cancel::Canceller;
 use crate::error::{bad_request, json as to_json, keep_error, own_error, part_missing};
 use crate::executor::{Answer, promise};
 use crate::host::Platform;
-use crate::prompt;
-use crate::search;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
+use crate::{prompt, search};
 use threadkeep::protocol::{CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest};
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
@@ -96,7 +96,7 @@ impl Engine {
     /// `{messages, text, words, part, parts}`, and promises the JSON text of the message with which the model answers, or
     /// rejects with words. → JSON text of what was done
     pub fn compact(&self, params: String, ask: Option<Function>, cancel: &Canceller) -> Promise {
-        let (keep, cancel) = (self.keep.clone(), cancel.0.clone());
+        let (keep, cancel) = (self.keep.clone(), cancel.handle());
         promise(async move { prompt::load().await?.compact(keep, params, ask, cancel).await })
     }
 
@@ -201,31 +201,6 @@ impl Engine {
             keep.close().await.map_err(|error| keep_error(&error))?;
             Ok(JsValue::UNDEFINED)
         })
-    }
-}
-
-/// Ends a compaction, or a question to a model, that is under way.
-#[wasm_bindgen]
-#[derive(Default)]
-pub struct Canceller(Cancel);
-
-impl Canceller {
-    pub(crate) fn handle(&self) -> Cancel {
-        self.0.clone()
-    }
-}
-
-#[wasm_bindgen]
-impl Canceller {
-    /// For one of either.
-    #[wasm_bindgen(constructor)]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Ends it: it rejects with `cancelled`, unless it is storing already.
-    pub fn cancel(&self) {
-        self.0.cancel();
     }
 }
 

@@ -10,6 +10,8 @@
 #[cfg(target_arch = "wasm32")]
 mod agent;
 #[cfg(target_arch = "wasm32")]
+mod cancel;
+#[cfg(target_arch = "wasm32")]
 mod contract;
 #[cfg(target_arch = "wasm32")]
 mod engine;
@@ -34,9 +36,11 @@ mod store;
 #[cfg(target_arch = "wasm32")]
 pub use agent::{AgentHandle, AgentHost, AnswerReader, ModelHandle, connect, read_answer};
 #[cfg(target_arch = "wasm32")]
+pub use cancel::Canceller;
+#[cfg(target_arch = "wasm32")]
 pub use contract::check_store;
 #[cfg(target_arch = "wasm32")]
-pub use engine::{Canceller, Engine};
+pub use engine::Engine;
 #[cfg(target_arch = "wasm32")]
 pub use executor::run_tasks;
 #[cfg(target_arch = "wasm32")]

@@ -41,7 +41,7 @@ pub fn words(rule: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use threadkeep_core::context::rule;
+    use threadkeep_context::rule;
 
     #[test]
     // Those of a frame of one's own are not among them: the inspector has none.

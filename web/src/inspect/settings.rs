@@ -2,7 +2,7 @@
 
 use threadkeep_core::MessageId;
 
-/// The providers: the name in options, and in words; in the order of [`Provider::ALL`](threadkeep_core::Provider::ALL).
+/// The providers: the name in options, and in words; in the order of [`Provider::ALL`](threadkeep_provider::Provider::ALL).
 pub const PROVIDERS: [(&str, &str); 5] = [
     ("openai-chat", "OpenAI Chat"),
     ("openai-responses", "OpenAI Responses"),
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn names_are_the_engines() {
-        for (provider, (name, _)) in threadkeep_core::Provider::ALL.iter().zip(PROVIDERS) {
+        for (provider, (name, _)) in threadkeep_provider::Provider::ALL.iter().zip(PROVIDERS) {
             assert_eq!(provider.name(), name);
         }
     }

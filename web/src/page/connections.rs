@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use threadkeep_core::provider::{PRESETS, Preset, Provider};
+use threadkeep_provider::{PRESETS, Preset, Provider};
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
 

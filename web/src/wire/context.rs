@@ -2,8 +2,8 @@
 //! every step of a slider: what became of the messages comes as runs of equal ones.
 
 use threadkeep::protocol::FitReply;
+use threadkeep_context::{Action, Kinds, Policy};
 use threadkeep_core::MessageId;
-use threadkeep_core::context::{Action, Kinds, Policy};
 
 use super::pack::{Pack, pack_struct};
 use crate::inspect::{Mark, Settings};

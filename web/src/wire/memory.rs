@@ -1,8 +1,7 @@
 //! What the page asks of compaction and memory, and what it shows of the answers.
 
 use threadkeep::epochs::{Fate, Held, Step, StepLine};
-use threadkeep_core::compaction::Checkpoint;
-use threadkeep_core::memory::Source;
+use threadkeep_core::checkpoint::{Checkpoint, Source};
 use threadkeep_core::{MessageId, TranscriptId};
 
 use super::pack::{Pack, pack_enum, pack_struct};

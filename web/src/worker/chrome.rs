@@ -7,8 +7,8 @@ use std::task::{Poll, Waker};
 
 use serde_json::{Map, Value};
 use threadkeep::model::{Answer, Call, Failure, Model};
-use threadkeep_core::provider::{Completion, Delta, Finish};
 use threadkeep_core::{Message, Role};
+use threadkeep_provider::{Completion, Delta, Finish};
 
 use super::say;
 use crate::connections::CHROME;

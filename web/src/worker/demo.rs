@@ -4,8 +4,8 @@
 use std::rc::Rc;
 
 use threadkeep::model::{Call, Failure, Http, Scripted};
-use threadkeep_core::provider::Completion;
 use threadkeep_core::{Message, Role};
+use threadkeep_provider::Completion;
 
 use crate::connections::DEMO_MODEL;
 use crate::format;

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use js_sys::{Function, Promise, Reflect, Uint8Array};
 use threadkeep::KeepError;
 use threadkeep::protocol::{ContextOptions, Counting, ErrorReply, WhatIf};
-use threadkeep_core::Provider;
-use threadkeep_core::context::compress::CompressOptions;
-use threadkeep_core::context::{Budget, MessageRef, Policy, Previews};
-use threadkeep_core::tokens::Encoding;
+use threadkeep_context::compress::CompressOptions;
+use threadkeep_context::{Budget, MessageRef, Policy, Previews};
+use threadkeep_provider::Provider;
+use threadkeep_tokens::Encoding;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 

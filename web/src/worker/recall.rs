@@ -8,12 +8,13 @@ use threadkeep::compact::{Answer, Cancel, CompactOptions, EpochInfo, Extractive,
 use threadkeep::model::{Model, Summarising};
 use threadkeep::protocol::{Counting, ErrorReply};
 use threadkeep::{KeepError, MemoryFilter, NewFact};
-use threadkeep_core::compaction::Strategy;
-use threadkeep_core::compaction::summary::Material;
-use threadkeep_core::context::MessageRef;
-use threadkeep_core::memory::{Episode, EpisodeEdit, Fact, FactEdit};
-use threadkeep_core::tokens::{Counter, Encoding};
+use threadkeep_compaction::memory::{Episode, EpisodeEdit, Fact, FactEdit};
+use threadkeep_compaction::summary::Material;
+use threadkeep_context::MessageRef;
+use threadkeep_context::tokens::Counter;
+use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::{Message, MessageId};
+use threadkeep_tokens::Encoding;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::WorkerGlobalScope;

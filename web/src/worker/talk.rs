@@ -13,9 +13,9 @@ use threadkeep::mailbox::{Body, Outgoing};
 use threadkeep::model::{Call, Connected, Http, Model};
 use threadkeep::protocol::{Counting, ErrorReply, NodeInfo};
 use threadkeep_core::Message;
-use threadkeep_core::provider::{Connection, Delta, Finish, RenderOptions, render};
-use threadkeep_core::tokens::Encoding;
 use threadkeep_fetch::Fetch;
+use threadkeep_provider::{Connection, Delta, Finish, RenderOptions, render};
+use threadkeep_tokens::Encoding;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
@@ -124,7 +124,7 @@ pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
                 details: Value::Null,
             };
             let small = |count: Option<u64>| count.and_then(|count| u32::try_from(count).ok());
-            let listed = |one: threadkeep_core::provider::Listed| Listed {
+            let listed = |one: threadkeep_provider::Listed| Listed {
                 max_context_tokens: small(one.max_context_tokens),
                 id: one.id,
             };

@@ -1,14 +1,12 @@
 //! The checks that need no browser: format, rules for dependencies, lints, tests with those in the documentation, a small run of each measurement, a
 //! short run of the fuzz targets that are native, and the documentation itself.
 
-use crate::bench;
-use crate::dependencies;
 use crate::fuzz::TARGETS;
 use crate::packages::selected;
 use crate::paths::Paths;
 use crate::run::{cargo, listen, show};
-use crate::setup;
 use crate::test::{DOCUMENTATION, Part, Tally};
+use crate::{bench, dependencies, setup};
 
 /// Runs the part.
 pub(crate) fn run(paths: &Paths) -> Tally {

@@ -1,13 +1,11 @@
 //! The format and the lints of the scripts, the npm package's own tests against the tarball that a user would install, a short
 //! run of the fuzz targets that need it, and a small run of the measurements in Node.
 
-use crate::bench;
 use crate::fuzz::TARGETS;
 use crate::paths::Paths;
 use crate::run::{listen, npm, show};
-use crate::scripts;
-use crate::setup;
 use crate::test::{Part, Shared, Tally};
+use crate::{bench, scripts, setup};
 
 /// Runs the part.
 pub(crate) fn run(paths: &Paths, shared: &mut Shared) -> Tally {

@@ -23,7 +23,7 @@ pub fn write(value: &(impl Serialize + ?Sized), out: &mut String) -> Result<(), 
 /// The JSON of `value`.
 ///
 /// # Errors
-/// Those of [`write`].
+/// Those of [`write()`].
 pub fn to_text(value: &(impl Serialize + ?Sized)) -> Result<String, Error> {
     let mut out = String::with_capacity(128);
     write(value, &mut out)?;

@@ -7,8 +7,8 @@ use js_sys::{Function, JSON, Promise, Reflect};
 use serde_json::{Value, json};
 use threadkeep::model::{Call, Connected, Failure, Http as _, Model};
 use threadkeep_core::Message;
-use threadkeep_core::provider::{Completion, Connection, Delta, Provider, RenderOptions, ToolSchema, render};
 use threadkeep_fetch::Fetch;
+use threadkeep_provider::{Completion, Connection, Delta, Provider, RenderOptions, ToolSchema, render};
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::JsFuture;
 

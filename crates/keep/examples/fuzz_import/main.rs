@@ -10,7 +10,7 @@ mod check;
 #[path = "../../../core/tests/support/folder.rs"]
 mod folder;
 mod mutate;
-#[path = "../../../core/examples/fuzz/random.rs"]
+#[path = "../../../context/examples/fuzz/random.rs"]
 mod random;
 mod samples;
 

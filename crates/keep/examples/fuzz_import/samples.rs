@@ -7,7 +7,7 @@ use pollster::block_on;
 use serde_json::Value;
 use threadkeep::protocol::Inbound;
 use threadkeep::{Host, Keep, NewFact, Options};
-use threadkeep_core::archive::write::Target;
+use threadkeep_archive::write::Target;
 use threadkeep_core::{Message, MessageId, ToolCall};
 use threadkeep_store::MemoryStore;
 
@@ -109,7 +109,7 @@ pub fn export(keep: &Keep<MemoryStore>) -> String {
 }
 
 fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/fixtures")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../archive/fixtures")
 }
 
 /// The files of a folder, by name.
@@ -132,7 +132,7 @@ fn sample(path: &Path, folder: &str) -> Sample {
 /// Every format.
 pub fn archives() -> Vec<Sample> {
     let mut samples = Vec::new();
-    for path in files(&fixtures()).iter().filter(|path| is_archive(path) && !path.ends_with("prompts.json")) {
+    for path in files(&fixtures()).iter().filter(|path| is_archive(path)) {
         samples.push(sample(path, ""));
     }
     for path in files(&fixtures().join("memory")) {

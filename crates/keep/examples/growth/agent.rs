@@ -11,8 +11,8 @@ use threadkeep::agent::{Agent, AgentOptions, ToolAnswer, ToolUse, Tools, TurnLim
 use threadkeep::mailbox::{MailFilter, Outgoing};
 use threadkeep::model::Scripted;
 use threadkeep::protocol::Counting;
-use threadkeep_core::context::Budget;
-use threadkeep_core::provider::ToolSchema;
+use threadkeep_context::Budget;
+use threadkeep_provider::ToolSchema;
 
 use super::{Row, keep, timed};
 

@@ -6,8 +6,8 @@ use pollster::block_on;
 use threadkeep::compact::{CompactOptions, Extractive};
 use threadkeep::protocol::{ContextOptions, Counting, Recent};
 use threadkeep::traces::Turns;
-use threadkeep_core::provider::{RenderOptions, render};
-use threadkeep_core::{Message, Provider, ToolCall};
+use threadkeep_core::{Message, ToolCall};
+use threadkeep_provider::{Provider, RenderOptions, render};
 
 use super::{Row, keep, timed};
 

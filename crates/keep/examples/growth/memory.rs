@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pollster::block_on;
 use threadkeep::{Keep, MemoryFilter, NewFact};
-use threadkeep_core::memory::BundleLimits;
+use threadkeep_compaction::memory::BundleLimits;
 use threadkeep_store::{Commit, MemoryStore, Scan};
 
 use super::{Row, keep, timed};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use threadkeep_core::MessageId;
-use threadkeep_core::provider::{Delta, Usage};
+use threadkeep_provider::{Delta, Usage};
 
 use crate::mailbox::Mail;
 

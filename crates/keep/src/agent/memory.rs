@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use threadkeep_core::compaction::{Policy, Reason};
+use threadkeep_compaction::{Policy, Reason};
 use threadkeep_core::{Message, MessageId};
 use threadkeep_store::Store;
 

@@ -6,7 +6,7 @@
 //!
 //! Where a turn stands is read from its node alone, so a turn that a crash has ended goes on like any other, once somebody asks for it
 //! ([`Agent::resume`]). [`Agent::catch_up`] looks at the messages that came since, answers those that have no answer, and answers none
-//! twice. What is asked of models is `turn`'s, the tools that every agent has are `tools`', what an agent knows of its work between
+//! twice. What is asked of models is `turn`'s, the tools that every agent has are `built_in`'s and `tools`', what an agent knows of its work between
 //! turns is `state`'s.
 //!
 //! ```
@@ -16,7 +16,7 @@
 //! use threadkeep::model::{Answer, Call, Model};
 //! # use threadkeep::{Host, Keep, Options};
 //! use threadkeep_core::Message;
-//! use threadkeep_core::provider::{Completion, Delta, Finish};
+//! use threadkeep_provider::{Completion, Delta, Finish};
 //! # use threadkeep_store::MemoryStore;
 //! # struct Test(std::cell::Cell<u8>);
 //! # impl Host for Test {
@@ -50,6 +50,7 @@
 //! ```
 
 mod arguments;
+mod built_in;
 mod event;
 mod memory;
 mod schema;
@@ -64,11 +65,11 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
-use threadkeep_core::compaction::{Policy, PolicyOptions};
+use threadkeep_compaction::{Policy, PolicyOptions};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::node::Origin;
-use threadkeep_core::provider::ToolSchema;
 use threadkeep_core::{Message, MessageId, Role, TranscriptId};
+use threadkeep_provider::ToolSchema;
 use threadkeep_store::{Commit, Store};
 use tokio::sync::Mutex;
 
@@ -79,9 +80,9 @@ use crate::model::Model;
 use crate::protocol::{ContextOptions, Inbound, NodeInfo};
 use crate::{Keep, KeepError};
 
+pub use built_in::BUILT_IN;
 pub use event::{AgentEvent, Outcome};
 pub use memory::{Later, Memory, Own, Search, found};
-pub use tools::BUILT_IN;
 use turn::Turn;
 
 /// What a tool answers, once it does: a text or any JSON, or why it failed, in words for the model.
@@ -177,7 +178,7 @@ impl AgentOptions {
     /// An agent with all built-in tools, no system prompt of its own, the policy `stable`, and compaction when it is due.
     pub fn new(name: impl Into<String>) -> Self {
         let mut context = ContextOptions::default();
-        context.build.policy = threadkeep_core::context::Policy::Stable;
+        context.build.policy = threadkeep_context::Policy::Stable;
         Self {
             name: name.into(),
             user: "user".to_owned(),
@@ -470,7 +471,7 @@ impl<S: Store> Agent<S> {
 
     /// The agent's own instructions, and those of its mailbox; `None` where there are neither.
     fn system_prompt(&self) -> Option<String> {
-        let mail = self.options.built_in.iter().any(|name| name == "reply").then_some(tools::ABOUT_MAIL);
+        let mail = self.options.built_in.iter().any(|name| name == "reply").then_some(built_in::ABOUT_MAIL);
         let own = Some(self.options.system_prompt.as_str()).filter(|own| !own.trim().is_empty());
         let parts: Vec<&str> = own.into_iter().chain(mail).collect();
         if parts.is_empty() { None } else { Some(parts.join("\n\n")) }

@@ -7,12 +7,12 @@ use std::pin::pin;
 use std::task::Poll;
 
 use futures_util::future::{Either, select};
-use threadkeep_core::Message;
-use threadkeep_core::provider::Delta;
+use threadkeep_core::{Message, MessageId};
+use threadkeep_provider::Delta;
 use threadkeep_store::Store;
 use tokio::sync::Notify;
 
-use super::turn::Turn;
+use crate::Keep;
 use crate::draft::Piece;
 
 /// How long what was said waits to be stored, in milliseconds.
@@ -49,12 +49,15 @@ impl Spoken {
         let reasoning = Some(self.thought.take()).filter(|thought| !thought.is_empty());
         Message { reasoning, ..Message::assistant(self.said.take()) }
     }
-}
 
-impl<S: Store> Turn<'_, S> {
-    /// What `answer` comes to, while what is heard of it is stored. A piece that is being stored then is stored before anything else is.
-    pub(super) async fn storing<T>(&self, spoken: &Spoken, answer: impl Future<Output = T>) -> T {
-        let (mut answer, mut storing) = (pin!(answer), pin!(self.store_pieces(spoken)));
+    /// What `answer` comes to, while what is heard of it is stored for `node`. A piece that is being stored then is stored before anything else is.
+    pub(super) async fn storing<S: Store, T>(
+        &self,
+        keep: &Keep<S>,
+        node: &MessageId,
+        answer: impl Future<Output = T>,
+    ) -> T {
+        let (mut answer, mut storing) = (pin!(answer), pin!(self.store_pieces(keep, node)));
         let mut done = None;
         poll_fn(|context| {
             if done.is_none()
@@ -62,12 +65,12 @@ impl<S: Store> Turn<'_, S> {
             {
                 done = Some(answered);
             }
-            if done.is_none() || spoken.storing.get() {
+            if done.is_none() || self.storing.get() {
                 // It never ends.
                 let _ = storing.as_mut().poll(context);
             }
             match done.take() {
-                Some(answered) if !spoken.storing.get() => Poll::Ready(answered),
+                Some(answered) if !self.storing.get() => Poll::Ready(answered),
                 waiting => {
                     done = waiting;
                     Poll::Pending
@@ -77,32 +80,31 @@ impl<S: Store> Turn<'_, S> {
         .await
     }
 
-    async fn store_pieces(&self, spoken: &Spoken) {
-        let keep = &self.agent.keep;
+    async fn store_pieces<S: Store>(&self, keep: &Keep<S>, node: &MessageId) {
         let (mut text, mut reasoning, mut number) = (0, 0, 0);
         loop {
-            spoken.more.notified().await;
+            self.more.notified().await;
             let due = keep.now() + i64::from(WAITS);
             let mut timer = keep.sleep(WAITS);
             while keep.now() < due {
-                if let Either::Left(_) = select(&mut timer, pin!(spoken.more.notified())).await {
+                if let Either::Left(_) = select(&mut timer, pin!(self.more.notified())).await {
                     break;
                 }
             }
-            if spoken.anew.replace(false) {
+            if self.anew.replace(false) {
                 (text, reasoning, number) = (0, 0, 0);
             }
             let piece = Piece {
-                text: spoken.said.borrow()[text..].to_owned(),
-                reasoning: spoken.thought.borrow()[reasoning..].to_owned(),
+                text: self.said.borrow()[text..].to_owned(),
+                reasoning: self.thought.borrow()[reasoning..].to_owned(),
                 number,
             };
             text += piece.text.len();
             reasoning += piece.reasoning.len();
             number += 1;
-            spoken.storing.set(true);
-            let stored = keep.store_piece(&self.node, &piece).await;
-            spoken.storing.set(false);
+            self.storing.set(true);
+            let stored = keep.store_piece(node, &piece).await;
+            self.storing.set(false);
             if stored.is_err() {
                 // What ails the store, the whole message will meet, too, and say.
                 std::future::pending::<()>().await;

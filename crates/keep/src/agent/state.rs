@@ -9,7 +9,7 @@ use threadkeep_core::json::Object;
 use threadkeep_store::{Commit, Scan, Store};
 
 use super::Agent;
-use crate::log::{from_json, to_json};
+use crate::json::{from_json, to_json};
 use crate::protocol::NodeInfo;
 use crate::{Keep, KeepError, keys};
 

@@ -5,15 +5,15 @@ use std::collections::{HashMap, HashSet};
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{Map, Value};
-use threadkeep_core::compaction::Reason;
+use threadkeep_compaction::Reason;
 use threadkeep_core::message::{Kind, ToolCall};
-use threadkeep_core::provider::{Completion, Delta, Finish, ToolSchema, Usage, lift};
 use threadkeep_core::{Message, MessageId, Role, TranscriptId, depth};
+use threadkeep_provider::{Completion, Delta, Finish, ToolSchema, Usage, lift};
 use threadkeep_store::Store;
 
 use super::spoken::Spoken;
 use super::steps::{self, Step};
-use super::{Agent, AgentEvent, Heard, Outcome, Pending, arguments, schema, tools};
+use super::{Agent, AgentEvent, Heard, Outcome, Pending, arguments, built_in, schema};
 use crate::KeepError;
 use crate::compact::{Cancel, CompactOptions, unless};
 use crate::hash::fnv;
@@ -186,7 +186,7 @@ impl<'a, S: Store> Turn<'a, S> {
         };
         let call = Call { messages: &prompt.messages, payload: &prompt.payload, tools: &schemas };
         let answer = unless(Some(&self.cancel), self.agent.model.call(call, &heard));
-        let answer = self.storing(&spoken, answer).await;
+        let answer = spoken.storing(&self.agent.keep, &self.node, answer).await;
         let partial = || spoken.message();
         match answer {
             Err(KeepError::Cancelled) => match self.over_limit(0) {
@@ -238,7 +238,7 @@ impl<'a, S: Store> Turn<'a, S> {
 
     /// The options of the next prompt, and the tools that it names.
     fn context(&self) -> (ContextOptions, Vec<ToolSchema>) {
-        let mut schemas = tools::schemas(&self.agent.options.built_in);
+        let mut schemas = built_in::schemas(&self.agent.options.built_in);
         schemas.extend(self.agent.tools.schemas());
         let mut options = self.agent.options.context.clone();
         let policy = self.agent.policy();
@@ -324,7 +324,7 @@ impl<'a, S: Store> Turn<'a, S> {
         resumed: bool,
     ) -> Result<(), KeepError> {
         let (call, name) = (&pending.call, pending.call.name());
-        let again = tools::repeatable(name) || self.agent.tools.repeatable(name);
+        let again = built_in::repeatable(name) || self.agent.tools.repeatable(name);
         let arguments: Result<Map<String, Value>, String> = if resumed && !again {
             Err("interrupted: the program ended before a result was kept; the call may or may not have been carried out".into())
         } else {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use threadkeep_core::MessageId;
-use threadkeep_core::compaction::Checkpoint;
+use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_core::transcript::Epoch;
 use threadkeep_store::Store;
 

@@ -1,10 +1,10 @@
 //! What is to be done: the window, with its messages taken out of the transcript, so that nothing is held while they are summarised.
 
-use threadkeep_core::compaction::summary::{Piece, Statement};
-use threadkeep_core::compaction::{Checkpoint, Chosen, Covers, Strategy, Window, window};
-use threadkeep_core::context::{Action, Options, Prepared, rule};
-use threadkeep_core::memory::Source;
-use threadkeep_core::tokens::{Counter, cost};
+use threadkeep_compaction::summary::Piece;
+use threadkeep_compaction::{Window, window};
+use threadkeep_context::tokens::{Counter, cost};
+use threadkeep_context::{Action, Options, Prepared, rule};
+use threadkeep_core::checkpoint::{Checkpoint, Chosen, Covers, Source, Statement, Strategy};
 use threadkeep_core::{Message, MessageId};
 use threadkeep_store::Store;
 

@@ -3,7 +3,7 @@
 //! Goes in: a leaf or a head, options, a summariser. Comes out: a checkpoint, stored in one commit with its episodes and facts, or
 //! nothing where nothing was to be done. Nothing is held while the summariser works: others may append, and a call
 //! that is dropped leaves nothing. Which part is covered, when, and what may stand in for it is
-//! `threadkeep_core::compaction`'s.
+//! `threadkeep_compaction`'s.
 
 mod cancel;
 mod epochs;
@@ -17,14 +17,15 @@ mod summariser;
 
 use std::ops::Range;
 
-pub use threadkeep_core::compaction::checkpoint::Spent;
-use threadkeep_core::compaction::checkpoint::summary_message;
-use threadkeep_core::compaction::window::TAIL_TURNS;
-use threadkeep_core::compaction::{Checkpoint, Chosen, Refused, Strategy};
-use threadkeep_core::context::MessageRef;
-use threadkeep_core::memory::{Episode, Fact};
-use threadkeep_core::tokens::cost;
-use threadkeep_core::{Message, Provider};
+use threadkeep_compaction::Refused;
+use threadkeep_compaction::memory::{Episode, Fact};
+use threadkeep_compaction::window::TAIL_TURNS;
+use threadkeep_context::MessageRef;
+use threadkeep_context::tokens::cost;
+use threadkeep_core::Message;
+pub use threadkeep_core::checkpoint::Spent;
+use threadkeep_core::checkpoint::{Checkpoint, Chosen, Strategy, summary_message};
+use threadkeep_provider::Provider;
 use threadkeep_store::Store;
 
 use crate::protocol::Counting;

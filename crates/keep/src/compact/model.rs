@@ -1,16 +1,16 @@
-//! Any model as a summariser. What it is asked and how its answer is read is `threadkeep_core::compaction::model`'s; here it is
+//! Any model as a summariser. What it is asked and how its answer is read is `threadkeep_compaction::model`'s; here it is
 //! asked, part after part, and where that comes to nothing the summariser that needs no model does the work.
 
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
 
+use threadkeep_compaction::model::{chunks, merge, or_extract, parse, prompt};
+use threadkeep_compaction::strategy::{check, tokens};
+use threadkeep_compaction::summary::{Material, Summary};
+use threadkeep_compaction::{Policy, PolicyOptions, Refused};
+use threadkeep_context::tokens::Counter;
 use threadkeep_core::Message;
-use threadkeep_core::compaction::model::{chunks, merge, or_extract, parse, prompt};
-use threadkeep_core::compaction::strategy::{check, tokens};
-use threadkeep_core::compaction::summary::{Material, Summary};
-use threadkeep_core::compaction::{Policy, PolicyOptions, Refused};
-use threadkeep_core::tokens::Counter;
 
 use super::Spent;
 use super::summariser::{Answer, Answered, EXTRACTIVE, Sending, Summariser};
@@ -19,7 +19,7 @@ use super::summariser::{Answer, Answered, EXTRACTIVE, Sending, Summariser};
 pub const INPUT_TOKENS: u32 = 24_000;
 
 /// How many tokens a request to the model of this name may have, where nobody says: [`INPUT_TOKENS`], or less for one of
-/// [`MODELS`](threadkeep_core::compaction::policy::MODELS) whose context is smaller.
+/// [`MODELS`](threadkeep_compaction::policy::MODELS) whose context is smaller.
 ///
 /// ```
 /// use threadkeep::compact::{INPUT_TOKENS, input_tokens_of};

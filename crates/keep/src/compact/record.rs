@@ -1,8 +1,8 @@
 //! What a compaction stores: the checkpoint, its episodes and facts, and that the request for it was carried out, all in one commit.
 
-use threadkeep_core::compaction::summary::FoundFact;
-use threadkeep_core::compaction::{Checkpoint, Strategy};
-use threadkeep_core::memory::{Episode, Remembered};
+use threadkeep_compaction::memory::{Episode, Remembered};
+use threadkeep_compaction::summary::FoundFact;
+use threadkeep_core::checkpoint::{Checkpoint, Strategy};
 use threadkeep_core::{Entry, TranscriptId};
 use threadkeep_store::{Commit, Store, StoreError};
 

@@ -2,14 +2,15 @@
 //! unnecessary, so that a restart loses none and no content is asked about twice in a row. And the strategies of heads.
 
 use serde_json::Value;
-use threadkeep_core::compaction::{Policy, PolicyOptions, Reason, Requests, Strategy};
+use threadkeep_compaction::{Policy, PolicyOptions, Reason, Requests};
+use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::{Entry, MessageId, TranscriptId};
 use threadkeep_store::{Commit, Store, StoreError};
 
 use crate::context::Chain;
 use crate::hash::fnv;
+use crate::json::{from_json, to_json};
 use crate::keep::Write;
-use crate::log::{from_json, to_json};
 use crate::{Keep, KeepError, keys};
 
 /// Where a request is kept, and what it is about.

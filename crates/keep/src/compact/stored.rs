@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use threadkeep_core::tokens::estimate_message;
+use threadkeep_context::tokens::estimate_message;
 use threadkeep_core::{Message, MessageId};
 use threadkeep_store::Store;
 

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use threadkeep_compaction::strategy::{TOP_LEVEL, check, merge, outgrown, share, tokens};
+use threadkeep_compaction::summary::{Material, Summary};
+use threadkeep_context::tokens::Counter;
 use threadkeep_core::Role;
-use threadkeep_core::compaction::Strategy;
-use threadkeep_core::compaction::strategy::{TOP_LEVEL, check, merge, outgrown, share, tokens};
-use threadkeep_core::compaction::summary::{Material, Statement, Summary};
-use threadkeep_core::tokens::Counter;
+use threadkeep_core::checkpoint::{Statement, Strategy};
 use threadkeep_store::Store;
 
 use super::cancel::unless;

@@ -2,11 +2,11 @@
 
 use std::pin::Pin;
 
-use threadkeep_core::compaction::checkpoint::Spent;
-use threadkeep_core::compaction::extract::extract;
-use threadkeep_core::compaction::strategy::tokens;
-use threadkeep_core::compaction::summary::{Material, Summary};
-use threadkeep_core::tokens::Counter;
+use threadkeep_compaction::extract::extract;
+use threadkeep_compaction::strategy::tokens;
+use threadkeep_compaction::summary::{Material, Summary};
+use threadkeep_context::tokens::Counter;
+use threadkeep_core::checkpoint::Spent;
 
 /// What a summariser answers, once it does.
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Answered, String>> + 'a>>;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use threadkeep_core::memory::Memory;
+use threadkeep_compaction::memory::Memory;
 use threadkeep_store::Store;
 
 use super::Held;

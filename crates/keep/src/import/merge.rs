@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use threadkeep_core::compaction::Checkpoint;
+use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_core::entry::InfoPatch;
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Entry, Kind, Message, MessageId, Node, Role, Transcript};

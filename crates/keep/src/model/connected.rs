@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use threadkeep_core::provider::{
+use threadkeep_provider::{
     Backoff, Completion, Connection, Delta, Fault, HttpRequest, Listed, Provider, Reader, ReaderOptions,
     models_request, read_models, request,
 };

@@ -3,7 +3,7 @@
 
 use std::pin::Pin;
 
-use threadkeep_core::provider::HttpRequest;
+use threadkeep_provider::HttpRequest;
 
 /// A future that lives as long as what it borrows.
 pub type Wait<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;

@@ -2,7 +2,7 @@
 //! script for tests and demonstrations.
 //!
 //! Goes in: a prompt. Comes out: deltas while the model speaks, then a [`Completion`] or a [`Failure`]. What is sent where, and
-//! how an answer is read from the wire, is `threadkeep_core::provider`'s.
+//! how an answer is read from the wire, is `threadkeep_provider`'s.
 
 #![allow(clippy::result_large_err)] // a failure holds what was said until then; it is rare, and moved once
 
@@ -21,7 +21,7 @@ use std::pin::Pin;
 
 use serde_json::Value;
 use threadkeep_core::Message;
-use threadkeep_core::provider::{Completion, Delta, Provider, ToolSchema};
+use threadkeep_provider::{Completion, Delta, Provider, ToolSchema};
 
 /// One prompt for a model.
 #[derive(Debug, Clone, Copy)]

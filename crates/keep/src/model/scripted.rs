@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use threadkeep_core::provider::{Completion, Delta, Finish, Usage};
 use threadkeep_core::{Content, Message, ToolCall};
+use threadkeep_provider::{Completion, Delta, Finish, Usage};
 
 use super::http::Http;
 use super::{Answer, Call, Failure, Model};

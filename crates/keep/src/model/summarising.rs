@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use threadkeep_core::Message;
-use threadkeep_core::provider::{RenderOptions, render};
+use threadkeep_provider::{RenderOptions, render};
 
 use super::{Call, Model};
 use crate::compact::{self, ModelRequest, Reply};

@@ -2,9 +2,10 @@
 //! out: requests, and plain JSON as answers. Who summarises comes from elsewhere: a function does not cross as JSON.
 
 use serde_json::{Map, Value};
+use threadkeep_compaction::memory::Share;
+use threadkeep_compaction::{Policy, PolicyOptions, Reason};
 use threadkeep_core::Message;
-use threadkeep_core::compaction::{Checkpoint, Policy, PolicyOptions, Reason, Strategy};
-use threadkeep_core::memory::Share;
+use threadkeep_core::checkpoint::{Checkpoint, Strategy};
 use threadkeep_store::Store;
 
 use super::request::{Checked, Params, bad, flag};

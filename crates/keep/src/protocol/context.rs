@@ -1,14 +1,14 @@
 //! Options of contexts, read from JSON, and what comes back, written as JSON. By hand, as all of the protocol is.
 
 use serde_json::{Map, Value};
-use threadkeep_core::Message;
-use threadkeep_core::context::{
+use threadkeep_compaction::memory::BundleLimits;
+use threadkeep_context::{
     Action, Figures, Kinds, Ledger, Limits, Line, MessageRef, OptionError, Options, Policy, Prompt, TrimOptions,
     Warning, read_options, read_trim_options,
 };
-use threadkeep_core::memory::BundleLimits;
-use threadkeep_core::provider::{RenderOptions, ToolSchema};
-use threadkeep_core::tokens::Encoding;
+use threadkeep_core::Message;
+use threadkeep_provider::{RenderOptions, ToolSchema};
+use threadkeep_tokens::Encoding;
 
 use super::BadRequest;
 

@@ -2,9 +2,9 @@
 //! out: requests, and plain JSON as answers; of an agent its options, the model's name and the tools, whose functions stay outside.
 
 use serde_json::{Map, Value};
-use threadkeep_core::compaction::PolicyOptions;
-use threadkeep_core::memory::Share;
-use threadkeep_core::provider::{Provider, ToolSchema};
+use threadkeep_compaction::PolicyOptions;
+use threadkeep_compaction::memory::Share;
+use threadkeep_provider::{Provider, ToolSchema};
 use threadkeep_store::Store;
 
 use super::compact::strategy;
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!((call.tools.len(), call.repeatable), (2, vec!["t".to_owned()]));
         assert_eq!(call.options.policy.max_context_tokens, Some(9000));
         assert_eq!(call.options.compact.unwrap().tail_turns, Some(2));
-        assert_eq!(call.options.context.build.policy, threadkeep_core::context::Policy::Stable);
+        assert_eq!(call.options.context.build.policy, threadkeep_context::Policy::Stable);
         assert!(AgentCall::read(r#"{"name": "l", "compaction": false}"#).unwrap().options.compact.is_none());
         for (params, argument) in [
             ("{}", "name"),

@@ -1,15 +1,16 @@
 //! What can be asked of what is remembered. Goes in: a method's name and the JSON text of its parameters. Comes out: a
 //! [`MemoryRequest`], which `Keep::remembering` answers with [`Response::Memory`], plain JSON: records as
-//! `threadkeep_core::memory` writes them.
+//! `threadkeep_compaction::memory` writes them.
 
 use serde_json::{Map, Value};
-use threadkeep_core::Message;
-use threadkeep_core::json::Wrong;
-use threadkeep_core::memory::jsonl::RawTrace;
-use threadkeep_core::memory::{
-    BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, MemoryBundle, RAW_TAIL_TURNS, Share, Source,
-    ToolInteraction, turn_number,
+use threadkeep_compaction::memory::jsonl::RawTrace;
+use threadkeep_compaction::memory::{
+    BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, MemoryBundle, RAW_TAIL_TURNS, Share, ToolInteraction,
+    turn_number,
 };
+use threadkeep_core::Message;
+use threadkeep_core::checkpoint::Source;
+use threadkeep_core::json::Wrong;
 use threadkeep_core::node::turn_name;
 use threadkeep_store::Store;
 

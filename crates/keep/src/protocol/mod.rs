@@ -9,6 +9,7 @@ mod compact;
 mod context;
 mod mail;
 mod memory;
+mod object;
 mod prompt;
 mod read;
 mod request;

@@ -1,11 +1,12 @@
 //! What can be asked of the search, and what it answers.
 
-use serde_json::{Map, Number, Value};
-use threadkeep_core::memory::Source;
-use threadkeep_core::recall::Snippet;
+use serde_json::{Number, Value};
+use threadkeep_core::checkpoint::Source;
 use threadkeep_core::{Message, MessageId, TranscriptId};
+use threadkeep_recall::Snippet;
 
 use super::BadRequest;
+use super::object::object;
 use super::request::{Checked, Params, bad};
 use super::vectors::{NewVectors, Vector, vector};
 
@@ -245,10 +246,6 @@ pub struct SearchReply {
     pub progress: IndexProgress,
     /// What the caller should know, in words: that only the beginning of a long query was used, say.
     pub warnings: Vec<String>,
-}
-
-pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
-    Value::Object(Map::from_iter(fields.map(|(name, value)| (name.to_owned(), value))))
 }
 
 impl Hit {

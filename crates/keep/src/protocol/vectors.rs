@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 use threadkeep_core::TranscriptId;
-use threadkeep_core::recall::LONGEST_VECTOR;
+use threadkeep_recall::LONGEST_VECTOR;
 
+use super::object::object;
 use super::request::{Checked, Params, bad};
-use super::search::object;
 
 /// A vector, and the name of the model that made it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use threadkeep_core::recall::{Builder, NewDoc, Picked, Segment, merge};
 use threadkeep_core::{Message, MessageId, Role, Transcript, TranscriptId};
+use threadkeep_recall::{Builder, NewDoc, Picked, Segment, merge};
 use threadkeep_store::{Commit, Durability, Store, StoreError};
 
 use super::beside::{summary_doc, summary_text};
@@ -216,7 +216,7 @@ pub(super) fn searchable(message: &Message) -> String {
 pub(super) fn role_number(role: &str) -> u8 {
     match role {
         "system" | "developer" => 0,
-        "user" => threadkeep_core::recall::USER,
+        "user" => threadkeep_recall::USER,
         "assistant" => 2,
         "tool" => 3,
         _ => 4,

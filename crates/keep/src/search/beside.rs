@@ -5,33 +5,21 @@
 
 use std::rc::Rc;
 
-use threadkeep_core::compaction::Checkpoint;
-use threadkeep_core::memory::{Episode, Fact, Source};
-use threadkeep_core::recall::{Builder, Doc, NewDoc, Query, Segment, snippet};
+use threadkeep_compaction::memory::{Episode, Fact};
+use threadkeep_core::checkpoint::{Checkpoint, Source};
 use threadkeep_core::{MessageId, Transcript};
+use threadkeep_recall::{Builder, Doc, NewDoc, Query, snippet};
 use threadkeep_store::{Store, StoreError};
 
 use super::SNIPPET;
+use super::remembered::{REMEMBERED, Remembered};
 use super::state::State;
-use crate::log::from_json;
+use crate::json::from_json;
 use crate::protocol::{Found, Hit};
 use crate::{Keep, KeepError, keys};
 
 /// The index's number of a role for what nobody says.
 const NOBODY: u8 = 5;
-/// The place of what is remembered, which no message has: its number is one of [`Remembered::keys`].
-pub(super) const REMEMBERED: u32 = u32::MAX;
-
-/// A segment of what is remembered.
-#[derive(Default)]
-pub(super) struct Remembered {
-    /// The mark that was there before it was read.
-    mark: Option<String>,
-    /// Where each document lies in the store.
-    keys: Vec<String>,
-    pub segment: Option<Rc<Segment>>,
-}
-
 impl<S: Store> Keep<S> {
     /// Makes the segment of what is remembered anew, if that has changed.
     pub(super) async fn remember_all(&self, state: &mut State) -> Result<(), KeepError> {
@@ -120,13 +108,6 @@ impl<S: Store> Keep<S> {
             message: None,
             sources,
         }))
-    }
-}
-
-impl Remembered {
-    /// Where a document of it lies.
-    pub fn key(&self, doc: &Doc) -> Option<&str> {
-        Some(self.keys.get(doc.seq as usize)?.as_str())
     }
 }
 

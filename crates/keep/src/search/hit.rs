@@ -1,12 +1,13 @@
 //! What was found, read from the store: a hit is never made of what the index says alone.
 
-use threadkeep_core::recall::{Doc, Found as FoundDoc, Query, snippet};
 use threadkeep_core::{Entry, MessageId, Node, Transcript, TranscriptId};
+use threadkeep_recall::{Doc, Found as FoundDoc, Query, snippet};
 use threadkeep_store::{Scan, Store, around};
 
 use super::SNIPPET;
 use super::batch::searchable;
-use super::beside::{REMEMBERED, Remembered, summary_hit};
+use super::beside::summary_hit;
+use super::remembered::{REMEMBERED, Remembered};
 use crate::log::{Log, lines_of, numbered, record};
 use crate::protocol::{Found, Hit};
 use crate::{Keep, KeepError, keys};

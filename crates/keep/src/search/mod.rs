@@ -1,7 +1,7 @@
 //! Search: an index that lives in the store, follows the transcripts, and answers queries.
 //!
 //! Goes in: a query and options. Comes out: hits, each with the branch that holds it and a snippet. How texts are indexed and
-//! ranked is `threadkeep_core::recall`'s; here is where its segments lie, and how the index comes to hold exactly the messages
+//! ranked is `threadkeep_recall`'s; here is where its segments lie, and how the index comes to hold exactly the messages
 //! that there are.
 //!
 //! **Following.** Nobody who writes messages writes to the index. A search first compares how many messages each transcript
@@ -16,22 +16,25 @@
 mod batch;
 mod beside;
 mod hit;
+mod remembered;
 mod state;
+mod sync;
 mod together;
+mod vector_set;
 mod vectors;
 
 use std::collections::HashSet;
 use std::rc::Rc;
 
 use threadkeep_core::Transcript;
-use threadkeep_core::recall::{Doc, Filter, MOST_WORDS, Query, fuse};
+use threadkeep_recall::{Doc, Filter, MOST_WORDS, Query, fuse};
 use threadkeep_store::Store;
 
 use crate::protocol::{Found, Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};
 use crate::{Keep, KeepError};
 
 use batch::role_number;
-use beside::REMEMBERED;
+use remembered::REMEMBERED;
 pub(crate) use state::Search;
 use state::State;
 use together::{Doing, together};

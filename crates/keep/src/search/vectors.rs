@@ -8,12 +8,14 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use threadkeep_core::MessageId;
-use threadkeep_core::recall::{Block, Doc, Filter, Found, Index, NO_DOC, Query};
+use threadkeep_recall::{Block, Doc, NO_DOC};
 use threadkeep_store::{Commit, Scan, Store, StoreError, around};
 
 use super::batch::searchable;
-use super::beside::{REMEMBERED, summary_text};
+use super::beside::summary_text;
+use super::remembered::REMEMBERED;
 use super::state::{State, busy, exchange_mark};
+use super::vector_set::Vectors;
 use crate::log::Log;
 use crate::protocol::{BadRequest, NewVectors, Place, ToEmbed};
 use crate::{Keep, KeepError, keys};
@@ -23,47 +25,6 @@ pub(super) const JOINED: usize = 100;
 /// How much of a text is given to the model, in bytes: most take 512 tokens, or some thousand.
 const TEXT: usize = 8000;
 const TRIES: u32 = 100;
-
-/// The vectors of one model, as far as they are in memory.
-#[derive(Clone, Default)]
-pub(super) struct Vectors {
-    model: String,
-    /// The mark of the state that they are of; `None` before they were read.
-    mark: Option<String>,
-    blocks: Vec<(String, Rc<Block>)>,
-    /// The documents of the vectors, for the index that was there then.
-    lined: Vec<u32>,
-    /// How often the index was made anew before that.
-    made: u64,
-}
-
-impl Vectors {
-    fn blocks(&self) -> impl Iterator<Item = &Block> {
-        self.blocks.iter().map(|(_, block)| &**block)
-    }
-
-    /// The mark of the state that they are of.
-    pub(super) fn mark(&self) -> Option<&String> {
-        self.mark.as_ref()
-    }
-
-    /// The state that they are of has another mark.
-    pub(super) fn moved(&mut self, mark: &str) {
-        self.mark = Some(mark.to_owned());
-    }
-
-    /// The documents of `index`, for which they are lined up, nearest to a vector.
-    pub(super) fn nearest<'a>(
-        &self,
-        index: &'a Index,
-        vector: &[i8],
-        query: &Query,
-        filter: &Filter<'_>,
-        limit: usize,
-    ) -> Vec<Found<'a>> {
-        index.nearest(self.blocks(), &self.lined, vector, query, filter, limit)
-    }
-}
 
 impl<S: Store> Keep<S> {
     /// Reads the vectors of a model as the store has them, and finds out whose they are.

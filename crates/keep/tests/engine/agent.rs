@@ -11,10 +11,10 @@ use threadkeep::agent::{Agent, AgentEvent, AgentOptions, TurnLimits};
 use threadkeep::mailbox::Mail;
 use threadkeep::model::Model;
 use threadkeep::protocol::NodeInfo;
+use threadkeep_context::{Preview, Previews};
 use threadkeep_core::Message;
-use threadkeep_core::context::{Preview, Previews};
 use threadkeep_core::message::Kind;
-use threadkeep_core::provider::{Delta, Provider, validate_payload};
+use threadkeep_provider::{Delta, Provider, validate_payload};
 use threadkeep_store::MemoryStore;
 
 use crate::agent_support::{
@@ -313,8 +313,8 @@ fn a_tool_is_not_called_without_an_argument_that_it_needs() {
 struct Greeter(RefCell<Vec<String>>);
 
 impl threadkeep::agent::Tools for Greeter {
-    fn schemas(&self) -> Vec<threadkeep_core::provider::ToolSchema> {
-        vec![threadkeep_core::provider::ToolSchema {
+    fn schemas(&self) -> Vec<threadkeep_provider::ToolSchema> {
+        vec![threadkeep_provider::ToolSchema {
             name: "greet".into(),
             description: None,
             parameters: json!({ "type": "object", "required": ["name"], "properties": { "name": { "type": "string" } } }),

@@ -9,13 +9,14 @@ use threadkeep::compact::{Answer, Answered, CompactOptions, Summariser, policy};
 use threadkeep::kernel::{Kernel, KernelOptions, Usage};
 use threadkeep::protocol::{ContextOptions, Counting};
 use threadkeep::{Keep, MemoryFilter, NewFact, Options};
-use threadkeep_core::compaction::PolicyOptions;
-use threadkeep_core::compaction::summary::{FoundFact, Material, Statement, Summary};
-use threadkeep_core::memory::{BundleLimits, FactKind, Share, Source};
+use threadkeep_compaction::PolicyOptions;
+use threadkeep_compaction::memory::{BundleLimits, FactKind, Share};
+use threadkeep_compaction::summary::{FoundFact, Material, Summary};
+use threadkeep_context::tokens::Counter;
+use threadkeep_core::checkpoint::{Source, Statement};
 use threadkeep_core::message::ToolCall;
-use threadkeep_core::provider::validate_payload;
-use threadkeep_core::tokens::Counter;
-use threadkeep_core::{Message, MessageId, Provider, Role};
+use threadkeep_core::{Message, MessageId, Role};
+use threadkeep_provider::{Provider, validate_payload};
 use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
 
 use crate::{World, run};
@@ -388,7 +389,7 @@ fn one_working_context_is_rendered_for_every_provider() {
         it.kernel.compact().await.unwrap();
         it.kernel.ingest_user_message(Message::user("Now?")).await.unwrap();
         for provider in Provider::ALL {
-            let build = threadkeep_core::context::Options { provider, ..Default::default() };
+            let build = threadkeep_context::Options { provider, ..Default::default() };
             let options = ContextOptions { encoding: Counting::Estimate, build, ..ContextOptions::default() };
             let reply = it.world.tab().context("pilot", &options).await.unwrap();
             assert_eq!(validate_payload(&reply.payload, provider), [], "{provider:?}");

@@ -15,7 +15,7 @@ use threadkeep::model::{Answer, Call, Failure, Model};
 use threadkeep::protocol::Counting;
 use threadkeep_core::Message;
 use threadkeep_core::message::ToolCall;
-use threadkeep_core::provider::{Completion, Delta, Finish, ToolSchema, Usage};
+use threadkeep_provider::{Completion, Delta, Finish, ToolSchema, Usage};
 use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
 
 /// What a model says next.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use threadkeep::protocol::{ContextOptions, Counting};
 use threadkeep::{Keep, MemoryFilter};
-use threadkeep_core::memory::jsonl::read_traces;
+use threadkeep_compaction::memory::jsonl::read_traces;
 use threadkeep_core::{Message, ToolCall};
 use threadkeep_store::MemoryStore;
 
@@ -137,7 +137,7 @@ fn a_message_that_says_something_else_under_the_same_id_is_told_and_not_taken() 
 
 #[test]
 fn export_in_formats_of_others() {
-    use threadkeep_core::archive::write::Target;
+    use threadkeep_archive::write::Target;
     run(async {
         let keep = World::default().tab();
         let file = br#"{"message_tree_id":"t","prompt":{"message_id":"t","text":"How?","role":"prompter","replies":[{"message_id":"a","text":"So.","role":"assistant","rank":0,"replies":[]},{"message_id":"b","text":"Or so.","role":"assistant","rank":1,"replies":[]}]}}"#;
@@ -162,7 +162,7 @@ fn export_in_formats_of_others() {
 
 /// The files of an agent's memory, as its layout has them.
 fn memory_files() -> Vec<(String, String)> {
-    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/fixtures/memory");
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../archive/fixtures/memory");
     let names = ["episodic.jsonl", "raw_traces.jsonl", "raw_traces_archive.jsonl", "semantic.jsonl"];
     let file =
         |name: &str| (format!("memory/agents/mate/{name}"), std::fs::read_to_string(fixtures.join(name)).unwrap());

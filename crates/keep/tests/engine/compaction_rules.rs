@@ -6,12 +6,13 @@ use std::cell::RefCell;
 use threadkeep::Keep;
 use threadkeep::compact::{Answer, CompactOptions, Compacted, Extractive, Summariser};
 use threadkeep::protocol::{ContextOptions, Counting};
+use threadkeep_compaction::extract::extract;
+use threadkeep_compaction::memory::FactKind;
+use threadkeep_compaction::summary::Material;
+use threadkeep_compaction::{Policy, PolicyOptions, Reason};
+use threadkeep_context::tokens::Counter;
 use threadkeep_core::Message;
-use threadkeep_core::compaction::extract::extract;
-use threadkeep_core::compaction::summary::Material;
-use threadkeep_core::compaction::{Policy, PolicyOptions, Reason, Strategy};
-use threadkeep_core::memory::FactKind;
-use threadkeep_core::tokens::Counter;
+use threadkeep_core::checkpoint::Strategy;
 use threadkeep_store::MemoryStore;
 
 use crate::{World, run, texts};
@@ -69,7 +70,7 @@ impl Summariser for Watched {
 fn a_compaction_is_requested_when_a_response_reports_a_prompt_over_the_budget() {
     let keep = World::default().tab();
     let asked =
-        PolicyOptions { compaction_ratio: Some(threadkeep_core::memory::Share::of(1000)), ..Default::default() };
+        PolicyOptions { compaction_ratio: Some(threadkeep_compaction::memory::Share::of(1000)), ..Default::default() };
     let policy = Policy::resolve(&asked, &PolicyOptions::default(), None);
     run(async {
         talked(&keep).await;

@@ -5,10 +5,9 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use threadkeep::protocol::{ContextOptions, Inbound, PromptRequest, Recent, Response, WhatIf};
-use threadkeep_core::context::Action;
-use threadkeep_core::context::Policy;
-use threadkeep_core::tokens::Encoding;
+use threadkeep_context::{Action, Policy};
 use threadkeep_core::{Message, MessageId};
+use threadkeep_tokens::Encoding;
 
 use crate::{World, code, run, texts, users};
 
@@ -147,7 +146,7 @@ fn vocabularies_are_loaded_and_a_missing_one_is_said() {
         let exact = ContextOptions::from_json(&json!({"encoding": "cl100k_base"})).unwrap();
         assert_eq!(code(keep.context("chat", &exact).await), "vocabulary-missing");
         assert_eq!(code(keep.load_vocabulary(Encoding::Cl100k, b"nothing")), "bad-request");
-        keep.add_vocabulary(Rc::new(threadkeep_core::tokens::Bpe::embedded(Encoding::Cl100k)));
+        keep.add_vocabulary(Rc::new(threadkeep_tokens::Bpe::embedded(Encoding::Cl100k)));
         assert!(keep.has_vocabulary(Encoding::Cl100k) && !keep.has_vocabulary(Encoding::O200k));
         assert_eq!(keep.context("chat", &exact).await.unwrap().figures.tokens, 9);
     });

@@ -5,9 +5,10 @@ use threadkeep::Keep;
 use threadkeep::compact::{CompactOptions, Extractive};
 use threadkeep::epochs::{Carried, Fate, Step, StepLine};
 use threadkeep::protocol::{ContextOptions, Counting};
-use threadkeep_core::compaction::{Checkpoint, Strategy};
-use threadkeep_core::context::MessageRef;
-use threadkeep_core::{Message, Provider};
+use threadkeep_context::MessageRef;
+use threadkeep_core::Message;
+use threadkeep_core::checkpoint::{Checkpoint, Strategy};
+use threadkeep_provider::Provider;
 use threadkeep_store::MemoryStore;
 
 use crate::{World, code, id, inbound, run};

@@ -7,8 +7,8 @@ use threadkeep::compact::{CompactOptions, Extractive};
 use threadkeep::protocol::{Counting, Inbound, SearchOptions};
 use threadkeep::{Keep, MemoryFilter, NewFact, Options};
 use threadkeep_core::node::Origin;
-use threadkeep_core::recall::MOST_WORDS;
 use threadkeep_core::{Message, MessageId};
+use threadkeep_recall::MOST_WORDS;
 use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
 
 use crate::{World, id, inbound, run, texts};

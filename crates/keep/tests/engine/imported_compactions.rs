@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use threadkeep::Keep;
 use threadkeep::protocol::{ContextOptions, Counting, ImportReport};
-use threadkeep_core::compaction::overlay::CLEARED;
-use threadkeep_core::context::MessageRef;
-use threadkeep_core::provider::validate_payload;
-use threadkeep_core::{Kind, Provider};
+use threadkeep_compaction::overlay::CLEARED;
+use threadkeep_context::MessageRef;
+use threadkeep_core::Kind;
+use threadkeep_provider::{Provider, validate_payload};
 use threadkeep_store::MemoryStore;
 
 use crate::folder::data;
@@ -87,7 +87,7 @@ fn every_epoch_of_an_imported_session_can_be_visited() {
         assert!(whole.iter().all(|text| !text.contains("nine miles off")));
         for epoch in &epochs {
             for provider in Provider::ALL {
-                let build = threadkeep_core::context::Options { provider, ..options().build };
+                let build = threadkeep_context::Options { provider, ..options().build };
                 let options = ContextOptions { epoch: Some(epoch.name().to_owned()), build, ..options() };
                 let reply = keep.context(epoch.leaf.as_str(), &options).await.unwrap();
                 assert_eq!(validate_payload(&reply.payload, provider), [], "{provider:?} {}", epoch.name());
@@ -150,7 +150,7 @@ fn a_session_that_grows_has_its_checkpoints_where_they_were_made() {
         import(&other, file(&session())).await;
         let covers = other.checkpoints("pi/boat/u4").await.unwrap().pop().unwrap().covers;
         let turn = other.node(&crate::id("pi/boat/u3")).await.unwrap().unwrap().turn.unwrap();
-        assert_eq!(threadkeep_core::memory::turn_number(&turn), Some(covers.last_turn));
+        assert_eq!(threadkeep_compaction::memory::turn_number(&turn), Some(covers.last_turn));
         assert_eq!(covers.last_turn, 6);
     });
 }
@@ -271,10 +271,8 @@ fn cleared_results_are_out_of_prompts_until_a_compaction_of_our_own_covers_them(
         assert!(made.tokens_before > 10 * made.tokens_after, "{} {}", made.tokens_before, made.tokens_after);
         // Without previews, which make long results short by themselves.
         let bare = || {
-            let build = threadkeep_core::context::Options {
-                previews: threadkeep_core::context::Previews::Never,
-                ..options().build
-            };
+            let build =
+                threadkeep_context::Options { previews: threadkeep_context::Previews::Never, ..options().build };
             ContextOptions { build, ..options() }
         };
         let original = ContextOptions { epoch: Some("original".to_owned()), ..bare() };
@@ -331,7 +329,7 @@ fn real_sessions_of_three_programs_have_valid_prompts_in_every_epoch() {
             assert_eq!(epochs.len(), compactions + 1, "{program}");
             for epoch in &epochs {
                 for provider in Provider::ALL {
-                    let build = threadkeep_core::context::Options { provider, ..options().build };
+                    let build = threadkeep_context::Options { provider, ..options().build };
                     let options = ContextOptions { epoch: Some(epoch.name().to_owned()), build, ..options() };
                     let reply = keep.context(epoch.leaf.as_str(), &options).await.unwrap();
                     assert_eq!(

@@ -13,7 +13,7 @@ use threadkeep::protocol::NodeInfo;
 use threadkeep::{Host, Keep, Options};
 use threadkeep_core::Message;
 use threadkeep_core::message::Kind;
-use threadkeep_core::provider::Delta;
+use threadkeep_provider::Delta;
 use threadkeep_store::{MemoryStore, Store};
 
 use crate::agent::until;

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use threadkeep::compact::{Answer, Answered, CompactOptions, Summariser, policy};
 use threadkeep::kernel::{Extension, INGEST_ORDER, Kernel, KernelOptions, Processor, Usage};
 use threadkeep::protocol::{ContextOptions, Counting};
-use threadkeep_core::compaction::PolicyOptions;
-use threadkeep_core::compaction::extract::extract;
-use threadkeep_core::compaction::summary::Material;
-use threadkeep_core::memory::{BundleLimits, Share, ToolStatus};
+use threadkeep_compaction::PolicyOptions;
+use threadkeep_compaction::extract::extract;
+use threadkeep_compaction::memory::{BundleLimits, Share, ToolStatus};
+use threadkeep_compaction::summary::Material;
+use threadkeep_context::tokens::{Counter, Estimate};
 use threadkeep_core::message::ToolCall;
-use threadkeep_core::tokens::{Counter, Estimate};
 use threadkeep_core::{Message, Role};
 use threadkeep_store::MemoryStore;
 
@@ -123,7 +123,7 @@ fn the_raw_tail_is_the_last_turns_without_the_current_one() {
     run(async {
         assert_eq!(kernel.get_raw_tail(4, None).await.unwrap(), []);
         talk(&kernel, 1..7).await;
-        let turns = |traces: Vec<threadkeep_core::memory::jsonl::RawTrace>| {
+        let turns = |traces: Vec<threadkeep_compaction::memory::jsonl::RawTrace>| {
             let mut turns: Vec<String> = traces.into_iter().map(|trace| trace.turn_id).collect();
             turns.dedup();
             turns

@@ -6,8 +6,9 @@ use std::task::Poll;
 
 use threadkeep::protocol::Event;
 use threadkeep::{Keep, MemoryFilter, NewFact, Options};
+use threadkeep_compaction::memory::{BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, Memory, Share};
 use threadkeep_core::MessageId;
-use threadkeep_core::memory::{BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, Memory, Share, Source};
+use threadkeep_core::checkpoint::Source;
 use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
 
 use crate::{World, code, id, inbound, run};

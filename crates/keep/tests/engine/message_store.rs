@@ -8,11 +8,11 @@ use serde_json::json;
 use threadkeep::Keep;
 use threadkeep::compact::{Answer, CompactOptions, Extractive, Summariser};
 use threadkeep::protocol::{ContextOptions, Counting, Recent};
-use threadkeep_core::compaction::summary::{Material, Statement, Summary};
-use threadkeep_core::compaction::{Policy, PolicyOptions, Reason, Strategy};
-use threadkeep_core::memory::Source;
+use threadkeep_compaction::summary::{Material, Summary};
+use threadkeep_compaction::{Policy, PolicyOptions, Reason};
+use threadkeep_context::tokens::{Counter, estimate, estimate_message};
+use threadkeep_core::checkpoint::{Source, Statement, Strategy};
 use threadkeep_core::message::ToolCall;
-use threadkeep_core::tokens::{Counter, estimate, estimate_message};
 use threadkeep_core::{Kind, Message, Role};
 use threadkeep_store::MemoryStore;
 

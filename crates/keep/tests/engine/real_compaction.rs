@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use threadkeep::compact::{CompactOptions, Extractive};
 use threadkeep::protocol::{ContextOptions, Counting};
 use threadkeep::{Keep, KeepError};
-use threadkeep_core::provider::validate_payload;
-use threadkeep_core::{Message, MessageId, Provider, Role};
+use threadkeep_core::{Message, MessageId, Role};
+use threadkeep_provider::{Provider, validate_payload};
 use threadkeep_store::MemoryStore;
 
 use crate::folder::data;

@@ -4,9 +4,10 @@ use proptest::prelude::*;
 use threadkeep::compact::{CompactOptions, Extractive};
 use threadkeep::protocol::{Counting, Found, Hit, NewVectors, SearchOptions, SearchReply, Vector};
 use threadkeep::{Keep, KeepError, NewFact};
-use threadkeep_core::memory::{FactEdit, Source};
-use threadkeep_core::recall::Segment;
+use threadkeep_compaction::memory::FactEdit;
+use threadkeep_core::checkpoint::Source;
 use threadkeep_core::{Message, MessageId, ToolCall};
+use threadkeep_recall::Segment;
 use threadkeep_store::{Commit, MemoryStore, Scan, Store};
 
 use super::{World, code, id, inbound, run};

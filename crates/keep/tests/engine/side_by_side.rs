@@ -94,7 +94,7 @@ fn a_search_and_a_fact_in_one_answer_come_to_an_end() {
 
 #[test]
 fn any_two_built_in_tools_run_side_by_side_while_an_import_and_a_compaction_run() {
-    let archive = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../core/fixtures/chatgpt.json")).unwrap();
+    let archive = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../archive/fixtures/chatgpt.json")).unwrap();
     let long = "We decided to use the blue paint for the north wall because it dries faster. ".repeat(8);
     for first in BUILT_IN {
         for second in BUILT_IN {

@@ -9,9 +9,10 @@ use serde_json::json;
 use threadkeep::Keep;
 use threadkeep::compact::{Cancel, CompactOptions, Model, ModelRequest, ModelSummariser, Reply};
 use threadkeep::protocol::Counting;
-use threadkeep_core::compaction::{Reason, Strategy};
-use threadkeep_core::memory::FactKind;
-use threadkeep_core::tokens::{Counter, Estimate};
+use threadkeep_compaction::Reason;
+use threadkeep_compaction::memory::FactKind;
+use threadkeep_context::tokens::{Counter, Estimate};
+use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::{Message, MessageId};
 use threadkeep_store::{MemoryStore, Scan, Store};
 
@@ -272,7 +273,7 @@ fn the_strategy_of_a_head_is_stored_with_the_head() {
 
 #[test]
 fn a_pending_request_survives_a_restart_and_does_not_fire_twice() {
-    use threadkeep_core::compaction::{Policy, PolicyOptions};
+    use threadkeep_compaction::{Policy, PolicyOptions};
     let world = World::default();
     let policy = Policy::resolve(&PolicyOptions::default(), &PolicyOptions::default(), None);
     let much = Some(policy.input_budget() + 1);

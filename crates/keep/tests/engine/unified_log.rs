@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 use threadkeep::protocol::ContextOptions;
-use threadkeep_core::provider::INTERRUPTED;
 use threadkeep_core::{Content, Kind, Message, Role};
+use threadkeep_provider::INTERRUPTED;
 
 use crate::{World, run, texts};
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use serde_json::json;
-use threadkeep_core::provider::Delta;
+use threadkeep_provider::Delta;
 
 use crate::script::{Asked, END, Event, Piece, Script, ask, ask_with, bytes, ok, said, status};
 

@@ -7,9 +7,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use threadkeep::model::{Body, Call, Connected, Failure, Http, Model, Response, Unsent, Wait};
 use threadkeep_core::Message;
-use threadkeep_core::provider::{
-    Completion, Connection, Delta, HttpRequest, Provider, RenderOptions, ToolSchema, render,
-};
+use threadkeep_provider::{Completion, Connection, Delta, HttpRequest, Provider, RenderOptions, ToolSchema, render};
 
 /// What happens to one request.
 #[derive(Debug, Clone, Default)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use threadkeep::compact::{Model as _, ModelRequest};
 use threadkeep::model::{Call, Failure, Model, Scripted, Summarising};
 use threadkeep_core::Message;
-use threadkeep_core::provider::{Completion, Delta};
+use threadkeep_provider::{Completion, Delta};
 
 fn ask(model: &Scripted) -> (Result<Completion, Failure>, Vec<Delta>) {
     let heard = RefCell::new(Vec::new());

@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use serde_json::{Value, json};
 use threadkeep::model::{Call, Connected, Model};
-use threadkeep_core::provider::{Delta, Finish};
+use threadkeep_provider::{Delta, Finish};
 
 use crate::script::{END, Event, Piece, Script, ask, ask_with, bytes, connection, ok, payload, said};
 

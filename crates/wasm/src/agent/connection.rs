@@ -8,8 +8,8 @@ use threadkeep::compact::{Cancel, unless};
 use threadkeep::model::{Call, Connected, Failure, Model};
 use threadkeep::protocol::BadRequest;
 use threadkeep_core::Message;
-use threadkeep_core::provider::{Completion, Connection, Delta, RenderOptions, ToolSchema, render};
 use threadkeep_fetch::Fetch;
+use threadkeep_provider::{Completion, Connection, Delta, RenderOptions, ToolSchema, render};
 use wasm_bindgen::JsValue;
 
 use super::Asking;

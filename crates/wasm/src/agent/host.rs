@@ -14,8 +14,8 @@ use threadkeep::agent::{Agent, Memory, ToolAnswer, ToolUse, Tools};
 use threadkeep::model::{Answer as ModelAnswer, Call, Failure, Model};
 use threadkeep::protocol::AgentCall;
 use threadkeep_core::json::Object;
-use threadkeep_core::provider::{Completion, Delta, Finish, Provider, ToolSchema, Usage};
 use threadkeep_core::{Message, MessageId};
+use threadkeep_provider::{Completion, Delta, Finish, Provider, ToolSchema, Usage};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 

@@ -6,7 +6,7 @@ use threadkeep::model::Failure;
 use threadkeep::protocol::BadRequest;
 use threadkeep_core::Message;
 use threadkeep_core::json::Object;
-use threadkeep_core::provider::{AnswerLimits, Delta, Fault, Reader, ReaderOptions};
+use threadkeep_provider::{AnswerLimits, Delta, Fault, Reader, ReaderOptions};
 use wasm_bindgen::JsValue;
 
 use super::Reading;

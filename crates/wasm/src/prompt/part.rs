@@ -11,11 +11,12 @@ use threadkeep::protocol::{
     BadRequest, CompactCall, CompactionRequest, ContextOptions, Counting, MemoryRequest, PromptRequest, trim_options,
 };
 use threadkeep::{Keep, KeepError};
-use threadkeep_core::context::compress::{self, CompressError};
-use threadkeep_core::context::{Item, Ledger, Line, Plan, Prepared, Preparing, Previews, opens_with_user};
-use threadkeep_core::provider::{ProviderError, render_json, validate_json};
-use threadkeep_core::tokens::{Bpe, Counter, Encoding, Estimate, cost};
-use threadkeep_core::{Message, Provider};
+use threadkeep_context::compress::CompressError;
+use threadkeep_context::tokens::{Counter, Estimate, cost};
+use threadkeep_context::{Item, Ledger, Line, Plan, Prepared, Preparing, Previews, compress, opens_with_user};
+use threadkeep_core::Message;
+use threadkeep_provider::{Provider, ProviderError, render_json, validate_json};
+use threadkeep_tokens::{Bpe, Encoding};
 use wasm_bindgen::JsValue;
 
 use super::model::JsModel;

@@ -1,0 +1,149 @@
+//! The JSON Lines layout of agent memory: `raw_traces.jsonl`, `raw_traces_archive.jsonl`, `episodic.jsonl`, `semantic.jsonl`, and
+//! the working context's messages. Goes in: text. Comes out: records, and for each line that is none, why; and the way back. No files are
+//! touched here.
+//!
+//! The fields and their order are the layout's. What we know beyond it (`transcript`, `sources`, `pinned`, `kind`,
+//! `superseded_by`) stands after them, and only where it says something; fields that we do not know come back from a trace as
+//! they came.
+
+mod items;
+mod trace;
+mod working;
+
+use serde_json::{Map, Number, Value};
+
+use crate::memory::{Episode, Fact};
+use threadkeep_core::json::{Object, Wrong};
+
+pub use items::{read_episode, read_fact};
+pub use trace::{RawTrace, Told, TraceType, messages, told, traces};
+pub use working::{read_working_context, write_working_context};
+
+/// The file of the traces that have not been compacted.
+pub const RAW_TRACES: &str = "raw_traces.jsonl";
+/// The file of the traces that have been.
+pub const RAW_TRACES_ARCHIVE: &str = "raw_traces_archive.jsonl";
+/// The file of episodes.
+pub const EPISODIC: &str = "episodic.jsonl";
+/// The file of facts.
+pub const SEMANTIC: &str = "semantic.jsonl";
+/// The file of the working context.
+pub const WORKING_CONTEXT: &str = "working_context_snapshot.json";
+
+/// What a text holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lines<T> {
+    /// Its records, in order.
+    pub records: Vec<T>,
+    /// Lines that are none: their number from 1, and why.
+    pub bad: Vec<(usize, String)>,
+}
+
+/// Reads raw traces.
+pub fn read_traces(text: &str) -> Lines<RawTrace> {
+    let mut records = Vec::new();
+    let bad = each_line(text, &mut |fields| RawTrace::read(fields).map(|trace| records.push(trace)));
+    Lines { records, bad }
+}
+
+/// Reads episodes.
+pub fn read_episodes(text: &str) -> Lines<Episode> {
+    let mut records = Vec::new();
+    let bad = each_line(text, &mut |fields| items::read_episode(fields).map(|episode| records.push(episode)));
+    Lines { records, bad }
+}
+
+/// Reads facts.
+pub fn read_facts(text: &str) -> Lines<Fact> {
+    let mut records = Vec::new();
+    let bad = each_line(text, &mut |fields| items::read_fact(fields).map(|fact| records.push(fact)));
+    Lines { records, bad }
+}
+
+/// Writes raw traces.
+pub fn write_traces(traces: &[RawTrace]) -> String {
+    write(traces.iter().map(RawTrace::to_json))
+}
+
+/// Writes episodes.
+///
+/// ```
+/// use threadkeep_compaction::memory::jsonl::{read_episodes, write_episodes};
+/// let line = "{\"id\":\"ep_0001\",\"ts\":1738100500.0,\"turn_ids\":[\"turn_0001\"],\"summary\":\"…\",\"tags\":[],\"salience\":0.7}\n";
+/// assert_eq!(write_episodes(&read_episodes(line).records), line);
+/// ```
+pub fn write_episodes(episodes: &[Episode]) -> String {
+    write(episodes.iter().map(items::episode_json))
+}
+
+/// Writes facts.
+pub fn write_facts(facts: &[Fact]) -> String {
+    write(facts.iter().map(items::fact_json))
+}
+
+fn write(values: impl Iterator<Item = Value>) -> String {
+    let mut text = String::new();
+    for value in values {
+        text.push_str(&value.to_string());
+        text.push('\n');
+    }
+    text
+}
+
+fn each_line(text: &str, read: &mut dyn FnMut(Object) -> Result<(), Wrong>) -> Vec<(usize, String)> {
+    let mut bad = Vec::new();
+    for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let value = serde_json::from_str::<Value>(line).map_err(|error| error.to_string());
+        let fields = value.and_then(|value| Object::of(value, "line").map_err(|wrong| wrong.to_string()));
+        if let Err(why) = fields.and_then(|fields| read(fields).map_err(|wrong| wrong.to_string())) {
+            bad.push((number, why));
+        }
+    }
+    bad
+}
+
+/// A time in milliseconds as epoch seconds with a fraction: `1738100500.0`.
+pub fn seconds(millis: i64) -> Number {
+    let (whole, rest) = (millis.unsigned_abs() / 1000, millis.unsigned_abs() % 1000);
+    let thousandths = (1000 + rest).to_string();
+    let fraction = thousandths[1..].trim_end_matches('0');
+    let sign = if millis < 0 { "-" } else { "" };
+    let text = [sign, &whole.to_string(), ".", if fraction.is_empty() { "0" } else { fraction }].concat();
+    Number::from_string_unchecked(text)
+}
+
+/// Epoch seconds as milliseconds; digits beyond the third behind the point are cut off. `None` for what is no such time.
+pub fn millis(seconds: &Number) -> Option<i64> {
+    let text = seconds.as_str();
+    let (sign, text) = text.strip_prefix('-').map_or((1, text), |text| (-1, text));
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let digit = |at: usize| fraction.as_bytes().get(at).map_or(0, |digit| i64::from(digit - b'0'));
+    let thousandths = digit(0) * 100 + digit(1) * 10 + digit(2);
+    whole.parse::<i64>().ok()?.checked_mul(1000)?.checked_add(thousandths)?.checked_mul(sign)
+}
+
+fn put(map: &mut Map<String, Value>, name: &str, value: impl Into<Value>) {
+    map.insert(name.to_owned(), value.into());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_turn_back() {
+        for time in [0, 1, 10, 120, 999, 1000, 1_738_100_000_120, -1, -1500] {
+            assert_eq!(millis(&seconds(time)), Some(time));
+        }
+        assert_eq!(seconds(1_738_100_000_120).to_string(), "1738100000.12");
+        assert_eq!(millis(&serde_json::from_str("1738100000").unwrap()), Some(1_738_100_000_000));
+        assert_eq!(millis(&serde_json::from_str("1e400").unwrap()), None);
+        assert_eq!(millis(&serde_json::from_str("99999999999999999999.5").unwrap()), None);
+    }
+}

@@ -1,0 +1,223 @@
+//! The compaction snapshot: what is remembered and the last few turns, as text in a fixed form and order, inside a token
+//! budget. Goes in: a [`MemoryBundle`] and turns. Comes out: text, or messages for a prompt's frame. The same input gives the same text.
+//!
+//! ```text
+//! [MEMORY:EPISODIC]
+//! 1) …
+//!
+//! [MEMORY:SEMANTIC]
+//! - …
+//!
+//! [RECENT TURNS]
+//! Turn 12:
+//!   User: …
+//!   Assistant: …
+//!   Tool call: …
+//!   Tool result: …
+//! ```
+//! A section without entries is left out. Episodes stand in the order of time, facts in the bundle's. A text of several lines goes on indented
+//! by four spaces. When the budget is too small, what is ranked least goes first: facts, then episodes, then the
+//! oldest turns, then what is pinned.
+
+use super::turns::Turn;
+use super::{Episode, MemoryBundle};
+use threadkeep_context::material::{Material, lines};
+use threadkeep_context::tokens::Counter;
+use threadkeep_core::date::readable;
+use threadkeep_core::{Message, Role};
+
+/// The snapshot as text, of at most `budget` tokens by `counter` (no limit without one). It may be empty.
+///
+/// ```
+/// use threadkeep_compaction::memory::{MemoryBundle, Turn, snapshot};
+/// use threadkeep_context::tokens::Estimate;
+/// use threadkeep_core::Message;
+/// let (question, answer) = (Message::user("Ready?"), Message::assistant("Yes."));
+/// let turns = [Turn { number: 12, messages: vec![&question, &answer] }];
+/// let text = snapshot(&MemoryBundle::default(), &turns, None, &Estimate);
+/// assert_eq!(text, "[RECENT TURNS]\nTurn 12:\n  User: Ready?\n  Assistant: Yes.");
+/// ```
+pub fn snapshot(bundle: &MemoryBundle, tail: &[Turn], budget: Option<u32>, counter: &dyn Counter) -> String {
+    let mut parts = Parts::new(bundle, tail, false);
+    parts.cut(budget, counter, &|text| text)
+}
+
+impl Parts<'_> {
+    /// The text, after whole entries have gone until it stays within the budget as `shown` shows it.
+    fn cut(&mut self, budget: Option<u32>, counter: &dyn Counter, shown: &dyn Fn(String) -> String) -> String {
+        let parts = self;
+        let Some(budget) = budget else { return shown(parts.text()) };
+        // Counting pieces is quick, and gives about what the whole takes; the whole is counted at the end.
+        let mut costs: Vec<u32> = parts.droppable().map(|text| counter.count(text) + 2).collect();
+        let mut sum: u32 = costs.iter().sum();
+        while sum > budget.saturating_mul(2)
+            && let Some(cost) = parts.drop_last().and(costs.pop())
+        {
+            sum -= cost;
+        }
+        loop {
+            if parts.entries.is_empty() {
+                return String::new();
+            }
+            let text = shown(parts.text());
+            let over = counter.count(&text).saturating_sub(budget);
+            if over == 0 {
+                return text;
+            }
+            let mut gone = 0;
+            while gone < over.div_ceil(2) {
+                match (parts.drop_last(), costs.pop()) {
+                    (Some(()), Some(cost)) => gone += cost,
+                    _ => return String::new(),
+                }
+            }
+        }
+    }
+}
+
+/// What of a bundle goes into a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Recalled {
+    /// The material, for the [frame](threadkeep_context::FrameOptions::memory).
+    pub material: Option<Material>,
+    /// How many records did not fit.
+    pub left_out: usize,
+}
+
+/// What is remembered as material for the frame of a prompt: the snapshot without turns, each record with its id and date. Its message
+/// has at most `budget` tokens of text; whole records go until it fits, those that are ranked least first.
+///
+/// ```
+/// use threadkeep_compaction::memory::{MemoryBundle, recall};
+/// use threadkeep_context::tokens::Estimate;
+/// assert_eq!(recall(&MemoryBundle::default(), None, &Estimate).material, None);
+/// ```
+pub fn recall(bundle: &MemoryBundle, budget: Option<u32>, counter: &dyn Counter) -> Recalled {
+    const SOURCE: &str = "memory";
+    let mut parts = Parts::new(bundle, &[], true);
+    let all = parts.entries.len();
+    parts.cut(budget, counter, &|text| Material::new(SOURCE, text).quoted());
+    let material = Some(parts.text()).filter(|text| !text.is_empty()).map(|text| Material::new(SOURCE, text));
+    Recalled { material, left_out: all - parts.entries.len() }
+}
+
+/// The compaction snapshot as messages: the system prompt, then what is remembered with the last few turns. `budget` is for
+/// the second alone.
+pub fn build_snapshot(
+    system_prompt: Option<&str>,
+    bundle: &MemoryBundle,
+    tail: &[Turn],
+    budget: Option<u32>,
+    counter: &dyn Counter,
+) -> Vec<Message> {
+    let mut messages: Vec<Message> = system_prompt.map(Message::system).into_iter().collect();
+    let text = snapshot(bundle, tail, budget, counter);
+    if !text.is_empty() {
+        messages.push(Message::user(text));
+    }
+    messages
+}
+
+/// What a snapshot is made of, in the order in which it is dropped from the end: what stays longest comes first.
+struct Parts<'a> {
+    entries: Vec<(Kind, i64, &'a str, String)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Episode,
+    Fact,
+    Turn,
+}
+
+impl<'a> Parts<'a> {
+    /// `named`: each record begins with its id and the day it was made.
+    fn new(bundle: &'a MemoryBundle, tail: &[Turn], named: bool) -> Self {
+        let said = |id: &str, made: i64, text: &str| match named {
+            true => ["[", id, ", ", readable(made).get(..10).unwrap_or_default(), "] ", &indented(text)].concat(),
+            false => indented(text),
+        };
+        let mut entries = Vec::new();
+        let mut remembered = |pinned: bool| {
+            let episode = |it: &'a Episode| {
+                (Kind::Episode, it.created_at, it.id.as_str(), said(&it.id, it.created_at, &it.summary))
+            };
+            entries.extend(bundle.episodes.iter().filter(|it| it.pinned == pinned).map(episode));
+            let facts = bundle.facts.iter().enumerate().filter(|(_, it)| it.pinned == pinned);
+            entries.extend(
+                facts.map(|(at, it)| (Kind::Fact, at as i64, it.id.as_str(), said(&it.id, it.created_at, &it.fact))),
+            );
+            if pinned {
+                // The newest turn stays longest.
+                let turns = tail.iter().rev().map(|turn| (Kind::Turn, i64::from(turn.number), "", turn_lines(turn)));
+                entries.extend(turns);
+            }
+        };
+        remembered(true);
+        remembered(false);
+        Self { entries }
+    }
+
+    fn droppable(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.3.as_str())
+    }
+
+    fn drop_last(&mut self) -> Option<()> {
+        self.entries.pop().map(drop)
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (kind, title) in
+            [(Kind::Episode, "[MEMORY:EPISODIC]"), (Kind::Fact, "[MEMORY:SEMANTIC]"), (Kind::Turn, "[RECENT TURNS]")]
+        {
+            let mut section: Vec<_> = self.entries.iter().filter(|entry| entry.0 == kind).collect();
+            if section.is_empty() {
+                continue;
+            }
+            section.sort_by_key(|entry| (entry.1, entry.2));
+            if !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(title);
+            for (number, (.., said)) in section.iter().enumerate() {
+                text.push('\n');
+                match kind {
+                    Kind::Episode => text.push_str(&[(number + 1).to_string().as_str(), ") "].concat()),
+                    Kind::Fact => text.push_str("- "),
+                    Kind::Turn => {}
+                }
+                text.push_str(said);
+            }
+        }
+        text
+    }
+}
+
+fn turn_lines(turn: &Turn) -> String {
+    let mut text = ["Turn ", turn.number.to_string().as_str(), ":"].concat();
+    let mut line = |name: &str, said: &str| {
+        if !said.trim().is_empty() {
+            text.push_str(&["\n  ", name, ": ", &indented(said)].concat());
+        }
+    };
+    for message in &turn.messages {
+        let said = message.text();
+        match message.role {
+            Role::Tool if message.is_error => line("Tool result", &["error: ", &said].concat()),
+            Role::Tool => line("Tool result", &said),
+            Role::User => line("User", &said),
+            Role::Assistant => line("Assistant", &said),
+            _ => {}
+        }
+        for call in &message.tool_calls {
+            line("Tool call", &[call.name(), " ", call.arguments()].concat());
+        }
+    }
+    text
+}
+
+/// A text with its further lines indented, so that none of them reads as a section's title or another entry.
+fn indented(text: &str) -> String {
+    lines(text.trim()).collect::<Vec<_>>().join("\n    ")
+}

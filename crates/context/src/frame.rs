@@ -1,0 +1,170 @@
+//! The frame: what stands around the history in a prompt and is never stored. It is counted first, so it is inside the
+//! budget. Switching the mode changes the frame and nothing else.
+
+use serde_json::Value;
+
+use crate::Material;
+use crate::tokens::{Cost, Counter, Overhead, cost, tools_cost};
+use threadkeep_core::{Message, Role};
+use threadkeep_provider::Provider;
+
+use super::budget::Figures;
+use super::facts::characters;
+use super::{Kinds, rule};
+
+/// In which mode the model is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Conversation: no persona.
+    Chat,
+    /// An agent with a persona.
+    Agent,
+    /// A workflow's step: persona and run directives.
+    Run,
+}
+
+impl Mode {
+    /// Its name in options: `chat`, `agent` or `run`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Agent => "agent",
+            Self::Run => "run",
+        }
+    }
+
+    /// The mode of that [name](Self::name).
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Chat, Self::Agent, Self::Run].into_iter().find(|mode| mode.name() == name)
+    }
+}
+
+/// What a workflow tells the model about its step.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Run {
+    /// What is to be done.
+    pub directive: String,
+    /// What the workflow's node is for.
+    pub node_brief: Option<String>,
+    /// Where the workflow is.
+    pub step: Option<String>,
+}
+
+/// What the frame is made of. Empty texts count as absent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FrameOptions {
+    /// The mode; without one there is no banner, and neither persona nor run are used.
+    pub mode: Option<Mode>,
+    /// The system prompt. It stands in the place of the instructions with which the history begins.
+    pub system_prompt: Option<String>,
+    /// Who the model is to be; used in the modes agent and run.
+    pub persona: Option<String>,
+    /// The run; used in the mode run.
+    pub run: Option<Run>,
+    /// What is remembered, as [`Material`]: a user message quotes it before the user's newest one.
+    pub memory: Vec<Material>,
+    /// The schemas of the tools that the model may call: they cost tokens, though they are no messages.
+    pub tools: Vec<Value>,
+}
+
+/// A message of the frame, why it is there, and what it costs.
+pub(super) type Part = (Message, &'static str, Cost);
+
+/// The frame, counted.
+#[derive(Debug, Clone, Default)]
+pub struct Frame {
+    pub(super) parts: Vec<Part>,
+    tools: u32,
+    reply: u32,
+}
+
+impl Frame {
+    /// Makes the messages of the frame, in the order of the prompt: what changes least comes first.
+    pub fn new(options: &FrameOptions, provider: Provider, counter: &dyn Counter) -> Self {
+        let mut frame = Self {
+            parts: Vec::new(),
+            tools: tools_cost(&options.tools, provider, counter),
+            reply: Overhead::of(provider).reply,
+        };
+        let mut add = |text: &str, rule| {
+            if !text.trim().is_empty() {
+                let message = Message::system(text);
+                let cost = cost(&message, provider, counter);
+                frame.parts.push((message, rule, cost));
+            }
+        };
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        add(&text(&options.system_prompt), rule::SYSTEM_PROMPT);
+        if matches!(options.mode, Some(Mode::Agent | Mode::Run)) {
+            add(&text(&options.persona), rule::PERSONA);
+        }
+        if let Some(mode) = options.mode {
+            add(&banner(mode), rule::MODE_BANNER);
+        }
+        if let Some(run) = options.run.as_ref().filter(|_| options.mode == Some(Mode::Run)) {
+            let titled = |title: &str, text: &str| match text.trim() {
+                "" => String::new(),
+                _ => [title, "\n", text].concat(),
+            };
+            add(&titled("RUN_DIRECTIVE", &run.directive), rule::RUN_DIRECTIVE);
+            add(&titled("NODE_BRIEF", &text(&run.node_brief)), rule::NODE_BRIEF);
+            add(&titled("STEP_CONTEXT", &text(&run.step)), rule::STEP_CONTEXT);
+        }
+        if let Some(message) = Material::message(&options.memory) {
+            let cost = cost(&message, provider, counter);
+            frame.parts.push((message, rule::MEMORY, cost));
+        }
+        frame
+    }
+
+    /// The messages, in the order of the prompt.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.parts.iter().map(|(message, ..)| message)
+    }
+
+    /// The tokens of the tools' schemas.
+    pub fn tools(&self) -> u32 {
+        self.tools
+    }
+
+    /// The tokens with which the reply begins, where the provider counts them.
+    pub fn reply(&self) -> u32 {
+        self.reply
+    }
+
+    /// What it takes of the budget.
+    pub fn figures(&self) -> Figures {
+        let part = |(message, _, cost): &(Message, &str, Cost)| Figures {
+            tokens: u64::from(cost.total()),
+            messages: 1,
+            chars: characters(message),
+        };
+        let others = Figures { tokens: u64::from(self.tools) + u64::from(self.reply), ..Figures::default() };
+        self.parts.iter().map(part).fold(others, Figures::plus)
+    }
+
+    /// Adds its tokens, by what they are for.
+    pub fn add_kinds(&self, kinds: &mut Kinds) {
+        kinds.tools += u64::from(self.tools);
+        kinds.injected += u64::from(self.reply);
+        for (message, rule, cost) in &self.parts {
+            let prompt = *rule == rule::SYSTEM_PROMPT && message.role == Role::System;
+            let kind = if prompt { &mut kinds.system } else { &mut kinds.injected };
+            *kind += u64::from(cost.total());
+        }
+    }
+}
+
+/// The message that tells the model in which mode it is called, since the history can hold messages of other modes.
+///
+/// ```
+/// use threadkeep_context::{Mode, banner};
+/// assert_eq!(
+///     banner(Mode::Run),
+///     "MODE\n- active: run\n- note: history may include other modes; follow current instructions."
+/// );
+/// ```
+pub fn banner(mode: Mode) -> String {
+    ["MODE\n- active: ", mode.name(), "\n- note: history may include other modes; follow current instructions."]
+        .concat()
+}

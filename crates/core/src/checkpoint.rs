@@ -1,0 +1,307 @@
+//! A checkpoint: what stands in for everything up to a node, for every chain on which that node is. It is an entry of the log
+//! like any other, so it is durable and atomic with what comes with it, and goes with its transcript.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::json::{Object, Wrong, wrong};
+use crate::{Kind, Message, MessageId};
+
+/// A message that something came from: its node, and which of the node's messages it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Source {
+    /// The node.
+    pub node: MessageId,
+    /// The message's place in the node, from 0.
+    pub index: u32,
+}
+
+impl Source {
+    /// Reads what it writes.
+    ///
+    /// # Errors
+    /// A field is missing or of another type.
+    pub fn read(value: Value) -> Result<Self, Wrong> {
+        let mut fields = Object::of(value, "source")?;
+        Ok(Self { node: fields.id("node")?, index: fields.maybe_small("index")?.unwrap_or_default() })
+    }
+}
+
+/// One thing that a summary says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Statement {
+    /// What it says: one sentence or line.
+    pub text: String,
+    /// The messages that it came from.
+    pub sources: Vec<Source>,
+    /// How often it was summarised: 0 for what was said of messages, one more for what was said of statements.
+    pub level: u8,
+}
+
+/// How the old part of a history is compacted. The originals stay with each of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// What is old leaves the prompt, and nothing stands in for it but what a checkpoint before said. No summariser is asked.
+    SlidingWindow,
+    /// One summary stands in for all of it; the summary before is summarised along.
+    #[default]
+    Summarize,
+    /// Statements in levels: what a summary said before stays word for word until its level outgrows its share; then the older
+    /// statements of that level are summarised in turn, and become statements of the next.
+    Hierarchical,
+}
+
+impl Strategy {
+    /// All strategies.
+    pub const ALL: [Self; 3] = [Self::SlidingWindow, Self::Summarize, Self::Hierarchical];
+
+    /// All their names, in words.
+    pub const NAMES: &str = "sliding-window, summarize or hierarchical";
+
+    /// Its name in options: `sliding-window`, `summarize` or `hierarchical`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SlidingWindow => "sliding-window",
+            Self::Summarize => "summarize",
+            Self::Hierarchical => "hierarchical",
+        }
+    }
+
+    /// The strategy of that [name](Self::name).
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|strategy| strategy.name() == name)
+    }
+}
+
+/// What a checkpoint covers: the chain from its root to the anchor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Covers {
+    /// The first node that it covers.
+    pub from: MessageId,
+    /// How many nodes, from the root to the anchor.
+    pub nodes: u32,
+    /// How many messages they hold, instructions and pinned ones included: prompts go on with the message of this place.
+    pub messages: u32,
+    /// The first turn in it; zero where it has none.
+    pub first_turn: u32,
+    /// The last.
+    pub last_turn: u32,
+}
+
+/// By which figures a window was chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Chosen {
+    /// How many turns were to stay raw.
+    pub tail_turns: u32,
+    /// How many messages were to stay raw, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_recent: Option<u32>,
+    /// How many tokens the history was to have at most, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_tokens: Option<u64>,
+}
+
+/// What a compaction took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Spent {
+    /// How often the summariser was asked.
+    pub calls: u32,
+    /// The tokens of what it was given.
+    pub input_tokens: u64,
+    /// The tokens of what came back.
+    pub output_tokens: u64,
+}
+
+impl Spent {
+    /// Adds what more was taken.
+    pub fn add(&mut self, more: Self) {
+        self.calls += more.calls;
+        self.input_tokens += more.input_tokens;
+        self.output_tokens += more.output_tokens;
+    }
+}
+
+/// A checkpoint.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Checkpoint {
+    /// Its id: `cp_` and 16 hex digits.
+    pub id: String,
+    /// The last node that it covers. It ends with its turn, and no tool group reaches beyond it.
+    pub anchor: MessageId,
+    /// What it covers.
+    pub covers: Covers,
+    /// What stands in for that, in order; empty where nothing does.
+    pub statements: Vec<Statement>,
+    /// The episodes that were stored with it.
+    pub episodes: Vec<String>,
+    /// The facts that were stored with it.
+    pub facts: Vec<String>,
+    /// How it was made.
+    pub strategy: Strategy,
+    /// Who made it: a summariser's name, such as `extractive`.
+    pub summariser: String,
+    /// By which figures its window was chosen.
+    pub policy: Chosen,
+    /// What stood there before, in tokens: the summary before this one, and the messages that are newly covered.
+    pub tokens_before: u64,
+    /// What stands there now.
+    pub tokens_after: u64,
+    /// When it was made, in milliseconds since 1970 (UTC).
+    pub created_at: i64,
+    /// The checkpoint whose content it carries on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous: Option<String>,
+    /// The tool results behind what it covers whose content is out of prompts from then on; their calls stay. Programs whose sessions
+    /// come in do that between two compactions: such a checkpoint covers what the one before it covers, with the same statements.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cleared: Vec<Source>,
+    /// What it took to make it; `None` where nobody noted it: an archive's, and those made before it was noted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Spent>,
+    /// What its maker had to say of how it came about, in words: that a model did not answer, say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl Checkpoint {
+    /// Reads what it writes.
+    ///
+    /// # Errors
+    /// A field is missing or of another type.
+    pub fn read(value: Value) -> Result<Self, Wrong> {
+        let mut fields = Object::of(value, "checkpoint")?;
+        let mut covers = fields.object("covers")?;
+        let mut policy = fields.object("policy")?;
+        let strategy = fields.text("strategy")?;
+        Ok(Self {
+            id: fields.text("id")?,
+            anchor: fields.id("anchor")?,
+            covers: Covers {
+                from: covers.id("from")?,
+                nodes: covers.small("nodes")?,
+                messages: covers.small("messages")?,
+                first_turn: covers.maybe_small("firstTurn")?.unwrap_or_default(),
+                last_turn: covers.maybe_small("lastTurn")?.unwrap_or_default(),
+            },
+            statements: statements(fields.list("statements")?)?,
+            episodes: texts(&mut fields, "episodes")?,
+            facts: texts(&mut fields, "facts")?,
+            strategy: Strategy::from_name(&strategy).ok_or_else(|| wrong("strategy", Strategy::NAMES))?,
+            summariser: fields.maybe_text("summariser")?.unwrap_or_default(),
+            policy: Chosen {
+                tail_turns: policy.maybe_small("tailTurns")?.unwrap_or_default(),
+                keep_recent: policy.maybe_small("keepRecent")?,
+                target_tokens: policy.maybe_count("targetTokens")?,
+            },
+            tokens_before: fields.maybe_count("tokensBefore")?.unwrap_or_default(),
+            tokens_after: fields.maybe_count("tokensAfter")?.unwrap_or_default(),
+            created_at: fields.maybe_time("createdAt")?.unwrap_or_default(),
+            previous: fields.maybe_text("previous")?,
+            cleared: sources(fields.list("cleared")?)?,
+            cost: match fields.take("cost") {
+                Value::Null => None,
+                cost => Some(spent(cost)?),
+            },
+            warnings: texts(&mut fields, "warnings")?,
+        })
+    }
+
+    /// How many nodes of a chain it covers on which its anchor is at `place`.
+    pub fn end(&self, place: usize) -> usize {
+        if self.cleared.is_empty() { place + 1 } else { (self.covers.nodes as usize).min(place + 1) }
+    }
+
+    /// The message that stands in prompts for what it covers; `None` where there is nothing to say.
+    ///
+    /// Its role is `user`: every provider takes it everywhere, it survives a frame that replaces instructions, and words that
+    /// came from tools and strangers gain no authority by being summarised. Its kind is a summary, so that it is
+    /// neither taken for the user's newest message nor for the beginning of a turn.
+    ///
+    /// ```
+    /// use threadkeep_core::checkpoint::summary_message;
+    /// # use threadkeep_core::checkpoint::{Covers, Statement};
+    /// # use threadkeep_core::MessageId;
+    /// # let covers = Covers { from: MessageId::new("a")?, nodes: 2, messages: 2, first_turn: 1, last_turn: 1 };
+    /// let said = [Statement { text: "The parser was written.".to_owned(), sources: vec![], level: 0 }];
+    /// let message = summary_message(&said, &covers, &MessageId::new("b")?).unwrap();
+    /// assert!(message.text().ends_with("\n- The parser was written."));
+    /// # Ok::<(), threadkeep_core::IdError>(())
+    /// ```
+    pub fn message(&self) -> Option<Message> {
+        summary_message(&self.statements, &self.covers, &self.anchor)
+    }
+
+    /// About how many bytes of memory it takes.
+    pub fn bytes(&self) -> usize {
+        let statement = |statement: &Statement| 64 + statement.text.len() + 96 * statement.sources.len();
+        let warnings = self.warnings.iter().map(|warning| 24 + warning.len()).sum::<usize>();
+        512 + 96 * self.cleared.len() + warnings + self.statements.iter().map(statement).sum::<usize>()
+    }
+}
+
+/// The message that [`Checkpoint::message`] gives.
+pub fn summary_message(statements: &[Statement], covers: &Covers, anchor: &MessageId) -> Option<Message> {
+    if statements.is_empty() {
+        return None;
+    }
+    let (messages, first, last) =
+        (covers.messages.to_string(), covers.first_turn.to_string(), covers.last_turn.to_string());
+    let mut text = ["Previous conversation summary (", &messages, " messages"].concat();
+    if covers.last_turn > 0 {
+        text = [&text, ", turns ", &first, " to ", &last].concat();
+    }
+    text.push_str("). It stands in for them and is not the user's words:");
+    for statement in statements {
+        text.push_str("\n- ");
+        text.push_str(&statement.text.trim().replace('\n', "\n  "));
+    }
+    let mut message = Message::user(text);
+    message.kind = Kind::Summary { from: Some(covers.from.clone()), to: Some(anchor.clone()) };
+    Some(message)
+}
+
+/// Reads statements.
+///
+/// # Errors
+/// One is no object with a `text`.
+pub fn statements(values: Vec<Value>) -> Result<Vec<Statement>, Wrong> {
+    let mut read = Vec::with_capacity(values.len());
+    for value in values {
+        let mut fields = Object::of(value, "statements")?;
+        let level = fields.maybe_small("level")?.unwrap_or_default();
+        let sources = sources(fields.list("sources")?)?;
+        read.push(Statement {
+            text: fields.text("text")?,
+            sources,
+            level: u8::try_from(level).map_err(|_| wrong("level", "a number up to 255"))?,
+        });
+    }
+    Ok(read)
+}
+
+fn sources(values: Vec<Value>) -> Result<Vec<Source>, Wrong> {
+    values.into_iter().map(Source::read).collect()
+}
+
+fn spent(value: Value) -> Result<Spent, Wrong> {
+    let mut fields = Object::of(value, "cost")?;
+    Ok(Spent {
+        calls: fields.small("calls")?,
+        input_tokens: fields.count("inputTokens")?,
+        output_tokens: fields.count("outputTokens")?,
+    })
+}
+
+fn texts(fields: &mut Object, name: &str) -> Result<Vec<String>, Wrong> {
+    let mut texts = Vec::new();
+    for value in fields.list(name)? {
+        let Value::String(text) = value else { return Err(wrong(name, "a list of strings")) };
+        texts.push(text);
+    }
+    Ok(texts)
+}

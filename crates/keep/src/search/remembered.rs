@@ -1,0 +1,25 @@
+//! The segment of what is remembered, which is in memory only.
+
+use std::rc::Rc;
+
+use threadkeep_recall::{Doc, Segment};
+
+/// The place of what is remembered, which no message has: its number is one of [`Remembered::keys`].
+pub(super) const REMEMBERED: u32 = u32::MAX;
+
+/// A segment of what is remembered.
+#[derive(Default)]
+pub(super) struct Remembered {
+    /// The mark that was there before it was read.
+    pub mark: Option<String>,
+    /// Where each document lies in the store.
+    pub keys: Vec<String>,
+    pub segment: Option<Rc<Segment>>,
+}
+
+impl Remembered {
+    /// Where a document of it lies.
+    pub fn key(&self, doc: &Doc) -> Option<&str> {
+        Some(self.keys.get(doc.seq as usize)?.as_str())
+    }
+}

@@ -1,0 +1,97 @@
+//! What a model answers: piece by piece while it speaks, and whole at the end.
+
+use threadkeep_core::Message;
+
+/// A piece of an answer that is under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delta {
+    /// More of what it says.
+    Text(String),
+    /// More of what it thinks before it speaks.
+    Reasoning(String),
+    /// More of a tool call.
+    ToolCall {
+        /// Which of the answer's calls, from 0.
+        index: usize,
+        /// The tool's name, as far as it is known.
+        name: String,
+        /// More of the arguments' JSON text; may be empty.
+        arguments: String,
+    },
+    /// The request failed for a reason that passes, and is sent again.
+    Retry {
+        /// Which try comes next, from 2.
+        attempt: u32,
+        /// How long is waited before, in milliseconds.
+        wait: u32,
+        /// Why, in words.
+        reason: String,
+    },
+    /// All text heard so far was reasoning: its end (`</think>`) came without a beginning. Whoever shows the text moves it; the
+    /// finished [`Completion`] has it in its place.
+    WasReasoning,
+    /// Something is wrong with the answer that does not end it, such as a usage that cannot be: in words for a person.
+    Warning(String),
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Completion {
+    /// What was said, with its tool calls, its reasoning, and what the provider wants back untouched.
+    pub message: Message,
+    /// What the provider counted; `None` where it did not say.
+    pub usage: Option<Usage>,
+    /// Why it ended.
+    pub finish: Finish,
+}
+
+/// What a provider counted for one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// The tokens of the prompt, cached ones with them.
+    pub prompt_tokens: u64,
+    /// The tokens of the answer, reasoning with them.
+    pub completion_tokens: u64,
+    /// How many of the prompt's tokens came from the provider's cache, where it says so.
+    pub cached_tokens: Option<u64>,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Finish {
+    /// All was said.
+    #[default]
+    Stop,
+    /// Tools are to be called.
+    ToolCalls,
+    /// The limit on the answer's tokens was reached: it is cut off.
+    Length,
+    /// The provider held back (the rest of) the answer.
+    Filtered,
+    /// Another reason, in the provider's word.
+    Other(String),
+}
+
+impl Finish {
+    /// Its name: `stop`, `tool-calls`, `length`, `filtered`, or the provider's own word.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Stop => "stop",
+            Self::ToolCalls => "tool-calls",
+            Self::Length => "length",
+            Self::Filtered => "filtered",
+            Self::Other(word) => word,
+        }
+    }
+
+    /// The reason of that [name](Self::name).
+    pub fn from_name(name: &str) -> Self {
+        match name {
+            "stop" => Self::Stop,
+            "tool-calls" => Self::ToolCalls,
+            "length" => Self::Length,
+            "filtered" => Self::Filtered,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+}

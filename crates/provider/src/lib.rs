@@ -1,0 +1,78 @@
+//! Providers: the wire forms that model endpoints speak.
+//!
+//! [`render`] makes a request's body of messages; [`validate_payload`] and [`validate_messages`] say what a provider would
+//! refuse. They know nothing of each other, so that one can catch the other. Goes in: messages, or any JSON. Comes out: JSON, and
+//! notes or findings. Left to others: which messages are sent (`threadkeep-context`), counting, and sending. Which
+//! fields of [`Message::extra`](threadkeep_core::Message::extra) reach a provider is said in [`items`], and only there. [`Connection`] and
+//! [`request()`] say where a payload is sent and how, and a [`Reader`] reads what comes back; the sending is others'.
+
+mod completion;
+mod error;
+mod http;
+mod ids;
+mod interrupted;
+pub mod items;
+mod json;
+mod limits;
+mod note;
+mod options;
+mod part;
+mod plain;
+mod plan;
+mod render;
+mod stream;
+mod tools;
+mod validate;
+
+pub use completion::{Completion, Delta, Finish, Usage};
+pub use error::ProviderError;
+pub use http::{
+    Backoff, Connection, Fault, HttpRequest, Key, Listed, PRESETS, Preset, http_date, models_request, read_models,
+    request,
+};
+pub use interrupted::{INTERRUPTED, Partial, interruption, partial};
+pub use limits::AnswerLimits;
+pub use note::{Note, NoteRule};
+pub use options::{RenderOptions, ToolSchema};
+pub use plain::{render_json, validate_json};
+pub use plan::is_blank;
+pub use render::{CLOSING, OPENING, Rendered, render};
+pub use stream::{Frame, Frames, Piece, Reader, ReaderOptions, Spoken, lift};
+pub use validate::{Finding, validate_messages, validate_payload};
+
+/// The wire form of a model endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Provider {
+    /// OpenAI Chat Completions, and everything that is compatible with it.
+    #[default]
+    OpenAiChat,
+    /// OpenAI Responses.
+    OpenAiResponses,
+    /// Anthropic Messages.
+    Anthropic,
+    /// Google Gemini `generateContent`.
+    Gemini,
+    /// Ollama `/api/chat`.
+    Ollama,
+}
+
+impl Provider {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 5] = [Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini, Self::Ollama];
+
+    /// Its name in options and on the page: `openai-chat`, `openai-responses`, `anthropic`, `gemini` or `ollama`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "openai-chat",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+        }
+    }
+
+    /// The provider of that [name](Self::name).
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|provider| provider.name() == name)
+    }
+}
