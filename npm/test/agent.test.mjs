@@ -1,5 +1,5 @@
 // Agents: turns and their events, tools, failures, limits, stopping, several tabs. What models of others answer is in
-// agent.models.test.mjs, seed 1 in agent.seed-1.test.mjs.
+// agent.models.test.mjs, reply chains in agent.reply-chains.test.mjs.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mapAdapter } from "./support/adapters.mjs";

@@ -322,6 +322,33 @@ test("other formats are written, the chosen branch or all of them", async () => 
   await other.close();
 });
 
+test("images, audio and video of a trace come back", async () => {
+  const media = { images: ["https://example.org/a.png"], audio: ["https://example.org/b.mp3"], video: ["https://example.org/c.mp4"] };
+  const trace = {
+    id: "rt_1",
+    ts: 1.5,
+    turn_id: "turn_0001",
+    seq: 1,
+    trace_type: "user",
+    content: "see and hear",
+    source_event: "LLMUserMessageReadyEvent",
+    media,
+  };
+  const keep = await memory();
+  const report = await keep.import({ name: "memory/agents/mate/raw_traces.jsonl", data: JSON.stringify(trace) + "\n" });
+  assert.deepEqual([report.formats, report.messages], [["memory"], 1]);
+  const [{ leaf }] = await keep.transcripts();
+  const [message] = (await keep.chain(leaf)).flatMap((node) => node.messages);
+  assert.deepEqual(
+    message.content.map(({ type }) => type),
+    ["text", "image_url", "audio_url", "video_url"],
+  );
+  const files = await keep.export({ format: "memory" }).files();
+  const [, text] = Object.entries(files).find(([path]) => path.endsWith("/raw_traces.jsonl"));
+  assert.deepEqual(JSON.parse(text).media, media);
+  await keep.close();
+});
+
 test("an agent's memory is written as its files and comes in again", async () => {
   const keep = await memory();
   const call = { id: "c1", type: "function", function: { name: "look", arguments: '{"at":"log"}' } };

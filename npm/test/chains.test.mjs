@@ -133,6 +133,26 @@ test("heads point where they are set", async () => {
   await keep.close();
 });
 
+test("depth counts users and assistants, not system prompts and tool results", async () => {
+  const keep = await memory();
+  const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } };
+  const question = await keep.receive({ messageId: "m1", content: "what is there?", systemPrompt: "be brief" });
+  const answers = [
+    [{ role: "assistant", content: null, tool_calls: [call] }, 2],
+    [{ role: "tool", tool_call_id: "c1", content: "a lamp" }, 2],
+    [{ role: "system", content: "be briefer" }, 2],
+    [assistant("a lamp"), 3],
+  ];
+  assert.equal(await keep.depth(question.id), 1);
+  for (const [message, depth] of answers) {
+    await keep.extend(question.id, [message]);
+    assert.equal(await keep.depth(question.id), depth, message.role);
+  }
+  const next = await keep.receive({ messageId: "m2", replyTo: "m1", content: "and there?" });
+  assert.equal(next.depth, 4);
+  await keep.close();
+});
+
 test("the depth prefix is written and read", async () => {
   await init();
   const strings = ["hello", "tail"];

@@ -1,5 +1,4 @@
-// Compactions through the package: options, results, models behind a function, the browser's summariser, pending requests. The
-// names say which rule of the memory (section) and message store designs each test is about.
+// Compactions through the package: options, results, models behind a function, the browser's summariser, pending requests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Threadkeep, chromeSummarizer, memory, rejects, user } from "./support/expect.mjs";
@@ -29,7 +28,7 @@ const ANSWER = JSON.stringify({
   semantic_facts: [{ fact: "Answers are in French.", kind: "preference", confidence: 0.9, sources: [1] }],
 });
 
-test("seed 3: compact gives summaryMessages, compactedRange and tokensSaved, and keeps the originals", async () => {
+test("compact gives summaryMessages, compactedRange and tokensSaved, and keeps the originals", async () => {
   const keep = await talked();
   const before = await keep.getAll("main");
   const done = await keep.compact("main");
@@ -52,7 +51,7 @@ test("seed 3: compact gives summaryMessages, compactedRange and tokensSaved, and
   await keep.close();
 });
 
-test("seed 3: keepRecent and keepTurns say what stays, targetTokens covers more", async () => {
+test("keepRecent and keepTurns say what stays, targetTokens covers more", async () => {
   const keep = await talked();
   const end = async (options) => (await keep.compact("main", { preview: true, ...options })).compactedRange.end;
   assert.equal(await end({}), 8);
@@ -65,7 +64,7 @@ test("seed 3: keepRecent and keepTurns say what stays, targetTokens covers more"
   await keep.close();
 });
 
-test("seed 3: strategies summarize, sliding-window and hierarchical", async () => {
+test("the strategies are summarize, sliding-window and hierarchical", async () => {
   for (const strategy of ["summarize", "sliding-window", "hierarchical"]) {
     const keep = await talked();
     const { checkpoint, summaryMessages, tokensSaved } = await keep.compact("main", { strategy });
@@ -94,7 +93,7 @@ test("a prompt that ends at a checkpoint's anchor holds the question that is to 
   await keep.close();
 });
 
-test("seed 3: compactionStrategy is chosen for a head, and kept", async () => {
+test("a strategy is chosen for a head, and kept", async () => {
   const storage = mapAdapter();
   const keep = await Threadkeep.open({ storage, encoding: "estimate" });
   await keep.append("main", turns(1, 8));
@@ -112,7 +111,7 @@ test("seed 3: compactionStrategy is chosen for a head, and kept", async () => {
   await again.close();
 });
 
-test("seed 2, section 9: each epoch has its prompt, the original one too", async () => {
+test("each epoch has its prompt, the original one too", async () => {
   const keep = await talked();
   const first = (await keep.compact("main")).checkpoint;
   await keep.append("main", turns(9, 12));
@@ -132,7 +131,7 @@ test("seed 2, section 9: each epoch has its prompt, the original one too", async
   await keep.close();
 });
 
-test("seed 2, section 10: a compaction is due after a response above the early ratio, until it is carried out", async () => {
+test("a compaction is due after a response above the early ratio, until it is carried out", async () => {
   const keep = await talked({ compaction: { maxContextTokens: 1000, maxOutputTokens: 100, safetyMargin: 100 } });
   assert.equal(await keep.afterResponse("main", { promptTokens: 640 }), null); // 0.8 of (1000 - 100 - 100)
   assert.equal(await keep.afterResponse("main", { promptTokens: 641 }), "early-ratio");
@@ -153,7 +152,7 @@ test("seed 2, section 10: a compaction is due after a response above the early r
   await keep.close();
 });
 
-test("seed 2, section 15.6: the call's figures come before the keep's, the model's and the defaults", async () => {
+test("the call's figures come before the keep's, the model's and the defaults", async () => {
   const keep = await talked({ compaction: { model: "gpt-4o", safetyMargin: 0 } });
   const due = async (promptTokens, policy) => {
     const reason = await keep.afterResponse("main", { promptTokens }, policy);
@@ -166,7 +165,7 @@ test("seed 2, section 15.6: the call's figures come before the keep's, the model
   assert.equal(await due(128_000 - 16_384 + 1), "over-budget");
   assert.equal(await due(121_001, { maxOutputTokens: 7_000, compactionRatio: 1 }), "over-budget");
   assert.equal(await due(121_000, { maxOutputTokens: 7_000, compactionRatio: 1 }), null);
-  assert.equal(await due(0, { compactionThreshold: 5 }), "messages"); // seed 3: compactionThreshold
+  assert.equal(await due(0, { compactionThreshold: 5 }), "messages"); // a limit of messages
   await keep.close();
 });
 
@@ -185,7 +184,7 @@ test("a pending compaction survives a restart", async () => {
   await third.close();
 });
 
-test("seed 3: llmProvider is a function; its JSON is read bare, fenced and among words", async () => {
+test("a summariser is a function of the caller; its JSON is read bare, fenced and among words", async () => {
   for (const answer of [ANSWER, `\`\`\`json\n${ANSWER}\n\`\`\``, `Sure: ${ANSWER} Done.`, { content: ANSWER }]) {
     const keep = await talked();
     const asked = [];
@@ -310,7 +309,7 @@ test("a summary that would not be smaller is refused, and the history stays as i
   await keep.close();
 });
 
-test("seed 2, section 10.1A: whole turns are covered, never a tool group in pieces, never the live turn", async () => {
+test("whole turns are covered, never a tool group in pieces, never the live turn", async () => {
   const keep = await talked();
   const call = { id: "c1", type: "function", function: { name: "list", arguments: "{}" } };
   await keep.append("main", [

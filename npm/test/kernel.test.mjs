@@ -28,7 +28,7 @@ async function talk(kernel, from, to) {
   }
 }
 
-test("section 5, 18 and 20: what is ingested is stored, by turns, and a late tool result keeps the turn of its call", async () => {
+test("what is ingested is stored, by turns, and a late tool result keeps the turn of its call", async () => {
   const keep = await memory();
   const agent = kernel(keep);
   assert.deepEqual(await agent.getWorkingContextMessages(), []);
@@ -85,7 +85,7 @@ test("what is no message, no list of calls, no outcome is refused by name, and n
   await keep.close();
 });
 
-test("section 14 and 18: usage asks for a compaction, the next request carries it out, and the extensions hear of both calls", async () => {
+test("usage requests a compaction, the next request runs it, and the extensions hear of both calls", async () => {
   const keep = await memory();
   const agent = kernel(keep);
   const heard = [];
@@ -125,7 +125,7 @@ test("section 14 and 18: usage asks for a compaction, the next request carries i
   await keep.close();
 });
 
-test("section 5: a reset goes on from other messages, and the history stays", async () => {
+test("a reset goes on from other messages, and the history stays", async () => {
   const keep = await memory();
   const agent = kernel(keep);
   await talk(agent, 1, 3);
@@ -139,7 +139,7 @@ test("section 5: a reset goes on from other messages, and the history stays", as
   await keep.close();
 });
 
-test("section 18: every operation of the design is there under its name", async () => {
+test("every operation of the memory kernel is there under its name", async () => {
   const keep = await memory();
   const agent = kernel(keep);
   const names = `startTurn ingestUserMessage ingestToolIntent ingestToolResult ingestAssistantResponse requestCompaction
@@ -149,7 +149,7 @@ test("section 18: every operation of the design is there under its name", async 
   await keep.close();
 });
 
-test("section 5 and 18: compact takes the turns that it covers by name", async () => {
+test("compact takes the turns that it covers by name", async () => {
   const keep = await memory();
   const agent = kernel(keep);
   await talk(agent, 1, 8);
@@ -163,7 +163,7 @@ test("section 5 and 18: compact takes the turns that it covers by name", async (
   await keep.close();
 });
 
-test("section 5 and 19: buildSnapshot gives the system prompt, what is remembered and the raw tail, for a reset", async () => {
+test("buildSnapshot gives the system prompt, what is remembered and the raw tail, for a reset", async () => {
   const keep = await memory({ encoding: "estimate" });
   const agent = kernel(keep);
   await talk(agent, 1, 8);
@@ -195,7 +195,7 @@ test("section 5 and 19: buildSnapshot gives the system prompt, what is remembere
   await keep.close();
 });
 
-test("section 10.1A: memory ingests at order 900 what all processors have left", async () => {
+test("memory ingests at order 900 what all processors have left", async () => {
   assert.equal(INGEST_ORDER, 900);
   const keep = await memory();
   const agent = kernel(keep);
@@ -236,7 +236,7 @@ test("section 10.1A: memory ingests at order 900 what all processors have left",
   await keep.close();
 });
 
-test("section 7.1: the place of a memory is the keep's storage and no environment, and memory/ is the base of its files", async () => {
+test("a memory is stored in the keep's storage, no environment variable moves it, and memory/ is the base of its files", async () => {
   process.env.AUTOBYTEUS_MEMORY_DIR = "/elsewhere";
   try {
     const [one, two] = [mapAdapter(), mapAdapter()];

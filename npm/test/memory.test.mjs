@@ -50,7 +50,7 @@ test("what is wrong is named", async () => {
   await keep.close();
 });
 
-test("section 4 and 6: tool calls are paired with their results, with all fields of a ToolInteraction", async () => {
+test("tool calls are paired with their results, with all fields of a ToolInteraction", async () => {
   const keep = await memory();
   const call = { id: "c1", type: "function", function: { name: "list", arguments: '{"path":"src"}' } };
   await keep.append("main", [user("go"), { role: "assistant", content: null, tool_calls: [call] }, { role: "tool", tool_call_id: "c1", content: "app.ts" }]);
@@ -60,7 +60,7 @@ test("section 4 and 6: tool calls are paired with their results, with all fields
   await keep.close();
 });
 
-test("section 7: records are listed by kind up to a limit, the newest ones, oldest first", async () => {
+test("records are listed by kind up to a limit, the newest ones, oldest first", async () => {
   const keep = await memory();
   for (const number of ["one", "two", "three"]) await keep.remember({ fact: `Locker ${number} holds the ${number} rope.` });
   const all = await keep.facts();

@@ -1,4 +1,4 @@
-// Bedrock AgentCore Memory through AWS's own client, over a request handler of its wire shapes: the rules of seed 3's AgentCore store, the
+// Bedrock AgentCore Memory through AWS's own client, over a request handler of its wire shapes: the rules of a message store on AgentCore, the
 // limits of the service's model, branches, and a keep beside it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { MEMORY_ID, agentcore, agentcoreMemory, hybrid, until } from "./support/
 const operations = (handler, name) => handler.requests.filter(({ operation }) => operation === name);
 const slow = { timeout: 30_000 };
 
-test("seed 3: append creates one conversational event a message, under actor and session", slow, async () => {
+test("append creates one conversational event a message, under actor and session", slow, async () => {
   const { handler, memory } = agentcore();
   await memory.append("session-1", [
     user("I prefer React"),
@@ -38,7 +38,7 @@ test("seed 3: append creates one conversational event a message, under actor and
   );
 });
 
-test("seed 3: getAll, getRange and getCount read all pages, in order", slow, async () => {
+test("getAll, getRange and getCount read all pages, in order", slow, async () => {
   const { handler, memory } = agentcore();
   await memory.append("s", many(230));
   assert.deepEqual(texts(await memory.getAll("s")), texts(many(230)));
@@ -118,7 +118,7 @@ test("no event has more items than an event may have, whatever several messages 
   await store.close();
 });
 
-test("seed 3: the actor is configured, or given with each call", slow, async () => {
+test("the actor is configured, or given with each call", slow, async () => {
   const { handler, memory, client } = agentcore();
   await memory.append("s", [user("of ann")]);
   await memory.append("s", [user("of bob")], "user-bob");
@@ -147,7 +147,7 @@ test("seed 3: the actor is configured, or given with each call", slow, async () 
   assert.deepEqual(await memory.getAll("ann's first ? talk"), []);
 });
 
-test("seed 3: searchMemories and listMemoryRecords look at long-term records, of this actor alone", slow, async () => {
+test("searchMemories and listMemoryRecords look at long-term records, of this actor alone", slow, async () => {
   const { handler, memory } = agentcore();
   handler.remember("The user prefers React.", "/actors/ann");
   handler.remember("The user's favourite colour is blue.", "/actors/ann/sessions/s1");
@@ -205,7 +205,7 @@ test("namespaces and a strategy of one's own", slow, async () => {
   assert.deepEqual((await memory.search({ contextId: "s" }, "pears")).map(({ text }) => text).sort(), ["pears were bought", "prefers pears"]);
 });
 
-test("seed 3: getRecent has long-term memories first by default, and none where that is not wanted", slow, async () => {
+test("getRecent has long-term memories first by default, and none if that is not wanted", slow, async () => {
   const { handler, memory, client } = agentcore();
   handler.extract = ({ payload, actorId }) =>
     payload.flatMap(({ conversational }) =>
@@ -247,7 +247,7 @@ test("seed 3: getRecent has long-term memories first by default, and none where 
   assert.deepEqual(texts(await plain.getRecent("s3", { maxMessages: 2 })), ["next"]);
 });
 
-test("seed 3: compact does nothing, in the seed's shape", slow, async () => {
+test("compact does nothing, and answers with an empty result", slow, async () => {
   const { handler, memory } = agentcore();
   await memory.append("s", many(3));
   assert.deepEqual(await memory.compact("s", { keepRecent: 1 }), { summaryMessages: [], compactedRange: { start: 0, end: 0 }, tokensSaved: 0 });
@@ -255,7 +255,7 @@ test("seed 3: compact does nothing, in the seed's shape", slow, async () => {
   assert.equal(operations(handler, "DeleteEvent").length, 0);
 });
 
-test("seed 3: clear lists the events of a session and deletes them, and nothing else", slow, async () => {
+test("clear lists the events of a session and deletes them, and nothing else", slow, async () => {
   const { handler, memory } = agentcore();
   await memory.append("s", many(130));
   await memory.append("other", [user("stays")]);

@@ -1,4 +1,4 @@
-// A keep with a memory service beside it: the rules of seed 3's hybrid store, and what it takes to keep them when the service is down,
+// A keep with a memory service beside it: the rules of a hybrid store, and what it takes to keep them when the service is down,
 // slow, in doubt or wrong.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -25,7 +25,7 @@ async function open(options = {}, service = listService()) {
   return { keep, service, store, errors };
 }
 
-test("seed 3: the hybrid has the surface of a message store, and so has the keep", { timeout: 30_000 }, async () => {
+test("the hybrid has the surface of a message store, and so has the keep", { timeout: 30_000 }, async () => {
   const { keep, store } = await open();
   for (const name of ["append", "getRecent", "getAll", "getRange", "getCount", "compact", "clear"]) {
     assert.equal(typeof keep[name], "function", name);
@@ -45,7 +45,7 @@ test("seed 3: the hybrid has the surface of a message store, and so has the keep
   await rejects(store.append("main", many(1)), "closed");
 });
 
-test("seed 3: immediate tells the service after each append, in the background and in order", { timeout: 30_000 }, async () => {
+test("immediate tells the service after each append, in the background and in order", { timeout: 30_000 }, async () => {
   const { keep, service, store, errors } = await open({ syncStrategy: "immediate" });
   let release;
   service.before = () => new Promise((resolve) => (release = resolve));
@@ -63,7 +63,7 @@ test("seed 3: immediate tells the service after each append, in the background a
   await store.close();
 });
 
-test("seed 3: batch tells the service after so many messages, or after a time", { timeout: 30_000 }, async () => {
+test("batch tells the service after so many messages, or after a time", { timeout: 30_000 }, async () => {
   const { service, store } = await open({ syncStrategy: "batch", batchSize: 4, batchDelay: LONG });
   await store.append("main", many(3));
   await store.sync("other"); // Gives the background every chance.
@@ -79,7 +79,7 @@ test("seed 3: batch tells the service after so many messages, or after a time", 
   await timed.store.close();
 });
 
-test("seed 3: end-of-session tells the service when the session ends, and when the store is closed", { timeout: 30_000 }, async () => {
+test("end-of-session tells the service when the session ends, and when the store is closed", { timeout: 30_000 }, async () => {
   const { keep, service, store } = await open({ syncStrategy: "end-of-session" });
   await store.append("one", many(3));
   await store.append("two", [user("x")]);
@@ -102,7 +102,7 @@ test("seed 3: end-of-session tells the service when the session ends, and when t
   assert.equal(service.told.length, 6);
 });
 
-test("seed 3: getRecent gives the memories first, then the newest messages, inside both limits", { timeout: 30_000 }, async () => {
+test("getRecent gives the memories first, then the newest messages, inside both limits", { timeout: 30_000 }, async () => {
   const { keep, service, store } = await open();
   service.memories = [
     { id: "1", text: "The user likes pears." },
@@ -137,7 +137,7 @@ test("seed 3: getRecent gives the memories first, then the newest messages, insi
   }
   assert.ok(with1 > 0, "where two do not fit, the better one stays");
   assert.equal((await store.getRecent("nowhere")).length, 1);
-  assert.equal(asked, "relevant context", "without a question, as the seed asks");
+  assert.equal(asked, "relevant context", "without a question of the caller");
   await store.close();
 });
 
@@ -614,7 +614,7 @@ test("who waits long for another process that is sending leaves no listeners beh
   for (const keep of keeps) await keep.close();
 });
 
-test("seed 3: clear clears both", { timeout: 30_000 }, async () => {
+test("clear clears both", { timeout: 30_000 }, async () => {
   const { keep, store, service } = await open();
   await store.append("main", many(4));
   await store.append("other", [user("stays")]);
@@ -643,7 +643,7 @@ test("clear keeps what another branch needs, there as here", { timeout: 30_000 }
   await store.close();
 });
 
-test("seed 3: clear says when the service could not, and has it done later, also after a restart", { timeout: 30_000 }, async () => {
+test("clear says when the service could not, and has it done later, also after a restart", { timeout: 30_000 }, async () => {
   const { keep, store, service, errors } = await open({ retryDelay: LONG, maxRetryDelay: LONG });
   await store.append("main", many(2));
   await until(() => service.told.length === 2);

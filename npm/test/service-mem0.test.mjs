@@ -1,4 +1,4 @@
-// Mem0 through its own client, against a server of its wire shapes: the rules of seed 3's Mem0 store, with a keep as the place of the raw
+// Mem0 through its own client, against a server of its wire shapes: the rules of a message store on Mem0, with a keep as the place of the raw
 // messages, and what happens when the service fails or a process is killed.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -19,7 +19,7 @@ const bodies = (server, path) => server.requests.filter((request) => request.pat
 const ADD = "/v3/memories/add/";
 const SEARCH = "/v3/memories/search/";
 
-test("seed 3: append keeps the raw messages and has Mem0 extract memories", { timeout: 30_000 }, async (t) => {
+test("append keeps the raw messages and has Mem0 extract memories", { timeout: 30_000 }, async (t) => {
   const { server, memory } = await mem0(t, { inferMemories: undefined });
   const keep = await keepInMemory();
   const store = hybrid({ keep, memory });
@@ -65,7 +65,7 @@ test("seed 3: append keeps the raw messages and has Mem0 extract memories", { ti
   await store.close();
 });
 
-test("seed 3: the memory level says whose memories they are: user, session, agent or org", { timeout: 30_000 }, async (t) => {
+test("the memory level says whose memories they are: user, session, agent or org", { timeout: 30_000 }, async (t) => {
   const cases = [
     [{}, { user_id: "ann" }],
     [{ memoryLevel: "user", userId: "bob" }, { user_id: "bob" }],
@@ -100,7 +100,7 @@ test("seed 3: the memory level says whose memories they are: user, session, agen
   assert.equal((await session.search({ contextId: "fork", session: "main" }, "pears")).length, 1);
 });
 
-test("seed 3: enableGraph and inferMemories go along as they were chosen", { timeout: 30_000 }, async (t) => {
+test("enableGraph and inferMemories go along as they were chosen", { timeout: 30_000 }, async (t) => {
   for (const [options, expected] of [
     [{ inferMemories: undefined }, { infer: true, enable_graph: undefined }],
     [
@@ -119,7 +119,7 @@ test("seed 3: enableGraph and inferMemories go along as they were chosen", { tim
   }
 });
 
-test("seed 3: getRecent puts what Mem0 found before the messages, in the seed's words", { timeout: 30_000 }, async (t) => {
+test("getRecent puts what Mem0 found before the messages, under a heading", { timeout: 30_000 }, async (t) => {
   const { server, memory } = await mem0(t);
   const keep = await keepInMemory();
   const store = hybrid({ keep, memory, syncStrategy: "end-of-session" });
@@ -148,7 +148,7 @@ test("seed 3: getRecent puts what Mem0 found before the messages, in the seed's 
   await store.close();
 });
 
-test("seed 3: clear deletes what came from the conversation, all of it and nothing else", { timeout: 60_000 }, async (t) => {
+test("clear deletes what came from the conversation, all of it and nothing else", { timeout: 60_000 }, async (t) => {
   const { server, memory } = await mem0(t);
   const keep = await keepInMemory();
   const store = hybrid({ keep, memory, syncStrategy: "end-of-session", batchSize: 50 });

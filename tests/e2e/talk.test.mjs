@@ -32,7 +32,7 @@ test("a conversation begins, goes on, and is there after a reload", () =>
     await tab.page.waitForFunction(() => document.querySelectorAll("[data-testid=thread-row]").length === 1);
   }));
 
-test("seed 1, goals 1 and 3: replying to the same message twice gives two branches, each with its own prompt", () =>
+test("replying to the same message twice gives two branches, each with its own prompt", () =>
   talk(echo, async (tab, model) => {
     await tab.get("new").click();
     await said(tab, "root", "Answer 1 to root.");
@@ -130,7 +130,7 @@ test("two branches are held against each other: what they say from where they pa
     await tab.message("Answer 2 to left.").waitFor();
   }));
 
-test("seed 1, goal 2: a message that answers nothing begins a transcript of its own", () =>
+test("a message that answers nothing begins a transcript of its own", () =>
   talk(echo, async (tab, model) => {
     await tab.get("new").click();
     await said(tab, "about boats", "Answer 1 to about boats.");
@@ -571,7 +571,7 @@ test("an answer that the end of the page interrupted stands there, is asked for 
     },
   ));
 
-test("seed 1, goal 5: the depth in the text is a badge, and one that the tree does not count is shown as such", () =>
+test("the depth in the text is a badge, and one that the tree does not count is shown as such", () =>
   site.visit(async (tab) => {
     const messages = [
       { role: "user", content: "hello" },

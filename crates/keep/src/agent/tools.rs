@@ -103,7 +103,7 @@ fn body(map: &Map<String, Value>) -> Result<Body, String> {
         strings
             .extend(["text", "message", "content"].iter().find_map(|name| map.get(*name)?.as_str()).map(str::to_owned));
     }
-    // An empty list is a message without words, as seed 1 has it.
+    // An empty list is a message without words, as the mail tools allow it.
     if strings.is_empty() && map.get("strings").is_none_or(Value::is_null) {
         return Err("the argument \"strings\" is missing: it holds the texts of the message".to_owned());
     }

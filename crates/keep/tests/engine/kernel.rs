@@ -1,4 +1,4 @@
-//! The memory kernel: seed 2's operations over an engine, one test a section.
+//! The memory kernel: its operations over an engine, one test each.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -72,7 +72,7 @@ async fn talk(kernel: &Kernel<MemoryStore>, turns: std::ops::Range<u32>) {
 }
 
 #[test]
-fn section_5_and_18_what_is_ingested_is_stored_and_appended_to_the_working_context() {
+fn what_is_ingested_is_stored_and_appended_to_the_working_context() {
     let world = World::default();
     let kernel = kernel(&world);
     run(async {
@@ -103,7 +103,7 @@ fn section_5_and_18_what_is_ingested_is_stored_and_appended_to_the_working_conte
 }
 
 #[test]
-fn section_20_a_late_tool_result_keeps_the_turn_of_its_call() {
+fn a_late_tool_result_keeps_the_turn_of_its_call() {
     let kernel = kernel(&World::default());
     run(async {
         kernel.ingest_user_message(Message::user("Begin.")).await.unwrap();
@@ -118,7 +118,7 @@ fn section_20_a_late_tool_result_keeps_the_turn_of_its_call() {
 }
 
 #[test]
-fn section_18_raw_tail_is_the_last_turns_without_the_current_one() {
+fn the_raw_tail_is_the_last_turns_without_the_current_one() {
     let kernel = kernel(&World::default());
     run(async {
         assert_eq!(kernel.get_raw_tail(4, None).await.unwrap(), []);
@@ -136,7 +136,7 @@ fn section_18_raw_tail_is_the_last_turns_without_the_current_one() {
 }
 
 #[test]
-fn section_10_the_window_is_whole_turns_beyond_the_tail_and_never_the_live_one() {
+fn the_window_is_whole_turns_beyond_the_tail_and_never_the_live_one() {
     let kernel = kernel(&World::default());
     run(async {
         assert_eq!(kernel.select_compaction_window().await.unwrap(), Vec::<String>::new());
@@ -162,7 +162,7 @@ fn section_10_the_window_is_whole_turns_beyond_the_tail_and_never_the_live_one()
 }
 
 #[test]
-fn section_14_a_compaction_is_asked_for_after_a_response_and_runs_before_the_next_request() {
+fn a_compaction_is_requested_after_a_response_and_runs_before_the_next_request() {
     let kernel = kernel(&World::default());
     run(async {
         talk(&kernel, 1..8).await;
@@ -190,7 +190,7 @@ fn section_14_a_compaction_is_asked_for_after_a_response_and_runs_before_the_nex
 }
 
 #[test]
-fn section_18_a_request_for_compaction_can_be_made_by_hand_and_taken_back() {
+fn a_compaction_can_be_requested_by_hand_and_the_request_taken_back() {
     let kernel = kernel(&World::default());
     run(async {
         talk(&kernel, 1..8).await;
@@ -206,7 +206,7 @@ fn section_18_a_request_for_compaction_can_be_made_by_hand_and_taken_back() {
 }
 
 #[test]
-fn section_5_reset_goes_on_from_the_snapshot_and_the_history_stays() {
+fn reset_goes_on_from_the_snapshot_and_the_history_stays() {
     let world = World::default();
     let kernel = kernel(&world);
     run(async {
@@ -225,7 +225,7 @@ fn section_5_reset_goes_on_from_the_snapshot_and_the_history_stays() {
 }
 
 #[test]
-fn section_5_and_18_retrieve_gives_at_most_so_many_episodes_and_facts() {
+fn retrieve_gives_at_most_so_many_episodes_and_facts() {
     let world = World::default();
     let kernel = kernel(&world);
     run(async {
@@ -252,7 +252,7 @@ fn section_5_and_18_retrieve_gives_at_most_so_many_episodes_and_facts() {
 }
 
 #[test]
-fn section_15_extensions_see_messages_payload_and_usage() {
+fn extensions_see_messages_payload_and_usage() {
     #[derive(Default)]
     struct Tracker(RefCell<Vec<String>>);
     impl Extension for Tracker {
@@ -279,7 +279,7 @@ fn section_15_extensions_see_messages_payload_and_usage() {
 }
 
 #[test]
-fn section_5_and_18_compact_takes_the_turns_that_it_covers_by_name() {
+fn compact_takes_the_turns_that_it_covers_by_name() {
     for answered in [true, false] {
         let kernel = kernel(&World::default());
         run(async {
@@ -303,7 +303,7 @@ fn section_5_and_18_compact_takes_the_turns_that_it_covers_by_name() {
 }
 
 #[test]
-fn section_5_and_18_build_snapshot_gives_what_a_reset_goes_on_from() {
+fn build_snapshot_gives_what_a_reset_goes_on_from() {
     let kernel = kernel(&World::default());
     run(async {
         talk(&kernel, 1..8).await;
@@ -346,7 +346,7 @@ impl Processor for Stamp {
 }
 
 #[test]
-fn section_10_1a_memory_ingests_at_order_900_what_all_processors_have_left() {
+fn memory_ingests_at_order_900_what_all_processors_have_left() {
     assert_eq!(INGEST_ORDER, 900);
     let kernel = kernel(&World::default());
     run(async {
@@ -375,7 +375,7 @@ fn section_10_1a_memory_ingests_at_order_900_what_all_processors_have_left() {
 }
 
 #[test]
-fn section_10_1a_a_processor_may_not_make_another_message_of_it() {
+fn a_processor_may_not_make_another_message_of_it() {
     struct Turncoat;
     impl Processor for Turncoat {
         fn order(&self) -> u32 {
@@ -401,7 +401,7 @@ fn section_10_1a_a_processor_may_not_make_another_message_of_it() {
 }
 
 #[test]
-fn section_8_each_of_the_four_events_is_ingested_as_its_kind_of_trace() {
+fn each_of_the_four_events_is_ingested_as_its_kind_of_trace() {
     let kernel = kernel(&World::default());
     run(async {
         kernel.ingest_user_message(Message::user("List src.")).await.unwrap();
@@ -424,7 +424,7 @@ fn section_8_each_of_the_four_events_is_ingested_as_its_kind_of_trace() {
 }
 
 #[test]
-fn section_14_compaction_runs_before_the_input_is_stored() {
+fn a_requested_compaction_runs_before_the_input_is_stored() {
     struct Failing;
     impl Summariser for Failing {
         fn name(&self) -> &str {
@@ -456,7 +456,7 @@ fn section_14_compaction_runs_before_the_input_is_stored() {
 }
 
 #[test]
-fn section_18_get_traces_for_turns_gives_those_and_no_others() {
+fn get_traces_for_turns_gives_those_and_no_others() {
     let kernel = kernel(&World::default());
     run(async {
         talk(&kernel, 1..6).await;
@@ -470,7 +470,7 @@ fn section_18_get_traces_for_turns_gives_those_and_no_others() {
 }
 
 #[test]
-fn section_18_prepare_request_and_render_payload_make_what_a_provider_is_sent() {
+fn prepare_request_and_render_payload_make_what_a_provider_is_sent() {
     let kernel = kernel(&World::default());
     run(async {
         talk(&kernel, 1..2).await;

@@ -1,6 +1,5 @@
-//! The rules and defaults of the memory design (seed 2, sections 5 to 10) and of the message store (seed 3) that are about
-//! compaction, one test each, by their numbers and names. Those about triggers alone are in `compaction`'s `compaction/policy.rs`, those of the
-//! kernel's operations in `kernel.rs`.
+//! The rules, options and results of a compaction, one test each. The policy that requests one has its tests with the policy; the
+//! kernel's operations have theirs in `kernel`.
 
 use std::cell::RefCell;
 
@@ -68,7 +67,7 @@ impl Summariser for Watched {
 }
 
 #[test]
-fn seed_2_s8_consolidation_begins_when_a_response_reports_a_prompt_over_the_budget() {
+fn a_compaction_is_requested_when_a_response_reports_a_prompt_over_the_budget() {
     let keep = World::default().tab();
     let asked =
         PolicyOptions { compaction_ratio: Some(threadkeep_compaction::memory::Share::of(1000)), ..Default::default() };
@@ -82,7 +81,7 @@ fn seed_2_s8_consolidation_begins_when_a_response_reports_a_prompt_over_the_budg
 }
 
 #[test]
-fn seed_2_s9_the_working_context_is_system_then_messages_since_the_compaction_then_the_input() {
+fn the_working_context_is_system_then_messages_since_the_compaction_then_the_input() {
     let keep = World::default().tab();
     run(async {
         let messages = talked(&keep).await;
@@ -98,7 +97,7 @@ fn seed_2_s9_the_working_context_is_system_then_messages_since_the_compaction_th
 }
 
 #[test]
-fn seed_2_s9_the_compaction_snapshot_is_system_then_memory_bundle_then_raw_tail() {
+fn the_memory_bundle_stands_by_the_newest_input_and_not_before_the_raw_tail() {
     let keep = World::default().tab();
     run(async {
         talked(&keep).await;
@@ -114,7 +113,7 @@ fn seed_2_s9_the_compaction_snapshot_is_system_then_memory_bundle_then_raw_tail(
 }
 
 #[test]
-fn seed_2_s10_four_to_six_raw_turns_are_kept_and_four_without_being_told() {
+fn four_to_six_raw_turns_are_kept_as_asked_and_four_by_default() {
     for (asked, first_raw) in [(None, 5), (Some(4), 5), (Some(5), 4), (Some(6), 3)] {
         let keep = World::default().tab();
         run(async {
@@ -129,7 +128,7 @@ fn seed_2_s10_four_to_six_raw_turns_are_kept_and_four_without_being_told() {
 }
 
 #[test]
-fn seed_2_s10_older_traces_become_an_episode_and_facts_are_taken_from_them() {
+fn older_turns_become_an_episode_and_facts_are_taken_from_them() {
     let keep = World::default().tab();
     run(async {
         talked(&keep).await;
@@ -142,7 +141,7 @@ fn seed_2_s10_older_traces_become_an_episode_and_facts_are_taken_from_them() {
 }
 
 #[test]
-fn seed_2_s10_1_outputs_are_episode_facts_tail_covered_traces_and_a_new_base() {
+fn a_compaction_has_an_episode_facts_a_raw_tail_covered_messages_and_a_new_base() {
     let world = World::default();
     let keep = world.tab();
     run(async {
@@ -169,7 +168,7 @@ fn seed_2_s10_1_outputs_are_episode_facts_tail_covered_traces_and_a_new_base() {
 }
 
 #[test]
-fn seed_2_s10_1_flow_is_window_then_summariser_then_storing() {
+fn a_compaction_selects_its_window_asks_the_summariser_and_stores() {
     let keep = World::default().tab();
     run(async {
         let messages = talked(&keep).await;
@@ -190,7 +189,7 @@ fn seed_2_s10_1_flow_is_window_then_summariser_then_storing() {
 }
 
 #[test]
-fn seed_2_s10_1a_whole_turns_are_covered_and_the_current_one_is_not_in_the_tail() {
+fn whole_turns_are_covered_and_the_current_one_is_not_in_the_tail() {
     let keep = World::default().tab();
     run(async {
         talked(&keep).await;
@@ -202,7 +201,7 @@ fn seed_2_s10_1a_whole_turns_are_covered_and_the_current_one_is_not_in_the_tail(
 }
 
 #[test]
-fn seed_3_keep_recent_messages_stay_in_whole_turns() {
+fn keep_recent_messages_stay_in_whole_turns() {
     for (asked, end) in [(0, 15), (1, 15), (2, 15), (3, 13), (10, 7)] {
         let keep = World::default().tab();
         run(async {
@@ -214,7 +213,7 @@ fn seed_3_keep_recent_messages_stay_in_whole_turns() {
 }
 
 #[test]
-fn seed_3_target_tokens_bounds_the_compacted_history() {
+fn target_tokens_bounds_the_compacted_history() {
     for target in [600, 900] {
         let keep = World::default().tab();
         run(async {
@@ -228,7 +227,7 @@ fn seed_3_target_tokens_bounds_the_compacted_history() {
 }
 
 #[test]
-fn seed_3_strategies_sliding_window_summarize_and_hierarchical() {
+fn the_strategies_are_sliding_window_summarize_and_hierarchical() {
     for strategy in Strategy::ALL {
         let keep = World::default().tab();
         run(async {
@@ -247,7 +246,7 @@ fn seed_3_strategies_sliding_window_summarize_and_hierarchical() {
 }
 
 #[test]
-fn seed_3_results_are_summary_messages_compacted_range_and_tokens_saved() {
+fn a_result_has_summary_messages_compacted_range_and_tokens_saved() {
     let keep = World::default().tab();
     run(async {
         talked(&keep).await;
@@ -270,7 +269,7 @@ fn seed_3_results_are_summary_messages_compacted_range_and_tokens_saved() {
 }
 
 #[test]
-fn seed_3_the_compaction_threshold_asks_once_there_are_more_messages() {
+fn the_compaction_threshold_requests_a_compaction_once_there_are_more_messages() {
     let keep = World::default().tab();
     let asked = PolicyOptions { compaction_threshold: Some(17), ..PolicyOptions::default() };
     let policy = Policy::resolve(&asked, &PolicyOptions::default(), None);

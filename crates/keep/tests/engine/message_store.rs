@@ -1,6 +1,6 @@
-//! Seed 3, the message store: its methods, fields, options, strategies and figures, one test each, by their names. Those about
-//! compaction options and results are in `rules`, those of the package in `npm/test`. Where the store differs on purpose, the test's name
-//! begins with `seed_3_difference`, and says why.
+//! The message store: its methods, fields, options, strategies and figures, one test each, by their names. The options and
+//! results of a compaction are in `compaction_rules`, the package's surface in `npm/test`. Several defaults differ on purpose from the
+//! message store's design: `docs/dev/requirements.md` lists them with their reasons.
 
 use std::cell::RefCell;
 
@@ -74,7 +74,7 @@ impl Summariser for FirstWords {
 }
 
 #[test]
-fn seed_3_append_adds_at_the_end_and_what_is_stored_does_not_change() {
+fn append_adds_at_the_end_and_what_is_stored_does_not_change() {
     let keep = World::default().tab();
     run(async {
         let mut before = Vec::new();
@@ -94,7 +94,7 @@ fn seed_3_append_adds_at_the_end_and_what_is_stored_does_not_change() {
 }
 
 #[test]
-fn seed_3_get_recent_max_messages_gives_the_newest_in_order_and_fifty_without_limits() {
+fn get_recent_max_messages_gives_the_newest_in_order_and_fifty_without_limits() {
     let keep = World::default().tab();
     run(async {
         keep.append("chat", users(60)).await.unwrap();
@@ -109,7 +109,7 @@ fn seed_3_get_recent_max_messages_gives_the_newest_in_order_and_fifty_without_li
 }
 
 #[test]
-fn seed_3_get_recent_max_tokens_trims_from_the_oldest_until_it_fits() {
+fn get_recent_max_tokens_trims_from_the_oldest_until_it_fits() {
     let keep = World::default().tab();
     run(async {
         // 8 tokens, 104, 9, 6: a large one ends it, though what is older would fit.
@@ -130,7 +130,7 @@ fn seed_3_get_recent_max_tokens_trims_from_the_oldest_until_it_fits() {
 }
 
 #[test]
-fn seed_3_get_recent_include_system_gives_the_instructions_first_or_leaves_them_out() {
+fn get_recent_include_system_gives_the_instructions_first_or_leaves_them_out() {
     run(async {
         let keep = talked().await;
         let get = async |include_system| {
@@ -146,7 +146,7 @@ fn seed_3_get_recent_include_system_gives_the_instructions_first_or_leaves_them_
 }
 
 #[test]
-fn seed_3_get_all_gives_every_message_compacted_or_not() {
+fn get_all_gives_every_message_compacted_or_not() {
     run(async {
         let keep = talked().await;
         let before = all(&keep).await;
@@ -157,7 +157,7 @@ fn seed_3_get_all_gives_every_message_compacted_or_not() {
 }
 
 #[test]
-fn seed_3_get_range_has_its_start_and_not_its_end() {
+fn get_range_has_its_start_and_not_its_end() {
     let keep = World::default().tab();
     run(async {
         keep.append("chat", users(5)).await.unwrap();
@@ -169,7 +169,7 @@ fn seed_3_get_range_has_its_start_and_not_its_end() {
 }
 
 #[test]
-fn seed_3_get_count_counts_all_messages_compacted_or_not() {
+fn get_count_counts_all_messages_compacted_or_not() {
     run(async {
         let keep = talked().await;
         assert_eq!(keep.get_count("chat").await.unwrap(), 17);
@@ -180,7 +180,7 @@ fn seed_3_get_count_counts_all_messages_compacted_or_not() {
 }
 
 #[test]
-fn seed_3_clear_removes_one_conversation_with_its_checkpoints_and_no_other() {
+fn clear_removes_one_conversation_with_its_checkpoints_and_no_other() {
     let world = World::default();
     let keep = world.tab();
     run(async {
@@ -200,7 +200,7 @@ fn seed_3_clear_removes_one_conversation_with_its_checkpoints_and_no_other() {
 }
 
 #[test]
-fn seed_3_stored_message_has_id_index_timestamp_tokens_and_tags() {
+fn a_stored_message_has_id_index_timestamp_tokens_and_tags() {
     let world = World::default();
     let keep = world.tab();
     run(async {
@@ -226,7 +226,7 @@ fn seed_3_stored_message_has_id_index_timestamp_tokens_and_tags() {
 }
 
 #[test]
-fn seed_3_stored_message_compacted_and_compacted_range() {
+fn a_covered_message_names_the_range_and_the_checkpoint_that_stands_for_it() {
     run(async {
         let keep = talked().await;
         keep.append("chat", vec![Message::user("Live?")]).await.unwrap();
@@ -256,7 +256,7 @@ fn seed_3_stored_message_compacted_and_compacted_range() {
 }
 
 #[test]
-fn seed_3_sliding_window_keeps_the_newest_messages_and_asks_no_summariser() {
+fn sliding_window_keeps_the_newest_messages_and_asks_no_summariser() {
     run(async {
         let keep = talked().await;
         let asked = FirstWords::default();
@@ -274,7 +274,7 @@ fn seed_3_sliding_window_keeps_the_newest_messages_and_asks_no_summariser() {
 }
 
 #[test]
-fn seed_3_summarize_puts_previous_conversation_summary_in_the_place_of_what_is_old() {
+fn summarize_replaces_old_messages_by_a_previous_conversation_summary() {
     run(async {
         let keep = talked().await;
         let how = CompactOptions { strategy: Some(Strategy::Summarize), keep_recent: Some(4), ..estimated() };
@@ -288,7 +288,7 @@ fn seed_3_summarize_puts_previous_conversation_summary_in_the_place_of_what_is_o
 }
 
 #[test]
-fn seed_3_hierarchical_has_levels_by_age_and_the_newest_in_full() {
+fn hierarchical_has_levels_by_age_and_the_newest_in_full() {
     let keep = World::default().tab();
     run(async {
         let how = CompactOptions {
@@ -312,7 +312,7 @@ fn seed_3_hierarchical_has_levels_by_age_and_the_newest_in_full() {
 }
 
 #[test]
-fn seed_3_estimate_tokens_is_a_quarter_of_the_characters_rounded_up() {
+fn the_estimate_is_a_quarter_of_the_characters_rounded_up() {
     for (text, tokens) in [("", 0), ("a", 1), ("four", 1), ("fives", 2), ("12345678", 2), ("123456789", 3)] {
         assert_eq!(estimate(text), tokens, "{text:?}");
     }
@@ -321,7 +321,7 @@ fn seed_3_estimate_tokens_is_a_quarter_of_the_characters_rounded_up() {
 }
 
 #[test]
-fn seed_3_count_message_tokens_adds_four_for_the_frame_and_the_calls_as_json() {
+fn the_estimate_of_a_message_adds_four_for_the_frame_and_the_calls_as_json() {
     let mut message = Message::assistant("fives");
     assert_eq!(estimate_message(&message), 2 + 4);
     let call = ToolCall::function("c1", "list", r#"{"path":"src"}"#);
@@ -331,7 +331,7 @@ fn seed_3_count_message_tokens_adds_four_for_the_frame_and_the_calls_as_json() {
 }
 
 #[test]
-fn seed_3_the_trigger_may_keep_20_messages_for_half_a_budget() {
+fn a_triggered_compaction_can_keep_20_messages_within_half_a_budget() {
     let keep = World::default().tab();
     run(async {
         keep.append("chat", turns(1..=60)).await.unwrap();
@@ -346,7 +346,7 @@ fn seed_3_the_trigger_may_keep_20_messages_for_half_a_budget() {
 }
 
 #[test]
-fn seed_3_target_tokens_covers_more_turns_where_those_that_stay_are_too_long() {
+fn target_tokens_covers_more_turns_if_those_that_stay_are_too_long() {
     run(async {
         let keep = talked().await;
         let mut last = 0;
@@ -368,7 +368,7 @@ fn seed_3_target_tokens_covers_more_turns_where_those_that_stay_are_too_long() {
 }
 
 #[test]
-fn seed_3_where_there_is_nothing_to_compact_the_result_is_empty() {
+fn the_result_is_empty_if_there_is_nothing_to_compact() {
     let keep = World::default().tab();
     run(async {
         keep.append("chat", turns(1..=4)).await.unwrap();
@@ -379,7 +379,7 @@ fn seed_3_where_there_is_nothing_to_compact_the_result_is_empty() {
 }
 
 #[test]
-fn seed_3_max_context_messages_and_max_context_tokens_bound_the_working_context() {
+fn max_messages_and_max_tokens_bound_the_working_context() {
     let keep = World::default().tab();
     run(async {
         keep.append("chat", turns(1..=100)).await.unwrap();
@@ -397,7 +397,7 @@ fn seed_3_max_context_messages_and_max_context_tokens_bound_the_working_context(
 }
 
 #[test]
-fn seed_3_difference_without_limits_the_working_context_is_whole_and_not_4000_tokens() {
+fn without_limits_the_working_context_is_whole_and_not_4000_tokens() {
     let keep = World::default().tab();
     run(async {
         keep.append("chat", turns(1..=100)).await.unwrap();
@@ -408,7 +408,7 @@ fn seed_3_difference_without_limits_the_working_context_is_whole_and_not_4000_to
 }
 
 #[test]
-fn seed_3_difference_without_keep_recent_four_turns_stay_and_not_ten_messages_as_seed_2_and_the_plan_say() {
+fn without_keep_recent_four_turns_stay_and_not_ten_messages() {
     let keep = World::default().tab();
     run(async {
         // Turns of four messages: four turns are sixteen.
@@ -427,12 +427,12 @@ fn seed_3_difference_without_keep_recent_four_turns_stay_and_not_ten_messages_as
 }
 
 #[test]
-fn seed_3_difference_no_threshold_of_100_messages_unless_asked_since_tokens_decide() {
+fn no_threshold_of_100_messages_applies_unless_it_is_set_since_tokens_decide() {
     let keep = World::default().tab();
     run(async {
         keep.append("chat", users(101)).await.unwrap();
         let none = PolicyOptions::default();
-        // Seed 2 compacts for the provider's count alone, and a hundred short messages are few for a model of today.
+        // The provider's token count alone asks for a compaction: a hundred short messages are few for a model of today.
         let policy = Policy::resolve(&none, &none, None);
         assert_eq!(keep.after_response("chat", Some(1_000), &policy).await.unwrap(), None);
         let keep_option = PolicyOptions { compaction_threshold: Some(100), ..none };
@@ -442,7 +442,7 @@ fn seed_3_difference_no_threshold_of_100_messages_unless_asked_since_tokens_deci
 }
 
 #[test]
-fn seed_3_difference_get_recent_gives_originals_after_a_compaction_and_the_summary_where_asked() {
+fn get_recent_gives_originals_after_a_compaction_and_the_summary_if_asked() {
     run(async {
         let keep = talked().await;
         let done = keep.compact("chat", &estimated(), &Extractive).await.unwrap();
@@ -469,14 +469,14 @@ fn seed_3_difference_get_recent_gives_originals_after_a_compaction_and_the_summa
 }
 
 #[test]
-fn seed_3_difference_the_summary_speaks_as_the_user_since_instructions_would_lend_it_authority() {
+fn the_summary_is_a_user_message_since_a_system_message_would_give_it_authority() {
     run(async {
         let keep = talked().await;
         let done = keep.compact("chat", &estimated(), &Extractive).await.unwrap();
         let [summary] = &done.summary_messages[..] else { panic!("one message") };
         assert_eq!(summary.role, Role::User);
         assert!(summary.text().contains("not the user's words"));
-        // What it stands for is in its kind, where the seed has `compacted` and `compactedRange`.
+        // Its kind says what it stands for, in place of the fields `compacted` and `compactedRange`.
         let stored = keep.stored("chat", 0, u32::MAX).await.unwrap();
         let Kind::Summary { from: Some(from), to: Some(to) } = &summary.kind else { panic!("{:?}", summary.kind) };
         assert_eq!(to, &stored[done.compacted_range.end - 1].node);

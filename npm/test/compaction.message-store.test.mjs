@@ -1,4 +1,4 @@
-// Seed 3, the message store, through the package: its methods, stored fields, limits and figures, by their names. Options and
+// The message store through the package: its methods, stored fields, limits and figures, by their names. Options and
 // results of a compaction are in compaction.test.mjs; the rules themselves are tested in the engine.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -15,7 +15,7 @@ async function talked(options = {}) {
   return keep;
 }
 
-test("seed 3: StoredMessage has id, contextId, index, timestamp, tokens and tags", async () => {
+test("a StoredMessage has id, contextId, index, timestamp, tokens and tags", async () => {
   const keep = await memory();
   const before = Date.now();
   const nodes = await keep.append("main", [user("a".repeat(10)), { ...assistant("b"), tags: ["final"], id: "mine", timestamp: 7 }]);
@@ -41,7 +41,7 @@ test("seed 3: StoredMessage has id, contextId, index, timestamp, tokens and tags
   await keep.close();
 });
 
-test("seed 3: StoredMessage.compacted and compactedRange say what a summary stands for", async () => {
+test("StoredMessage.compacted and compactedRange say what a summary stands for", async () => {
   const keep = await talked();
   assert.ok((await keep.getStored("main")).every(({ compacted, compactedRange, checkpoint }) => !compacted && !compactedRange && !checkpoint));
   const { checkpoint, compactedRange } = await keep.compact("main");
@@ -59,7 +59,7 @@ test("seed 3: StoredMessage.compacted and compactedRange say what a summary stan
   await keep.close();
 });
 
-test("seed 3: append, getAll, getRange, getCount and clear have all messages, compacted or not", async () => {
+test("append, getAll, getRange, getCount and clear have all messages, compacted or not", async () => {
   const keep = await talked();
   const all = await keep.getAll("main");
   await keep.compact("main");
@@ -73,7 +73,7 @@ test("seed 3: append, getAll, getRange, getCount and clear have all messages, co
   await keep.close();
 });
 
-test("seed 3: getRecent takes maxMessages (50 where nothing is said), maxTokens and includeSystem", async () => {
+test("getRecent takes maxMessages (50 by default), maxTokens and includeSystem", async () => {
   const keep = await memory();
   await keep.append("main", [{ role: "system", content: "Be brief." }, ...many(60)]);
   assert.equal((await keep.getRecent("main")).length, 50);
@@ -85,7 +85,7 @@ test("seed 3: getRecent takes maxMessages (50 where nothing is said), maxTokens 
   await keep.close();
 });
 
-test("seed 3: trimToTokenBudget goes back from the newest, and ends at the first that does not fit", async () => {
+test("getRecent with maxTokens goes back from the newest, and ends at the first that does not fit", async () => {
   const keep = await memory();
   // With four for each message these are 5, 104, 6 and 5 tokens: beyond the large one an older one would fit.
   const list = [user("a".repeat(4)), user("b".repeat(400)), user("c".repeat(8)), user("d".repeat(4))];
@@ -104,7 +104,7 @@ test("seed 3: trimToTokenBudget goes back from the newest, and ends at the first
   await keep.close();
 });
 
-test("seed 3: the loop of append, check, compact and getRecent has a bounded working set with the summary in it", async () => {
+test("a loop of append, check, compact and getRecent has a bounded working set with the summary in it", async () => {
   const keep = await memory({ encoding: "estimate" });
   const contextBudget = 400;
   let compactions = 0;
@@ -127,7 +127,7 @@ test("seed 3: the loop of append, check, compact and getRecent has a bounded wor
   await keep.close();
 });
 
-test("seed 3: cost and warnings of a compaction stay with its checkpoint", async () => {
+test("cost and warnings of a compaction stay with its checkpoint", async () => {
   const storage = mapAdapter();
   const keep = await Threadkeep.open({ storage, encoding: "estimate" });
   await keep.append("main", turns(1, 8));
@@ -141,14 +141,14 @@ test("seed 3: cost and warnings of a compaction stay with its checkpoint", async
   await again.close();
 });
 
-test("seed 3, difference: compact without keepRecent leaves four turns, and not ten messages", async () => {
+test("compact without keepRecent leaves four turns, and not ten messages", async () => {
   const keep = await talked();
   assert.deepEqual((await keep.compact("main", { preview: true })).compactedRange, { start: 0, end: 9 });
   assert.deepEqual((await keep.compact("main", { preview: true, keepRecent: 10 })).compactedRange, { start: 0, end: 7 });
   await keep.close();
 });
 
-test("seed 3, difference: compactionThreshold is none, and not 100, unless open or a call says so", async () => {
+test("compactionThreshold is none, and not 100, unless open or a call says so", async () => {
   for (const [compaction, call, expected] of [
     [undefined, undefined, null],
     [{ compactionThreshold: 100 }, undefined, "messages"],
@@ -162,7 +162,7 @@ test("seed 3, difference: compactionThreshold is none, and not 100, unless open 
   }
 });
 
-test("seed 3, difference: fifty messages are the limit only where no limit is given, and zero is zero", async () => {
+test("fifty messages are the limit only if no limit is given, and zero is zero", async () => {
   const keep = await memory();
   await keep.append("main", many(60));
   assert.equal((await keep.getRecent("main", { maxTokens: 10_000 })).length, 60);
@@ -171,7 +171,7 @@ test("seed 3, difference: fifty messages are the limit only where no limit is gi
   await keep.close();
 });
 
-test("seed 3, difference: the summary is a user's message, and getRecent has it where asked", async () => {
+test("the summary is a user's message, and getRecent has it if asked", async () => {
   const keep = await talked();
   const { summaryMessages } = await keep.compact("main");
   assert.deepEqual(

@@ -1,5 +1,5 @@
-// Reply chains as seed 1 describes them, through the page: a test for each goal, part of the data model, algorithm, phase and decision,
-// named after it. The same at the engine is in crates/keep/tests/engine/seed_1.rs.
+// Reply chains through the page: routing, branches, aliases, the depth badge, the built-in mail tools. The engine's tests of the same
+// behaviour are in crates/keep/tests/engine/reply_chain_agents.rs.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openSite } from "./support/site.mjs";
@@ -14,7 +14,7 @@ after(() => site?.close());
 
 /** A test in which a new conversation has been begun. */
 const chain = (name, plan, run, options) =>
-  test(`seed 1, ${name}`, () =>
+  test(name, () =>
     talk(
       site,
       plan,
@@ -23,7 +23,8 @@ const chain = (name, plan, run, options) =>
         await run(tab, model, context);
       },
       options,
-    ));
+    ),
+  );
 
 const tool = (name, args) => ({ calls: [{ name, arguments: args }] });
 /** What the last tool answered, in a request. */
@@ -44,7 +45,7 @@ const MAILBOX = { tools: "mailbox" };
 /** Calls one tool with the first request of each turn, and then says what it was told. */
 const first = (call) => (request, number) => (request.messages.at(-1).role === "tool" ? { text: `Done ${number}.` } : call(request, number));
 
-chain("goal 1: each reply chain is a transcript of its own, and a reply continues that one", echo, async (tab, model) => {
+chain("each reply chain is a transcript of its own, and a reply continues that one", echo, async (tab, model) => {
   await said(tab, "sky", "Answer 1 to sky.");
   await tab.get("new").click();
   await said(tab, "sea", "Answer 2 to sea.");
@@ -52,7 +53,7 @@ chain("goal 1: each reply chain is a transcript of its own, and a reply continue
   assert.deepEqual(sent(model.asked[2]), ["user: sea", "assistant: Answer 2 to sea.", "user: deep"]);
 });
 
-chain("goal 2: a stand-alone message begins a transcript", echo, async (tab, model) => {
+chain("a stand-alone message begins a transcript", echo, async (tab, model) => {
   await said(tab, "one", "Answer 1 to one.");
   await tab.get("new").click();
   await said(tab, "two", "Answer 2 to two.");
@@ -60,7 +61,7 @@ chain("goal 2: a stand-alone message begins a transcript", echo, async (tab, mod
   await tab.get("thread-row").nth(1).waitFor();
 });
 
-chain("goal 3: replies to the same message are branches with a common beginning", echo, async (tab, model) => {
+chain("replies to the same message are branches with a common beginning", echo, async (tab, model) => {
   await fork(tab);
   assert.deepEqual(sent(model.asked[1]), ["user: root", "assistant: Answer 1 to root.", "user: left"]);
   assert.deepEqual(sent(model.asked[2]), ["user: root", "assistant: Answer 1 to root.", "user: right"]);
@@ -69,7 +70,7 @@ chain("goal 3: replies to the same message are branches with a common beginning"
 });
 
 chain(
-  "goal 4: the agent answers with reply, and replyTo is set",
+  "the agent answers with reply, and replyTo is set",
   first(() => tool("reply", { messageNumber: "+1", strings: ["here"], edgeNames: [], petNames: [] })),
   async (tab, model) => {
     await said(tab, "where?", "Done 2.");
@@ -80,13 +81,13 @@ chain(
   MAILBOX,
 );
 
-chain("goal 5: the count of the transcript is shown with each message", echo, async (tab) => {
+chain("the depth of the transcript is shown with each message", echo, async (tab) => {
   await said(tab, "one", "Answer 1 to one.");
   await said(tab, "two", "Answer 2 to two.");
   assert.equal((await depths(tab)).at(-1), "depth 4");
 });
 
-chain("data model: a node has its parent and only what was added there", echo, async (tab) => {
+chain("a node has its parent and only what was added there", echo, async (tab) => {
   await said(tab, "one", "Answer 1 to one.");
   await said(tab, "two", "Answer 2 to two.");
   // The root with the system prompt may be tucked away; each turn is one node.
@@ -94,7 +95,7 @@ chain("data model: a node has its parent and only what was added there", echo, a
   assert.notEqual(await nodeOf(tab, "Answer 2 to two."), await nodeOf(tab, "Answer 1 to one."));
 });
 
-chain("data model: the transcript is put together from root to leaf, without a system prompt where none was given", echo, async (tab, model) => {
+chain("the transcript is put together from root to leaf, without a system prompt if none was given", echo, async (tab, model) => {
   await said(tab, "one", "Answer 1 to one.");
   await said(tab, "two", "Answer 2 to two.");
   assert.deepEqual(
@@ -104,7 +105,7 @@ chain("data model: the transcript is put together from root to leaf, without a s
   assert.deepEqual(sent(model.asked[1]), ["user: one", "assistant: Answer 1 to one.", "user: two"]);
 });
 
-chain("data model: nodes are durable and loaded when a reply needs them", echo, async (tab, model) => {
+chain("nodes are durable and loaded when a reply needs them", echo, async (tab, model) => {
   await said(tab, "one", "Answer 1 to one.");
   await tab.page.reload();
   await tab.ready();
@@ -113,7 +114,7 @@ chain("data model: nodes are durable and loaded when a reply needs them", echo, 
   assert.deepEqual(sent(model.asked[1]), ["user: one", "assistant: Answer 1 to one.", "user: two"]);
 });
 
-chain("algorithm: an arriving message is routed by what it replies to", echo, async (tab, model) => {
+chain("an arriving message is routed by what it replies to", echo, async (tab, model) => {
   await fork(tab);
   await replyTo(tab, "Answer 1 to root.");
   await said(tab, "third", "Answer 4 to third.");
@@ -122,7 +123,7 @@ chain("algorithm: an arriving message is routed by what it replies to", echo, as
 });
 
 chain(
-  "algorithm: the loop appends answers and results until no tool is called",
+  "the loop appends answers and results until no tool is called",
   (request, number) => (number < 3 ? tool("remember", { fact: `Fact number ${number} holds.` }) : { text: "Both are kept." }),
   async (tab, model) => {
     await said(tab, "keep two things", "Both are kept.");
@@ -136,7 +137,7 @@ chain(
 );
 
 chain(
-  "algorithm: two phases, the inbound node and then an alias for the outbound id",
+  "an answer has an id of its own, and a reply below it continues the inbound node",
   (request, number) =>
     number === 2 ? tool("listMessages", {}) : request.messages.at(-1).role === "tool" ? { text: "Listed." } : { text: `Answer ${number}.` },
   async (tab, model) => {
@@ -154,7 +155,7 @@ chain(
 );
 
 chain(
-  "reply tool: messageNumber, strings, edgeNames and petNames",
+  "the reply tool requires messageNumber, strings, edgeNames and petNames",
   echo,
   async (tab, model) => {
     await said(tab, "one", "Answer 1 to one.");
@@ -165,7 +166,7 @@ chain(
 );
 
 chain(
-  "listMessages: with messageId and replyTo",
+  "listMessages shows messageId and replyTo",
   first(() => tool("listMessages", {})),
   async (tab, model) => {
     await said(tab, "one", "Done 2.");
@@ -181,7 +182,7 @@ chain(
 );
 
 chain(
-  "system prompt: reply to respond, send to begin",
+  "the system prompt says reply to respond and send to begin",
   echo,
   async (tab, model) => {
     await said(tab, "one", "Answer 1 to one.");
@@ -193,7 +194,7 @@ chain(
 );
 
 chain(
-  "phase 1: reply tool and threading",
+  "the reply tool threads a reply to an older message",
   first((request, number) => (number === 1 ? { text: "Soon." } : tool("reply", { messageNumber: 1, strings: "late" }))),
   async (tab, model) => {
     await said(tab, "one", "Soon.");
@@ -204,7 +205,7 @@ chain(
   MAILBOX,
 );
 
-chain("phase 2: node-based transcripts", echo, async (tab, model) => {
+chain("two conversations go on side by side", echo, async (tab, model) => {
   await said(tab, "a", "Answer 1 to a.");
   await tab.get("new").click();
   await said(tab, "b", "Answer 2 to b.");
@@ -214,7 +215,7 @@ chain("phase 2: node-based transcripts", echo, async (tab, model) => {
   assert.deepEqual(sent(model.asked[2]), ["user: a", "assistant: Answer 1 to a.", "user: more"]);
 });
 
-chain("phase 3: durable storage and lazy loading", echo, async (tab, model) => {
+chain("a branch is loaded after a reload and goes on", echo, async (tab, model) => {
   await fork(tab);
   await tab.page.reload();
   await tab.ready();
@@ -226,7 +227,7 @@ chain("phase 3: durable storage and lazy loading", echo, async (tab, model) => {
 });
 
 chain(
-  "phase 4: the depth stands before replies, and the page agrees with it",
+  "the depth prefix of a reply agrees with the depth on the page",
   (request, number) => ({ 1: { text: "Answer." }, 2: tool("reply", { strings: ["there"] }), 3: { text: "I have replied." } })[number],
   async (tab, model) => {
     await said(tab, "one", "Answer.");
@@ -238,7 +239,7 @@ chain(
 );
 
 chain(
-  "phase 5: what is done with is dismissed, and long chains are compacted without loss",
+  "a message is dismissed by a tool, and a long chain is compacted without loss",
   first((request, number) =>
     number === 1 ? tool("dismiss", { messageNumber: 1 }) : { text: `Answer ${number}: ${"we decided to paint the wall blue. ".repeat(12)}` },
   ),
@@ -256,13 +257,13 @@ chain(
   MAILBOX,
 );
 
-chain("decision: transcript structure, a chain of nodes and no copies", echo, async (tab) => {
+chain("the common beginning of branches is shown once", echo, async (tab) => {
   await fork(tab);
   assert.equal(await tab.page.locator("[data-testid=message]", { hasText: "Answer 1 to root." }).count(), 1);
 });
 
 chain(
-  "decision: node identity is the messageId",
+  "a node has the messageId as its id",
   first(() => tool("listMessages", {})),
   async (tab, model) => {
     await said(tab, "one", "Done 2.");
@@ -271,7 +272,7 @@ chain(
   MAILBOX,
 );
 
-chain("decision: branching is a new node at the same parent", echo, async (tab) => {
+chain("another answer is a new node at the same parent", echo, async (tab) => {
   await said(tab, "one", "Answer 1 to one.");
   const before = await nodeOf(tab, "Answer 1 to one.");
   await tab.message("Answer 1 to one.").hover();
@@ -284,7 +285,7 @@ chain("decision: branching is a new node at the same parent", echo, async (tab) 
   assert.equal(await nodeOf(tab, "Answer 1 to one."), before);
 });
 
-chain("decision: durable storage is by messageId", echo, async (tab) => {
+chain("a node keeps its id over a reload", echo, async (tab) => {
   await said(tab, "one", "Answer 1 to one.");
   const before = await nodeOf(tab, "one");
   await tab.page.reload();
@@ -294,7 +295,7 @@ chain("decision: durable storage is by messageId", echo, async (tab) => {
 });
 
 chain(
-  "decision: the reply tool calls reply",
+  "the reply tool without a number answers the message at hand",
   first(() => tool("reply", { strings: ["without a number"] })),
   async (tab, model) => {
     await said(tab, "one", "Done 2.");
@@ -304,7 +305,7 @@ chain(
 );
 
 chain(
-  "decision: own messages make aliases, so that one can reply to an answer",
+  "own messages make aliases, so that one can reply to an answer",
   first((request, number) => (number === 1 ? tool("reply", { strings: ["early"] }) : { text: `Answer ${number}.` })),
   async (tab, model) => {
     await said(tab, "one", "Done 2.");
@@ -322,7 +323,7 @@ chain(
 );
 
 chain(
-  "decision: the depth is a prefix of the first string",
+  "the depth is a prefix of the first string",
   first(() => tool("reply", { strings: ["one ", " two"], edgeNames: ["thing"], petNames: ["my-thing"] })),
   async (tab, model) => {
     await said(tab, "hi", "Done 2.");
@@ -332,7 +333,7 @@ chain(
 );
 
 chain(
-  "decision: the outbound messageId is captured from the agent's own messages",
+  "the outbound messageId is captured from the agent's own messages",
   first((request, number) => (number === 1 ? tool("reply", { strings: ["early"] }) : tool("listMessages", {}))),
   async (tab, model) => {
     await said(tab, "one", "Done 2.");
@@ -344,7 +345,7 @@ chain(
   MAILBOX,
 );
 
-chain("tentative decision: the cache holds what was used, the rest comes from the store", echo, async (tab, model) => {
+chain("a conversation that is not in memory is loaded from the store", echo, async (tab, model) => {
   for (let at = 1; at <= 3; at += 1) {
     if (at > 1) await tab.get("new").click();
     await said(tab, `thread ${at}`, `Answer ${at} to thread ${at}.`);
@@ -358,7 +359,7 @@ chain("tentative decision: the cache holds what was used, the rest comes from th
 });
 
 chain(
-  "tentative decision: the transcript is put together for every call of the model",
+  "the transcript is put together for every call of the model",
   first(() => tool("remember", { fact: "The lamp is green." })),
   async (tab, model) => {
     await said(tab, "keep it", "Done 2.");
@@ -370,7 +371,7 @@ chain(
 );
 
 chain(
-  "tentative decision: one node for a message and all that its loop gave",
+  "one node holds a message and everything its loop produced",
   first(() => tool("remember", { fact: "The lamp is green." })),
   async (tab) => {
     await said(tab, "keep it", "Done 2.");
@@ -378,7 +379,7 @@ chain(
   },
 );
 
-chain("tentative decision: an alias is a pointer, so that nothing is shown twice", echo, async (tab) => {
+chain("an alias is a pointer, so that nothing is shown twice", echo, async (tab) => {
   await said(tab, "one", "Answer 1 to one.");
   await say(tab, "two");
   await tab.message("Answer 2 to two.").waitFor();

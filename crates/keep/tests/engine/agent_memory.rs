@@ -1,5 +1,5 @@
-//! Seed 2, section by section, as an agent lives through it: each numbered rule and default that the engine keeps has a test that
-//! bears its number. What the core keeps alone is in its own tests; the kernel's operations one by one are in `kernel`.
+//! Agent memory as an agent lives through it: traces, turns, working context, compaction, episodes, facts and their files.
+//! The kernel's operations one by one are in `kernel`; the rules of a compaction without a kernel are in `compaction_rules`.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -131,7 +131,7 @@ fn lines(files: &[(String, String)], name: &str) -> Vec<Value> {
 }
 
 #[test]
-fn section_5_compact_makes_episodes_and_facts_and_takes_old_turns_out_of_the_working_context() {
+fn compact_makes_episodes_and_facts_and_takes_old_turns_out_of_the_working_context() {
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turns(1..=7).await;
@@ -150,7 +150,7 @@ fn section_5_compact_makes_episodes_and_facts_and_takes_old_turns_out_of_the_wor
 }
 
 #[test]
-fn section_6_records_name_their_turns_and_carry_tags_salience_and_confidence() {
+fn records_name_their_turns_and_carry_tags_salience_and_confidence() {
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turns(1..=6).await;
@@ -168,7 +168,7 @@ fn section_6_records_name_their_turns_and_carry_tags_salience_and_confidence() {
 }
 
 #[test]
-fn section_7_the_store_adds_items_and_lists_them_by_kind_up_to_a_limit() {
+fn the_store_adds_items_and_lists_them_by_kind_up_to_a_limit() {
     let it = agent(&World::default(), "pilot");
     run(async {
         let keep = it.world.tab();
@@ -194,7 +194,7 @@ fn section_7_the_store_adds_items_and_lists_them_by_kind_up_to_a_limit() {
 }
 
 #[test]
-fn section_7_raw_traces_are_listed_and_pruned_ones_read_from_the_archive() {
+fn raw_traces_are_listed_and_pruned_ones_read_from_the_archive() {
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turns(1..=7).await;
@@ -214,7 +214,7 @@ fn section_7_raw_traces_are_listed_and_pruned_ones_read_from_the_archive() {
 }
 
 #[test]
-fn section_7_1_the_base_folder_is_memory_where_nothing_is_said_and_any_where_files_are_read() {
+fn the_base_folder_of_exported_files_is_memory_and_files_of_any_folder_are_read() {
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turns(1..=6).await;
@@ -238,7 +238,7 @@ fn section_7_1_the_base_folder_is_memory_where_nothing_is_said_and_any_where_fil
 }
 
 #[test]
-fn section_7_1_the_files_lie_in_a_folder_for_each_agent() {
+fn each_agent_has_its_files_in_a_folder_of_its_own() {
     let world = World::default();
     let (one, two) = (agent(&world, "pilot"), agent(&world, "cook"));
     run(async {
@@ -272,7 +272,7 @@ fn section_7_1_the_files_lie_in_a_folder_for_each_agent() {
 }
 
 #[test]
-fn section_7_1_files_are_append_only() {
+fn raw_trace_files_only_grow() {
     let it = agent(&World::default(), "pilot");
     run(async {
         let (mut active, mut archive) = (String::new(), String::new());
@@ -296,7 +296,7 @@ fn section_7_1_files_are_append_only() {
 }
 
 #[test]
-fn section_8_memory_acts_on_events_only() {
+fn without_a_trigger_nothing_is_compacted() {
     let it = agent(&World::default(), "pilot");
     run(async {
         // However long the history grows: without a trigger nothing is consolidated.
@@ -312,7 +312,7 @@ fn section_8_memory_acts_on_events_only() {
 }
 
 #[test]
-fn section_8_every_request_has_its_working_context_and_after_a_compaction_what_is_remembered() {
+fn every_request_has_its_working_context_and_after_a_compaction_what_is_remembered() {
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turns(1..=7).await;
@@ -329,7 +329,7 @@ fn section_8_every_request_has_its_working_context_and_after_a_compaction_what_i
 }
 
 #[test]
-fn section_9_the_working_context_is_system_history_tools_and_the_input() {
+fn the_working_context_is_system_history_tools_and_the_input() {
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turn(1).await;
@@ -342,7 +342,7 @@ fn section_9_the_working_context_is_system_history_tools_and_the_input() {
 }
 
 #[test]
-fn section_9_between_compactions_the_working_context_only_grows() {
+fn between_compactions_the_working_context_only_grows() {
     let it = agent(&World::default(), "pilot");
     run(async {
         let mut before = Vec::new();
@@ -356,7 +356,7 @@ fn section_9_between_compactions_the_working_context_only_grows() {
 }
 
 #[test]
-fn section_9_a_compaction_resets_it_to_system_memory_and_raw_tail_and_turns_append_again() {
+fn a_compaction_resets_the_working_context_to_system_memory_and_raw_tail_and_turns_append_again() {
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turns(1..=7).await;
@@ -382,7 +382,7 @@ fn section_9_a_compaction_resets_it_to_system_memory_and_raw_tail_and_turns_appe
 }
 
 #[test]
-fn section_9_one_working_context_is_rendered_for_every_provider() {
+fn one_working_context_is_rendered_for_every_provider() {
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turns(1..=7).await;
@@ -400,7 +400,7 @@ fn section_9_one_working_context_is_rendered_for_every_provider() {
 }
 
 #[test]
-fn section_10_1_a_compaction_has_five_outputs() {
+fn a_compaction_writes_episode_fact_tail_archive_and_snapshot_files() {
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turns(1..=7).await;
@@ -425,7 +425,7 @@ fn section_10_1_a_compaction_has_five_outputs() {
 }
 
 #[test]
-fn section_10_1_the_summariser_gets_the_turns_of_the_window_whole_and_nothing_else() {
+fn the_summariser_gets_the_turns_of_the_window_whole_and_nothing_else() {
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turns(1..=7).await;
@@ -441,7 +441,7 @@ fn section_10_1_the_summariser_gets_the_turns_of_the_window_whole_and_nothing_el
 }
 
 #[test]
-fn section_14_without_reported_usage_nothing_is_asked_for() {
+fn without_reported_usage_no_compaction_is_requested() {
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turns(1..=12).await;
@@ -453,7 +453,7 @@ fn section_14_without_reported_usage_nothing_is_asked_for() {
 }
 
 #[test]
-fn section_19_the_defaults_hold_in_a_request() {
+fn a_request_shows_4_raw_turns_3_episodes_and_20_facts_by_default() {
     let it = agent(&World::default(), "pilot");
     run(async {
         let keep = it.world.tab();
@@ -477,7 +477,7 @@ fn section_19_the_defaults_hold_in_a_request() {
 }
 
 #[test]
-fn section_20_turns_count_up_for_each_agent_and_go_on_after_a_restart() {
+fn turns_count_up_for_each_agent_and_go_on_after_a_restart() {
     let world = World::default();
     let (one, two) = (agent(&world, "pilot"), agent(&world, "cook"));
     run(async {
@@ -495,7 +495,7 @@ fn section_20_turns_count_up_for_each_agent_and_go_on_after_a_restart() {
 }
 
 #[test]
-fn section_22_rule_2_the_answer_is_ingested_without_any_processor() {
+fn the_answer_is_ingested_without_any_processor() {
     let it = agent(&World::default(), "pilot");
     run(async {
         it.answer("Ready?", None).await;
@@ -510,7 +510,7 @@ fn section_22_rule_2_the_answer_is_ingested_without_any_processor() {
 }
 
 #[test]
-fn section_22_rule_3_pruning_is_one_rewrite_without_tombstones() {
+fn pruning_keeps_every_trace_once_and_leaves_no_tombstones() {
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turns(1..=7).await;
@@ -558,7 +558,7 @@ impl Store for Noted {
 }
 
 #[test]
-fn section_22_rule_3_pruning_and_what_replaces_it_are_one_atomic_commit() {
+fn a_compaction_with_its_episode_and_facts_is_one_atomic_commit() {
     let world = World::default();
     let it = agent(&world, "pilot");
     run(async {
@@ -579,7 +579,7 @@ fn section_22_rule_3_pruning_and_what_replaces_it_are_one_atomic_commit() {
 }
 
 #[test]
-fn section_22_rule_4_the_providers_count_decides_and_no_estimate() {
+fn the_providers_count_decides_and_no_estimate() {
     let world = World::default();
     let (short, long) = (agent(&world, "short"), agent(&world, "long"));
     run(async {

@@ -1,5 +1,5 @@
-// Seed 1, reply chains, through the package: its goals, data model, algorithm, phases and decisions, by their names. The same is
-// tested in the engine, where what the store holds can be looked at.
+// Reply chains through the package: routing, branches, aliases, the depth prefix, the built-in mail tools. The engine's tests of the
+// same behaviour also look at what the store holds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mapAdapter } from "./support/adapters.mjs";
@@ -10,7 +10,7 @@ const texts = (node) => node.messages.map(({ content }) => content ?? "");
 const roles = (node) => node.messages.map(({ role }) => role);
 const add = (id, a) => calls([id, "add", { a, b: 1 }]);
 
-test("seed 1, goal 1: a reply to the agent's message continues that transcript and no other", async () => {
+test("a reply to the agent's message continues that transcript and no other", async () => {
   const { keep, agent, model } = await setUp(["blue", "42", "because of the air"]);
   const sky = await agent.send("what colour is the sky?");
   await agent.send("what is six times seven?");
@@ -19,7 +19,7 @@ test("seed 1, goal 1: a reply to the agent's message continues that transcript a
   await keep.close();
 });
 
-test("seed 1, goal 2: a stand-alone message begins a transcript", async () => {
+test("a stand-alone message begins a transcript", async () => {
   const { keep, agent, model } = await setUp(["a", "b", "c"]);
   await agent.send("one");
   await agent.send("two");
@@ -32,7 +32,7 @@ test("seed 1, goal 2: a stand-alone message begins a transcript", async () => {
   await keep.close();
 });
 
-test("seed 1, goal 3: replies to the same message are branches that share their beginning", async () => {
+test("replies to the same message are branches that share their beginning", async () => {
   const { keep, agent, model } = await setUp(["which?", "left it is", "right it is"]);
   const which = await agent.send("left or right?");
   const left = await agent.send("left", { replyTo: which.reply });
@@ -47,7 +47,7 @@ test("seed 1, goal 3: replies to the same message are branches that share their 
   await keep.close();
 });
 
-test("seed 1, goal 4: the agent answers with reply(), so that replyTo is set", async () => {
+test("the agent answers with reply(), so that replyTo is set", async () => {
   const text = { messageNumber: "+1", strings: ["here"], edgeNames: [], petNames: [] };
   const { keep, agent } = await setUp([calls(["c", "reply", text]), "I have replied."]);
   const { reply, node, text: answer } = await agent.send("where?");
@@ -56,7 +56,7 @@ test("seed 1, goal 4: the agent answers with reply(), so that replyTo is set", a
   await keep.close();
 });
 
-test("seed 1, goal 5: outgoing messages carry the count of the transcript", async () => {
+test("outgoing messages carry the depth of the transcript", async () => {
   const { keep, agent } = await setUp(["a", "b", "c"]);
   let replyTo;
   for (const depth of [2, 4, 6]) {
@@ -68,7 +68,7 @@ test("seed 1, goal 5: outgoing messages carry the count of the transcript", asyn
   await keep.close();
 });
 
-test("seed 1, data model: a node has messageId, parent, its own messages and the inbox number", async () => {
+test("a node has messageId, parent, its own messages and the inbox number", async () => {
   const { keep, agent } = await setUp(["ho"]);
   const { node: id } = await agent.send("hi", { messageId: "m1" });
   const node = await keep.node(id);
@@ -79,7 +79,7 @@ test("seed 1, data model: a node has messageId, parent, its own messages and the
   await keep.close();
 });
 
-test("seed 1, data model: the full transcript is walked from leaf to root and put together", async () => {
+test("the full transcript is collected from leaf to root", async () => {
   const { keep, agent } = await setUp(["b", "d"]);
   const first = await agent.send("a");
   const second = await agent.send("c", { replyTo: first.reply });
@@ -87,7 +87,7 @@ test("seed 1, data model: the full transcript is walked from leaf to root and pu
   await keep.close();
 });
 
-test("seed 1, data model: nodes are durable under their messageId and loaded when they are referenced", async () => {
+test("nodes are durable under their messageId and loaded when they are referenced", async () => {
   const records = new Map();
   const open = () => Threadkeep.open({ storage: mapAdapter({ records }), encoding: "estimate" });
   const before = await open();
@@ -101,7 +101,7 @@ test("seed 1, data model: nodes are durable under their messageId and loaded whe
   await after.close();
 });
 
-test("seed 1, algorithm: arrival routes by replyTo, through node and alias", async () => {
+test("an arriving message is routed by replyTo, through node and alias", async () => {
   const { keep, agent } = await setUp(["b", "d", "f"]);
   const first = await agent.send("a");
   const byAlias = await agent.send("c", { replyTo: first.reply });
@@ -110,7 +110,7 @@ test("seed 1, algorithm: arrival routes by replyTo, through node and alias", asy
   await keep.close();
 });
 
-test("seed 1, algorithm: the loop appends answers and results until no tool is called", async () => {
+test("the loop appends answers and results until no tool is called", async () => {
   const { keep, agent, model } = await setUp([add("x", 1), add("y", 2), "2 and 3"]);
   const { node: id } = await agent.send("count");
   const node = await keep.node(id);
@@ -124,7 +124,7 @@ test("seed 1, algorithm: the loop appends answers and results until no tool is c
   await keep.close();
 });
 
-test("seed 1, algorithm: two phases, the inbound node first, then an alias for the outbound id", async () => {
+test("an outbound id becomes an alias of the inbound node", async () => {
   const { keep, agent } = await setUp(["b"]);
   const { node, reply } = await agent.send("a");
   assert.notEqual(reply.messageId, node);
@@ -132,7 +132,7 @@ test("seed 1, algorithm: two phases, the inbound node first, then an alias for t
   await keep.close();
 });
 
-test("seed 1, algorithm: an own message that answers nothing begins a conversation of its own", async () => {
+test("an own message that answers nothing begins a conversation of its own", async () => {
   const { keep, agent, model } = await setUp([calls(["c", "send", { recipientName: "bob", strings: ["lunch?"] }]), "I asked Bob.", "great"]);
   await agent.send("ask Bob for lunch");
   const [invitation] = await boxOf(keep, "bob");
@@ -144,7 +144,7 @@ test("seed 1, algorithm: an own message that answers nothing begins a conversati
   await keep.close();
 });
 
-test("seed 1, reply tool: messageNumber, strings, edgeNames and petNames are required", async () => {
+test("the reply tool requires messageNumber, strings, edgeNames and petNames", async () => {
   const { keep, agent, model } = await setUp(["b"]);
   await agent.send("a");
   const { parameters } = model.requests[0].tools.find(({ name }) => name === "reply");
@@ -153,7 +153,7 @@ test("seed 1, reply tool: messageNumber, strings, edgeNames and petNames are req
   await keep.close();
 });
 
-test("seed 1: listMessages shows messageId and replyTo", async () => {
+test("listMessages shows messageId and replyTo", async () => {
   const { keep, agent } = await setUp(["b", calls(["c", "listMessages", {}]), "done"]);
   const first = await agent.send("a");
   const { node } = await agent.send("list", { replyTo: first.reply });
@@ -166,14 +166,14 @@ test("seed 1: listMessages shows messageId and replyTo", async () => {
   await keep.close();
 });
 
-test("seed 1: the system prompt says reply() to respond and send() to begin", async () => {
+test("the system prompt says reply() to respond and send() to begin", async () => {
   const { keep, agent, model } = await setUp(["b"]);
   await agent.send("a");
   assert.match(model.prompt(0)[0], /use reply\(\).*Use send\(\) only to begin a new conversation/s);
   await keep.close();
 });
 
-test("seed 1, phase 1: reply tool and threading, also to an older message", async () => {
+test("a reply to an older message is threaded there and continues the turn that said it", async () => {
   const { keep, agent } = await setUp(["soon", calls(["c", "reply", { messageNumber: 1, strings: "late answer" }]), "and this one too"]);
   const first = await agent.send("one");
   const second = await agent.send("two");
@@ -184,7 +184,7 @@ test("seed 1, phase 1: reply tool and threading, also to an older message", asyn
   await keep.close();
 });
 
-test("seed 1, phase 2: node-based transcripts", async () => {
+test("two conversations go on side by side", async () => {
   const { keep, agent, model } = await setUp(["a0", "a1", "a2", "a3"]);
   const a = await agent.send("chain a");
   const b = await agent.send("chain b");
@@ -195,7 +195,7 @@ test("seed 1, phase 2: node-based transcripts", async () => {
   await keep.close();
 });
 
-test("seed 1, phase 3: durable storage, lazy loading and a bounded cache", async () => {
+test("the cache stays bounded, and evicted transcripts are loaded again", async () => {
   const keep = await memory({ encoding: "estimate", cacheBytes: 4_000 });
   const model = script(...Array.from({ length: 31 }, (_, at) => `answer ${at} ${"x".repeat(200)}`));
   const agent = lal(keep, model);
@@ -208,7 +208,7 @@ test("seed 1, phase 3: durable storage, lazy loading and a bounded cache", async
   await keep.close();
 });
 
-test("seed 1, phase 4: depth is computed from the chain and put before replies only", async () => {
+test("the depth prefix stands before replies only", async () => {
   const none = { messageNumber: 1, strings: [], edgeNames: [], petNames: [] };
   const { keep, agent } = await setUp([calls(["r", "reply", none], ["s", "send", { recipientName: "bob", strings: ["no depth here"] }]), "."]);
   await agent.send("a");
@@ -217,7 +217,7 @@ test("seed 1, phase 4: depth is computed from the chain and put before replies o
   await keep.close();
 });
 
-test("seed 1, phase 5: transcripts of dismissed messages can be collected", async () => {
+test("transcripts of dismissed messages can be collected", async () => {
   const { keep, agent } = await setUp(["a0", "a1", "a2"]);
   const done = await agent.send("done with");
   await agent.send("to stay");
@@ -232,7 +232,7 @@ test("seed 1, phase 5: transcripts of dismissed messages can be collected", asyn
   await keep.close();
 });
 
-test("seed 1, decision: branching is a new node at the same parent", async () => {
+test("another answer is a new node at the same parent", async () => {
   const { keep, agent } = await setUp(["b", "other b"]);
   const first = await agent.send("a");
   const again = await agent.again(first.node);
@@ -242,14 +242,14 @@ test("seed 1, decision: branching is a new node at the same parent", async () =>
   await keep.close();
 });
 
-test("seed 1, decision: reply() without a number answers the message at hand", async () => {
+test("reply() without a number answers the message at hand", async () => {
   const { keep, agent } = await setUp([calls(["c", "reply", { strings: ["without a number"] }]), "done"]);
   const { reply, node } = await agent.send("a");
   assert.deepEqual([reply.replyTo, reply.from, reply.to], [node, "lal", "ann"]);
   await keep.close();
 });
 
-test("seed 1, decision: own messages make aliases, also when they are seen later", async () => {
+test("own messages make aliases, also when they are seen later", async () => {
   const { keep, agent } = await setUp([]);
   const asked = await keep.send({ from: "ann", to: "lal", content: "a" });
   await keep.receive({ messageId: asked.messageId, content: "a" });
@@ -261,7 +261,7 @@ test("seed 1, decision: own messages make aliases, also when they are seen later
   await keep.close();
 });
 
-test("seed 1, decision: depth is a text prefix in the first string", async () => {
+test("the depth is a text prefix in the first string", async () => {
   const text = { strings: ["one ", " two"], edgeNames: ["thing"], petNames: ["my-thing"] };
   const { keep, agent } = await setUp([calls(["c", "reply", text]), "done"]);
   const { reply, text: answer } = await agent.send("a");
@@ -269,7 +269,7 @@ test("seed 1, decision: depth is a text prefix in the first string", async () =>
   await keep.close();
 });
 
-test("seed 1, decision: the outbound id is captured by following one's own messages", async () => {
+test("the outbound id is captured by following one's own messages", async () => {
   const { keep, agent } = await setUp(["b"]);
   const followed = keep.followMessages("lal");
   const { reply } = await agent.send("a");
@@ -279,7 +279,7 @@ test("seed 1, decision: the outbound id is captured by following one's own messa
   await keep.close();
 });
 
-test("seed 1, tentative: the transcript is assembled with every model call, and one node holds the whole turn", async () => {
+test("the transcript is assembled for every model call, and one node holds the whole turn", async () => {
   const { keep, agent, model } = await setUp([add("x", 2), "3"]);
   const { node } = await agent.send("add");
   assert.equal(model.requests.length, 2);

@@ -1,5 +1,5 @@
-//! Reply chains as seed 1 describes them: a test for each goal, part of the data model, algorithm, phase and decision, named
-//! after it. The same through the page is in `tests/e2e`.
+//! Reply chains as an agent with a mailbox lives them: routing, branches, aliases, the depth prefix, the built-in mail tools.
+//! Chains without an agent are in `reply_chains`; the same behaviour on the page is in `tests/e2e/reply-chains.test.mjs`.
 
 #![allow(clippy::result_large_err, reason = "answers of scripts are few")]
 
@@ -30,7 +30,7 @@ async fn exchange(
 }
 
 #[test]
-fn seed_1_goal_1_a_reply_to_the_agents_message_continues_that_transcript_and_no_other() {
+fn a_reply_to_the_agents_message_continues_that_transcript_and_no_other() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([says("blue"), says("42"), says("because of the air")]);
@@ -43,7 +43,7 @@ fn seed_1_goal_1_a_reply_to_the_agents_message_continues_that_transcript_and_no_
 }
 
 #[test]
-fn seed_1_goal_2_a_stand_alone_message_begins_a_transcript() {
+fn a_stand_alone_message_begins_a_transcript() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([says("a"), says("b"), says("c")]);
@@ -63,7 +63,7 @@ fn seed_1_goal_2_a_stand_alone_message_begins_a_transcript() {
 }
 
 #[test]
-fn seed_1_goal_3_replies_to_the_same_message_are_branches_that_share_their_beginning() {
+fn replies_to_the_same_message_are_branches_that_share_their_beginning() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([says("which?"), says("left it is"), says("right it is")]);
@@ -81,7 +81,7 @@ fn seed_1_goal_3_replies_to_the_same_message_are_branches_that_share_their_begin
 }
 
 #[test]
-fn seed_1_goal_4_the_agent_answers_with_reply_so_that_reply_to_is_set() {
+fn the_agent_answers_with_reply_so_that_reply_to_is_set() {
     let keep = World::default().tab();
     run(async {
         let text = json!({ "messageNumber": "+1", "strings": ["here"], "edgeNames": [], "petNames": [] });
@@ -95,7 +95,7 @@ fn seed_1_goal_4_the_agent_answers_with_reply_so_that_reply_to_is_set() {
 }
 
 #[test]
-fn seed_1_goal_5_outgoing_messages_carry_the_count_of_the_transcript() {
+fn outgoing_messages_carry_the_depth_of_the_transcript() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([says("a"), says("b"), says("c")]);
@@ -113,7 +113,7 @@ fn seed_1_goal_5_outgoing_messages_carry_the_count_of_the_transcript() {
 }
 
 #[test]
-fn seed_1_data_model_a_node_has_message_id_parent_its_own_messages_and_the_inbox_number() {
+fn a_node_has_message_id_parent_its_own_messages_and_the_inbox_number() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([says("ho")]);
@@ -130,7 +130,7 @@ fn seed_1_data_model_a_node_has_message_id_parent_its_own_messages_and_the_inbox
 }
 
 #[test]
-fn seed_1_data_model_the_full_transcript_is_walked_from_leaf_to_root_and_put_together() {
+fn the_full_transcript_is_collected_from_leaf_to_root() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([says("b"), says("d")]);
@@ -144,7 +144,7 @@ fn seed_1_data_model_the_full_transcript_is_walked_from_leaf_to_root_and_put_tog
 }
 
 #[test]
-fn seed_1_data_model_nodes_are_durable_under_their_message_id_and_loaded_when_they_are_referenced() {
+fn nodes_are_durable_under_their_message_id_and_loaded_when_they_are_referenced() {
     let world = World::default();
     run(async {
         let keep = world.tab();
@@ -160,7 +160,7 @@ fn seed_1_data_model_nodes_are_durable_under_their_message_id_and_loaded_when_th
 }
 
 #[test]
-fn seed_1_algorithm_arrival_routes_by_reply_to_through_node_and_alias() {
+fn an_arriving_message_is_routed_by_reply_to_through_node_and_alias() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([says("b"), says("d"), says("f")]);
@@ -175,7 +175,7 @@ fn seed_1_algorithm_arrival_routes_by_reply_to_through_node_and_alias() {
 }
 
 #[test]
-fn seed_1_algorithm_the_loop_appends_answers_and_results_until_no_tool_is_called() {
+fn the_loop_appends_answers_and_results_until_no_tool_is_called() {
     let keep = World::default().tab();
     run(async {
         let add = |a: i64| json!({ "a": a, "b": 1 });
@@ -192,7 +192,7 @@ fn seed_1_algorithm_the_loop_appends_answers_and_results_until_no_tool_is_called
 }
 
 #[test]
-fn seed_1_algorithm_two_phases_the_inbound_node_first_then_an_alias_for_the_outbound_id() {
+fn an_outbound_id_becomes_an_alias_of_the_inbound_node() {
     let keep = World::default().tab();
     run(async {
         let (asked, answer) = exchange(&keep, &agent(&keep, &Script::of([says("b")])), "a", None).await;
@@ -203,7 +203,7 @@ fn seed_1_algorithm_two_phases_the_inbound_node_first_then_an_alias_for_the_outb
 }
 
 #[test]
-fn seed_1_algorithm_an_own_message_that_answers_nothing_begins_a_conversation_of_its_own() {
+fn an_own_message_that_answers_nothing_begins_a_conversation_of_its_own() {
     let keep = World::default().tab();
     run(async {
         let text = json!({ "recipientName": "bob", "strings": ["lunch?"], "edgeNames": [], "petNames": [] });
@@ -222,7 +222,7 @@ fn seed_1_algorithm_an_own_message_that_answers_nothing_begins_a_conversation_of
 }
 
 #[test]
-fn seed_1_reply_tool_takes_message_number_strings_edge_names_and_pet_names() {
+fn the_reply_tool_requires_message_number_strings_edge_names_and_pet_names() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([says("b")]);
@@ -237,7 +237,7 @@ fn seed_1_reply_tool_takes_message_number_strings_edge_names_and_pet_names() {
 }
 
 #[test]
-fn seed_1_list_messages_shows_message_id_and_reply_to() {
+fn list_messages_shows_message_id_and_reply_to() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([says("b"), calls(&[("c", "listMessages", json!({}))]), says("done")]);
@@ -253,7 +253,7 @@ fn seed_1_list_messages_shows_message_id_and_reply_to() {
 }
 
 #[test]
-fn seed_1_system_prompt_says_reply_to_respond_and_send_to_begin() {
+fn the_system_prompt_says_reply_to_respond_and_send_to_begin() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([says("b")]);
@@ -264,7 +264,7 @@ fn seed_1_system_prompt_says_reply_to_respond_and_send_to_begin() {
 }
 
 #[test]
-fn seed_1_phase_1_reply_tool_and_threading() {
+fn a_reply_to_an_older_message_is_threaded_there_and_continues_the_turn_that_said_it() {
     let keep = World::default().tab();
     run(async {
         // To an older message than the one that is being answered.
@@ -283,7 +283,7 @@ fn seed_1_phase_1_reply_tool_and_threading() {
 }
 
 #[test]
-fn seed_1_phase_2_node_based_transcripts() {
+fn two_conversations_go_on_side_by_side() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of((0..6).map(|at| says(&format!("a{at}"))));
@@ -298,7 +298,7 @@ fn seed_1_phase_2_node_based_transcripts() {
 }
 
 #[test]
-fn seed_1_phase_3_durable_storage_lazy_loading_and_a_bounded_cache() {
+fn the_cache_stays_bounded_and_evicted_transcripts_are_loaded_again() {
     let world = World::default();
     run(async {
         let keep = world.tab_with(Options { cache_bytes: 4_000 });
@@ -317,7 +317,7 @@ fn seed_1_phase_3_durable_storage_lazy_loading_and_a_bounded_cache() {
 }
 
 #[test]
-fn seed_1_phase_4_depth_is_computed_from_the_chain_and_put_before_replies_only() {
+fn the_depth_prefix_stands_before_replies_only() {
     let keep = World::default().tab();
     run(async {
         let none = json!({ "messageNumber": 1, "strings": [], "edgeNames": [], "petNames": [] });
@@ -330,7 +330,7 @@ fn seed_1_phase_4_depth_is_computed_from_the_chain_and_put_before_replies_only()
 }
 
 #[test]
-fn seed_1_phase_5_transcripts_of_dismissed_messages_can_be_collected() {
+fn transcripts_of_dismissed_messages_can_be_collected() {
     let world = World::default();
     let keep = world.tab();
     run(async {
@@ -363,7 +363,7 @@ async fn records(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn seed_1_decision_transcript_structure_is_a_linked_chain_and_no_copies() {
+fn branches_store_their_common_beginning_once() {
     let world = World::default();
     let keep = world.tab();
     run(async {
@@ -378,7 +378,7 @@ fn seed_1_decision_transcript_structure_is_a_linked_chain_and_no_copies() {
 }
 
 #[test]
-fn seed_1_decision_node_identity_is_the_message_id() {
+fn a_node_is_found_by_its_message_id() {
     let keep = World::default().tab();
     run(async {
         let (asked, _) = exchange(&keep, &agent(&keep, &Script::of([says("b")])), "a", None).await;
@@ -387,7 +387,7 @@ fn seed_1_decision_node_identity_is_the_message_id() {
 }
 
 #[test]
-fn seed_1_decision_branching_is_a_new_node_at_the_same_parent() {
+fn another_answer_is_a_new_node_at_the_same_parent() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([says("b"), says("other b")]);
@@ -401,7 +401,7 @@ fn seed_1_decision_branching_is_a_new_node_at_the_same_parent() {
 }
 
 #[test]
-fn seed_1_decision_durable_storage_is_by_message_id() {
+fn another_engine_finds_nodes_by_inbound_and_outbound_id() {
     let world = World::default();
     run(async {
         let keep = world.tab();
@@ -414,7 +414,7 @@ fn seed_1_decision_durable_storage_is_by_message_id() {
 }
 
 #[test]
-fn seed_1_decision_reply_tool_calls_reply() {
+fn the_reply_tool_without_a_number_answers_the_message_at_hand() {
     let keep = World::default().tab();
     run(async {
         let text = json!({ "strings": ["without a number"] });
@@ -426,7 +426,7 @@ fn seed_1_decision_reply_tool_calls_reply() {
 }
 
 #[test]
-fn seed_1_decision_own_messages_make_aliases_also_when_they_are_seen_later() {
+fn own_messages_make_aliases_also_when_they_are_seen_later() {
     let world = World::default();
     run(async {
         let keep = world.tab();
@@ -446,7 +446,7 @@ fn seed_1_decision_own_messages_make_aliases_also_when_they_are_seen_later() {
 }
 
 #[test]
-fn seed_1_decision_depth_is_a_text_prefix_in_the_first_string() {
+fn the_depth_is_a_text_prefix_in_the_first_string() {
     let keep = World::default().tab();
     run(async {
         let text = json!({ "strings": ["one ", " two"], "edgeNames": ["thing"], "petNames": ["my-thing"] });
@@ -458,7 +458,7 @@ fn seed_1_decision_depth_is_a_text_prefix_in_the_first_string() {
 }
 
 #[test]
-fn seed_1_decision_the_outbound_id_is_captured_by_following_ones_own_messages() {
+fn the_outbound_id_is_captured_by_following_ones_own_messages() {
     let keep = World::default().tab();
     run(async {
         let (_, answer) = exchange(&keep, &agent(&keep, &Script::of([says("b")])), "a", None).await;
@@ -470,7 +470,7 @@ fn seed_1_decision_the_outbound_id_is_captured_by_following_ones_own_messages() 
 }
 
 #[test]
-fn seed_1_tentative_in_memory_cache_is_bounded_by_what_was_used_last() {
+fn a_small_cache_holds_the_transcript_that_was_used_last() {
     let world = World::default();
     run(async {
         let keep = world.tab_with(Options { cache_bytes: 1_000 });
@@ -484,7 +484,7 @@ fn seed_1_tentative_in_memory_cache_is_bounded_by_what_was_used_last() {
 }
 
 #[test]
-fn seed_1_tentative_transcript_assembly_happens_with_every_model_call() {
+fn the_transcript_is_assembled_for_every_model_call() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([calls(&[("x", "add", json!({ "a": 1, "b": 2 }))]), says("3")]);
@@ -495,7 +495,7 @@ fn seed_1_tentative_transcript_assembly_happens_with_every_model_call() {
 }
 
 #[test]
-fn seed_1_tentative_node_granularity_is_one_node_for_a_message_and_all_its_loop_gave() {
+fn one_node_holds_a_message_and_everything_its_loop_produced() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([calls(&[("x", "add", json!({ "a": 1, "b": 2 }))]), says("3")]);
@@ -506,7 +506,7 @@ fn seed_1_tentative_node_granularity_is_one_node_for_a_message_and_all_its_loop_
 }
 
 #[test]
-fn seed_1_tentative_alias_storage_is_a_pointer_and_no_duplicate() {
+fn an_alias_is_a_pointer_and_no_duplicate() {
     let world = World::default();
     let keep = world.tab();
     run(async {
@@ -518,7 +518,7 @@ fn seed_1_tentative_alias_storage_is_a_pointer_and_no_duplicate() {
 }
 
 #[test]
-fn seed_1_an_agent_without_mail_tools_and_without_a_system_prompt_sends_none() {
+fn an_agent_without_mail_tools_and_without_a_system_prompt_sends_none() {
     let keep = World::default().tab();
     run(async {
         let script = Script::of([says("b")]);
