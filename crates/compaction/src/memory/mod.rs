@@ -3,7 +3,7 @@
 //!
 //! Goes in: what summarisers found, chains, records as they are stored. Comes out: records to store ([`remember`]), what of
 //! them goes into a prompt ([`bundle`], [`snapshot`]), views of a chain ([`steps`], [`tool_interactions`]), and the JSON Lines
-//! layout of seed 2 ([`jsonl`]). Finding facts in text is a summariser's; storing is the engine's.
+//! layout of agent memory ([`jsonl`]). Finding facts in text is a summariser's; storing is the engine's.
 
 mod bundle;
 mod change;

@@ -1,4 +1,4 @@
-//! When a history is compacted: the figures of seed 2, §10, §14 and §15.6, and seed 3's threshold.
+//! When a history is compacted: the figures of the memory design and of the message store.
 
 use threadkeep_compaction::memory::Share;
 use threadkeep_compaction::policy::{MODELS, model_limits};
@@ -16,19 +16,19 @@ fn policy(context: u64, output: u64, margin: u64) -> Policy {
 }
 
 #[test]
-fn seed_2_s10_input_budget_is_context_less_output_less_margin() {
+fn the_input_budget_is_context_less_output_less_margin() {
     assert_eq!(policy(200_000, 8_000, 2_000).input_budget(), 190_000);
     assert_eq!(policy(1_000, 8_000, 2_000).input_budget(), 0);
 }
 
 #[test]
-fn seed_2_s10_missing_model_metadata_means_200000() {
+fn an_unknown_model_has_200000_tokens() {
     let policy = Policy::resolve(&PolicyOptions::default(), &PolicyOptions::default(), Some("nobody-knows-it"));
     assert_eq!((policy.max_context_tokens, policy.compaction_ratio), (200_000, Share::of(800)));
 }
 
 #[test]
-fn seed_2_s10_each_input_of_the_budget_can_be_configured() {
+fn each_input_of_the_budget_can_be_configured() {
     let none = PolicyOptions::default();
     let before = Policy::resolve(&none, &none, None).input_budget();
     let budget = |call: &PolicyOptions, keep: &PolicyOptions| Policy::resolve(call, keep, None).input_budget();
@@ -45,7 +45,7 @@ fn seed_2_s10_each_input_of_the_budget_can_be_configured() {
 }
 
 #[test]
-fn seed_2_s22_rule_4_the_context_of_a_model_is_its_metadata() {
+fn the_context_of_a_model_is_its_metadata() {
     let none = PolicyOptions::default();
     for (model, context) in
         [("gpt-4o", 128_000), ("claude-sonnet-5", 1_000_000), ("anthropic/claude-opus-4-5", 200_000)]
@@ -57,7 +57,7 @@ fn seed_2_s22_rule_4_the_context_of_a_model_is_its_metadata() {
 }
 
 #[test]
-fn seed_2_s14_trigger_is_on_reported_prompt_tokens() {
+fn the_trigger_is_on_reported_prompt_tokens() {
     let policy = policy(1_100, 50, 50);
     assert_eq!(policy.reason(Some(800), 9), None);
     assert_eq!(policy.reason(Some(801), 9), Some(Reason::EarlyRatio));
@@ -67,7 +67,7 @@ fn seed_2_s14_trigger_is_on_reported_prompt_tokens() {
 }
 
 #[test]
-fn seed_2_s15_6_precedence_is_call_then_keep_then_model_then_default() {
+fn precedence_is_call_then_keep_then_model_then_default() {
     let call = PolicyOptions { safety_margin: Some(1), ..PolicyOptions::default() };
     let keep =
         PolicyOptions { safety_margin: Some(2), compaction_ratio: Some(Share::of(500)), ..PolicyOptions::default() };
@@ -92,7 +92,7 @@ fn the_longest_beginning_of_a_models_name_counts() {
 }
 
 #[test]
-fn seed_3_compaction_threshold_counts_messages() {
+fn the_compaction_threshold_counts_messages() {
     let call = PolicyOptions { compaction_threshold: Some(100), ..PolicyOptions::default() };
     let policy = Policy::resolve(&call, &PolicyOptions::default(), None);
     assert_eq!(policy.reason(None, 100), None);
@@ -100,7 +100,7 @@ fn seed_3_compaction_threshold_counts_messages() {
 }
 
 #[test]
-fn seed_2_s18_a_request_waits_and_never_fires_twice_on_the_same_content() {
+fn a_request_waits_and_never_fires_twice_on_the_same_content() {
     let mut requests = Requests::default();
     assert!(requests.request(Reason::EarlyRatio, "a"));
     assert!(requests.request(Reason::OverBudget, "b"));
@@ -114,7 +114,7 @@ fn seed_2_s18_a_request_waits_and_never_fires_twice_on_the_same_content() {
 }
 
 #[test]
-fn seed_3_strategies_have_their_names() {
+fn strategies_have_their_names() {
     for (strategy, name) in Strategy::ALL.into_iter().zip(["sliding-window", "summarize", "hierarchical"]) {
         assert_eq!((strategy.name(), Strategy::from_name(name)), (name, Some(strategy)));
         assert_eq!(serde_json::to_value(strategy).unwrap(), name);

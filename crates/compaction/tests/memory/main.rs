@@ -1,11 +1,11 @@
-//! Memory: seed 2's rules, one test each, named after its section; retrieval; the JSON Lines layout.
+//! Memory: its rules, one test each; retrieval; the JSON Lines layout.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod agent_memory;
 mod growth;
 mod layout;
 mod retrieval;
-mod seed_2;
 #[allow(dead_code, reason = "shared with tests that use all of it")]
 #[path = "../../../core/tests/support/growth.rs"]
 mod shapes;

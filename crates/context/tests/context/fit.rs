@@ -156,7 +156,7 @@ fn get_recent_takes_the_newest_and_nothing_for_nothing() {
 }
 
 #[test]
-fn seed_3_trim_to_token_budget() {
+fn trimming_walks_back_and_ends_at_the_first_that_does_not_fit() {
     // Four characters a token, four tokens a message, from the newest backwards, until one does not fit.
     let history: Vec<Message> = (0..20).map(|at| Message::user(format!("message {at:04}"))).collect();
     let budget = Budget::tokens(7 * 5 + 6);

@@ -12,7 +12,7 @@ mod plain;
 mod properties;
 #[path = "../../../archive/tests/support/readers.rs"]
 mod readers;
-mod seeds;
+mod rules;
 #[allow(dead_code, reason = "shared with tests that use all of it")]
 #[path = "../../../core/tests/support/growth.rs"]
 mod shapes;

@@ -1,4 +1,4 @@
-//! One test for each rule and default of seed 2 that the core keeps; the engine's are in its own tests.
+//! The rules and defaults of agent memory that this crate keeps, one test each; the engine's are in its own tests.
 
 use threadkeep_compaction::memory::jsonl::{
     read_episodes, read_facts, read_traces, traces, write_episodes, write_facts, write_traces,
@@ -29,7 +29,7 @@ fn conversation() -> Vec<threadkeep_core::Node> {
 }
 
 #[test]
-fn section_4_tool_interaction_is_a_view_paired_by_tool_call_id() {
+fn a_tool_interaction_is_a_view_paired_by_tool_call_id() {
     let nodes = conversation();
     let before = nodes.clone();
     let all = tool_interactions(&steps(&nodes), None);
@@ -38,7 +38,7 @@ fn section_4_tool_interaction_is_a_view_paired_by_tool_call_id() {
 }
 
 #[test]
-fn section_6_tool_interactions_are_pending_success_or_error() {
+fn tool_interactions_are_pending_success_or_error() {
     let all = tool_interactions(&steps(&conversation()), None);
     let statuses: Vec<_> = all.iter().map(|it| it.status).collect();
     assert_eq!(statuses, [ToolStatus::Success, ToolStatus::Error, ToolStatus::Pending]);
@@ -61,7 +61,7 @@ impl Names for Vec<ToolStatus> {
 }
 
 #[test]
-fn section_6_every_raw_trace_has_its_seven_required_fields() {
+fn every_raw_trace_has_its_seven_required_fields() {
     let required = ["id", "ts", "turn_id", "seq", "trace_type", "content", "source_event"];
     for trace in traces(&steps(&conversation())) {
         let json = trace.to_json();
@@ -87,7 +87,7 @@ fn section_6_every_raw_trace_has_its_seven_required_fields() {
 }
 
 #[test]
-fn section_6_optional_fields_of_a_raw_trace_come_where_they_are_relevant_and_all_are_kept() {
+fn optional_fields_of_a_raw_trace_appear_if_they_apply_and_all_are_kept() {
     let optional = [
         "media",
         "tool_name",
@@ -127,7 +127,7 @@ fn section_6_optional_fields_of_a_raw_trace_come_where_they_are_relevant_and_all
 }
 
 #[test]
-fn section_6_a_call_id_that_comes_again_is_paired_in_order() {
+fn a_call_id_that_comes_again_is_paired_in_order() {
     let nodes = chain(vec![
         Message::user("go"),
         calling("c", "a", "{}"),
@@ -143,13 +143,13 @@ fn section_6_a_call_id_that_comes_again_is_paired_in_order() {
 }
 
 #[test]
-fn section_10_1a_one_user_message_is_one_turn_until_the_next() {
+fn one_user_message_is_one_turn_until_the_next() {
     let turns: Vec<u32> = steps(&conversation()).iter().map(|step| step.turn).collect();
     assert_eq!(turns, [0, 1, 1, 2, 1, 2, 2, 2, 2, 3]);
 }
 
 #[test]
-fn section_10_1a_and_20_and_22_rule_1_tool_results_keep_the_turn_of_their_call() {
+fn tool_results_keep_the_turn_of_their_call() {
     // The result of c1 comes after the next user message.
     let nodes = conversation();
     let all = tool_interactions(&steps(&nodes), Some(1));
@@ -160,7 +160,7 @@ fn section_10_1a_and_20_and_22_rule_1_tool_results_keep_the_turn_of_their_call()
 }
 
 #[test]
-fn section_10_1a_all_entries_of_a_turn_share_its_id() {
+fn all_entries_of_a_turn_share_its_id() {
     let turn = |at: u32| {
         let id = format!("c{at}");
         [Message::user("go"), calling(&id, "look", "{}"), Message::tool(&id, "seen"), Message::assistant("Done.")]
@@ -172,7 +172,7 @@ fn section_10_1a_all_entries_of_a_turn_share_its_id() {
 }
 
 #[test]
-fn section_10_1a_the_raw_tail_is_turns_without_the_current_one() {
+fn the_raw_tail_is_turns_without_the_current_one() {
     let nodes = conversation();
     let steps = steps(&nodes);
     let numbers = |tail, exclude| raw_tail(&steps, tail, exclude).iter().map(|it| it.number).collect::<Vec<_>>();
@@ -184,7 +184,7 @@ fn section_10_1a_the_raw_tail_is_turns_without_the_current_one() {
 }
 
 #[test]
-fn section_10_1a_the_raw_trace_schema_to_the_letter() {
+fn raw_trace_lines_to_the_letter() {
     let text = concat!(
         r#"{"id":"rt_001","ts":1738100000.12,"turn_id":"turn_0001","seq":1,"trace_type":"user","content":"Please tidy the lexer.","source_event":"LLMUserMessageReadyEvent","media":{"images":[],"audio":[],"video":[]},"tags":["processed"]}"#,
         "\n",
@@ -210,7 +210,7 @@ fn section_10_1a_the_raw_trace_schema_to_the_letter() {
 }
 
 #[test]
-fn section_10_1a_traces_carry_the_events_that_they_come_from() {
+fn traces_carry_the_events_that_they_come_from() {
     let nodes = conversation();
     let lines = traces(&steps(&nodes));
     let events: Vec<(&str, &str)> = lines.iter().map(|it| (it.trace_type.name(), it.source_event.as_str())).collect();
@@ -231,7 +231,7 @@ fn bundle() -> MemoryBundle {
 }
 
 #[test]
-fn section_19_defaults_of_the_limits_are_4_turns_3_episodes_and_20_facts() {
+fn the_default_limits_are_4_turns_3_episodes_and_20_facts() {
     let episodes: Vec<_> = (1..=9).map(|at| episode(at, &format!("Stretch {at} was sailed."))).collect();
     let facts: Vec<_> = (1..=30).map(|at| fact(at, &format!("Locker {at} holds rope {at}."))).collect();
     let found = bundle_of(&episodes, &facts, None, BundleLimits::default(), 1_738_200_000_000);
@@ -244,7 +244,7 @@ fn section_19_defaults_of_the_limits_are_4_turns_3_episodes_and_20_facts() {
 }
 
 #[test]
-fn section_19_format_to_the_letter() {
+fn a_snapshots_format_to_the_letter() {
     let nodes = chain(vec![
         Message::user("List src."),
         calling("c1", "list_directory", r#"{"path":"src"}"#),
@@ -278,7 +278,7 @@ Turn 12:
 }
 
 #[test]
-fn section_19_order_is_system_prompt_then_memory_then_the_raw_tail() {
+fn a_snapshot_is_system_prompt_then_memory_then_the_raw_tail() {
     let nodes = chain(vec![Message::user("hi")]);
     let steps = steps(&nodes);
     let made = build_snapshot(Some("Be brief."), &bundle(), &raw_tail(&steps, 4, None), None, &Estimate);
@@ -290,7 +290,7 @@ fn section_19_order_is_system_prompt_then_memory_then_the_raw_tail() {
 }
 
 #[test]
-fn section_19_the_snapshot_stays_inside_its_budget_and_drops_what_ranks_least() {
+fn the_snapshot_stays_inside_its_budget_and_drops_the_lowest_ranks() {
     let mut bundle = bundle();
     bundle.facts = (0..40).map(|at| fact(at, &format!("Fact number {at} is about something else."))).collect();
     bundle.facts[39].pinned = true;
@@ -316,7 +316,7 @@ fn section_19_the_snapshot_stays_inside_its_budget_and_drops_what_ranks_least() 
 }
 
 #[test]
-fn section_20_turn_ids_are_turn_and_four_digits() {
+fn turn_ids_are_turn_and_four_digits() {
     for (number, name) in [(1, "turn_0001"), (42, "turn_0042"), (9999, "turn_9999"), (12_345, "turn_12345")] {
         assert_eq!(turn_name(number), name);
         assert_eq!(turn_number(name), Some(number));
@@ -327,7 +327,7 @@ fn section_20_turn_ids_are_turn_and_four_digits() {
 }
 
 #[test]
-fn section_21_episodic_lines_to_the_letter() {
+fn episodic_lines_to_the_letter() {
     let text = concat!(
         r#"{"id":"ep_0001","ts":1738100500.0,"turn_ids":["turn_0001","turn_0002"],"summary":"The lexer.","tags":["project","decision"],"salience":0.7}"#,
         "\n"
@@ -338,7 +338,7 @@ fn section_21_episodic_lines_to_the_letter() {
 }
 
 #[test]
-fn section_21_semantic_lines_to_the_letter() {
+fn semantic_lines_to_the_letter() {
     let text = concat!(
         r#"{"id":"sem_0001","ts":1738100501.0,"fact":"Run the tests once.","tags":["testing"],"confidence":0.8,"salience":0.9}"#,
         "\n"
