@@ -47,7 +47,7 @@ pub(crate) const CARGO_SMALL: &[&str] = &[
     "--config=profile.wasm.package.dlmalloc.opt-level=3",
 ];
 /// The compiler's: a panic is a trap at once, without words, and so without the code that would make them.
-pub(crate) const RUSTC_SMALL: &[&str] = &["-Zunstable-options", "-Cpanic=immediate-abort", "-Zlocation-detail=none"];
+pub(crate) const RUSTC_SMALL: &[&str] = &["-Zunstable-options", "-Cpanic=immediate-abort", "-Zlocation-detail=none", "-Zshare-generics=y"];
 
 /// Whether this toolchain can compile its standard library together with what ships; returns the folder with the
 /// library's source, which is added where it is missing.
