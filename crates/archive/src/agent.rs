@@ -17,10 +17,11 @@ use threadkeep_core::{Entry, MessageId, Node};
 
 use super::compacted::{Last, Reach};
 use super::digest::Digest;
+use super::draft::Draft;
 use super::list::{Known, List};
 use super::raw::Fields;
 use super::report::{Counts, Report};
-use super::tree::{Draft, Tree};
+use super::tree::Tree;
 use super::{Code, Conversation, Format, Item};
 
 /// What one file of an agent's memory holds.

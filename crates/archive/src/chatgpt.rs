@@ -12,9 +12,10 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::draft::{Draft, Made};
 use super::raw::{Fields, Key};
 use super::report::{Report, short};
-use super::tree::{Draft, Made, Tree};
+use super::tree::Tree;
 use super::{Code, Conversation, Format, when};
 
 /// Fields of a conversation that have a place of their own.

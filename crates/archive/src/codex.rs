@@ -11,10 +11,11 @@ use threadkeep_core::{Kind, Message, MessageId, Role};
 
 use super::blocks::{Blocks, beside};
 use super::digest::Digest;
+use super::draft::Draft;
 use super::items::{self, Side};
 use super::raw::{Fields, says_nothing, text_of};
 use super::report::Report;
-use super::tree::{Draft, Tree};
+use super::tree::Tree;
 use super::{Code, Format, clean, unreadable, when};
 
 /// What the program writes in the user's name begins so.

@@ -7,7 +7,7 @@ use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_core::{Entry, MessageId, Node};
 
 use super::compacted::{self, LOOKED_THROUGH, Reach};
-use super::tree::{Draft, Parent};
+use super::draft::{Draft, Parent};
 
 /// What is known so far.
 pub(super) struct Epochs<'t> {

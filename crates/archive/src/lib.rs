@@ -20,6 +20,7 @@
 //! ```
 
 mod agent;
+mod attachment;
 mod blocks;
 mod chatgpt;
 mod claude;
@@ -27,6 +28,7 @@ mod clean;
 mod codex;
 mod compacted;
 mod digest;
+mod draft;
 mod epochs;
 mod format;
 mod gemini;

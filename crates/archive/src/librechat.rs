@@ -3,12 +3,13 @@
 use serde_json::{Map, Value};
 use threadkeep_core::{Kind, Message, Role};
 
+use super::attachment::attachment;
 use super::blocks::{Blocks, beside};
-use super::claude::ai::attachment;
+use super::draft::Draft;
 use super::nested::flatten;
 use super::raw::{Fields, says_nothing, text_of};
 use super::report::{Report, short};
-use super::tree::{Draft, Tree};
+use super::tree::Tree;
 use super::{Code, Conversation, Format, when};
 
 /// Fields of a conversation that have a place of their own.

@@ -9,8 +9,9 @@ use std::collections::HashMap;
 use threadkeep_core::{Message, Role};
 
 use super::digest::Digest;
+use super::draft::{Draft, Made};
 use super::report::Report;
-use super::tree::{Draft, Made, Tree};
+use super::tree::Tree;
 use super::{Code, Format};
 
 /// The conversations of a file that have no ids: what they begin with, and for each of those how the threads end so far.

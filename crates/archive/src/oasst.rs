@@ -4,10 +4,11 @@ use serde_json::Value;
 use threadkeep_core::{Message, Role};
 
 use super::blocks::beside;
+use super::draft::Draft;
 use super::nested::flatten;
 use super::raw::{Fields, text_of};
 use super::report::Report;
-use super::tree::{Draft, Tree};
+use super::tree::Tree;
 use super::{Code, Conversation, Format, when};
 
 /// Reads one tree; says why where it cannot.

@@ -6,10 +6,11 @@ use serde_json::{Map, Value};
 use threadkeep_core::{Kind, Message, Role};
 
 use super::blocks::{Blocks, beside, object};
+use super::draft::Draft;
 use super::html::entities;
 use super::raw::{Fields, says_nothing, text_of};
 use super::report::{Report, short};
-use super::tree::{Draft, Tree};
+use super::tree::Tree;
 use super::{Code, Conversation, Format, items, when};
 
 /// Fields of a chat that have a place of their own.

@@ -9,9 +9,10 @@ use threadkeep_core::{Kind, Message, MessageId, Role};
 
 use super::blocks::{Blocks, beside};
 use super::digest::Digest;
+use super::draft::Draft;
 use super::raw::{Fields, says_nothing, text_of};
 use super::report::{LeftOut, Report};
-use super::tree::{Draft, Tree};
+use super::tree::Tree;
 use super::{Code, Format, when};
 
 /// The lines of a file so far.

@@ -6,9 +6,10 @@ use threadkeep_core::{Message, Role};
 
 use super::blocks::beside;
 use super::digest::Digest;
+use super::draft::Draft;
 use super::raw::{Fields, says_nothing, text_of};
 use super::report::Report;
-use super::tree::{Draft, Tree};
+use super::tree::Tree;
 use super::{Code, Format, when};
 
 /// The lines of a file so far.

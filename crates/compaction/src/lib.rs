@@ -13,6 +13,7 @@ pub mod overlay;
 pub mod policy;
 pub mod strategy;
 pub mod summary;
+pub mod turn;
 pub mod window;
 
 pub use policy::{Policy, PolicyOptions, Reason, Requests};

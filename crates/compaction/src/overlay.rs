@@ -8,7 +8,7 @@ use threadkeep_context::{Action, Item, Replacement, rule};
 use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_core::{Content, Kind, Message, MessageId, Role};
 
-use super::window::opens_turn;
+use super::turn::opens_turn;
 
 /// The ids of the calls that a message makes, and of those that it answers.
 fn calls_and_answers(message: &Message) -> (Vec<&str>, Vec<&str>) {

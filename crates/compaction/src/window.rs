@@ -3,11 +3,11 @@
 use threadkeep_context::{Item, Prepared};
 use threadkeep_core::checkpoint::Chosen;
 use threadkeep_core::transcript::Placed;
-use threadkeep_core::{Content, Kind, Message, MessageId, Role};
-use threadkeep_provider::INTERRUPTED;
+use threadkeep_core::{Message, MessageId, Role};
 
 use super::overlay::stays;
 use super::summary::Piece;
+use super::turn::opens_turn;
 
 /// How many turns stay raw, where nothing else is said.
 pub const TAIL_TURNS: u32 = 4;
@@ -35,19 +35,6 @@ pub struct Window {
     pub raw: u64,
     /// For each message before `end`, whether it stays raw in spite of being covered.
     pub stays: Vec<bool>,
-}
-
-/// Whether a message begins a turn: the user says something in it. White space is nothing.
-pub fn opens_turn(message: &Message) -> bool {
-    let said = |text: &str| !text.trim().is_empty() && text != INTERRUPTED;
-    let speaks = match &message.content {
-        Content::Text(text) => said(text),
-        Content::Parts(parts) => {
-            parts.iter().any(|part| !part.kind().ends_with("tool_result") && part.as_text().is_none_or(said))
-        }
-        Content::Absent | Content::Null => false,
-    };
-    message.role == Role::User && message.include_in_context && speaks && !matches!(message.kind, Kind::Summary { .. })
 }
 
 /// Whether nothing more is to come in the newest turn: the model has answered, and its node is sealed.

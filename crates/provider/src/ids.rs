@@ -90,6 +90,16 @@ pub(super) fn name(name: &str, provider: Provider) -> Option<String> {
     Some(made)
 }
 
+/// An id for a call that came without one, or with another's.
+pub(crate) fn made_id(seed: &str, at: usize) -> String {
+    let mut id = String::from("call_");
+    let hash = hash(&[seed, ".", &at.to_string()].concat());
+    for shift in (0..16).rev() {
+        id.extend(char::from_digit((hash >> (shift * 4)) as u32 & 15, 16));
+    }
+    id
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

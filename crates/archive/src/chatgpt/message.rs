@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use threadkeep_core::{Content, Kind, Message, Part, Role, ToolCall};
 
+use super::super::draft::{Draft, Made};
 use super::super::raw::{Fields, is_string, json_text, says_nothing, text_of};
-use super::super::tree::{Draft, Made};
 use super::super::{clean, when};
 
 /// Metadata that says nothing beyond what every message has.

@@ -3,12 +3,13 @@
 use serde_json::{Map, Value};
 use threadkeep_core::{Kind, Message, Role};
 
+use super::super::attachment::attachment;
+use super::super::draft::Draft;
 use super::super::raw::{Fields, json_text, says_nothing, text_of};
 use super::super::report::Report;
-use super::super::tree::{Draft, Tree};
+use super::super::tree::Tree;
 use super::super::{Code, Conversation, Format, clean, extra, unreadable, when};
 use super::Blocks;
-use super::ai::attachment;
 
 /// Fields of a chat that have a place of their own.
 const PLACED: [&str; 6] = ["uuid", "title", "name", "created_at", "updated_at", "messages"];

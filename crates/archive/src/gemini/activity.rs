@@ -6,9 +6,10 @@ use threadkeep_core::{Content, Message, Part};
 
 use super::super::blocks::beside;
 use super::super::digest::Digest;
+use super::super::draft::Draft;
 use super::super::raw::Fields;
 use super::super::report::Report;
-use super::super::tree::{Draft, Tree};
+use super::super::tree::Tree;
 use super::super::{Code, Conversation, Format, clean, html, when};
 
 /// What the log puts before a prompt, in the languages in which it was seen.

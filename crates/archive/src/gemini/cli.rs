@@ -8,9 +8,10 @@ use threadkeep_core::{Kind, Message, Role};
 
 use super::super::blocks::{Blocks, beside, object};
 use super::super::digest::Digest;
+use super::super::draft::Draft;
 use super::super::raw::{Fields, json_text, says_nothing, text_of};
 use super::super::report::{Report, short};
-use super::super::tree::{Draft, Tree};
+use super::super::tree::Tree;
 use super::super::{Code, Conversation, Format, clean, when};
 
 /// Fields of a session that have a place of their own.

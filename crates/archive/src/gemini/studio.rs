@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 use threadkeep_core::{Kind, Message, Role};
 
 use super::super::blocks::{Blocks, beside, object};
+use super::super::draft::Draft;
 use super::super::list::{Known, List};
 use super::super::openai::own_id;
 use super::super::raw::{Fields, says_nothing, text_of};
 use super::super::report::Report;
-use super::super::tree::Draft;
 use super::super::{Code, Conversation, Format, when};
 
 /// Fields of a prompt that have a place of their own.

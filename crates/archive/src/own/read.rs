@@ -11,12 +11,8 @@ use super::super::digest::{Digest, Sum};
 use super::super::raw::Fields;
 use super::super::report::{Report, short};
 use super::super::{Code, Conversation};
-use super::settle::{Line, Lost, What, settle};
+use super::settle::{LAST_SEQ, Line, Lost, What, settle};
 use super::{VERSION, json};
-
-/// The last number that an entry of a file may have. It leaves as many numbers again for what is appended, and all of
-/// them are exact in JavaScript.
-pub(super) const LAST_SEQ: u64 = 1 << 52;
 
 /// So many entries say of which transcript they are, beside its first and last line.
 const WITNESSES: usize = 3;

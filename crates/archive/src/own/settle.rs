@@ -19,6 +19,10 @@ use super::super::Code;
 use super::super::digest::Digest;
 use super::super::report::{Report, short};
 
+/// The last number that an entry of a file may have. It leaves as many numbers again for what is appended, and all of
+/// them are exact in JavaScript.
+pub(super) const LAST_SEQ: u64 = 1 << 52;
+
 /// How many nodes, the last ones, are held against an id that is nowhere, to see whether it is one of theirs with a wrong
 /// character.
 const NEAR: usize = 64;
@@ -172,7 +176,7 @@ fn after_all(lines: Vec<Line>, place: &str, report: &mut Report) -> Vec<Line> {
     for mut line in lines {
         if kept.last().map_or(can_be_first(&line), |before| before.seq < line.seq) {
             kept.push(line);
-        } else if next <= super::read::LAST_SEQ {
+        } else if next <= LAST_SEQ {
             let reason = format!("the number of entry {} is another entry's; it comes after all others", line.seq);
             report.warn(place, Code::DuplicateId, reason);
             line.seq = next;
@@ -526,7 +530,7 @@ impl Log<'_> {
     /// Lets something stand in for a lost entry, as far as it is known what it was.
     fn lost(&mut self, lost: Lost) {
         let free = self.entries.last().is_none_or(|(last, _)| *last < lost.seq);
-        if !free || lost.seq > super::read::LAST_SEQ {
+        if !free || lost.seq > LAST_SEQ {
             return;
         }
         match lost.what {

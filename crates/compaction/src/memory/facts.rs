@@ -6,10 +6,10 @@
 //! a look at their words. `by_place` finds sentences that differ in one value only.
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hash;
 
 use super::Fact;
-use super::merge::{contradicted, is_same, may_be_same_length, places};
+use super::same::{contradicted, hash, is_same, may_be_same_length, places};
 use super::words::Said;
 
 /// Facts, with what finds the ones that are like a sentence.
@@ -60,13 +60,6 @@ impl Mask {
     fn may_be_in(self, other: Self) -> bool {
         self.0.iter().zip(other.0).all(|(own, other)| own & !other == 0)
     }
-}
-
-/// A number for a value, the same in every run.
-pub(super) fn hash(value: impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
 }
 
 impl Facts {

@@ -11,6 +11,7 @@ mod facts;
 pub mod jsonl;
 mod merge;
 mod record;
+mod same;
 mod share;
 mod snapshot;
 mod turns;
@@ -19,8 +20,9 @@ mod words;
 pub use bundle::{BundleLimits, MemoryBundle, bundle};
 pub use change::{EpisodeEdit, FactEdit, Left, episode_without, fact_without, still_said};
 pub use facts::Facts;
-pub use merge::{Remembered, contradicts, is_same, remember};
+pub use merge::{Remembered, remember};
 pub use record::{Episode, Fact, FactKind, Memory};
+pub use same::{contradicts, is_same};
 pub use share::Share;
 pub use snapshot::{Recalled, build_snapshot, recall, snapshot};
 pub use turns::{

@@ -3,7 +3,8 @@
 
 use proptest::prelude::*;
 use threadkeep_compaction::overlay;
-use threadkeep_compaction::window::{Window, opens_turn, window};
+use threadkeep_compaction::turn::opens_turn;
+use threadkeep_compaction::window::{Window, window};
 use threadkeep_context::tokens::Estimate;
 use threadkeep_context::{Item, Options, Prepared, chain_items, prepare_with};
 use threadkeep_core::checkpoint::{Checkpoint, Chosen, Covers, Source, Statement, Strategy};

@@ -6,9 +6,9 @@
 use serde_json::{Map, Value};
 use threadkeep_core::CodeTurn;
 
+use super::line::one_line;
 use super::reader::{Form, Shape, read, siblings};
 use super::sample::{sample_of, type_of};
-use super::summary::one_line;
 
 /// A name that a program defined.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -48,6 +48,7 @@
 mod definitions;
 mod fence;
 mod json;
+mod line;
 mod reader;
 mod sample;
 mod summary;

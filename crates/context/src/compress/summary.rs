@@ -12,6 +12,7 @@
 //! Functions come first, then data, both in the order of the program. A sample or the output is shown, never both.
 
 use super::definitions::Definition;
+use super::line::one_line;
 use super::sample::quote;
 
 /// What stands for a turn of which nothing is left to show, since a message must not be empty.
@@ -59,9 +60,4 @@ fn define(definition: &Definition, samples: bool, text: &mut String) {
         text.push_str(", sample: ");
         text.push_str(sample);
     }
-}
-
-/// `text` on one line, every run of white space a single space.
-pub(super) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

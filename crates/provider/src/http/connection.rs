@@ -5,7 +5,6 @@ use threadkeep_core::json::{Object, Wrong, wrong};
 
 use super::super::{AnswerLimits, Provider};
 use super::address::Address;
-use super::preset::Preset;
 
 /// A key for a provider. It is shown nowhere: neither by `Debug` nor in errors.
 #[derive(Clone, PartialEq, Eq)]
@@ -165,17 +164,6 @@ impl Connection {
         Value::Object(map)
     }
 
-    /// What to call it in messages to people: its own name, or its preset's and where it is.
-    pub fn label(&self) -> String {
-        let preset = Preset::of(self);
-        match (&self.name, preset.is_custom()) {
-            (Some(name), _) => name.clone(),
-            (None, false) if !self.is_local() => preset.name.to_owned(),
-            (None, false) => [preset.name, " (", self.authority(), ")"].concat(),
-            (None, true) => self.authority().to_owned(),
-        }
-    }
-
     /// Whether it is on this machine.
     pub fn is_local(&self) -> bool {
         self.address().is_some_and(|address| address.is_local())
@@ -199,7 +187,7 @@ impl Connection {
         text
     }
 
-    fn authority(&self) -> &str {
+    pub(super) fn authority(&self) -> &str {
         self.address().map_or("", |address| address.authority)
     }
 

@@ -131,6 +131,19 @@ pub const PRESETS: [Preset; 9] = [
     },
 ];
 
+impl Connection {
+    /// What to call it in messages to people: its own name, or its preset's and where it is.
+    pub fn label(&self) -> String {
+        let preset = Preset::of(self);
+        match (&self.name, preset.is_custom()) {
+            (Some(name), _) => name.clone(),
+            (None, false) if !self.is_local() => preset.name.to_owned(),
+            (None, false) => [preset.name, " (", self.authority(), ")"].concat(),
+            (None, true) => self.authority().to_owned(),
+        }
+    }
+}
+
 impl Preset {
     /// The preset that a connection looks like: by its host, or by its port on this machine.
     pub fn of(connection: &Connection) -> &'static Self {

@@ -4,9 +4,10 @@ use serde_json::{Map, Value};
 use threadkeep_core::halves::Joined;
 use threadkeep_core::{Content, Message, ToolCall, halves};
 
+use super::super::Provider;
 use super::super::completion::{Completion, Delta, Finish, Usage};
+use super::super::ids::made_id;
 use super::super::json::put;
-use super::super::{Provider, ids};
 use super::spoken::{Piece, Spoken};
 
 /// What was said so far.
@@ -255,14 +256,4 @@ impl Answer {
         }
         Completion { message, usage, finish }
     }
-}
-
-/// An id for a call that came without one, or with another's.
-pub(super) fn made_id(seed: &str, at: usize) -> String {
-    let mut id = String::from("call_");
-    let hash = ids::hash(&[seed, ".", &at.to_string()].concat());
-    for shift in (0..16).rev() {
-        id.extend(char::from_digit((hash >> (shift * 4)) as u32 & 15, 16));
-    }
-    id
 }

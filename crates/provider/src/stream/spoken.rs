@@ -9,7 +9,7 @@
 use threadkeep_core::{Content, Message, ToolCall};
 
 use super::super::completion::Delta;
-use super::answer::made_id;
+use super::super::ids::made_id;
 use super::written::{self, Written};
 
 /// A piece of text, now that it is clear what it is.

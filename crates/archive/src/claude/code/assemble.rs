@@ -11,9 +11,10 @@ use threadkeep_core::{Kind, Message, MessageId, Role};
 use super::super::super::Format;
 use super::super::super::blocks::Blocks;
 use super::super::super::digest::Digest;
+use super::super::super::draft::Draft;
 use super::super::super::raw::text_of;
 use super::super::super::report::Report;
-use super::super::super::tree::{Draft, Tree};
+use super::super::super::tree::Tree;
 use super::{Line, LineKind, Lines, Session};
 
 /// Hands out the conversations of a file.
