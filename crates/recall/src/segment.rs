@@ -15,7 +15,7 @@ pub struct Damaged;
 /// Whom a document belongs to: the id of its transcript.
 pub type Owner = String;
 
-/// The role of users, whose messages count more: see [`Tuning::user`].
+/// The role of users, whose messages count more: see [`Tuning::user`](crate::Tuning::user).
 pub const USER: u8 = 1;
 
 /// A document of a segment: a message, or something else that was indexed.
