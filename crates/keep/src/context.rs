@@ -51,7 +51,7 @@ struct Ready {
 
 /// What is kept between calls: vocabularies, and the chains that were used last, newest last. A server has many conversations under way:
 /// the chain of each is read and counted once if all of them have room.
-pub(crate) struct Shelf {
+pub(crate) struct PromptCache {
     vocabularies: Vec<Rc<Bpe>>,
     ready: Vec<Ready>,
     paths: Vec<Rc<Path>>,
@@ -72,7 +72,7 @@ pub(crate) struct Laid {
     cleared: Vec<usize>,
 }
 
-impl Shelf {
+impl PromptCache {
     /// An empty one that may take about so many bytes.
     pub(crate) fn new(room: usize) -> Self {
         Self { vocabularies: Vec::new(), ready: Vec::new(), paths: Vec::new(), room }
@@ -109,7 +109,7 @@ impl Shelf {
         Path::of((&log.tree, log.reading), leaf, &mut self.paths, self.ready.len().max(LEAST) + 1)
     }
 
-    /// The first messages of a path, read and counted, from the shelf as far as they go.
+    /// The first messages of a path, read and counted, from the cache as far as they go.
     fn prepared<'a>(
         &mut self,
         log: &Log,
@@ -225,17 +225,17 @@ impl<'a> Chain<'a> {
         Ok(Some(checkpoint))
     }
 
-    /// What the chain was prepared to, from the shelf as far as it goes.
+    /// What the chain was prepared to, from the cache as far as it goes.
     pub(crate) fn prepared(
         &self,
-        shelf: &mut Shelf,
+        cache: &mut PromptCache,
         log: &Log,
         options: &Options,
         encoding: Counting,
         counter: &dyn Counter,
     ) -> Rc<Prepared> {
         let over = (&self.laid, self.comes.as_slice());
-        shelf.prepared(log, (&self.path, self.path.end()), &self.items, over, options, (encoding, counter))
+        cache.prepared(log, (&self.path, self.path.end()), &self.items, over, options, (encoding, counter))
     }
 
     /// The places of pins, and how many of them are at no message of the chain.
@@ -275,12 +275,12 @@ enum Held<'a> {
 
 impl<'a> Held<'a> {
     fn new(
-        shelf: &mut Shelf,
+        cache: &mut PromptCache,
         log: &'a Log,
         leaf: &MessageId,
         options: &ContextOptions,
     ) -> Result<(Self, Options, usize), KeepError> {
-        let path = shelf.path(log, leaf)?;
+        let path = cache.path(log, leaf)?;
         let (pins, lost) = places(&path, &log.tree, &options.pins);
         let build = options.with_pins(pins);
         let held = Self::along(path, log, leaf, options.epoch.as_deref(), &build.pins)?;
@@ -344,20 +344,20 @@ impl<S: Store> Keep<S> {
 
     /// Takes a vocabulary that is loaded already, for several keeps to share. It takes the place of one that is there.
     pub fn add_vocabulary(&self, vocabulary: Rc<Bpe>) {
-        let mut shelf = self.inner.shelf.borrow_mut();
-        shelf.vocabularies.retain(|other| other.encoding() != vocabulary.encoding());
-        shelf.vocabularies.push(vocabulary);
+        let mut cache = self.inner.prompts.borrow_mut();
+        cache.vocabularies.retain(|other| other.encoding() != vocabulary.encoding());
+        cache.vocabularies.push(vocabulary);
     }
 
     /// Whether a vocabulary is loaded.
     pub fn has_vocabulary(&self, encoding: Encoding) -> bool {
-        self.inner.shelf.borrow().vocabularies.iter().any(|bpe| bpe.encoding() == encoding)
+        self.inner.prompts.borrow().vocabularies.iter().any(|bpe| bpe.encoding() == encoding)
     }
 
     pub(crate) fn counter(&self, counting: Counting) -> Result<Rc<dyn Counter>, KeepError> {
         let Counting::Exact(encoding) = counting else { return Ok(Rc::new(Estimate)) };
-        let shelf = self.inner.shelf.borrow();
-        match shelf.vocabularies.iter().find(|bpe| bpe.encoding() == encoding) {
+        let cache = self.inner.prompts.borrow();
+        match cache.vocabularies.iter().find(|bpe| bpe.encoding() == encoding) {
             Some(bpe) => Ok(Rc::<Bpe>::clone(bpe)),
             None => Err(KeepError::MissingVocabulary(encoding)),
         }
@@ -376,13 +376,13 @@ impl<S: Store> Keep<S> {
         let memory = self.remembered_for(options).await?;
         let (transcript, leaf) = self.place(at).await?;
         let reply = self.glance(&transcript, |log| {
-            let shelf = &mut *self.inner.shelf.borrow_mut();
-            let (held, mut build, lost) = Held::new(shelf, log, &leaf, options)?;
+            let cache = &mut *self.inner.prompts.borrow_mut();
+            let (held, mut build, lost) = Held::new(cache, log, &leaf, options)?;
             let (laid, comes) = held.over();
             let (end, counter) = (held.path().end(), counter.as_ref());
             held.with(log, end.messages, |history| {
                 let by = (options.encoding, counter);
-                let prepared = shelf.prepared(log, (held.path(), end), history, (&laid, comes), &build, by);
+                let prepared = cache.prepared(log, (held.path(), end), history, (&laid, comes), &build, by);
                 let left_out = memory.enter(&prepared, history, &mut build, options, counter);
                 let mut prompt = prepared.prompt(history, &build, &options.render, counter);
                 if lost > 0 {
@@ -411,14 +411,14 @@ impl<S: Store> Keep<S> {
         let memory = self.remembered_for(options).await?;
         let (transcript, leaf) = self.place(at).await?;
         let reply = self.glance(&transcript, |log| {
-            let shelf = &mut *self.inner.shelf.borrow_mut();
-            let (held, mut build, _) = Held::new(shelf, log, &leaf, options)?;
+            let cache = &mut *self.inner.prompts.borrow_mut();
+            let (held, mut build, _) = Held::new(cache, log, &leaf, options)?;
             let (laid, comes) = held.over();
             let (path, end, counter) = (held.path(), held.path().end(), counter.as_ref());
             let mut ready = |end: End, build: &Options, history: &dyn History| {
-                shelf.prepared(log, (path, end), history, (&laid, comes), build, (options.encoding, counter))
+                cache.prepared(log, (path, end), history, (&laid, comes), build, (options.encoding, counter))
             };
-            // What led to the model's last answer comes first, so that the chain itself ends up on top of the shelf.
+            // What led to the model's last answer comes first, so that the chain itself ends up on top of the cache.
             let answered = held.with(log, end.messages, |history| {
                 let is = |index: &usize| history.item(*index).is_some_and(|item| item.message.role == Role::Assistant);
                 (0..end.messages).rev().find(is)
@@ -501,14 +501,14 @@ impl<S: Store> Keep<S> {
         };
         let build = Options { system, previews: Previews::Never, live: true, ..Options::default() };
         let found = self.glance(&transcript, |log| {
-            let shelf = &mut *self.inner.shelf.borrow_mut();
-            let path = shelf.path(log, &leaf)?;
+            let cache = &mut *self.inner.prompts.borrow_mut();
+            let path = cache.path(log, &leaf)?;
             let held = Held::along(path, log, &leaf, (!recent.include_summary).then_some(ORIGINAL), &[])?;
             let (laid, comes) = held.over();
             let end = held.path().end();
             held.with(log, end.messages, |history| {
                 let by = (Counting::Estimate, &Estimate as &dyn Counter);
-                let prepared = shelf.prepared(log, (held.path(), end), history, (&laid, comes), &build, by);
+                let prepared = cache.prepared(log, (held.path(), end), history, (&laid, comes), &build, by);
                 let fit = prepared.fit(&Plan { budget: recent.budget(), strict: true, ..Plan::default() });
                 let mut places: Vec<usize> = prepared.kept(&fit).collect();
                 places.sort_unstable();
@@ -703,7 +703,7 @@ mod tests {
     }
 
     fn lengths(keep: &Keep<MemoryStore>) -> Vec<usize> {
-        keep.inner.shelf.borrow().ready.iter().map(|ready| ready.prepared.len()).collect()
+        keep.inner.prompts.borrow().ready.iter().map(|ready| ready.prepared.len()).collect()
     }
 
     #[test]
@@ -713,7 +713,7 @@ mod tests {
             go_on(&keep, 50);
         }
         assert_eq!(lengths(&keep), [3; 50]);
-        assert_eq!(keep.inner.shelf.borrow().paths.len(), 50);
+        assert_eq!(keep.inner.prompts.borrow().paths.len(), 50);
     }
 
     #[test]
@@ -722,7 +722,7 @@ mod tests {
         go_on(&keep, 3);
         let gone = pollster::block_on(keep.head("c1")).unwrap().unwrap().transcript;
         pollster::block_on(keep.delete_transcript(&gone)).unwrap();
-        let left: Vec<bool> = keep.inner.shelf.borrow().ready.iter().map(|ready| ready.transcript == gone).collect();
+        let left: Vec<bool> = keep.inner.prompts.borrow().ready.iter().map(|ready| ready.transcript == gone).collect();
         assert_eq!(left, [false, false]);
     }
 
@@ -730,6 +730,6 @@ mod tests {
     fn without_a_cache_six_prepared_chains_stay() {
         let keep = keep(0);
         go_on(&keep, 50);
-        assert_eq!((lengths(&keep).len(), keep.inner.shelf.borrow().paths.len()), (LEAST, LEAST + 1));
+        assert_eq!((lengths(&keep).len(), keep.inner.prompts.borrow().paths.len()), (LEAST, LEAST + 1));
     }
 }

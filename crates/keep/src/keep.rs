@@ -24,7 +24,7 @@ use threadkeep_core::{Entry, MessageId, TranscriptError, TranscriptId};
 use threadkeep_store::{Commit, Durability, Store, StoreError};
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::context::Shelf;
+use crate::context::PromptCache;
 use crate::damage::Known;
 use crate::log::Log;
 use crate::memory::Memories;
@@ -36,7 +36,7 @@ use crate::{Host, KeepError, keys};
 /// How often a write that lost against another writer is tried again. Each loss means that somebody else progressed.
 const TRIES: u32 = 1000;
 /// How many writes to a transcript look at the store first, after another writer was found at work there.
-const WARY: u32 = 100;
+const RECHECKS: u32 = 100;
 /// For how many ids that do not name their transcript it is noted where they lie.
 const LOCATED: usize = 100_000;
 
@@ -85,7 +85,7 @@ pub(crate) struct Inner<S> {
     /// In which transcript a head points, as last seen.
     pub(crate) contexts: RefCell<HashMap<String, TranscriptId>>,
     listeners: RefCell<Vec<(u64, Listener)>>,
-    pub(crate) shelf: RefCell<Shelf>,
+    pub(crate) prompts: RefCell<PromptCache>,
     pub(crate) search: Search,
     /// Where ids lie that do not name their transcript, as last seen.
     located: RefCell<HashMap<MessageId, TranscriptId>>,
@@ -101,7 +101,7 @@ pub(crate) struct Slot {
     used: Cell<u64>,
     bytes: Cell<usize>,
     /// For how many more writes another writer is to be expected.
-    rivals: Cell<u32>,
+    rechecks: Cell<u32>,
 }
 
 impl<S: Store> Keep<S> {
@@ -120,7 +120,7 @@ impl<S: Store> Keep<S> {
                 clock: Cell::new(0),
                 contexts: RefCell::default(),
                 listeners: RefCell::default(),
-                shelf: RefCell::new(Shelf::new(options.cache_bytes / 2)),
+                prompts: RefCell::new(PromptCache::new(options.cache_bytes / 2)),
                 options,
                 search: Search::default(),
                 located: RefCell::default(),
@@ -137,7 +137,7 @@ impl<S: Store> Keep<S> {
     pub async fn close(&self) -> Result<(), KeepError> {
         let _writing = self.writing().await;
         self.clear_cache();
-        self.inner.shelf.borrow_mut().clear();
+        self.inner.prompts.borrow_mut().clear();
         self.inner.memories.take();
         self.inner.located.take();
         Ok(self.inner.store.close().await?)
@@ -294,7 +294,7 @@ impl<S: Store> Keep<S> {
     /// Forgets all that memory holds of a transcript, for good.
     pub(crate) fn forget(&self, id: &TranscriptId) {
         self.evict(id);
-        self.inner.shelf.borrow_mut().forget(id);
+        self.inner.prompts.borrow_mut().forget(id);
     }
 
     /// Takes a transcript out of the cache.
@@ -311,7 +311,7 @@ impl<S: Store> Keep<S> {
 
     pub(crate) fn forget_all(&self) {
         self.clear_cache();
-        self.inner.shelf.borrow_mut().clear();
+        self.inner.prompts.borrow_mut().clear();
         self.inner.contexts.borrow_mut().clear();
         self.inner.memories.take();
         self.inner.located.take();
@@ -482,10 +482,10 @@ impl<S: Store> Keep<S> {
         for _ in 0..TRIES {
             // While somebody else writes here too, what is in memory is old more often than not. Reading a long transcript
             // anew takes longer than the other's next write, so that whoever does only that comes too late for ever.
-            if slot.rivals.get() > 0
+            if slot.rechecks.get() > 0
                 && let Some(log) = held.take()
             {
-                slot.rivals.set(slot.rivals.get() - 1);
+                slot.rechecks.set(slot.rechecks.get() - 1);
                 self.refresh(&mut held, log).await?;
             }
             let Some(mut log) = held.take() else {
@@ -524,7 +524,7 @@ impl<S: Store> Keep<S> {
             }
             let named = write.named();
             let digest = write.digest.map(|new| std::mem::replace(&mut log.digest, new));
-            match log.append_or_back(&self.inner.store, write.entries, write.extra).await {
+            match log.append_or_return(&self.inner.store, write.entries, write.extra).await {
                 Ok(log) => {
                     *held = Some(log);
                     self.settle(id, &slot, held);
@@ -534,7 +534,7 @@ impl<S: Store> Keep<S> {
                 Err((KeepError::Store(StoreError::Conflict { key }), back))
                     if keys::index_id(&key).is_none() && !keys::is_memory_mark(&key) =>
                 {
-                    slot.rivals.set(WARY);
+                    slot.rechecks.set(RECHECKS);
                     *held = match back {
                         // The next round begins with catching up.
                         Some(mut log) => {

@@ -243,12 +243,12 @@ impl Log {
     /// Appends `entries` in one commit, together with what `extra` holds. Gives the log back; on an error it is lost, since
     /// it may no longer be what is stored.
     pub async fn append(self, store: &impl Store, entries: Vec<Entry>, extra: Commit) -> Result<Self, KeepError> {
-        self.append_or_back(store, entries, extra).await.map_err(|(error, _)| error)
+        self.append_or_return(store, entries, extra).await.map_err(|(error, _)| error)
     }
 
     /// [`Log::append`], which after a conflict gives the log back as it was, where it can: behind what is stored, but good to
     /// catch up from. That is far quicker than reading a long log anew, and who is slow to try again loses again.
-    pub async fn append_or_back(
+    pub async fn append_or_return(
         mut self,
         store: &impl Store,
         entries: Vec<Entry>,

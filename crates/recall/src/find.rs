@@ -107,7 +107,7 @@ impl Index {
                 scores[*doc as usize] += weight * often * (tuning.k1 + 1.0) / (often + damped);
             }
         }
-        self.lend(&mut scores, tuning);
+        self.add_neighbours(&mut scores, tuning);
         self.pass(filter, &mut open);
         let mut best: Vec<(f32, u32)> = Vec::new();
         for (number, (score, open)) in scores.iter().zip(&open).enumerate() {
@@ -153,7 +153,7 @@ impl Index {
     }
 
     /// Short messages get a share of the score of what they answer, those that were found one of their answer's.
-    fn lend(&self, scores: &mut [f32], tuning: &Tuning) {
+    fn add_neighbours(&self, scores: &mut [f32], tuning: &Tuning) {
         let own = scores.to_vec();
         // The best answer's, and one addition after the other, so that the order of documents makes no difference.
         let mut answers = vec![0f32; own.len()];

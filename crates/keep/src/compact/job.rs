@@ -61,8 +61,8 @@ impl<S: Store> Keep<S> {
             let content = content(&place.leaf, chain.items.len());
             let before = chain.lay(&log.tree, None, &pins)?;
             let prepared = {
-                let shelf = &mut *self.inner.shelf.borrow_mut();
-                chain.prepared(shelf, log, &build, options.encoding, counter)
+                let cache = &mut *self.inner.prompts.borrow_mut();
+                chain.prepared(cache, log, &build, options.encoding, counter)
             };
             let found = window(&chain.placed, &chain.items, &prepared, chain.laid.end, &chosen, &pins);
             let Some(window) = found else { return Ok((None, content)) };
