@@ -5,7 +5,7 @@ import type { LogFolder } from "./folder.js";
 
 const NAME = "reserve";
 /** So many bytes. */
-const SIZE = 256 * 1024;
+export const RESERVED = 256 * 1024;
 
 /** The reserve of a folder. */
 export class Reserve {
@@ -18,7 +18,7 @@ export class Reserve {
       try {
         const size = await file.size();
         // Not zeros, which some file systems store nowhere.
-        if (size < SIZE) await file.write(size, new Uint8Array(SIZE - size).fill(0x2e));
+        if (size < RESERVED) await file.write(size, new Uint8Array(RESERVED - size).fill(0x2e));
       } finally {
         await file.close();
       }

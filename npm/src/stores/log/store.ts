@@ -12,7 +12,7 @@ import type { Keys } from "./keys.js";
 import { join, pause, storeError, type LogFolder } from "./folder.js";
 import { writeMark } from "./mark.js";
 import { recover, type Skipped, type State } from "./recover.js";
-import { Reserve } from "./reserve.js";
+import { RESERVED, Reserve } from "./reserve.js";
 
 /** How a log store works. */
 export interface LogOptions {
@@ -200,7 +200,7 @@ export class LogStore {
 
   /** Commits could not be written. Where the disk is full, those that make room are written with the bytes that are kept for that. */
   async #refused(all: readonly Waiting[], error: unknown): Promise<void> {
-    const full = error instanceof ThreadkeepError && error.code === "quota" && this.#broken === undefined;
+    const full = this.#isFull(error);
     if (full && all.length > 1) {
       for (const one of all) await this.#writeBatch([one]);
       return;
@@ -320,7 +320,22 @@ export class LogStore {
     await work;
   }
 
+  /** Writes the log anew; on a full disk with the bytes that are kept for making room, if what is left fits into them. */
   async #compact(): Promise<void> {
+    try {
+      await this.#writeAnew();
+    } catch (error) {
+      if (!this.#isFull(error) || this.#live > RESERVED || !(await this.#reserve.release())) throw error;
+      await this.#writeAnew().finally(() => this.#reserve.fill());
+    }
+  }
+
+  /** Whether an error says that the disk is full, and commits can go on. */
+  #isFull(error: unknown): boolean {
+    return error instanceof ThreadkeepError && error.code === "quota" && this.#broken === undefined;
+  }
+
+  async #writeAnew(): Promise<void> {
     const { store } = this.state;
     const erase = this.#erase;
     this.#erase = false;
