@@ -56,7 +56,7 @@ impl Strategy {
     /// All strategies.
     pub const ALL: [Self; 3] = [Self::SlidingWindow, Self::Summarize, Self::Hierarchical];
 
-    /// All their names, in words.
+    /// All their names, as a sentence has them.
     pub const NAMES: &str = "sliding-window, summarize or hierarchical";
 
     /// Its name in options: `sliding-window`, `summarize` or `hierarchical`.

@@ -1,4 +1,4 @@
-//! Times in words.
+//! Times as people read them.
 
 /// A time to read, to the minute: `2026-05-01 08:00 UTC`.
 pub fn readable(millis: i64) -> String {

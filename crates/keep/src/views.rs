@@ -169,8 +169,13 @@ impl<S: Store> Keep<S> {
 
 /// The chain to `leaf` as far as it can be followed, and what breaks it.
 fn lenient<'a>(tree: &'a Transcript, leaf: &MessageId) -> (Vec<&'a Placed>, Option<ChainError>) {
-    let chain = tree.get(leaf).map(|placed| tree.levels(placed, 0, usize::MAX)).unwrap_or_default();
-    (chain, tree.chain(leaf).err())
+    match tree.chain(leaf) {
+        Ok(chain) => (chain, None),
+        Err(broken) => {
+            let rest = tree.get(leaf).map(|placed| tree.levels(placed, 0, usize::MAX));
+            (rest.unwrap_or_default(), Some(broken))
+        }
+    }
 }
 
 fn row(tree: &Transcript, placed: &Placed) -> Row {

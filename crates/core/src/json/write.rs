@@ -119,10 +119,15 @@ impl<'a> Writer<'a> {
 }
 
 impl Items<'_> {
-    fn item(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
+    /// Parts an item from the one before it.
+    fn comma(&mut self) {
         if !std::mem::take(&mut self.first) {
             self.out.push(',');
         }
+    }
+
+    fn item(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
+        self.comma();
         value.serialize(Writer { out: self.out, raw: false })
     }
 
@@ -130,9 +135,7 @@ impl Items<'_> {
         if self.raw {
             return value.serialize(Writer { out: self.out, raw: true });
         }
-        if !std::mem::take(&mut self.first) {
-            self.out.push(',');
-        }
+        self.comma();
         text(self.out, name);
         self.out.push(':');
         value.serialize(Writer { out: self.out, raw: false })
@@ -341,9 +344,7 @@ impl ser::SerializeMap for Items<'_> {
     type Error = Error;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
-        if !std::mem::take(&mut self.first) {
-            self.out.push(',');
-        }
+        self.comma();
         let start = self.out.len();
         key.serialize(Writer { out: self.out, raw: false })?;
         if self.out[start..].starts_with('"') { Ok(()) } else { Err(Error::custom("a key must be a text")) }

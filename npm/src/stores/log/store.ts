@@ -326,7 +326,12 @@ export class LogStore {
       await this.#writeAnew();
     } catch (error) {
       if (!this.#isFull(error) || this.#live > RESERVED || !(await this.#reserve.release())) throw error;
-      await this.#writeAnew().finally(() => this.#reserve.fill());
+      try {
+        await this.#writeAnew();
+      } catch (second) {
+        await this.#reserve.fill();
+        throw second;
+      }
     }
   }
 
