@@ -170,6 +170,8 @@ class Reader {
     const [tab] = this.tabs;
     // A key may have opened one in there, while the acts went on in the other tab.
     await this.#closeDialog(tab);
+    // Without a thread there is nothing to export, and the button is off.
+    if (await tab.get("empty").count()) return new Map();
     return readExport((await tab.exportAll()).data);
   }
 

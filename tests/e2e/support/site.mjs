@@ -209,7 +209,8 @@ export class Site {
   async save(click) {
     const folder = scratch("download");
     try {
-      const [download] = await Promise.all([this.page.waitForEvent("download"), click()]);
+      // It waits longer than the click may take, so that a click that fails says itself why.
+      const [download] = await Promise.all([this.page.waitForEvent("download", { timeout: 60_000 }), click()]);
       const path = `${folder.folder}/file`;
       await download.saveAs(path);
       return { name: download.suggestedFilename(), data: readFileSync(path) };
