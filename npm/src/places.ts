@@ -9,6 +9,7 @@ placed({
   "threadkeep.wasm": () => new URL("../wasm/threadkeep_bg.wasm", import.meta.url),
   "agent.wasm": () => new URL("../wasm/agent.wasm", import.meta.url),
   "archives.wasm": () => new URL("../wasm/archives.wasm", import.meta.url),
+  "manage.wasm": () => new URL("../wasm/manage.wasm", import.meta.url),
   "prompts.wasm": () => new URL("../wasm/prompts.wasm", import.meta.url),
   "search.wasm": () => new URL("../wasm/search.wasm", import.meta.url),
   "shared.wasm": () => new URL("../wasm/shared.wasm", import.meta.url),

@@ -14,14 +14,24 @@ import { VERSION } from "./version.js";
 export type InitSource = string | URL | Response | ArrayBuffer | Uint8Array | object;
 
 /** The files that are loaded when they are first needed: the parts of the module, and the vocabularies. */
-export type PartFile = "agent.wasm" | "archives.wasm" | "contract.wasm" | "prompts.wasm" | "search.wasm" | "shared.wasm" | "o200k_base.gz" | "cl100k_base.gz";
+export type PartFile =
+  | "agent.wasm"
+  | "archives.wasm"
+  | "contract.wasm"
+  | "manage.wasm"
+  | "prompts.wasm"
+  | "search.wasm"
+  | "shared.wasm"
+  | "o200k_base.gz"
+  | "cl100k_base.gz";
 
 /** Options of {@link init}. */
 export interface InitOptions {
   /**
    * Where the files that come later are, if not beside this package. `archives.wasm` is loaded by the first
    * `import`, `prompts.wasm` by the first `context`, `getRecent`, `countTokens`, `trimMessages` and the like, `search.wasm` by the
-   * first `search`, `agent.wasm` by the first agent or message of a mailbox, `contract.wasm` by `checkStore`; `shared.wasm`, which has what several of them need, by
+   * first `search`, `agent.wasm` by the first agent or message of a mailbox, `manage.wasm` by the first call that
+   * deletes, checks or exports what is kept or draws its tree, `contract.wasm` by `checkStore`; `shared.wasm`, which has what several of them need, by
    * the first of all; a vocabulary (`o200k_base.gz`, `cl100k_base.gz`) when something is first counted by it. `undefined` for a
    * file: the place beside this package, which `threadkeep/slim` does not know.
    */
@@ -84,7 +94,7 @@ async function load(source: InitSource | Promise<InitSource> | undefined, option
     if (inNode()) wasm.initSync({ module });
     else await initWasm({ module_or_path: module });
     partOf = part;
-    parts.readWith((file) => partBytes(file as PartFile));
+    parts.readWith((file) => partModule(file as PartFile));
     const built = wasm.version();
     if (built !== VERSION) throw initFailed(`the module has version ${built}, this package is ${VERSION}`);
     wasm.start(
@@ -98,9 +108,15 @@ async function load(source: InitSource | Promise<InitSource> | undefined, option
   ready = true;
 }
 
-type Part = "agent" | "archives" | "contract" | "prompts" | "search";
+type Part = "agent" | "archives" | "contract" | "manage" | "prompts" | "search";
 
 const present = new Map<Part, Promise<void>>();
+const there = new Set<Part>();
+
+/** Whether a part is loaded. @internal */
+export function isThere(part: Part): boolean {
+  return there.has(part);
+}
 
 /** Loads the module and a part of it, unless they are there. @internal */
 export function need(part: Part): Promise<void> {
@@ -126,11 +142,19 @@ async function loadPart(part: Part): Promise<void> {
   }
   // Now that it is there, the functions that answer at once find it.
   if (part === "prompts") await run((module) => module.loadPrompts() as Promise<void>);
+  if (part === "manage") await run((module) => module.loadManage() as Promise<void>);
+  there.add(part);
 }
 
 /** The bytes of a file that comes later. What fails to be read is thrown as it is. @internal */
 export async function partBytes(file: PartFile): Promise<Uint8Array<ArrayBuffer>> {
   return asset((await partOf?.(file)) ?? ownFile(file));
+}
+
+/** A part of the module: its bytes, or compiled, where nothing may be compiled at run time. */
+async function partModule(file: PartFile): Promise<Uint8Array<ArrayBuffer> | WebAssembly.Module> {
+  const source = (await partOf?.(file)) ?? ownFile(file);
+  return source instanceof WebAssembly.Module ? source : asset(source);
 }
 
 function ownFile(file: OwnFile): URL {

@@ -44,7 +44,7 @@ import {
 } from "./options.js";
 import { opened, storagePlace } from "./storage.js";
 import { recordsOf } from "./records.js";
-import { init, need, now, run } from "./runtime.js";
+import { init, isThere, need, now, run } from "./runtime.js";
 import { needEncoding } from "./vocabulary.js";
 import { searchTool, type SearchTool } from "./tool.js";
 import { sources } from "./sources.js";
@@ -154,6 +154,8 @@ export class Threadkeep {
   readonly #shared: string | undefined;
   #engine: Engine | undefined;
   #closing: Promise<void> | undefined;
+  /** What every question waits for: a part of the module that an earlier one needs. */
+  #before: Promise<void> | undefined;
 
   static {
     inside = (keep) => ({ engine: keep.#open(), events: keep.#events, encoding: keep.#encoding, policy: keep.#policy, shared: keep.#shared });
@@ -437,7 +439,7 @@ export class Threadkeep {
    * @returns how many messages were removed
    */
   async clear(contextId: string): Promise<number> {
-    return this.#call("clear", { context: check.id(contextId, "contextId") });
+    return this.#manage("clear", { context: check.id(contextId, "contextId") });
   }
 
   // Prompts
@@ -624,7 +626,7 @@ export class Threadkeep {
    * @throws ThreadkeepError `missing-transcript`, `missing-node`
    */
   async outline(transcriptId: string, leafId?: string): Promise<Outline> {
-    return this.#call("outline", {
+    return this.#manage("outline", {
       transcript: check.id(transcriptId, "transcriptId"),
       ...(leafId === undefined ? {} : { leaf: check.id(leafId, "leafId") }),
     });
@@ -636,7 +638,7 @@ export class Threadkeep {
    * @throws ThreadkeepError `missing-transcript`
    */
   async tree(transcriptId: string): Promise<TreeNode[]> {
-    return this.#call("tree", { transcript: check.id(transcriptId, "transcriptId") });
+    return this.#manage("tree", { transcript: check.id(transcriptId, "transcriptId") });
   }
 
   /**
@@ -665,7 +667,7 @@ export class Threadkeep {
    * @throws ThreadkeepError `missing-node`
    */
   async deleteBranch(nodeId: string): Promise<number> {
-    return this.#call("deleteBranch", { node: check.id(nodeId, "nodeId") });
+    return this.#manage("deleteBranch", { node: check.id(nodeId, "nodeId") });
   }
 
   /**
@@ -675,7 +677,7 @@ export class Threadkeep {
    * @throws ThreadkeepError `missing-transcript`
    */
   async deleteTranscript(transcriptId: string): Promise<number> {
-    return this.#call("deleteTranscript", { transcript: check.id(transcriptId, "transcriptId") });
+    return this.#manage("deleteTranscript", { transcript: check.id(transcriptId, "transcriptId") });
   }
 
   // Records of others
@@ -699,7 +701,7 @@ export class Threadkeep {
 
   /** Deletes everything, for good. */
   async deleteAll(): Promise<void> {
-    await this.#call("deleteAll");
+    await this.#manage("deleteAll");
   }
 
   /**
@@ -709,7 +711,7 @@ export class Threadkeep {
    * @throws ThreadkeepError `missing-node`
    */
   async lint(leafId?: string): Promise<LintFinding[]> {
-    return this.#call("lint", leafId === undefined ? {} : { leaf: check.id(leafId, "leafId") });
+    return this.#manage("lint", leafId === undefined ? {} : { leaf: check.id(leafId, "leafId") });
   }
 
   // Search
@@ -877,13 +879,13 @@ export class Threadkeep {
       if (branches !== undefined && (format === "threadkeep" || format === "memory"))
         throw badArgument("options.branches", `has no meaning for the format ${format}`);
       const own = format === "threadkeep";
-      this.#open();
-      if (!own) await need("archives");
-      const engine = this.#open();
-      await run(() => {
-        if (own) return engine.exportArchive(transcript, sink) as Promise<void>;
-        return engine.exportAs(format, transcript, branches === true, sink) as Promise<void>;
-      });
+      if (own) await this.#managing((engine) => engine.exportArchive(transcript, sink) as Promise<void>);
+      else {
+        this.#open();
+        await need("archives");
+        const engine = this.#open();
+        await run(() => engine.exportAs(format, transcript, branches === true, sink) as Promise<void>);
+      }
     });
   }
 
@@ -1165,6 +1167,28 @@ export class Threadkeep {
     return this.#answer(method, json);
   }
 
+  /** A request that needs the part of the module that deletes, checks and draws trees. */
+  async #manage<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
+    const json = check.toJson(params);
+    return answerOf(await this.#managing((engine) => engine.call(method, utf8(json))));
+  }
+
+  /** Asks what that part answers. While it is loaded, all other questions wait: what was asked after a deletion must not come before it. */
+  #managing<T>(question: (engine: Engine) => Promise<T>): Promise<T> {
+    this.#open();
+    if (!isThere("manage")) {
+      const done = () => {
+        this.#before = undefined;
+      };
+      this.#before ??= need("manage").then(done, done);
+    }
+    // Where it failed to load, the second try says why.
+    return this.#ask(async (engine) => {
+      if (!isThere("manage")) await need("manage");
+      return question(engine);
+    });
+  }
+
   /** A request that needs the part of the module for search. */
   async #search<T>(method: string, params: Record<string, unknown>): Promise<T> {
     this.#open();
@@ -1187,15 +1211,19 @@ export class Threadkeep {
   }
 
   async #answer<T>(method: string, json: string): Promise<T> {
-    const answer = await this.#ask((engine) => engine.call(method, utf8(json)));
-    return (JSON.parse(answer) as { data: T }).data;
+    return answerOf(await this.#ask((engine) => engine.call(method, utf8(json))));
   }
 
-  #ask(question: (engine: Engine) => Promise<string>): Promise<string> {
+  async #ask<T>(question: (engine: Engine) => Promise<T>): Promise<T> {
+    if (this.#before !== undefined) await this.#before;
     // Not before: who waited may have been closed meanwhile.
     const engine = this.#open();
     return run(() => question(engine));
   }
+}
+
+function answerOf<T>(json: string): T {
+  return (JSON.parse(json) as { data: T }).data;
 }
 
 /** A prompt whose ledger is made when it is first looked at: it has a line for each message of the chain. */

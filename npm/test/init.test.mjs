@@ -107,6 +107,40 @@ test("init says where the parts of the module come from", () => {
   assert.equal(printed, "0\ntrue prompts.wasm,shared.wasm\n1 archives.wasm,prompts.wasm,shared.wasm\n");
 });
 
+test("where nothing may be compiled at run time, compiled modules are all that a keep needs", () => {
+  const printed = inChild(`
+    import { readFile } from "node:fs/promises";
+    import { fileURLToPath } from "node:url";
+    import { Threadkeep, init } from "threadkeep/slim";
+    const bytes = (file) => readFile(fileURLToPath(import.meta.resolve("threadkeep/" + file)));
+    const files = ["threadkeep", "agent", "archives", "manage", "prompts", "search", "shared"].map((name) => name + ".wasm");
+    const modules = new Map(await Promise.all(files.map(async (file) => [file, new WebAssembly.Module(await bytes(file))])));
+    for (const name of ["compile", "compileStreaming", "Module"])
+      if (name === "Module") WebAssembly.Module = new Proxy(WebAssembly.Module, { construct() { throw new Error("not here"); } });
+      else WebAssembly[name] = () => Promise.reject(new Error("not here"));
+    await init(modules.get("threadkeep.wasm"), { part: (file) => modules.get(file) ?? bytes(file) });
+    const keep = await Threadkeep.open({ storage: "memory" });
+    await keep.append("main", [{ role: "user", content: "Two gulls nest here." }]);
+    console.log((await keep.context("main")).messages.length, (await keep.search("gulls")).length, (await keep.export().text()).length > 50);
+    console.log((await keep.import('{"messages":[{"role":"user","content":"hi"}]}')).messages, (await keep.send({ from: "a", to: "b", content: "hi" })).number);
+    console.log(await keep.clear("main"), await keep.getCount("main"));
+  `);
+  assert.equal(printed, "1 1 true\n1 1\n1 0\n");
+});
+
+test("what is asked after a deletion never comes before it, though the deletion must load its part first", () => {
+  const printed = inChild(`
+    import { Threadkeep } from "threadkeep";
+    const keep = await Threadkeep.open({ storage: "memory" });
+    const say = (name, content) => keep.append(name, [{ role: "user", content }]);
+    await Promise.all([say("a", "old"), say("b", "old")]);
+    await Promise.all([keep.clear("a"), say("a", "new"), say("b", "newer"), keep.clear("b"), say("c", "alone")]);
+    const texts = await Promise.all(["a", "b", "c"].map(async (name) => (await keep.getAll(name)).map(({ content }) => content).join()));
+    console.log(texts.join(" | "));
+  `);
+  assert.equal(printed, "new |  | alone\n");
+});
+
 test("a part that cannot be had, or is of another build, is an error with its reason, and the next try may work", () => {
   const printed = inChild(`
     import { readFile } from "node:fs/promises";

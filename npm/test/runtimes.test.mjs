@@ -169,13 +169,14 @@ test("bundled for Node into one file, with the wasm in it", options, () => {
           import { Threadkeep, init } from "threadkeep/slim";
           import agent from "threadkeep/agent.wasm";
           import archives from "threadkeep/archives.wasm";
+          import manage from "threadkeep/manage.wasm";
           import o200k_base from "threadkeep/o200k_base.gz";
           import prompts from "threadkeep/prompts.wasm";
           import search from "threadkeep/search.wasm";
           import shared from "threadkeep/shared.wasm";
           import module from "threadkeep/threadkeep.wasm";
           import { sample } from ${JSON.stringify(sample)};
-          const parts = { "agent.wasm": agent, "archives.wasm": archives, "o200k_base.gz": o200k_base, "prompts.wasm": prompts, "search.wasm": search, "shared.wasm": shared };
+          const parts = { "agent.wasm": agent, "archives.wasm": archives, "manage.wasm": manage, "o200k_base.gz": o200k_base, "prompts.wasm": prompts, "search.wasm": search, "shared.wasm": shared };
           init(module, { part: (file) => parts[file] }).then(() => sample(Threadkeep)).then((said) => console.log(JSON.stringify(said)));`,
         resolveDir: folder,
       },

@@ -9,7 +9,6 @@ mod docs;
 mod folder;
 mod fuzz;
 mod html;
-mod imports;
 mod notices;
 mod pack;
 mod packages;

@@ -63,8 +63,8 @@ pub(crate) fn build(paths: &Paths) -> Result<Packed> {
 
     let is_wasm = |path: &Path| path.extension().is_some_and(|ending| ending == "wasm");
     let at_once = |path: &Path| path.ends_with("threadkeep_bg.wasm");
-    let sizes = Sizes::of_folder("the npm package's wasm", tools.small().then_some(NPM), &folder, at_once)?;
-    let parts = tools.small().then_some(NPM_PARTS);
+    let sizes = Sizes::of_folder("the npm package's wasm", tools.limit(NPM), &folder, at_once)?;
+    let parts = tools.limit(NPM_PARTS);
     let later = |path: &Path| is_wasm(path) && !at_once(path);
     let later = Sizes::of_folder("its parts, loaded when they are first needed", parts, &folder, later)?;
     println!("{}\n{}", sizes.table(), later.table());

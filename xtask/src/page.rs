@@ -47,7 +47,7 @@ pub(crate) fn build(paths: &Paths) -> Result<Sizes> {
 
     let part = |path: &Path| path.extension().is_some_and(|ending| ending == "wasm") && !path.ends_with("app_bg.wasm");
     let on_demand = |path: &Path| path.starts_with(site.join(ON_DEMAND)) || part(path);
-    let sizes = Sizes::of_folder("the page", tools.small().then_some(PAGE), site, |path| !on_demand(path))?;
+    let sizes = Sizes::of_folder("the page", tools.limit(PAGE), site, |path| !on_demand(path))?;
     let later = Sizes::of_folder("loaded on demand, not with the page", None, site, on_demand)?;
     compress(site)?;
     scratch.put()?;

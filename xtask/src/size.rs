@@ -39,7 +39,7 @@ pub(crate) struct File {
 #[derive(Debug, Clone)]
 pub(crate) struct Sizes {
     pub(crate) what: &'static str,
-    /// `None` for a build to which it does not apply, since its standard library was not compiled along.
+    /// `None` for a quick build, which is hardly optimised.
     pub(crate) budget: Option<Budget>,
     pub(crate) files: Vec<File>,
 }
@@ -101,10 +101,7 @@ impl Sizes {
                 kilobytes(limit)
             ),
             Some(_) => {}
-            None => eprintln!(
-                "{}: size not checked, since the limit is for builds that compile the standard library along",
-                self.what
-            ),
+            None => eprintln!("{}: size not checked, since this is a quick build", self.what),
         }
         Ok(())
     }

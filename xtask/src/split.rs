@@ -8,9 +8,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
+use std::process::Command;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
+use wasm_encoder::reencode::{Reencode as _, RoundtripReencoder};
+use wasm_encoder::{CustomSection, ExportKind, ExportSection, ImportSection, Module, Section as _};
 use wasm_split_cli_support::{Options, transform};
+use wasmparser::{Parser, Payload, TypeRef};
+
+use crate::run::quiet;
 
 /// The rest of the module.
 pub(crate) const MAIN: &str = "main.wasm";
@@ -20,11 +26,14 @@ pub(crate) const SCRIPT: &str = "parts.js";
 pub(crate) const TYPES: &str = "parts.d.ts";
 /// The part of the script that is the same for every module; what is made with another must be made anew.
 pub(crate) const LOADER: &str = include_str!("split/parts.js");
-/// What several parts need: a module whose custom sections are modules, one for each combination of parts that has something in
-/// common, named for it (`a-b`). One file, since the combinations are many and mostly small.
+/// What several parts need, loaded with the first of them. One file, since the combinations of parts are many and mostly small.
 pub(crate) const SHARED: &str = "shared.wasm";
 /// The custom section that names the build.
 const BUILD: &str = "threadkeep-build";
+/// The module from which a part imports what the rest of the module exports, as the cutting calls it.
+const REST: &str = "__wasm_split";
+/// The same for [`SHARED`], where [`REST`] is a module of its own.
+const MAIN_EXPORTS: &str = "main";
 
 /// What was cut off, without the files' ending, and the name of the build.
 pub(crate) struct Parts {
@@ -73,45 +82,57 @@ impl Parts {
     /// The file cannot be read or written.
     pub(crate) fn stamp(&self, part: &Path) -> Result<()> {
         let mut bytes = fs::read(part)?;
-        section(&mut bytes, BUILD, self.build.as_bytes());
+        CustomSection { name: BUILD.into(), data: self.build.as_bytes().into() }.append_to(&mut bytes);
         fs::write(part, bytes).with_context(|| format!("cannot write {}", part.display()))
     }
 
-    /// Puts what several parts need, as it lies in `folder`, into one file.
+    /// Makes one module of what several parts need, as it lies in `folder`, with `merge`, a call of wasm-merge.
     ///
     /// # Errors
-    /// A file cannot be read or written.
-    pub(crate) fn join(&self, folder: &Path, out: &Path) -> Result<()> {
-        let mut bytes = b"\0asm\x01\0\0\0".to_vec();
-        for name in &self.shared {
-            section(&mut bytes, name, &fs::read(folder.join(format!("{name}.wasm")))?);
+    /// A file cannot be read or written, or wasm-merge fails.
+    pub(crate) fn join(&self, merge: &mut Command, folder: &Path, out: &Path) -> Result<()> {
+        let files: Vec<_> = self.shared.iter().map(|name| (name, folder.join(format!("{name}.wasm")))).collect();
+        let modules = files.iter().map(|(_, file)| fs::read(file)).collect::<Result<Vec<_>, _>>()?;
+        let rest = folder.join(format!("{REST}.wasm"));
+        fs::write(&rest, passed_on(&modules)?)?;
+        merge.arg(rest).arg(REST);
+        for (name, file) in &files {
+            merge.arg(file).arg(name);
         }
-        fs::write(out, bytes).with_context(|| format!("cannot write {}", out.display()))?;
-        self.stamp(out)
+        quiet(merge.arg("-o").arg(out)).map(drop)
     }
 }
 
-/// Adds a custom section to a module: the number 0, its length, the length of its name, its name, its content.
-fn section(module: &mut Vec<u8>, name: &str, content: &[u8]) {
-    let named = [&number(name.len())[..], name.as_bytes()].concat();
-    module.push(0);
-    module.extend(number(named.len() + content.len()));
-    module.extend(named);
-    module.extend(content);
-}
-
-/// A number as WebAssembly writes it: seven bits a byte, the lowest first.
-fn number(mut value: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    loop {
-        let low = (value & 0x7f) as u8;
-        value >>= 7;
-        if value == 0 {
-            bytes.push(low);
-            return bytes;
+/// A module that exports what `modules` import, and imports it itself: merged with it, they share one memory and one table, where each
+/// would bring its own import.
+fn passed_on(modules: &[Vec<u8>]) -> Result<Vec<u8>> {
+    let mut wanted = BTreeMap::new();
+    for module in modules {
+        for payload in Parser::new(0).parse_all(module) {
+            let Payload::ImportSection(imports) = payload? else { continue };
+            for import in imports.into_imports() {
+                let import = import?;
+                let kind = match import.ty {
+                    TypeRef::Memory(_) => ExportKind::Memory,
+                    TypeRef::Table(_) => ExportKind::Table,
+                    TypeRef::Global(_) => ExportKind::Global,
+                    other => bail!("a part imports {} as {other:?}, which no part did before", import.name),
+                };
+                let place = (import.module == REST).then_some(import.name);
+                let name = place.with_context(|| format!("a part imports from {}, not from {REST}", import.module))?;
+                wanted.insert(name.to_owned(), (kind, RoundtripReencoder.entity_type(import.ty)?));
+            }
         }
-        bytes.push(low | 0x80);
     }
+    let (mut imports, mut exports) = (ImportSection::new(), ExportSection::new());
+    let mut known = BTreeMap::new();
+    for (name, (kind, entity)) in wanted {
+        imports.import(MAIN_EXPORTS, &name, entity);
+        let index = known.entry(kind as u8).or_insert(0);
+        exports.export(&name, kind, *index);
+        *index += 1;
+    }
+    Ok(Module::new().section(&imports).section(&exports).clone().finish())
 }
 
 /// Names for the files that were made, without their ending: a part's own file has the part's name, what several share
@@ -139,23 +160,23 @@ fn script(glue: &str, build: &str, needs: &BTreeMap<&str, Vec<&str>>) -> String 
         "// Loads the parts of the module that come later, when they are first needed. Made by cargo xtask.\nimport {{ initSync }} from \"./{glue}\";\nconst BUILD = \"{build}\", SECTION = \"{BUILD}\";\n"
     );
     script.push_str(LOADER);
-    let address = |file: &str| format!("compiled(\"{file}\", new URL(\"./{file}\", import.meta.url))");
     let is_own = |file: &&str| needs.contains_key(file);
-    if !files.iter().all(is_own) {
-        script.push_str(&format!("const shared = once(() => {});\n", address(SHARED)));
+    let shares = !files.iter().all(is_own);
+    files.retain(is_own);
+    // Written out, so that bundlers see each file.
+    let load = |file: &str| {
+        format!("once(async () => start(await compiled(\"{file}\", new URL(\"./{file}\", import.meta.url))));\n")
+    };
+    if shares {
+        script.push_str(&format!("const shared = {}", load(SHARED)));
     }
     for (at, file) in files.iter().enumerate() {
-        // Written out, so that bundlers see each file.
-        let module = if is_own(file) {
-            format!("await {}", address(&format!("{file}.wasm")))
-        } else {
-            format!("await WebAssembly.compile(WebAssembly.Module.customSections(await shared(), \"{file}\")[0])")
-        };
-        script.push_str(&format!("const file{at} = once(async () => start({module}));\n"));
+        script.push_str(&format!("const file{at} = {}", load(&format!("{file}.wasm"))));
     }
     for (part, needed) in needs {
-        let needed = files.iter().enumerate().filter(|(_, file)| needed.contains(file));
-        let needed: Vec<String> = needed.map(|(at, _)| format!("file{at}")).collect();
+        let own = files.iter().enumerate().filter(|(_, file)| needed.contains(file)).map(|(at, _)| format!("file{at}"));
+        let shared = needed.iter().any(|file| !is_own(file)).then(|| "shared".to_owned());
+        let needed: Vec<String> = shared.into_iter().chain(own).collect();
         script.push_str(&format!(
             "export const {part} = once(() => all([{}]));\nexport const __wasm_split_load_{part} = called({part});\n",
             needed.join(", ")
@@ -166,7 +187,7 @@ fn script(glue: &str, build: &str, needs: &BTreeMap<&str, Vec<&str>>) -> String 
 
 fn types(needs: &BTreeMap<&str, Vec<&str>>) -> String {
     let mut types = String::from(
-        "/** Lets the files of the parts be read like this, and not by `fetch`. */\nexport function readWith(read: (file: string, url: URL) => Promise<ArrayBuffer | Uint8Array<ArrayBuffer>>): void;\n",
+        "/** Lets the files of the parts be read like this, and not by `fetch`. A module that is compiled already is taken as it is. */\nexport function readWith(read: (file: string, url: URL) => Promise<ArrayBuffer | Uint8Array<ArrayBuffer> | WebAssembly.Module>): void;\n",
     );
     for part in needs.keys() {
         types.push_str(&format!(
@@ -178,6 +199,8 @@ fn types(needs: &BTreeMap<&str, Vec<&str>>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use wasm_encoder::MemoryType;
+
     use super::*;
 
     #[test]
@@ -192,12 +215,28 @@ mod tests {
     }
 
     #[test]
-    fn sections_are_as_long_as_they_say() {
-        let mut module = Vec::new();
-        section(&mut module, "ab", &[7; 200]);
-        assert_eq!(module[..6], [0, 0xcb, 1, 2, b'a', b'b']);
-        assert_eq!(module.len(), 6 + 200);
-        assert_eq!((number(0), number(127), number(128)), (vec![0], vec![127], vec![0x80, 1]));
+    fn what_parts_import_is_passed_on_once() {
+        let part = |pages: u64| {
+            let mut imports = ImportSection::new();
+            let memory =
+                MemoryType { minimum: pages, maximum: None, memory64: false, shared: false, page_size_log2: None };
+            imports.import(REST, "memory", memory);
+            Module::new().section(&imports).clone().finish()
+        };
+        let names = |bytes: &[u8]| -> Vec<String> {
+            let found = Parser::new(0).parse_all(bytes).filter_map(|payload| match payload.unwrap() {
+                Payload::ImportSection(imports) => {
+                    let all = imports.into_imports().map(|import| import.unwrap());
+                    Some(all.map(|import| format!("{}.{}", import.module, import.name)).collect::<Vec<_>>())
+                }
+                Payload::ExportSection(exports) => {
+                    Some(exports.into_iter().map(|export| export.unwrap().name.to_owned()).collect())
+                }
+                _ => None,
+            });
+            found.flatten().collect()
+        };
+        assert_eq!(names(&passed_on(&[part(1), part(1)]).unwrap()), ["main.memory", "memory"]);
     }
 
     #[test]
@@ -205,11 +244,10 @@ mod tests {
         let needs = BTreeMap::from([("a", vec!["a-b", "a"]), ("b", vec!["a-b"])]);
         let script = script("m.js", "1234", &needs);
         assert!(script.contains("new URL(\"./shared.wasm\", import.meta.url)"), "{script}");
-        assert!(script.contains("customSections(await shared(), \"a-b\")[0]"), "{script}");
         assert!(script.contains("compiled(\"a.wasm\", new URL(\"./a.wasm\", import.meta.url))"), "{script}");
         assert!(script.contains(r#"import { initSync } from "./m.js";"#), "{script}");
-        assert!(script.contains("export const a = once(() => all([file0, file1]));"), "{script}");
-        assert!(script.contains("export const b = once(() => all([file1]));"), "{script}");
+        assert!(script.contains("export const a = once(() => all([shared, file0]));"), "{script}");
+        assert!(script.contains("export const b = once(() => all([shared]));"), "{script}");
         assert!(script.contains("export const __wasm_split_load_b = called(b);"), "{script}");
     }
 }

@@ -1,9 +1,6 @@
-//! From a package to shipped wasm: cargo build, cutting off the parts that are loaded later, wasm-bindgen, short names for the
-//! imports, wasm-opt. Out come `name.js`, `name_bg.wasm`, the parts and `parts.js`, which loads them (and the `.d.ts` files
+//! From a package to shipped wasm: cargo build, cutting off the parts that are loaded later, wasm-bindgen,
+//! wasm-opt. Out come `name.js`, `name_bg.wasm`, the parts and `parts.js`, which loads them (and the `.d.ts` files
 //! where they are asked for), in a folder of our own; where they go next is the caller's business.
-//!
-//! Where the toolchain can, the standard library is compiled along, and a panic is a trap: that is a tenth of what
-//! ships. Tests and lints keep to the ordinary standard library, where a panic says what went wrong.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +9,10 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 
 use crate::folder::Scratch;
-use crate::imports;
 use crate::paths::Paths;
 use crate::run::{cargo, human, quiet, show};
-use crate::setup::{self, Bindgen, CARGO_SMALL, NodeTools, RUSTC_SMALL, UNSTABLE, WASM};
+use crate::setup::{self, Bindgen, NodeTools, WASM};
+use crate::size::Budget;
 use crate::split;
 
 /// What rustc may emit for wasm32-unknown-unknown, which wasm-opt must be told of.
@@ -46,8 +43,6 @@ const MADE_HOW: &str = "made-how.txt";
 pub(crate) struct Tools {
     bindgen: Bindgen,
     node: NodeTools,
-    /// The source of the standard library, when it is compiled along.
-    std_source: Option<PathBuf>,
     /// Whether [`QUICK`] asks for a build that is done soon.
     quick: bool,
 }
@@ -62,30 +57,17 @@ impl Tools {
         setup::node()?;
         let (bindgen, node) = (setup::wasm_bindgen(paths)?, setup::node_tools(paths)?);
         let quick = std::env::var_os(QUICK).is_some_and(|value| !value.is_empty() && value != "0");
-        let std_source = match setup::small_std() {
-            _ if quick => None,
-            Ok(source) => Some(source),
-            Err(error) => {
-                eprintln!("the standard library is not compiled along, so this build is larger: {error:#}");
-                None
-            }
-        };
-        Ok(Self { bindgen, node, std_source, quick })
+        Ok(Self { bindgen, node, quick })
     }
 
-    /// Whether the standard library is compiled along, as the limits of [`crate::size`] take for granted.
-    pub(crate) fn small(&self) -> bool {
-        self.std_source.is_some()
+    /// The limit for what is built: a quick build has none.
+    pub(crate) fn limit(&self, budget: Budget) -> Option<Budget> {
+        (!self.quick).then_some(budget)
     }
 
     /// Cargo's profile.
     fn profile(&self) -> &'static str {
         if self.quick { "wasm-quick" } else { "wasm" }
-    }
-
-    /// Where Cargo builds: the two kinds of build have nothing in common and would drive each other out of one folder.
-    fn target(&self, paths: &Paths) -> PathBuf {
-        if self.small() { paths.target.join("small") } else { paths.target.clone() }
     }
 
     /// Minifies every script and style sheet directly in `folder`.
@@ -125,31 +107,29 @@ pub(crate) fn compile(paths: &Paths, tools: &Tools, package: &str, selection: &s
     let mut build = cargo();
     build
         .args(["build", "--profile", tools.profile(), "--target", WASM, "-p", package, selection, "--target-dir"])
-        .arg(tools.target(paths))
-        .args(["--config", &flags(paths, tools)])
+        .arg(&paths.target)
+        .args(["--config", &flags(paths)])
         .current_dir(&paths.root)
         // These would replace the flags of the workspace and ours, rather than join them.
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
-    if tools.small() {
-        build.args(CARGO_SMALL).env(UNSTABLE.0, UNSTABLE.1);
-    }
     show(&mut build)
 }
 
 /// Cargo's setting with the flags of what ships, which joins `.cargo/config.toml`'s: sources are named without the folders
 /// of this machine.
-fn flags(paths: &Paths, tools: &Tools) -> String {
+fn flags(paths: &Paths) -> String {
     let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let cargo_home = cargo_home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
-    let known = [(cargo_home, "cargo"), (Some(paths.root.clone()), "threadkeep"), (tools.std_source.clone(), "std")];
+    // Where the standard library's source is installed, the compiler names it there.
+    let sysroot = quiet(Command::new("rustc").args(["--print", "sysroot"])).ok();
+    let library = sysroot.map(|sysroot| Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library"));
+    let known = [(cargo_home, "cargo"), (Some(paths.root.clone()), "threadkeep"), (library, "std")];
     let renamed = known
         .into_iter()
         .filter_map(|(folder, name)| Some(format!("--remap-path-prefix={}={name}", folder?.display())));
-    let small = if tools.small() { RUSTC_SMALL } else { &[] };
-    let small = small.iter().chain(SPLIT);
-    let all = renamed.chain(small.map(|&flag| flag.to_owned()));
-    let quoted: Vec<String> = all.map(|flag| format!("{flag:?}")).collect();
+    let quoted: Vec<String> =
+        renamed.chain(SPLIT.iter().map(|&flag| flag.to_owned())).map(|flag| format!("{flag:?}")).collect();
     format!("target.{WASM}.rustflags=[{}]", quoted.join(", "))
 }
 
@@ -160,12 +140,12 @@ fn flags(paths: &Paths, tools: &Tools) -> String {
 /// The module was not built, or a tool fails.
 pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<PathBuf> {
     let start = std::time::Instant::now();
-    let compiled = tools.target(paths).join(WASM).join(tools.profile()).join(format!("{}.wasm", module.artefact));
+    let compiled = paths.target.join(WASM).join(tools.profile()).join(format!("{}.wasm", module.artefact));
     let bytes = fs::read(&compiled).with_context(|| format!("cargo made no {}", paths.short(&compiled)))?;
     let folder = paths.work().join(module.artefact);
     let out = folder.join("out");
     let how = format!(
-        "{} {} {} {} short imports, one shared file\n{}",
+        "{} {} {} {} one shared module\n{}",
         tools.bindgen.version,
         module.out_name,
         module.level,
@@ -191,21 +171,16 @@ pub(crate) fn finish(paths: &Paths, tools: &Tools, module: &Module) -> Result<Pa
     quiet(bind.arg(cut.join(split::MAIN)))?;
 
     let wasm = bound.join(format!("{}_bg.wasm", module.out_name));
-    let glue = bound.join(glue);
-    let (short, short_glue) = imports::shorten(&fs::read(&wasm)?, &fs::read_to_string(&glue)?)?;
-    fs::write(&wasm, short)?;
-    fs::write(&glue, short_glue)?;
     optimise(tools, module.level, &wasm, &wasm)?;
     for part in &parts.own {
         let file = format!("{part}.wasm");
         optimise(tools, module.level, &cut.join(&file), &bound.join(&file))?;
         parts.stamp(&bound.join(&file))?;
     }
-    for piece in &parts.shared {
-        let file = cut.join(format!("{piece}.wasm"));
-        optimise(tools, module.level, &file, &file)?;
-    }
-    parts.join(&cut, &bound.join(split::SHARED))?;
+    let shared = bound.join(split::SHARED);
+    parts.join(Command::new(&tools.node.wasm_merge).args(FEATURES), &cut, &shared)?;
+    optimise(tools, module.level, &shared, &shared)?;
+    parts.stamp(&shared)?;
     fs::copy(cut.join(split::SCRIPT), bound.join(split::SCRIPT))?;
     if module.typescript {
         fs::copy(cut.join(split::TYPES), bound.join(split::TYPES))?;

@@ -161,22 +161,26 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// [`KeepError`]; nothing was stored then.
     pub async fn handle(&self, request: Request) -> Result<Response, KeepError> {
-        match request {
+        match self.talk(request).await {
+            Ok(answer) => answer,
+            Err(request) => self.manage(request).await,
+        }
+    }
+
+    /// Answers a request that adds to conversations, reads or lists them, as [`Keep::handle`] does. Any other comes back, for
+    /// [`Keep::manage`]: what answers those lies in a part of the module that is loaded later.
+    ///
+    /// # Errors
+    /// The request, if it is another.
+    pub async fn talk(&self, request: Request) -> Result<Result<Response, KeepError>, Request> {
+        Ok(match request {
             Request::Receive(inbound) => self.receive(inbound).await.map(Response::node),
             Request::Extend { node, messages } => self.extend(&node, messages).await.map(Response::node),
             Request::Seal { node } => self.seal(&node).await.map(Response::node),
             Request::Alias { id, node } => self.alias(&id, &node).await.map(Response::node),
-            Request::Node { id } => Ok(Response::MaybeNode(self.node(&id).await?.map(Box::new))),
-            Request::Children { id } => self.children(&id).await.map(Response::Nodes),
-            Request::Roots => self.roots().await.map(Response::Nodes),
+            Request::Node { id } => self.node(&id).await.map(|node| Response::MaybeNode(node.map(Box::new))),
             Request::Chain { leaf } => self.chain(&leaf).await.map(Response::Nodes),
-            Request::Depth { id } => Ok(Response::Number(self.depth(&id).await?.into())),
-            Request::Head { context } => Ok(Response::MaybeNode(self.head(&context).await?.map(Box::new))),
-            Request::SetHead { context, node } => self.set_head(&context, &node).await.map(Response::node),
-            Request::Heads => self.heads().await.map(Response::Heads),
-            Request::Fork { context, new_context, at_index } => {
-                self.fork(&context, &new_context, at_index).await.map(Response::node)
-            }
+            Request::Head { context } => self.head(&context).await.map(|node| Response::MaybeNode(node.map(Box::new))),
             Request::Append { context, messages, start } => {
                 self.append_from(&context, messages, &start).await.map(Response::Nodes)
             }
@@ -185,20 +189,39 @@ impl<S: Store> Keep<S> {
                 self.get_range(&context, start, end).await.map(Response::Messages)
             }
             Request::GetCount { context } => self.get_count(&context).await.map(Response::Number),
-            Request::Clear { context } => self.clear(&context).await.map(Response::Number),
-            Request::Lint { leaf } => self.lint(leaf.as_ref()).await.map(Response::Lint),
+            Request::Children { id } => self.children(&id).await.map(Response::Nodes),
+            Request::Roots => self.roots().await.map(Response::Nodes),
+            Request::Depth { id } => self.depth(&id).await.map(|depth| Response::Number(depth.into())),
+            Request::SetHead { context, node } => self.set_head(&context, &node).await.map(Response::node),
+            Request::Heads => self.heads().await.map(Response::Heads),
+            Request::Fork { context, new_context, at_index } => {
+                self.fork(&context, &new_context, at_index).await.map(Response::node)
+            }
             Request::Transcripts => self.transcripts().await.map(Response::Transcripts),
+            Request::Rename { transcript, title } => self.rename(&transcript, title).await.map(|()| Response::Done),
+            Request::Choose { leaf } => self.choose(&leaf).await.map(|()| Response::Done),
+            Request::Stats => self.stats().await.map(Response::Stats),
+            other => return Err(other),
+        })
+    }
+
+    /// Answers a request that deletes, checks, or draws a tree. One of [`Keep::talk`] is a bad request here.
+    ///
+    /// # Errors
+    /// [`KeepError`]; nothing was stored then.
+    pub async fn manage(&self, request: Request) -> Result<Response, KeepError> {
+        match request {
+            Request::Clear { context } => self.clear(&context).await.map(Response::Number),
+            Request::DeleteBranch { node } => self.delete_branch(&node).await.map(Response::Number),
+            Request::DeleteTranscript { transcript } => self.delete_transcript(&transcript).await.map(Response::Number),
+            Request::DeleteAll => self.delete_all().await.map(|()| Response::Done),
+            Request::Lint { leaf } => self.lint(leaf.as_ref()).await.map(Response::Lint),
             Request::Outline { transcript, leaf } => {
                 Ok(Response::Outline(Box::new(self.outline(&transcript, leaf.as_ref()).await?)))
             }
             Request::Rows { leaf, start, end } => self.rows(&leaf, start, end).await.map(Response::Nodes),
             Request::Tree { transcript } => self.tree(&transcript).await.map(Response::Tree),
-            Request::Rename { transcript, title } => self.rename(&transcript, title).await.map(|()| Response::Done),
-            Request::Choose { leaf } => self.choose(&leaf).await.map(|()| Response::Done),
-            Request::DeleteBranch { node } => self.delete_branch(&node).await.map(Response::Number),
-            Request::DeleteTranscript { transcript } => self.delete_transcript(&transcript).await.map(Response::Number),
-            Request::DeleteAll => self.delete_all().await.map(|()| Response::Done),
-            Request::Stats => self.stats().await.map(Response::Stats),
+            _ => Err(KeepError::BadRequest("this request is one that Keep::talk answers".to_owned())),
         }
     }
 

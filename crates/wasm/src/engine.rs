@@ -20,7 +20,7 @@ use crate::executor::{Answer, promise};
 use crate::host::Platform;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
-use crate::{prompt, search};
+use crate::{manage, prompt, search};
 use threadkeep::protocol::{CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest};
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
@@ -72,7 +72,7 @@ impl Engine {
             if MailRequest::METHODS.contains(&method.as_str()) {
                 return agent::answer(keep, method, params).await.map_err(|_| part_missing("agent"))?.await;
             }
-            answer(&keep, &method, params).await
+            answer(keep, &method, params).await
         })
     }
 
@@ -131,15 +131,7 @@ impl Engine {
     #[wasm_bindgen(js_name = exportArchive)]
     pub fn export_archive(&self, transcript: Option<String>, sink: Function) -> Promise {
         let keep = self.keep.clone();
-        promise(async move {
-            let transcript = transcript.map(|id| MessageId::new(id).map_err(|error| bad_id(&error))).transpose()?;
-            let write = |piece: String| {
-                // The TypeScript hands in a function that does not throw.
-                let _ = sink.call1(&JsValue::UNDEFINED, &JsValue::from(piece));
-            };
-            keep.export(transcript.as_ref(), write).await.map_err(|error| keep_error(&error))?;
-            Ok(JsValue::UNDEFINED)
-        })
+        promise(async move { manage::load().await?.export(keep, transcript, sink).await })
     }
 
     /// Writes everything, or one transcript, in a format of others: `openai-messages`, `sharegpt`, `markdown` (all `branches` or the chosen
@@ -264,14 +256,17 @@ fn text(params: Vec<u8>) -> Result<String, JsValue> {
     String::from_utf8(params).map_err(|error| own_error("bad-request", error.to_string(), json!({})))
 }
 
-/// → JSON text of the `Response`
-async fn answer(keep: &Keep<AnyStore>, method: &str, params: String) -> Result<JsValue, JsValue> {
+/// Adds to conversations, reads and lists them; the part [`manage`] does the rest. → JSON text of the `Response`
+async fn answer(keep: Keep<AnyStore>, method: &str, params: String) -> Result<JsValue, JsValue> {
     let request = Request::read(method, &params).map_err(bad_request)?;
     drop(params);
     let (context, start, end) = match request {
         Request::GetAll { context } => (context, 0, u32::MAX),
         Request::GetRange { context, start, end } => (context, start, end),
-        request => return to_json(&keep.handle(request).await.map_err(|error| keep_error(&error))?),
+        request => match keep.talk(request).await {
+            Ok(answer) => return to_json(&answer.map_err(|error| keep_error(&error))?),
+            Err(request) => return manage::load().await?.answer(keep, request).await,
+        },
     };
     // Written where they are, since they may be thousands.
     let written = keep.look_at_range(&context, start, end, |data| to_json(&Messages { kind: "messages", data })).await;
@@ -286,7 +281,7 @@ struct Messages<'a> {
     data: &'a [&'a Message],
 }
 
-fn bad_id(error: &threadkeep_core::IdError) -> JsValue {
+pub(crate) fn bad_id(error: &threadkeep_core::IdError) -> JsValue {
     own_error("bad-request", error.to_string(), json!({ "argument": "transcript" }))
 }
 

@@ -22,6 +22,8 @@ mod executor;
 #[cfg(target_arch = "wasm32")]
 mod host;
 #[cfg(target_arch = "wasm32")]
+mod manage;
+#[cfg(target_arch = "wasm32")]
 mod memory;
 #[cfg(target_arch = "wasm32")]
 mod prompt;
@@ -43,6 +45,8 @@ pub use contract::check_store;
 pub use engine::Engine;
 #[cfg(target_arch = "wasm32")]
 pub use executor::run_tasks;
+#[cfg(target_arch = "wasm32")]
+pub use manage::load_manage;
 #[cfg(target_arch = "wasm32")]
 pub use prompt::{
     Trimmer, compress_history, count_messages, count_text, load_prompts, load_vocabulary, render, validate,

@@ -19,7 +19,7 @@ pub(crate) use deny::cargo_deny;
 pub(crate) use node::{node, packages};
 pub(crate) use node_tools::{NodeTools, node_tools};
 pub(crate) use python::{PYTHON, python};
-pub(crate) use rust::{CARGO_SMALL, RUSTC_SMALL, UNSTABLE, WASM, components, small_std, wasm_target};
+pub(crate) use rust::{WASM, components, wasm_target};
 pub(crate) use servers::servers;
 
 use crate::paths::Paths;
@@ -34,7 +34,6 @@ pub(crate) fn everything(paths: &Paths) -> Result<()> {
     node()?;
     let bindgen = wasm_bindgen(paths)?;
     let tools = node_tools(paths)?;
-    let small_std = small_std();
     let browser = browser()?;
     let servers = servers()?;
     let python = python(paths);
@@ -56,10 +55,6 @@ pub(crate) fn everything(paths: &Paths) -> Result<()> {
         Err(why) => {
             eprintln!("Python        none, so that the Claude Agent SDK's suite for stores is skipped: {why:#}")
         }
-    }
-    match small_std {
-        Ok(_) => eprintln!("std           compiled with what ships"),
-        Err(why) => eprintln!("std           the toolchain's own, so that what ships is larger: {why}"),
     }
     eprintln!("all set");
     Ok(())

@@ -1,5 +1,5 @@
-//! The build tools that come as npm packages: wasm-opt (of `binaryen`; distributions carry versions too old for today's
-//! wasm), esbuild, which minifies scripts and style sheets, and Biome, which formats and lints scripts.
+//! The build tools that come as npm packages: wasm-opt and wasm-merge (of `binaryen`; distributions carry versions too old for
+//! today's wasm), esbuild, which minifies scripts and style sheets, and Biome, which formats and lints scripts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,11 +18,12 @@ const SETTINGS: &str = include_str!("../../tools/.npmrc");
 /// The tools, ready to run.
 pub(crate) struct NodeTools {
     pub(crate) wasm_opt: PathBuf,
+    pub(crate) wasm_merge: PathBuf,
     pub(crate) esbuild: PathBuf,
     pub(crate) biome: PathBuf,
 }
 
-/// Finds or installs wasm-opt, esbuild and Biome.
+/// Finds or installs wasm-opt, wasm-merge, esbuild and Biome.
 ///
 /// # Errors
 /// npm is missing or cannot install them.
@@ -32,10 +33,12 @@ pub(crate) fn node_tools(paths: &Paths) -> Result<NodeTools> {
     let (binaryen, esbuild, biome) = (version("binaryen")?, version("esbuild")?, version("@biomejs/biome")?);
     let folder = paths.cache.join(format!("tools-binaryen-{binaryen}-esbuild-{esbuild}-biome-{biome}"));
     // `wasm-opt version 132 (version_132)`, `0.28.2`, `Version: 2.5.15`.
-    let wasm_opt = found(paths, &folder, "wasm-opt", 2, binaryen.split('.').next().unwrap_or(binaryen))?;
+    let release = binaryen.split('.').next().unwrap_or(binaryen);
+    let wasm_opt = found(paths, &folder, "wasm-opt", 2, release)?;
+    let wasm_merge = found(paths, &folder, "wasm-merge", 2, release)?;
     let esbuild = found(paths, &folder, "esbuild", 0, esbuild)?;
     let biome = found(paths, &folder, "biome", 1, biome)?;
-    Ok(NodeTools { wasm_opt, esbuild, biome })
+    Ok(NodeTools { wasm_opt, wasm_merge, esbuild, biome })
 }
 
 /// The program on PATH whose words name `version` at the place `at`, or else ours, installed when it is missing.
@@ -56,7 +59,7 @@ fn install(paths: &Paths, folder: &Path) -> Result<()> {
     // Installed beside its place and then moved, so that an installation cut short is never taken for a whole one.
     let scratch = paths.cache.join(format!("tools.{}", std::process::id()));
     fs::create_dir_all(&scratch).with_context(|| format!("cannot create {}", scratch.display()))?;
-    let installed = step("installing wasm-opt, esbuild and Biome", || {
+    let installed = step("installing wasm-opt, wasm-merge, esbuild and Biome", || {
         fs::write(scratch.join("package.json"), MANIFEST)?;
         fs::write(scratch.join("package-lock.json"), LOCK)?;
         fs::write(scratch.join(".npmrc"), SETTINGS)?;

@@ -16,14 +16,16 @@ const once = (start) => {
     }));
 };
 const compiled = async (file, url) => {
-  const module = await WebAssembly.compile(await read(file, url));
+  const found = await read(file, url);
+  const module = found instanceof WebAssembly.Module ? found : await WebAssembly.compile(found);
   const [built] = WebAssembly.Module.customSections(module, SECTION);
   // It would write into memory at places that mean something else here.
   if (built === undefined || new TextDecoder().decode(built) !== BUILD) throw new Error(`${file} belongs to another build`);
   return module;
 };
 const start = async (module) => {
-  await WebAssembly.instantiate(module, { __wasm_split: initSync() });
+  const rest = initSync();
+  await WebAssembly.instantiate(module, { __wasm_split: rest, main: rest });
 };
 const all = async (files) => {
   await Promise.all(files.map((file) => file()));

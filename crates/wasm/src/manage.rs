@@ -1,0 +1,72 @@
+//! What looks after a keep as a whole lies in a part of the module of its own, loaded when it is first needed: deletion, checks, trees,
+//! and the export in Threadkeep's own format. It is reached through [`Manage`] alone, so that whoever cuts the module apart finds no
+//! other way in.
+
+use std::cell::Cell;
+
+use js_sys::{Function, Promise};
+use threadkeep::Keep;
+use threadkeep::protocol::Request;
+use threadkeep_core::MessageId;
+use threadkeep_parts::part;
+use wasm_bindgen::prelude::*;
+
+use crate::engine::bad_id;
+use crate::error::{json, keep_error, part_missing};
+use crate::executor::{Answer, promise};
+use crate::store::AnyStore;
+
+/// What the part brings.
+pub(crate) trait Manage {
+    /// Answers a request of [`Keep::manage`].
+    fn answer(&self, keep: Keep<AnyStore>, request: Request) -> Answer;
+    /// Writes everything, or one transcript, in Threadkeep's own format.
+    fn export(&self, keep: Keep<AnyStore>, transcript: Option<String>, sink: Function) -> Answer;
+}
+
+thread_local! {
+    static PART: Cell<Option<&'static dyn Manage>> = const { Cell::new(None) };
+}
+
+part! {
+    /// The way into the part.
+    manage: fn enter() -> &'static dyn Manage {
+        &Part
+    }
+}
+
+/// Loads the part. Where it is there already, this takes no turn of the executor: requests keep their order.
+pub(crate) async fn load() -> Result<&'static dyn Manage, JsValue> {
+    if let Some(manage) = PART.get() {
+        return Ok(manage);
+    }
+    let manage = enter().await.map_err(|_| part_missing("manage"))?;
+    PART.set(Some(manage));
+    Ok(manage)
+}
+
+/// Loads what deletes, checks, draws trees and exports. → `undefined`
+#[wasm_bindgen(js_name = loadManage)]
+pub fn load_manage() -> Promise {
+    promise(async { load().await.map(|_| JsValue::UNDEFINED) })
+}
+
+struct Part;
+
+impl Manage for Part {
+    fn answer(&self, keep: Keep<AnyStore>, request: Request) -> Answer {
+        Box::pin(async move { json(&keep.manage(request).await.map_err(|error| keep_error(&error))?) })
+    }
+
+    fn export(&self, keep: Keep<AnyStore>, transcript: Option<String>, sink: Function) -> Answer {
+        Box::pin(async move {
+            let transcript = transcript.map(|id| MessageId::new(id).map_err(|error| bad_id(&error))).transpose()?;
+            let write = |piece: String| {
+                // The TypeScript hands in a function that does not throw.
+                let _ = sink.call1(&JsValue::UNDEFINED, &JsValue::from(piece));
+            };
+            keep.export(transcript.as_ref(), write).await.map_err(|error| keep_error(&error))?;
+            Ok(JsValue::UNDEFINED)
+        })
+    }
+}
