@@ -22,13 +22,10 @@ pub mod window;
 pub mod wire;
 pub mod words;
 
-#[cfg(target_arch = "wasm32")]
 pub mod page;
-#[cfg(target_arch = "wasm32")]
 pub mod worker;
 
 /// Starts what belongs to the thread that this module was loaded in.
-#[cfg(target_arch = "wasm32")]
 pub fn start() {
     use wasm_bindgen::JsCast as _;
     if js_sys::global().is_instance_of::<web_sys::DedicatedWorkerGlobalScope>() {

@@ -35,7 +35,7 @@ pub(crate) const PACKAGES: &[Package] = &[
     Package { name: "threadkeep-context", folder: "crates/context", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-provider", folder: "crates/provider", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-archive", folder: "crates/archive", native: true, wasm: true, wasm_features: &[] },
-    Package { name: "threadkeep-store", folder: "crates/store", native: true, wasm: true, wasm_features: &[] },
+    Package { name: "threadkeep-store", folder: "crates/store", native: true, wasm: true, wasm_features: &["browser"] },
     Package { name: "threadkeep", folder: "crates/keep", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-parts", folder: "crates/parts", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-fetch", folder: "crates/fetch", native: false, wasm: true, wasm_features: &[] },

@@ -3,12 +3,8 @@
 //! Goes in: a request. Comes out: the status, and the body piece by piece as it arrives. What is dropped is aborted. What to send,
 //! how to read it, and when to try again is `threadkeep::model`'s and `threadkeep_provider`'s.
 
-#[cfg(target_arch = "wasm32")]
 mod bindings;
-#[cfg(target_arch = "wasm32")]
 mod fetch;
-#[cfg(target_arch = "wasm32")]
 mod timer;
 
-#[cfg(target_arch = "wasm32")]
 pub use fetch::Fetch;

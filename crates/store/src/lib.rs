@@ -6,17 +6,17 @@
 
 pub mod around;
 pub mod contract;
-#[cfg(any(target_arch = "wasm32", test))]
+#[cfg(any(feature = "browser", test))]
 mod dom_error;
-#[cfg(target_arch = "wasm32")]
+#[cfg(feature = "browser")]
 pub mod foreign;
-#[cfg(target_arch = "wasm32")]
+#[cfg(feature = "browser")]
 pub mod idb;
 pub mod memory;
 
-#[cfg(target_arch = "wasm32")]
+#[cfg(feature = "browser")]
 pub use foreign::ForeignStore;
-#[cfg(target_arch = "wasm32")]
+#[cfg(feature = "browser")]
 pub use idb::IdbStore;
 pub use memory::MemoryStore;
 

@@ -7,57 +7,35 @@
 //! the JavaScript side, so that a bug ends in an error with words and never in a promise that hangs.
 
 // All but the pure functions needs a JavaScript host; natively there is nothing of it to compile.
-#[cfg(target_arch = "wasm32")]
 mod agent;
-#[cfg(target_arch = "wasm32")]
 mod cancel;
-#[cfg(target_arch = "wasm32")]
 mod contract;
-#[cfg(target_arch = "wasm32")]
 mod engine;
-#[cfg(target_arch = "wasm32")]
 mod error;
-#[cfg(target_arch = "wasm32")]
 mod executor;
-#[cfg(target_arch = "wasm32")]
 mod host;
-#[cfg(target_arch = "wasm32")]
 mod manage;
-#[cfg(target_arch = "wasm32")]
 mod memory;
-#[cfg(target_arch = "wasm32")]
 mod prompt;
 mod pure;
-#[cfg(target_arch = "wasm32")]
 mod search;
-#[cfg(target_arch = "wasm32")]
 mod source;
-#[cfg(target_arch = "wasm32")]
 mod store;
 
-#[cfg(target_arch = "wasm32")]
 pub use agent::{AgentHandle, AgentHost, AnswerReader, ModelHandle, connect, read_answer};
-#[cfg(target_arch = "wasm32")]
 pub use cancel::Canceller;
-#[cfg(target_arch = "wasm32")]
 pub use contract::check_store;
-#[cfg(target_arch = "wasm32")]
 pub use engine::Engine;
-#[cfg(target_arch = "wasm32")]
 pub use executor::run_tasks;
-#[cfg(target_arch = "wasm32")]
 pub use manage::load_manage;
-#[cfg(target_arch = "wasm32")]
 pub use prompt::{
     Trimmer, compress_history, count_messages, count_text, load_prompts, load_vocabulary, render, validate,
 };
 pub use pure::{read_depth, version, write_depth};
-#[cfg(target_arch = "wasm32")]
 pub use source::SourceObject;
 
 /// Gets the module ready: `schedule()` is called when [`run_tasks`] should be called soon, `panicked(words)` when the
 /// module is about to trap because of a bug. Calling it again replaces both.
-#[cfg(target_arch = "wasm32")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn start(schedule: js_sys::Function, panicked: js_sys::Function) {
     executor::set_scheduler(schedule);

@@ -16,7 +16,6 @@ thread_local! {
 
 /// Makes room for an eighth of what there is, if memory has grown since it was called last.
 pub(crate) fn grow_ahead() {
-    let pages = || std::arch::wasm32::memory_size::<0>();
     if pages() == SEEN.get() {
         return;
     }
@@ -25,4 +24,12 @@ pub(crate) fn grow_ahead() {
     let _ = room.try_reserve_exact((pages() * PAGE / 8).clamp(STEP.0, STEP.1));
     drop(black_box(room));
     SEEN.set(pages());
+}
+
+/// How many pages the module's memory has; zero where it is no module, but compiled to be checked.
+fn pages() -> usize {
+    #[cfg(target_arch = "wasm32")]
+    return std::arch::wasm32::memory_size::<0>();
+    #[cfg(not(target_arch = "wasm32"))]
+    0
 }

@@ -118,6 +118,7 @@ pub(super) async fn ready() {
 
 /// Forgets that the move was made, as a new page does not know of it.
 #[cfg(test)]
+#[cfg(target_arch = "wasm32")]
 pub(super) fn forget() {
     STATE.set(State::Due(0.0));
 }

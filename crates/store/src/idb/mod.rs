@@ -29,6 +29,7 @@ mod read;
 mod request;
 mod schema;
 #[cfg(test)]
+#[cfg(target_arch = "wasm32")]
 mod tests;
 mod wait;
 
