@@ -118,9 +118,9 @@ test("a part that cannot be had, or is of another build, is an error with its re
     const sources = [new URL("file:///nowhere.wasm"), new Uint8Array(9), other, 7, undefined];
     await init(undefined, { part: (file) => (file === "prompts.wasm" ? sources.shift() : undefined) });
     const keep = await Threadkeep.open();
-    await keep.append("main", [{ role: "user", content: "hi" }]);
+    await keep.thread("main").append([{ role: "user", content: "hi" }]);
     for (let times = 0; times < 5; times += 1) {
-      try { console.log((await keep.getRecent("main")).length); }
+      try { console.log((await keep.thread("main").recent()).length); }
       catch (error) { console.log(error instanceof ThreadkeepError, error.code, /part prompts: .*another build/.test(error.message)); }
     }
     await init(undefined, { part: "prompts.wasm" }).catch((error) => console.log(error.code));
@@ -154,14 +154,14 @@ test("in a test runner's DOM, where globals are of another realm than what Node 
     const { Threadkeep, countTokens } = await import("threadkeep");
     console.log(await countTokens("hello world"));
     const keep = await Threadkeep.open();
-    await keep.append("main", [{ role: "user", content: "hi" }]);
+    await keep.thread("main").append([{ role: "user", content: "hi" }]);
     const records = keep.records("notes");
     await records.commit({ puts: [["a", Uint8Array.of(1, 2)]] });
-    console.log(keep.storage, await keep.getCount("main"), [...(await records.get("a"))].join());
+    console.log(keep.storage, await keep.thread("main").count(), [...(await records.get("a"))].join());
     console.log((await keep.import(Buffer.from('{"messages":[{"role":"user","content":"hello"}]}'))).messages, (await keep.search("hello")).length);
     await keep.close();
     const again = await Threadkeep.open();
-    console.log(again.beginning, await again.getCount("main"));
+    console.log(again.beginning, await again.thread("main").count());
     await again.close();
     process.exit();
   `);
@@ -172,12 +172,12 @@ test("a keep that is closed while a part is on its way says so, and nothing brea
   const printed = inChild(`
     import { Threadkeep } from "threadkeep";
     const keep = await Threadkeep.open();
-    await keep.append("main", [{ role: "user", content: "hi" }]);
-    const calls = [keep.getRecent("main"), keep.context("main", { encoding: "estimate" }), keep.import("{}")];
+    await keep.thread("main").append([{ role: "user", content: "hi" }]);
+    const calls = [keep.thread("main").recent(), keep.thread("main").context({ encoding: "estimate" }), keep.import("{}")];
     const ends = calls.map((call) => call.then(() => "answered", (error) => error.code));
     await keep.close();
     for (const end of ends) console.log(await end);
-    console.log(await (await Threadkeep.open({ storage: "memory" })).getCount("main"));
+    console.log(await (await Threadkeep.open({ storage: "memory" })).thread("main").count());
   `);
   assert.equal(printed, "closed\nclosed\nclosed\n0\n");
 });
@@ -194,8 +194,8 @@ test("when the module breaks, everybody who waits is told, and everybody who com
     const waits = await Threadkeep.open({ storage });
     answer = () => new Promise(() => {});
     const keep = await Threadkeep.open();
-    await keep.append("main", [{ role: "user", content: "kept" }]);
-    const waiting = waits.getAll("main");
+    await keep.thread("main").append([{ role: "user", content: "kept" }]);
+    const waiting = waits.thread("main").messages();
     const { memory } = await glue.default();
     let step = 16_384;
     while (step > 0) {
@@ -203,9 +203,9 @@ test("when the module breaks, everybody who waits is told, and everybody who com
     }
     const report = (what) => (error) => console.log(what, error.name, error.code, error.message.includes("bug"));
     const text = "x".repeat(50_000_000);
-    await keep.append("main", [{ role: "user", content: text }]).catch(report("now"));
+    await keep.thread("main").append([{ role: "user", content: text }]).catch(report("now"));
     await waiting.catch(report("waiting"));
-    await keep.getAll("main").catch(report("later"));
+    await keep.thread("main").messages().catch(report("later"));
     await Threadkeep.open().catch(report("open"));
   `);
   const words = "ThreadkeepError panicked true";

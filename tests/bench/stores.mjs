@@ -65,11 +65,11 @@ async function ours(Threadkeep, open) {
   };
   return {
     keep: {
-      append: (conversation, batch) => keep.append(conversation, batch),
+      append: (conversation, batch) => keep.thread(conversation).append(batch),
       async load(conversation) {
         const fresh = await Threadkeep.open({ storage: noted(await open("ours"), made) });
         made.length = 0;
-        const loaded = await timed(() => fresh.getAll(conversation));
+        const loaded = await timed(() => fresh.thread(conversation).messages());
         await fresh.close();
         return loaded;
       },

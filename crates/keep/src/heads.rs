@@ -395,9 +395,9 @@ fn append_entries(
 
 fn check_name(context: &str) -> Result<(), KeepError> {
     match context.len() {
-        0 => Err(KeepError::BadRequest("a contextId must not be empty".to_owned())),
+        0 => Err(KeepError::BadRequest("the name of a thread must not be empty".to_owned())),
         n if n > threadkeep_core::id::MAX_ID_BYTES => {
-            Err(KeepError::BadRequest(format!("a contextId must be at most 512 bytes long, this one has {n}")))
+            Err(KeepError::BadRequest(format!("the name of a thread must be at most 512 bytes long, this one has {n}")))
         }
         _ => Ok(()),
     }

@@ -43,7 +43,7 @@ export interface Summarize {
 
 /** How a chain is compacted. Zero means zero. */
 export interface CompactOptions {
-  /** Without it: that of the head ({@link Threadkeep.setStrategy}), else that of the checkpoint before, else `summarize`. */
+  /** Without it: that of the thread ({@link Thread.setStrategy}), else that of the checkpoint before, else `summarize`. */
   strategy?: CompactionStrategy;
   /** How many turns stay raw, beside one that is still going on; 4 without it. */
   keepTurns?: number;
@@ -149,7 +149,8 @@ export interface StoredMessage {
   id: string;
   /** Its place in the node, from 0: several messages of one node share its id. */
   part: number;
-  contextId: string;
+  /** The name of the thread. */
+  thread: string;
   /** Its place in the conversation, from 0. */
   index: number;
   /** When it was stored, such as `2026-03-01T12:00:00.000Z`; `null` where that is not known. */

@@ -68,7 +68,7 @@ impl Read for NodeInfo {
 impl Read for HeadInfo {
     fn read(value: Value) -> Result<Self, Wrong> {
         let mut fields = Object::of(value, "head")?;
-        Ok(Self { context: fields.text("context")?, transcript: fields.id("transcript")?, node: fields.id("node")? })
+        Ok(Self { context: fields.text("name")?, transcript: fields.id("transcript")?, node: fields.id("node")? })
     }
 }
 
@@ -254,7 +254,7 @@ impl Read for Event {
         Ok(match fields.text("type")?.as_str() {
             "changed" => Self::Changed { transcript: fields.id("transcript")?, nodes: fields.ids("nodes")? },
             "deleted" => Self::Deleted { transcript: fields.id("transcript")?, nodes: fields.ids("nodes")? },
-            "head" => Self::Head { context: fields.text("context")?, node: fields.maybe_id("node")? },
+            "head" => Self::Head { context: fields.text("name")?, node: fields.maybe_id("node")? },
             "memory" => Self::Memory { episodes: texts(&mut fields, "episodes")?, facts: texts(&mut fields, "facts")? },
             "mail" => Self::Mail { party: fields.text("party")?, number: fields.count("number")? },
             "cleared" => Self::Cleared,

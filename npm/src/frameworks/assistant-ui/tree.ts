@@ -160,9 +160,9 @@ export class Tree {
 
 /** Reads the thread to which a head belongs; `undefined` where there is no such head. */
 export async function readTree(keep: Threadkeep, context: string): Promise<Tree | undefined> {
-  const head = await keep.head(context);
+  const head = await keep.thread(context).head();
   if (head === null) return undefined;
-  const rows = await keep.tree(head.transcript);
+  const rows = await keep.transcript(head.transcript).tree();
   const inner = new Set(rows.map(({ parent }) => parent));
   const leaves = rows.flatMap((_, at) => (inner.has(at) ? [] : [at]));
   const nodes = new Map<string, NodeInfo>();

@@ -106,8 +106,8 @@ export class KeepSessionStore implements Required<SessionStore> {
    *
    * @example
    * ```ts
-   * const { contextId } = await store.transcript({ projectKey, sessionId });
-   * const { payload } = await keep.context(contextId, { provider: "anthropic", budget: { maxTokens: 20_000 } });
+   * const { thread } = await store.transcript({ projectKey, sessionId });
+   * const { payload } = await keep.thread(thread).context({ provider: "anthropic", budget: { maxTokens: 20_000 } });
    * ```
    */
   async transcript(key: { projectKey: string; sessionId: string }): Promise<SessionTranscript | null> {

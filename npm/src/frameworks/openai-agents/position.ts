@@ -79,7 +79,7 @@ export class Positions {
 
   async #read(end: string | undefined): Promise<Position> {
     const [record] = await this.#records.scan(recordRange("at", await this.#name()));
-    const at = await this.#keep.head(this.#context);
+    const at = await this.#keep.thread(this.#context).head();
     const head = at?.id ?? null;
     if (record === undefined) return { version: 0, ...(await this.#begun(at, 0)), head };
     const { version, leaf, seq } = JSON.parse(decoder.decode(record[1])) as Pick<Position, "version" | "leaf" | "seq">;
@@ -107,7 +107,7 @@ export class Positions {
 
   /** The root of the transcript in which the head is, where there is nothing in it; its id is the transcript's. */
   async emptyRoot(): Promise<string | null> {
-    const head = await this.#keep.head(this.#context);
+    const head = await this.#keep.thread(this.#context).head();
     const root = head === null ? null : await this.#keep.node(head.transcript);
     return root !== null && root.messages.length === 0 ? root.id : null;
   }
@@ -160,7 +160,7 @@ export class Positions {
       const { leaf, head } = await this.read();
       const target = leaf ?? (await this.emptyRoot());
       if (target === null || target === head) return;
-      await this.#keep.setHead(this.#context, target);
+      await this.#keep.thread(this.#context).moveTo(target);
     }
   }
 

@@ -60,7 +60,7 @@ export class Writer {
       if (!(await due())) return true;
       // At first behind whoever is at it; where that led nowhere, behind what counts.
       if (lost.length > 0) await this.#positions.settle();
-      const made = await this.#keep.append(this.#context, this.#beginning(await this.#positions.read(), messages));
+      const made = await this.#keep.thread(this.#context).append(this.#beginning(await this.#positions.read(), messages));
       const [first, last] = [made[0], made.at(-1)];
       // What another writer deletes is gone here too.
       const whole = made.length === messages.length && first !== undefined && last !== undefined;
@@ -82,14 +82,14 @@ export class Writer {
         await this.#sweep();
         // Where there is no head, the session is empty. So there must be one before it is not.
         const above = parent ?? (position.head === null ? await this.#begin(position) : await this.#positions.emptyRoot());
-        if (position.head === null && parent !== null) await this.#keep.setHead(this.#context, parent);
+        if (position.head === null && parent !== null) await this.#keep.thread(this.#context).moveTo(parent);
         const messages = above === null && planned.messages.length === 0 && position.leaf !== null ? EMPTY : planned.messages;
         let made: NodeInfo[] = [];
         if (messages.length > 0) {
           aside ??= { name: `${this.#asidePrefix()}${Date.now()} ${crypto.randomUUID()}`, transcript: undefined };
-          if (above !== null) await this.#keep.setHead(aside.name, above);
+          if (above !== null) await this.#keep.thread(aside.name).moveTo(above);
           else if (aside.transcript !== undefined) await this.#dropHead(aside);
-          made = await this.#keep.append(aside.name, this.#beginning(position, messages));
+          made = await this.#keep.thread(aside.name).append(this.#beginning(position, messages));
           aside.transcript = made[0]?.transcript;
         }
         const [first, last] = [made[0], made.at(-1)];
@@ -130,7 +130,7 @@ export class Writer {
           if (tried > 0) await pause(Math.min(50, 2 ** tried));
           if (await once(lost)) return await this.#positions.settle();
         }
-        throw new ThreadkeepError("conflict", "others changed the session again and again", { contextId: this.#context });
+        throw new ThreadkeepError("conflict", "others changed the session again and again", { thread: this.#context });
       } finally {
         for (const made of lost) await this.#discard(made);
         await after();
@@ -180,10 +180,7 @@ export class Writer {
 
   /** Makes the head, in a transcript with nothing in it, unless somebody else just did; gives its root, whose id the transcript has. */
   async #begin({ version }: Position): Promise<string | null> {
-    const [made] = await this.#keep.append(
-      this.#context,
-      EMPTY.map((message) => begun(message, this.#context, version)),
-    );
+    const [made] = await this.#keep.thread(this.#context).append(EMPTY.map((message) => begun(message, this.#context, version)));
     if (made === undefined) return null;
     await this.#discard([made.id, made.id]);
     return made.transcript;
@@ -192,15 +189,15 @@ export class Writer {
   /** Deletes what was made for a change that lost, unless somebody who knows of no sessions has appended to it since. */
   async #discard([first, last]: Made): Promise<void> {
     await ignoring("missing-node", async () => {
-      const below = await this.#keep.children(last);
-      if (below.every(({ messages }) => isOurs(messages[0]))) await this.#keep.deleteBranch(first);
+      const below = await this.#keep.at(last).children();
+      if (below.every(({ messages }) => isOurs(messages[0]))) await this.#keep.at(first).deleteBranch();
     });
   }
 
   /** Removes a head that was only needed for a while, and nothing with it: at the root there is always more below. */
   async #dropHead({ name, transcript }: Aside): Promise<void> {
-    if (transcript !== undefined) await ignoring("missing-node", () => this.#keep.setHead(name, transcript));
-    await this.#keep.clear(name);
+    if (transcript !== undefined) await ignoring("missing-node", () => this.#keep.thread(name).moveTo(transcript));
+    await this.#keep.thread(name).clear();
   }
 
   /** Removes such heads of processes that ended in between; none that may still be needed. */
@@ -208,7 +205,7 @@ export class Writer {
     if (this.#swept) return;
     this.#swept = true;
     const prefix = this.#asidePrefix();
-    for (const { context: name, transcript } of await this.#keep.heads()) {
+    for (const { name, transcript } of await this.#keep.threads()) {
       const since = name.startsWith(prefix) ? Number(name.slice(prefix.length).split(" ", 1)[0]) : Infinity;
       if (Date.now() - since > ABANDONED) await this.#dropHead({ name, transcript });
     }

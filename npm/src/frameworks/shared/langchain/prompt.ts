@@ -25,13 +25,13 @@ export interface TrimReport {
 /** Options of {@link contextMiddleware}, and most of those of the hook for graphs. */
 export interface PromptOptions extends Pick<ContextOptions, "budget" | "provider" | "encoding" | "policy"> {
   /**
-   * Where the messages become a conversation, under the thread's id as head. The model then sees what `keep.context` makes of it: summaries
+   * Where the messages become a conversation, under the thread's id. The model then sees what its `context` makes of it: summaries
    * for what a compaction has covered, previews of large tool results, memory. Without it, the messages are trimmed.
    */
   keep?: Threadkeep;
-  /** Only with a keep: when large tool results become previews, as for `keep.context`. */
+  /** Only with a keep: when large tool results become previews, as for `thread.context`. */
   toolPreview?: ContextOptions["toolPreview"];
-  /** Only with a keep: what of the memory comes along, as for `keep.context`. */
+  /** Only with a keep: what of the memory comes along, as for `thread.context`. */
   memory?: ContextOptions["memory"];
   /**
    * Only with a keep: old turns are compacted before the model is called, when `compactWhen` says so or it was asked for. The
@@ -89,7 +89,7 @@ export async function promptOf(options: PromptOptions, { messages, thread, syste
   return mirrored(keep, thread, messages, async () => {
     const how = { ...pick(options, ["provider", "encoding"]), ...compact };
     const make = () =>
-      keep.context(thread, {
+      keep.thread(thread).context({
         ...pick(options, [...TRIM, "toolPreview", "memory"]),
         ...(system === undefined ? {} : { systemPrompt: system.text }),
         ...(tools.length === 0 ? {} : { tools }),
@@ -138,14 +138,14 @@ async function compactIfDue(
   options: CompactOptions,
   policy: CompactionPolicy | undefined,
 ): Promise<boolean> {
-  if ((await keep.afterResponse(thread, counted === undefined ? {} : { promptTokens: counted }, policy)) === null) return false;
+  if ((await keep.thread(thread).afterResponse(counted === undefined ? {} : { promptTokens: counted }, policy)) === null) return false;
   try {
-    await keep.compact(thread, options);
+    await keep.thread(thread).compact(options);
     return true;
   } catch (error) {
     // Nothing was gained, nothing is lost: the budget is kept by trimming, as without a compaction.
     if (!check.isObject(error) || error["code"] !== "summary-refused") throw error;
-    await keep.clearCompactionRequest(thread);
+    await keep.thread(thread).clearCompactionRequest();
     return false;
   }
 }
