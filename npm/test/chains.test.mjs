@@ -100,7 +100,9 @@ test("branches: outline, tree, choice, deletion", async () => {
   assert.equal(outline.transcript.branches, 3);
   const fork = outline.rows.find((row) => row.id === "c").fork;
   assert.deepEqual([fork.index, fork.count, fork.previous, fork.next], [2, 3, "b", "d"]);
-  assert.equal((await keep.transcript(root.transcript).tree()).length, outline.transcript.nodes);
+  const tree = await keep.transcript(root.transcript).tree();
+  assert.equal(tree.length, outline.transcript.nodes);
+  for (const { id, parent } of tree) assert.equal(parent, (await keep.node(id)).parent);
   await keep.at("b").choose();
   assert.equal((await keep.transcript(root.transcript).outline()).leaf, "b");
   await keep.transcript(root.transcript).rename("A title");

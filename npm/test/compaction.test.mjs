@@ -105,7 +105,7 @@ test("a strategy is chosen for a head, and kept", async () => {
   assert.equal((await again.thread("main").compact({ strategy: "summarize" })).checkpoint.strategy, "summarize");
   await again.thread("main").setStrategy(null);
   assert.equal(await again.thread("main").strategy(), null);
-  await rejects(keep.thread("nobody").setStrategy("summarize"), "missing-head");
+  await rejects(keep.thread("nobody").setStrategy("summarize"), "missing-thread");
   await rejects(keep.thread("main").setStrategy("forget"), "bad-request", /sliding-window, summarize or hierarchical/);
   await keep.close();
   await again.close();

@@ -301,7 +301,7 @@ test("what is missing is named", async () => {
   assert.equal((await rejects(keep.transcript("nobody").tree(), "missing-transcript")).details.transcript, "nobody");
   await rejects(keep.transcript("nobody").rename("x"), "missing-transcript");
   await rejects(keep.export({ transcript: "nobody" }).text(), "missing-transcript");
-  assert.equal((await rejects(keep.thread("nobody").fork("x"), "missing-head")).details.name, "nobody");
+  assert.equal((await rejects(keep.thread("nobody").fork("x"), "missing-thread")).details.name, "nobody");
   await keep.close();
 });
 

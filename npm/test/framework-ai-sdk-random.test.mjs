@@ -91,8 +91,8 @@ test("random chats: nothing is lost, nothing is doubled", { timeout: 120_000 }, 
     const [{ id }] = await keep.transcripts();
     const rows = await keep.transcript(id).tree();
     const inner = new Set(rows.map(({ parent }) => parent));
-    for (const [at, row] of rows.entries()) {
-      if (inner.has(at)) continue;
+    for (const row of rows) {
+      if (inner.has(row.id)) continue;
       for (const one of await chatStore(keep).select("c", row.id))
         for (const part of one.parts) all.add(JSON.stringify([one.role, part.text ?? part.output ?? part.errorText]));
     }

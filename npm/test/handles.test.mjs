@@ -71,7 +71,7 @@ test("a thread is forked into a thread, and moved to any node", async () => {
       ["what-if", second.id],
     ],
   );
-  assert.equal((await rejects(main.fork("what-if"), "head-taken")).details.name, "what-if");
+  assert.equal((await rejects(main.fork("what-if"), "thread-taken")).details.name, "what-if");
   await keep.close();
 });
 

@@ -101,7 +101,7 @@ test("a fork shares what lies before it", async () => {
   const stats = await keep.stats();
   assert.equal(stats.messages, 5);
   assert.equal(stats.transcripts, 1);
-  assert.equal(stats.heads, 2);
+  assert.equal(stats.threads, 2);
   assert.deepEqual(
     (await keep.threads()).map(({ name }) => name),
     ["main", "other"],
@@ -109,9 +109,9 @@ test("a fork shares what lies before it", async () => {
   // Clearing one way leaves the other whole.
   assert.equal(await keep.messageStore.clear("main"), 2);
   assert.deepEqual(texts(await keep.messageStore.getAll("other")), ["m0", "m1", "elsewhere"]);
-  await rejects(keep.thread("main").fork("third"), "missing-head");
+  await rejects(keep.thread("main").fork("third"), "missing-thread");
   await keep.thread("other").fork("third");
-  await rejects(keep.thread("other").fork("third"), "head-taken");
+  await rejects(keep.thread("other").fork("third"), "thread-taken");
   await keep.close();
 });
 
@@ -124,7 +124,7 @@ test("an append behind a node begins a branch, if the head is where it is expect
   const error = await rejects(keep.messageStore.append("main", [user("late")], { expect: last.id }), "conflict", /has moved/);
   assert.equal(error.details.name, "main");
   await rejects(keep.messageStore.append("main", [user("x")], { after: "nowhere" }), "missing-node");
-  await rejects(keep.messageStore.append("new", [user("x")], { after: first.id }), "missing-head");
+  await rejects(keep.messageStore.append("new", [user("x")], { after: first.id }), "missing-thread");
   await rejects(keep.messageStore.append("main", [user("x")], { behind: first.id }), "bad-request", /behind/);
   assert.deepEqual(texts(await keep.messageStore.getAll("main")), ["m0", "elsewhere"]);
   await keep.close();

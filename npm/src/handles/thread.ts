@@ -57,7 +57,7 @@ export class Thread extends Chain {
   /**
    * Makes a second thread that shares the messages of this one, or the first `atIndex` of them. Shared messages are stored once.
    *
-   * @throws ThreadkeepError `missing-head`, `head-taken`; `bad-request` for a place inside a node of several messages
+   * @throws ThreadkeepError `missing-thread`, `thread-taken`; `bad-request` for a place inside a node of several messages
    *
    * @example
    * ```ts
@@ -76,7 +76,7 @@ export class Thread extends Chain {
    *
    * With `after` the messages begin a branch after that node, and the head moves to their end in the same commit.
    *
-   * @throws ThreadkeepError `bad-request`; with options `missing-head`, `missing-node`, and `conflict` when the head is not where it is
+   * @throws ThreadkeepError `bad-request`; with options `missing-thread`, `missing-node`, and `conflict` when the head is not where it is
    * expected; the storage's codes
    *
    * @example
@@ -159,7 +159,7 @@ export class Thread extends Chain {
   /**
    * How it is compacted; `null` if that was not chosen.
    *
-   * @throws ThreadkeepError `missing-head`
+   * @throws ThreadkeepError `missing-thread`
    */
   async strategy(): Promise<CompactionStrategy | null> {
     return this.#link.callWith("prompts", "strategy", { context: this.name });
@@ -168,7 +168,7 @@ export class Thread extends Chain {
   /**
    * Chooses how it is compacted if {@link compact} does not say; `null` removes the choice. It is stored with the thread.
    *
-   * @throws ThreadkeepError `missing-head`, `bad-request`
+   * @throws ThreadkeepError `missing-thread`, `bad-request`
    */
   async setStrategy(strategy: CompactionStrategy | null): Promise<void> {
     const chosen = strategy === null ? {} : { strategy: check.text(strategy, "strategy") };

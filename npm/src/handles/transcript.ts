@@ -40,7 +40,9 @@ export class Transcript {
    * @throws ThreadkeepError `missing-transcript`
    */
   async tree(): Promise<TreeNode[]> {
-    return this.#link.call("tree", { transcript: this.id });
+    // The engine names a parent by its position in the list.
+    const nodes = await this.#link.call<(Omit<TreeNode, "parent"> & { parent: number | null })[]>("tree", { transcript: this.id });
+    return nodes.map((node) => ({ ...node, parent: node.parent === null ? null : nodes[node.parent]!.id }));
   }
 
   /**

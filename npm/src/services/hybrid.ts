@@ -156,7 +156,7 @@ export class Hybrid implements MessageStore {
   }
 
   /**
-   * Appends messages at a head of the keep. It resolves when they are durable there; the service is told when the strategy says
+   * Appends messages to a thread of the keep. It resolves when they are durable there; the service is told when the strategy says
    * so, and what it does shows nowhere here.
    *
    * @throws ThreadkeepError what {@link Thread.append} throws
@@ -173,7 +173,7 @@ export class Hybrid implements MessageStore {
   }
 
   /**
-   * The newest messages at a head. One user message before the newest one quotes the memories that answer it. It counts
+   * The newest messages of a thread. One user message before the newest one quotes the memories that answer it. It counts
    * towards both limits, and takes a quarter of `maxTokens` at most. With `includeSystem: false`, and when the service does not
    * answer in time, there are no memories.
    *
@@ -198,7 +198,7 @@ export class Hybrid implements MessageStore {
     return withMemories(text, newest);
   }
 
-  /** All messages at a head, from the keep. */
+  /** All messages of a thread, from the keep. */
   getAll(thread: string): Promise<Message[]> {
     return this.keep.messageStore.getAll(thread);
   }
@@ -208,7 +208,7 @@ export class Hybrid implements MessageStore {
     return this.keep.messageStore.getRange(thread, start, end);
   }
 
-  /** How many messages there are at a head. */
+  /** How many messages a thread has. */
   getCount(thread: string): Promise<number> {
     return this.keep.messageStore.getCount(thread);
   }
@@ -219,7 +219,7 @@ export class Hybrid implements MessageStore {
   }
 
   /**
-   * Removes a head and the nodes that only it leads to, and has the service forget what came from them. What the service cannot do
+   * Removes a thread and the nodes that only it leads to, and has the service forget what came from them. What the service cannot do
    * now it is asked again later, also after a restart.
    *
    * @throws ThreadkeepError what {@link Thread.clear} throws
@@ -231,7 +231,7 @@ export class Hybrid implements MessageStore {
   }
 
   /**
-   * The prompt of a head for a budget, as {@link Thread.context} makes it, with the memories that answer its newest user
+   * The prompt of a thread for a budget, as {@link Thread.context} makes it, with the memories that answer its newest user
    * message (or `memory.query`) inside the budget. Without the service, or without room for them, it is the prompt without
    * memories, and `warnings` says why (`memory-unavailable`, `memory-left-out`).
    *
@@ -335,7 +335,7 @@ export class Hybrid implements MessageStore {
     }
   }
 
-  /** The text of the newest user message at a head; where there is none, what is asked in its place. */
+  /** The text of the newest user message of a thread; where there is none, what is asked in its place. */
   async #newestUser(thread: string): Promise<string> {
     for (let node = await this.keep.thread(thread).head(); node !== null; node = node.parent === null ? null : await this.keep.node(node.parent)) {
       const message = [...node.messages].reverse().find(({ role }) => role === "user");

@@ -13,7 +13,7 @@ export interface CallOptions {
 
 /** Whose memory is meant. */
 export interface MemoryScope {
-  /** The conversation: the name of a head. */
+  /** The conversation: the name of a thread. */
   thread: string;
   /** The conversation from which it was forked, which forks share; the same as `thread` without it. */
   session?: string;

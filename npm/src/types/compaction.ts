@@ -141,11 +141,11 @@ export interface CompactionCost {
 }
 
 /**
- * A message as it is stored at a head, with what is known of it. The message itself is as it was given: what is known lies beside
+ * A message as it is stored in a thread, with what is known of it. The message itself is as it was given: what is known lies beside
  * it and not in it, so that it can be appended elsewhere as it is.
  */
 export interface StoredMessage {
-  /** The node that holds it: an id of its own for what was appended at a head. */
+  /** The node that holds it: an id of its own for what was appended to a thread. */
   id: string;
   /** Its place in the node, from 0: several messages of one node share its id. */
   part: number;

@@ -141,8 +141,8 @@ export interface Outline {
 export interface TreeNode {
   /** The node. */
   id: string;
-  /** The position of its parent in the list; `null` for the root. */
-  parent: number | null;
+  /** Its parent; `null` for the root. */
+  parent: string | null;
   /** The role of its first message, or `""`. */
   role: string;
   /** Whether a page should tuck it away. */
@@ -173,8 +173,8 @@ export interface Stats {
   nodes: number;
   /** Messages in them. */
   messages: number;
-  /** Heads. */
-  heads: number;
+  /** Threads: names that point at a node. */
+  threads: number;
   /** Transcripts in the cache. */
   cachedTranscripts: number;
   /** About how many bytes of memory they take. */

@@ -289,7 +289,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       async () => {
         const head = of(HEADS);
         const chain = model.heads.has(head) ? model.chain(model.heads.get(head)) : [];
-        if (chain.length === 0) return fails(keep().thread(head).append([message()], { after: "nowhere" }), "missing-head", "missing-node");
+        if (chain.length === 0) return fails(keep().thread(head).append([message()], { after: "nowhere" }), "missing-thread", "missing-node");
         const [{ id }, given] = [of(chain), messages()];
         await appended(head, given, await keep().thread(head).append(given, { after: id }), id);
         await checkHead(keep(), head);
@@ -404,8 +404,8 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       async () => {
         const [from, to] = [of(HEADS), of(HEADS)];
         const on = keep();
-        if (!model.heads.has(from)) return fails(on.thread(from).fork(to), "missing-head", "head-taken");
-        if (model.heads.has(to)) return fails(on.thread(from).fork(to), "head-taken");
+        if (!model.heads.has(from)) return fails(on.thread(from).fork(to), "missing-thread", "thread-taken");
+        if (model.heads.has(to)) return fails(on.thread(from).fork(to), "thread-taken");
         const chain = model.chain(model.heads.get(from));
         const places = [0];
         for (const { messages } of chain) places.push(places.at(-1) + messages.length);
@@ -486,7 +486,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       2,
       async () => {
         const head = of(HEADS);
-        if (!model.heads.has(head)) return fails(keep().thread(head).compact({ encoding: "estimate" }), "missing-node", "missing-head");
+        if (!model.heads.has(head)) return fails(keep().thread(head).compact({ encoding: "estimate" }), "missing-node", "missing-thread");
         const summarize = chance(0.5) ? { summarize: async () => JSON.stringify({ statements: [`Summary ${word()}.`], facts: [] }), summarizer: "script" } : {};
         await keep()
           .thread(head)
@@ -504,7 +504,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       async () => {
         const head = of(HEADS);
         const most = 50 + below(3000);
-        if (!model.heads.has(head)) return fails(keep().thread(head).context(), "missing-node", "missing-head");
+        if (!model.heads.has(head)) return fails(keep().thread(head).context(), "missing-node", "missing-thread");
         const given = of(["openai-chat", "anthropic", "gemini", "ollama", "openai-responses"]);
         const { tokens, overBudget, ledger, messages } = await keep()
           .thread(head)

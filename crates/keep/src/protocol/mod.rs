@@ -413,6 +413,7 @@ pub struct Stats {
     /// Messages in them.
     pub messages: u64,
     /// Heads.
+    #[serde(rename = "threads")]
     pub heads: u32,
     /// Transcripts in the cache.
     pub cached_transcripts: u32,

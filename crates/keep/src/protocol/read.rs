@@ -152,7 +152,7 @@ impl Read for Stats {
             transcripts: fields.small("transcripts")?,
             nodes: fields.count("nodes")?,
             messages: fields.count("messages")?,
-            heads: fields.small("heads")?,
+            heads: fields.small("threads")?,
             cached_transcripts: fields.small("cachedTranscripts")?,
             cached_bytes: fields.count("cachedBytes")?,
             cache_limit: fields.count("cacheLimit")?,

@@ -19,7 +19,7 @@ const CHATS = 16;
 
 /** Options of {@link chatStore}. */
 export interface ChatStoreOptions {
-  /** What the names of the chats' heads begin with; nothing without it, so that a chat's id is its head's name. */
+  /** What the names of the chats' threads begin with; nothing without it, so that a chat's id is its thread's name. */
   prefix?: string;
 }
 
@@ -92,7 +92,7 @@ interface Place {
 }
 
 /**
- * The chats of the AI SDK in a keep. Each chat is a transcript and a head of the chat's name, so that prompts, search and
+ * The chats of the AI SDK in a keep. Each chat is a transcript and a thread of the chat's name, so that prompts, search and
  * compaction of the keep work on it. Methods reject with a {@link ThreadkeepError}; when they resolve, what they did is durable.
  */
 export class ChatStore<M extends UIMessage = UIMessage> {
@@ -261,7 +261,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
   }
 
   /**
-   * Deletes a chat with all its branches, for good. Where another head points into its transcript (a fork, say), only what that does not need.
+   * Deletes a chat with all its branches, for good. If another thread ends in its transcript (a fork, say), only what that does not need.
    *
    * @returns how many messages of its transcript were removed; 0 where there is no such chat
    */

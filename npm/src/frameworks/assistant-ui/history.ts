@@ -30,7 +30,7 @@ export type ThreadRef = string | { getState(): { remoteId?: string | undefined }
 
 /** Options of {@link threadHistory}. */
 export interface ThreadHistoryOptions {
-  /** What the names of the threads' heads begin with; nothing without it, so that a thread's id is its head's name. */
+  /** What the names of the keep's threads begin with; nothing without it, so that a thread's id is its name. */
   prefix?: string;
 }
 

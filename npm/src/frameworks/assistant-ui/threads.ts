@@ -15,7 +15,7 @@ type AssistantStream = Awaited<ReturnType<RemoteThreadListAdapter["generateTitle
 
 /** Options of {@link threadList}. */
 export interface ThreadListOptions {
-  /** What the names of the threads' heads begin with, as in the options of `threadHistory`. */
+  /** What the names of the keep's threads begin with, as in the options of `threadHistory`. */
   prefix?: string;
   /** Makes a thread's title of its messages; the beginning of what was said first without it. */
   title?: (messages: readonly ThreadMessage[]) => string | Promise<string>;

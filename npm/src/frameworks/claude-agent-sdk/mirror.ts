@@ -10,9 +10,9 @@ import type { Streams } from "./streams.js";
 export interface SessionTranscript {
   /** The transcript's id. */
   transcript: string;
-  /** The head at the end of the main conversation. */
+  /** The name of the thread of the main conversation. */
   thread: string;
-  /** The node at which it points. */
+  /** The node at which it ends. */
   leaf: string;
 }
 

@@ -32,7 +32,7 @@ export class ThreadkeepChatMessageHistory extends BaseListChatMessageHistory {
   override lc_namespace = ["threadkeep", "langchain"];
   readonly #keep: Threadkeep;
   readonly #options: HistoryOptions | undefined;
-  /** The head whose conversation it is. */
+  /** The name of the thread whose conversation it is. */
   readonly thread: string;
 
   /**
@@ -71,7 +71,7 @@ export class ThreadkeepChatMessageHistory extends BaseListChatMessageHistory {
     await this.#keep.thread(this.thread).append(allFromLangChain(messages));
   }
 
-  /** Deletes the conversation, for good, but for what other heads and branches share with it. */
+  /** Deletes the conversation, for good, but for what other threads and branches share with it. */
   override async clear(): Promise<void> {
     await this.#keep.thread(this.thread).clear();
   }

@@ -96,7 +96,7 @@ export class Positions {
     return { version, ...foreign(chain.slice(start), seq), head };
   }
 
-  /** Where a session begins at a head that has none: behind all that is there, but for what is about to be its first items. */
+  /** Where a session begins at a thread that has none: behind all that is there, but for what is about to be its first items. */
   async #begun(head: NodeInfo | null, version: number): Promise<Pick<Position, "leaf" | "seq">> {
     if (head === null) return { leaf: null, seq: 0 };
     const chain = await this.#keep.chain(head.id);
@@ -168,7 +168,7 @@ export class Positions {
     return recordKey("op", await this.#name(), await keyPart(id));
   }
 
-  /** The head's name as a part of keys, which are shorter than names may be. */
+  /** The thread's name as a part of keys, which are shorter than names may be. */
   #name(): Promise<string> {
     return keyPart(this.#context);
   }

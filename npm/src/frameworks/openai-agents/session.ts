@@ -16,7 +16,7 @@ import { Positions, type PastHistory, type Position } from "./position.js";
 export interface ThreadkeepSessionOptions {
   /** The session's id, by which a later process finds it again; a new one without it. */
   sessionId?: string;
-  /** The head at which it lies; the session's id without it. An existing head is continued, whoever wrote it. */
+  /** The name of its thread; the session's id without it. An existing thread is continued, whoever wrote it. */
   thread?: string;
 }
 
@@ -176,7 +176,7 @@ export class ThreadkeepSession implements Session {
 
   /**
    * Goes to another node of the keep: a past history, another branch, an imported conversation. The items from there on are
-   * the session's. (A head that is moved by `setHead` alone is moved back.)
+   * the session's. (A thread that is moved by `moveTo` of the keep alone is moved back.)
    *
    * @throws ThreadkeepError `missing-node`
    */

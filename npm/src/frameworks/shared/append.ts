@@ -26,7 +26,7 @@ export async function appendAfter(
     try {
       return await keep.thread(context).append(messages, { after: parent, expect: leaf });
     } catch (error) {
-      if (error instanceof ThreadkeepError && ["conflict", "missing-head", "missing-node"].includes(error.code)) return undefined;
+      if (error instanceof ThreadkeepError && ["conflict", "missing-thread", "missing-node"].includes(error.code)) return undefined;
       throw error;
     }
   const made = await keep.thread(context).append(messages);

@@ -50,7 +50,7 @@ export interface PromptOptions extends Pick<ContextOptions, "budget" | "provider
 /** What a prompt is made of, beside the options. */
 export interface PromptInput {
   messages: readonly BaseMessage[];
-  /** The thread; a keep's head has its name. */
+  /** The thread's id, which is the name of a thread of the keep. */
   thread: unknown;
   /** The instructions; they come back as the first message. */
   system: BaseMessage | undefined;
