@@ -5,6 +5,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import * as check from "../../../check.js";
 import { ThreadkeepError, badArgument } from "../../../errors.js";
 import { countTokens } from "../../../prompts.js";
+import type { Thread } from "../../../handles/thread.js";
 import type { Threadkeep } from "../../../threadkeep.js";
 import type { CompactionPolicy, CompactOptions } from "../../../types/compaction.js";
 import type { Budget, ContextOptions, LedgerLine, Limits, ToolSchema } from "../../../types/context.js";
@@ -86,15 +87,16 @@ export async function promptOf(options: PromptOptions, { messages, thread, syste
   }
   if (typeof thread !== "string" || thread === "")
     throw badArgument("config.configurable.thread_id", "must name the thread, whose conversation the keep holds");
+  const conversation = keep.thread(thread);
   return mirrored(keep, thread, messages, async () => {
     const how = { ...pick(options, ["provider", "encoding"]), ...compact };
     const make = () =>
-      keep.thread(thread).context({
+      conversation.context({
         ...pick(options, [...TRIM, "toolPreview", "memory"]),
         ...(system === undefined ? {} : { systemPrompt: system.text }),
         ...(tools.length === 0 ? {} : { tools }),
       });
-    if (compact !== undefined) await compactIfDue(keep, thread, countedOf(messages), how, compactWhen);
+    if (compact !== undefined) await compactIfDue(conversation, countedOf(messages), how, compactWhen);
     let context = await make();
     const { tokens: limit } = context.budget;
     if (compact !== undefined && compactWhen === undefined && limit !== null) {
@@ -103,7 +105,7 @@ export async function promptOf(options: PromptOptions, { messages, thread, syste
         .filter(({ action, rule }) => action === "dropped" && rule.startsWith("over-"))
         .reduce((sum, { tokensBefore }) => sum + tokensBefore, 0);
       const policy = { maxContextTokens: limit, maxOutputTokens: 0, safetyMargin: 0, compactionRatio: 1 };
-      if (out > 0 && (await compactIfDue(keep, thread, context.tokens + out, how, policy))) context = await make();
+      if (out > 0 && (await compactIfDue(conversation, context.tokens + out, how, policy))) context = await make();
     }
     // Some providers take one message with instructions, at the beginning.
     const first = context.messages.findIndex(({ role }) => role !== "system");
@@ -131,21 +133,15 @@ function countedOf(messages: readonly BaseMessage[]): number | undefined {
 }
 
 /** Compacts a conversation whose prompt was counted above the policy's mark, or for which somebody asked; gives whether it did. */
-async function compactIfDue(
-  keep: Threadkeep,
-  thread: string,
-  counted: number | undefined,
-  options: CompactOptions,
-  policy: CompactionPolicy | undefined,
-): Promise<boolean> {
-  if ((await keep.thread(thread).afterResponse(counted === undefined ? {} : { promptTokens: counted }, policy)) === null) return false;
+async function compactIfDue(thread: Thread, counted: number | undefined, options: CompactOptions, policy: CompactionPolicy | undefined): Promise<boolean> {
+  if ((await thread.afterResponse(counted === undefined ? {} : { promptTokens: counted }, policy)) === null) return false;
   try {
-    await keep.thread(thread).compact(options);
+    await thread.compact(options);
     return true;
   } catch (error) {
     // Nothing was gained, nothing is lost: the budget is kept by trimming, as without a compaction.
     if (!check.isObject(error) || error["code"] !== "summary-refused") throw error;
-    await keep.thread(thread).clearCompactionRequest();
+    await thread.clearCompactionRequest();
     return false;
   }
 }
