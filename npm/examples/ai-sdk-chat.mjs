@@ -64,6 +64,6 @@ const versions = await transport.chats.branches(id, chat.lastMessage.id);
 console.log(`answer ${versions.findIndex(({ chosen }) => chosen) + 1} of ${versions.length}: ${text(chat.lastMessage)}`);
 
 // The chat is a conversation of the keep.
-const { tokens } = await keep.context(id, { budget: { maxTokens: 4000 } });
-console.log(`${await keep.getCount(id)} messages of a prompt, ${tokens} tokens`);
+const { tokens } = await keep.thread(id).context({ budget: { maxTokens: 4000 } });
+console.log(`${await keep.thread(id).count()} messages of a prompt, ${tokens} tokens`);
 await keep.close();

@@ -32,10 +32,10 @@ console.log("sessions:", (await listSessions(options)).map(({ customTitle }) => 
 console.log("messages:", (await getSessionMessages(sessionId, options)).length);
 
 // And the keep has the conversation: for the page, for a search, for a prompt that fits a budget.
-const { contextId, transcript } = await store.transcript(key);
+const { thread, transcript } = await store.transcript(key);
 console.log("title:", (await keep.transcripts()).find(({ id }) => id === transcript).title);
 console.log("found:", (await keep.search("basket", { source: "claude-code" }))[0].message.content);
-const { payload, tokens } = await keep.context(contextId, { provider: "anthropic", budget: { maxTokens: 1000 } });
+const { payload, tokens } = await keep.thread(thread).context({ provider: "anthropic", budget: { maxTokens: 1000 } });
 console.log("prompt:", payload.messages.length, "messages,", tokens < 1000);
 
 const fork = await forkSession(sessionId, { ...options, upToMessageId: first });

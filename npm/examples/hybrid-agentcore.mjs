@@ -20,7 +20,7 @@ await store.append(session, [{ role: "assistant", content: "Noted." }]);
 await store.endSession(session);
 
 // Another answer to the same question: a fork here, a branch of the session there.
-await keep.setHead(`${session}-again`, asked.id);
+await keep.thread(`${session}-again`).moveTo(asked.id);
 await store.append(`${session}-again`, [{ role: "assistant", content: "I shall remember that." }]);
 await store.endSession(`${session}-again`);
 

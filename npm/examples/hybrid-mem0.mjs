@@ -9,7 +9,7 @@ import { hybrid } from "threadkeep/hybrid";
 import { mem0Memory } from "threadkeep/mem0";
 
 const { MEM0_API_KEY: apiKey, MEM0_HOST: host } = process.env;
-const [contextId = "ann_1", ...said] = process.argv.slice(2);
+const [thread = "ann_1", ...said] = process.argv.slice(2);
 
 const keep = await Threadkeep.open({ name: "hybrid-mem0" });
 const store = hybrid({
@@ -22,8 +22,8 @@ const store = hybrid({
 });
 
 for (const content of said) {
-  await store.append(contextId, [{ role: "user", content }]);
-  const { messages, tokens } = await store.context(contextId, { budget: { maxTokens: 2_000 } });
+  await store.append(thread, [{ role: "user", content }]);
+  const { messages, tokens } = await store.context(thread, { budget: { maxTokens: 2_000 } });
   for (const { role, content } of messages) console.log(`${role}: ${content}`);
   console.log(`(${tokens} tokens)`);
 }

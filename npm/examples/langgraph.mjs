@@ -51,6 +51,6 @@ if (next.length === 0) {
   const { messages } = await agent.invoke(new Command({ resume: "yes" }), thread);
   console.log("answer:", messages.at(-1).content);
   console.log("remembered:", (await store.search(["users"], { query: "travels to" }))[0].value);
-  console.log("conversation:", (await keep.getAll("ann")).map(({ role }) => role).join(", "));
+  console.log("conversation:", (await keep.thread("ann").messages()).map(({ role }) => role).join(", "));
 }
 await keep.close();

@@ -9,7 +9,7 @@ import { Threadkeep } from "threadkeep";
 import { mcpServer } from "threadkeep/mcp";
 
 const keep = await Threadkeep.open({ storage: "memory" });
-await keep.append("trip", [
+await keep.thread("trip").append([
   { role: "user", content: "I lost my luggage in Oslo." },
   { role: "assistant", content: "It was found in Bergen, and is on its way to your hotel." },
 ]);

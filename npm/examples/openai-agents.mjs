@@ -42,7 +42,7 @@ if (waiting === undefined) {
   await notes.commit({ deletes: ["run"] });
   console.log("answer:", finalOutput);
   console.log("items:", (await session.getItems()).map((item) => item.role ?? item.type).join(", "));
-  console.log("messages:", (await keep.getAll("ann")).map(({ role }) => role).join(", "));
+  console.log("messages:", (await keep.thread("ann").messages()).map(({ role }) => role).join(", "));
   console.log("found:", (await keep.search("refunded"))[0].message.content);
 }
 await keep.close();

@@ -13,9 +13,9 @@ test("the store keeps its contract", async () => {
 
 test("conversations are there again when it is reopened", async () => {
   let keep = await Threadkeep.open({ storage: ownStore("story") });
-  await keep.append("main", [{ role: "user", content: "Remember me." }]);
+  await keep.thread("main").append([{ role: "user", content: "Remember me." }]);
   await keep.close();
   keep = await Threadkeep.open({ storage: ownStore("story") });
-  assert.deepEqual(await keep.getAll("main"), [{ role: "user", content: "Remember me." }]);
+  assert.deepEqual(await keep.thread("main").messages(), [{ role: "user", content: "Remember me." }]);
   await keep.close();
 });

@@ -85,7 +85,7 @@ export class Agent {
       const { from = this.user, replyTo, messageId, signal } = check.options(options, "options", SEND) as SendOptions & { replyTo?: string };
       if (signal?.aborted === true) throw new ThreadkeepError("cancelled", "cancelled before the message was sent");
       const ids = { ...(replyTo === undefined ? {} : { replyTo }), ...(messageId === undefined ? {} : { messageId }) };
-      return this.#until(async () => (await this.#keep.send({ from, to: this.name, ...text, ...ids })).messageId, tell);
+      return this.#until(async () => (await this.#keep.mailbox(from).send({ to: this.name, ...text, ...ids })).messageId, tell);
     });
   }
 
@@ -167,9 +167,9 @@ export class Agent {
     if (this.#current !== undefined) now(() => this.#handle?.stop());
   }
 
-  /** The messages of the agent's own mailbox, as {@link Threadkeep.listMessages} gives them. */
+  /** The messages of the agent's own mailbox, as {@link Mailbox.messages} gives them. */
   async listMessages(filter?: MailFilter): Promise<Mail[]> {
-    return this.#keep.listMessages(this.name, check.options(filter, "filter", FILTER) as MailFilter);
+    return this.#keep.mailbox(this.name).messages(check.options(filter, "filter", FILTER) as MailFilter);
   }
 
   /** Lets go of it, when the turns under way and those that wait are over. The keep stays open. Closing twice is no error. */
@@ -261,7 +261,7 @@ export class Agent {
     }
     const info = await this.#keep.node(node);
     if (info === null) {
-      const mails = await this.#keep.listMessages(this.name, { dismissed: true });
+      const mails = await this.#keep.mailbox(this.name).messages({ dismissed: true });
       if (mails.some(({ messageId, dismissed }) => messageId === node && dismissed !== undefined)) return { node: null, outcome: null, reply: null, text: "" };
       throw new ThreadkeepError("missing-node", `the message ${node} was deleted before it was answered: send it again`, { node });
     }
@@ -276,7 +276,7 @@ export class Agent {
 
   /** The end of a turn that another tab carried out, or an earlier time. */
   async #elsewhere(info: NodeInfo): Promise<AgentEvent[]> {
-    const mails = await this.#keep.listMessages(this.name, { after: info.origin.number ?? 0, dismissed: true });
+    const mails = await this.#keep.mailbox(this.name).messages({ after: info.origin.number ?? 0, dismissed: true });
     const sent = mails.filter((mail) => mail.from === this.name && mail.node === info.id);
     const last = info.messages.filter(({ role }) => role === "assistant").at(-1);
     const end: { outcome: Outcome; reason?: string } = { outcome: "answered" };

@@ -52,7 +52,7 @@ const OPTIONS = {
  * @example
  * ```ts
  * const summarize = await chromeSummarizer({ outputLanguage: "en" });
- * await keep.compact("main", { summarize });
+ * await keep.thread("main").compact({ summarize });
  * summarize?.destroy();
  * ```
  */

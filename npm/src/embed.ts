@@ -17,7 +17,7 @@ export interface EmbedProgress {
   left: number;
 }
 
-/** Options of `embedMissing()`. */
+/** How vectors are made of what has none. */
 export interface EmbedOptions {
   /** At most so many texts; all without it. */
   limit?: number;

@@ -6,7 +6,7 @@ import type { ModelFailureCode } from "./types/agent.js";
  * The stable codes, by what you can do about them.
  *
  * Your call: `bad-request` (an argument or option is wrong; `details.argument` names it), `missing-node`,
- * `missing-transcript`, `missing-head`, `missing-memory`, `missing-mail`, `vocabulary-missing`, `head-taken`, `id-taken`, `sealed`, `second-root`, `not-initialised`, `closed`,
+ * `missing-transcript`, `missing-thread`, `missing-memory`, `missing-mail`, `vocabulary-missing`, `thread-taken`, `id-taken`, `sealed`, `second-root`, `not-initialised`, `closed`,
  * `cancelled` (as you asked), `over-budget` (what must stay of a prompt does not fit, where an adapter cannot hand that on otherwise).
  * A compaction: `summary-refused` (the summary is empty, calls tools or is not smaller; `details.reason`), `summariser-failed`.
  * The data: `missing-parent`, `cycle`, `damaged`, `corrupt`, `bad-import`.
@@ -23,11 +23,11 @@ export type ThreadkeepErrorCode =
   | "bad-request"
   | "missing-node"
   | "missing-transcript"
-  | "missing-head"
+  | "missing-thread"
   | "missing-memory"
   | "missing-mail"
   | "vocabulary-missing"
-  | "head-taken"
+  | "thread-taken"
   | "id-taken"
   | "sealed"
   | "second-root"

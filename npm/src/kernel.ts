@@ -1,14 +1,16 @@
-// The memory kernel of an agent: its operations under the names that readers of such systems know, over a Threadkeep. The
-// agent is a head; its working context is the chain there with its newest checkpoint. Nothing is kept here but settings.
+// The memory kernel of an agent: its operations under the names that readers of such systems know, over a thread of a keep. Its
+// working context is the chain of that thread with its newest checkpoint. Only settings are stored here.
 
 import * as check from "./check.js";
 import { badArgument, reportUncaught } from "./errors.js";
 import { render } from "./prompts.js";
-import type { Threadkeep } from "./threadkeep.js";
+import type { Thread } from "./handles/thread.js";
+import { inside, Threadkeep } from "./threadkeep.js";
 import type { CompactOptions, Compaction, CompactionPolicy, CompactionReason, ResponseUsage } from "./types/compaction.js";
-import type { ContextOptions, Payload, Provider } from "./types/context.js";
-import type { MemoryBundle, RawTrace, ToolInteraction } from "./types/memory.js";
+import type { ContextOptions, Encoding, Payload, Provider } from "./types/context.js";
+import type { MemoryBundle, RawTrace, SnapshotOptions, ToolInteraction } from "./types/memory.js";
 import type { Message, MessageInput, ToolCall } from "./types/message.js";
+import { needEncoding } from "./vocabulary.js";
 
 /** How a {@link Kernel} works. */
 export interface KernelOptions<P extends Provider = Provider> {
@@ -73,15 +75,16 @@ export interface RequestPackage<P extends Provider = Provider> {
  */
 export class Kernel<P extends Provider = "openai-chat"> {
   readonly #keep: Threadkeep;
-  readonly #agent: string;
+  readonly #thread: Thread;
   readonly #options: KernelOptions<P>;
   readonly #extensions: Extension[] = [];
   #processors: Processor[] = [];
 
-  /** The memory of the agent whose head is called `agent`; it need not be there yet. */
+  /** The memory of the agent whose thread is called `agent`; it need not exist yet. */
   constructor(keep: Threadkeep, agent: string, options: KernelOptions<P> = {}) {
+    if (!(keep instanceof Threadkeep)) throw badArgument("keep", "must be an open Threadkeep");
     this.#keep = keep;
-    this.#agent = check.id(agent, "agent");
+    this.#thread = keep.thread(check.id(agent, "agent"));
     const known = { context: object, policy: object, compact: object, memory: object };
     this.#options = check.options(options, "options", known) as KernelOptions<P>;
   }
@@ -105,7 +108,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
 
   /** The name that the next turn gets: that of the user message that is ingested next, if nobody else is first. */
   async startTurn(): Promise<string> {
-    return this.#keep.nextTurn(this.#agent);
+    return inside(this.#keep).call("nextTurn", { context: this.#thread.name });
   }
 
   /** Stores a user's input, which opens a turn, as the processors leave it. Gives the turn's name. */
@@ -170,102 +173,121 @@ export class Kernel<P extends Provider = "openai-chat"> {
   }
 
   async #ingest(message: MessageInput): Promise<string> {
-    const nodes = await this.#keep.append(this.#agent, [message]);
+    const nodes = await this.#thread.append([message]);
     return nodes.at(-1)?.turn ?? "";
   }
 
   /** The turn at the end of the chain; `null` before the first. */
   async currentTurn(): Promise<string | null> {
-    return (await this.#keep.head(this.#agent))?.turn ?? null;
+    return (await this.#thread.head())?.turn ?? null;
   }
 
   /** Asks for a compaction before the next request. */
   async requestCompaction(): Promise<void> {
-    await this.#keep.requestCompaction(this.#agent);
+    await this.#thread.requestCompaction();
   }
 
   /** Takes that back. */
   async clearCompactionRequest(): Promise<void> {
-    await this.#keep.clearCompactionRequest(this.#agent);
+    await this.#thread.clearCompactionRequest();
   }
 
   /** Why a compaction is pending; `null` where none is. */
   async compactionRequired(): Promise<CompactionReason | null> {
-    return (await this.#hasHead()) ? this.#keep.compactionRequired(this.#agent) : null;
+    return (await this.#hasHead()) ? this.#thread.compactionRequired() : null;
   }
 
   /** The traces of the last `tailTurns` turns, oldest first, without those of the turn `excludeTurnId` (the current one). */
   async getRawTail(tailTurns: number, excludeTurnId?: string): Promise<RawTrace[]> {
-    const exclude = excludeTurnId === undefined ? {} : { exclude: excludeTurnId };
-    return this.#keep.rawTraces(this.#agent, { tail: tailTurns, ...exclude });
+    const exclude = excludeTurnId === undefined ? {} : { exclude: check.text(excludeTurnId, "excludeTurnId") };
+    return this.#traces({ tail: check.count(tailTurns, "tailTurns"), ...exclude });
   }
 
   /** The traces of these turns, in order. Compacted turns have theirs still. */
   async getTracesForTurns(turnIds: readonly string[]): Promise<RawTrace[]> {
-    return this.#keep.rawTraces(this.#agent, { turns: turnIds });
+    return this.#traces({ turns: turnIds });
   }
 
   /** What the model would be sent now, in the generic form. */
   async getWorkingContextMessages(): Promise<Message[]> {
     if (!(await this.#hasHead())) return [];
-    return (await this.#keep.context(this.#agent, this.#options.context)).messages;
+    return (await this.#thread.context(this.#options.context)).messages;
   }
 
   /** Goes on from these messages instead of the history: a branch of its own, beside which the history stays. */
   async resetWorkingContextSnapshot(messages: readonly MessageInput[]): Promise<void> {
-    const head = await this.#keep.head(this.#agent);
+    const head = await this.#thread.head();
     const root = head === null ? undefined : (await this.#keep.chain(head.id))[0];
-    if (root !== undefined) await this.#keep.setHead(this.#agent, root.id);
-    await this.#keep.append(this.#agent, messages);
+    if (root !== undefined) await this.#thread.moveTo(root.id);
+    await this.#thread.append(messages);
   }
 
   /** The agent's tool calls with their results; those of one turn where it is given. */
   async getToolInteractions(turnId?: string): Promise<ToolInteraction[]> {
     const turn = turnId === undefined ? {} : { turn: turnNumber(turnId) };
-    return (await this.#hasHead()) ? this.#keep.toolInteractions(this.#agent, turn) : [];
+    return (await this.#hasHead()) ? this.#thread.toolInteractions(turn) : [];
   }
 
-  /** The turns that a compaction would cover now: see {@link Threadkeep.compactionTurns}. */
-  async selectCompactionWindow(): Promise<string[]> {
-    const { keepTurns } = this.#options.compact ?? {};
-    return this.#keep.compactionTurns(this.#agent, keepTurns === undefined ? {} : { keepTurns });
+  /**
+   * The turns that a compaction would cover now, by name: whole turns, oldest first, without the last ones, the one that is going
+   * on, and those that a checkpoint covers already. `keepTurns` of the last stay raw; without it as the options say.
+   */
+  async selectCompactionWindow(keepTurns: number | undefined = this.#options.compact?.keepTurns): Promise<string[]> {
+    const keep = keepTurns === undefined ? {} : { keepTurns: check.count(keepTurns, "keepTurns") };
+    return inside(this.#keep).call("compactionTurns", { context: this.#thread.name, ...keep });
   }
 
   /**
    * Compacts now: as the options say, or these turns. Since a summary stands in for the beginning of a history, they must be the
    * oldest that no checkpoint covers, and not the newest turn; one into which a tool group of a later turn reaches stays raw.
    *
-   * @throws ThreadkeepError `bad-request` for other turns; as {@link Threadkeep.compact}
+   * @throws ThreadkeepError `bad-request` for other turns; as {@link Thread.compact}
    */
   async compact(turnIds?: readonly string[]): Promise<Compaction> {
-    if (turnIds === undefined) return this.#keep.compact(this.#agent, this.#options.compact);
-    const all = await this.#keep.compactionTurns(this.#agent, { keepTurns: 0 });
+    if (turnIds === undefined) return this.#thread.compact(this.#options.compact);
+    const all = await this.selectCompactionWindow(0);
     if (!Array.isArray(turnIds) || turnIds.length === 0 || turnIds.some((turn, at) => turn !== all[at]))
       throw badArgument("turnIds", "must be the oldest turns that are not covered, without the newest");
     // One more where the newest turn is answered, so that it counts among the tail.
     let keepTurns = all.length - turnIds.length;
-    if ((await this.#keep.compactionTurns(this.#agent, { keepTurns })).length > turnIds.length) keepTurns += 1;
+    if ((await this.selectCompactionWindow(keepTurns)).length > turnIds.length) keepTurns += 1;
     const { keepRecent: _, targetTokens: __, ...rest } = this.#options.compact ?? {};
-    return this.#keep.compact(this.#agent, { ...rest, keepTurns });
+    return this.#thread.compact({ ...rest, keepTurns });
   }
 
   /**
-   * The compaction snapshot as messages: the system prompt, then what is remembered with the last turns as one message. Nothing is
-   * stored; {@link resetWorkingContextSnapshot} goes on from it.
+   * The compaction snapshot as messages: the system prompt, then what is remembered with the last turns as one message, in
+   * a form that is the same for the same input. Nothing is stored; {@link resetWorkingContextSnapshot} goes on from it.
+   *
+   * @throws ThreadkeepError `bad-request`; `init-failed` when the vocabulary for `maxTokens` cannot be had
    */
-  async buildSnapshot(systemPrompt: string | undefined, bundle: MemoryBundle, tailTurns?: number, excludeTurnId?: string): Promise<Message[]> {
-    return this.#keep.buildSnapshot(this.#agent, {
-      bundle,
-      ...(systemPrompt === undefined ? {} : { systemPrompt }),
-      ...(tailTurns === undefined ? {} : { tailTurns }),
-      ...(excludeTurnId === undefined ? {} : { excludeTurnId }),
+  async buildSnapshot(
+    systemPrompt: string | undefined,
+    bundle: MemoryBundle,
+    tailTurns?: number,
+    excludeTurnId?: string,
+    options?: SnapshotOptions,
+  ): Promise<Message[]> {
+    const link = inside(this.#keep);
+    const how = check.options(options, "options", { maxTokens: check.count, encoding: check.text }) as SnapshotOptions;
+    const encoding: Encoding = how.encoding ?? link.encoding;
+    const json = check.toJson({
+      context: this.#thread.name,
+      ...check.options(bundle, "bundle", { episodes: any, facts: any }),
+      ...(systemPrompt === undefined ? {} : { systemPrompt: check.text(systemPrompt, "systemPrompt") }),
+      ...(tailTurns === undefined ? {} : { tail: check.count(tailTurns, "tailTurns") }),
+      ...(excludeTurnId === undefined ? {} : { exclude: check.text(excludeTurnId, "excludeTurnId") }),
+      ...(how.maxTokens === undefined ? {} : { budget: how.maxTokens }),
+      encoding,
     });
+    if (how.maxTokens !== undefined) await needEncoding(encoding);
+    return link.answer("buildSnapshot", json);
   }
 
   /** The best of what is remembered for the input, if there is one. */
   async retrieve(maxEpisodic: number, maxSemantic: number, input?: string): Promise<MemoryBundle> {
     const query = input === undefined ? {} : { query: input };
-    return this.#keep.retrieve({ episodes: maxEpisodic, facts: maxSemantic, ...query });
+    return this.#keep.memory.retrieve({ episodes: maxEpisodic, facts: maxSemantic, ...query });
   }
 
   /**
@@ -278,9 +300,9 @@ export class Kernel<P extends Provider = "openai-chat"> {
     if (input !== undefined) await this.#ingest((input = await this.#processed(input)));
     const how: ContextOptions<P> = { ...this.#options.context };
     if (systemPrompt !== undefined) how.systemPrompt = systemPrompt;
-    if (how.memory === undefined && (await this.#keep.checkpoints(this.#agent)).length > 0)
+    if (how.memory === undefined && (await this.#thread.checkpoints()).length > 0)
       how.memory = { ...this.#options.memory, ...(typeof input?.content === "string" ? { query: input.content } : {}) };
-    const { messages, payload, overBudget } = await this.#keep.context(this.#agent, how);
+    const { messages, payload, overBudget } = await this.#thread.context(how);
     return { messages, payload, turnId: await this.currentTurn(), didCompact, overBudget };
   }
 
@@ -301,7 +323,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
    */
   async afterInvoke(request: RequestPackage<P>, response: MessageInput, usage?: ResponseUsage): Promise<CompactionReason | null> {
     await this.ingestAssistantResponse(response);
-    const reason = await this.#keep.afterResponse(this.#agent, usage ?? {}, this.#options.policy);
+    const reason = await this.#thread.afterResponse(usage ?? {}, this.#options.policy);
     this.#tell((extension) => extension.afterInvoke?.(request.messages, response, usage));
     return reason;
   }
@@ -316,9 +338,17 @@ export class Kernel<P extends Provider = "openai-chat"> {
     }
   }
 
-  async #hasHead(): Promise<boolean> {
-    return (await this.#keep.head(this.#agent)) !== null;
+  #traces(which: Record<string, unknown>): Promise<RawTrace[]> {
+    return inside(this.#keep).call("rawTraces", { context: this.#thread.name, ...which });
   }
+
+  async #hasHead(): Promise<boolean> {
+    return (await this.#thread.head()) !== null;
+  }
+}
+
+function any(value: unknown): unknown {
+  return value;
 }
 
 function object(value: unknown, argument: string): unknown {

@@ -9,10 +9,10 @@ const texts = (value: unknown, argument: string): string[] => {
   return value.map((text, at) => check.text(text, `${argument}[${at}]`));
 };
 const TEXT = { content: check.text, strings: texts, edgeNames: texts, petNames: texts };
-const OUTGOING = { ...TEXT, from: check.id, to: check.id, replyTo: check.id, messageId: check.id };
-/** Options of `listMessages()`. @internal */
+const OUTGOING = { ...TEXT, to: check.id, replyTo: check.id, messageId: check.id };
+/** Which messages are listed. @internal */
 export const FILTER = { after: check.count, limit: check.count, dismissed: check.flag };
-/** Options of `followMessages()`. @internal */
+/** How a mailbox is followed. @internal */
 export const FOLLOW = {
   after: check.count,
   signal: check.signal,
@@ -32,7 +32,7 @@ export function read<T>(answer: T): T {
 /** A message to be sent, as the engine takes it. @internal */
 export function outgoing(value: unknown): Record<string, unknown> {
   const mail = check.options(value, "mail", OUTGOING);
-  for (const name of ["from", "to"]) if (mail[name] === undefined) throw badArgument(`mail.${name}`, "is missing");
+  if (mail["to"] === undefined) throw badArgument("mail.to", "is missing");
   return said(mail, "mail");
 }
 

@@ -34,7 +34,7 @@ export interface OpenOptions {
   cacheBytes?: number;
   /**
    * Makes vectors of texts, so that a search also finds what means the same in other words. Vectors are stored beside the
-   * index, as one byte a number. A search makes some of what is missing, see {@link Threadkeep.embedMissing} for the rest.
+   * index, as one byte a number. A search makes some of what is missing, see {@link SearchIndex.embedMissing} for the rest.
    */
   embed?: Embed;
   /** The name of the model behind `embed`. Vectors of another name are not used, and are made anew. */
@@ -68,10 +68,24 @@ export interface InboundMessage {
 
 /** Where an append begins; at the head without either. */
 export interface AppendOptions {
-  /** The node or alias behind which the messages come, in the head's transcript: a branch, where that is not the head's node. */
+  /** The node or alias after which the messages come, in the head's transcript: a branch, if that is not the head's node. */
   after?: string;
   /** The node at which the head must point; otherwise nothing happens, and the error is `conflict`. */
   expect?: string;
+}
+
+/** How a thread is forked. */
+export interface ForkOptions {
+  /** How many of the messages the fork keeps, from 0; all of them without it. */
+  atIndex?: number;
+}
+
+/** A stretch of a thread's messages, by their indices. */
+export interface MessageRange {
+  /** The first index; 0 without it. */
+  start?: number;
+  /** The index after the last; without it, to the end. */
+  end?: number;
 }
 
 /** Which of the newest messages to give, tool calls with their results. Zero means zero. */
@@ -114,9 +128,12 @@ export interface SearchOptions {
   tool?: string;
   /** `false`: by words alone, though there is an `embed`. */
   vectors?: boolean;
-  /** `false`: what is not indexed yet is not waited for; one batch of it is indexed. See {@link Threadkeep.indexProgress}. */
+  /** `false`: what is not indexed yet is not waited for; one batch of it is indexed. See {@link SearchIndex.progress}. */
   wait?: boolean;
 }
+
+/** What a search in one chain looks at. */
+export type ChainSearchOptions = Omit<SearchOptions, "transcript" | "branch">;
 
 const FORMATS: readonly ImportFormat[] = [
   "ai-studio",
@@ -160,11 +177,11 @@ export const INBOUND = {
   systemPrompt: check.text,
 } as const;
 export const APPEND = { after: check.id, expect: check.id } as const;
+export const FORK = { atIndex: check.count } as const;
+export const RANGE = { start: check.count, end: check.count } as const;
 export const RECENT = { maxMessages: check.count, maxTokens: check.count, includeSystem: check.flag, includeSummary: check.flag } as const;
-export const SEARCH = {
+export const SEARCH_CHAIN = {
   limit: (value: unknown, argument: string) => check.count(value, argument, 1000),
-  transcript: check.id,
-  branch: check.id,
   kind: names,
   role: names,
   source: check.text,
@@ -174,6 +191,7 @@ export const SEARCH = {
   vectors: check.flag,
   wait: check.flag,
 } as const;
+export const SEARCH = { ...SEARCH_CHAIN, transcript: check.id, branch: check.id } as const;
 export const EMBED = { limit: check.count, onProgress: check.callback, signal: check.signal } as const;
 export const IMPORT = {
   format: (value: unknown, argument: string) => check.oneOf(value, FORMATS, argument),

@@ -12,7 +12,7 @@ const ENCODINGS: readonly Encoding[] = ["o200k_base", "cl100k_base", "estimate"]
 
 /**
  * Counts the tokens of a text, or of messages as a provider is sent them (with the marks around each; what the reply begins
- * with and tools are counted by {@link Threadkeep.context}). What spells a special token counts as the letters it is.
+ * with and tools are counted by {@link Thread.context}). What spells a special token counts as the letters it is.
  *
  * @param input a text, or a list of messages
  * @param encoding the vocabulary, loaded when it is first asked for; `o200k_base` without it

@@ -1,6 +1,14 @@
 // What the package exports, whichever entry leads here: `index` knows where its files lie, `slim` is told.
 
 export { Threadkeep } from "./threadkeep.js";
+export type { Chain } from "./handles/chain.js";
+export type { Mailbox } from "./handles/mailbox.js";
+export type { Memory } from "./handles/memory.js";
+export type { MessageStore } from "./handles/message-store.js";
+export type { Place } from "./handles/place.js";
+export type { SearchIndex } from "./handles/search-index.js";
+export type { Thread } from "./handles/thread.js";
+export type { Transcript } from "./handles/transcript.js";
 export { Export } from "./export.js";
 export { INGEST_ORDER, Kernel, type Extension, type KernelOptions, type Processor, type RequestPackage } from "./kernel.js";
 export { init, type InitOptions, type InitSource, type PartFile } from "./runtime.js";
@@ -18,9 +26,9 @@ export { readDepth, writeDepth, type DepthText } from "./depth.js";
 export { recordKey, recordParts, recordRange } from "./records.js";
 export { ThreadkeepError, type ErrorDetails, type ThreadkeepErrorCode } from "./errors.js";
 export { VERSION } from "./version.js";
-export type { SearchTool } from "./tool.js";
+export { searchTool, type Searchable, type SearchTool } from "./tool.js";
 export type { ChangeListener } from "./events.js";
-export type { AppendOptions, InboundMessage, OpenOptions, RecentOptions, SearchOptions } from "./options.js";
+export type { AppendOptions, ChainSearchOptions, ForkOptions, InboundMessage, MessageRange, OpenOptions, RecentOptions, SearchOptions } from "./options.js";
 export type * from "./types/agent.js";
 export type * from "./types/archive.js";
 export type * from "./types/compaction.js";

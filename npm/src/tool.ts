@@ -1,13 +1,14 @@
 // The search as a tool for an agent: its schema, and what answers a model's call. Whatever the model sends, it gets an answer that
 // it can read; only what is wrong with the keep itself is thrown.
 
+import * as check from "./check.js";
 import { ThreadkeepError } from "./errors.js";
-import type { SearchOptions } from "./options.js";
+import { SEARCH, type SearchOptions } from "./options.js";
 import type { SearchHit } from "./types/search.js";
 
 /** The search as a tool that a model may call. */
 export interface SearchTool {
-  /** Its schema, for `tools` of {@link Threadkeep.context}; every provider's form can be made of it. */
+  /** Its schema, for `tools` of {@link Thread.context}; every provider's form can be made of it. */
   readonly schema: { readonly name: string; readonly description: string; readonly parameters: object };
   /**
    * Answers a call: `args` are the arguments as the model wrote them, JSON text or already read. → JSON text for the tool's
@@ -43,8 +44,29 @@ export const SEARCH_ARGUMENTS = {
 export const SEARCH_WORDS =
   "Finds earlier messages of the user, of you and of tools, summaries, and remembered facts, by their words. Use it when something was said before that is not in this conversation any more.";
 
-/** Makes the tool of a search; `fixed` are options that the model cannot change. @internal */
-export function searchTool(search: (query: string, options: SearchOptions) => Promise<SearchHit[]>, fixed: SearchOptions): SearchTool {
+/** What can be searched: a keep, or a thread. */
+export interface Searchable {
+  /** Finds messages, summaries and what is remembered, the best first. */
+  search(query: string, options?: SearchOptions): Promise<SearchHit[]>;
+}
+
+/**
+ * The search of a keep, or of one thread, as a tool for an agent: its schema, and what answers a model's calls. `options` are fixed, such
+ * as the transcript to look in; the model chooses the rest.
+ *
+ * @throws ThreadkeepError `bad-request`
+ *
+ * @example
+ * ```ts
+ * const tool = searchTool(keep);
+ * const { payload } = await thread.context({ tools: [tool.schema] });
+ * // … the model calls `search_memory`:
+ * const content = await tool.call(call.function.arguments);
+ * await thread.append([{ role: "tool", tool_call_id: call.id, content }]);
+ * ```
+ */
+export function searchTool(where: Searchable, options?: SearchOptions): SearchTool {
+  const fixed = check.options(options, "options", SEARCH) as SearchOptions;
   return {
     schema: {
       name: "search_memory",
@@ -59,7 +81,7 @@ export function searchTool(search: (query: string, options: SearchOptions) => Pr
         return JSON.stringify({ error: error instanceof Error ? error.message : String(error) });
       }
       try {
-        const hits = await search(asked.query, { ...asked.options, ...fixed });
+        const hits = await where.search(asked.query, { ...asked.options, ...fixed });
         return JSON.stringify({ hits: hits.map(shown) });
       } catch (error) {
         if (error instanceof ThreadkeepError && error.code === "bad-request") return JSON.stringify({ error: error.message });

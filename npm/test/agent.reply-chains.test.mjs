@@ -40,7 +40,7 @@ test("replies to the same message are branches that share their beginning", asyn
   assert.deepEqual(model.prompt(1).slice(1), ["left or right?", "which?", "left"]);
   assert.deepEqual(model.prompt(2).slice(1), ["left or right?", "which?", "right"]);
   assert.deepEqual(
-    (await keep.children(which.node)).map(({ id }) => id),
+    (await keep.at(which.node).children()).map(({ id }) => id),
     [left.node, right.node],
   );
   assert.equal((await keep.stats()).nodes, 4);
@@ -62,7 +62,7 @@ test("outgoing messages carry the depth of the transcript", async () => {
   for (const depth of [2, 4, 6]) {
     const { reply, node } = await agent.send("and?", { replyTo });
     assert.equal(readDepth(reply.strings[0]).depth, depth);
-    assert.equal(await keep.depth(node), depth);
+    assert.equal(await keep.at(node).depth(), depth);
     replyTo = reply;
   }
   await keep.close();
@@ -137,7 +137,7 @@ test("an own message that answers nothing begins a conversation of its own", asy
   await agent.send("ask Bob for lunch");
   const [invitation] = await boxOf(keep, "bob");
   assert.deepEqual([invitation.replyTo, invitation.strings], [undefined, ["lunch?"]]);
-  await keep.reply("bob", 1, "yes");
+  await keep.mailbox("bob").reply(1, "yes");
   await agent.catchUp();
   assert.deepEqual(model.prompt(2).slice(-2), ["lunch?", "[message 4 from bob]\nyes"]);
   assert.ok(model.prompt(2).every((text) => !text.includes("ask Bob")));
@@ -222,10 +222,10 @@ test("transcripts of dismissed messages can be collected", async () => {
   const done = await agent.send("done with");
   await agent.send("to stay");
   const more = await agent.send("more", { replyTo: done.reply });
-  assert.equal(await keep.collectDismissed("lal"), 0);
+  assert.equal(await keep.mailbox("lal").collectDismissed(), 0);
   const gone = [done, more].flatMap(({ node, reply }) => [node, reply.messageId]);
-  for (const { number, messageId } of await boxOf(keep, "lal")) if (gone.includes(messageId)) await keep.dismiss("lal", number);
-  assert.equal(await keep.collectDismissed("lal"), 1);
+  for (const { number, messageId } of await boxOf(keep, "lal")) if (gone.includes(messageId)) await keep.mailbox("lal").dismiss(number);
+  assert.equal(await keep.mailbox("lal").collectDismissed(), 1);
   assert.equal((await keep.roots()).length, 1);
   assert.equal(await keep.node(done.node), null);
   assert.deepEqual(said(await boxOf(keep, "lal")), ["to stay", "[depth:2] a1"]);
@@ -251,10 +251,10 @@ test("reply() without a number answers the message at hand", async () => {
 
 test("own messages make aliases, also when they are seen later", async () => {
   const { keep, agent } = await setUp([]);
-  const asked = await keep.send({ from: "ann", to: "lal", content: "a" });
+  const asked = await keep.mailbox("ann").send({ to: "lal", content: "a" });
   await keep.receive({ messageId: asked.messageId, content: "a" });
   await keep.seal(asked.messageId);
-  const answer = await keep.reply("lal", 1, "from elsewhere");
+  const answer = await keep.mailbox("lal").reply(1, "from elsewhere");
   assert.equal(await keep.node(answer.messageId), null);
   await agent.catchUp();
   assert.equal((await keep.node(answer.messageId)).id, asked.messageId);
@@ -271,7 +271,7 @@ test("the depth is a text prefix in the first string", async () => {
 
 test("the outbound id is captured by following one's own messages", async () => {
   const { keep, agent } = await setUp(["b"]);
-  const followed = keep.followMessages("lal");
+  const followed = keep.mailbox("lal").follow();
   const { reply } = await agent.send("a");
   assert.equal((await followed.next()).value.from, "ann");
   const { value: own } = await followed.next();

@@ -69,7 +69,7 @@ test("a reply to nothing that is known begins a transcript, and says so", async 
   assert.deepEqual([(await keep.node(lost.node)).unknownReply, (await keep.node(known.node)).unknownReply], [true, undefined]);
   assert.equal((await agent.send("third")).unknownReply, undefined);
   assert.equal((await keep.receive({ content: "hi", replyTo: "nowhere" })).unknownReply, true);
-  assert.equal((await keep.send({ from: "ann", to: "bo", content: "hi", replyTo: "nowhere" })).unknownReply, true);
+  assert.equal((await keep.mailbox("ann").send({ to: "bo", content: "hi", replyTo: "nowhere" })).unknownReply, true);
   await keep.close();
 });
 
@@ -418,7 +418,7 @@ test("another answer is a branch, and after a failure the model can go on", asyn
   const second = await turn;
   assert.deepEqual([events[0], events.at(-1), second.text, second.outcome], ["began", "ended", "grey", "answered"]);
   assert.equal((await keep.node(second.node)).parent, (await keep.node(first.node)).parent);
-  assert.equal((await keep.children((await keep.node(first.node)).parent)).length, 2);
+  assert.equal((await keep.at((await keep.node(first.node)).parent).children()).length, 2);
   const failed = await agent.send("why?", { replyTo: second.reply });
   const on = await agent.goOn(failed.node);
   assert.deepEqual([failed.outcome, on.text, (await keep.node(on.node)).parent], ["failed", "as I was saying", failed.node]);
@@ -429,20 +429,20 @@ test("another answer is a branch, and after a failure the model can go on", asyn
 
 test("run answers whatever arrives, until its signal", async () => {
   const { keep, agent } = await setUp(["to bob", "to ann"]);
-  await keep.send({ from: "bob", to: "lal", content: "before" });
+  await keep.mailbox("bob").send({ to: "lal", content: "before" });
   const ending = new AbortController();
   const sent = [];
   for await (const event of agent.run({ signal: ending.signal })) {
     if (event.type === "sent") sent.push([event.mail.to, event.mail.strings[0]]);
     if (event.type !== "ended") continue;
-    if (sent.length === 1) await keep.send({ from: "ann", to: "lal", content: "while it runs" });
+    if (sent.length === 1) await keep.mailbox("ann").send({ to: "lal", content: "while it runs" });
     else ending.abort();
   }
   assert.deepEqual(sent, [
     ["bob", "[depth:2] to bob"],
     ["ann", "[depth:2] to ann"],
   ]);
-  await keep.send({ from: "ann", to: "lal", content: "after" });
+  await keep.mailbox("ann").send({ to: "lal", content: "after" });
   await keep.stats();
   assert.equal((await boxOf(keep, "ann")).length, 3, "nobody answered");
   assert.deepEqual(await all(agent.run({ signal: AbortSignal.abort() })), []);
@@ -466,7 +466,7 @@ test("turns that are sent while it runs have all their events, and no others", a
 
 test("run ends with break, and with the keep", async () => {
   const { keep, agent } = await setUp(["one", "two"]);
-  await keep.send({ from: "ann", to: "lal", content: "hi" });
+  await keep.mailbox("ann").send({ to: "lal", content: "hi" });
   for await (const { type } of agent.run()) if (type === "ended") break;
   assert.equal((await agent.send("and?")).text, "two");
   const running = all(agent.run());
@@ -478,7 +478,7 @@ test("run ends with break, and with the keep", async () => {
 test("a message sent after its thread was deleted is answered, and one that is deleted before fails by name", async () => {
   const { keep, agent, model } = await setUp(["one", "two", "three", async () => (await keep.deleteAll(), "four"), "five"]);
   const { node } = await agent.send("first");
-  await keep.deleteTranscript((await keep.node(node)).transcript);
+  await keep.transcript((await keep.node(node)).transcript).delete();
   const second = await agent.send("second");
   assert.deepEqual([second.text, second.outcome], ["two", "answered"]);
   await keep.deleteAll();
@@ -625,7 +625,7 @@ test("an answer from elsewhere comes with its outcome", async (t) => {
     ["done", "answered"],
     [() => Promise.reject(new Error("no luck")), "failed"],
   ]) {
-    const sent = await here.send({ from: "ann", to: "lal", content: "hi" });
+    const sent = await here.mailbox("ann").send({ to: "lal", content: "hi" });
     await lal(there, script(answer)).catchUp();
     const model = script("not asked");
     const turn = lal(here, model).send("hi", { messageId: sent.messageId });
@@ -641,7 +641,7 @@ test("two agents of one name over one keep answer once", async () => {
   const keep = await memory({ encoding: "estimate" });
   const models = [script("a"), script("b")];
   const [one, two] = models.map((model) => lal(keep, model));
-  await keep.send({ from: "ann", to: "lal", content: "hi" });
+  await keep.mailbox("ann").send({ to: "lal", content: "hi" });
   assert.deepEqual((await Promise.all([one.catchUp(), two.catchUp()])).sort(), [0, 1]);
   assert.equal(models[0].requests.length + models[1].requests.length, 1);
   await keep.close();
@@ -649,8 +649,8 @@ test("two agents of one name over one keep answer once", async () => {
 
 test("a dismissed message needs no answer", async () => {
   const { keep, agent, model } = await setUp(["ok"]);
-  const { messageId } = await keep.send({ from: "ann", to: "lal", content: "never mind" });
-  await keep.dismiss("lal", 1);
+  const { messageId } = await keep.mailbox("ann").send({ to: "lal", content: "never mind" });
+  await keep.mailbox("lal").dismiss(1);
   assert.deepEqual(await agent.send("x", { messageId }), { node: null, outcome: null, reply: null, text: "" });
   assert.equal(model.requests.length, 0);
   await keep.close();
@@ -675,7 +675,7 @@ test("history is compacted when it is due, and that is told", async () => {
   }
   const done = events.filter(({ type, checkpoint }) => type === "compacted" && checkpoint !== null);
   assert.ok(done.length > 0 && done.every(({ tokensBefore, tokensAfter }) => tokensAfter < tokensBefore));
-  assert.ok((await keep.checkpoints(reply.messageId)).length > 0);
+  assert.ok((await keep.at(reply.messageId).checkpoints()).length > 0);
   assert.ok(events.filter(({ type }) => type === "asked").every(({ tokens }) => tokens <= 1_850));
   await keep.close();
   const plain = await setUp(["fits"], { compaction: false, context: { budget: { maxTokens: 10 } } });

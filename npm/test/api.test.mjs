@@ -62,7 +62,7 @@ for (const [user, [file, options]] of Object.entries(USERS)) {
 export const all = [${names.map((_, at) => `e${at}`).join(", ")}];
 export async function use(): Promise<number> {
   const keep = await e0.Threadkeep.open({ storage: "memory" });
-  const { tokens } = await keep.context("main", { budget: { maxTokens: 9 } });
+  const { tokens } = await keep.thread("main").context({ budget: { maxTokens: 9 } });
   return tokens;
 }
 export const wrong: string = e0.countTokens;

@@ -23,7 +23,7 @@ test("ChatGPT: the tree, its branches and the chosen branch", async () => {
   const said = (await chainTexts(keep, pear.leaf)).filter((text) => text !== "");
   assert.equal(said.length, 4);
   assert.equal(said.at(-1), "Then prune lightly in July; pears forgive 🍐.");
-  const fork = (await keep.outline(pear.id)).rows.find((row) => row.fork !== null).fork;
+  const fork = (await keep.transcript(pear.id).outline()).rows.find((row) => row.fork !== null).fork;
   assert.equal(fork.count, 2);
   assert.match((await chainTexts(keep, fork.next)).at(-1), /what crosses/);
   const again = await keep.import(bytes);
@@ -37,14 +37,14 @@ test("Claude.ai, Claude Code and OpenAI messages", async () => {
   assert.deepEqual([claude.formats, claude.added], [["claude-ai"], 1]);
   const [dough] = await keep.transcripts();
   assert.deepEqual([dough.title, dough.branches], ["Sourdough timing", 2]);
-  const rows = (await keep.outline(dough.id)).rows;
+  const rows = (await keep.transcript(dough.id).outline()).rows;
   const other = rows.find((row) => row.fork !== null).fork.previous;
   const thought = (await keep.chain(other)).at(-1).messages[0];
   assert.deepEqual([thought.reasoning, thought.content], ["They may mean the bulk rise.", "Four to six hours at room temperature."]);
 
   const code = await keep.import({ name: "session.jsonl", data: fixture("claude-code.jsonl") });
   assert.deepEqual([code.formats, code.added, code.skippedCount], [["claude-code"], 1, 0]);
-  const chain = (await keep.chain((await keep.outline(code.transcripts[0])).leaf)).flatMap((node) => node.messages);
+  const chain = (await keep.chain((await keep.transcript(code.transcripts[0]).outline()).leaf)).flatMap((node) => node.messages);
   const call = chain.find((message) => message.tool_calls)?.tool_calls[0];
   assert.equal(call.function.name, "Bash");
   assert.equal(chain.find((message) => message.role === "tool").tool_call_id, call.id);
@@ -188,18 +188,18 @@ test("export, clear, import: everything is as it was", async () => {
   const keep = await memory();
   await keep.import(bytes);
   await keep.import(fixture("claude-code.jsonl"));
-  await keep.append("main", [{ role: "system", content: "s", x_extra: [1.5, null] }, ...many(120)]);
-  await keep.fork("main", "side", 5);
-  await keep.append("side", [user("elsewhere")]);
+  await keep.thread("main").append([{ role: "system", content: "s", x_extra: [1.5, null] }, ...many(120)]);
+  await keep.thread("main").fork("side", { atIndex: 5 });
+  await keep.thread("side").append([user("elsewhere")]);
   const question = await keep.receive({ messageId: "q", from: "ann", number: 4, content: "why?" });
   await keep.extend(question.id, [assistant("because")]);
   await keep.alias("sent", "q");
-  await keep.rename(question.transcript, "A question");
+  await keep.transcript(question.transcript).rename("A question");
   const look = async () => ({
     transcripts: (await keep.transcripts()).map(({ id, title, nodes, messages, branches, leaf }) => [id, title, nodes, messages, branches, leaf]).sort(),
-    heads: await keep.heads(),
-    main: await keep.getAll("main"),
-    side: await keep.getAll("side"),
+    heads: await keep.threads(),
+    main: await keep.thread("main").messages(),
+    side: await keep.thread("side").messages(),
     node: await keep.node("sent"),
     lint: await keep.lint(),
   });
@@ -265,7 +265,7 @@ test("compactions of a session come in as checkpoints", async () => {
   ];
   const keep = await memory();
   await keep.import(lines.map((it) => JSON.stringify(it)).join("\n"));
-  const said = async (options) => texts((await keep.context("pi/boat/a2", { encoding: "estimate", ...options })).messages);
+  const said = async (options) => texts((await keep.thread("pi/boat/a2").context({ encoding: "estimate", ...options })).messages);
   const now = await said();
   assert.match(now[0], /- It is nine miles off\.$/);
   assert.deepEqual(now.slice(1), ["Set a course.", "North."]);
@@ -275,10 +275,10 @@ test("compactions of a session come in as checkpoints", async () => {
 
 test("other formats are written, the chosen branch or all of them", async () => {
   const keep = await memory();
-  await keep.append("main", [{ role: "system", content: "be brief" }, user("Which way?"), assistant("North.")]);
-  await keep.fork("main", "side", 2);
-  await keep.append("side", [assistant("South.")]);
-  const head = await keep.head("main");
+  await keep.thread("main").append([{ role: "system", content: "be brief" }, user("Which way?"), assistant("North.")]);
+  await keep.thread("main").fork("side", { atIndex: 2 });
+  await keep.thread("side").append([assistant("South.")]);
+  const head = await keep.thread("main").head();
   const openai = keep.export({ format: "openai-messages" });
   const lines = (await openai.text())
     .trim()
@@ -352,11 +352,11 @@ test("images, audio and video of a trace come back", async () => {
 test("an agent's memory is written as its files and comes in again", async () => {
   const keep = await memory();
   const call = { id: "c1", type: "function", function: { name: "look", arguments: '{"at":"log"}' } };
-  await keep.append("mate", [user("What does the log say?"), { role: "assistant", content: null, tool_calls: [call] }]);
-  await keep.append("mate", [{ role: "tool", tool_call_id: "c1", name: "look", content: "All well." }, assistant("All is well.")]);
-  const { transcript } = await keep.head("mate");
-  const fact = await keep.remember({ fact: "The log is kept in ink.", kind: "constraint", transcript });
-  await keep.remember({ fact: "Tea is at four." });
+  await keep.thread("mate").append([user("What does the log say?"), { role: "assistant", content: null, tool_calls: [call] }]);
+  await keep.thread("mate").append([{ role: "tool", tool_call_id: "c1", name: "look", content: "All well." }, assistant("All is well.")]);
+  const { transcript } = await keep.thread("mate").head();
+  const fact = await keep.memory.remember({ fact: "The log is kept in ink.", kind: "constraint", transcript });
+  await keep.memory.remember({ fact: "Tea is at four." });
   const files = await keep.export({ format: "memory" }).files();
   const folder = `memory/agents/${transcript}`;
   assert.deepEqual(
@@ -383,7 +383,7 @@ test("an agent's memory is written as its files and comes in again", async () =>
     ["user", "assistant", "tool", "assistant"],
   );
   assert.equal(chain[1].tool_calls[0].function.name, "look");
-  assert.deepEqual((await other.facts()).map((it) => it.fact).sort(), ["Tea is at four.", "The log is kept in ink."]);
+  assert.deepEqual((await other.memory.facts()).map((it) => it.fact).sort(), ["Tea is at four.", "The log is kept in ink."]);
   // All of it in one text, and a second time.
   const again = await other.import({ name: "memory/agents/mate/all.jsonl", data: files[`${folder}/raw_traces.jsonl`] });
   assert.deepEqual([again.formats, again.skippedCount], [["memory"], 0]);

@@ -35,14 +35,14 @@ test("a reply finds its chain by id and by alias", async () => {
   assert.equal(byAlias.parent, question.id);
   assert.equal(byId.parent, question.id);
   assert.deepEqual(
-    (await keep.children("sent-1")).map((node) => node.id),
+    (await keep.at("sent-1").children()).map((node) => node.id),
     [byAlias.id, byId.id],
   );
   assert.deepEqual(await chainTexts(keep, "m2"), ["count", "1+1?", "2", "sure?"]);
   assert.deepEqual(await chainTexts(keep, "m3"), ["count", "1+1?", "2", "and 2+2?"]);
   assert.equal((await keep.node("sent-1")).id, question.id);
   assert.equal(await keep.node("nobody"), null);
-  assert.equal(await keep.depth("m2"), 3);
+  assert.equal(await keep.at("m2").depth(), 3);
   await rejects(keep.alias("m2", question.id), "id-taken");
   await rejects(keep.alias("sent-1", "m2"), "id-taken");
   await rejects(keep.alias("sent-2", "nobody"), "missing-node");
@@ -79,13 +79,13 @@ test("a node grows until it is sealed or answered", async () => {
   const error = await rejects(keep.extend(turn.id, [assistant("more")]), "sealed");
   assert.equal(error.details.node, turn.id);
   await rejects(keep.extend("nobody", [assistant("more")]), "missing-node");
-  await keep.append("broken", [{ role: "assistant", content: null, tool_calls: [call] }, user("never mind")]);
+  await keep.thread("broken").append([{ role: "assistant", content: null, tool_calls: [call] }, user("never mind")]);
   const findings = await keep.lint();
   assert.deepEqual(
     findings.map((finding) => finding.rule),
     ["unanswered-call"],
   );
-  assert.deepEqual(await keep.lint((await keep.head("broken")).id), findings);
+  assert.deepEqual(await keep.lint((await keep.thread("broken").head()).id), findings);
   await keep.close();
 });
 
@@ -94,25 +94,27 @@ test("branches: outline, tree, choice, deletion", async () => {
   const root = await keep.receive({ messageId: "a", content: "start", systemPrompt: "s" });
   for (const id of ["b", "c", "d"]) await keep.receive({ messageId: id, replyTo: "a", content: id });
   await keep.receive({ messageId: "e", replyTo: "c", content: "e" });
-  const outline = await keep.outline(root.transcript, "c");
+  const outline = await keep.transcript(root.transcript).outline("c");
   assert.equal(outline.leaf, "e");
   assert.equal(outline.damage, null);
   assert.equal(outline.transcript.branches, 3);
   const fork = outline.rows.find((row) => row.id === "c").fork;
   assert.deepEqual([fork.index, fork.count, fork.previous, fork.next], [2, 3, "b", "d"]);
-  assert.equal((await keep.tree(root.transcript)).length, outline.transcript.nodes);
-  await keep.choose("b");
-  assert.equal((await keep.outline(root.transcript)).leaf, "b");
-  await keep.rename(root.transcript, "A title");
+  const tree = await keep.transcript(root.transcript).tree();
+  assert.equal(tree.length, outline.transcript.nodes);
+  for (const { id, parent } of tree) assert.equal(parent, (await keep.node(id)).parent);
+  await keep.at("b").choose();
+  assert.equal((await keep.transcript(root.transcript).outline()).leaf, "b");
+  await keep.transcript(root.transcript).rename("A title");
   assert.equal((await keep.transcripts())[0].title, "A title");
-  assert.equal(await keep.deleteBranch("c"), 2);
+  assert.equal(await keep.at("c").deleteBranch(), 2);
   assert.equal(await keep.node("e"), null);
   await rejects(keep.chain("e"), "missing-node");
-  assert.equal((await keep.children("a")).length, 2);
-  await keep.deleteTranscript(root.transcript);
+  assert.equal((await keep.at("a").children()).length, 2);
+  await keep.transcript(root.transcript).delete();
   assert.deepEqual(await keep.transcripts(), []);
-  await rejects(keep.outline(root.transcript), "missing-transcript");
-  await rejects(keep.deleteTranscript(root.transcript), "missing-transcript");
+  await rejects(keep.transcript(root.transcript).outline(), "missing-transcript");
+  await rejects(keep.transcript(root.transcript).delete(), "missing-transcript");
   await keep.receive({ content: "x" });
   await keep.deleteAll();
   assert.equal((await keep.stats()).nodes, 0);
@@ -121,15 +123,15 @@ test("branches: outline, tree, choice, deletion", async () => {
 
 test("heads point where they are set", async () => {
   const keep = await memory();
-  await keep.append("main", [user("one"), user("two")]);
-  const chain = await keep.chain((await keep.head("main")).id);
+  await keep.thread("main").append([user("one"), user("two")]);
+  const chain = await keep.chain((await keep.thread("main").head()).id);
   const one = chain.find((node) => node.messages[0]?.content === "one");
-  await keep.setHead("mark", one.id);
-  assert.equal((await keep.head("mark")).id, one.id);
-  await keep.append("mark", [user("other")]);
-  assert.deepEqual(texts(await keep.getAll("mark")), ["one", "other"]);
-  assert.deepEqual(texts(await keep.getAll("main")), ["one", "two"]);
-  await rejects(keep.setHead("mark", "nobody"), "missing-node");
+  await keep.thread("mark").moveTo(one.id);
+  assert.equal((await keep.thread("mark").head()).id, one.id);
+  await keep.thread("mark").append([user("other")]);
+  assert.deepEqual(texts(await keep.thread("mark").messages()), ["one", "other"]);
+  assert.deepEqual(texts(await keep.thread("main").messages()), ["one", "two"]);
+  await rejects(keep.thread("mark").moveTo("nobody"), "missing-node");
   await keep.close();
 });
 
@@ -143,10 +145,10 @@ test("depth counts users and assistants, not system prompts and tool results", a
     [{ role: "system", content: "be briefer" }, 2],
     [assistant("a lamp"), 3],
   ];
-  assert.equal(await keep.depth(question.id), 1);
+  assert.equal(await keep.at(question.id).depth(), 1);
   for (const [message, depth] of answers) {
     await keep.extend(question.id, [message]);
-    assert.equal(await keep.depth(question.id), depth, message.role);
+    assert.equal(await keep.at(question.id).depth(), depth, message.role);
   }
   const next = await keep.receive({ messageId: "m2", replyTo: "m1", content: "and there?" });
   assert.equal(next.depth, 4);

@@ -11,16 +11,16 @@ const turns = (from, to) =>
 
 async function talked(options = {}) {
   const keep = await memory({ encoding: "estimate", ...options });
-  await keep.append("main", [{ role: "system", content: "Be brief." }, ...turns(1, 8)]);
+  await keep.messageStore.append("main", [{ role: "system", content: "Be brief." }, ...turns(1, 8)]);
   return keep;
 }
 
-test("a StoredMessage has id, contextId, index, timestamp, tokens and tags", async () => {
+test("a StoredMessage has id, thread, index, timestamp, tokens and tags", async () => {
   const keep = await memory();
   const before = Date.now();
-  const nodes = await keep.append("main", [user("a".repeat(10)), { ...assistant("b"), tags: ["final"], id: "mine", timestamp: 7 }]);
-  const [first, second] = await keep.getStored("main");
-  assert.deepEqual([first.id, first.part, first.contextId, first.index, first.tokens], [nodes[0].id, 0, "main", 0, 3 + 4]);
+  const nodes = await keep.messageStore.append("main", [user("a".repeat(10)), { ...assistant("b"), tags: ["final"], id: "mine", timestamp: 7 }]);
+  const [first, second] = await keep.thread("main").stored();
+  assert.deepEqual([first.id, first.part, first.thread, first.index, first.tokens], [nodes[0].id, 0, "main", 0, 3 + 4]);
   assert.match(first.timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   assert.ok(Date.parse(first.timestamp) >= before - 1 && Date.parse(first.timestamp) <= Date.now());
   assert.ok(!("tags" in first));
@@ -29,23 +29,23 @@ test("a StoredMessage has id, contextId, index, timestamp, tokens and tags", asy
   // The message is as it was given, whatever its own fields are called.
   assert.deepEqual(second.message, { ...assistant("b"), tags: ["final"], id: "mine", timestamp: 7 });
   assert.deepEqual(
-    (await keep.getStored("main", 1)).map(({ index }) => index),
+    (await keep.thread("main").stored({ start: 1 })).map(({ index }) => index),
     [1],
   );
   assert.deepEqual(
-    (await keep.getStored("main", 0, 1)).map(({ index }) => index),
+    (await keep.thread("main").stored({ start: 0, end: 1 })).map(({ index }) => index),
     [0],
   );
-  assert.deepEqual(await keep.getStored("nowhere"), []);
-  await rejects(keep.getStored("main", -1), "bad-request", /start/);
+  assert.deepEqual(await keep.thread("nowhere").stored(), []);
+  await rejects(keep.thread("main").stored({ start: -1 }), "bad-request", /start/);
   await keep.close();
 });
 
 test("StoredMessage.compacted and compactedRange say what a summary stands for", async () => {
   const keep = await talked();
-  assert.ok((await keep.getStored("main")).every(({ compacted, compactedRange, checkpoint }) => !compacted && !compactedRange && !checkpoint));
-  const { checkpoint, compactedRange } = await keep.compact("main");
-  const stored = await keep.getStored("main");
+  assert.ok((await keep.thread("main").stored()).every(({ compacted, compactedRange, checkpoint }) => !compacted && !compactedRange && !checkpoint));
+  const { checkpoint, compactedRange } = await keep.messageStore.compact("main");
+  const stored = await keep.thread("main").stored();
   // Instructions stay in prompts: nothing stands in for them.
   assert.deepEqual(
     stored.map(({ compacted }) => compacted),
@@ -54,34 +54,34 @@ test("StoredMessage.compacted and compactedRange say what a summary stands for",
   assert.deepEqual([compactedRange, stored[1].compactedRange, stored[1].checkpoint], [{ start: 0, end: 9 }, compactedRange, checkpoint.id]);
   assert.deepEqual(
     stored.map(({ message }) => message),
-    await keep.getAll("main"),
+    await keep.messageStore.getAll("main"),
   );
   await keep.close();
 });
 
 test("append, getAll, getRange, getCount and clear have all messages, compacted or not", async () => {
   const keep = await talked();
-  const all = await keep.getAll("main");
-  await keep.compact("main");
-  assert.deepEqual(await keep.getAll("main"), all);
-  assert.deepEqual(await keep.getRange("main", 1, 4), all.slice(1, 4));
-  assert.equal(await keep.getCount("main"), 17);
-  await keep.append("main", [user("more")]);
-  assert.deepEqual(await keep.getAll("main"), [...all, user("more")]);
-  assert.equal(await keep.clear("main"), 18);
-  assert.deepEqual([await keep.getAll("main"), await keep.getCount("main")], [[], 0]);
+  const all = await keep.messageStore.getAll("main");
+  await keep.messageStore.compact("main");
+  assert.deepEqual(await keep.messageStore.getAll("main"), all);
+  assert.deepEqual(await keep.messageStore.getRange("main", 1, 4), all.slice(1, 4));
+  assert.equal(await keep.messageStore.getCount("main"), 17);
+  await keep.messageStore.append("main", [user("more")]);
+  assert.deepEqual(await keep.messageStore.getAll("main"), [...all, user("more")]);
+  assert.equal(await keep.messageStore.clear("main"), 18);
+  assert.deepEqual([await keep.messageStore.getAll("main"), await keep.messageStore.getCount("main")], [[], 0]);
   await keep.close();
 });
 
 test("getRecent takes maxMessages (50 by default), maxTokens and includeSystem", async () => {
   const keep = await memory();
-  await keep.append("main", [{ role: "system", content: "Be brief." }, ...many(60)]);
-  assert.equal((await keep.getRecent("main")).length, 50);
-  assert.deepEqual(texts(await keep.getRecent("main", { maxMessages: 2 })), ["m58", "m59"]);
-  assert.deepEqual(texts(await keep.getRecent("main", { maxTokens: 10 })), ["m58", "m59"]); // 1 and 4 each
-  assert.deepEqual(texts(await keep.getRecent("main", { maxTokens: 9 })), ["m59"]);
-  assert.deepEqual(texts(await keep.getRecent("main", { maxMessages: 2, includeSystem: true })), ["Be brief.", "m59"]);
-  assert.deepEqual(texts(await keep.getRecent("main", { maxMessages: 99, includeSystem: false })).slice(0, 2), ["m0", "m1"]);
+  await keep.messageStore.append("main", [{ role: "system", content: "Be brief." }, ...many(60)]);
+  assert.equal((await keep.messageStore.getRecent("main")).length, 50);
+  assert.deepEqual(texts(await keep.messageStore.getRecent("main", { maxMessages: 2 })), ["m58", "m59"]);
+  assert.deepEqual(texts(await keep.messageStore.getRecent("main", { maxTokens: 10 })), ["m58", "m59"]); // 1 and 4 each
+  assert.deepEqual(texts(await keep.messageStore.getRecent("main", { maxTokens: 9 })), ["m59"]);
+  assert.deepEqual(texts(await keep.messageStore.getRecent("main", { maxMessages: 2, includeSystem: true })), ["Be brief.", "m59"]);
+  assert.deepEqual(texts(await keep.messageStore.getRecent("main", { maxMessages: 99, includeSystem: false })).slice(0, 2), ["m0", "m1"]);
   await keep.close();
 });
 
@@ -89,7 +89,7 @@ test("getRecent with maxTokens goes back from the newest, and ends at the first 
   const keep = await memory();
   // With four for each message these are 5, 104, 6 and 5 tokens: beyond the large one an older one would fit.
   const list = [user("a".repeat(4)), user("b".repeat(400)), user("c".repeat(8)), user("d".repeat(4))];
-  await keep.append("main", list);
+  await keep.messageStore.append("main", list);
   for (const [maxTokens, from] of [
     [4, 4],
     [5, 3],
@@ -100,7 +100,7 @@ test("getRecent with maxTokens goes back from the newest, and ends at the first 
     [119, 1],
     [120, 0],
   ])
-    assert.deepEqual(await keep.getRecent("main", { maxTokens }), list.slice(from), `${maxTokens}`);
+    assert.deepEqual(await keep.messageStore.getRecent("main", { maxTokens }), list.slice(from), `${maxTokens}`);
   await keep.close();
 });
 
@@ -109,13 +109,17 @@ test("a loop of append, check, compact and getRecent has a bounded working set w
   const contextBudget = 400;
   let compactions = 0;
   for (let at = 1; at <= 30; at += 1) {
-    await keep.append("main", turns(at, at));
-    if ((await keep.afterResponse("main", {}, { compactionThreshold: 12 })) !== null) {
-      const { tokensSaved, compactedRange } = await keep.compact("main", { keepRecent: 4, targetTokens: contextBudget / 2, strategy: "summarize" });
-      assert.ok(tokensSaved > 0 && compactedRange.end === (await keep.getCount("main")) - 4);
+    await keep.messageStore.append("main", turns(at, at));
+    if ((await keep.thread("main").afterResponse({}, { compactionThreshold: 12 })) !== null) {
+      const { tokensSaved, compactedRange } = await keep.messageStore.compact("main", {
+        keepRecent: 4,
+        targetTokens: contextBudget / 2,
+        strategy: "summarize",
+      });
+      assert.ok(tokensSaved > 0 && compactedRange.end === (await keep.messageStore.getCount("main")) - 4);
       compactions += 1;
     }
-    const working = await keep.getRecent("main", { maxTokens: contextBudget, includeSummary: true });
+    const working = await keep.messageStore.getRecent("main", { maxTokens: contextBudget, includeSummary: true });
     assert.ok(working.length <= 13 && working.at(-1).content.startsWith(`Part ${at} `));
     assert.equal(
       working.some(({ kind }) => kind?.type === "summary"),
@@ -123,19 +127,19 @@ test("a loop of append, check, compact and getRecent has a bounded working set w
     );
   }
   assert.equal(compactions, 5);
-  assert.equal(await keep.getCount("main"), 60);
+  assert.equal(await keep.messageStore.getCount("main"), 60);
   await keep.close();
 });
 
 test("cost and warnings of a compaction stay with its checkpoint", async () => {
   const storage = mapAdapter();
   const keep = await Threadkeep.open({ storage, encoding: "estimate" });
-  await keep.append("main", turns(1, 8));
-  const done = await keep.compact("main", { summarize: () => Promise.reject(new Error("no connection")) });
+  await keep.messageStore.append("main", turns(1, 8));
+  const done = await keep.messageStore.compact("main", { summarize: () => Promise.reject(new Error("no connection")) });
   assert.match(done.warnings[0], /no connection/);
   await keep.close();
   const again = await Threadkeep.open({ storage, encoding: "estimate" });
-  const [{ cost, warnings }] = await again.checkpoints("main");
+  const [{ cost, warnings }] = await again.thread("main").checkpoints();
   assert.deepEqual([cost, warnings], [done.cost, done.warnings]);
   assert.ok(cost.calls >= 1 && cost.inputTokens > 0);
   await again.close();
@@ -143,8 +147,8 @@ test("cost and warnings of a compaction stay with its checkpoint", async () => {
 
 test("compact without keepRecent leaves four turns, and not ten messages", async () => {
   const keep = await talked();
-  assert.deepEqual((await keep.compact("main", { preview: true })).compactedRange, { start: 0, end: 9 });
-  assert.deepEqual((await keep.compact("main", { preview: true, keepRecent: 10 })).compactedRange, { start: 0, end: 7 });
+  assert.deepEqual((await keep.messageStore.compact("main", { preview: true })).compactedRange, { start: 0, end: 9 });
+  assert.deepEqual((await keep.messageStore.compact("main", { preview: true, keepRecent: 10 })).compactedRange, { start: 0, end: 7 });
   await keep.close();
 });
 
@@ -156,30 +160,30 @@ test("compactionThreshold is none, and not 100, unless open or a call says so", 
     [{ compactionThreshold: 100 }, { compactionThreshold: 101 }, null],
   ]) {
     const keep = await memory({ encoding: "estimate", ...(compaction && { compaction }) });
-    await keep.append("main", many(101));
-    assert.equal(await keep.afterResponse("main", { promptTokens: 600 }, call), expected);
+    await keep.messageStore.append("main", many(101));
+    assert.equal(await keep.thread("main").afterResponse({ promptTokens: 600 }, call), expected);
     await keep.close();
   }
 });
 
 test("fifty messages are the limit only if no limit is given, and zero is zero", async () => {
   const keep = await memory();
-  await keep.append("main", many(60));
-  assert.equal((await keep.getRecent("main", { maxTokens: 10_000 })).length, 60);
-  assert.deepEqual(await keep.getRecent("main", { maxTokens: 0 }), []);
-  assert.deepEqual(await keep.getRecent("main", { maxMessages: 0 }), []);
+  await keep.messageStore.append("main", many(60));
+  assert.equal((await keep.messageStore.getRecent("main", { maxTokens: 10_000 })).length, 60);
+  assert.deepEqual(await keep.messageStore.getRecent("main", { maxTokens: 0 }), []);
+  assert.deepEqual(await keep.messageStore.getRecent("main", { maxMessages: 0 }), []);
   await keep.close();
 });
 
 test("the summary is a user's message, and getRecent has it if asked", async () => {
   const keep = await talked();
-  const { summaryMessages } = await keep.compact("main");
+  const { summaryMessages } = await keep.messageStore.compact("main");
   assert.deepEqual(
     summaryMessages.map(({ role, kind }) => [role, kind.type]),
     [["user", "summary"]],
   );
-  assert.ok((await keep.getRecent("main")).every(({ kind }) => kind === undefined));
-  assert.deepEqual((await keep.getRecent("main", { includeSummary: true }))[1], summaryMessages[0]);
-  assert.deepEqual((await keep.context("main")).messages[1], summaryMessages[0]);
+  assert.ok((await keep.messageStore.getRecent("main")).every(({ kind }) => kind === undefined));
+  assert.deepEqual((await keep.messageStore.getRecent("main", { includeSummary: true }))[1], summaryMessages[0]);
+  assert.deepEqual((await keep.thread("main").context()).messages[1], summaryMessages[0]);
   await keep.close();
 });

@@ -18,7 +18,7 @@ function turns(from, to) {
 /** A keep with a conversation of eight turns. Tokens are estimated, so that no vocabulary is loaded. */
 async function talked(options = {}) {
   const keep = await memory({ encoding: "estimate", ...options });
-  await keep.append("main", turns(1, 8));
+  await keep.thread("main").append(turns(1, 8));
   return keep;
 }
 
@@ -30,8 +30,8 @@ const ANSWER = JSON.stringify({
 
 test("compact gives summaryMessages, compactedRange and tokensSaved, and keeps the originals", async () => {
   const keep = await talked();
-  const before = await keep.getAll("main");
-  const done = await keep.compact("main");
+  const before = await keep.thread("main").messages();
+  const done = await keep.thread("main").compact();
   assert.deepEqual(done.compactedRange, { start: 0, end: 8 });
   assert.equal(done.summaryMessages.length, 1);
   assert.match(done.summaryMessages[0].content, /^Previous conversation summary \(8 messages, turns 1 to 4\)/);
@@ -40,12 +40,12 @@ test("compact gives summaryMessages, compactedRange and tokensSaved, and keeps t
   assert.deepEqual([done.cost.calls, done.warnings], [1, []]);
   assert.ok(done.cost.inputTokens > done.cost.outputTokens);
   assert.equal(done.checkpoint.summariser, "extractive");
-  assert.deepEqual(await keep.getAll("main"), before);
-  const { messages, checkpoint } = await keep.context("main");
+  assert.deepEqual(await keep.thread("main").messages(), before);
+  const { messages, checkpoint } = await keep.thread("main").context();
   assert.deepEqual([messages.length, checkpoint], [9, done.checkpoint.id]);
-  assert.deepEqual(await keep.checkpoints("main"), [done.checkpoint]);
+  assert.deepEqual(await keep.thread("main").checkpoints(), [done.checkpoint]);
   assert.deepEqual(
-    (await keep.episodes()).map(({ id }) => id),
+    (await keep.memory.episodes()).map(({ id }) => id),
     done.checkpoint.episodes,
   );
   await keep.close();
@@ -53,41 +53,41 @@ test("compact gives summaryMessages, compactedRange and tokensSaved, and keeps t
 
 test("keepRecent and keepTurns say what stays, targetTokens covers more", async () => {
   const keep = await talked();
-  const end = async (options) => (await keep.compact("main", { preview: true, ...options })).compactedRange.end;
+  const end = async (options) => (await keep.thread("main").compact({ preview: true, ...options })).compactedRange.end;
   assert.equal(await end({}), 8);
   assert.equal(await end({ keepTurns: 6 }), 4);
   assert.equal(await end({ keepRecent: 5 }), 10); // rounded up to whole turns
   assert.equal(await end({ targetTokens: 200 }), 14);
-  const { checkpoint } = await keep.compact("main", { keepTurns: 8, preview: true });
+  const { checkpoint } = await keep.thread("main").compact({ keepTurns: 8, preview: true });
   assert.equal(checkpoint, null);
-  assert.deepEqual(await keep.checkpoints("main"), []); // previews store nothing
+  assert.deepEqual(await keep.thread("main").checkpoints(), []); // previews store nothing
   await keep.close();
 });
 
 test("the strategies are summarize, sliding-window and hierarchical", async () => {
   for (const strategy of ["summarize", "sliding-window", "hierarchical"]) {
     const keep = await talked();
-    const { checkpoint, summaryMessages, tokensSaved } = await keep.compact("main", { strategy });
+    const { checkpoint, summaryMessages, tokensSaved } = await keep.thread("main").compact({ strategy });
     assert.equal(checkpoint.strategy, strategy);
     assert.equal(summaryMessages.length, strategy === "sliding-window" ? 0 : 1);
     assert.ok(tokensSaved > 0);
-    assert.equal(await keep.getCount("main"), 16);
+    assert.equal(await keep.thread("main").count(), 16);
     await keep.close();
   }
 });
 
 test("a prompt that ends at a checkpoint's anchor holds the question that is to be answered", async () => {
   const keep = await memory({ encoding: "estimate" });
-  await keep.append("main", turns(1, 4));
-  const [asked] = await keep.append("main", [user("What is the capital of France?")]);
-  await keep.append("main", [user("And another question")]);
-  const { checkpoint } = await keep.compact("main", { keepTurns: 0 });
+  await keep.thread("main").append(turns(1, 4));
+  const [asked] = await keep.thread("main").append([user("What is the capital of France?")]);
+  await keep.thread("main").append([user("And another question")]);
+  const { checkpoint } = await keep.thread("main").compact({ keepTurns: 0 });
   assert.equal(checkpoint.anchor, asked.id);
-  const contents = async (at) => (await keep.context(at)).messages.map(({ content }) => content);
-  await keep.setHead("side", asked.id);
+  const contents = async (at) => (await keep.thread(at).context()).messages.map(({ content }) => content);
+  await keep.thread("side").moveTo(asked.id);
   assert.deepEqual((await contents("side")).slice(1), ["What is the capital of France?"]);
   // A second answer to it comes after it.
-  await keep.append("side", [assistant("Paris")]);
+  await keep.thread("side").append([assistant("Paris")]);
   assert.deepEqual((await contents("side")).slice(1), ["What is the capital of France?", "Paris"]);
   assert.deepEqual((await contents("main")).slice(1), ["And another question"]);
   await keep.close();
@@ -96,28 +96,28 @@ test("a prompt that ends at a checkpoint's anchor holds the question that is to 
 test("a strategy is chosen for a head, and kept", async () => {
   const storage = mapAdapter();
   const keep = await Threadkeep.open({ storage, encoding: "estimate" });
-  await keep.append("main", turns(1, 8));
-  assert.equal(await keep.strategy("main"), null);
-  await keep.setStrategy("main", "sliding-window");
+  await keep.thread("main").append(turns(1, 8));
+  assert.equal(await keep.thread("main").strategy(), null);
+  await keep.thread("main").setStrategy("sliding-window");
   const again = await Threadkeep.open({ storage, encoding: "estimate" });
-  assert.equal(await again.strategy("main"), "sliding-window");
-  assert.equal((await again.compact("main", { preview: true })).checkpoint.strategy, "sliding-window");
-  assert.equal((await again.compact("main", { strategy: "summarize" })).checkpoint.strategy, "summarize");
-  await again.setStrategy("main", null);
-  assert.equal(await again.strategy("main"), null);
-  await rejects(keep.setStrategy("nobody", "summarize"), "missing-head");
-  await rejects(keep.setStrategy("main", "forget"), "bad-request", /sliding-window, summarize or hierarchical/);
+  assert.equal(await again.thread("main").strategy(), "sliding-window");
+  assert.equal((await again.thread("main").compact({ preview: true })).checkpoint.strategy, "sliding-window");
+  assert.equal((await again.thread("main").compact({ strategy: "summarize" })).checkpoint.strategy, "summarize");
+  await again.thread("main").setStrategy(null);
+  assert.equal(await again.thread("main").strategy(), null);
+  await rejects(keep.thread("nobody").setStrategy("summarize"), "missing-thread");
+  await rejects(keep.thread("main").setStrategy("forget"), "bad-request", /sliding-window, summarize or hierarchical/);
   await keep.close();
   await again.close();
 });
 
 test("each epoch has its prompt, the original one too", async () => {
   const keep = await talked();
-  const first = (await keep.compact("main")).checkpoint;
-  await keep.append("main", turns(9, 12));
-  const second = (await keep.compact("main")).checkpoint;
+  const first = (await keep.thread("main").compact()).checkpoint;
+  await keep.thread("main").append(turns(9, 12));
+  const second = (await keep.thread("main").compact()).checkpoint;
   assert.equal(second.previous, first.id);
-  const epochs = await keep.epochs("main");
+  const epochs = await keep.thread("main").epochs();
   assert.deepEqual(
     epochs.map(({ name }) => name),
     ["original", first.id, second.id],
@@ -125,40 +125,40 @@ test("each epoch has its prompt, the original one too", async () => {
   assert.deepEqual(epochs[0].messages, { start: 0, end: 16 });
   assert.deepEqual(epochs[1].checkpoint, first);
   const sizes = [];
-  for (const { name, leaf } of epochs) sizes.push((await keep.context(leaf, { epoch: name })).messages.length);
+  for (const { name, leaf } of epochs) sizes.push((await keep.at(leaf).context({ epoch: name })).messages.length);
   assert.deepEqual(sizes, [16, 17, 9]);
-  await rejects(keep.context("main", { epoch: "cp_nothing" }), "bad-request");
+  await rejects(keep.thread("main").context({ epoch: "cp_nothing" }), "bad-request");
   await keep.close();
 });
 
 test("a compaction is due after a response above the early ratio, until it is carried out", async () => {
   const keep = await talked({ compaction: { maxContextTokens: 1000, maxOutputTokens: 100, safetyMargin: 100 } });
-  assert.equal(await keep.afterResponse("main", { promptTokens: 640 }), null); // 0.8 of (1000 - 100 - 100)
-  assert.equal(await keep.afterResponse("main", { promptTokens: 641 }), "early-ratio");
-  assert.equal(await keep.afterResponse("main"), "early-ratio");
-  assert.equal(await keep.compactionRequired("main"), "early-ratio");
-  await keep.compact("main");
-  assert.equal(await keep.compactionRequired("main"), null);
-  assert.equal(await keep.afterResponse("main", { promptTokens: 900 }), null); // the same content
-  await keep.append("main", [user("and now?")]);
-  assert.equal(await keep.afterResponse("main", { promptTokens: 900 }), "over-budget");
-  await keep.clearCompactionRequest("main");
-  assert.equal(await keep.compactionRequired("main"), null);
-  await keep.requestCompaction("main");
-  assert.equal(await keep.compactionRequired("main"), "manual");
-  await rejects(keep.afterResponse("main", { tokens: 3 }), "bad-request");
-  await rejects(keep.afterResponse("main", {}, { compactionRatio: 2 }), "bad-request");
-  await rejects(keep.compactionRequired("nobody"), "missing-node");
+  assert.equal(await keep.thread("main").afterResponse({ promptTokens: 640 }), null); // 0.8 of (1000 - 100 - 100)
+  assert.equal(await keep.thread("main").afterResponse({ promptTokens: 641 }), "early-ratio");
+  assert.equal(await keep.thread("main").afterResponse(), "early-ratio");
+  assert.equal(await keep.thread("main").compactionRequired(), "early-ratio");
+  await keep.thread("main").compact();
+  assert.equal(await keep.thread("main").compactionRequired(), null);
+  assert.equal(await keep.thread("main").afterResponse({ promptTokens: 900 }), null); // the same content
+  await keep.thread("main").append([user("and now?")]);
+  assert.equal(await keep.thread("main").afterResponse({ promptTokens: 900 }), "over-budget");
+  await keep.thread("main").clearCompactionRequest();
+  assert.equal(await keep.thread("main").compactionRequired(), null);
+  await keep.thread("main").requestCompaction();
+  assert.equal(await keep.thread("main").compactionRequired(), "manual");
+  await rejects(keep.thread("main").afterResponse({ tokens: 3 }), "bad-request");
+  await rejects(keep.thread("main").afterResponse({}, { compactionRatio: 2 }), "bad-request");
+  await rejects(keep.thread("nobody").compactionRequired(), "missing-node");
   await keep.close();
 });
 
 test("the call's figures come before the keep's, the model's and the defaults", async () => {
   const keep = await talked({ compaction: { model: "gpt-4o", safetyMargin: 0 } });
   const due = async (promptTokens, policy) => {
-    const reason = await keep.afterResponse("main", { promptTokens }, policy);
-    await keep.append("main", [assistant("more")]);
-    await keep.clearCompactionRequest("main");
-    await keep.append("main", [assistant("more")]);
+    const reason = await keep.thread("main").afterResponse({ promptTokens }, policy);
+    await keep.thread("main").append([assistant("more")]);
+    await keep.thread("main").clearCompactionRequest();
+    await keep.thread("main").append([assistant("more")]);
     return reason;
   };
   assert.equal(await due(128_000 - 16_384), "early-ratio");
@@ -172,15 +172,15 @@ test("the call's figures come before the keep's, the model's and the defaults", 
 test("a pending compaction survives a restart", async () => {
   const storage = mapAdapter();
   const keep = await Threadkeep.open({ storage, encoding: "estimate" });
-  await keep.append("main", turns(1, 8));
-  await keep.afterResponse("main", { promptTokens: 999_999 });
+  await keep.thread("main").append(turns(1, 8));
+  await keep.thread("main").afterResponse({ promptTokens: 999_999 });
   await keep.close();
   const again = await Threadkeep.open({ storage, encoding: "estimate" });
-  assert.equal(await again.compactionRequired("main"), "over-budget");
-  await again.compact("main");
+  assert.equal(await again.thread("main").compactionRequired(), "over-budget");
+  await again.thread("main").compact();
   await again.close();
   const third = await Threadkeep.open({ storage, encoding: "estimate" });
-  assert.equal(await third.afterResponse("main", { promptTokens: 999_999 }), null);
+  assert.equal(await third.thread("main").afterResponse({ promptTokens: 999_999 }), null);
   await third.close();
 });
 
@@ -192,7 +192,7 @@ test("a summariser is a function of the caller; its JSON is read bare, fenced an
       asked.push(request);
       return answer;
     };
-    const done = await keep.compact("main", { summarize, summarizer: "a-model" });
+    const done = await keep.thread("main").compact({ summarize, summarizer: "a-model" });
     assert.deepEqual(
       done.checkpoint.statements.map(({ text }) => text),
       ["Parts 1 to 4 are done."],
@@ -203,7 +203,7 @@ test("a summariser is a function of the caller; its JSON is read bare, fenced an
       ["Four parts were done."],
     );
     assert.deepEqual(
-      (await keep.facts()).map(({ fact, kind }) => [fact, kind]),
+      (await keep.memory.facts()).map(({ fact, kind }) => [fact, kind]),
       [["Answers are in French.", "preference"]],
     );
     assert.deepEqual(done.warnings, []);
@@ -227,7 +227,7 @@ test("what is longer than the model takes comes in several requests", async () =
     asked.push(messages.reduce((sum, { content }) => sum + content.length, 0));
     return JSON.stringify({ statements: [`Part ${part + 1} of ${parts}.`] });
   };
-  const done = await keep.compact("main", { summarize, inputTokens: 650 });
+  const done = await keep.thread("main").compact({ summarize, inputTokens: 650 });
   assert.ok(asked.length > 1 && asked.every((length) => length / 4 <= 650), `${asked}`);
   assert.equal(done.cost.calls, asked.length);
   assert.equal(done.checkpoint.statements.length, asked.length);
@@ -253,10 +253,10 @@ test("a model that fails, is late, or answers nonsense is replaced by the built-
   ];
   for (const [summarize, why] of cases) {
     const keep = await talked();
-    const strict = await rejects(keep.compact("main", { summarize, timeout: 20, fallback: false }), "summariser-failed");
+    const strict = await rejects(keep.thread("main").compact({ summarize, timeout: 20, fallback: false }), "summariser-failed");
     assert.match(strict.message, why);
-    assert.deepEqual(await keep.checkpoints("main"), []);
-    const done = await keep.compact("main", { summarize, timeout: 20 });
+    assert.deepEqual(await keep.thread("main").checkpoints(), []);
+    const done = await keep.thread("main").compact({ summarize, timeout: 20 });
     assert.equal(done.warnings.length, 1);
     assert.match(done.warnings[0], why);
     assert.equal(done.checkpoint.summariser, "extractive");
@@ -269,14 +269,14 @@ test("a request that is given up hears of it", async () => {
   const keep = await talked();
   let reason;
   const summarize = ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject((reason = signal.reason))));
-  await keep.compact("main", { summarize, timeout: 5 });
+  await keep.thread("main").compact({ summarize, timeout: 5 });
   assert.equal(reason.name, "TimeoutError");
   await keep.close();
 });
 
 test("a compaction is cancelled: nothing is stored, and the request stays pending", async () => {
   const keep = await talked();
-  await keep.requestCompaction("main");
+  await keep.thread("main").requestCompaction();
   const control = new AbortController();
   let heard = false;
   const summarize = ({ signal }) => {
@@ -284,68 +284,66 @@ test("a compaction is cancelled: nothing is stored, and the request stays pendin
     setTimeout(() => control.abort(), 1);
     return new Promise(() => {});
   };
-  await rejects(keep.compact("main", { summarize, signal: control.signal }), "cancelled");
+  await rejects(keep.thread("main").compact({ summarize, signal: control.signal }), "cancelled");
   assert.ok(heard);
-  assert.deepEqual(await keep.checkpoints("main"), []);
-  assert.deepEqual(await keep.episodes(), []);
-  assert.equal(await keep.compactionRequired("main"), "manual");
-  await rejects(keep.compact("main", { signal: AbortSignal.abort() }), "cancelled");
+  assert.deepEqual(await keep.thread("main").checkpoints(), []);
+  assert.deepEqual(await keep.memory.episodes(), []);
+  assert.equal(await keep.thread("main").compactionRequired(), "manual");
+  await rejects(keep.thread("main").compact({ signal: AbortSignal.abort() }), "cancelled");
   // Cancelled when it is done, it is done.
   const late = new AbortController();
-  const done = await keep.compact("main", { signal: late.signal });
+  const done = await keep.thread("main").compact({ signal: late.signal });
   late.abort();
-  assert.deepEqual(await keep.checkpoints("main"), [done.checkpoint]);
+  assert.deepEqual(await keep.thread("main").checkpoints(), [done.checkpoint]);
   await keep.close();
 });
 
 test("a summary that would not be smaller is refused, and the history stays as it was", async () => {
   const keep = await memory({ encoding: "estimate" });
-  await keep.append("main", [user("a"), assistant("b"), user("c"), assistant("d")]);
-  await keep.requestCompaction("main");
-  const error = await rejects(keep.compact("main", { keepTurns: 1 }), "summary-refused");
+  await keep.thread("main").append([user("a"), assistant("b"), user("c"), assistant("d")]);
+  await keep.thread("main").requestCompaction();
+  const error = await rejects(keep.thread("main").compact({ keepTurns: 1 }), "summary-refused");
   assert.equal(error.details.reason, "not-smaller");
-  assert.deepEqual(await keep.checkpoints("main"), []);
-  assert.equal(await keep.compactionRequired("main"), "manual");
+  assert.deepEqual(await keep.thread("main").checkpoints(), []);
+  assert.equal(await keep.thread("main").compactionRequired(), "manual");
   await keep.close();
 });
 
 test("whole turns are covered, never a tool group in pieces, never the live turn", async () => {
   const keep = await talked();
   const call = { id: "c1", type: "function", function: { name: "list", arguments: "{}" } };
-  await keep.append("main", [
-    user("list the files"),
-    { role: "assistant", content: null, tool_calls: [call] },
-    { role: "tool", tool_call_id: "c1", content: "app.ts" },
-  ]);
-  const { compactedRange } = await keep.compact("main", { keepTurns: 0 });
+  await keep
+    .thread("main")
+    .append([user("list the files"), { role: "assistant", content: null, tool_calls: [call] }, { role: "tool", tool_call_id: "c1", content: "app.ts" }]);
+  const { compactedRange } = await keep.thread("main").compact({ keepTurns: 0 });
   assert.deepEqual(compactedRange, { start: 0, end: 16 });
-  const { payload } = await keep.context("main", { provider: "anthropic" });
+  const { payload } = await keep.thread("main").context({ provider: "anthropic" });
   assert.equal(payload.messages.at(-1).content[0].type, "tool_result");
   await keep.close();
 });
 
 test("branches share a checkpoint exactly when they fork behind what it covers", async () => {
   const keep = await talked();
-  await keep.fork("main", "late", 12);
-  await keep.fork("main", "early", 6);
-  const { checkpoint } = await keep.compact("main");
-  assert.deepEqual(await keep.checkpoints("late"), [checkpoint]);
-  assert.deepEqual(await keep.checkpoints("early"), []);
+  await keep.thread("main").fork("late", { atIndex: 12 });
+  await keep.thread("main").fork("early", { atIndex: 6 });
+  const { checkpoint } = await keep.thread("main").compact();
+  assert.deepEqual(await keep.thread("late").checkpoints(), [checkpoint]);
+  assert.deepEqual(await keep.thread("early").checkpoints(), []);
   await keep.close();
 });
 
 test("what is wrong is named", async () => {
   const keep = await talked();
-  await rejects(keep.compact("nobody"), "missing-node");
-  await rejects(keep.compact("main", { keep: 3 }), "bad-request", /options\.keep/);
-  await rejects(keep.compact("main", { strategy: "forget" }), "bad-request", /strategy/);
-  await rejects(keep.compact("main", { summarize: "gpt" }), "bad-request", /options\.summarize/);
-  await rejects(keep.compact("main", { keepTurns: -1 }), "bad-request", /options\.keepTurns/);
-  await rejects(keep.compact("main", { provider: "abacus" }), "bad-request", /provider/);
-  await rejects(keep.compact("main", { encoding: "abacus" }), "bad-request", /encoding/);
+  await rejects(keep.thread("nobody").compact(), "missing-node");
+  await rejects(keep.thread("main").compact({ keep: 3 }), "bad-request", /options\.keep/);
+  await rejects(keep.thread("main").compact({ strategy: "forget" }), "bad-request", /strategy/);
+  await rejects(keep.thread("main").compact({ summarize: "gpt" }), "bad-request", /options\.summarize/);
+  await rejects(keep.thread("main").compact({ keepTurns: -1 }), "bad-request", /options\.keepTurns/);
+  await rejects(keep.thread("main").compact({ provider: "abacus" }), "bad-request", /provider/);
+  await rejects(keep.thread("main").compact({ encoding: "abacus" }), "bad-request", /encoding/);
   await rejects(memory({ compaction: { ratio: 1 } }), "bad-request", /options\.compaction\.ratio/);
   await keep.close();
-  await rejects(keep.compact("main"), "closed");
+  await rejects(keep.thread("main").compact(), "closed");
 });
 
 /** A stand-in for the browser's summariser, after the documented interface: a quota in words, and points as Markdown. */
@@ -394,7 +392,7 @@ test("the browser's summariser makes the summary where there is one", async (t) 
   const { type, format, length, outputLanguage, sharedContext } = seen.created[0];
   assert.deepEqual([type, format, length, outputLanguage, typeof sharedContext], ["key-points", "plain-text", "long", "en", "string"]);
   const keep = await talked();
-  const { checkpoint, warnings, episodes } = await keep.compact("main", { summarize });
+  const { checkpoint, warnings, episodes } = await keep.thread("main").compact({ summarize });
   assert.deepEqual([checkpoint.summariser, warnings], ["chrome", []]);
   // Cut to its quota, with nothing left out, and without the numbers that are for other models.
   assert.ok(seen.texts.length > 2);
@@ -429,12 +427,12 @@ test("the browser's summariser without a limit takes the text whole, and what it
   const keep = await talked();
   const summarize = await chromeSummarizer();
   assert.equal(summarize.inputTokens, undefined);
-  const { wouldSend, checkpoint, summaryMessages } = await keep.compact("main", { summarize, preview: true });
+  const { wouldSend, checkpoint, summaryMessages } = await keep.thread("main").compact({ summarize, preview: true });
   assert.equal(seen.texts.length, 0, "a preview asks nobody");
   assert.deepEqual([checkpoint, summaryMessages.length, wouldSend.requests], [null, 0, 1]);
   assert.ok(wouldSend.to !== "" && wouldSend.tokens > 0 && wouldSend.messages > 0, JSON.stringify(wouldSend));
   standIn({ quota: 0 });
-  const { warnings } = await keep.compact("main", { summarize: await chromeSummarizer() });
+  const { warnings } = await keep.thread("main").compact({ summarize: await chromeSummarizer() });
   assert.match(warnings[0], /too much/);
   await keep.close();
 });

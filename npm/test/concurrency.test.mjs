@@ -13,9 +13,9 @@ for (const [place, open] of [
 ]) {
   test(`200 appends at once keep their order (${place})`, async () => {
     const keep = await open();
-    const nodes = await Promise.all(Array.from({ length: 200 }, (_, index) => keep.append("main", [user(`m${index}`)])));
+    const nodes = await Promise.all(Array.from({ length: 200 }, (_, index) => keep.thread("main").append([user(`m${index}`)])));
     assert.deepEqual(
-      texts(await keep.getAll("main")),
+      texts(await keep.thread("main").messages()),
       Array.from({ length: 200 }, (_, index) => `m${index}`),
     );
     const numbers = nodes.map(([node]) => node.seq);
@@ -33,8 +33,8 @@ test("appends to many contexts, reads among them", async () => {
   const reads = [];
   await Promise.all(
     Array.from({ length: 300 }, (_, index) => {
-      reads.push(keep.getAll(`c${index % 7}`));
-      return keep.append(`c${index % 7}`, [user(`${index}`)]);
+      reads.push(keep.thread(`c${index % 7}`).messages());
+      return keep.thread(`c${index % 7}`).append([user(`${index}`)]);
     }),
   );
   for (const read of await Promise.all(reads)) {
@@ -44,7 +44,7 @@ test("appends to many contexts, reads among them", async () => {
       [...numbers].sort((a, b) => a - b),
     );
   }
-  const counts = await Promise.all(Array.from({ length: 7 }, (_, index) => keep.getCount(`c${index}`)));
+  const counts = await Promise.all(Array.from({ length: 7 }, (_, index) => keep.thread(`c${index}`).count()));
   assert.equal(
     counts.reduce((sum, count) => sum + count),
     300,
@@ -64,9 +64,9 @@ test("imports and appends overlap", async () => {
   const keep = await memory();
   const line = (index) => JSON.stringify({ messages: [user(`q${index}`), { role: "assistant", content: `a${index}` }] });
   const archive = Array.from({ length: 50 }, (_, index) => line(index)).join("\n");
-  const [report] = await Promise.all([keep.import(archive), ...Array.from({ length: 50 }, (_, index) => keep.append("main", [user(`m${index}`)]))]);
+  const [report] = await Promise.all([keep.import(archive), ...Array.from({ length: 50 }, (_, index) => keep.thread("main").append([user(`m${index}`)]))]);
   assert.equal(report.added, 50);
-  assert.equal(await keep.getCount("main"), 50);
+  assert.equal(await keep.thread("main").count(), 50);
   assert.equal((await keep.stats()).transcripts, 51);
   await keep.close();
 });

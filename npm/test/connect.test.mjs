@@ -155,9 +155,9 @@ test("a connection summarises, too", async () => {
     role: at % 2 === 0 ? "user" : "assistant",
     content: `Message ${at}: we decided to paint wall number ${at} blue. ${"And so on. ".repeat(20)}`,
   }));
-  await keep.append("main", turns);
+  await keep.thread("main").append(turns);
   server.always = () => ({ text: JSON.stringify({ statements: ["The walls are painted blue."], facts: [] }) });
-  const { checkpoint } = await keep.compact("main", { summarize: connect(at("openai-chat")).summarize, encoding: "estimate" });
+  const { checkpoint } = await keep.thread("main").compact({ summarize: connect(at("openai-chat")).summarize, encoding: "estimate" });
   assert.equal(checkpoint.summariser, "test-model");
   assert.equal(server.requests[0].body.model, "test-model");
   await keep.close();

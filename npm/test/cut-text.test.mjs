@@ -24,9 +24,9 @@ test("every call takes a text that was cut inside a character", async () => {
   const keep = await memory({ encoding: "estimate" });
   const message = { ...user([{ type: "text", text: CUT }]), x: { y: [CUT, { [CUT]: BACK }] } };
   const whole = { ...user([{ type: "text", text: WHOLE }]), x: { y: [WHOLE, { [WHOLE]: BACK.toWellFormed() }] } };
-  const [node] = await keep.append("main", [message]);
+  const [node] = await keep.thread("main").append([message]);
   assert.deepEqual(node.messages, [whole]);
-  assert.deepEqual(await keep.getAll("main"), [whole]);
+  assert.deepEqual(await keep.thread("main").messages(), [whole]);
   const { id } = await keep.receive({ content: CUT, systemPrompt: CUT, from: "ann" });
   assert.deepEqual(
     (await keep.chain(id)).flatMap(({ messages }) => messages.map(({ content }) => content)),
@@ -37,14 +37,14 @@ test("every call takes a text that was cut inside a character", async () => {
   const [, said, result] = (await keep.node(id)).messages;
   assert.deepEqual([said.content, said.tool_calls[0].function.arguments, result.content], [WHOLE, WHOLE, BACK.toWellFormed()]);
   await keep.seal(id);
-  await keep.remember({ fact: CUT, kind: "preference" });
-  assert.equal((await keep.facts())[0].fact, WHOLE);
+  await keep.memory.remember({ fact: CUT, kind: "preference" });
+  assert.equal((await keep.memory.facts())[0].fact, WHOLE);
   assert.ok((await keep.search(CUT)).length > 0);
-  const mail = await keep.send({ from: "ann", to: "bob", content: CUT });
+  const mail = await keep.mailbox("ann").send({ to: "bob", content: CUT });
   assert.deepEqual(mail.strings, [WHOLE]);
-  await keep.reply("bob", mail.number, BACK);
-  await keep.rename(node.transcript, CUT);
-  const { messages, warnings } = await keep.context("main", { encoding: "estimate", systemPrompt: CUT, persona: undefined });
+  await keep.mailbox("bob").reply(mail.number, BACK);
+  await keep.transcript(node.transcript).rename(CUT);
+  const { messages, warnings } = await keep.thread("main").context({ encoding: "estimate", systemPrompt: CUT, persona: undefined });
   assert.deepEqual(
     messages.map(({ content }) => content),
     [WHOLE, whole.content],
@@ -55,7 +55,10 @@ test("every call takes a text that was cut inside a character", async () => {
   );
   await keep.import(`{"role": "user", "content": ${JSON.stringify(CUT)}}\n{"role": "assistant", "content": "a"}`);
   await keep.import(JSON.stringify({ messages: [user(`raw ${CUT}`), { role: "assistant", content: "b" }] }));
-  await keep.compact("main", { keepRecent: 0, summarize: () => CUT }).catch((error) => assert.notEqual(error.code, "bad-request"));
+  await keep
+    .thread("main")
+    .compact({ keepRecent: 0, summarize: () => CUT })
+    .catch((error) => assert.notEqual(error.code, "bad-request"));
   await keep.records("mine").commit({ puts: [[recordKey("key"), new TextEncoder().encode(CUT)]] });
   await keep.close();
 });
@@ -65,7 +68,7 @@ const said = (warnings) => warnings?.map(({ message, ...rest }) => (assert.match
 
 test("calls that store a cut text say so in `warnings`, and others say nothing", async () => {
   const keep = await memory({ encoding: "estimate" });
-  const nodes = await keep.append("main", [user("whole 😀"), user(CUT), user(`escaped \\ud83d and ${WHOLE}`)]);
+  const nodes = await keep.thread("main").append([user("whole 😀"), user(CUT), user(`escaped \\ud83d and ${WHOLE}`)]);
   assert.deepEqual(
     nodes.map(({ warnings }) => said(warnings)),
     [undefined, lost(0, 1), undefined],

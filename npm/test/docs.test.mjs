@@ -94,9 +94,10 @@ function compiled(name, code, options = {}, file = "user.ts") {
 const TYPED = {
   agent:
     'import OpenAI from "openai";\nimport { createAgent, type Threadkeep } from "threadkeep";\ndeclare const keep: Threadkeep;\ndeclare const show: (...what: unknown[]) => void;\ndeclare const weatherIn: (town: string, signal: AbortSignal) => Promise<object>;\nconst openai = new OpenAI();\n',
-  "ten lines": 'import type { MessageInput } from "threadkeep";\ndeclare const model: (prompt: unknown[]) => Promise<MessageInput>;\n',
+  "six steps": 'import type { AssistantMessage } from "threadkeep";\ndeclare const model: (payload: unknown) => Promise<AssistantMessage>;\n',
   "reply chains": "",
-  "message store": "",
+  threads: "",
+  memory: "",
   prompts:
     'import type { AnthropicPayload, MessageInput } from "threadkeep";\ndeclare const history: MessageInput[];\ndeclare const send: (payload: AnthropicPayload) => Promise<object>;\n',
   functions:

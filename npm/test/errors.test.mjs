@@ -20,37 +20,37 @@ const WRONG = [
   ["message.number", (keep) => keep.receive({ content: "a", number: "1" })],
   ["nodeId", (keep) => keep.extend(7, [user("a")])],
   ["messages", (keep) => keep.extend("a", user("a"))],
-  ["messages", (keep) => keep.append("a", "hi")],
-  ["messages[0]", (keep) => keep.append("a", ["hi"])],
+  ["messages", (keep) => keep.messageStore.append("a", "hi")],
+  ["messages[0]", (keep) => keep.messageStore.append("a", ["hi"])],
   // biome-ignore lint/suspicious/noSparseArray: a hole in the list is the fault
-  ["messages[0]", (keep) => keep.append("a", [, user("a")])],
-  ["messages[1].role", (keep) => keep.append("a", [user("a"), { content: "b" }])],
-  ["messages[0].content", (keep) => keep.append("a", [user(7)])],
-  ["messages[0].content[0]", (keep) => keep.append("a", [user([null])])],
-  ["messages[0].name", (keep) => keep.append("a", [{ ...user("a"), name: {} }])],
-  ["messages[0].tool_calls", (keep) => keep.append("a", [{ role: "assistant", tool_calls: "f()" }])],
-  ["messages", (keep) => keep.append("a", [{ ...user("a"), big: 10n }])],
-  ["contextId", (keep) => keep.append(undefined, [user("a")])],
-  ["contextId", (keep) => keep.getAll("")],
-  ["contextId", (keep) => keep.getAll("x".repeat(513))],
-  ["contextId", (keep) => keep.getCount("\ud800")],
-  ["start", (keep) => keep.getRange("a", -1, 2)],
-  ["end", (keep) => keep.getRange("a", 0)],
-  ["end", (keep) => keep.getRange("a", 0, Number.NaN)],
-  ["end", (keep) => keep.getRange("a", 0, Infinity)],
-  ["options", (keep) => keep.getRecent("a", 20)],
-  ["options", (keep) => keep.getRecent("a", null)],
-  ["options.max_messages", (keep) => keep.getRecent("a", { max_messages: 20 })],
-  ["options.constructor", (keep) => keep.getRecent("a", { constructor: 20 })],
-  ["options.maxMessages", (keep) => keep.getRecent("a", { maxMessages: -1 })],
-  ["options.maxTokens", (keep) => keep.getRecent("a", { maxTokens: "100" })],
-  ["options.includeSystem", (keep) => keep.getRecent("a", { includeSystem: 1 })],
-  ["newContextId", (keep) => keep.fork("a")],
-  ["atIndex", (keep) => keep.fork("a", "b", -1)],
+  ["messages[0]", (keep) => keep.messageStore.append("a", [, user("a")])],
+  ["messages[1].role", (keep) => keep.messageStore.append("a", [user("a"), { content: "b" }])],
+  ["messages[0].content", (keep) => keep.messageStore.append("a", [user(7)])],
+  ["messages[0].content[0]", (keep) => keep.messageStore.append("a", [user([null])])],
+  ["messages[0].name", (keep) => keep.messageStore.append("a", [{ ...user("a"), name: {} }])],
+  ["messages[0].tool_calls", (keep) => keep.messageStore.append("a", [{ role: "assistant", tool_calls: "f()" }])],
+  ["messages", (keep) => keep.messageStore.append("a", [{ ...user("a"), big: 10n }])],
+  ["name", (keep) => keep.messageStore.append(undefined, [user("a")])],
+  ["name", (keep) => keep.messageStore.getAll("")],
+  ["name", (keep) => keep.messageStore.getAll("x".repeat(513))],
+  ["name", (keep) => keep.messageStore.getCount("\ud800")],
+  ["start", (keep) => keep.messageStore.getRange("a", -1, 2)],
+  ["end", (keep) => keep.messageStore.getRange("a", 0)],
+  ["end", (keep) => keep.messageStore.getRange("a", 0, Number.NaN)],
+  ["end", (keep) => keep.messageStore.getRange("a", 0, Infinity)],
+  ["options", (keep) => keep.messageStore.getRecent("a", 20)],
+  ["options", (keep) => keep.messageStore.getRecent("a", null)],
+  ["options.max_messages", (keep) => keep.messageStore.getRecent("a", { max_messages: 20 })],
+  ["options.constructor", (keep) => keep.messageStore.getRecent("a", { constructor: 20 })],
+  ["options.maxMessages", (keep) => keep.messageStore.getRecent("a", { maxMessages: -1 })],
+  ["options.maxTokens", (keep) => keep.messageStore.getRecent("a", { maxTokens: "100" })],
+  ["options.includeSystem", (keep) => keep.messageStore.getRecent("a", { includeSystem: 1 })],
+  ["newName", (keep) => keep.thread("a").fork()],
+  ["options.atIndex", (keep) => keep.thread("a").fork("b", { atIndex: -1 })],
   ["outboundId", (keep) => keep.alias(null, "a")],
   ["id", (keep) => keep.node()],
   ["leafId", (keep) => keep.chain({})],
-  ["title", (keep) => keep.rename("a", null)],
+  ["title", (keep) => keep.transcript("a").rename(null)],
   ["data", (keep) => keep.import()],
   ["data", (keep) => keep.import(7)],
   ["data[0]", (keep) => keep.import(["text"])],
@@ -133,15 +133,17 @@ test("a working directory that is gone is an error with a code, and hinders no k
 
 test("names with half a character are refused: another name would be stored", async () => {
   const keep = await memory();
+  for (const handle of [() => keep.thread("a\ud83d"), () => keep.mailbox("a\ud83d"), () => keep.at("\udc00"), () => keep.transcript("\udc00")])
+    assert.throws(handle, (error) => error.code === "bad-request" && /lone surrogate/.test(error.message));
   for (const call of [
-    () => keep.append("a\ud83d", [user("a")]),
-    () => keep.send({ from: "a\ud83d", to: "b", content: "c" }),
+    () => keep.messageStore.append("a\ud83d", [user("a")]),
+    () => keep.mailbox("a").send({ to: "b\ud83d", content: "c" }),
     () => keep.receive({ content: "a", messageId: "\udc00" }),
   ])
     await rejects(call(), "bad-request", /lone surrogate/);
   assert.throws(() => recordKey("\ud800"), { code: "bad-request" });
-  await keep.append("a", [user("\\ud83d written out, \ud83d\ude00 whole")]);
-  assert.deepEqual(texts(await keep.getAll("a")), ["\\ud83d written out, \ud83d\ude00 whole"]);
+  await keep.messageStore.append("a", [user("\\ud83d written out, \ud83d\ude00 whole")]);
+  assert.deepEqual(texts(await keep.messageStore.getAll("a")), ["\\ud83d written out, \ud83d\ude00 whole"]);
   await keep.close();
 });
 
@@ -149,12 +151,12 @@ test("nesting that is too deep, circles and throwing getters are errors", async 
   const keep = await memory();
   let deep = {};
   for (let level = 0; level < 10_000; level += 1) deep = { deep };
-  await rejects(keep.append("a", [{ ...user("a"), deep }]), "bad-request");
+  await rejects(keep.messageStore.append("a", [{ ...user("a"), deep }]), "bad-request");
   const circle = user("a");
   circle.self = circle;
-  await rejects(keep.append("a", [circle]), "bad-request", /JSON/);
+  await rejects(keep.messageStore.append("a", [circle]), "bad-request", /JSON/);
   await rejects(
-    keep.append("a", [
+    keep.messageStore.append("a", [
       {
         ...user("a"),
         toJSON() {
@@ -165,7 +167,7 @@ test("nesting that is too deep, circles and throwing getters are errors", async 
     "bad-request",
     /no JSON today/,
   );
-  assert.equal(await keep.getCount("a"), 0);
+  assert.equal(await keep.messageStore.getCount("a"), 0);
   await keep.close();
 });
 
@@ -184,8 +186,8 @@ test("what is acknowledged can be read again, however deep it is; what is deeper
   for (let levels = 90; levels <= 130; levels += 1) {
     const part = nested(levels - 1, "part");
     const calls = [
-      ["messages[1]", keep.append("list", [user("flat"), nested(levels)])],
-      ["messages[0]", keep.append("parts", [user([part])])],
+      ["messages[1]", keep.messageStore.append("list", [user("flat"), nested(levels)])],
+      ["messages[0]", keep.messageStore.append("parts", [user([part])])],
       ["messages[0]", keep.extend(id, [nested(levels, "assistant")])],
       ["message.content", keep.receive({ content: [part] })],
     ];
@@ -200,18 +202,18 @@ test("what is acknowledged can be read again, however deep it is; what is deeper
     }
   }
   assert.ok(deepest >= 100);
-  const list = await keep.getAll("list");
+  const list = await keep.messageStore.getAll("list");
   await keep.close();
 
   const again = await Threadkeep.open({ name });
-  assert.deepEqual(await again.getAll("list"), list);
+  assert.deepEqual(await again.messageStore.getAll("list"), list);
   assert.deepEqual(list.at(-1), nested(100));
   assert.ok((await again.chain(id)).length > 0);
   const other = await memory();
   const report = await other.import(await again.export().text());
   assert.deepEqual(report.skipped, []);
-  assert.deepEqual(await other.getAll("list"), list);
-  for (const call of [() => again.context("list", { tools: [nested(130)] }), () => again.remember({ fact: "a", tags: nested(130) })])
+  assert.deepEqual(await other.messageStore.getAll("list"), list);
+  for (const call of [() => again.thread("list").context({ tools: [nested(130)] }), () => again.memory.remember({ fact: "a", tags: nested(130) })])
     assert.equal((await rejects(call(), "bad-request", /nested too deeply/)).details.argument, "options");
   await again.close();
   await other.close();
@@ -234,17 +236,17 @@ test("what a getter or a proxy throws is an error that names the argument", asyn
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
   for (const [argument, call] of [
-    ["messages", () => keep.append("a", [throwing])],
-    ["messages", () => keep.append("a", [wordless])],
-    ["messages", () => keep.append("a", [proxy])],
-    ["messages", () => keep.append("a", proxy)],
+    ["messages", () => keep.messageStore.append("a", [throwing])],
+    ["messages", () => keep.messageStore.append("a", [wordless])],
+    ["messages", () => keep.messageStore.append("a", [proxy])],
+    ["messages", () => keep.messageStore.append("a", proxy)],
     ["message", () => keep.receive(throwing)],
-    ["options", () => keep.append("a", [], proxy)],
-    ["options", () => keep.context("a", proxy)],
+    ["options", () => keep.messageStore.append("a", [], proxy)],
+    ["options", () => keep.thread("a").context(proxy)],
     [
       "options",
       () =>
-        keep.context("a", {
+        keep.thread("a").context({
           get encoding() {
             throw new Error("not today");
           },
@@ -253,7 +255,7 @@ test("what a getter or a proxy throws is an error that names the argument", asyn
     [
       "options",
       () =>
-        keep.context("a", {
+        keep.thread("a").context({
           get model() {
             throw null;
           },
@@ -264,7 +266,7 @@ test("what a getter or a proxy throws is an error that names the argument", asyn
     assert.ok(error.details.argument.startsWith(argument), error.message);
     assert.doesNotMatch(error.message, /reading 'message'/);
   }
-  assert.equal(await keep.getCount("a"), 0);
+  assert.equal(await keep.messageStore.getCount("a"), 0);
   await keep.close();
 });
 
@@ -274,7 +276,7 @@ test("an option that is a function or null is refused where none is known, not l
   for (const [argument, call] of [
     ["options.tokenCounter", () => trimMessages(list, { budget: { maxTokens: 9 }, tokenCounter: (text) => text.length })],
     ["options.transform", () => render(list, "anthropic", { transform() {} })],
-    ["options.summarize", () => keep.context("a", { summarize: async () => "" })],
+    ["options.summarize", () => keep.thread("a").context({ summarize: async () => "" })],
     ["options.mark", () => compressHistory([], { mark: Symbol("mark") })],
     ["options", () => trimMessages(list, null)],
   ])
@@ -286,42 +288,42 @@ test("what is missing is named", async () => {
   const keep = await memory();
   for (const call of [
     () => keep.chain("nobody"),
-    () => keep.children("nobody"),
-    () => keep.depth("nobody"),
+    () => keep.at("nobody").children(),
+    () => keep.at("nobody").depth(),
     () => keep.seal("nobody"),
     () => keep.lint("nobody"),
-    () => keep.choose("nobody"),
-    () => keep.deleteBranch("nobody"),
+    () => keep.at("nobody").choose(),
+    () => keep.at("nobody").deleteBranch(),
   ]) {
     const error = await rejects(call(), "missing-node", /nobody/);
     assert.equal(error.details.node, "nobody");
   }
-  assert.equal((await rejects(keep.tree("nobody"), "missing-transcript")).details.transcript, "nobody");
-  await rejects(keep.rename("nobody", "x"), "missing-transcript");
+  assert.equal((await rejects(keep.transcript("nobody").tree(), "missing-transcript")).details.transcript, "nobody");
+  await rejects(keep.transcript("nobody").rename("x"), "missing-transcript");
   await rejects(keep.export({ transcript: "nobody" }).text(), "missing-transcript");
-  assert.equal((await rejects(keep.fork("nobody", "x"), "missing-head")).details.contextId, "nobody");
+  assert.equal((await rejects(keep.thread("nobody").fork("x"), "missing-thread")).details.name, "nobody");
   await keep.close();
 });
 
 test("a fork inside a message list is checked", async () => {
   const keep = await memory();
-  await keep.append("main", [user("one"), user("two")]);
-  await rejects(keep.fork("main", "x", 3), "bad-request");
-  assert.equal((await keep.heads()).length, 1);
-  await keep.fork("main", "x", 0);
-  assert.equal(await keep.getCount("x"), 0);
+  await keep.messageStore.append("main", [user("one"), user("two")]);
+  await rejects(keep.thread("main").fork("x", { atIndex: 3 }), "bad-request");
+  assert.equal((await keep.threads()).length, 1);
+  await keep.thread("main").fork("x", { atIndex: 0 });
+  assert.equal(await keep.messageStore.getCount("x"), 0);
   await keep.close();
 });
 
 test("a closed keep says so, and closing twice is fine", async () => {
   const keep = await memory();
-  const pending = keep.append("main", [user("one")]);
+  const pending = keep.messageStore.append("main", [user("one")]);
   const closed = keep.close();
   assert.equal((await pending).length, 1);
   await closed;
   await keep.close();
-  await rejects(keep.append("main", [user("two")]), "closed");
-  await rejects(keep.getAll("main"), "closed");
+  await rejects(keep.messageStore.append("main", [user("two")]), "closed");
+  await rejects(keep.messageStore.getAll("main"), "closed");
   await rejects(keep.import("{}"), "closed");
   await rejects(keep.export().text(), "closed");
 });

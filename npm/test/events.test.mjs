@@ -9,12 +9,12 @@ test("listeners hear of durable changes, before the call resolves", async () => 
   const keep = await memory();
   const heard = [];
   const stop = keep.on("change", (event) => heard.push(event));
-  const [node] = await keep.append("main", [user("one")]);
+  const [node] = await keep.thread("main").append([user("one")]);
   assert.deepEqual(heard, [
     { type: "changed", transcript: node.transcript, nodes: [node.id], remote: false },
-    { type: "head", context: "main", node: node.id, remote: false },
+    { type: "head", name: "main", node: node.id, remote: false },
   ]);
-  await keep.clear("main");
+  await keep.thread("main").clear();
   assert.ok(heard.some((event) => event.type === "head" && event.node === null));
   assert.ok(heard.some((event) => event.type === "deleted" && event.transcript === node.transcript));
   await keep.deleteAll();
@@ -22,7 +22,7 @@ test("listeners hear of durable changes, before the call resolves", async () => 
   stop();
   stop();
   const before = heard.length;
-  await keep.append("main", [user("two")]);
+  await keep.thread("main").append([user("two")]);
   assert.equal(heard.length, before);
   assert.throws(() => keep.on("changes", () => {}), { code: "bad-request" });
   assert.throws(() => keep.on("change"), { code: "bad-request" });
@@ -33,7 +33,7 @@ test("a failed call tells nobody", async () => {
   const keep = await memory();
   keep.on("change", () => assert.fail("nothing changed"));
   await rejects(keep.extend("nobody", [user("a")]), "missing-node");
-  await rejects(keep.setHead("main", "nobody"), "missing-node");
+  await rejects(keep.thread("main").moveTo("nobody"), "missing-node");
   await keep.close();
 });
 
@@ -45,9 +45,9 @@ test("a listener may call the keep, and each has its own copy", async () => {
   });
   keep.on("change", (event) => {
     assert.notEqual(event.type, "spoilt");
-    if (event.type === "head") counts.push(keep.getCount("main"));
+    if (event.type === "head") counts.push(keep.thread("main").count());
   });
-  await keep.append("main", [user("one"), user("two")]);
+  await keep.thread("main").append([user("one"), user("two")]);
   assert.deepEqual(await Promise.all(counts), [2]);
   await keep.close();
 });
@@ -60,7 +60,7 @@ test("a listener that throws disturbs neither the call nor other listeners", () 
     const keep = await Threadkeep.open({ storage: "memory" });
     keep.on("change", () => { throw new Error("the listener's own"); });
     keep.on("change", (event) => console.log("heard", event.type));
-    const nodes = await keep.append("main", [{ role: "user", content: "one" }]);
+    const nodes = await keep.thread("main").append([{ role: "user", content: "one" }]);
     console.log("appended", nodes.length);
   `);
   const lines = printed.trim().split("\n").sort();
@@ -76,10 +76,10 @@ test("instances of one name hear of each other", async () => {
   const heard = new Promise((resolve) => b.on("change", resolve));
   // The line between instances keeps no process alive, so that this test must.
   const alive = setInterval(() => {}, 1_000);
-  const [node] = await a.append("main", [user("hello")]);
+  const [node] = await a.thread("main").append([user("hello")]);
   const event = await heard.finally(() => clearInterval(alive));
   assert.deepEqual(event, { type: "changed", transcript: node.transcript, nodes: [node.id], remote: true });
-  assert.equal(await b.getCount("main"), 1);
+  assert.equal(await b.thread("main").count(), 1);
   await Promise.all([a, b, other].map((keep) => keep.close()));
 });
 
@@ -91,7 +91,7 @@ test("an open keep with listeners does not keep the process alive", () => {
     const keep = await Threadkeep.open({ name: "alive", storage });
     keep.on("change", () => {});
     const memory = await Threadkeep.open();
-    await memory.append("main", [{ role: "user", content: "hi" }]);
+    await memory.thread("main").append([{ role: "user", content: "hi" }]);
     console.log("open", process.getActiveResourcesInfo().filter((name) => name === "Timeout").length);
   `,
     { timeout: 20_000 },

@@ -34,7 +34,7 @@ test("a chat is stored as it goes on, and another instance begins with it", asyn
   const loaded = await check(one);
   assert.deepEqual(said(loaded), ["Hi", "Hello there.", "How are you?", "Fine."]);
   // As messages of a prompt.
-  const all = await one.keep.getAll("c1");
+  const all = await one.keep.thread("c1").messages();
   assert.deepEqual(
     all.map(({ role, content, reasoning }) => [role, content, reasoning]),
     [
@@ -133,7 +133,7 @@ test("calls and their results are messages, step by step", async () => {
       ["text", "done"],
     ],
   );
-  const all = await it.keep.getAll("c1");
+  const all = await it.keep.thread("c1").messages();
   assert.deepEqual(
     all.map(({ role, content, tool_calls, tool_call_id }) => [role, content, tool_call_id ?? tool_calls?.length]),
     [
@@ -145,7 +145,7 @@ test("calls and their results are messages, step by step", async () => {
     ],
   );
   assert.deepEqual(await it.keep.lint(), []);
-  const { payload, warnings } = await it.keep.context("c1", { provider: "anthropic", budget: { maxTokens: 1000 }, render: { prefill: true } });
+  const { payload, warnings } = await it.keep.thread("c1").context({ provider: "anthropic", budget: { maxTokens: 1000 }, render: { prefill: true } });
   assert.equal(payload.messages.length, 4);
   assert.deepEqual(warnings, []);
   await it.keep.close();
@@ -176,7 +176,7 @@ for (const approved of [true, false])
     );
     const [transcript] = await it.keep.transcripts();
     assert.equal(transcript.branches, 1);
-    const all = await it.keep.getAll("c1");
+    const all = await it.keep.thread("c1").messages();
     const prompt = all.filter((message) => message.include_in_context !== false);
     assert.deepEqual(
       prompt.map(({ role, content }) => [role, content]),
@@ -204,7 +204,7 @@ test("the output of a tool that runs in the browser arrives later", async () => 
   while (said(it.chat.messages).at(-1) === "") await new Promise((resolve) => setTimeout(resolve, 2));
   while (it.chat.status !== "ready") await new Promise((resolve) => setTimeout(resolve, 2));
   await check(it);
-  const all = await it.keep.getAll("c1");
+  const all = await it.keep.thread("c1").messages();
   assert.deepEqual(
     all.map(({ role }) => role),
     ["user", "assistant", "tool", "assistant"],
@@ -239,7 +239,7 @@ test("stopping keeps what came, marked, and the chat goes on behind it", async (
   assert.deepEqual(said(await it.chats.load("c1")), ["Tell me", "A long story"]);
   const [cut] = await it.chats.branches("c1", it.chat.lastMessage.id);
   assert.equal(cut.ended, "cancelled");
-  const marked = (await it.keep.getAll("c1")).at(-1);
+  const marked = (await it.keep.thread("c1").messages()).at(-1);
   assert.deepEqual([marked.content, marked.kind.type, marked.kind.code], ["A long story", "error", "cancelled"]);
   await it.chat.sendMessage({ text: "Hello?" });
   assert.deepEqual(said(await check(it)), ["Tell me", "A long story", "Hello?", "Yes?"]);
@@ -259,7 +259,7 @@ test("an answer that fails leaves what came, and its question", async () => {
   assert.equal(it.chat.status, "error");
   await it.transport.settled();
   assert.deepEqual(said(await it.chats.load("c1")), ["Well?", "Half of"]);
-  const marked = (await it.keep.getAll("c1")).at(-1);
+  const marked = (await it.keep.thread("c1").messages()).at(-1);
   assert.deepEqual([marked.kind.code, marked.kind.reason], ["failed", "overloaded"]);
   await it.chat.regenerate();
   assert.deepEqual(said(await check(it)), ["Well?", "Whole."]);
@@ -414,7 +414,7 @@ test("what a user says while the model is at it is a message of theirs, too", as
   await it.chat.sendMessage({ text: "Oslo?" });
   const loaded = await check(it);
   assert.ok(loaded[1].parts.some(({ type }) => type === "steering-message"));
-  const all = await it.keep.getAll("c1");
+  const all = await it.keep.thread("c1").messages();
   assert.deepEqual(
     all.map(({ role }) => role),
     ["user", "assistant", "tool", "user", "assistant"],
@@ -512,14 +512,14 @@ test("another head in the same transcript keeps what it needs; a node of another
   const it = await chatting(scripted({ text: "One." }, { text: "Two." }));
   await it.chat.sendMessage({ text: "Count" });
   await it.transport.settled();
-  await it.keep.fork("c1", "side");
+  await it.keep.thread("c1").fork("side");
   await it.chat.sendMessage({ text: "On" });
   await it.transport.settled();
   assert.equal(await it.chats.delete("c1"), 2);
   assert.deepEqual(await it.chats.load("c1"), []);
   assert.deepEqual(said(await it.chats.load("side")), ["Count", "One."]);
   await it.chats.save({ chatId: "c2", messages: [{ id: "u", role: "user", parts: [{ type: "text", text: "Else" }] }] });
-  const { id } = await it.keep.head("side");
+  const { id } = await it.keep.thread("side").head();
   await rejects(it.chats.select("c2", id), "missing-node");
   assert.deepEqual(said(await it.chats.load("c2")), ["Else"]);
   assert.throws(() => branchingTransport(it.inner, {}), { code: "bad-request" });
@@ -579,9 +579,9 @@ test("each step is stored while the next one is still being made; metadata at th
   const chat = new Chat({ id: "c1", generateId: ids, transport });
   const sent = chat.sendMessage({ text: "Pay" });
   // The payment is on the disk although the model has not spoken yet.
-  while ((await keep.getAll("c1")).length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+  while ((await keep.thread("c1").messages()).length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
   assert.deepEqual(
-    (await keep.getAll("c1")).map(({ role, content }) => [role, content]),
+    (await keep.thread("c1").messages()).map(({ role, content }) => [role, content]),
     [
       ["user", "Pay"],
       ["assistant", null],
@@ -594,7 +594,7 @@ test("each step is stored while the next one is still being made; metadata at th
   assert.deepEqual(await transport.chats.load("c1"), plain(chat.messages));
   assert.deepEqual(chat.lastMessage.metadata, { model: "m", tokens: 3 });
   assert.deepEqual(
-    (await keep.getAll("c1")).map(({ role }) => role),
+    (await keep.thread("c1").messages()).map(({ role }) => role),
     ["user", "assistant", "tool", "assistant"],
   );
   await keep.close();

@@ -113,7 +113,7 @@ test("one message at a time, each of its versions", async () => {
     assert.deepEqual(await chats.load("c"), messages);
   }
   assert.equal((await keep.transcripts())[0].branches, 1);
-  const texts = (await keep.getAll("c")).filter(({ role }) => role === "assistant").map(({ content }) => content);
+  const texts = (await keep.thread("c").messages()).filter(({ role }) => role === "assistant").map(({ content }) => content);
   assert.ok(texts.flat().length > 4);
   await keep.close();
 });
@@ -137,7 +137,7 @@ test("a call through all its states is one call and one result", async () => {
     await chats.save({ chatId: "c", messages });
     assert.deepEqual(await chats.load("c"), messages, part.state);
   }
-  const all = (await keep.getAll("c")).filter((message) => message.include_in_context !== false).slice(1);
+  const all = (await keep.thread("c").messages()).filter((message) => message.include_in_context !== false).slice(1);
   assert.deepEqual(
     all.map(({ role, content }) => [role, content]),
     [
@@ -263,7 +263,7 @@ test("what others wrote into a transcript is a chat, too, and goes on as one", a
     { role: "tool", tool_call_id: "k", content: '{"sky":"clear"}' },
     { role: "assistant", content: "Clear." },
   ]);
-  await keep.setHead("chat/c", node.id);
+  await keep.thread("chat/c").moveTo(node.id);
   const loaded = await chats.load("c");
   assert.deepEqual(
     loaded.map(({ role, parts }) => [role, parts.map(({ type, state }) => [type, state].filter(Boolean).join(" "))]),
@@ -416,14 +416,14 @@ test("messages that grow at random, old ones among them, come back as they are a
     const [{ branches }] = await keep.transcripts();
     assert.equal(branches, 1, `seed ${seed}`);
     // A call has one result at most, and each result its call.
-    const all = await keep.getAll("c");
+    const all = await keep.thread("c").messages();
     const calls = all.flatMap(({ tool_calls: made }) => (made ?? []).map(({ id }) => id));
     const results = all.filter(({ role }) => role === "tool").map(({ tool_call_id: id }) => id);
     assert.equal(new Set(calls).size, calls.length);
     assert.equal(new Set(results).size, results.length);
     assert.ok(results.every((id) => calls.includes(id)));
     for (const provider of ["openai-chat", "anthropic", "gemini"]) {
-      const { warnings } = await keep.context("c", { provider, budget: { maxTokens: 3000 } });
+      const { warnings } = await keep.thread("c").context({ provider, budget: { maxTokens: 3000 } });
       assert.ok(
         warnings.every(({ kind }) => kind !== "invalid"),
         JSON.stringify(warnings),
@@ -473,8 +473,8 @@ test("a chain can be had as it was at any node, whoever wrote it", async () => {
     { role: "assistant", content: "Let me see.", tool_calls: [{ id: "k", type: "function", function: { name: "weather", arguments: "{}" } }] },
     { role: "tool", tool_call_id: "k", content: "clear" },
   ]);
-  await keep.setHead("c", node.id);
-  await keep.append("c", [
+  await keep.thread("c").moveTo(node.id);
+  await keep.thread("c").append([
     { role: "assistant", content: "Clear." },
     { role: "user", content: "Sure?" },
     { role: "assistant", content: "Yes." },
@@ -488,7 +488,7 @@ test("a chain can be had as it was at any node, whoever wrote it", async () => {
   });
   await chats.save({ chatId: "c", messages });
   await chats.save({ chatId: "c", messages: [...messages.with(-2, { ...user, metadata: {} }), { ...user, id: "u2" }] });
-  const chain = await keep.chain((await keep.head("c")).id);
+  const chain = await keep.chain((await keep.thread("c").head()).id);
   const whole = new Thread(chain);
   const before = structuredClone(whole.entries);
   for (let count = 0; count <= chain.length; count += 1) {

@@ -89,10 +89,10 @@ test("random chats: nothing is lost, nothing is doubled", { timeout: 120_000 }, 
     // Every version of every message, with its last word, is in the tree.
     const all = new Set();
     const [{ id }] = await keep.transcripts();
-    const rows = await keep.tree(id);
+    const rows = await keep.transcript(id).tree();
     const inner = new Set(rows.map(({ parent }) => parent));
-    for (const [at, row] of rows.entries()) {
-      if (inner.has(at)) continue;
+    for (const row of rows) {
+      if (inner.has(row.id)) continue;
       for (const one of await chatStore(keep).select("c", row.id))
         for (const part of one.parts) all.add(JSON.stringify([one.role, part.text ?? part.output ?? part.errorText]));
     }
@@ -183,8 +183,8 @@ test("a chat that is compacted goes on, and shows all that was said", async () =
     parts: [{ type: "text", text: `Message ${at} ${words}` }],
   }));
   await chats.save({ chatId: "c", messages });
-  await keep.compact("c", { summarize: async () => '{"statements": ["Numbers were counted."]}' });
-  const { messages: prompt } = await keep.context("c", { budget: { maxTokens: 5000 } });
+  await keep.thread("c").compact({ summarize: async () => '{"statements": ["Numbers were counted."]}' });
+  const { messages: prompt } = await keep.thread("c").context({ budget: { maxTokens: 5000 } });
   assert.ok(JSON.stringify(prompt).includes("Numbers were counted.") && prompt.length < 15);
   assert.deepEqual(await chats.load("c"), messages);
   const more = [...messages, { id: "m20", role: "user", parts: [{ type: "text", text: "On" }] }];

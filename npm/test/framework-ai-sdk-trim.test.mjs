@@ -243,13 +243,13 @@ test("messages with everything in them come back as they were, and as messages o
   ];
   const ours = fromModelMessages(messages);
   const keep = await memory({ encoding: "estimate" });
-  await keep.append("main", ours);
-  const back = toModelMessages(await keep.getAll("main"));
+  await keep.thread("main").append(ours);
+  const back = toModelMessages(await keep.thread("main").messages());
   assert.deepEqual(back, messages);
   for (const message of back) modelMessageSchema.parse(message);
   // What stands in both forms is stored once.
   assert.ok(ours.filter((message) => "ai_sdk_model" in message).length <= 7, JSON.stringify(ours.filter((message) => "ai_sdk_model" in message)));
-  const { payload } = await keep.context("main", { provider: "openai-chat", budget: { maxTokens: 20_000 } });
+  const { payload } = await keep.thread("main").context({ provider: "openai-chat", budget: { maxTokens: 20_000 } });
   assert.ok(JSON.stringify(payload).includes("Found."));
   assert.deepEqual(toModelMessages(fromModelMessages([{ role: "user", content: [{ type: "image", image: bytes }] }])), [
     { role: "user", content: [{ type: "image", image: "iVBORw==" }] },
@@ -259,17 +259,17 @@ test("messages with everything in them come back as they were, and as messages o
 
 test("answers of generateText are stored, and the conversation goes on from them", async () => {
   const keep = await memory({ encoding: "estimate" });
-  await keep.append("main", [{ role: "user", content: "Read the book" }]);
+  await keep.thread("main").append([{ role: "user", content: "Read the book" }]);
   const { responseMessages } = await generateText({
     model: busy(3),
     tools: { read },
-    messages: toModelMessages(await keep.getAll("main")),
+    messages: toModelMessages(await keep.thread("main").messages()),
     stopWhen: isLoopFinished(),
   });
-  await keep.append("main", fromModelMessages(responseMessages));
-  assert.deepEqual(toModelMessages(await keep.getAll("main")).slice(1), plain(responseMessages));
+  await keep.thread("main").append(fromModelMessages(responseMessages));
+  assert.deepEqual(toModelMessages(await keep.thread("main").messages()).slice(1), plain(responseMessages));
   assert.deepEqual(await keep.lint(), []);
-  const { messages } = await keep.context("main", { budget: { maxTokens: 300 } });
+  const { messages } = await keep.thread("main").context({ budget: { maxTokens: 300 } });
   await generateText({ model: busy(0), messages: toModelMessages(messages) });
   assert.ok((await convertToModelMessages([])).length === 0);
   await keep.close();

@@ -128,8 +128,8 @@ test("a session is a transcript: searched, budgeted, compacted; it grows, and no
   await store.append(key, MAIN);
   await store.append(agent, AGENT);
   const place = await store.transcript(key);
-  assert.deepEqual(place, { transcript: `claude-code/${SESSION}`, contextId: `claude-agent-sdk/${SESSION}`, leaf: `claude-code/${SESSION}/${uuidOf("a2")}` });
-  const texts = async () => (await keep.getAll(place.contextId)).map(({ role }) => role);
+  assert.deepEqual(place, { transcript: `claude-code/${SESSION}`, thread: `claude-agent-sdk/${SESSION}`, leaf: `claude-code/${SESSION}/${uuidOf("a2")}` });
+  const texts = async () => (await keep.thread(place.thread).messages()).map(({ role }) => role);
   assert.deepEqual(await texts(), ["user", "assistant", "tool", "assistant"]);
   assert.equal((await keep.search("payment", { source: "claude-code" })).length, 1);
   await store.append(key, MORE);
@@ -138,11 +138,11 @@ test("a session is a transcript: searched, budgeted, compacted; it grows, and no
   assert.deepEqual(await texts(), ["user", "assistant", "tool", "assistant", "user", "assistant"]);
   const [transcript, ...others] = await keep.transcripts();
   assert.deepEqual([transcript.title, transcript.messages, transcript.branches, others.length], ["Flaky checkout", 8, 2, 0]);
-  assert.equal((await keep.outline(transcript.id)).leaf, `claude-code/${SESSION}/${uuidOf("a3")}`, "the main conversation is what a page opens");
-  const { payload, overBudget } = await keep.context(place.contextId, { provider: "anthropic", budget: { maxTokens: 40 } });
+  assert.equal((await keep.transcript(transcript.id).outline()).leaf, `claude-code/${SESSION}/${uuidOf("a3")}`, "the main conversation is what a page opens");
+  const { payload, overBudget } = await keep.thread(place.thread).context({ provider: "anthropic", budget: { maxTokens: 40 } });
   assert.equal(overBudget, false);
   assert.equal(payload.messages.at(0).content[0].text, "Then wait for the basket.");
-  const { checkpoint } = await keep.compact(place.contextId, { keepTurns: 1, summarize: async () => '{"statements": ["A sleep made the test flaky."]}' });
+  const { checkpoint } = await keep.thread(place.thread).compact({ keepTurns: 1, summarize: async () => '{"statements": ["A sleep made the test flaky."]}' });
   assert.equal(checkpoint.statements[0].text, "A sleep made the test flaky.");
   assert.equal(await store.transcript({ ...key, sessionId: "none" }), null);
   await keep.close();
@@ -161,7 +161,7 @@ test("what is appended comes into the transcript by itself; a failure is told an
   await changed;
   await store.flush();
   clearInterval(stay);
-  assert.equal((await keep.getAll(`claude-agent-sdk/${SESSION}`)).length, 6);
+  assert.equal((await keep.thread(`claude-agent-sdk/${SESSION}`).messages()).length, 6);
   const told = [];
   keep.import = async () => {
     throw new Error("no");
@@ -185,7 +185,7 @@ test("deleting a session deletes its transcript, deleting a subagent its branch"
   assert.deepEqual(await store.listSubkeys(key), []);
   await store.append(agent, AGENT);
   await store.delete(key);
-  assert.deepEqual([await keep.transcripts(), await store.listSessions(PROJECT), await store.load(agent), await keep.heads()], [[], [], null, []]);
+  assert.deepEqual([await keep.transcripts(), await store.listSessions(PROJECT), await store.load(agent), await keep.threads()], [[], [], null, []]);
   await store.delete(key);
   await keep.close();
 });
@@ -260,7 +260,7 @@ test("the SDK imports a session from its files; a second time adds nothing", asy
     );
     assert.equal((await sdk.getSubagentMessages(SESSION, "a1b2", { dir, sessionStore: store })).length, 2);
     await store.flush();
-    assert.equal((await keep.getAll(`claude-agent-sdk/${SESSION}`)).length, 6);
+    assert.equal((await keep.thread(`claude-agent-sdk/${SESSION}`).messages()).length, 6);
   } finally {
     if (before === undefined) delete process.env.CLAUDE_CONFIG_DIR;
     else process.env.CLAUDE_CONFIG_DIR = before;

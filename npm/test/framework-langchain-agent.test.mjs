@@ -76,8 +76,8 @@ test("with a keep: a conversation that is compacted on the way", async () => {
   ];
   const agent = createAgent({ model, tools: [weather], systemPrompt: "Be brief.", checkpointer: new ThreadkeepSaver(keep, { transcripts: true }), middleware });
   for (let round = 0; round < 8; round += 1) await agent.invoke({ messages: [new HumanMessage(`question ${round} about umbrellas`)] }, thread);
-  assert.equal(await keep.getCount("t"), 40);
-  assert.ok((await keep.checkpoints("t")).length >= 1);
+  assert.equal(await keep.thread("t").count(), 40);
+  assert.ok((await keep.thread("t").checkpoints()).length >= 1);
   assert.ok((await keep.search("umbrellas")).length > 0);
   const last = model.calls.at(-1).messages;
   assert.ok(isWhole(last));

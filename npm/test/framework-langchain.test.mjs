@@ -257,7 +257,7 @@ test("RunnableWithMessageHistory, over a budget and across a compaction", async 
   await chat().invoke({ input: "second" }, configurable);
   assert.deepEqual(seen.at(-1), ["Be brief.", first, "one", "second"]);
   assert.deepEqual(
-    (await keep.getAll("ann")).map(({ role, content }) => [role, content]),
+    (await keep.thread("ann").messages()).map(({ role, content }) => [role, content]),
     [
       ["user", first],
       ["assistant", "one"],
@@ -272,7 +272,7 @@ test("RunnableWithMessageHistory, over a budget and across a compaction", async 
   await chat({ budget: { maxMessages: 2 } }).invoke({ input: "third" }, configurable);
   assert.deepEqual(seen.at(-1), ["Be brief.", "second", "two", "third"]);
   // A compaction: a summary for what it covers. Without options, the history is all there is.
-  await keep.compact("ann", { keepRecent: 2 });
+  await keep.thread("ann").compact({ keepRecent: 2 });
   await chat({ budget: { maxTokens: 1000 } }).invoke({ input: "fourth" }, configurable);
   assert.match(JSON.stringify(seen.at(-1)), /Previous conversation summary/);
   assert.equal(JSON.stringify(seen.at(-1)).includes("first"), false);
@@ -280,7 +280,7 @@ test("RunnableWithMessageHistory, over a budget and across a compaction", async 
   assert.equal((await history.getMessages()).length, 8);
   await history.clear();
   assert.deepEqual(await history.getMessages(), []);
-  assert.equal((await keep.getAll("bob")).length, 2);
+  assert.equal((await keep.thread("bob").messages()).length, 2);
   await keep.close();
 });
 
@@ -295,7 +295,7 @@ test("a message that is none, or cannot be stored, is named by its place", async
   await assert.rejects(history.addMessages("hello"), says("messages"));
   await assert.rejects(trimLangChain([good, odd], {}), says("messages[1]"));
   assert.throws(() => fromLangChain(odd), says("message"));
-  assert.equal(await keep.head("a"), null);
+  assert.equal(await keep.thread("a").head(), null);
   await keep.close();
 });
 

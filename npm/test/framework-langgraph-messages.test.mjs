@@ -113,14 +113,14 @@ test("with a keep: the conversation is there to show, search and compact, and th
   });
   for (let round = 0; round < 5; round += 1) await agent.invoke({ messages: [new HumanMessage(`question ${round} about umbrellas`)] }, at("t"));
   // The last answer comes after the hook; the next turn brings it.
-  assert.equal(await keep.getCount("t"), 5 * 5 - 1);
+  assert.equal(await keep.thread("t").count(), 5 * 5 - 1);
   assert.ok((await keep.search("umbrellas")).length > 0);
   const shown = llm.calls.at(-1).messages;
   assert.equal(shown[0].content, "Be brief.");
   assert.ok(isWhole(shown));
   assert.ok(shown.filter((message) => message instanceof ToolMessage).some(({ content }) => content.length < 140));
   assert.deepEqual(await keep.lint(), []);
-  await keep.compact("t", { keepRecent: 5 });
+  await keep.thread("t").compact({ keepRecent: 5 });
   await agent.invoke({ messages: [new HumanMessage("question 5")] }, at("t"));
   const after = llm.calls.at(-1).messages;
   assert.match(JSON.stringify(after.map(({ content }) => content)), /Previous conversation summary/);
@@ -168,8 +168,8 @@ test("with a keep that compacts: the model's prompts stay small, the originals s
   const sizes = await Promise.all(shown.map((messages) => countTokens(messages.map(fromLangChain))));
   assert.ok(Math.max(...sizes) < 1000, String(sizes));
   assert.ok(sizes.at(-1) > 100);
-  assert.equal(await keep.getCount("t"), 60);
-  const checkpoints = await keep.checkpoints("t");
+  assert.equal(await keep.thread("t").count(), 60);
+  const checkpoints = await keep.thread("t").checkpoints();
   assert.ok(checkpoints.length >= 2 && checkpoints.length <= 15, String(checkpoints.length));
   assert.ok(asked.length >= checkpoints.length);
   assert.match(JSON.stringify(shown.at(-1).map(({ content }) => content)), /Previous conversation summary/);
@@ -199,9 +199,9 @@ test("with a keep that compacts, and no mark of its own: what no longer fits the
       [],
     );
   }
-  const { length } = await keep.checkpoints("t");
+  const { length } = await keep.thread("t").checkpoints();
   assert.ok(length >= 2 && length <= 10, String(length));
-  assert.equal(await keep.getCount("t"), 59);
+  assert.equal(await keep.thread("t").count(), 59);
   await keep.close();
 });
 
@@ -252,11 +252,11 @@ test("transcripts: what a thread says is a conversation, and a fork from an olde
   const early = (await graph.getState(at("t"))).config;
   await ask("two");
   await ask("three");
-  const here = async () => says(await keep.getAll("t"));
+  const here = async () => says(await keep.thread("t").messages());
   const one = ["one", "answer to one"];
   assert.deepEqual(await here(), [...one, "two", "answer to two", "three", "answer to three"]);
   assert.deepEqual(says((await graph.getState(at("t"))).values.messages), await here());
-  const full = (await keep.head("t")).id;
+  const full = (await keep.thread("t").head()).id;
   // Back to an older checkpoint, and another way.
   await ask("other", early);
   assert.deepEqual(await here(), [...one, "other", "answer to other"]);
@@ -281,7 +281,7 @@ test("transcripts: what a thread says is a conversation, and a fork from an olde
   assert.equal((await keep.transcripts()).length, 1);
   assert.equal((await keep.transcripts())[0].branches, 4);
   assert.deepEqual(
-    (await keep.heads()).map(({ context }) => context),
+    (await keep.threads()).map(({ name }) => name),
     ["t"],
   );
   // Another thread, and deletion.
@@ -289,14 +289,14 @@ test("transcripts: what a thread says is a conversation, and a fork from an olde
   assert.equal((await keep.transcripts()).length, 2);
   await new ThreadkeepSaver(keep, { transcripts: true }).deleteThread("u");
   assert.equal((await keep.transcripts()).length, 1);
-  assert.equal(await keep.head("u"), null);
+  assert.equal(await keep.thread("u").head(), null);
   // A head that was somebody else's conversation begins one of its own, and the other stays.
   const foreign = await keep.receive({ content: "not the graph's", systemPrompt: "Be brief." });
-  await keep.setHead("v", foreign.id);
+  await keep.thread("v").moveTo(foreign.id);
   await ask("mine", at("v"));
-  assert.deepEqual(says(await keep.getAll("v")), ["mine", "answer to mine"]);
+  assert.deepEqual(says(await keep.thread("v").messages()), ["mine", "answer to mine"]);
   assert.deepEqual(
-    (await keep.heads()).map(({ context }) => context),
+    (await keep.threads()).map(({ name }) => name),
     ["t", "v"],
   );
   assert.deepEqual((await keep.node(foreign.id)).id, foreign.id);
@@ -309,14 +309,14 @@ test("transcripts: a thread that is deleted leaves what was forked from its conv
   const saver = new ThreadkeepSaver(keep, { transcripts: true });
   const ask = (content) => echo(saver).invoke({ messages: [new HumanMessage({ id: content, content })] }, at("t"));
   await ask("one");
-  await keep.fork("t", "mine");
+  await keep.thread("t").fork("mine");
   await ask("two");
   await saver.deleteThread("t");
   assert.deepEqual(
-    (await keep.heads()).map(({ context }) => context),
+    (await keep.threads()).map(({ name }) => name),
     ["mine"],
   );
-  assert.deepEqual(says(await keep.getAll("mine")), ["one", "answer to one"]);
+  assert.deepEqual(says(await keep.thread("mine").messages()), ["one", "answer to one"]);
   assert.equal((await keep.stats()).messages, 2);
   assert.equal((await echo(saver).getState(at("t"))).values.messages, undefined);
   await keep.close();
@@ -332,7 +332,7 @@ test("transcripts: after reopening, nothing is said twice; savers without the op
       at("t"),
     );
     await echo(new ThreadkeepSaver(keep)).invoke({ messages: [new HumanMessage("silent")] }, at("silent"));
-    assert.equal(await keep.getCount("t"), 2 * (round + 1));
+    assert.equal(await keep.thread("t").count(), 2 * (round + 1));
     assert.equal((await keep.transcripts()).length, 1);
     await keep.close();
   }

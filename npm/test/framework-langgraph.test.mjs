@@ -270,7 +270,7 @@ test("killed anywhere: what was acknowledged is there, every checkpoint is whole
       await counting(new ThreadkeepSaver(keep, { transcripts: true })).invoke({ messages: [new HumanMessage("question again")] }, at("talk"));
       const { values } = await counting(saver).getState(at("talk"));
       assert.deepEqual(
-        (await keep.getAll("talk")).map(({ content }) => content),
+        (await keep.thread("talk").messages()).map(({ content }) => content),
         texts(values),
       );
       assert.equal(texts(values).at(-2), "question again");

@@ -78,10 +78,10 @@ test("a session of the OpenAI Agents SDK, three processes, killed and started ag
       );
     await session.addItems([{ type: "message", role: "user", content: "the end" }]);
     assert.deepEqual(
-      (await keep.getAll("shared")).filter(({ role }) => role === "user").map(({ content }) => content),
+      (await keep.thread("shared").messages()).filter(({ role }) => role === "user").map(({ content }) => content),
       [...said, "the end"],
     );
-    assert.deepEqual(await keep.lint((await keep.head("shared")).id), []);
+    assert.deepEqual(await keep.lint((await keep.thread("shared").head()).id), []);
   }),
 );
 

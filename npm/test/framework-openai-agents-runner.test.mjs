@@ -57,7 +57,7 @@ test("turns with tools, and a handoff", async () => {
   });
   assert.equal(heard.length, 4);
   assert.equal(heard[2].length, 8);
-  const messages = await keep.getAll("a");
+  const messages = await keep.thread("a").messages();
   assert.deepEqual(
     messages.map(({ role }) => role),
     ["user", "assistant", "tool", "tool", "assistant", "user", "assistant", "tool", "assistant"],
@@ -295,6 +295,6 @@ test("a session that compacts itself, while another process adds to it", async (
   );
   assert.equal((await keep.chain(past[0].leaf)).flatMap(({ messages }) => messages).length, 8 * 4 + 3);
   assert.equal(await session.runCompaction(), null);
-  assert.equal((await keep.checkpoints(past[0].leaf)).length, 1);
+  assert.equal((await keep.at(past[0].leaf).checkpoints()).length, 1);
   await keep.close();
 });

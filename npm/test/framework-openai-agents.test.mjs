@@ -111,7 +111,7 @@ test("messages are proper ones: text, calls, results, reasoning", async () => {
     result("c1", "weather", "sun"),
   ]);
   await session.addItems([answer("It is sunny.")]);
-  const all = await keep.getAll("a");
+  const all = await keep.thread("a").messages();
   assert.deepEqual(
     all.map(({ role }) => role),
     ["user", "assistant", "tool", "tool", "assistant"],
@@ -129,7 +129,7 @@ test("messages are proper ones: text, calls, results, reasoning", async () => {
     ["noon", "sun", "It is sunny."],
   );
   assert.equal((await keep.search("sunny"))[0].message.content, "It is sunny.");
-  const { payload } = await keep.context("a", { provider: "anthropic", budget: { maxTokens: 1000 } });
+  const { payload } = await keep.thread("a").context({ provider: "anthropic", budget: { maxTokens: 1000 } });
   assert.equal(payload.messages[1].content.filter(({ type }) => type === "tool_use").length, 2);
   assert.deepEqual(await keep.lint(), []);
   await keep.close();
@@ -141,7 +141,7 @@ test("all kinds together make valid prompts for every provider, at every budget"
   await new ThreadkeepSession(keep, { sessionId: "a" }).addItems([...ITEMS, say("The end?")]);
   for (const provider of ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"])
     for (const maxTokens of [40, 100, 200, 400, 100_000]) {
-      const { payload, overBudget } = await keep.context("a", { provider, budget: { maxTokens } });
+      const { payload, overBudget } = await keep.thread("a").context({ provider, budget: { maxTokens } });
       assert.equal(overBudget, false);
       assert.deepEqual((await validate(payload, provider)).errors, [], `${provider} at ${maxTokens}`);
     }
@@ -150,35 +150,35 @@ test("all kinds together make valid prompts for every provider, at every budget"
 
 test("a head that others wrote is continued, and what they append is taken in", async () => {
   const keep = await memory();
-  await keep.append("a", [
+  await keep.thread("a").append([
     { role: "system", content: "Be brief." },
     { role: "user", content: "hi" },
     { role: "assistant", content: null, tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }] },
     { role: "tool", tool_call_id: "c", content: "42" },
   ]);
-  const session = new ThreadkeepSession(keep, { contextId: "a" });
+  const session = new ThreadkeepSession(keep, { thread: "a" });
   assert.deepEqual(
     (await session.getItems()).map(({ type, role, name }) => role ?? `${type} ${name}`),
     ["system", "user", "function_call f", "function_call_result f"],
   );
   await session.addItems([answer("42!")]);
-  await keep.append("a", [{ role: "user", content: "and?" }]);
+  await keep.thread("a").append([{ role: "user", content: "and?" }]);
   assert.deepStrictEqual((await session.getItems()).at(-1), say("and?"));
   assert.deepStrictEqual(await session.popItem(), say("and?"));
   assert.deepStrictEqual((await session.getItems()).at(-1), answer("42!"));
-  assert.equal((await keep.getAll("a")).length, 5);
+  assert.equal((await keep.thread("a").messages()).length, 5);
   await keep.close();
 });
 
 test("an imported conversation without an empty root is continued, emptied and left whole", async () => {
   const keep = await memory();
   const node = await keep.receive({ messageId: "m1", content: "hello", systemPrompt: "Be brief." });
-  await keep.setHead("a", node.id);
-  const session = new ThreadkeepSession(keep, { contextId: "a" });
+  await keep.thread("a").moveTo(node.id);
+  const session = new ThreadkeepSession(keep, { thread: "a" });
   await session.addItems([answer("hello you")]);
   await session.clearSession();
   assert.deepStrictEqual(await session.getItems(), []);
-  assert.equal((await keep.context("a")).messages.length, 0);
+  assert.equal((await keep.thread("a").context()).messages.length, 0);
   await session.addItems([say("again")]);
   assert.deepStrictEqual(await session.getItems(), [say("again")]);
   const left = await keep.chain((await session.past())[0].leaf);
@@ -199,7 +199,7 @@ test("what is taken back, replaced and cleared stays, and can be gone back to", 
     transaction: { type: "replace_suffix", expectedSuffix: [say("1")], replacement: [say("one"), answer("two")] },
   });
   await session.clearSession();
-  assert.deepEqual(await keep.getAll("a"), []);
+  assert.deepEqual(await keep.thread("a").messages(), []);
   const past = await session.past();
   assert.deepEqual(
     past.map(({ reason }) => reason),
@@ -209,9 +209,9 @@ test("what is taken back, replaced and cleared stays, and can be gone back to", 
   assert.deepEqual(texts, [["1", "2"], ["1"], ["one", "two"]]);
   await session.moveTo(past[0].leaf);
   assert.deepStrictEqual(await session.getItems(), [say("1"), answer("2")]);
-  assert.equal((await keep.getAll("a")).length, 2);
+  assert.equal((await keep.thread("a").messages()).length, 2);
   assert.deepEqual(
-    (await keep.heads()).map(({ context }) => context),
+    (await keep.threads()).map(({ name }) => name),
     ["a"],
   );
   await rejects(session.moveTo("nowhere"), "missing-node");
@@ -226,12 +226,12 @@ test("a session goes to another conversation, and takes in what others append th
   const keep = await memory();
   const session = new ThreadkeepSession(keep, { sessionId: "a" });
   await session.addItems(Array.from({ length: 30 }, (_, index) => say(`${index}`)));
-  const [other] = await keep.append("other", [{ role: "user", content: "elsewhere" }]);
+  const [other] = await keep.thread("other").append([{ role: "user", content: "elsewhere" }]);
   await session.moveTo(other.id);
   assert.deepStrictEqual(await session.getItems(), [say("elsewhere")]);
-  await keep.append("a", [{ role: "assistant", content: "yes" }]);
+  await keep.thread("a").append([{ role: "assistant", content: "yes" }]);
   assert.deepStrictEqual(await session.getItems(), [say("elsewhere"), answer("yes")]);
-  assert.equal(await keep.getCount("other"), 1);
+  assert.equal(await keep.thread("other").count(), 1);
   await session.popItem();
   assert.deepStrictEqual(await session.getItems(), [say("elsewhere")]);
   await keep.close();
@@ -241,7 +241,7 @@ test("a head that was removed leaves the session empty", async () => {
   const keep = await memory();
   const session = new ThreadkeepSession(keep, { sessionId: "a" });
   await session.addItems([say("1")]);
-  await keep.clear("a");
+  await keep.thread("a").clear();
   assert.deepStrictEqual(await session.getItems(), []);
   await session.addItems([say("2")]);
   assert.deepStrictEqual(await session.getItems(), [say("2")]);
@@ -325,8 +325,8 @@ test("the same random operations give the same answers as the SDK's MemorySessio
     }
     // Whatever was done: the head is where the session is, and there are no other heads.
     assert.deepEqual(
-      (await keep.heads()).map(({ context }) => context),
-      (await keep.head("a")) === null ? [] : ["a"],
+      (await keep.threads()).map(({ name }) => name),
+      (await keep.thread("a").head()) === null ? [] : ["a"],
     );
     await keep.close();
   }
@@ -363,10 +363,10 @@ test("several instances on one store: nothing lost, nothing doubled, transaction
       "each writer's own order",
     );
   }
-  const head = await keeps[1].head("shared");
-  assert.equal((await keeps[1].getAll("shared")).length, left.length, head.id);
+  const head = await keeps[1].thread("shared").head();
+  assert.equal((await keeps[1].thread("shared").messages()).length, left.length, head.id);
   assert.deepEqual(
-    (await keeps[2].heads()).map(({ context }) => context),
+    (await keeps[2].threads()).map(({ name }) => name),
     ["shared"],
   );
   await Promise.all(keeps.map((keep) => keep.close()));
@@ -378,13 +378,13 @@ test("a writer that stops between its two commits leaves the session as it was",
   const session = new ThreadkeepSession(keep, { sessionId: "a" });
   await session.addItems([say("1")]);
   // What such a writer leaves: its nodes at the head, and no record that they count.
-  const [left] = await keep.append("a", [{ role: "user", content: "half", openai_agents: { of: 1 } }]);
+  const [left] = await keep.thread("a").append([{ role: "user", content: "half", openai_agents: { of: 1 } }]);
   const again = new ThreadkeepSession(await Threadkeep.open({ storage: open() }), { sessionId: "a" });
   assert.deepStrictEqual(await again.getItems(), [say("1")]);
   await again.addItems([say("2")]);
   assert.deepStrictEqual(await again.getItems(), [say("1"), say("2")]);
   assert.deepEqual(
-    (await again.keep.getAll("a")).map(({ content }) => content),
+    (await again.keep.thread("a").messages()).map(({ content }) => content),
     ["1", "2"],
   );
   assert.notEqual(await again.keep.node(left.id), null);
@@ -393,13 +393,13 @@ test("a writer that stops between its two commits leaves the session as it was",
 
 test("a writer that stops before a session's first items count leaves it empty", async () => {
   const keep = await memory();
-  await keep.append("a", [{ role: "user", content: "half", openai_agents: { of: 1, begins: ["a", 0] } }]);
+  await keep.thread("a").append([{ role: "user", content: "half", openai_agents: { of: 1, begins: ["a", 0] } }]);
   const session = new ThreadkeepSession(keep, { sessionId: "a" });
   assert.deepStrictEqual(await session.getItems(), []);
   await session.addItems([say("1")]);
   assert.deepStrictEqual(await session.getItems(), [say("1")]);
   assert.deepEqual(
-    (await keep.getAll("a")).map(({ content }) => content),
+    (await keep.thread("a").messages()).map(({ content }) => content),
     ["1"],
   );
   await keep.close();
@@ -409,8 +409,8 @@ test("a fork of a session's head is a session with the same history", async () =
   const keep = await memory();
   const session = new ThreadkeepSession(keep, { sessionId: "a" });
   await session.addItems([say("1"), answer("2")]);
-  await keep.fork("a", "b");
-  const fork = new ThreadkeepSession(keep, { contextId: "b" });
+  await keep.thread("a").fork("b");
+  const fork = new ThreadkeepSession(keep, { thread: "b" });
   assert.deepStrictEqual(await fork.getItems(), [say("1"), answer("2")]);
   await fork.addItems([say("b")]);
   await session.addItems([say("a")]);
@@ -425,12 +425,12 @@ test("a head that a process left behind in the middle of a change goes, one that
   await session.addItems([say("1"), answer("2")]);
   const left = [Date.now() - 4_000_000, Date.now()].map((since) => `openai-agents a ${since} x`);
   for (const name of left) {
-    await keep.setHead(name, (await keep.head("a")).id);
-    await keep.append(name, [{ role: "user", content: "half", openai_agents: { of: 1 } }]);
+    await keep.thread(name).moveTo((await keep.thread("a").head()).id);
+    await keep.thread(name).append([{ role: "user", content: "half", openai_agents: { of: 1 } }]);
   }
   await session.popItem();
   assert.deepEqual(
-    (await keep.heads()).map(({ context }) => context),
+    (await keep.threads()).map(({ name }) => name),
     ["a", left[1]],
   );
   assert.deepStrictEqual(await session.getItems(), [say("1")]);

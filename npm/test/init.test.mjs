@@ -120,10 +120,11 @@ test("where nothing may be compiled at run time, compiled modules are all that a
       else WebAssembly[name] = () => Promise.reject(new Error("not here"));
     await init(modules.get("threadkeep.wasm"), { part: (file) => modules.get(file) ?? bytes(file) });
     const keep = await Threadkeep.open({ storage: "memory" });
-    await keep.append("main", [{ role: "user", content: "Two gulls nest here." }]);
-    console.log((await keep.context("main")).messages.length, (await keep.search("gulls")).length, (await keep.export().text()).length > 50);
-    console.log((await keep.import('{"messages":[{"role":"user","content":"hi"}]}')).messages, (await keep.send({ from: "a", to: "b", content: "hi" })).number);
-    console.log(await keep.clear("main"), await keep.getCount("main"));
+    const main = keep.thread("main");
+    await main.append([{ role: "user", content: "Two gulls nest here." }]);
+    console.log((await main.context()).messages.length, (await keep.search("gulls")).length, (await keep.export().text()).length > 50);
+    console.log((await keep.import('{"messages":[{"role":"user","content":"hi"}]}')).messages, (await keep.mailbox("a").send({ to: "b", content: "hi" })).number);
+    console.log(await main.clear(), await main.count());
   `);
   assert.equal(printed, "1 1 true\n1 1\n1 0\n");
 });
@@ -132,10 +133,10 @@ test("what is asked after a deletion never comes before it, though the deletion 
   const printed = inChild(`
     import { Threadkeep } from "threadkeep";
     const keep = await Threadkeep.open({ storage: "memory" });
-    const say = (name, content) => keep.append(name, [{ role: "user", content }]);
+    const say = (name, content) => keep.thread(name).append([{ role: "user", content }]);
     await Promise.all([say("a", "old"), say("b", "old")]);
-    await Promise.all([keep.clear("a"), say("a", "new"), say("b", "newer"), keep.clear("b"), say("c", "alone")]);
-    const texts = await Promise.all(["a", "b", "c"].map(async (name) => (await keep.getAll(name)).map(({ content }) => content).join()));
+    await Promise.all([keep.thread("a").clear(), say("a", "new"), say("b", "newer"), keep.thread("b").clear(), say("c", "alone")]);
+    const texts = await Promise.all(["a", "b", "c"].map(async (name) => (await keep.thread(name).messages()).map(({ content }) => content).join()));
     console.log(texts.join(" | "));
   `);
   assert.equal(printed, "new |  | alone\n");
@@ -152,9 +153,9 @@ test("a part that cannot be had, or is of another build, is an error with its re
     const sources = [new URL("file:///nowhere.wasm"), new Uint8Array(9), other, 7, undefined];
     await init(undefined, { part: (file) => (file === "prompts.wasm" ? sources.shift() : undefined) });
     const keep = await Threadkeep.open();
-    await keep.append("main", [{ role: "user", content: "hi" }]);
+    await keep.thread("main").append([{ role: "user", content: "hi" }]);
     for (let times = 0; times < 5; times += 1) {
-      try { console.log((await keep.getRecent("main")).length); }
+      try { console.log((await keep.thread("main").recent()).length); }
       catch (error) { console.log(error instanceof ThreadkeepError, error.code, /part prompts: .*another build/.test(error.message)); }
     }
     await init(undefined, { part: "prompts.wasm" }).catch((error) => console.log(error.code));
@@ -188,14 +189,14 @@ test("in a test runner's DOM, where globals are of another realm than what Node 
     const { Threadkeep, countTokens } = await import("threadkeep");
     console.log(await countTokens("hello world"));
     const keep = await Threadkeep.open();
-    await keep.append("main", [{ role: "user", content: "hi" }]);
+    await keep.thread("main").append([{ role: "user", content: "hi" }]);
     const records = keep.records("notes");
     await records.commit({ puts: [["a", Uint8Array.of(1, 2)]] });
-    console.log(keep.storage, await keep.getCount("main"), [...(await records.get("a"))].join());
+    console.log(keep.storage, await keep.thread("main").count(), [...(await records.get("a"))].join());
     console.log((await keep.import(Buffer.from('{"messages":[{"role":"user","content":"hello"}]}'))).messages, (await keep.search("hello")).length);
     await keep.close();
     const again = await Threadkeep.open();
-    console.log(again.beginning, await again.getCount("main"));
+    console.log(again.beginning, await again.thread("main").count());
     await again.close();
     process.exit();
   `);
@@ -206,12 +207,12 @@ test("a keep that is closed while a part is on its way says so, and nothing brea
   const printed = inChild(`
     import { Threadkeep } from "threadkeep";
     const keep = await Threadkeep.open();
-    await keep.append("main", [{ role: "user", content: "hi" }]);
-    const calls = [keep.getRecent("main"), keep.context("main", { encoding: "estimate" }), keep.import("{}")];
+    await keep.thread("main").append([{ role: "user", content: "hi" }]);
+    const calls = [keep.thread("main").recent(), keep.thread("main").context({ encoding: "estimate" }), keep.import("{}")];
     const ends = calls.map((call) => call.then(() => "answered", (error) => error.code));
     await keep.close();
     for (const end of ends) console.log(await end);
-    console.log(await (await Threadkeep.open({ storage: "memory" })).getCount("main"));
+    console.log(await (await Threadkeep.open({ storage: "memory" })).thread("main").count());
   `);
   assert.equal(printed, "closed\nclosed\nclosed\n0\n");
 });
@@ -228,8 +229,8 @@ test("when the module breaks, everybody who waits is told, and everybody who com
     const waits = await Threadkeep.open({ storage });
     answer = () => new Promise(() => {});
     const keep = await Threadkeep.open();
-    await keep.append("main", [{ role: "user", content: "kept" }]);
-    const waiting = waits.getAll("main");
+    await keep.thread("main").append([{ role: "user", content: "kept" }]);
+    const waiting = waits.thread("main").messages();
     const { memory } = await glue.default();
     let step = 16_384;
     while (step > 0) {
@@ -237,9 +238,9 @@ test("when the module breaks, everybody who waits is told, and everybody who com
     }
     const report = (what) => (error) => console.log(what, error.name, error.code, error.message.includes("bug"));
     const text = "x".repeat(50_000_000);
-    await keep.append("main", [{ role: "user", content: text }]).catch(report("now"));
+    await keep.thread("main").append([{ role: "user", content: text }]).catch(report("now"));
     await waiting.catch(report("waiting"));
-    await keep.getAll("main").catch(report("later"));
+    await keep.thread("main").messages().catch(report("later"));
     await Threadkeep.open().catch(report("open"));
   `);
   const words = "ThreadkeepError panicked true";

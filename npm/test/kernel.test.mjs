@@ -129,7 +129,7 @@ test("a reset goes on from other messages, and the history stays", async () => {
   const keep = await memory();
   const agent = kernel(keep);
   await talk(agent, 1, 3);
-  const before = await keep.head("agent");
+  const before = await keep.thread("agent").head();
   await agent.resetWorkingContextSnapshot([user("From here.")]);
   assert.deepEqual(
     (await agent.getWorkingContextMessages()).map(({ content }) => content),
@@ -185,11 +185,11 @@ test("buildSnapshot gives the system prompt, what is remembered and the raw tail
   // Four turns where nothing is said.
   assert.equal((await agent.buildSnapshot(undefined, bundle))[0].content.match(/^Turn \d+:$/gm).length, 4);
   assert.deepEqual(await agent.buildSnapshot(undefined, { episodes: [], facts: [] }, 0), []);
-  const [small] = await keep.buildSnapshot("agent", { bundle, maxTokens: 150 });
+  const [small] = await agent.buildSnapshot(undefined, bundle, undefined, undefined, { maxTokens: 150 });
   assert.ok(small.content.length <= 600 && small.content.includes("Turn 7:"));
   await rejects(agent.buildSnapshot(undefined, bundle, 4, "7"), "bad-request", /exclude/);
-  await rejects(keep.buildSnapshot("agent", { bundle: { episodes: [{ id: 1 }] } }), "bad-request", /episodes/);
-  await rejects(keep.buildSnapshot("agent", { tail: 4 }), "bad-request", /options\.tail/);
+  await rejects(agent.buildSnapshot(undefined, { episodes: [{ id: 1 }] }), "bad-request", /episodes/);
+  await rejects(agent.buildSnapshot(undefined, bundle, undefined, undefined, { tail: 4 }), "bad-request", /options\.tail/);
   await agent.resetWorkingContextSnapshot(built);
   assert.deepEqual(await agent.getWorkingContextMessages(), built);
   await keep.close();
@@ -218,7 +218,7 @@ test("memory ingests at order 900 what all processors have left", async () => {
   await agent.ingestToolResult("c1", "list_directory", { result: "app.ts" });
   await agent.prepareRequest(user("Two"));
   assert.deepEqual(
-    (await keep.getAll("agent")).map(({ content }) => content),
+    (await keep.thread("agent").messages()).map(({ content }) => content),
     ["One first middle and-after last", null, "app.ts <first> <middle> <and-after> <last>", "Two first middle and-after last"],
   );
   // One that fails, or makes another message of it, keeps it from being stored.
@@ -232,7 +232,7 @@ test("memory ingests at order 900 what all processors have left", async () => {
   const error = await rejects(agent.ingestUserMessage(user("Three")), "bad-request", /no filter/);
   assert.equal(error.cause.message, "no filter");
   await rejects(agent.ingestToolResult("c1", "list_directory", { result: "x" }), "bad-request", /role/);
-  assert.equal(await keep.getCount("agent"), 4);
+  assert.equal(await keep.thread("agent").count(), 4);
   await keep.close();
 });
 
@@ -247,7 +247,7 @@ test("a memory is stored in the keep's storage, no environment variable moves it
       await keep.close();
     }
     const keep = await Threadkeep.open({ storage: one });
-    assert.deepEqual(await keep.getAll("agent"), [user("Where?")]);
+    assert.deepEqual(await keep.thread("agent").messages(), [user("Where?")]);
     const paths = Object.keys(await keep.export({ format: "memory" }).files());
     assert.ok(paths.length > 0 && paths.every((path) => path.startsWith("memory/agents/")), `${paths}`);
     await keep.close();

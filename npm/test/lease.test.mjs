@@ -103,10 +103,10 @@ test("two processes' agents of one name over one adapter answer a message once",
     return { role: "assistant", content: "answered" };
   };
   const agents = [here, there].map((keep) => createAgent({ keep, name: "lal", model, systemPrompt: "s" }));
-  for (let at = 0; at < 3; at++) await here.send({ from: "ann", to: "lal", content: `question ${at}` });
+  for (let at = 0; at < 3; at++) await here.mailbox("ann").send({ to: "lal", content: `question ${at}` });
   await Promise.all(agents.map((agent) => agent.catchUp()));
   assert.equal(asked, 3);
-  const mails = await there.listMessages("ann", {});
+  const mails = await there.mailbox("ann").messages({});
   assert.equal(mails.filter(({ from }) => from === "lal").length, 3);
   await Promise.all([here.close(), there.close()]);
 });

@@ -7,16 +7,16 @@ test("a fact is remembered once, and a newer one supersedes what it contradicts"
   const keep = await memory();
   const heard = [];
   keep.on("change", (event) => heard.push(event.type));
-  const first = await keep.remember({ fact: "The deadline is Friday.", kind: "decision", confidence: 0.8, tags: ["plan"] });
-  const again = await keep.remember({ fact: "the DEADLINE is friday" });
+  const first = await keep.memory.remember({ fact: "The deadline is Friday.", kind: "decision", confidence: 0.8, tags: ["plan"] });
+  const again = await keep.memory.remember({ fact: "the DEADLINE is friday" });
   assert.equal(again.id, first.id);
   assert.deepEqual([first.kind, first.confidence, first.salience, first.tags], ["decision", 0.8, 0.5, ["plan"]]);
-  const newer = await keep.remember({ fact: "The deadline is Monday." });
+  const newer = await keep.memory.remember({ fact: "The deadline is Monday." });
   assert.deepEqual(
-    (await keep.facts()).map((fact) => fact.id),
+    (await keep.memory.facts()).map((fact) => fact.id),
     [newer.id],
   );
-  const all = await keep.facts({ superseded: true });
+  const all = await keep.memory.facts({ superseded: true });
   assert.equal(all[0].supersededBy, newer.id);
   assert.ok(heard.includes("memory"));
   await keep.close();
@@ -24,49 +24,51 @@ test("a fact is remembered once, and a newer one supersedes what it contradicts"
 
 test("what is remembered can be edited, pinned, retrieved and forgotten", async () => {
   const keep = await memory();
-  const pnpm = await keep.remember({ fact: "Use pnpm." });
-  await keep.remember({ fact: "The office has cats." });
-  assert.equal((await keep.editFact(pnpm.id, { fact: "Use npm.", salience: 0.25 })).fact, "Use npm.");
-  const bundle = await keep.retrieve({ query: "how many cats?", facts: 1 });
+  const pnpm = await keep.memory.remember({ fact: "Use pnpm." });
+  await keep.memory.remember({ fact: "The office has cats." });
+  assert.equal((await keep.memory.editFact(pnpm.id, { fact: "Use npm.", salience: 0.25 })).fact, "Use npm.");
+  const bundle = await keep.memory.retrieve({ query: "how many cats?", facts: 1 });
   assert.deepEqual(
     bundle.facts.map((fact) => fact.fact),
     ["The office has cats."],
   );
-  await keep.pin(pnpm.id);
-  assert.equal((await keep.retrieve({ query: "how many cats?", facts: 1 })).facts[0].fact, "Use npm.");
-  assert.equal(await keep.forget(pnpm.id), true);
-  assert.equal(await keep.forget(pnpm.id), false);
-  assert.deepEqual(await keep.episodes(), []);
+  await keep.memory.pin(pnpm.id);
+  assert.equal((await keep.memory.retrieve({ query: "how many cats?", facts: 1 })).facts[0].fact, "Use npm.");
+  assert.equal(await keep.memory.forget(pnpm.id), true);
+  assert.equal(await keep.memory.forget(pnpm.id), false);
+  assert.deepEqual(await keep.memory.episodes(), []);
   await keep.close();
 });
 
 test("what is wrong is named", async () => {
   const keep = await memory();
-  await rejects(keep.remember({ fact: "  " }), "bad-request");
-  await rejects(keep.remember({ fact: "f", confidence: 2 }), "bad-request");
-  await rejects(keep.remember({ fact: "f", mood: "good" }), "bad-request");
-  await rejects(keep.editFact("sem_x", { fact: "f" }), "missing-memory");
-  await rejects(keep.pin("ep_x"), "missing-memory");
+  await rejects(keep.memory.remember({ fact: "  " }), "bad-request");
+  await rejects(keep.memory.remember({ fact: "f", confidence: 2 }), "bad-request");
+  await rejects(keep.memory.remember({ fact: "f", mood: "good" }), "bad-request");
+  await rejects(keep.memory.editFact("sem_x", { fact: "f" }), "missing-memory");
+  await rejects(keep.memory.pin("ep_x"), "missing-memory");
   await keep.close();
 });
 
 test("tool calls are paired with their results, with all fields of a ToolInteraction", async () => {
   const keep = await memory();
   const call = { id: "c1", type: "function", function: { name: "list", arguments: '{"path":"src"}' } };
-  await keep.append("main", [user("go"), { role: "assistant", content: null, tool_calls: [call] }, { role: "tool", tool_call_id: "c1", content: "app.ts" }]);
+  await keep
+    .thread("main")
+    .append([user("go"), { role: "assistant", content: null, tool_calls: [call] }, { role: "tool", tool_call_id: "c1", content: "app.ts" }]);
   const expected = { toolCallId: "c1", turnId: "turn_0001", toolName: "list", arguments: { path: "src" } };
-  assert.deepEqual(await keep.toolInteractions("main"), [{ ...expected, result: "app.ts", error: null, status: "SUCCESS" }]);
-  assert.deepEqual(await keep.toolInteractions("main", { turn: 2 }), []);
+  assert.deepEqual(await keep.thread("main").toolInteractions(), [{ ...expected, result: "app.ts", error: null, status: "SUCCESS" }]);
+  assert.deepEqual(await keep.thread("main").toolInteractions({ turn: 2 }), []);
   await keep.close();
 });
 
 test("records are listed by kind up to a limit, the newest ones, oldest first", async () => {
   const keep = await memory();
-  for (const number of ["one", "two", "three"]) await keep.remember({ fact: `Locker ${number} holds the ${number} rope.` });
-  const all = await keep.facts();
+  for (const number of ["one", "two", "three"]) await keep.memory.remember({ fact: `Locker ${number} holds the ${number} rope.` });
+  const all = await keep.memory.facts();
   assert.equal(all.length, 3);
-  for (const limit of [0, 1, 2, 3, 9]) assert.deepEqual(await keep.facts({ limit }), limit === 0 ? [] : all.slice(-limit));
-  assert.deepEqual(await keep.episodes({ limit: 1 }), []);
-  await rejects(keep.facts({ limit: -1 }), "bad-request", /limit/);
+  for (const limit of [0, 1, 2, 3, 9]) assert.deepEqual(await keep.memory.facts({ limit }), limit === 0 ? [] : all.slice(-limit));
+  assert.deepEqual(await keep.memory.episodes({ limit: 1 }), []);
+  await rejects(keep.memory.facts({ limit: -1 }), "bad-request", /limit/);
   await keep.close();
 });

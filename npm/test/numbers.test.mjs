@@ -29,9 +29,9 @@ test("an option that becomes a timer is refused where a timer would end at once"
     "agentcore timeout": (timeout) => agentcore({ timeout }),
     "hybrid timeout": (timeout) => hybrid({ keep, memory: listService(), timeout }),
     "hybrid batchDelay": (batchDelay) => hybrid({ keep, memory: listService(), batchDelay }),
-    "compact timeout": (timeout) => keep.compact("main", { timeout, summarize: () => "short" }),
+    "compact timeout": (timeout) => keep.thread("main").compact({ timeout, summarize: () => "short" }),
     "session store mirrorDelay": (mirrorDelay) => sessionStore(keep, { mirrorDelay }),
-    "followMessages poll": (poll) => keep.followMessages("bob", { poll }),
+    "followMessages poll": (poll) => keep.mailbox("bob").follow({ poll }),
   };
   for (const [what, call] of Object.entries(waits))
     for (const wait of NO_WAIT)
@@ -62,7 +62,7 @@ test("a length in a log that is none is damage, whatever its sum says", { timeou
     for (const puts of [`[${put}]`, put]) {
       const folder = scratch(t);
       let keep = await Threadkeep.open({ storage: fileStore({ folder }) });
-      await keep.append("main", [user("before")]);
+      await keep.thread("main").append([user("before")]);
       await keep.close();
       const log = join(folder, logs(folder).at(-1));
       const text = readFileSync(log, "utf8");
@@ -71,7 +71,7 @@ test("a length in a log that is none is damage, whatever its sum says", { timeou
       writeFileSync(log, text + line(`{"n":${n + 1},"put":${puts}}`, crc32(store)) + "x".repeat(40) + "\n");
       try {
         keep = await Threadkeep.open({ storage: fileStore({ folder }) });
-        assert.equal(await keep.getCount("main"), 1, puts);
+        assert.equal(await keep.thread("main").count(), 1, puts);
         await keep.close();
       } catch (error) {
         assert.ok(error instanceof ThreadkeepError, `${puts}: ${error.stack}`);
@@ -93,7 +93,7 @@ test("a service that repeats a page for ever is asked no further", { timeout: 30
       return { results: Array.from({ length: 100 }, (_, at) => item(String(at))), next: "?page=2" };
     },
   };
-  const scope = { contextId: "ann_1" };
+  const scope = { thread: "ann_1" };
   assert.equal((await mem0Memory({ client }).list(scope)).length, 100);
   assert.equal(await mem0Memory({ client }).remove(scope), 0);
 });
@@ -114,8 +114,8 @@ test("a redirect takes neither Mem0's key nor texts to another origin", { timeou
     const host = await serve((request, response) => response.writeHead(status, { location: `${thief}${request.url}` }).end());
     for (const options of [{ apiKey: "m0-secret", host }, { client: new MemoryClient({ apiKey: "m0-secret", host }) }]) {
       const service = mem0Memory({ ...options, timeout: 5_000, settleTime: 0 });
-      await assert.rejects(service.search({ contextId: "ann_1" }, "secret"), (error) => error instanceof ThreadkeepError && !error.message.includes("secret"));
-      await assert.rejects(service.list({ contextId: "ann_1" }), ThreadkeepError);
+      await assert.rejects(service.search({ thread: "ann_1" }, "secret"), (error) => error instanceof ThreadkeepError && !error.message.includes("secret"));
+      await assert.rejects(service.list({ thread: "ann_1" }), ThreadkeepError);
     }
   }
   // Mem0's own client says hello when its user constructs it, before it is handed over. One that is made here does not.
@@ -137,6 +137,6 @@ test("a client of one's own is called as it is", async () => {
     getAll: async () => ({ results: [] }),
     delete: async () => ({}),
   };
-  assert.equal((await mem0Memory({ client }).search({ contextId: "ann_1" }, "pears")).length, 1);
+  assert.equal((await mem0Memory({ client }).search({ thread: "ann_1" }, "pears")).length, 1);
   assert.deepEqual(seen, [true]);
 });

@@ -67,8 +67,8 @@ test("the slim entry in a page: without a source it says so, with one it works",
     const error = await Threadkeep.open().catch((error) => error);
     await init(wasm, { part: (file) => new URL(file.endsWith(".gz") ? "/package/vocabulary/" + file : "/package/wasm/" + file, location.href) });
     const keep = await Threadkeep.open({ name: "slim" });
-    await keep.append("log", [{ role: "user", content: "hi" }]);
-    const { tokens } = await keep.context("log");
+    await keep.thread("log").append([{ role: "user", content: "hi" }]);
+    const { tokens } = await keep.thread("log").context();
     await keep.close();
     return [error.code, error.message, tokens, keep.storage];
   }`;
@@ -119,8 +119,8 @@ test("bundled from what is required, it wants to be told where its files lie", o
       const { code } = await Threadkeep.open().catch((error) => error);
       await init(wasm, { part: (file) => new URL(file.endsWith(".gz") ? `/package/vocabulary/${file}` : `/package/wasm/${file}`, location.href) });
       const keep = await Threadkeep.open({ name: "required" });
-      await keep.append("log", [{ role: "user", content: "hi" }]);
-      const { tokens } = await keep.context("log");
+      await keep.thread("log").append([{ role: "user", content: "hi" }]);
+      const { tokens } = await keep.thread("log").context();
       await keep.close();
       return [code, tokens, keep.storage];
     }, WASM);

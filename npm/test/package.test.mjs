@@ -48,18 +48,36 @@ test("the surface is what it says", async () => {
     "recordParts",
     "recordRange",
     "render",
+    "searchTool",
     "trimMessages",
     "validate",
     "writeDepth",
   ]);
-  const methods = Object.getOwnPropertyNames(everything.Threadkeep.prototype).filter((name) => name !== "constructor");
-  const promised =
-    "receive extend seal alias node children roots chain depth head setHead fork append getRecent getAll getRange getStored getCount clear lint import export on stats close " +
-    "context toolResult heads transcripts outline tree rename choose deleteBranch deleteTranscript deleteAll search searchTool embedMissing indexProgress " +
-    "compact checkpoints epochs afterResponse compactionRequired requestCompaction clearCompactionRequest setStrategy strategy " +
-    "episodes facts remember editFact editEpisode pin forget retrieve toolInteractions nextTurn rawTraces compactionTurns buildSnapshot " +
-    "records send reply listMessages mail dismiss followMessages parties collectDismissed";
-  assert.deepEqual(methods.sort(), promised.split(" ").sort());
+  const methodsOf = (handle) =>
+    Object.getOwnPropertyNames(Object.getPrototypeOf(handle))
+      .filter((name) => name !== "constructor")
+      .sort();
+  const keep = await everything.Threadkeep.open({ storage: "memory" });
+  const thread = keep.thread("main");
+  const promised = [
+    [
+      keep,
+      "close thread at transcript mailbox records receive extend seal alias node chain threads transcripts roots parties search import export on lint stats deleteAll",
+    ],
+    [thread, "append messages recent stored count clear head moveTo fork strategy setStrategy end"],
+    [
+      Object.getPrototypeOf(thread),
+      "context toolResult compact checkpoints epochs afterResponse compactionRequired requestCompaction clearCompactionRequest toolInteractions search",
+    ],
+    [keep.at("node"), "children depth choose deleteBranch end"],
+    [keep.transcript("id"), "outline tree rename delete"],
+    [keep.mailbox("ann"), "send reply messages message dismiss follow collectDismissed"],
+    [keep.memory, "episodes facts remember editFact editEpisode pin forget retrieve"],
+    [keep.messageStore, "append getRecent getAll getRange getCount compact clear"],
+    [keep.searchIndex, "progress embedMissing"],
+  ];
+  for (const [handle, names] of promised) assert.deepEqual(methodsOf(handle), names.split(" ").sort());
+  await keep.close();
 });
 
 /** The names of the wasm files and vocabularies, which are no modules. */

@@ -38,12 +38,12 @@ function history(turns) {
 test("a context fits its budget, accounts for every message and is a copy", async () => {
   for (const storage of ["memory", mapAdapter()]) {
     const keep = await Threadkeep.open({ storage, encoding: "estimate" });
-    await keep.append("main", history(50));
-    const all = await keep.context("main");
+    await keep.thread("main").append(history(50));
+    const all = await keep.thread("main").context();
     assert.equal(all.messages.length, 202);
     for (const provider of PROVIDERS) {
       for (const maxTokens of [0, 60, 300, 1000, 100_000]) {
-        const context = await keep.context("main", { provider, model: "m", budget: { maxTokens } });
+        const context = await keep.thread("main").context({ provider, model: "m", budget: { maxTokens } });
         assert.equal(sum(context.ledger), context.tokens);
         assert.equal(
           Object.values(context.kinds).reduce((a, b) => a + b),
@@ -60,12 +60,12 @@ test("a context fits its budget, accounts for every message and is a copy", asyn
       }
     }
     all.messages[0].content = "changed";
-    assert.equal((await keep.context("main")).messages[0].content, "be brief");
+    assert.equal((await keep.thread("main").context()).messages[0].content, "be brief");
     // The same by the leaf's id; and deterministic to the byte.
-    const leaf = (await keep.head("main")).id;
+    const leaf = (await keep.thread("main").head()).id;
     const [a, b] = [
-      await keep.context(leaf, { policy: "stable", budget: { maxTokens: 200 } }),
-      await keep.context("main", { policy: "stable", budget: { maxTokens: 200 } }),
+      await keep.at(leaf).context({ policy: "stable", budget: { maxTokens: 200 } }),
+      await keep.thread("main").context({ policy: "stable", budget: { maxTokens: 200 } }),
     ];
     assert.equal(JSON.stringify(a), JSON.stringify(b));
     await keep.close();
@@ -74,12 +74,12 @@ test("a context fits its budget, accounts for every message and is a copy", asyn
 
 test("over budget is said, and zero is zero", async () => {
   const keep = await memory({ encoding: "estimate" });
-  await keep.append("main", many(3));
-  const context = await keep.context("main", { budget: { maxTokens: 0 } });
+  await keep.thread("main").append(many(3));
+  const context = await keep.thread("main").context({ budget: { maxTokens: 0 } });
   assert.deepEqual([context.overBudget, texts(context.messages)], [true, ["m2"]]);
-  const messages = await keep.context("main", { budget: { maxMessages: 0 } });
+  const messages = await keep.thread("main").context({ budget: { maxMessages: 0 } });
   assert.equal(messages.overBudget, true);
-  const underflow = await keep.context("main", { budget: { maxContextTokens: 10, maxOutputTokens: 20 } });
+  const underflow = await keep.thread("main").context({ budget: { maxContextTokens: 10, maxOutputTokens: 20 } });
   assert.equal(underflow.overBudget, true);
   assert.equal(underflow.warnings[0].kind, "option");
   await keep.close();
@@ -87,16 +87,16 @@ test("over budget is said, and zero is zero", async () => {
 
 test("pins, policies, modes and frames", async () => {
   const keep = await memory({ encoding: "estimate" });
-  const nodes = await keep.append("main", many(40));
+  const nodes = await keep.thread("main").append(many(40));
   const pins = [3, nodes[5].id, { node: nodes[7].id, index: 0 }];
-  const pinned = await keep.context("main", { budget: { maxTokens: 30 }, pins });
+  const pinned = await keep.thread("main").context({ budget: { maxTokens: 30 }, pins });
   assert.deepEqual(texts(pinned.messages), ["m3", "m5", "m7", "m38", "m39"]);
   assert.equal(pinned.ledger[3].action, "pinned");
-  assert.equal((await keep.context("main", { pins: [99] })).warnings[0].rule, "pins");
-  const newest = await keep.context("main", { budget: { maxTokens: 100 } });
-  const stable = await keep.context("main", { budget: { maxTokens: 100 }, policy: "stable" });
+  assert.equal((await keep.thread("main").context({ pins: [99] })).warnings[0].rule, "pins");
+  const newest = await keep.thread("main").context({ budget: { maxTokens: 100 } });
+  const stable = await keep.thread("main").context({ budget: { maxTokens: 100 }, policy: "stable" });
   assert.ok(stable.tokens <= newest.tokens && stable.tokens > newest.tokens / 2);
-  const framed = await keep.context("main", {
+  const framed = await keep.thread("main").context({
     mode: "run",
     systemPrompt: "Be kind",
     persona: "a clerk",
@@ -108,38 +108,38 @@ test("pins, policies, modes and frames", async () => {
   assert.deepEqual(rules, ["system-prompt", "persona", "mode-banner", "run-directive", "node-brief", "step-context", "tool-schemas", "reply"]);
   assert.equal(framed.messages.length, 8);
   assert.equal(framed.payload.tools[0].function.name, "file");
-  assert.ok(!JSON.stringify(await keep.getAll("main")).includes("Be kind"));
+  assert.ok(!JSON.stringify(await keep.thread("main").messages()).includes("Be kind"));
   await keep.close();
 });
 
 test("a preview is read back by its path", async () => {
   const keep = await memory({ encoding: "estimate" });
   const whole = "a long line\n".repeat(1000);
-  await keep.append("main", [user("run"), call("c/1"), result("c/1", whole), user("so?")]);
-  assert.equal((await keep.context("main")).messages[2].content, whole, "what fits is whole");
-  const { messages, warnings, ledger, ...rest } = await keep.context("main", { budget: { maxTokens: 1000 } });
+  await keep.thread("main").append([user("run"), call("c/1"), result("c/1", whole), user("so?")]);
+  assert.equal((await keep.thread("main").context()).messages[2].content, whole, "what fits is whole");
+  const { messages, warnings, ledger, ...rest } = await keep.thread("main").context({ budget: { maxTokens: 1000 } });
   assert.match(messages[2].content, /^TOOL_RESULT_PREVIEW/);
   assert.deepEqual([ledger[2].action, warnings[0].rule, warnings[0].count, rest.overBudget], ["previewed", "tool-result-preview", 1, false]);
   const path = messages[2].content.match(/Full output: (\S+)/)[1];
-  assert.equal((await keep.toolResult("main", path)).content, whole);
-  assert.equal(await keep.toolResult("main", "elsewhere"), null);
-  assert.equal((await keep.context("main", { toolPreview: false })).messages[2].content, whole);
-  assert.match((await keep.context("main", { toolPreview: { over: 20, keep: 0 } })).messages[2].content, /\(0 of 12000 characters\)/);
-  await rejects(keep.toolResult("nowhere", path), "missing-node");
+  assert.equal((await keep.thread("main").toolResult(path)).content, whole);
+  assert.equal(await keep.thread("main").toolResult("elsewhere"), null);
+  assert.equal((await keep.thread("main").context({ toolPreview: false })).messages[2].content, whole);
+  assert.match((await keep.thread("main").context({ toolPreview: { over: 20, keep: 0 } })).messages[2].content, /\(0 of 12000 characters\)/);
+  await rejects(keep.thread("nowhere").toolResult(path), "missing-node");
   await keep.close();
 });
 
 test("getRecent keeps a call with its result", async () => {
   const keep = await memory();
-  await keep.append("main", [user("a"), call("c"), result("c", "r"), user("b")]);
-  assert.equal((await keep.getRecent("main", { maxMessages: 2 })).length, 1);
-  assert.equal((await keep.getRecent("main", { maxMessages: 3 })).length, 3);
+  await keep.thread("main").append([user("a"), call("c"), result("c", "r"), user("b")]);
+  assert.equal((await keep.thread("main").recent({ maxMessages: 2 })).length, 1);
+  assert.equal((await keep.thread("main").recent({ maxMessages: 3 })).length, 3);
   await keep.close();
 });
 
 test("every wrong option is named", async () => {
   const keep = await memory({ encoding: "estimate" });
-  await keep.append("main", many(1));
+  await keep.thread("main").append(many(1));
   const wrong = [
     ["options", 7],
     ["options.polcy", { polcy: "stable" }],
@@ -161,16 +161,17 @@ test("every wrong option is named", async () => {
     ["options.tools", { tools: [{ description: "nameless" }] }],
   ];
   for (const [argument, options] of wrong) {
-    const error = await rejects(keep.context("main", options), "bad-request");
+    const error = await rejects(keep.thread("main").context(options), "bad-request");
     assert.equal(error.details.argument, argument, error.message);
   }
-  await rejects(keep.context("nowhere"), "missing-node");
-  await rejects(keep.context(""), "bad-request");
+  await rejects(keep.thread("nowhere").context(), "missing-node");
+  await rejects(keep.messageStore.compact(""), "bad-request");
+  assert.throws(() => keep.thread("").context(), { code: "bad-request" });
   await rejects(Threadkeep.open({ encoding: "gpt2" }), "bad-request", /options\.encoding/);
   for (const options of [{ polcy: 1 }, { mode: "chat" }, { pins: ["a"] }, { budget: { maxTokens: Number.NaN } }, 7])
     await rejects(trimMessages([user("a")], { encoding: "estimate", ...(typeof options === "object" ? options : { 0: 1 }) }), "bad-request");
   await keep.close();
-  await rejects(keep.context("main"), "closed");
+  await rejects(keep.thread("main").context(), "closed");
 });
 
 test("tokens are counted by the vocabulary that is asked for", async () => {
@@ -199,18 +200,18 @@ test("a part of the module and a vocabulary are read when they are first needed,
     syncBuiltinESMExports();
     const { Threadkeep, countTokens, render, trimMessages, validate } = await import("threadkeep");
     const keep = await Threadkeep.open();
-    await keep.append("main", [{ role: "user", content: "hi" }]);
-    await keep.getAll("main");
+    await keep.thread("main").append([{ role: "user", content: "hi" }]);
+    await keep.thread("main").messages();
     const tell = () => console.log(read.sort().join());
     tell();
-    await keep.getRecent("main", { maxTokens: 10 });
-    await keep.context("main", { encoding: "estimate" });
+    await keep.thread("main").recent({ maxTokens: 10 });
+    await keep.thread("main").context({ encoding: "estimate" });
     await trimMessages([], { encoding: "estimate" });
     await render([], "ollama");
     tell();
-    await Promise.all([keep.context("main"), countTokens("a"), countTokens("b")]);
+    await Promise.all([keep.thread("main").context(), countTokens("a"), countTokens("b")]);
     tell();
-    await keep.context("main", { encoding: "cl100k_base" });
+    await keep.thread("main").context({ encoding: "cl100k_base" });
     tell();
     await keep.import('{"messages":[{"role":"user","content":"from outside"}]}');
     tell();`);
@@ -359,8 +360,8 @@ test("code turns are compressed", async () => {
   assert.equal((await rejects(compressHistory([], { limit: 1 }), "bad-request")).details.argument, "options.limit");
   await rejects(compressHistory("x"), "bad-request");
   const keep = await memory({ encoding: "estimate" });
-  await keep.append("main", [user("go"), assistant("```lisp\n(def x 1)\n```"), user("on"), assistant("```lisp\n(return x)\n```"), user("?")]);
-  const context = await keep.context("main", { compressHistory: true });
+  await keep.thread("main").append([user("go"), assistant("```lisp\n(def x 1)\n```"), user("on"), assistant("```lisp\n(return x)\n```"), user("?")]);
+  const context = await keep.thread("main").context({ compressHistory: true });
   assert.equal(context.messages[1].content, "; Defined: x = integer, sample: 1");
   assert.equal(context.ledger[1].action, "compressed");
   await keep.close();
@@ -386,16 +387,13 @@ test("messages are rendered for each provider, and what is wrong is named", asyn
 
 test("a ledger is made when it is read, and is part of every copy", async () => {
   const keep = await memory({ encoding: "estimate" });
-  await keep.append(
-    "main",
-    Array.from({ length: 60 }, (_, n) => user(`question ${n}`)),
-  );
+  await keep.thread("main").append(Array.from({ length: 60 }, (_, n) => user(`question ${n}`)));
   for (const policy of ["newest", "stable"]) {
     const how = { policy, budget: { maxTokens: 100 } };
-    const context = await keep.context("main", how);
+    const context = await keep.thread("main").context(how);
     // What comes later is in no ledger that was handed out.
-    await keep.append("main", [user("later")]);
-    const copy = structuredClone(await keep.context("main", how));
+    await keep.thread("main").append([user("later")]);
+    const copy = structuredClone(await keep.thread("main").context(how));
     const lines = context.ledger;
     assert.equal(context.ledger, lines);
     assert.equal(
@@ -407,7 +405,7 @@ test("a ledger is made when it is read, and is part of every copy", async () => 
     assert.deepEqual(structuredClone(context), { ...context });
     assert.ok(lines.slice(0, 60).every(({ node }) => node !== undefined));
   }
-  const last = await keep.context("main");
+  const last = await keep.thread("main").context();
   await keep.close();
   assert.equal(last.ledger.length, 62 + 1);
 });

@@ -19,13 +19,22 @@ const show = (...what) => shown.push(what);
 /** Name, what comes before, what must hold after, what must be printed. */
 const CASES = [
   [
-    "ten lines",
-    `const model = async (prompt) => {
-      if (prompt.map((message) => message.role).join() !== "system,user") throw new Error("wrong prompt");
+    "six steps",
+    `const asked = [];
+    const model = async ({ messages }) => {
+      asked.push(messages.map((message) => message.role).join());
       return { role: "assistant", content: "A fruit." };
     };`,
+    `if (asked[0] !== "system,user" || asked.length !== 2) throw new Error("wrong prompts: " + asked);`,
+    "What is a pear?\nA fruit.\n",
+  ],
+  [
+    "threads",
+    open,
+    `
+    assert.deepEqual((await keep.thread("main").messages()).map((message) => message.content), ["one", "two", "three"]);
+    assert.equal(await keep.thread("what-if").count(), 0);`,
     "",
-    "2\n",
   ],
   [
     "reply chains",
@@ -35,14 +44,6 @@ const CASES = [
     assert.deepEqual([rows.at(-1).fork.index, rows.at(-1).fork.count], [1, 2]);
     assert.equal(depth, 3);
     assert.equal(reply, "[depth:3] The long way round.");`,
-    "",
-  ],
-  [
-    "message store",
-    open,
-    `
-    assert.deepEqual((await keep.getAll("main")).map((message) => message.content), ["one", "two", "three"]);
-    assert.equal(await keep.getCount("what-if"), 0);`,
     "",
   ],
   [
@@ -74,7 +75,7 @@ const CASES = [
     const model = async () => '{"statements": ["Six questions were asked."]}';
     const words = "with some words to it, so that it is worth a summary, ".repeat(4);
     const turn = (at) => [{ role: "user", content: "Question " + at + " " + words }, { role: "assistant", content: "Answer " + words }];
-    await keep.append("main", Array.from({ length: 10 }, (_, at) => turn(at)).flat());`,
+    await keep.thread("main").append(Array.from({ length: 10 }, (_, at) => turn(at)).flat());`,
     `
     const [[before, after, calls, warnings], original, now] = shown;
     assert.ok(before > after);
@@ -83,40 +84,11 @@ const CASES = [
     "",
   ],
   [
-    "kernel",
-    `${open.replace("writeDepth", "Kernel")}
-    const model = async ({ system, messages }) => {
-      assert.deepEqual([system, messages.length], ["You book tables.", 1]);
-      return { message: { role: "assistant", content: "For how many?" }, usage: { promptTokens: 12 } };
-    };`,
+    "memory",
+    open,
     `
-    assert.deepEqual(shown, [[{ promptTokens: 12 }], ["turn_0001", ["user", "assistant"]]]);`,
-    "",
-  ],
-  [
-    "agent",
-    `${open.replace("writeDepth", "createAgent")}
-    const asked = [];
-    async function* stream(...chunks) {
-      for (const chunk of chunks) yield { object: "chat.completion.chunk", choices: [chunk] };
-    }
-    const call = { index: 0, id: "c", type: "function", function: { name: "weather", arguments: '{"town":"Oslo"}' } };
-    const answers = [[{ delta: { tool_calls: [call] }, finish_reason: "tool_calls" }], [{ delta: { content: "No," } }, { delta: { content: " it is clear." }, finish_reason: "stop" }]];
-    const openai = { chat: { completions: { create: async (payload) => (asked.push(payload), stream(...(answers.shift() ?? [{ delta: { content: "Clear too." }, finish_reason: "stop" }]))) } } };
-    const weatherIn = async (town) => ({ town, sky: "clear" });`,
-    `
-    assert.deepEqual(shown, [["No,"], [" it is clear."], ["answered", "Clear too."]]);
-    assert.equal(asked[0].model, "gpt-4.1-mini");
-    assert.deepEqual(asked[2].messages.slice(1).map((message) => message.role), ["user", "assistant", "tool", "assistant", "user"]);
-    assert.equal((await keep.listMessages("user")).length, 4);`,
-    "",
-  ],
-  [
-    "mailbox",
-    open.replace("writeDepth", "mailText"),
-    `
-    assert.deepEqual(shown, [["ann", "Lunch?"], ["bob", "At one?"]]);
-    assert.deepEqual([(await keep.listMessages("ann")).length, (await keep.listMessages("ann", { dismissed: true })).length], [1, 2]);`,
+    assert.deepEqual(shown, [[["Ann likes short answers."]]]);
+    assert.deepEqual(await keep.memory.facts(), []);`,
     "",
   ],
   [
@@ -134,8 +106,45 @@ const CASES = [
     const model = { encode: (texts) => texts.map((text) => Float32Array.of(/luggage|suitcase/.test(text) ? 1 : 0, 1)) };`,
     `
     assert.deepEqual(hits, []);
-    await keep.append("main", [{ role: "user", content: "The luggage is lost." }]);
+    await keep.thread("main").append([{ role: "user", content: "The luggage is lost." }]);
     assert.equal((await keep.search("trouble with my suitcase"))[0].message.content, "The luggage is lost.");`,
+    "",
+  ],
+  [
+    "agent",
+    `${open.replace("writeDepth", "createAgent")}
+    const asked = [];
+    async function* stream(...chunks) {
+      for (const chunk of chunks) yield { object: "chat.completion.chunk", choices: [chunk] };
+    }
+    const call = { index: 0, id: "c", type: "function", function: { name: "weather", arguments: '{"town":"Oslo"}' } };
+    const answers = [[{ delta: { tool_calls: [call] }, finish_reason: "tool_calls" }], [{ delta: { content: "No," } }, { delta: { content: " it is clear." }, finish_reason: "stop" }]];
+    const openai = { chat: { completions: { create: async (payload) => (asked.push(payload), stream(...(answers.shift() ?? [{ delta: { content: "Clear too." }, finish_reason: "stop" }]))) } } };
+    const weatherIn = async (town) => ({ town, sky: "clear" });`,
+    `
+    assert.deepEqual(shown, [["No,"], [" it is clear."], ["answered", "Clear too."]]);
+    assert.equal(asked[0].model, "gpt-4.1-mini");
+    assert.deepEqual(asked[2].messages.slice(1).map((message) => message.role), ["user", "assistant", "tool", "assistant", "user"]);
+    assert.equal((await keep.mailbox("user").messages()).length, 4);`,
+    "",
+  ],
+  [
+    "mailbox",
+    open.replace("writeDepth", "mailText"),
+    `
+    assert.deepEqual(shown, [["ann", "Lunch?"], ["bob", "At one?"]]);
+    assert.deepEqual([(await keep.mailbox("ann").messages()).length, (await keep.mailbox("ann").messages({ dismissed: true })).length], [1, 2]);`,
+    "",
+  ],
+  [
+    "kernel",
+    `${open.replace("writeDepth", "Kernel")}
+    const model = async ({ system, messages }) => {
+      assert.deepEqual([system, messages.length], ["You book tables.", 1]);
+      return { message: { role: "assistant", content: "For how many?" }, usage: { promptTokens: 12 } };
+    };`,
+    `
+    assert.deepEqual(shown, [[{ promptTokens: 12 }], ["turn_0001", ["user", "assistant"]]]);`,
     "",
   ],
   [
@@ -157,7 +166,7 @@ const CASES = [
     open,
     `
     assert.equal(shown.length, 1);
-    assert.equal(shown[0][0], (await keep.head("main")).transcript);`,
+    assert.equal(shown[0][0], (await keep.thread("main").head()).transcript);`,
     "",
   ],
   ["records", open, "", "dark\n"],
@@ -165,12 +174,12 @@ const CASES = [
     "a store of your own",
     open,
     `
-    await mine.append("main", [{ role: "user", content: "a" }]);
-    await mine.append("main", [{ role: "user", content: "b" }]);
+    await mine.thread("main").append([{ role: "user", content: "a" }]);
+    await mine.thread("main").append([{ role: "user", content: "b" }]);
     const again = await Threadkeep.open({ storage });
-    assert.equal(await again.getCount("main"), 2);
-    assert.equal(await again.clear("main"), 2);
-    assert.equal(await mine.getCount("main"), 0);`,
+    assert.equal(await again.thread("main").count(), 2);
+    assert.equal(await again.thread("main").clear(), 2);
+    assert.equal(await mine.thread("main").count(), 0);`,
     "",
   ],
   ["errors", open, "", "missing-node nowhere\n"],

@@ -59,7 +59,7 @@ test("a condition that does not hold is a conflict that names the key, and nothi
 test("records lie in the keep's storage, outside its conversations, and go with everything", async () => {
   const adapter = mapAdapter();
   let keep = await Threadkeep.open({ storage: adapter });
-  await keep.append("main", [user("hi")]);
+  await keep.thread("main").append([user("hi")]);
   await keep.records("notes").commit({ puts: [["k", bytes("v")]] });
   await keep.close();
   keep = await Threadkeep.open({ storage: adapter });
@@ -139,16 +139,16 @@ test("the contract suite passes a good store and names what a bad one lacks", as
 
 test("text of a memory service stands in the prompt, inside the budget", async () => {
   const keep = await memory({ encoding: "estimate" });
-  await keep.append("main", [user("hello"), { role: "assistant", content: "hi" }, user("what do I like?")]);
-  const plain = await keep.context("main", {});
-  const told = await keep.context("main", { memory: { text: "The user likes pears." } });
+  await keep.thread("main").append([user("hello"), { role: "assistant", content: "hi" }, user("what do I like?")]);
+  const plain = await keep.thread("main").context({});
+  const told = await keep.thread("main").context({ memory: { text: "The user likes pears." } });
   assert.equal(told.messages.filter(({ content }) => content.includes("pears")).length, 1);
   assert.ok(told.tokens > plain.tokens);
   const line = told.ledger.find(({ rule }) => rule === "memory");
   assert.equal(line.action, "injected");
-  const tight = await keep.context("main", { memory: { text: "The user likes pears. ".repeat(20) }, budget: { maxTokens: 130 } });
+  const tight = await keep.thread("main").context({ memory: { text: "The user likes pears. ".repeat(20) }, budget: { maxTokens: 130 } });
   assert.ok(tight.tokens <= 130 && !tight.overBudget);
   assert.ok(tight.messages.length < told.messages.length);
-  await rejects(keep.context("main", { memory: { text: 7 } }), "bad-request", /text/);
+  await rejects(keep.thread("main").context({ memory: { text: 7 } }), "bad-request", /text/);
   await keep.close();
 });

@@ -25,9 +25,9 @@ const REQUIRES = `
 const { Threadkeep, ThreadkeepError, VERSION } = require("threadkeep");
 (async () => {
   const keep = await Threadkeep.open({ name: "required" });
-  const found = await keep.getCount("log");
-  if (found === 0) await keep.append("log", [{ role: "user", content: "Who lit the lamp?" }]);
-  const { tokens, messages } = await keep.context("log", { budget: { maxTokens: 100 } });
+  const found = await keep.thread("log").count();
+  if (found === 0) await keep.thread("log").append([{ role: "user", content: "Who lit the lamp?" }]);
+  const { tokens, messages } = await keep.thread("log").context({ budget: { maxTokens: 100 } });
   const [hit] = await keep.search("lamp");
   const error = await keep.chain("nowhere").catch((error) => error);
   await keep.close();
@@ -146,10 +146,10 @@ test("a program that imports the package and requires it too has two, which know
       class Own extends required.ThreadkeepError {}
       said.others = [new Error("a") instanceof required.ThreadkeepError, error instanceof Own, null instanceof imported.ThreadkeepError];
       const one = await required.Threadkeep.open({ storage: "file", name: "both" });
-      await one.append("log", [{ role: "user", content: "from the required" }]);
+      await one.thread("log").append([{ role: "user", content: "from the required" }]);
       await one.close();
       const other = await imported.Threadkeep.open({ storage: "file", name: "both" });
-      said.read = (await other.getAll("log")).map(({ content }) => content);
+      said.read = (await other.thread("log").messages()).map(({ content }) => content);
       said.refused = await Promise.resolve().then(() => required.createAgent({ keep: other, model: () => "" })).catch((error) => error.code);
       await other.close();
       console.log(JSON.stringify(said));
@@ -210,11 +210,11 @@ test("the slim entry says what it wants, then takes it", () => {
     const bytes = (file) => readFile(fileURLToPath(import.meta.resolve("threadkeep/" + file)));
     await init(bytes("threadkeep.wasm"), { part: (file) => (file === "o200k_base.gz" ? undefined : bytes(file)) });
     const keep = await open();
-    await keep.append("log", [{ role: "user", content: "hi" }]);
-    console.log((await keep.context("log", { encoding: "cl100k_base" })).tokens);
-    await keep.context("log").catch(report);
+    await keep.thread("log").append([{ role: "user", content: "hi" }]);
+    console.log((await keep.thread("log").context({ encoding: "cl100k_base" })).tokens);
+    await keep.thread("log").context().catch(report);
     await loadVocabulary("o200k_base", bytes("o200k_base.gz"));
-    console.log((await keep.context("log")).messages.length);
+    console.log((await keep.thread("log").context()).messages.length);
   `);
   assert.equal(printed, "true init-failed threadkeep.wasm true\ntrue init-failed threadkeep.wasm true\n8\ntrue init-failed o200k_base.gz true\n1\n");
 });

@@ -1,7 +1,7 @@
 // Search: what is found, where it is, filters, what is deleted, what is refused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assistant, memory, rejects, user } from "./support/expect.mjs";
+import { assistant, memory, rejects, searchTool, user } from "./support/expect.mjs";
 
 test("a hit says where it is and why it was found", async () => {
   const keep = await memory();
@@ -25,34 +25,34 @@ test("a hit says where it is and why it was found", async () => {
 
 test("filters narrow, new messages are found, deleted ones are not", async () => {
   const keep = await memory();
-  await keep.append("main", [user("an amber light"), assistant("amber indeed")]);
-  await keep.append("other", [user("amber elsewhere")]);
+  await keep.thread("main").append([user("an amber light"), assistant("amber indeed")]);
+  await keep.thread("other").append([user("amber elsewhere")]);
   assert.equal((await keep.search("amber")).length, 3);
   assert.equal((await keep.search("amber", { role: "assistant" })).length, 1);
   assert.equal((await keep.search("amber", { role: ["assistant", "user"] })).length, 3);
   assert.equal((await keep.search("amber", { since: new Date(0) })).length, 3);
   assert.equal((await keep.search("amber", { until: 1000 })).length, 0);
-  const { transcript, id } = await keep.head("other");
+  const { transcript, id } = await keep.thread("other").head();
   assert.equal((await keep.search("amber", { transcript })).length, 1);
   assert.equal((await keep.search("amber", { branch: id })).length, 1);
-  const progress = await keep.indexProgress();
+  const progress = await keep.searchIndex.progress();
   assert.deepEqual([progress.indexed, progress.messages], [3, 3]);
-  await keep.deleteTranscript(transcript);
+  await keep.transcript(transcript).delete();
   assert.equal((await keep.search("amber")).length, 2);
-  await keep.append("main", [user("amber again")]);
+  await keep.thread("main").append([user("amber again")]);
   assert.equal((await keep.search("amber")).length, 3);
   await keep.close();
 });
 
 test("what is remembered is found, and says what it is and where it leads", async () => {
   const keep = await memory();
-  const [said] = await keep.append("main", [user("I drink my tea green")]);
+  const [said] = await keep.thread("main").append([user("I drink my tea green")]);
   const source = { node: said.id, index: 0 };
-  const fact = await keep.remember({ fact: "The user likes green tea.", tags: ["beverage"], transcript: said.transcript, sources: [source] });
+  const fact = await keep.memory.remember({ fact: "The user likes green tea.", tags: ["beverage"], transcript: said.transcript, sources: [source] });
   const [hit] = await keep.search("beverages");
   assert.deepEqual([hit.kind, hit.id, hit.transcript, hit.node, hit.leaf, hit.message], ["fact", fact.id, said.transcript, said.id, said.id, null]);
   assert.deepEqual(hit.sources, [source]);
-  const [alone] = await keep.remember({ fact: "The office closes on Fridays." }).then(() => keep.search("friday"));
+  const [alone] = await keep.memory.remember({ fact: "The office closes on Fridays." }).then(() => keep.search("friday"));
   assert.deepEqual([alone.kind, alone.transcript, alone.node, alone.leaf], ["fact", null, null, null]);
   assert.deepEqual(
     (await keep.search("tea", { kind: "message" })).map(({ kind }) => kind),
@@ -63,7 +63,7 @@ test("what is remembered is found, and says what it is and where it leads", asyn
     ["fact"],
   );
   await rejects(keep.search("tea", { kind: "tree" }), "bad-request", /kind/);
-  await keep.forget(fact.id);
+  await keep.memory.forget(fact.id);
   assert.deepEqual(await keep.search("beverages"), []);
   await keep.close();
 });
@@ -84,11 +84,11 @@ test("with vectors, what means the same is found", async () => {
     return model(texts);
   };
   const keep = await memory({ embed });
-  await keep.append("main", [user("a puppy barks"), assistant("the automobile stops"), user("put the kettle on")]);
+  await keep.thread("main").append([user("a puppy barks"), assistant("the automobile stops"), user("put the kettle on")]);
   assert.equal(contents(await keep.search("dog"))[0], "a puppy barks");
   assert.deepEqual(asked.sort(), ["a puppy barks", "dog", "put the kettle on", "the automobile stops"]);
   asked.length = 0;
-  await keep.append("main", [user("another hound")]);
+  await keep.thread("main").append([user("another hound")]);
   const found = contents(await keep.search("hound"));
   assert.deepEqual(found.slice(0, 2), ["another hound", "a puppy barks"]);
   assert.deepEqual(asked, ["another hound", "hound"], "nothing is made twice");
@@ -96,7 +96,7 @@ test("with vectors, what means the same is found", async () => {
   assert.ok((await keep.search("dog", { role: "assistant" })).every(({ role }) => role === "assistant"));
   // Only directions count, plain lists will do.
   const other = await memory({ embed: async (texts) => model(texts).map((vector) => Array.from(vector, (number) => number * 1000)) });
-  await other.append("main", [user("a puppy barks")]);
+  await other.thread("main").append([user("a puppy barks")]);
   assert.equal((await other.search("dog")).length, 1);
   await other.close();
   await keep.close();
@@ -109,12 +109,9 @@ test("vectors are made in batches, with progress, and stay", async () => {
     return model(texts);
   };
   const keep = await memory({ embed, embedModel: "topics" });
-  await keep.append(
-    "main",
-    Array.from({ length: 100 }, (_, at) => user(`a puppy of number ${at}`)),
-  );
+  await keep.thread("main").append(Array.from({ length: 100 }, (_, at) => user(`a puppy of number ${at}`)));
   const told = [];
-  assert.deepEqual(await keep.embedMissing({ limit: 70, onProgress: (progress) => told.push(progress) }), { embedded: 70, left: 30 });
+  assert.deepEqual(await keep.searchIndex.embedMissing({ limit: 70, onProgress: (progress) => told.push(progress) }), { embedded: 70, left: 30 });
   assert.deepEqual(sizes, [64, 6]);
   assert.deepEqual(told, [
     { embedded: 64, left: 36 },
@@ -122,8 +119,8 @@ test("vectors are made in batches, with progress, and stay", async () => {
   ]);
   const stop = new AbortController();
   stop.abort();
-  await rejects(keep.embedMissing({ signal: stop.signal }), "cancelled");
-  assert.deepEqual(await keep.embedMissing(), { embedded: 30, left: 0 });
+  await rejects(keep.searchIndex.embedMissing({ signal: stop.signal }), "cancelled");
+  assert.deepEqual(await keep.searchIndex.embedMissing(), { embedded: 30, left: 0 });
   assert.equal((await keep.search("hound")).length, 10);
   await keep.close();
 });
@@ -132,7 +129,7 @@ test("a callback that fails leaves the search by words", async () => {
   let answer;
   const errors = [];
   const keep = await memory({ embed: () => answer(), onEmbedError: (error) => errors.push(error) });
-  await keep.append("main", [user("a puppy barks"), assistant("the automobile stops")]);
+  await keep.thread("main").append([user("a puppy barks"), assistant("the automobile stops")]);
   const wrong = [
     () => Promise.reject(new Error("no network")),
     () => {
@@ -150,22 +147,22 @@ test("a callback that fails leaves the search by words", async () => {
   for (answer of wrong) {
     assert.equal(contents(await keep.search("puppies"))[0], "a puppy barks");
     assert.equal(errors.pop().code, "embedding-failed");
-    await rejects(keep.embedMissing(), "embedding-failed");
+    await rejects(keep.searchIndex.embedMissing(), "embedding-failed");
   }
   answer = async () => Promise.reject(new Error("no network"));
-  const failed = await rejects(keep.embedMissing(), "embedding-failed", /no network/);
+  const failed = await rejects(keep.searchIndex.embedMissing(), "embedding-failed", /no network/);
   assert.equal(failed.cause.message, "no network");
   assert.equal(errors.length, 0);
   await keep.close();
   const without = await memory();
-  await rejects(without.embedMissing(), "bad-request", /embed/);
+  await rejects(without.searchIndex.embedMissing(), "bad-request", /embed/);
   await without.close();
   await rejects(memory({ embed: 3 }), "bad-request", /embed/);
 });
 
 test("a query of any length is answered, and what of it was not used is said", async () => {
   const keep = await memory();
-  await keep.append("main", [user("My luggage was lost in Oslo."), user("我喜欢喝茶".repeat(500))]);
+  await keep.thread("main").append([user("My luggage was lost in Oslo."), user("我喜欢喝茶".repeat(500))]);
   for (const again of ["luggage ", '"in Oslo" ', "lost_luggage ", "lug* "]) {
     const hits = await keep.search(again.repeat(2000));
     assert.deepEqual([hits.length, hits.warnings], [1, []], again);
@@ -176,7 +173,7 @@ test("a query of any length is answered, and what of it was not used is said", a
   assert.deepEqual(Object.keys(long), ["0"], "the list is a list of hits");
   const [{ snippet, highlights }] = await keep.search("我喜欢喝茶");
   assert.ok(snippet.length <= 100 && highlights.length > 0, `${snippet.length} characters`);
-  const tool = keep.searchTool();
+  const tool = searchTool(keep);
   assert.equal(tool.schema.parameters.properties.query.maxLength, 1000);
   assert.match(JSON.parse(await tool.call({ query: "luggage ".repeat(200) })).error, /1600 characters, at most 1000/);
   await keep.close();
@@ -184,11 +181,11 @@ test("a query of any length is answered, and what of it was not used is said", a
 
 test("an agent searches by a tool", async () => {
   const keep = await memory();
-  await keep.append("main", [user("My luggage was lost in Oslo."), assistant("That is a pity, about the luggage.")]);
-  await keep.append("other", [user("No luggage here.")]);
-  const { transcript } = await keep.head("main");
-  const tool = keep.searchTool({ transcript });
-  const { payload } = await keep.context("main", { encoding: "estimate", tools: [tool.schema] });
+  await keep.thread("main").append([user("My luggage was lost in Oslo."), assistant("That is a pity, about the luggage.")]);
+  await keep.thread("other").append([user("No luggage here.")]);
+  const { transcript } = await keep.thread("main").head();
+  const tool = searchTool(keep, { transcript });
+  const { payload } = await keep.thread("main").context({ encoding: "estimate", tools: [tool.schema] });
   assert.equal(payload.tools[0].function.name, "search_memory");
   const { hits } = JSON.parse(await tool.call('{"query": "luggage", "role": "user", "since": "2000-01-01", "until": null}'));
   assert.equal(hits.length, 1);
@@ -199,7 +196,7 @@ test("an agent searches by a tool", async () => {
   assert.deepEqual(JSON.parse(await tool.call({ query: "zeppelin" })), { hits: [] });
   for (const wrong of ["", "[]", "{", "{}", '{"query": 3}', '{"query": "a", "transcript": "x"}', '{"query": "a", "since": "soon"}', null])
     assert.equal(typeof JSON.parse(await tool.call(wrong)).error, "string", String(wrong));
-  assert.throws(() => keep.searchTool({ depth: 1 }), { code: "bad-request" });
+  assert.throws(() => searchTool(keep, { depth: 1 }), { code: "bad-request" });
   await keep.close();
   await rejects(tool.call({ query: "luggage" }), "closed");
 });
@@ -220,11 +217,11 @@ test("an `embed` that never answers ends at its time limit, and the search goes 
   const [errors, signals] = [[], []];
   const embed = (texts, { signal }) => (signals.push(signal), new Promise(() => {}));
   const keep = await memory({ embed, embedTimeoutMs: 50, onEmbedError: (error) => errors.push(error) });
-  await keep.append("main", [user("a puppy barks")]);
+  await keep.thread("main").append([user("a puppy barks")]);
   assert.equal(contents(await keep.search("puppies"))[0], "a puppy barks");
   assert.equal(errors[0].code, "embedding-failed");
   assert.match(errors[0].message, /50 ms \(`embedTimeoutMs`\)/);
-  await rejects(keep.embedMissing(), "embedding-failed", /50 ms/);
+  await rejects(keep.searchIndex.embedMissing(), "embedding-failed", /50 ms/);
   assert.ok(
     signals.every(({ aborted }) => aborted),
     "whoever sends a request hears of it",

@@ -133,7 +133,7 @@ test("the actor is configured, or given with each call", slow, async () => {
   const nobody = agentcoreMemory({ memoryId: MEMORY_ID, client });
   await rejects(nobody.append("s", [user("x")]), "bad-request", /actorId/);
   await nobody.append("s", [user("x")], "carl");
-  const derived = agentcoreMemory({ memoryId: MEMORY_ID, client, actorId: (contextId) => contextId.split("_")[0] });
+  const derived = agentcoreMemory({ memoryId: MEMORY_ID, client, actorId: (thread) => thread.split("_")[0] });
   await derived.append("dora_1", [user("x")]);
   assert.deepEqual(
     handler.events.map(({ actorId }) => actorId),
@@ -187,7 +187,7 @@ test("searchMemories and listMemoryRecords look at long-term records, of this ac
   await memory.searchMemories("s", "why ".repeat(5_000));
   for (let at = 0; at < 150; at += 1) handler.remember(`fact ${at}`, "/actors/ann");
   assert.equal((await memory.listMemoryRecords("s", { maxResults: 140 })).length, 140);
-  assert.equal((await memory.list({ contextId: "s" })).length, 152);
+  assert.equal((await memory.list({ thread: "s" })).length, 152);
   // Below no name at all everybody's records would lie.
   for (const call of ["searchMemories", "listMemoryRecords"])
     await rejects(memory[call]("s", ...(call === "searchMemories" ? ["x"] : []), { namespacePrefix: "" }), "bad-request", /namespacePrefix must not be empty/);
@@ -202,7 +202,7 @@ test("namespaces and a strategy of one's own", slow, async () => {
   handler.remember("prefers pears", "/strategies/preferences-0123456789/actors/ann");
   handler.remember("pears were bought", "/summaries/ann/s");
   handler.remember("pears of another strategy", "/summaries/ann/s", "summaries-0123456789");
-  assert.deepEqual((await memory.search({ contextId: "s" }, "pears")).map(({ text }) => text).sort(), ["pears were bought", "prefers pears"]);
+  assert.deepEqual((await memory.search({ thread: "s" }, "pears")).map(({ text }) => text).sort(), ["pears were bought", "prefers pears"]);
 });
 
 test("getRecent has long-term memories first by default, and none if that is not wanted", slow, async () => {
@@ -288,7 +288,7 @@ test("forks of a keep are branches of a session", slow, async () => {
   const store = hybrid({ keep, memory, syncStrategy: "end-of-session" });
   await store.append("main", [{ role: "system", content: "Be brief." }, ...many(3)]);
   await store.sync();
-  await keep.fork("main", "what if?", 2);
+  await keep.thread("main").fork("what if?", { atIndex: 2 });
   await store.append("what if?", [user("w0"), user("w1")]);
   await store.append("main", [user("m3")]);
   await store.sync();
@@ -299,9 +299,9 @@ test("forks of a keep are branches of a session", slow, async () => {
   assert.match(branch.name, /^what-if-[0-9a-f]{32}$/);
   assert.equal(branch.rootEventId, handler.events[1].eventId);
   for (const context of ["main", "what if?"])
-    assert.deepEqual(await memory.getAll("main", context === "main" ? {} : { branch: context }), await keep.getAll(context));
+    assert.deepEqual(await memory.getAll("main", context === "main" ? {} : { branch: context }), await keep.thread(context).messages());
   const event = handler.events.at(-1);
-  assert.equal(event.metadata["threadkeep-node"].stringValue, (await keep.head("what if?")).id);
+  assert.equal(event.metadata["threadkeep-node"].stringValue, (await keep.thread("what if?").head()).id);
   // What only one branch leads to goes with it.
   assert.deepEqual(await store.clear("what if?"), { messages: 3, memory: "cleared" });
   assert.deepEqual(handler.told(), ["Be brief.", "m0", "m1", "m2", "m3"]);
@@ -370,7 +370,7 @@ test("beside a keep: down, throttled, answers lost; everything arrives once and 
   };
   for (let at = 0; at < 40; at += 1) await store.append("main", [user(`m${at}`)]);
   await until(async () => (await store.pending("main")) === 0);
-  assert.deepEqual(handler.told(), texts(await keep.getAll("main")));
+  assert.deepEqual(handler.told(), texts(await keep.thread("main").messages()));
   assert.ok(errors.length > 5);
   // What it cannot take is left out, the rest goes on.
   handler.behave = ({ operation, body }) =>
@@ -378,7 +378,7 @@ test("beside a keep: down, throttled, answers lost; everything arrives once and 
   await store.append("main", [user("x"), user("too much"), user("y")]);
   await until(async () => (await store.pending("main")) === 0);
   assert.deepEqual(handler.told().slice(40), ["x", "y"]);
-  assert.equal(await keep.getCount("main"), 43);
+  assert.equal(await keep.thread("main").count(), 43);
   await store.close();
 });
 

@@ -94,7 +94,7 @@ export async function main(): Promise<void> {
   const mem0: MemoryService = mem0Memory({ client: new MemoryClient({ apiKey: "x" }) });
   const aws: AgentCoreMemory = agentcoreMemory({ memoryId: "chats-a1b2c3d4e5", client: new BedrockAgentCoreClient({}) });
   const store: Hybrid = hybrid({ keep, memory: aws, onMemoryError: (error, { skipped }) => console.log(error.code, skipped?.length) });
-  const stores: MessageStore[] = [keep, store, aws];
+  const stores: MessageStore[] = [keep.messageStore, store, aws];
   for (const one of stores) await one.append("main", [{ role: "user", content: "hi" }]);
   const { payload, memories } = await store.context("main", { provider: "anthropic", memories: 3 });
   console.log(payload.max_tokens, memories[0]?.text, mem0.name);

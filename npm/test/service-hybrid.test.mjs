@@ -28,11 +28,11 @@ async function open(options = {}, service = listService()) {
 test("the hybrid has the surface of a message store, and so has the keep", { timeout: 30_000 }, async () => {
   const { keep, store } = await open();
   for (const name of ["append", "getRecent", "getAll", "getRange", "getCount", "compact", "clear"]) {
-    assert.equal(typeof keep[name], "function", name);
+    assert.equal(typeof keep.messageStore[name], "function", name);
     assert.equal(typeof store[name], "function", name);
   }
   await store.append("main", many(6));
-  assert.deepEqual(await store.getAll("main"), await keep.getAll("main"));
+  assert.deepEqual(await store.getAll("main"), await keep.thread("main").messages());
   assert.deepEqual(texts(await store.getRange("main", 1, 3)), ["m1", "m2"]);
   assert.equal(await store.getCount("main"), 6);
   assert.deepEqual(await store.getAll("nowhere"), []);
@@ -41,7 +41,7 @@ test("the hybrid has the surface of a message store, and so has the keep", { tim
   assert.deepEqual([compactedRange, summaryMessages], [{ start: 0, end: 4 }, []]);
   assert.equal(await store.getCount("main"), 6, "compacting loses nothing");
   await store.close();
-  assert.equal(await keep.getCount("main"), 6, "the keep stays open");
+  assert.equal(await keep.thread("main").count(), 6, "the keep stays open");
   await rejects(store.append("main", many(1)), "closed");
 });
 
@@ -51,14 +51,14 @@ test("immediate tells the service after each append, in the background and in or
   service.before = () => new Promise((resolve) => (release = resolve));
   await store.append("main", [user("a"), assistant("b")]);
   // The service has not answered, and the message is durable.
-  assert.deepEqual(texts(await keep.getAll("main")), ["a", "b"]);
+  assert.deepEqual(texts(await keep.thread("main").messages()), ["a", "b"]);
   await until(() => release !== undefined);
   assert.deepEqual(told(service), []);
   service.before = async () => {};
   release();
   for (let at = 0; at < 10; at += 1) await store.append("main", [user(`c${at}`)]);
   await until(() => service.told.length === 12);
-  assert.deepEqual(told(service), texts(await keep.getAll("main")));
+  assert.deepEqual(told(service), texts(await keep.thread("main").messages()));
   assert.deepEqual(errors, []);
   await store.close();
 });
@@ -117,7 +117,7 @@ test("getRecent gives the memories first, then the newest messages, inside both 
   const all = await store.getRecent("main");
   // Material stands before the newest input, and never with the instructions.
   assert.deepEqual([all.at(-3), asked], [{ role: "user", content: text }, "What fruit?"]);
-  assert.deepEqual([...all.slice(0, -3), ...all.slice(-2)], await keep.getAll("main"));
+  assert.deepEqual([...all.slice(0, -3), ...all.slice(-2)], await keep.thread("main").messages());
   assert.deepEqual(texts(await store.getRecent("main", { maxMessages: 3 })), [text, "What fruit?", "Pears."]);
   assert.deepEqual(texts(await store.getRecent("main", { maxMessages: 3, includeSystem: true })), ["Be brief.", "Pears.", text]);
   // One message is the newest message, and none is none.
@@ -154,7 +154,7 @@ test("context holds the memories inside the budget, whatever the budget", { time
   const seen = new Set();
   for (let maxTokens = 0; maxTokens <= 1_400; maxTokens += 35) {
     const { messages, tokens, overBudget, memories, warnings, ledger } = await store.context("main", { budget: { maxTokens } });
-    const plain = await keep.context("main", { budget: { maxTokens } });
+    const plain = await keep.thread("main").context({ budget: { maxTokens } });
     assert.equal(overBudget, plain.overBudget, "memories are never what a prompt fails at");
     if (!overBudget) assert.ok(tokens <= maxTokens);
     assert.equal(
@@ -176,7 +176,7 @@ test("context holds the memories inside the budget, whatever the budget", { time
   let squeezed = 0;
   for (let maxTokens = 220; maxTokens <= 400; maxTokens += 5) {
     const { tokens, overBudget, memories } = await store.context("long", { budget: { maxTokens } });
-    assert.equal(overBudget, (await keep.context("long", { budget: { maxTokens } })).overBudget);
+    assert.equal(overBudget, (await keep.thread("long").context({ budget: { maxTokens } })).overBudget);
     if (!overBudget) assert.ok(tokens <= maxTokens);
     if (!overBudget && memories.length === 0) squeezed += 1;
   }
@@ -211,7 +211,7 @@ test("a service that never answers delays no append, and a prompt only by its ti
   service.before = (messages, signal) => (signals.push(signal), never());
   service.searching = (query, signal) => (signals.push(signal), never());
   for (let at = 0; at < 5; at += 1) await store.append("main", [user(`m${at}`)]);
-  assert.equal(await keep.getCount("main"), 5);
+  assert.equal(await keep.thread("main").count(), 5);
   const { messages, warnings, memories } = await store.context("main");
   assert.deepEqual([texts(messages), memories], [["m0", "m1", "m2", "m3", "m4"], []]);
   assert.deepEqual(
@@ -251,7 +251,7 @@ test("memories that are rubbish, or cut in the middle of a character, are never 
     assert.deepEqual([texts(messages), memories], [["Which pears?"], []]);
     assert.match(warnings[0].message, /what it gave is no list of memories/);
   }
-  assert.equal(await keep.getCount("main"), 1);
+  assert.equal(await keep.thread("main").count(), 1);
   await store.close();
 });
 
@@ -267,13 +267,13 @@ test("a service that is down for a while is told everything when it is back: in 
   assert.equal(await store.pending("main"), 50);
   const [first, second] = errors.filter(({ operation }) => operation === "add");
   assert.ok(first.error instanceof ThreadkeepError && second.retryAt >= first.retryAt);
-  assert.equal(first.contextId, "main");
+  assert.equal(first.thread, "main");
   assert.equal((await store.context("main")).warnings[0].rule, "memory-unavailable");
   down = false;
   await until(() => service.told.length >= 50);
   await store.append("main", [user("m50")]);
   await until(async () => (await store.pending("main")) === 0);
-  assert.deepEqual(told(service), texts(await keep.getAll("main")));
+  assert.deepEqual(told(service), texts(await keep.thread("main").messages()));
   await store.close();
 });
 
@@ -289,7 +289,7 @@ test("it fails at any call, before or after it did its work, and still everythin
     };
     for (let at = 0; at < 30; at += 1) await store.append("main", [user(`m${at}`)]);
     await until(async () => (await store.pending("main")) === 0);
-    assert.deepEqual(told(service), texts(await keep.getAll("main")));
+    assert.deepEqual(told(service), texts(await keep.thread("main").messages()));
     await store.close();
   }
 });
@@ -344,12 +344,12 @@ test("forks and branch switches: each message once, each branch under its own na
   const { keep, store, service } = await open({ syncStrategy: "end-of-session" });
   const nodes = await store.append("main", many(4));
   await store.sync();
-  await keep.fork("main", "what-if", 2);
+  await keep.thread("main").fork("what-if", { atIndex: 2 });
   await store.append("what-if", [user("w0")]);
   await store.append("main", [user("m4")]);
   await store.sync();
   // Back to an older place, and on from there.
-  await keep.setHead("main", nodes[1].id);
+  await keep.thread("main").moveTo(nodes[1].id);
   await store.append("main", [user("again")]);
   await store.sync();
   await store.append("main", [user("and on")]);
@@ -376,7 +376,7 @@ test("forks and branch switches: each message once, each branch under its own na
   );
   assert.deepEqual([...new Set(service.told.map(({ session }) => session))], ["main"], "forks share the session");
   // To a place where everything was told already: nothing to tell.
-  await keep.setHead("main", nodes[3].id);
+  await keep.thread("main").moveTo(nodes[3].id);
   assert.deepEqual(await store.sync("main"), { sent: 0 });
   await store.close();
 });
@@ -384,11 +384,11 @@ test("forks and branch switches: each message once, each branch under its own na
 test("a session is named by the conversation that is told first, whoever asked before", { timeout: 30_000 }, async () => {
   const { keep, store, service } = await open({ syncStrategy: "end-of-session" });
   const nodes = await store.append("main", many(3));
-  await keep.fork("main", "fork", 2);
+  await keep.thread("main").fork("fork", { atIndex: 2 });
   await store.search("fork", "x"); // Asks for the scope of a transcript of which nothing was told.
   assert.equal(await store.pending("fork"), 2);
-  await keep.setHead("main", nodes[1].id);
-  await keep.deleteBranch(nodes[2].id);
+  await keep.thread("main").moveTo(nodes[1].id);
+  await keep.at(nodes[2].id).deleteBranch();
   await store.sync("main");
   await store.sync("fork");
   assert.deepEqual(
@@ -418,7 +418,7 @@ test("prompts that are made while a conversation is told disturb nothing", { tim
     }
     await Promise.all(prompts);
     await until(async () => (await store.pending("main")) === 0);
-    assert.deepEqual(told(service), texts(await keep.getAll("main")));
+    assert.deepEqual(told(service), texts(await keep.thread("main").messages()));
     assert.deepEqual(errors, []);
     assert.ok(service.calls <= 40, "nothing was sent again");
     await store.close();
@@ -428,7 +428,7 @@ test("prompts that are made while a conversation is told disturb nothing", { tim
 test("nodes that grow are told as they grow, message by message", { timeout: 30_000 }, async () => {
   const { keep, store, service } = await open({ syncStrategy: "end-of-session" });
   const node = await keep.receive({ content: "question", systemPrompt: "Be brief." });
-  await keep.setHead("main", node.id);
+  await keep.thread("main").moveTo(node.id);
   await store.sync("main");
   await keep.extend(node.id, [assistant("part one")]);
   await store.sync("main");
@@ -451,11 +451,11 @@ test("nodes that grow are told as they grow, message by message", { timeout: 30_
 
 test("a long conversation is told once, over more than one page of what was told", { timeout: 120_000 }, async () => {
   const { keep, store, service } = await open({ syncStrategy: "end-of-session", batchSize: 500 });
-  await keep.append("main", many(5_000));
+  await keep.thread("main").append(many(5_000));
   await store.append("main", [user("the last")]);
   assert.deepEqual(await store.sync(), { sent: 5_001 });
   assert.deepEqual([service.told.length, service.calls], [5_001, 11]);
-  assert.deepEqual(told(service), texts(await keep.getAll("main")));
+  assert.deepEqual(told(service), texts(await keep.thread("main").messages()));
   await store.close();
   const again = hybrid({ keep, memory: service, syncStrategy: "end-of-session" });
   assert.deepEqual(await again.sync("main"), { sent: 0 });
@@ -478,7 +478,7 @@ test("a conversation that the service fails at keeps it neither from the others 
       if (messages.some(({ message }) => message.content === "poison")) throw new Error("out of order");
     };
     await store.append("a", [user("poison")]);
-    if (syncStrategy === "immediate") await until(() => errors.some(({ contextId }) => contextId === "a"));
+    if (syncStrategy === "immediate") await until(() => errors.some(({ thread }) => thread === "a"));
     // From now on it fails at one conversation only.
     down = false;
     for (const context of ["b", "c", "d"]) await store.append(context, [user(`in ${context}`)]);
@@ -487,7 +487,7 @@ test("a conversation that the service fails at keeps it neither from the others 
       assert.deepEqual([sent, error.code], [3, "memory-service"]);
     } else await until(() => service.told.length === 3 && !told(service).includes("secret"));
     assert.deepEqual(told(service).sort(), ["in b", "in c", "in d"]);
-    assert.ok(errors.some(({ contextId, operation }) => contextId === "a" && operation === "add"));
+    assert.ok(errors.some(({ thread, operation }) => thread === "a" && operation === "add"));
     assert.equal(await store.pending("a"), 1);
     service.before = async () => {};
     await store.sync();
@@ -539,7 +539,7 @@ test("a hybrid that is opened later sends what an earlier one did not", { timeou
   const first = await Threadkeep.open({ storage: adapter });
   const store = hybrid({ keep: first, memory: service, retryDelay: LONG, maxRetryDelay: LONG });
   await store.append("main", many(3));
-  await first.append("other", [user("never told: nobody said that it is to be")]);
+  await first.thread("other").append([user("never told: nobody said that it is to be")]);
   await store.close();
   await first.close();
   service.before = async () => {};
@@ -620,7 +620,7 @@ test("clear clears both", { timeout: 30_000 }, async () => {
   await store.append("other", [user("stays")]);
   await until(() => service.told.length === 5);
   assert.deepEqual(await store.clear("main"), { messages: 4, memory: "cleared" });
-  assert.deepEqual([await keep.getCount("main"), told(service)], [0, ["stays"]]);
+  assert.deepEqual([await keep.thread("main").count(), told(service)], [0, ["stays"]]);
   // The name begins anew.
   await store.append("main", [user("anew")]);
   await until(() => service.told.length === 2);
@@ -633,7 +633,7 @@ test("clear keeps what another branch needs, there as here", { timeout: 30_000 }
   const { keep, store, service } = await open();
   await store.append("main", many(3));
   await store.sync();
-  await keep.fork("main", "fork", 2);
+  await keep.thread("main").fork("fork", { atIndex: 2 });
   await store.append("fork", [user("f")]);
   await store.sync();
   assert.equal((await store.clear("main")).messages, 1);
@@ -653,10 +653,10 @@ test("clear says when the service could not, and has it done later, also after a
   const report = await store.clear("main");
   assert.deepEqual([report.messages, report.memory, report.error.code], [2, "pending", "memory-service"]);
   assert.deepEqual(
-    errors.map(({ operation, contextId }) => [operation, contextId]),
+    errors.map(({ operation, thread }) => [operation, thread]),
     [["remove", "main"]],
   );
-  assert.equal(await keep.getCount("main"), 0);
+  assert.equal(await keep.thread("main").count(), 0);
   // New messages under the old name outlive the late removal.
   await store.append("main", [user("new")]);
   await store.close();
@@ -671,17 +671,17 @@ test("what is deleted in the keep itself is forgotten by the service too", { tim
   const nodes = await store.append("main", many(4));
   await store.append("other", [user("stays")]);
   await store.sync();
-  await keep.setHead("main", nodes[1].id);
+  await keep.thread("main").moveTo(nodes[1].id);
   await store.append("main", [user("b0")]);
   await store.sync();
-  await keep.deleteBranch(nodes[2].id);
+  await keep.at(nodes[2].id).deleteBranch();
   await until(() => told(service).sort().join() === "b0,m0,m1,stays", "the branch was forgotten");
-  await keep.clear("main");
+  await keep.thread("main").clear();
   await until(() => told(service).join() === "stays", "the conversation was forgotten");
   await store.close();
   // While no hybrid is open: the next one notices.
-  const [{ transcript }] = await keep.append("other", [user("more")]);
-  await keep.deleteTranscript(transcript);
+  const [{ transcript }] = await keep.thread("other").append([user("more")]);
+  await keep.transcript(transcript).delete();
   const next = hybrid({ keep, memory: service });
   await until(() => service.told.length === 0, "the transcript was forgotten");
   await next.append("other", [user("anew")]);
@@ -697,7 +697,7 @@ test("a transcript that is deleted and imported again is told again", { timeout:
   const [{ transcript }] = await store.append("main", many(3));
   await store.sync();
   const copy = await keep.export().text();
-  await keep.deleteTranscript(transcript);
+  await keep.transcript(transcript).delete();
   await until(() => service.told.length === 0);
   await keep.import(copy);
   assert.deepEqual(await store.sync("main"), { sent: 3 });
@@ -731,7 +731,7 @@ test("names of any length and letters", { timeout: 30_000 }, async () => {
   for (const [at, name] of names.entries()) await store.append(name, [user(`n${at}`)]);
   assert.equal((await store.sync()).sent, 4);
   const receiving = await keep.receive({ messageId: "💬".repeat(128), content: "outside" });
-  await keep.setHead("long", receiving.id);
+  await keep.thread("long").moveTo(receiving.id);
   assert.equal((await store.sync("long")).sent, 1);
   for (const name of names) assert.equal((await store.clear(name)).memory, "cleared");
   assert.deepEqual(told(service), ["outside"]);

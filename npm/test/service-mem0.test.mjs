@@ -14,7 +14,7 @@ import { installed, project, source } from "./support/installed.mjs";
 import { MemoryClient, hybrid, mem0, mem0Memory, until } from "./support/services.mjs";
 
 const message = (id, content, role = "user") => ({ id, node: id, part: 0, createdAt: Date.UTC(2026, 2, 1), message: { role, content } });
-const batch = (contextId, messages, more = {}) => ({ contextId, token: `batch-${messages[0].id}`, messages, ...more });
+const batch = (thread, messages, more = {}) => ({ thread, token: `batch-${messages[0].id}`, messages, ...more });
 const bodies = (server, path) => server.requests.filter((request) => request.path === path && request.method === "POST").map(({ body }) => body);
 const ADD = "/v3/memories/add/";
 const SEARCH = "/v3/memories/search/";
@@ -50,12 +50,12 @@ test("append keeps the raw messages and has Mem0 extract memories", { timeout: 3
       ],
       user_id: "ann",
       infer: true,
-      metadata: { contextId: "ann_1", session: "ann_1" },
+      metadata: { thread: "ann_1", session: "ann_1" },
     },
   );
   assert.ok(!Number.isNaN(Date.parse(timestamp)));
   assert.match(threadkeep_batch, /^[0-9a-f]{32}$/);
-  assert.equal(threadkeep_node, (await keep.head("ann_1")).id);
+  assert.equal(threadkeep_node, (await keep.thread("ann_1").head()).id);
   assert.deepEqual(
     server.memories.map(({ memory }) => memory),
     ["User said: I like pears.", "Assistant said: Noted.\nTwo pears."],
@@ -69,7 +69,7 @@ test("the memory level says whose memories they are: user, session, agent or org
   const cases = [
     [{}, { user_id: "ann" }],
     [{ memoryLevel: "user", userId: "bob" }, { user_id: "bob" }],
-    [{ memoryLevel: "user", userId: (contextId) => `u-${contextId}` }, { user_id: "u-ann_1" }],
+    [{ memoryLevel: "user", userId: (thread) => `u-${thread}` }, { user_id: "u-ann_1" }],
     [{ memoryLevel: "session" }, { run_id: "ann_1" }],
     [{ memoryLevel: "agent" }, { agent_id: "threadkeep" }],
     [{ memoryLevel: "agent", agentId: "cook" }, { agent_id: "cook" }],
@@ -79,8 +79,8 @@ test("the memory level says whose memories they are: user, session, agent or org
   for (const [options, owner] of cases) {
     const { server, memory } = await mem0(t, options);
     await memory.add(batch("ann_1", [message("1", "pears")]));
-    assert.equal((await memory.search({ contextId: "ann_1" }, "pears")).length, 1);
-    assert.equal((await memory.list({ contextId: "ann_1" })).length, 1);
+    assert.equal((await memory.search({ thread: "ann_1" }, "pears")).length, 1);
+    assert.equal((await memory.list({ thread: "ann_1" })).length, 1);
     const [name, value] = Object.entries(owner)[0];
     assert.equal(bodies(server, ADD)[0][name], value);
     assert.deepEqual(bodies(server, SEARCH)[0].filters, owner);
@@ -89,15 +89,15 @@ test("the memory level says whose memories they are: user, session, agent or org
   // A user's memories come along into the next conversation, another's do not.
   const { memory } = await mem0(t);
   await memory.add(batch("ann_1", [message("1", "pears")]));
-  assert.equal((await memory.search({ contextId: "ann_2" }, "pears")).length, 1);
-  assert.equal((await memory.search({ contextId: "bob_1" }, "pears")).length, 0);
+  assert.equal((await memory.search({ thread: "ann_2" }, "pears")).length, 1);
+  assert.equal((await memory.search({ thread: "bob_1" }, "pears")).length, 0);
   // A fork is its session's user's, unless its name says otherwise: nobody gets another's memories by a fork.
-  assert.equal((await memory.search({ contextId: "what-if", session: "ann_1" }, "pears")).length, 1);
-  assert.equal((await memory.search({ contextId: "bob_2", session: "ann_1" }, "pears")).length, 0);
+  assert.equal((await memory.search({ thread: "what-if", session: "ann_1" }, "pears")).length, 1);
+  assert.equal((await memory.search({ thread: "bob_2", session: "ann_1" }, "pears")).length, 0);
   // Forks share their session.
   const { memory: session } = await mem0(t, { memoryLevel: "session" });
   await session.add(batch("main", [message("1", "pears")]));
-  assert.equal((await session.search({ contextId: "fork", session: "main" }, "pears")).length, 1);
+  assert.equal((await session.search({ thread: "fork", session: "main" }, "pears")).length, 1);
 });
 
 test("enableGraph and inferMemories go along as they were chosen", { timeout: 30_000 }, async (t) => {
@@ -138,7 +138,7 @@ test("getRecent puts what Mem0 found before the messages, under a heading", { ti
   assert.equal(bodies(server, SEARCH)[0].top_k, 10);
   const { messages, memories, warnings } = await store.context("ann_2", { budget: { maxTokens: 200 } });
   assert.equal(memories[0].text, "I like pears best.");
-  assert.equal(memories[0].metadata.contextId, "ann_1");
+  assert.equal(memories[0].metadata.thread, "ann_1");
   assert.ok(memories[0].score > 0 && !Number.isNaN(Date.parse(memories[0].createdAt)));
   assert.deepEqual([messages.length, warnings], [2, []]);
   // The service fails: the messages alone.
@@ -170,7 +170,7 @@ test("clear deletes what came from the conversation, all of it and nothing else"
 
 test("failures say why, and nothing of what was sent or of the key", { timeout: 30_000 }, async (t) => {
   const { server, memory } = await mem0(t, { timeout: 200 });
-  const scope = { contextId: "ann_1" };
+  const scope = { thread: "ann_1" };
   for (const [status, reason] of [
     [429, "rate-limited"],
     [401, "unauthorized"],
@@ -214,9 +214,9 @@ test("a client of the caller's, and options that are wrong", { timeout: 30_000 }
   const client = new MemoryClient({ apiKey: server.apiKey, host: server.url });
   const memory = mem0Memory({ client, name: "their-mem0", threshold: 0.5 });
   await memory.add(batch("ann_1", [message("1", "green pears and more words than that")]));
-  assert.deepEqual([memory.name, await memory.search({ contextId: "ann_1" }, "pears in winter, with cinnamon")], ["their-mem0", []]);
+  assert.deepEqual([memory.name, await memory.search({ thread: "ann_1" }, "pears in winter, with cinnamon")], ["their-mem0", []]);
   assert.equal(bodies(server, SEARCH)[0].threshold, 0.5);
-  assert.deepEqual(await memory.search({ contextId: "ann_1" }, "pears", { limit: 0 }), []);
+  assert.deepEqual(await memory.search({ thread: "ann_1" }, "pears", { limit: 0 }), []);
   // Nothing that Mem0 would take: nothing is sent.
   await memory.add(batch("ann_1", [message("2", "Be brief.", "system"), message("3", "  ")]));
   assert.equal(bodies(server, ADD).length, 1);
@@ -247,7 +247,7 @@ test("an answer that is lost is no reason to tell it twice", { timeout: 60_000 }
   };
   for (let at = 0; at < 24; at += 1) await store.append("ann_1", [user(`message ${at}`)]);
   await until(async () => (await store.pending("ann_1")) === 0);
-  assert.deepEqual(server.told(), texts(await keep.getAll("ann_1")));
+  assert.deepEqual(server.told(), texts(await keep.thread("ann_1").messages()));
   await store.close();
 });
 
@@ -299,7 +299,7 @@ test("a process that is killed in the middle of a sending: nothing lost, nothing
   }
   server.behave = undefined;
   const keep = await Threadkeep.open({ storage: await logAdapter(path) });
-  const all = texts(await keep.getAll("ann_1"));
+  const all = texts(await keep.thread("ann_1").messages());
   for (const one of acknowledged) assert.ok(all.includes(one), `${one} was acknowledged`);
   const store = hybrid({ keep, memory: mem0Memory({ apiKey: server.apiKey, host: server.url, inferMemories: false, settleTime: 0 }), timeout: 10_000 });
   const report = await store.sync();

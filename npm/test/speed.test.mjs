@@ -17,7 +17,7 @@ test("the module's memory grows in few and large steps: from 64 MB on, each cost
   let steps = 0;
   const before = buffer.byteLength;
   for (let round = 0; round < 200; round += 1) {
-    await keep.append("chat", batch);
+    await keep.thread("chat").append(batch);
     if (memory.buffer !== buffer) steps += 1;
     buffer = memory.buffer;
   }
@@ -41,7 +41,7 @@ test("an append answers with the nodes and messages that a later reading gives, 
   };
   const flags = { role: "system", content: "é \u2028 😀", pinned: true, refusal: null, 7: "seven", x: "y" };
   for (const messages of [[plain], [plain, flags], [plain, prototype], [own], [flags, rich, plain], [{ role: "user", content: "half \ud83d" }], []]) {
-    const made = await keep.append("chat", messages);
+    const made = await keep.thread("chat").append(messages);
     // What only the answer can say: what is stored was changed.
     for (const node of made) delete node.warnings;
     const chain = made.length > 0 ? await keep.chain(made.at(-1).id) : [];
@@ -50,25 +50,25 @@ test("an append answers with the nodes and messages that a later reading gives, 
     assert.deepEqual(keys(made), keys(chain.slice(chain.length - made.length)));
   }
   const given = { role: "user", content: "before" };
-  const appending = keep.append("chat", [given]);
+  const appending = keep.thread("chat").append([given]);
   given.content = "after";
   const [node] = await appending;
   assert.equal(node.messages[0].content, "before");
   node.messages[0].content = "spoilt";
-  assert.equal((await keep.getAll("chat")).at(-1).content, "before");
+  assert.equal((await keep.thread("chat").messages()).at(-1).content, "before");
   await keep.close();
 });
 
 test("a listener that comes late hears what happens from then on, and one after the end is no error", async () => {
   const { Threadkeep } = await load();
   const keep = await Threadkeep.open({ storage: "memory" });
-  await keep.append("chat", [{ role: "user", content: "unheard" }]);
+  await keep.thread("chat").append([{ role: "user", content: "unheard" }]);
   const heard = [];
   const stop = keep.on("change", ({ type }) => heard.push(type));
-  await keep.append("chat", [{ role: "user", content: "heard" }]);
+  await keep.thread("chat").append([{ role: "user", content: "heard" }]);
   stop();
   keep.on("change", ({ type }) => heard.push(`again ${type}`));
-  await keep.append("chat", [{ role: "user", content: "heard again" }]);
+  await keep.thread("chat").append([{ role: "user", content: "heard again" }]);
   assert.deepEqual(heard, ["changed", "head", "again changed", "again head"]);
   await keep.close();
   keep.on("change", () => {});

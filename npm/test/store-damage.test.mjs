@@ -32,7 +32,7 @@ async function goesOn(keep, bad) {
   );
   assert.ok((await keep.lint()).some(({ rule, transcript }) => rule === "damage" && transcript === bad));
   assert.deepEqual(
-    (await keep.heads()).map(({ context }) => context),
+    (await keep.threads()).map(({ name }) => name),
     ["good"],
   );
   assert.ok((await keep.roots()).length >= 1);
@@ -43,21 +43,21 @@ async function goesOn(keep, bad) {
     JSON.stringify(damaged),
   );
   assert.ok(heard.length > 0 && heard.every(({ what }) => damaged.some((known) => known.what === what)));
-  await rejects(keep.getAll("bad"), "damaged");
-  await keep.deleteTranscript(bad);
+  await rejects(keep.thread("bad").messages(), "damaged");
+  await keep.transcript(bad).delete();
   assert.equal((await keep.transcripts()).length, 1);
-  assert.equal(await keep.getCount("bad"), 0);
-  await keep.append("bad", [user("anew")]);
-  await keep.append("good", [user("and on")]);
+  assert.equal(await keep.thread("bad").count(), 0);
+  await keep.thread("bad").append([user("anew")]);
+  await keep.thread("good").append([user("and on")]);
 }
 
 test("one flipped bit in a large value that an index spares reading: everything else goes on, with repair and without", { timeout: 60_000 }, async (t) => {
   for (const repair of [true, false]) {
     const folder = scratch(t);
     let keep = await Threadkeep.open({ storage: fileStore({ folder }) });
-    await keep.append("good", [user("a sound heliotrope")]);
-    const [{ transcript: bad }] = await keep.append("bad", [user(`a spoilt heliotrope ${"of many words ".repeat(130_000)}`)]);
-    await keep.append("bad", [user("and another")]);
+    await keep.thread("good").append([user("a sound heliotrope")]);
+    const [{ transcript: bad }] = await keep.thread("bad").append([user(`a spoilt heliotrope ${"of many words ".repeat(130_000)}`)]);
+    await keep.thread("bad").append([user("and another")]);
     await keep.close();
     assert.ok(readdirSync(folder).some((name) => name.startsWith("index-")));
     flip(logOf(folder), "a spoilt heliotrope", 900_000);
@@ -72,7 +72,7 @@ test("one flipped bit in a large value that an index spares reading: everything 
     await goesOn(keep, bad);
     await keep.close();
     keep = await Threadkeep.open({ storage: fileStore({ folder }) });
-    assert.deepEqual(texts(await keep.getAll("good")), ["a sound heliotrope", "and on"]);
+    assert.deepEqual(texts(await keep.thread("good").messages()), ["a sound heliotrope", "and on"]);
     await keep.close();
   }
 });
@@ -80,21 +80,21 @@ test("one flipped bit in a large value that an index spares reading: everything 
 test("a log that lost its end is noticed also where no index is beside it", async (t) => {
   const folder = scratch(t);
   let keep = await Threadkeep.open({ storage: fileStore({ folder }) });
-  for (let at = 0; at < 200; at += 1) await keep.append("main", [user(`m${at}`)]);
+  for (let at = 0; at < 200; at += 1) await keep.thread("main").append([user(`m${at}`)]);
   const size = statSync(logOf(folder)).size;
-  for (let at = 200; at < 300; at += 1) await keep.append("main", [user(`m${at}`)]);
+  for (let at = 200; at < 300; at += 1) await keep.thread("main").append([user(`m${at}`)]);
   await keep.close();
   assert.ok(!readdirSync(folder).some((name) => name.startsWith("index-")), "a small log has no index");
   truncateSync(logOf(folder), size);
   const error = await rejects(Threadkeep.open({ storage: fileStore({ folder }) }), "corrupt", /its end is missing: it had \d+ bytes and has \d+/);
   assert.equal(error.details.file, "log-000001");
   keep = await Threadkeep.open({ storage: fileStore({ folder, repair: true }) });
-  assert.equal(await keep.getCount("main"), 200);
+  assert.equal(await keep.thread("main").count(), 200);
   assert.match((await keep.stats()).damaged[0].what, /its end is missing/);
-  await keep.append("main", [user("and on")]);
+  await keep.thread("main").append([user("and on")]);
   await keep.close();
   keep = await Threadkeep.open({ storage: fileStore({ folder }) });
-  assert.equal(await keep.getCount("main"), 201);
+  assert.equal(await keep.thread("main").count(), 201);
   await keep.close();
 });
 
@@ -163,8 +163,8 @@ test("repair goes on where the first line of a log is damaged", async (t) => {
 test("a value in SQLite that changed is damage of that value, and not another message", async (t) => {
   const path = join(scratch(t), "a.db");
   let keep = await Threadkeep.open({ storage: await sqliteStore({ path }) });
-  await keep.append("good", [user("a sound heliotrope")]);
-  const [{ transcript: bad }] = await keep.append("bad", [user("a spoilt heliotrope")]);
+  await keep.thread("good").append([user("a sound heliotrope")]);
+  const [{ transcript: bad }] = await keep.thread("bad").append([user("a spoilt heliotrope")]);
   await keep.close();
   const database = new Database(path);
   // The JSON stays whole: only a sum can tell.
@@ -212,8 +212,8 @@ test("a SQLite database without sums opens, and its values gain them as they are
 test("a store of one's own that names a damaged record is read around, too", async () => {
   const adapter = mapAdapter();
   let keep = await Threadkeep.open({ storage: adapter });
-  await keep.append("good", [user("a sound heliotrope")]);
-  const [{ transcript: bad }] = await keep.append("bad", [user("a spoilt heliotrope")]);
+  await keep.thread("good").append([user("a sound heliotrope")]);
+  const [{ transcript: bad }] = await keep.thread("bad").append([user("a spoilt heliotrope")]);
   const { get, scan } = adapter;
   const check = (key) => {
     if (key.startsWith(`p/${bad}/`)) throw Object.assign(new Error("bits have flipped"), { code: "corrupt", key });
@@ -241,7 +241,7 @@ test("a keep that was opened and never written to is created, on every store", a
     for (let time = 0; time < 2; time += 1) {
       const keep = await Threadkeep.open({ storage: await open() });
       assert.equal(keep.beginning, "created");
-      if (time === 1) await keep.append("main", many(1));
+      if (time === 1) await keep.thread("main").append(many(1));
       await keep.close();
     }
     const keep = await Threadkeep.open({ storage: await open() });
@@ -261,7 +261,7 @@ test("a process whose lock was deleted writes nothing more", async (t) => {
   assert.match(error.message, /the lock lock-\S+ in the folder .* was deleted .* close the store and open it again/);
   const keep = await Threadkeep.open({ storage: store });
   // The engine hands on the words.
-  await rejects(keep.append("main", many(1)), "storage-gone", /the lock lock-/);
+  await rejects(keep.thread("main").append(many(1)), "storage-gone", /the lock lock-/);
   assert.equal(text(await store.get("a")), "1");
   await keep.close();
   assert.ok(readFileSync(logOf(folder)).equals(before));
@@ -286,23 +286,26 @@ for (const more of [0, 1_400, 2_800])
     const folder = join(mounted, "store");
     try {
       const keep = await Threadkeep.open({ storage: fileStore({ folder }) });
-      await keep.append("main", [user("stays")]);
+      await keep.thread("main").append([user("stays")]);
       let full;
       for (let at = 0; full === undefined; at += 1)
-        full = await keep.append("large", [user(`${at} ${"x".repeat(100_000 + more)}`)]).then(
-          () => undefined,
-          (error) => error,
-        );
+        full = await keep
+          .thread("large")
+          .append([user(`${at} ${"x".repeat(100_000 + more)}`)])
+          .then(
+            () => undefined,
+            (error) => error,
+          );
       assert.equal(full.code, "quota");
       // Down to the last byte.
       const { bavail, bsize } = fs.statfsSync(mounted);
       writeFileSync(join(mounted, "filler"), Buffer.alloc(bavail * bsize, 7));
-      assert.ok((await keep.clear("large")) > 10);
+      assert.ok((await keep.thread("large").clear()) > 10);
       const free = () => fs.statfsSync(mounted).bavail * bsize;
       for (let tries = 0; free() < 2_000_000 && tries < 100; tries += 1) await new Promise((resolve) => setTimeout(resolve, 50));
       assert.ok(free() > 2_000_000, `${free()} bytes are free`);
-      await keep.append("large", [user("y".repeat(500_000))]);
-      assert.deepEqual(texts(await keep.getAll("main")), ["stays"]);
+      await keep.thread("large").append([user("y".repeat(500_000))]);
+      assert.deepEqual(texts(await keep.thread("main").messages()), ["stays"]);
       await keep.close();
     } finally {
       execFileSync("umount", ["-l", mounted], { stdio: "ignore" });

@@ -265,10 +265,10 @@ test("what was deleted is gone from the files: when it is closed, or at once whe
       .map((name) => readFileSync(join(folder, name), "utf8"))
       .join("");
   let keep = await Threadkeep.open({ storage: fileStore({ folder }) });
-  await keep.append("secret", [user("the password is swordfish")]);
-  await keep.append("main", [user("something else")]);
+  await keep.thread("secret").append([user("the password is swordfish")]);
+  await keep.thread("main").append([user("something else")]);
   assert.match(files(), /swordfish/);
-  await keep.clear("secret");
+  await keep.thread("secret").clear();
   await keep.close();
   assert.doesNotMatch(files(), /swordfish/);
   assert.match(files(), /something else/);
@@ -281,7 +281,7 @@ test("what was deleted is gone from the files: when it is closed, or at once whe
   assert.equal(text(await store.get("y")), "1");
   await store.close();
   keep = await Threadkeep.open({ storage: fileStore({ folder }) });
-  assert.equal((await keep.getAll("main"))[0].content, "something else");
+  assert.equal((await keep.thread("main").messages())[0].content, "something else");
   await keep.close();
 });
 
@@ -614,15 +614,15 @@ test("under Node a keep lies in files, in the working directory, and hears of ot
     const elsewhere = await Threadkeep.open({ name: "elsewhere" });
     const heard = new Promise((resolve) => other.on("change", resolve));
     elsewhere.on("change", () => console.log("heard elsewhere"));
-    await keep.append("main", [{ role: "user", content: "hi" }]);
+    await keep.thread("main").append([{ role: "user", content: "hi" }]);
     const alive = setTimeout(() => {}, 20_000);
     assert.equal((await heard).remote, true);
     clearTimeout(alive);
-    assert.equal(await other.getCount("main"), 1);
-    assert.equal(await elsewhere.getCount("main"), 0);
+    assert.equal(await other.thread("main").count(), 1);
+    assert.equal(await elsewhere.thread("main").count(), 0);
     await Promise.all([keep, other, elsewhere].map((keep) => keep.close()));
     const again = await Threadkeep.open();
-    assert.deepEqual([again.beginning, await again.getCount("main")], ["existing", 1]);
+    assert.deepEqual([again.beginning, await again.thread("main").count()], ["existing", 1]);
     assert.deepEqual(fs.readdirSync(".threadkeep").sort(), [".gitignore", "elsewhere", "threadkeep"]);
     assert.equal(fs.readFileSync(".threadkeep/.gitignore", "utf8"), "*\\n");
     if (process.platform !== "win32") assert.equal(fs.statSync(".threadkeep/threadkeep/log-000001").mode & 0o077, 0, "nobody else may read it");
@@ -660,12 +660,12 @@ test("whatever a keep is called, it has a folder of its own, below the one it be
     for (const name of names) {
       const keep = await Threadkeep.open({ name });
       if (keep.beginning !== "created") throw new Error(JSON.stringify(name) + " was there already");
-      await keep.append("main", [{ role: "user", content: name }]);
+      await keep.thread("main").append([{ role: "user", content: name }]);
       await keep.close();
     }
     for (const name of names) {
       const keep = await Threadkeep.open({ name });
-      if ((await keep.getAll("main"))[0].content !== name) throw new Error(name);
+      if ((await keep.thread("main").messages())[0].content !== name) throw new Error(name);
       await keep.close();
     }
     const folders = fs.readdirSync(process.env.THREADKEEP_HOME);
@@ -705,13 +705,13 @@ test("a whole keep in a folder: conversations, search, deletion, and back after 
   const folder = scratch(t);
   let keep = await Threadkeep.open({ storage: fileStore({ folder }), encoding: "estimate" });
   assert.deepEqual([keep.storage, keep.beginning], ["adapter", "created"]);
-  for (let at = 0; at < 300; at += 1) await keep.append(`c${at % 3}`, [user(`message ${at} about ${["pears", "plums", "figs"][at % 3]}`)]);
+  for (let at = 0; at < 300; at += 1) await keep.thread(`c${at % 3}`).append([user(`message ${at} about ${["pears", "plums", "figs"][at % 3]}`)]);
   assert.equal((await keep.search("plums", { limit: 5 })).length, 5);
-  assert.equal(await keep.clear("c2"), 100);
+  assert.equal(await keep.thread("c2").clear(), 100);
   await keep.close();
   keep = await Threadkeep.open({ storage: fileStore({ folder }) });
   assert.equal(keep.beginning, "existing");
-  assert.deepEqual([await keep.getCount("c0"), await keep.getCount("c1"), await keep.getCount("c2")], [100, 100, 0]);
+  assert.deepEqual([await keep.thread("c0").count(), await keep.thread("c1").count(), await keep.thread("c2").count()], [100, 100, 0]);
   assert.deepEqual(await keep.lint(), []);
   assert.equal((await keep.search("figs")).length, 0);
   await keep.close();

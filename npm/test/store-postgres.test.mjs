@@ -75,22 +75,22 @@ test("a whole keep's story", { timeout: 180_000 }, () => story(place().open));
 test("people can read their messages in SQL", async () => {
   const { open, schema } = place();
   const keep = await Threadkeep.open({ storage: await open() });
-  await keep.append("main", [{ role: "system", content: "Be brief." }, ...many(150)]);
+  await keep.thread("main").append([{ role: "system", content: "Be brief." }, ...many(150)]);
   const call = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
-  await keep.append("main", [
+  await keep.thread("main").append([
     { role: "assistant", content: null, tool_calls: [call] },
     { role: "tool", tool_call_id: "c1", content: [{ type: "text", text: "parts" }] },
   ]);
-  await keep.append("main", [user("odd: \u0000 and \\u0000 and \u0000\u0000, ü 漢")]);
+  await keep.thread("main").append([user("odd: \u0000 and \\u0000 and \u0000\u0000, ü 漢")]);
   const before = Date.now();
   const asked = await keep.receive({ messageId: "q", content: "why?" });
   await keep.extend(asked.id, [assistant("because")]);
-  const [{ id }] = (await keep.chain((await keep.head("main")).id)).slice(0, 1);
+  const [{ id }] = (await keep.chain((await keep.thread("main").head()).id)).slice(0, 1);
   const rows = await sql(
     `SELECT role, content, tool_calls, tool_call_id, created_at, message FROM ${schema}.messages WHERE transcript = $1 ORDER BY seq, index`,
     [id],
   );
-  const all = await keep.getAll("main");
+  const all = await keep.thread("main").messages();
   assert.deepEqual(
     rows.map(({ role }) => role),
     all.map(({ role }) => role),
@@ -113,7 +113,7 @@ test("people can read their messages in SQL", async () => {
     ],
   );
   // What was deleted is gone from here too.
-  await keep.deleteBranch("q");
+  await keep.at("q").deleteBranch();
   assert.deepEqual(await sql(`SELECT 1 FROM ${schema}.messages WHERE node_id = 'q'`), []);
   await keep.close();
 });
@@ -293,17 +293,17 @@ test("a keep goes on after its server crashed and its connections were cut", { t
   const own = await startPostgres();
   const keep = await Threadkeep.open({ storage: await postgresStore({ connectionString: own.connectionString, retryTimeout: 60_000 }) });
   try {
-    await keep.append("main", many(10));
+    await keep.thread("main").append(many(10));
     await own.crash();
-    const waiting = keep.append("main", [user("in between")]);
+    const waiting = keep.thread("main").append([user("in between")]);
     await own.start();
     await waiting;
-    assert.deepEqual(texts(await keep.getAll("main")), [...texts(many(10)), "in between"]);
+    assert.deepEqual(texts(await keep.thread("main").messages()), [...texts(many(10)), "in between"]);
     const client = new pg.Client(own.connectionString);
     await client.connect();
     const cutting = client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
-    await Promise.all([cutting, keep.append("main", [user("cut")])]);
-    assert.equal(await keep.getCount("main"), 12);
+    await Promise.all([cutting, keep.thread("main").append([user("cut")])]);
+    assert.equal(await keep.thread("main").count(), 12);
     await client.end();
   } finally {
     await keep.close();
@@ -329,9 +329,9 @@ test("a lost answer does not double a commit", { timeout: 180_000 }, async () =>
   const keep = await Threadkeep.open({ storage: store });
   for (let number = 0; number < 20; number += 1) {
     if (number % 3 === 0) proxy.loseAnswer();
-    await keep.append("main", [user(`m${number}`)]);
+    await keep.thread("main").append([user(`m${number}`)]);
   }
-  assert.deepEqual(texts(await keep.getAll("main")), texts(many(20)));
+  assert.deepEqual(texts(await keep.thread("main").messages()), texts(many(20)));
   await keep.close();
   await proxy.close();
 });
@@ -339,11 +339,11 @@ test("a lost answer does not double a commit", { timeout: 180_000 }, async () =>
 test("a transcript's record that was changed from outside is made up for, and named", async () => {
   const { open, schema } = place();
   const keep = await Threadkeep.open({ storage: await open() });
-  await keep.append("main", many(3));
+  await keep.thread("main").append(many(3));
   await keep.close();
   await sql(`UPDATE ${schema}.records SET value = '{' WHERE key LIKE 't/%'`);
   const again = await Threadkeep.open({ storage: await open() });
-  assert.deepEqual(texts(await again.getAll("main")), ["m0", "m1", "m2"]);
+  assert.deepEqual(texts(await again.thread("main").messages()), ["m0", "m1", "m2"]);
   assert.match((await again.stats()).damaged[0].what, /t\//);
   await again.close();
 });

@@ -89,7 +89,7 @@ async function together(context, store, { cut, crash } = {}) {
 
   const storage = await openStore({ ...store, ...(store.kind === "sqlite" ? {} : { onWarning: () => {} }) });
   const keep = await Threadkeep.open({ storage });
-  const all = await keep.getAll("main");
+  const all = await keep.thread("main").messages();
   for (const who of WRITERS)
     assert.deepEqual(
       all.filter(({ name }) => name === who).map(({ content }) => content),
@@ -99,7 +99,7 @@ async function together(context, store, { cut, crash } = {}) {
   assert.equal(all.length, WRITERS.length * MESSAGES);
   assert.equal((await keep.transcripts()).length, 1);
   assert.deepEqual(await keep.lint(), []);
-  const numbers = (await keep.chain((await keep.head("main")).id)).map(({ seq }) => seq);
+  const numbers = (await keep.chain((await keep.thread("main").head()).id)).map(({ seq }) => seq);
   assert.ok(
     numbers.every((seq, index) => index === 0 || seq > numbers[index - 1]),
     "numbers go up along the chain",

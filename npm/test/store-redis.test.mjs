@@ -208,16 +208,16 @@ test("times that no timer and no server can take are refused before anything is 
 test("a keep that was thrown away but for its figures is damaged, not empty", async () => {
   const { open, key } = place();
   const keep = await Threadkeep.open({ storage: await open() });
-  await keep.append("main", many(3));
+  await keep.thread("main").append(many(3));
   const reader = await Threadkeep.open({ storage: await open() });
   const store = await open();
   await admin.rename(key("values"), key("elsewhere"));
-  await rejects(reader.getAll("main"), "corrupt", /missing/);
+  await rejects(reader.thread("main").messages(), "corrupt", /missing/);
   await rejects(store.get("t/"), "corrupt", /missing/);
   await admin.del(key("keys"));
   for (const one of [keep, reader]) {
-    await rejects(one.getAll("main"), "corrupt", /missing/);
-    await rejects(one.append("main", [user("more")]), "corrupt", /missing/);
+    await rejects(one.thread("main").messages(), "corrupt", /missing/);
+    await rejects(one.thread("main").append([user("more")]), "corrupt", /missing/);
   }
   await rejects(open(), "corrupt", /missing/);
   await Promise.all([keep.close(), reader.close(), store.close()]);
@@ -277,19 +277,19 @@ test("a server without memory refuses writes, and takes removals", async () => {
   const { open } = place();
   const store = await open();
   const keep = await Threadkeep.open({ storage: store });
-  await keep.append("main", many(5));
+  await keep.thread("main").append(many(5));
   await store.commit(change({ puts: [["big", new Uint8Array(1_000)]] }));
   const set = (value) => admin.sendCommand(["CONFIG", "SET", "maxmemory", value]);
   await set("1");
   try {
-    await rejects(keep.append("main", [user("too much")]), "quota", /OOM|memory/);
+    await rejects(keep.thread("main").append([user("too much")]), "quota", /OOM|memory/);
     await store.commit(change({ present: ["big"], deletes: ["big"] }));
     assert.equal(await store.get("big"), undefined);
   } finally {
     await set("0");
   }
-  await keep.append("main", [user("on")]);
-  assert.equal(await keep.getCount("main"), 6);
+  await keep.thread("main").append([user("on")]);
+  assert.equal(await keep.thread("main").count(), 6);
   await keep.close();
 });
 
@@ -297,12 +297,12 @@ test("a keep goes on after its server crashed", { timeout: 120_000 }, async () =
   const own = await startRedis();
   const keep = await Threadkeep.open({ storage: await redisStore({ url: own.url, retryTimeout: 60_000 }) });
   try {
-    await keep.append("main", many(10));
+    await keep.thread("main").append(many(10));
     await own.crash();
-    const waiting = keep.append("main", [user("in between")]);
+    const waiting = keep.thread("main").append([user("in between")]);
     await own.start();
     await waiting;
-    assert.deepEqual(texts(await keep.getAll("main")), [...texts(many(10)), "in between"]);
+    assert.deepEqual(texts(await keep.thread("main").messages()), [...texts(many(10)), "in between"]);
   } finally {
     await keep.close();
     await own.close();
@@ -328,9 +328,9 @@ test("a lost answer does not double a commit", { timeout: 120_000 }, async () =>
   const keep = await Threadkeep.open({ storage: store });
   for (let number = 0; number < 20; number += 1) {
     if (number % 3 === 0) proxy.loseAnswer();
-    await keep.append("main", [user(`m${number}`)]);
+    await keep.thread("main").append([user(`m${number}`)]);
   }
-  assert.deepEqual(texts(await keep.getAll("main")), texts(many(20)));
+  assert.deepEqual(texts(await keep.thread("main").messages()), texts(many(20)));
   await keep.close();
   await proxy.close();
 });
@@ -340,13 +340,13 @@ test("a keep that expires leaves nothing, and an open one begins anew", { timeou
   const names = ["keys", "values", "commits", "about"].map(key);
   const expiries = async () => new Set(await Promise.all(names.map((name) => admin.sendCommand(["PEXPIRETIME", name]).then(Number))));
   const keep = await Threadkeep.open({ storage: await open({ ttl: 3_600 }) });
-  await keep.append("main", many(3));
+  await keep.thread("main").append(many(3));
   const [first, ...others] = await expiries();
   assert.deepEqual(others, []);
   assert.ok(first > Date.now() + 3_500_000 && first <= Date.now() + 3_601_000);
   // Each commit begins the time anew; one without a time lifts it.
   await sleep(5);
-  await keep.append("main", [user("m3")]);
+  await keep.thread("main").append([user("m3")]);
   const [second] = await expiries();
   assert.ok(second > first);
   const lasting = await open();
@@ -362,15 +362,15 @@ test("a keep that expires leaves nothing, and an open one begins anew", { timeou
     await sleep(10);
   }
   assert.deepEqual(await admin.keys(`*${prefix}*`), []);
-  assert.deepEqual(await keep.getAll("main"), []);
-  assert.deepEqual(await keep.heads(), []);
+  assert.deepEqual(await keep.thread("main").messages(), []);
+  assert.deepEqual(await keep.threads(), []);
   assert.deepEqual(await keep.lint(), []);
-  await keep.append("main", [user("anew")]);
-  assert.deepEqual(texts(await keep.getAll("main")), ["anew"]);
+  await keep.thread("main").append([user("anew")]);
+  assert.deepEqual(texts(await keep.thread("main").messages()), ["anew"]);
   assert.equal((await keep.transcripts()).length, 1);
   await keep.close();
   const again = await Threadkeep.open({ storage: await open({ ttl: 3_600 }) });
-  assert.deepEqual(texts(await again.getAll("main")), ["anew"]);
+  assert.deepEqual(texts(await again.thread("main").messages()), ["anew"]);
   assert.deepEqual(await again.lint(), []);
   await again.close();
 });
@@ -378,19 +378,19 @@ test("a keep that expires leaves nothing, and an open one begins anew", { timeou
 test("a keep of which something is missing is damaged, not smaller", async () => {
   const { open, key } = place();
   const keep = await Threadkeep.open({ storage: await open() });
-  await keep.append("main", many(3));
+  await keep.thread("main").append(many(3));
   await admin.hDel(
     key("values"),
     (await admin.hKeys(key("values"))).find((name) => name.startsWith("p/")),
   );
-  await rejects(keep.append("main", [user("more")]), "corrupt", /missing/);
-  await rejects(keep.getAll("main"), "corrupt", /missing/);
+  await rejects(keep.thread("main").append([user("more")]), "corrupt", /missing/);
+  await rejects(keep.thread("main").messages(), "corrupt", /missing/);
   await rejects(open(), "corrupt", /missing/);
   await keep.close();
   // A transcript's record of other bytes is made up for from its log, and named.
   const second = place();
   const other = await Threadkeep.open({ storage: await second.open() });
-  await other.append("main", many(3));
+  await other.thread("main").append(many(3));
   await admin.hSet(
     second.key("values"),
     (await admin.hKeys(second.key("values"))).find((name) => name.startsWith("t/")),
@@ -398,7 +398,7 @@ test("a keep of which something is missing is damaged, not smaller", async () =>
   );
   await other.close();
   const damaged = await Threadkeep.open({ storage: await second.open() });
-  assert.deepEqual(texts(await damaged.getAll("main")), ["m0", "m1", "m2"]);
+  assert.deepEqual(texts(await damaged.thread("main").messages()), ["m0", "m1", "m2"]);
   assert.match((await damaged.stats()).damaged[0].what, /t\//);
   await damaged.close();
 });

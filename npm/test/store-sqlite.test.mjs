@@ -130,25 +130,28 @@ test("a keep's appends to many conversations at once share transactions, and eac
   const database = counted(new Database(file()));
   const keep = await Threadkeep.open({ storage: await sqliteStore({ database }) });
   const names = Array.from({ length: 50 }, (_, at) => `c${at}`);
-  await Promise.all(names.map((name) => keep.append(name, [user("0")])));
+  await Promise.all(names.map((name) => keep.thread(name).append([user("0")])));
   const before = database.seen.transactions;
-  await Promise.all(Array.from({ length: 10 }, (_, round) => names.map((name) => keep.append(name, [user(String(round + 1))]))).flat());
+  await Promise.all(Array.from({ length: 10 }, (_, round) => names.map((name) => keep.thread(name).append([user(String(round + 1))]))).flat());
   assert.ok(database.seen.transactions - before <= 40, `${database.seen.transactions - before} transactions for 500 appends`);
   for (const name of names)
     assert.deepEqual(
-      (await keep.getAll(name)).map(({ content }) => content),
+      (await keep.thread(name).messages()).map(({ content }) => content),
       Array.from({ length: 11 }, (_, at) => String(at)),
     );
   // Whoever writes alone is behind those who asked before, and before those who ask later.
   const order = [
-    keep.append("c0", [user("before")]),
-    keep.fork("c0", "fork"),
-    keep.append("c0", [user("after")]),
-    keep.clear("c1"),
-    keep.append("c1", [user("anew")]),
+    keep.thread("c0").append([user("before")]),
+    keep.thread("c0").fork("fork"),
+    keep.thread("c0").append([user("after")]),
+    keep.thread("c1").clear(),
+    keep.thread("c1").append([user("anew")]),
   ];
   await Promise.all(order);
-  assert.deepEqual([(await keep.getAll("fork")).at(-1).content, (await keep.getAll("c0")).at(-1).content, await keep.getCount("c1")], ["before", "after", 1]);
+  assert.deepEqual(
+    [(await keep.thread("fork").messages()).at(-1).content, (await keep.thread("c0").messages()).at(-1).content, await keep.thread("c1").count()],
+    ["before", "after", 1],
+  );
   await keep.close();
 });
 
@@ -291,13 +294,13 @@ test("a full disk is said, and nothing of the commit is there", async () => {
   const database = new Database(file());
   const store = await sqliteStore({ database });
   const keep = await Threadkeep.open({ storage: store });
-  await keep.append("main", [user("one")]);
+  await keep.thread("main").append([user("one")]);
   const pages = database.pragma("page_count", { simple: true });
   database.pragma(`max_page_count = ${pages + 5}`);
-  await rejects(keep.append("main", [user("x".repeat(100_000))]), "quota", /full/);
+  await rejects(keep.thread("main").append([user("x".repeat(100_000))]), "quota", /full/);
   database.pragma("max_page_count = 1000000");
-  await keep.append("main", [user("two")]);
-  assert.equal(await keep.getCount("main"), 2);
+  await keep.thread("main").append([user("two")]);
+  assert.equal(await keep.thread("main").count(), 2);
   await keep.close();
   database.close();
 });
@@ -305,27 +308,30 @@ test("a full disk is said, and nothing of the commit is there", async () => {
 test("damage in the file is an error, not other messages", async () => {
   const path = file();
   const keep = await Threadkeep.open({ storage: await sqliteStore({ path }) });
-  for (let round = 0; round < 20; round += 1) await keep.append("main", many(40));
+  for (let round = 0; round < 20; round += 1) await keep.thread("main").append(many(40));
   await keep.close();
   const handle = await open(path, "r+");
   const { size } = await handle.stat();
   // The pages behind the first two hold records.
   await handle.write(Buffer.alloc(size - 8_192, 0xa5), 0, size - 8_192, 8_192);
   await handle.close();
-  const read = async () => (await Threadkeep.open({ storage: await sqliteStore({ path }) })).getAll("main");
+  const read = async () => (await Threadkeep.open({ storage: await sqliteStore({ path }) })).thread("main").messages();
   await rejects(read(), "corrupt", /malformed/);
 });
 
 test("a record that was changed from outside is named", async () => {
   const database = new Database(file());
   const keep = await Threadkeep.open({ storage: await sqliteStore({ database }) });
-  await keep.append("main", many(3));
+  await keep.thread("main").append(many(3));
   database.exec("UPDATE threadkeep SET value = x'ff007b' WHERE key LIKE 'p/%' AND length(value) > 0");
   const again = await Threadkeep.open({ storage: await sqliteStore({ database }) });
-  const outcome = await again.getAll("main").then(
-    () => "read",
-    (error) => error.code,
-  );
+  const outcome = await again
+    .thread("main")
+    .messages()
+    .then(
+      () => "read",
+      (error) => error.code,
+    );
   assert.ok(["corrupt", "damaged", "missing-node"].includes(outcome), outcome);
   database.close();
 });

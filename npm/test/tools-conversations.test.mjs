@@ -82,10 +82,9 @@ test("a hit leads to its message, to what stands around it, and to the whole con
 
 test("pages of a search join without a gap and without a double", async () => {
   const { keep, call } = await toolbox({ maxTokens: 600 });
-  await keep.append(
-    "many",
-    Array.from({ length: 60 }, (_, at) => ({ role: "user", content: `penguin number ${at} ${"and its friends ".repeat(at % 7)}` })),
-  );
+  await keep
+    .thread("many")
+    .append(Array.from({ length: 60 }, (_, at) => ({ role: "user", content: `penguin number ${at} ${"and its friends ".repeat(at % 7)}` })));
   const seen = [];
   let cursor;
   do {
@@ -105,7 +104,7 @@ test("a conversation is read from its end or its start in pages that join, each 
       role: at % 2 ? "assistant" : "user",
       content: at === 33 ? "long ".repeat(3000) : `${at}: ${"für 猫と犬 ".repeat(at % 11)}`,
     }));
-    await keep.append("long", all);
+    await keep.thread("long").append(all);
     for (const [begin, way] of [
       ["end", "earlier"],
       ["start", "later"],
@@ -140,10 +139,7 @@ test("a conversation is read from its end or its start in pages that join, each 
 test("a message is given in full, page by page, exactly as it was", async () => {
   const { keep, call } = await toolbox({ maxTokens: 400 });
   const texts = ["plain ".repeat(2000), "👩‍👩‍👧‍👦🏴‍☠️".repeat(700), '"\\\n\u0000\t'.repeat(900), `${"a".repeat(9000)}𝄞`, ""];
-  const nodes = await keep.append(
-    "big",
-    texts.map((content) => ({ role: "user", content })),
-  );
+  const nodes = await keep.thread("big").append(texts.map((content) => ({ role: "user", content })));
   for (const [at, text] of texts.entries()) {
     let got = "";
     let cursor;
@@ -161,11 +157,8 @@ test("a message is given in full, page by page, exactly as it was", async () => 
 
 test("a compacted conversation is read in its originals", async () => {
   const { keep, call } = await toolbox();
-  await keep.append(
-    "old",
-    Array.from({ length: 40 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: `line ${at} about the lighthouse` })),
-  );
-  await keep.compact("old");
+  await keep.thread("old").append(Array.from({ length: 40 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: `line ${at} about the lighthouse` })));
+  await keep.thread("old").compact();
   const { messages, total } = await call("read_conversation", { conversation: "old", begin: "start" });
   assert.equal(total, 40);
   assert.equal(messages[0].text, "line 0 about the lighthouse");
@@ -175,7 +168,7 @@ test("a compacted conversation is read in its originals", async () => {
 test("conversations are listed, found by title and date, and paged", async () => {
   const { keep, call, fails } = await toolbox();
   await remembering(keep);
-  for (let at = 0; at < 30; at += 1) await keep.append(`c${at}`, [{ role: "user", content: `subject ${at}` }]);
+  for (let at = 0; at < 30; at += 1) await keep.thread(`c${at}`).append([{ role: "user", content: `subject ${at}` }]);
   const seen = [];
   let cursor;
   do {
@@ -196,7 +189,7 @@ test("conversations are listed, found by title and date, and paged", async () =>
 test("whatever is stored, answers stay in their bounds", { timeout: 60_000 }, async () => {
   const keep = await memory({ encoding: "estimate" });
   const huge = (word) => word.repeat(30_000);
-  const nodes = await keep.append("huge", [
+  const nodes = await keep.thread("huge").append([
     { role: huge("r"), content: "needle in a strange role" },
     {
       role: "user",
@@ -218,8 +211,9 @@ test("whatever is stored, answers stay in their bounds", { timeout: 60_000 }, as
     { role: "user", content: "" },
     { role: "assistant", content: "needle at last", kind: { type: "error", code: "cut-off", reason: "the line broke" } },
   ]);
-  await keep.rename(nodes[0].transcript, huge("💥 title "));
-  for (const at of [1, 2, 3]) await keep.remember({ fact: `${at} ${huge("needle fact ")}`, tags: [huge("tag"), "small"], transcript: nodes[0].transcript });
+  await keep.transcript(nodes[0].transcript).rename(huge("💥 title "));
+  for (const at of [1, 2, 3])
+    await keep.memory.remember({ fact: `${at} ${huge("needle fact ")}`, tags: [huge("tag"), "small"], transcript: nodes[0].transcript });
   for (const maxTokens of [200, 1000]) {
     const { named } = await toolbox({ maxTokens }, keep);
     const inputs = {
@@ -355,10 +349,7 @@ test("a cancelled call ends at once, and the storage is soon left alone", { time
   const storage = mapAdapter({ pause });
   const keep = await Threadkeep.open({ storage, cacheBytes: 0 });
   for (let at = 0; at < 30; at += 1)
-    await keep.append(
-      `c${at}`,
-      Array.from({ length: 200 }, (_, index) => ({ role: "user", content: `penguin ${at} ${index}` })),
-    );
+    await keep.thread(`c${at}`).append(Array.from({ length: 200 }, (_, index) => ({ role: "user", content: `penguin ${at} ${index}` })));
   const { named } = await toolbox({}, keep);
   const controller = new AbortController();
   controller.abort();
@@ -383,7 +374,7 @@ test("a cancelled call ends at once, and the storage is soon left alone", { time
     before = asked;
     await new Promise((resolve) => setTimeout(resolve, 150));
   } while (asked !== before);
-  assert.ok((await keep.indexProgress()).indexed < 6000, "not all was indexed");
+  assert.ok((await keep.searchIndex.progress()).indexed < 6000, "not all was indexed");
   slow = false;
   assert.equal(JSON.parse(await named.get("search_memory").execute({ query: "penguin" })).hits.length, 8);
   await keep.close();

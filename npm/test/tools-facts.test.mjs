@@ -29,7 +29,8 @@ test("facts are remembered, recalled by what they are about, superseded and forg
 
 test("facts come in pages", async () => {
   const { keep, call, fails } = await toolbox({ maxTokens: 300 });
-  for (let at = 0; at < 40; at += 1) await keep.remember({ fact: `Room ${at} holds ${at * 7} chairs of kind ${String.fromCharCode(97 + (at % 26))}${at}.` });
+  for (let at = 0; at < 40; at += 1)
+    await keep.memory.remember({ fact: `Room ${at} holds ${at * 7} chairs of kind ${String.fromCharCode(97 + (at % 26))}${at}.` });
   const seen = [];
   let cursor;
   do {
@@ -37,7 +38,7 @@ test("facts come in pages", async () => {
     seen.push(...facts.map(({ id }) => id));
     cursor = more;
   } while (cursor);
-  assert.equal(seen.length, (await keep.facts()).length);
+  assert.equal(seen.length, (await keep.memory.facts()).length);
   assert.equal(new Set(seen).size, seen.length);
   assert.match(await fails("recall_facts", { cursor: "nothing" }), /Begin again without it/);
   await keep.close();
@@ -46,20 +47,21 @@ test("facts come in pages", async () => {
 test("episodes of compactions are listed with their sources, and are not forgotten as facts", async () => {
   const { keep, call, fails } = await toolbox();
   await remembering(keep);
-  await keep.append(
-    "old",
-    Array.from({ length: 40 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: `We decided on lighthouse number ${at}, with a red roof.` })),
-  );
-  await keep.compact("old");
+  await keep
+    .thread("old")
+    .append(
+      Array.from({ length: 40 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: `We decided on lighthouse number ${at}, with a red roof.` })),
+    );
+  await keep.thread("old").compact();
   const { episodes } = await call("list_episodes", {});
   assert.ok(episodes.length > 0);
   const [{ id, summary, conversation, sources }] = episodes;
   assert.ok(summary.length > 10);
-  assert.equal(conversation, (await keep.head("old")).transcript);
+  assert.equal(conversation, (await keep.thread("old").head()).transcript);
   assert.match((await call("read_message", sources[0])).messages[0].text, /lighthouse/);
   assert.deepEqual((await call("list_episodes", { conversation: "recipes" })).episodes, []);
   assert.equal((await call("list_episodes", { query: "lighthouse roof" })).episodes[0].id, id);
   assert.match(await fails("forget_fact", { id }), /There is no fact/);
-  assert.equal((await keep.episodes()).length, episodes.length);
+  assert.equal((await keep.memory.episodes()).length, episodes.length);
   await keep.close();
 });

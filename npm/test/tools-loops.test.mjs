@@ -156,7 +156,7 @@ test("the AI SDK works with the tools", async () => {
   assert.equal(steps.length, 3);
   assert.match(JSON.stringify(server.requests[1].body.messages), /lost my luggage in Oslo/);
   assert.match(JSON.stringify(server.requests[2].body.messages.at(-1)), /There is no conversation/);
-  assert.equal((await keep.facts())[0].fact, "The luggage is in Bergen.");
+  assert.equal((await keep.memory.facts())[0].fact, "The luggage is in Bergen.");
   await keep.close();
 });
 

@@ -49,11 +49,10 @@ test("the client lists the tools, calls them, and checks their answers against t
   await call("list_conversations", {});
   const { fact } = await call("remember_fact", { fact: "Ann likes Oslo.", kind: "preference", tags: ["town"] });
   await call("recall_facts", { query: "Oslo" });
-  await keep.append(
-    "old",
-    Array.from({ length: 40 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: `We decided on lighthouse number ${at}.` })),
-  );
-  await keep.compact("old");
+  await keep
+    .thread("old")
+    .append(Array.from({ length: 40 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: `We decided on lighthouse number ${at}.` })));
+  await keep.thread("old").compact();
   await call("list_episodes", {});
   await call("search_memory", { query: "lighthouse" });
   await call("forget_fact", { id: fact.id });
@@ -111,12 +110,9 @@ test("a read-only server has no tool that writes", async () => {
 test("conversations and memory files are resources: listed in pages, completed, and read a stretch at a time", async () => {
   const keep = await memory();
   await remembering(keep);
-  for (let at = 0; at < 120; at += 1) await keep.append(`c${at}`, [{ role: "user", content: `subject ${at}` }]);
+  for (let at = 0; at < 120; at += 1) await keep.thread(`c${at}`).append([{ role: "user", content: `subject ${at}` }]);
   await keep.import(JSON.stringify([{ id: "a/b?c#d %é", title: "an odd id", mapping: MAPPING }]), { format: "chatgpt" });
-  await keep.append(
-    "long",
-    Array.from({ length: 100 }, (_, at) => ({ role: "user", content: `line ${at} ${"word ".repeat(60)}` })),
-  );
+  await keep.thread("long").append(Array.from({ length: 100 }, (_, at) => ({ role: "user", content: `line ${at} ${"word ".repeat(60)}` })));
   const { client } = await connected(keep, { maxTokens: 2000 });
   await client.callTool({ name: "memory_create", arguments: { path: "/memories/ünï/a b.md", file_text: "a note" } });
   const all = [];
@@ -192,10 +188,7 @@ test("prompts begin with what they are about", async () => {
   const { messages } = await client.getPrompt({ name: "continue_conversation", arguments: { conversation: "recipes" } });
   assert.match(messages[0].content.resource.text, /aquafaba/);
   // Of a long one its end, whole.
-  await keep.append(
-    "long",
-    Array.from({ length: 200 }, (_, at) => ({ role: "user", content: `line ${at} ${"word ".repeat(200)}` })),
-  );
+  await keep.thread("long").append(Array.from({ length: 200 }, (_, at) => ({ role: "user", content: `line ${at} ${"word ".repeat(200)}` })));
   const end = (await client.getPrompt({ name: "continue_conversation", arguments: { conversation: "long" } })).messages[0].content.resource.text;
   assert.match(end, /line 199 [^]*word \n$/);
   assert.ok(/line 190 /.test(end) && !/line 100 /.test(end));
@@ -222,14 +215,14 @@ test("a client hears that conversations changed, once for many changes, and of t
   const next = () => new Promise((wake) => (resolve = wake));
   client.setNotificationHandler(ResourceListChangedNotificationSchema, () => void ((heard.lists += 1), resolve?.()));
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void heard.updated.push(params.uri));
-  const { transcript } = await keep.head("trip");
+  const { transcript } = await keep.thread("trip").head();
   const uri = `threadkeep://transcript/${transcript}`;
   await client.subscribeResource({ uri });
   let told = next();
-  for (let at = 0; at < 50; at += 1) await keep.append("recipes", [{ role: "user", content: `more ${at}` }]);
+  for (let at = 0; at < 50; at += 1) await keep.thread("recipes").append([{ role: "user", content: `more ${at}` }]);
   await told;
   told = next();
-  await keep.append("trip", [{ role: "user", content: "and now?" }]);
+  await keep.thread("trip").append([{ role: "user", content: "and now?" }]);
   await told;
   assert.ok(heard.lists < 51, `${heard.lists} notices for 51 changes`);
   while (heard.updated.length === 0) await new Promise((wake) => setTimeout(wake, 5));
@@ -244,7 +237,7 @@ test("a client hears that conversations changed, once for many changes, and of t
   while (heard.updated.length === 0) await new Promise((wake) => setTimeout(wake, 5));
   assert.deepEqual(heard.updated, [note]);
   await server.close();
-  await keep.append("trip", [{ role: "user", content: "nobody listens" }]);
+  await keep.thread("trip").append([{ role: "user", content: "nobody listens" }]);
   await keep.close();
 });
 
@@ -263,7 +256,7 @@ test("a server whose `onclose` is somebody else's lets go of the keep all the sa
   assert.equal(listening, 1);
   await client.close();
   assert.ok(closed);
-  await keep.append("trip", [{ role: "user", content: "nobody listens" }]);
+  await keep.thread("trip").append([{ role: "user", content: "nobody listens" }]);
   while (listening > 0) await new Promise((wake) => setTimeout(wake, 5));
   await keep.close();
 });
@@ -273,10 +266,7 @@ test("a long search tells how far it is, and ends when the client cancels it", {
   const storage = mapAdapter({ pause: () => (slow ? new Promise((resolve) => setTimeout(resolve, 10)) : undefined) });
   const keep = await Threadkeep.open({ storage, cacheBytes: 0 });
   for (let at = 0; at < 30; at += 1)
-    await keep.append(
-      `c${at}`,
-      Array.from({ length: 200 }, (_, index) => ({ role: "user", content: `penguin ${at} ${index}` })),
-    );
+    await keep.thread(`c${at}`).append(Array.from({ length: 200 }, (_, index) => ({ role: "user", content: `penguin ${at} ${index}` })));
   const { client } = await connected(keep);
   slow = true;
   const controller = new AbortController();
@@ -288,7 +278,7 @@ test("a long search tells how far it is, and ends when the client cancels it", {
   await assert.rejects(going, /enough/);
   assert.equal(first[0].total, 6000);
   slow = false;
-  assert.ok((await keep.indexProgress()).indexed < 6000, "what was cancelled did not index the rest");
+  assert.ok((await keep.searchIndex.progress()).indexed < 6000, "what was cancelled did not index the rest");
   const heard = [];
   const { structuredContent } = await client.callTool({ name: "search_memory", arguments: { query: "penguin" } }, undefined, {
     onprogress: (progress) => heard.push(progress),

@@ -85,9 +85,9 @@ test("the examples of the README are strict TypeScript as they stand", () => {
 
 test("mistakes are found by the compiler", () => {
   const mistakes = [
-    `await keep.append("main", [{ content: "no role" }]);`,
-    `await keep.append("main", "text");`,
-    `await keep.getRecent("main", { max: 1 });`,
+    `await keep.thread("main").append([{ content: "no role" }]);`,
+    `await keep.thread("main").append("text");`,
+    `await keep.thread("main").recent({ max: 1 });`,
     `await keep.receive({ messageId: "m" });`,
     `await keep.import(7);`,
     `await keep.import("", { format: "fax" });`,
@@ -102,10 +102,10 @@ test("mistakes are found by the compiler", () => {
     `createAgent({ keep, model: () => 7 });`,
     `createAgent({ keep, model: () => "", builtIn: ["shell"] });`,
     `createAgent({ keep, model: ({ payload }) => payload.contents.length.toFixed() });`,
-    `await keep.send({ from: "a", to: "b" });`,
-    `await keep.context("main", { polcy: "stable" });`,
-    `await keep.context("main", { provider: "mistral" });`,
-    `(await keep.context("main", { provider: "gemini" })).payload.messages.length.toFixed();`,
+    `await keep.mailbox("a").send({ to: "b" });`,
+    `await keep.thread("main").context({ polcy: "stable" });`,
+    `await keep.thread("main").context({ provider: "mistral" });`,
+    `(await keep.thread("main").context({ provider: "gemini" })).payload.messages.length.toFixed();`,
   ];
   const lines = mistakes.map((mistake) => `  { ${mistake} }`).join("\n");
   const code = `import { Threadkeep, createAgent, type ThreadkeepErrorCode } from "threadkeep";\nexport async function f(keep: Threadkeep) {\n${lines}\n}\n`;

@@ -33,17 +33,14 @@ try {
     for (const size of SIZES) {
       const keep = await Threadkeep.open({ storage: "memory", cacheBytes: 1 << 30 });
       for (let from = 0; from < size; from += 1_000) {
-        await keep.append(
-          "main",
-          Array.from({ length: 1_000 }, (_, n) => message(from + n)),
-        );
+        await keep.thread("main").append(Array.from({ length: 1_000 }, (_, n) => message(from + n)));
       }
       cases.push({ size, keep, next: size, warm: [], turn: [], ledger: [] });
     }
     const options = { policy, budget: { maxTokens: 8_000 } };
     const ask = async ({ keep }) => {
       const start = now();
-      const context = await keep.context("main", options);
+      const context = await keep.thread("main").context(options);
       return [now() - start, context];
     };
     for (let round = -5; round < ROUNDS; round += 1) {
@@ -54,7 +51,7 @@ try {
         const lines = context.ledger.length;
         const ledger = now() - start;
         if (lines < one.next) throw new Error(`a ledger of ${lines} lines`);
-        await one.keep.append("main", [message(one.next), message(one.next + 1)]);
+        await one.keep.thread("main").append([message(one.next), message(one.next + 1)]);
         one.next += 2;
         const [turn] = await ask(one);
         if (round >= 0) [one.warm, one.turn, one.ledger].forEach((list, at) => list.push([warm, turn, ledger][at]));

@@ -35,7 +35,12 @@ try {
 
   /** Of each row: its name, n, what makes the input, and the work. */
   const rows = [
-    ["facts that are remembered", 100, memory, (keep, n) => each(n, (at) => keep.remember({ fact: `The port of service ${at} in the old house is ${at}.` }))],
+    [
+      "facts that are remembered",
+      100,
+      memory,
+      (keep, n) => each(n, (at) => keep.memory.remember({ fact: `The port of service ${at} in the old house is ${at}.` })),
+    ],
     [
       "messages that extend one node",
       100,
@@ -50,11 +55,8 @@ try {
       500,
       memory,
       async (keep, n) => {
-        await keep.append(
-          "main",
-          many(n, (at) => user(`line ${at}`)),
-        );
-        if ((await keep.getAll("main")).length !== n) throw new Error("messages are missing");
+        await keep.thread("main").append(many(n, (at) => user(`line ${at}`)));
+        if ((await keep.thread("main").messages()).length !== n) throw new Error("messages are missing");
       },
     ],
     [
@@ -62,10 +64,7 @@ try {
       200,
       async () => {
         const keep = await memory();
-        await keep.append(
-          "main",
-          many(200, (at) => user(`The lost luggage of ${at} is in Oslo.`)),
-        );
+        await keep.thread("main").append(many(200, (at) => user(`The lost luggage of ${at} is in Oslo.`)));
         await keep.search("warm");
         return keep;
       },
@@ -83,18 +82,18 @@ try {
       200,
       async (n) => {
         const keep = await memory();
-        await keep.append("main", [user("go"), ...many(n, (at) => call(`call_${at}`)).flat()]);
+        await keep.thread("main").append([user("go"), ...many(n, (at) => call(`call_${at}`)).flat()]);
         return keep;
       },
-      (keep) => keep.context("main", { encoding: "estimate" }),
+      (keep) => keep.thread("main").context({ encoding: "estimate" }),
     ],
     [
       "mails of one party, sent and listed",
       100,
       memory,
       async (keep, n) => {
-        await each(n, (at) => keep.send({ from: "ann", to: "bob", content: `message ${at}` }));
-        if ((await keep.listMessages("bob")).length !== n) throw new Error("messages are missing");
+        await each(n, (at) => keep.mailbox("ann").send({ to: "bob", content: `message ${at}` }));
+        if ((await keep.mailbox("bob").messages()).length !== n) throw new Error("messages are missing");
       },
     ],
   ];

@@ -17,25 +17,25 @@ const TARGET = 100_000;
 const { Threadkeep } = await import(pathToFileURL(join(installed, "dist", "index.js")).href);
 
 const keep = await Threadkeep.open({ storage: "memory" });
-await keep.append("loaded", messages(THOUSAND, 7));
+await keep.thread("loaded").append(messages(THOUSAND, 7));
 
 const WORK = {
   async "append 100 a commit"(round) {
     const batches = Array.from({ length: THOUSAND / HUNDRED }, (_, at) => messages(HUNDRED, round + at));
     const start = performance.now();
-    for (const batch of batches) await keep.append(`batches ${round}`, batch);
+    for (const batch of batches) await keep.thread(`batches ${round}`).append(batch);
     return performance.now() - start;
   },
   async "append 1 a commit"(round) {
     const batches = messages(THOUSAND, round).map((message) => [message]);
     const start = performance.now();
-    for (const batch of batches) await keep.append(`singles ${round}`, batch);
+    for (const batch of batches) await keep.thread(`singles ${round}`).append(batch);
     return performance.now() - start;
   },
   /** From the engine's memory: what a store has, its own measurement shows. */
   async "read 1,000"() {
     const start = performance.now();
-    const { length } = await keep.getAll("loaded");
+    const { length } = await keep.thread("loaded").messages();
     if (length !== THOUSAND) throw new Error(`${length} messages were read`);
     return performance.now() - start;
   },

@@ -40,20 +40,16 @@ const answer = (at) => ({ role: "assistant", content: text(at + 1) });
 async function ours(path) {
   const keep = await Threadkeep.open({ storage: await sqliteStore({ path }), encoding: "estimate" });
   const request = (read) => async (conversation, at) => {
-    await keep.append(conversation, [question(at)]);
+    await keep.thread(conversation).append([question(at)]);
     const found = await read(conversation);
-    await keep.append(conversation, [answer(at)]);
+    await keep.thread(conversation).append([answer(at)]);
     return found;
   };
   return {
-    fill: (conversation) =>
-      keep.append(
-        conversation,
-        Array.from({ length: BEFORE }, (_, at) => (at % 2 ? answer(at) : question(at))),
-      ),
-    request: request(async (conversation) => (await keep.getRecent(conversation, { maxMessages: NEWEST })).length),
-    context: request(async (conversation) => (await keep.context(conversation, { budget: { maxMessages: NEWEST } })).messages.length),
-    count: (conversation) => keep.getCount(conversation),
+    fill: (conversation) => keep.thread(conversation).append(Array.from({ length: BEFORE }, (_, at) => (at % 2 ? answer(at) : question(at)))),
+    request: request(async (conversation) => (await keep.thread(conversation).recent({ maxMessages: NEWEST })).length),
+    context: request(async (conversation) => (await keep.thread(conversation).context({ budget: { maxMessages: NEWEST } })).messages.length),
+    count: (conversation) => keep.thread(conversation).count(),
     close: () => keep.close(),
   };
 }

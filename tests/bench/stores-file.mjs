@@ -135,8 +135,8 @@ async function appends(library, root) {
       {
         store: { prepare: () => commit(batch(count)), run: (one) => store.commit(one) },
         same: { prepare: () => lines(batch(count + 1)).subarray(0, size), run: (one) => same.append(one) },
-        keep: { prepare: () => batch(count), run: (one) => keep.append(`c${page % 50}`, one) },
-        memory: { prepare: () => batch(count), run: (one) => memory.append(`c${page % 50}`, one) },
+        keep: { prepare: () => batch(count), run: (one) => keep.thread(`c${page % 50}`).append(one) },
+        memory: { prepare: () => batch(count), run: (one) => memory.thread(`c${page % 50}`).append(one) },
         raw: { prepare: () => lines(batch(count)), run: (one) => raw.append(one) },
       },
       times,
@@ -162,13 +162,13 @@ async function loads(library, root) {
   const messages = batch(1_000);
   writeFileSync(join(root, "load.jsonl"), lines(messages));
   let keep = await Threadkeep.open({ storage: fileStore({ folder }) });
-  for (let at = 0; at < messages.length; at += 20) await keep.append("c", messages.slice(at, at + 20));
+  for (let at = 0; at < messages.length; at += 20) await keep.thread("c").append(messages.slice(at, at + 20));
   await keep.close();
   const [ours, raw] = [[], []];
   for (let round = -1; round < ROUNDS; round += 1) {
     keep = await Threadkeep.open({ storage: fileStore({ folder }) });
     let started = performance.now();
-    const all = await keep.getAll("c");
+    const all = await keep.thread("c").messages();
     const took = performance.now() - started;
     await keep.close();
     started = performance.now();
@@ -192,7 +192,7 @@ async function large(library, dist, root) {
   const keep = await Threadkeep.open({ storage: fileStore({ folder }), encoding: "estimate", cacheBytes: 1_000_000 });
   const started = performance.now();
   for (let at = 0; at < transcripts; at += 20)
-    await Promise.all(Array.from({ length: Math.min(20, transcripts - at) }, (_, index) => keep.append(`c${at + index}`, batch(100))));
+    await Promise.all(Array.from({ length: Math.min(20, transcripts - at) }, (_, index) => keep.thread(`c${at + index}`).append(batch(100))));
   const took = performance.now() - started;
   await keep.close();
   const size = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);

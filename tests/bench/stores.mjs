@@ -65,15 +65,15 @@ async function ours(Threadkeep, open) {
   };
   return {
     keep: {
-      append: (conversation, batch) => keep.append(conversation, batch),
+      append: (conversation, batch) => keep.thread(conversation).append(batch),
       async load(conversation) {
         const fresh = await Threadkeep.open({ storage: noted(await open("ours"), made) });
         made.length = 0;
-        const loaded = await timed(() => fresh.getAll(conversation));
+        const loaded = await timed(() => fresh.thread(conversation).messages());
         await fresh.close();
         return loaded;
       },
-      loadAgain: (conversation) => timed(() => keep.getAll(conversation)),
+      loadAgain: (conversation) => timed(() => keep.thread(conversation).messages()),
     },
     /** How long the store alone takes for the commits since the last call, or for the readings of the last load. */
     commits: () => again(["commit"], made.splice(0)),

@@ -25,7 +25,7 @@ async function opened(browser) {
     const { Threadkeep } = await import("/package/dist/index.js");
     Object.assign(window, await import("/package/dist/tools/webmcp.js"));
     window.keep = await Threadkeep.open({ name: "webmcp" });
-    await window.keep.append("trip", [
+    await window.keep.thread("trip").append([
       { role: "user", content: "I lost my luggage in Oslo." },
       { role: "assistant", content: "It is in Bergen." },
     ]);

@@ -40,7 +40,7 @@ pub enum Entry {
         /// The node that it points at.
         node: MessageId,
     },
-    /// A head (the `contextId` of the message-store surface) was made or moved here, or left.
+    /// A head (in npm, the head of a thread) was made or moved here, or left.
     Head {
         /// The head's name.
         context: String,

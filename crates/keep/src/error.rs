@@ -21,13 +21,13 @@ pub enum KeepError {
     #[error("no transcript {0:?}")]
     MissingTranscript(MessageId),
     /// No head of this name is known.
-    #[error("no head {0:?}")]
+    #[error("no thread {0:?}")]
     MissingHead(String),
     /// There is a head of this name already.
-    #[error("there is a head {0:?} already: choose another name, or clear that one first")]
+    #[error("there is a thread {0:?} already: choose another name, or clear that one first")]
     HeadTaken(String),
     /// A head is not where it was expected.
-    #[error("the head {0:?} has moved: somebody else wrote; look again")]
+    #[error("the head of the thread {0:?} has moved: another writer was first. Read it and try again")]
     HeadMoved(String),
     /// The tree does not allow it.
     #[error(transparent)]
@@ -82,8 +82,8 @@ impl KeepError {
             Self::MissingNode(_) | Self::Chain(ChainError::MissingNode(_)) => "missing-node",
             Self::Transcript(TranscriptError::MissingNode(_)) => "missing-node",
             Self::MissingTranscript(_) => "missing-transcript",
-            Self::MissingHead(_) => "missing-head",
-            Self::HeadTaken(_) => "head-taken",
+            Self::MissingHead(_) => "missing-thread",
+            Self::HeadTaken(_) => "thread-taken",
             Self::HeadMoved(_) => "conflict",
             Self::Transcript(TranscriptError::MissingParent { .. }) => "missing-parent",
             Self::Transcript(TranscriptError::Taken(_)) => "id-taken",
@@ -108,7 +108,7 @@ impl KeepError {
             Self::MissingNode(node) => details(&[("node", node.as_str())]),
             Self::MissingTranscript(transcript) => details(&[("transcript", transcript.as_str())]),
             Self::MissingHead(context) | Self::HeadTaken(context) | Self::HeadMoved(context) => {
-                details(&[("contextId", context)])
+                details(&[("name", context)])
             }
             Self::Transcript(error) => match error {
                 TranscriptError::MissingNode(node)

@@ -99,7 +99,7 @@ impl<S: Store> Keep<S> {
     /// is copied; the two share what lies above.
     ///
     /// # Errors
-    /// `missing-head`; `head-taken`; `bad-request` when `at_index` is beyond the last message or inside a node that holds
+    /// `missing-thread`; `thread-taken`; `bad-request` when `at_index` is beyond the last message or inside a node that holds
     /// several; the store's.
     pub async fn fork(&self, context: &str, new: &str, at_index: Option<u32>) -> Result<NodeInfo, KeepError> {
         check_name(new)?;
@@ -127,7 +127,7 @@ impl<S: Store> Keep<S> {
     /// begins whole or not at all.
     ///
     /// # Errors
-    /// `missing-head` and `missing-node` where a start is named that is not there, or in another transcript; `conflict` when the
+    /// `missing-thread` and `missing-node` where a start is named that is not there, or in another transcript; `conflict` when the
     /// head is not where it is expected; else as [`Keep::append`].
     pub async fn append_from(
         &self,
@@ -395,9 +395,9 @@ fn append_entries(
 
 fn check_name(context: &str) -> Result<(), KeepError> {
     match context.len() {
-        0 => Err(KeepError::BadRequest("a contextId must not be empty".to_owned())),
+        0 => Err(KeepError::BadRequest("the name of a thread must not be empty".to_owned())),
         n if n > threadkeep_core::id::MAX_ID_BYTES => {
-            Err(KeepError::BadRequest(format!("a contextId must be at most 512 bytes long, this one has {n}")))
+            Err(KeepError::BadRequest(format!("the name of a thread must be at most 512 bytes long, this one has {n}")))
         }
         _ => Ok(()),
     }

@@ -296,8 +296,8 @@ impl<S: Store> Keep<S> {
             // One that moved away from here is where it belongs.
             let left = self.read(id, |log| Ok(log.tree.heads().contains_key(&context))).await?;
             if left != Some(true) {
-                let reason = format!("there is a head {context:?} in transcript {at} already: it stays there");
-                report.skip(id.as_str(), "head-taken", reason, true);
+                let reason = format!("there is a thread {context:?} in transcript {at} already: it stays there");
+                report.skip(id.as_str(), "thread-taken", reason, true);
             }
             entries.push(Entry::Head { context, node: None });
         }

@@ -96,10 +96,10 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
    * @param call another actor than the configured one, or more about the call
    * @throws ThreadkeepError `bad-request`, `cancelled`; `memory-service`: what was created until then stays
    */
-  async append(contextId: string, messages: readonly MessageInput[], call?: string | AgentCoreCall): Promise<void> {
-    const context = check.id(contextId, "contextId");
+  async append(thread: string, messages: readonly MessageInput[], call?: string | AgentCoreCall): Promise<void> {
+    const context = check.id(thread, "thread");
     const list = check.messages(messages, "messages") as MessageInput[];
-    const { actorId, sessionId, how } = await this.#place({ contextId: context }, call);
+    const { actorId, sessionId, how } = await this.#place({ thread: context }, call);
     const { branch, rootEventId } = how;
     const named = branch === undefined ? undefined : { name: await nameOf(branch), ...(rootEventId === undefined ? {} : { rootEventId }) };
     for (const group of inEvents(list, this.#options.messagesPerEvent ?? 1, payload))
@@ -124,14 +124,14 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
    *
    * @throws ThreadkeepError `bad-request`, `cancelled`, `memory-service`
    */
-  async getRecent(contextId: string, options?: RecentLimits, call?: string | AgentCoreCall): Promise<Message[]> {
+  async getRecent(thread: string, options?: RecentLimits, call?: string | AgentCoreCall): Promise<Message[]> {
     const { maxMessages = 50, maxTokens, includeSystem } = check.options(options, "options", RECENT) as RecentLimits;
-    const all = (await this.getAll(contextId, call)).filter(({ role }) => includeSystem !== false || role !== "system");
+    const all = (await this.getAll(thread, call)).filter(({ role }) => includeSystem !== false || role !== "system");
     const asked = all.filter(({ role }) => role === "user").at(-1);
     const query = (asked === undefined ? "" : textOf(asked)) || "relevant context";
     const wanted = this.#options.includeLongTermMemories !== false && includeSystem !== false && maxMessages > 1;
-    const { how } = await this.#place({ contextId }, call);
-    const found = wanted ? await this.#find("search", { contextId }, query, 10, how).catch(passing) : [];
+    const { how } = await this.#place({ thread }, call);
+    const found = wanted ? await this.#find("search", { thread }, query, 10, how).catch(passing) : [];
     const room = maxTokens === undefined ? Number.POSITIVE_INFINITY : Math.floor(maxTokens / 4);
     const { text } = await fitMemories(found.map(item), room, formatMemories, (text) => estimated(quoted(text)));
     const left = maxTokens === undefined ? Number.POSITIVE_INFINITY : maxTokens - (text === "" ? 0 : estimated(quoted(text)));
@@ -144,27 +144,27 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
    *
    * @throws ThreadkeepError `bad-request`, `cancelled`, `memory-service`
    */
-  async getAll(contextId: string, call?: string | AgentCoreCall): Promise<Message[]> {
-    const context = check.id(contextId, "contextId");
-    const place = await this.#place({ contextId: context }, call);
+  async getAll(thread: string, call?: string | AgentCoreCall): Promise<Message[]> {
+    const context = check.id(thread, "thread");
+    const place = await this.#place({ thread: context }, call);
     const events = inOrder(await this.#events("getAll", place, { includePayloads: true }));
     return onBranch(events, place.how.branch === undefined ? undefined : await nameOf(place.how.branch)).flatMap(messagesOf);
   }
 
   /** The messages at the indices `start` to `end`, `end` not among them. */
-  async getRange(contextId: string, start: number, end: number, call?: string | AgentCoreCall): Promise<Message[]> {
+  async getRange(thread: string, start: number, end: number, call?: string | AgentCoreCall): Promise<Message[]> {
     const [from, to] = [check.count(start, "start"), check.count(end, "end")];
-    return (await this.getAll(contextId, call)).slice(from, Math.max(from, to));
+    return (await this.getAll(thread, call)).slice(from, Math.max(from, to));
   }
 
   /** How many messages there are. */
-  async getCount(contextId: string, call?: string | AgentCoreCall): Promise<number> {
-    return (await this.getAll(contextId, call)).length;
+  async getCount(thread: string, call?: string | AgentCoreCall): Promise<number> {
+    return (await this.getAll(thread, call)).length;
   }
 
   /** Does nothing: AgentCore extracts what matters by itself, and keeps events as long as the memory resource says. */
-  async compact(contextId: string, _options?: object): Promise<StoreCompaction> {
-    check.id(contextId, "contextId");
+  async compact(thread: string, _options?: object): Promise<StoreCompaction> {
+    check.id(thread, "thread");
     return { summaryMessages: [], compactedRange: { start: 0, end: 0 }, tokensSaved: 0 };
   }
 
@@ -174,8 +174,8 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
    * @returns how many events were deleted
    * @throws ThreadkeepError `bad-request`, `cancelled`, `memory-service`
    */
-  async clear(contextId: string, call?: string | AgentCoreCall): Promise<number> {
-    const place = await this.#place({ contextId: check.id(contextId, "contextId") }, call);
+  async clear(thread: string, call?: string | AgentCoreCall): Promise<number> {
+    const place = await this.#place({ thread: check.id(thread, "thread") }, call);
     const events = await this.#events("clear", place, { includePayloads: false });
     await this.#delete("clear", place, events);
     return events.length;
@@ -194,10 +194,10 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
    * best.content.text; // "The user prefers pears."
    * ```
    */
-  async searchMemories(contextId: string, query: string, options?: RecordOptions, call?: string | AgentCoreCall): Promise<MemoryRecordSummary[]> {
+  async searchMemories(thread: string, query: string, options?: RecordOptions, call?: string | AgentCoreCall): Promise<MemoryRecordSummary[]> {
     const { maxResults = 10, namespacePrefix } = check.options(options, "options", RECORDS) as RecordOptions;
-    const { how } = await this.#place({ contextId: check.id(contextId, "contextId") }, call);
-    return this.#find("searchMemories", { contextId }, check.text(query, "query"), maxResults, how, namespacePrefix);
+    const { how } = await this.#place({ thread: check.id(thread, "thread") }, call);
+    return this.#find("searchMemories", { thread }, check.text(query, "query"), maxResults, how, namespacePrefix);
   }
 
   /**
@@ -205,10 +205,10 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
    *
    * @throws ThreadkeepError `bad-request`, `cancelled`, `memory-service`
    */
-  async listMemoryRecords(contextId: string, options?: RecordOptions, call?: string | AgentCoreCall): Promise<MemoryRecordSummary[]> {
+  async listMemoryRecords(thread: string, options?: RecordOptions, call?: string | AgentCoreCall): Promise<MemoryRecordSummary[]> {
     const { maxResults = 100, namespacePrefix } = check.options(options, "options", RECORDS) as RecordOptions;
-    const { how } = await this.#place({ contextId: check.id(contextId, "contextId") }, call);
-    return this.#list("listMemoryRecords", { contextId }, maxResults, how, namespacePrefix);
+    const { how } = await this.#place({ thread: check.id(thread, "thread") }, call);
+    return this.#list("listMemoryRecords", { thread }, maxResults, how, namespacePrefix);
   }
 
   /** One record; `null` where there is none of that id. */
@@ -227,7 +227,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
 
   /** The sessions of an actor. */
   async listSessions(call?: string | AgentCoreCall): Promise<SessionSummary[]> {
-    const { actorId, how } = await this.#place({ contextId: "-" }, call);
+    const { actorId, how } = await this.#place({ thread: "-" }, call);
     const found: SessionSummary[] = [];
     for (let nextToken: string | undefined; ; ) {
       const page = await this.#send("listSessions", how, (client, abortSignal) =>
@@ -248,7 +248,7 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
     const root = batch.branch?.root === undefined ? undefined : await this.#eventOf(batch.branch.root, place);
     for (const [index, group] of inEvents(batch.messages, this.#options.messagesPerEvent ?? 1, ({ message }) => payload(message)).entries()) {
       const last = group.at(-1) as (typeof group)[number];
-      const source: Source = { context: batch.contextId, node: last.node, part: last.part };
+      const source: Source = { context: batch.thread, node: last.node, part: last.part };
       // Fixed by what is sent, so that a repetition is recognised.
       const clientToken = await digest(`${this.name}\n${place.sessionId}\n${group.map(({ id }) => id).join("\n")}`);
       await this.#send("add", options, (client, abortSignal) =>
@@ -373,10 +373,10 @@ export class AgentCoreMemory implements MemoryService, MessageStore {
   }
 
   /** Whose conversation is meant, in AgentCore's words. */
-  async #place({ contextId, session = contextId }: MemoryScope, call?: string | AgentCoreCall): Promise<Place> {
+  async #place({ thread, session = thread }: MemoryScope, call?: string | AgentCoreCall): Promise<Place> {
     const how = typeof call === "string" ? { actorId: actor(call, "actorId") } : callOptions(call);
     const { actorId: configured } = this.#options;
-    const actorId = how.actorId ?? (typeof configured === "function" ? actor(configured(contextId), "actorId()") : configured);
+    const actorId = how.actorId ?? (typeof configured === "function" ? actor(configured(thread), "actorId()") : configured);
     if (actorId === undefined) throw badArgument("actorId", "is missing: none is configured, so each call has to say whose conversation it is");
     return { actorId, sessionId: await nameOf(session), how };
   }

@@ -89,7 +89,7 @@ export interface ClearReport {
 }
 
 const OPTIONS = {
-  keep: (value: unknown, argument: string) => methods(value, argument, ["append", "chain", "context", "records"], "a Threadkeep"),
+  keep: (value: unknown, argument: string) => methods(value, argument, ["thread", "node", "chain", "records"], "a Threadkeep"),
   memory: (value: unknown, argument: string) => methods(value, argument, ["add", "search", "list", "remove"], "a memory service"),
   syncStrategy: (value: unknown, argument: string) => check.oneOf(value, ["immediate", "batch", "end-of-session"] as const, argument),
   batchSize: (value: unknown, argument: string) => positive(value, argument),
@@ -151,45 +151,45 @@ export class Hybrid implements MessageStore {
       onError: options.onMemoryError,
     });
     this.#sync.resume().catch((error: unknown) => {
-      if (!(error instanceof ThreadkeepError && error.code === "closed")) this.#report(error, { operation: "resume", contextId: "" });
+      if (!(error instanceof ThreadkeepError && error.code === "closed")) this.#report(error, { operation: "resume", thread: "" });
     });
   }
 
   /**
-   * Appends messages at a head of the keep. It resolves when they are durable there; the service is told when the strategy says
+   * Appends messages to a thread of the keep. It resolves when they are durable there; the service is told when the strategy says
    * so, and what it does shows nowhere here.
    *
-   * @throws ThreadkeepError what {@link Threadkeep.append} throws
+   * @throws ThreadkeepError what {@link Thread.append} throws
    */
-  async append(contextId: string, messages: readonly MessageInput[]): Promise<NodeInfo[]> {
+  async append(thread: string, messages: readonly MessageInput[]): Promise<NodeInfo[]> {
     this.#open();
-    check.id(contextId, "contextId");
+    check.id(thread, "thread");
     // Written down before anything is waited for, as the keep does.
     const given = JSON.parse(check.json(check.messages(messages, "messages"), "messages")) as MessageInput[];
-    await this.#sync.register(contextId);
-    const nodes = await this.keep.append(contextId, given);
-    this.#sync.appended(contextId, nodes.length);
+    await this.#sync.register(thread);
+    const nodes = await this.keep.thread(thread).append(given);
+    this.#sync.appended(thread, nodes.length);
     return nodes;
   }
 
   /**
-   * The newest messages at a head. One user message before the newest one quotes the memories that answer it. It counts
+   * The newest messages of a thread. One user message before the newest one quotes the memories that answer it. It counts
    * towards both limits, and takes a quarter of `maxTokens` at most. With `includeSystem: false`, and when the service does not
    * answer in time, there are no memories.
    *
    * @throws ThreadkeepError `bad-request`; the storage's codes
    */
-  async getRecent(contextId: string, options?: RecentLimits & { includeSummary?: boolean }): Promise<Message[]> {
+  async getRecent(thread: string, options?: RecentLimits & { includeSummary?: boolean }): Promise<Message[]> {
     this.#open();
     const limits = check.options(options, "options", RECENT) as RecentLimits & { includeSummary?: boolean };
     const { maxMessages, maxTokens, includeSystem } = limits;
     const wanted = includeSystem !== false && (maxMessages ?? 50) > 1 && maxTokens !== 0;
-    const query = wanted ? await this.#newestUser(contextId) : "";
-    const { memories } = await this.#find(contextId, query, {});
+    const query = wanted ? await this.#newestUser(thread) : "";
+    const { memories } = await this.#find(thread, query, {});
     const room = Math.min(this.#options.memoryTokens ?? 2_000, maxTokens === undefined ? Number.POSITIVE_INFINITY : Math.floor(maxTokens / 4));
     const { text } = await fitMemories(memories, room, this.#format, (text) => estimated(quoted(text)));
-    if (text === "") return this.keep.getRecent(contextId, limits);
-    const newest = await this.keep.getRecent(contextId, {
+    if (text === "") return this.keep.thread(thread).recent(limits);
+    const newest = await this.keep.thread(thread).recent({
       ...limits,
       // What `getRecent` takes where nothing is said, less the one.
       ...(maxMessages === undefined && maxTokens !== undefined ? {} : { maxMessages: (maxMessages ?? 50) - 1 }),
@@ -198,51 +198,51 @@ export class Hybrid implements MessageStore {
     return withMemories(text, newest);
   }
 
-  /** All messages at a head, from the keep. */
-  getAll(contextId: string): Promise<Message[]> {
-    return this.keep.getAll(contextId);
+  /** All messages of a thread, from the keep. */
+  getAll(thread: string): Promise<Message[]> {
+    return this.keep.messageStore.getAll(thread);
   }
 
   /** The messages at the indices `start` to `end`, `end` not among them, from the keep. */
-  getRange(contextId: string, start: number, end: number): Promise<Message[]> {
-    return this.keep.getRange(contextId, start, end);
+  getRange(thread: string, start: number, end: number): Promise<Message[]> {
+    return this.keep.messageStore.getRange(thread, start, end);
   }
 
-  /** How many messages there are at a head. */
-  getCount(contextId: string): Promise<number> {
-    return this.keep.getCount(contextId);
+  /** How many messages a thread has. */
+  getCount(thread: string): Promise<number> {
+    return this.keep.messageStore.getCount(thread);
   }
 
-  /** Compacts in the keep; see {@link Threadkeep.compact}. Services see to their memories themselves. */
-  compact(contextId: string, options?: CompactOptions): Promise<Compaction> {
-    return this.keep.compact(contextId, options);
+  /** Compacts in the keep; see {@link MessageStore.compact}. Services see to their memories themselves. */
+  compact(thread: string, options?: CompactOptions): Promise<Compaction> {
+    return this.keep.messageStore.compact(thread, options);
   }
 
   /**
-   * Removes a head and the nodes that only it leads to, and has the service forget what came from them. What the service cannot do
+   * Removes a thread and the nodes that only it leads to, and has the service forget what came from them. What the service cannot do
    * now it is asked again later, also after a restart.
    *
-   * @throws ThreadkeepError what {@link Threadkeep.clear} throws
+   * @throws ThreadkeepError what {@link Thread.clear} throws
    */
-  async clear(contextId: string): Promise<ClearReport> {
+  async clear(thread: string): Promise<ClearReport> {
     this.#open();
-    const { messages, error } = await this.#sync.clear(check.id(contextId, "contextId"));
+    const { messages, error } = await this.#sync.clear(check.id(thread, "thread"));
     return error === undefined ? { messages, memory: "cleared" } : { messages, memory: "pending", error };
   }
 
   /**
-   * The prompt of a head for a budget, as {@link Threadkeep.context} makes it, with the memories that answer its newest user
+   * The prompt of a thread for a budget, as {@link Thread.context} makes it, with the memories that answer its newest user
    * message (or `memory.query`) inside the budget. Without the service, or without room for them, it is the prompt without
    * memories, and `warnings` says why (`memory-unavailable`, `memory-left-out`).
    *
-   * @throws ThreadkeepError what {@link Threadkeep.context} throws
+   * @throws ThreadkeepError what {@link Thread.context} throws
    */
-  async context<P extends Provider = "openai-chat">(contextId: string, options?: HybridContextOptions<P>): Promise<HybridContext<P>> {
+  async context<P extends Provider = "openai-chat">(thread: string, options?: HybridContextOptions<P>): Promise<HybridContext<P>> {
     this.#open();
     const { memories: limit, searchTimeout, signal, ...rest } = options ?? {};
     const own = rest.memory;
-    const query = own === false ? "" : (own?.query ?? (await this.#newestUser(contextId)));
-    const { memories, error } = await this.#find(contextId, query, { limit, searchTimeout, signal });
+    const query = own === false ? "" : (own?.query ?? (await this.#newestUser(thread)));
+    const { memories, error } = await this.#find(thread, query, { limit, searchTimeout, signal });
     const encoding = rest.encoding ?? this.#options.encoding ?? "o200k_base";
     const room = Math.min(this.#options.memoryTokens ?? 2_000, quarter(rest.budget));
     // With the marks around its message.
@@ -252,7 +252,7 @@ export class Hybrid implements MessageStore {
       const texts = [own === false ? undefined : own?.text, text].filter((one) => one !== undefined && one !== "");
       const memory = own === false ? false : texts.length === 0 ? own : { ...(own ?? { episodes: 0, facts: 0 }), text: texts.join("\n\n") };
       const how = { ...rest, ...(memory === undefined ? {} : { memory }) } as ContextOptions<P>;
-      const made = await this.keep.context<P>(contextId, how);
+      const made = await this.keep.thread(thread).context<P>(how);
       if ((made.overBudget || made.warnings.some(({ rule }) => rule === "memory")) && used.length > 0) {
         // Memories are never what a prompt fails at, and what has no room is not among them.
         ({ text, used } = await fitMemories(used.slice(0, Math.floor(used.length / 2)), room, this.#format, count));
@@ -272,10 +272,10 @@ export class Hybrid implements MessageStore {
    *
    * @throws ThreadkeepError `bad-request`, `cancelled`, `memory-service`
    */
-  async search(contextId: string, query: string, options?: FindOptions): Promise<MemoryItem[]> {
+  async search(thread: string, query: string, options?: FindOptions): Promise<MemoryItem[]> {
     this.#open();
     const how = check.options(options, "options", FIND) as FindOptions;
-    const scope = await this.#sync.scope(check.id(contextId, "contextId"));
+    const scope = await this.#sync.scope(check.id(thread, "thread"));
     return this.#call("search", how, (inner) => this.#memory.search(scope, check.text(query, "query"), { ...how, ...inner }));
   }
 
@@ -284,10 +284,10 @@ export class Hybrid implements MessageStore {
    *
    * @throws ThreadkeepError `bad-request`, `cancelled`, `memory-service`
    */
-  async list(contextId: string, options?: FindOptions): Promise<MemoryItem[]> {
+  async list(thread: string, options?: FindOptions): Promise<MemoryItem[]> {
     this.#open();
     const how = check.options(options, "options", FIND) as FindOptions;
-    const scope = await this.#sync.scope(check.id(contextId, "contextId"));
+    const scope = await this.#sync.scope(check.id(thread, "thread"));
     return this.#call("list", how, (inner) => this.#memory.list(scope, { ...how, ...inner }));
   }
 
@@ -297,22 +297,22 @@ export class Hybrid implements MessageStore {
    *
    * @throws ThreadkeepError `bad-request`; the storage's codes
    */
-  async sync(contextId?: string, options?: { signal?: AbortSignal }): Promise<SyncReport> {
+  async sync(thread?: string, options?: { signal?: AbortSignal }): Promise<SyncReport> {
     this.#open();
     const { signal } = check.options(options, "options", { signal: check.signal }) as { signal?: AbortSignal };
-    if (contextId !== undefined) await this.#sync.register(check.id(contextId, "contextId"));
-    return this.#sync.all(contextId, signal);
+    if (thread !== undefined) await this.#sync.register(check.id(thread, "thread"));
+    return this.#sync.all(thread, signal);
   }
 
   /** Ends a conversation for now: what was not sent is sent. Going on later is no error. */
-  endSession(contextId: string, options?: { signal?: AbortSignal }): Promise<SyncReport> {
-    return this.sync(check.id(contextId, "contextId"), options);
+  endSession(thread: string, options?: { signal?: AbortSignal }): Promise<SyncReport> {
+    return this.sync(check.id(thread, "thread"), options);
   }
 
   /** How many messages of a conversation were not sent. */
-  async pending(contextId: string): Promise<number> {
+  async pending(thread: string): Promise<number> {
     this.#open();
-    return this.#sync.pending(check.id(contextId, "contextId"));
+    return this.#sync.pending(check.id(thread, "thread"));
   }
 
   /**
@@ -335,9 +335,9 @@ export class Hybrid implements MessageStore {
     }
   }
 
-  /** The text of the newest user message at a head; where there is none, what is asked in its place. */
-  async #newestUser(contextId: string): Promise<string> {
-    for (let node = await this.keep.head(contextId); node !== null; node = node.parent === null ? null : await this.keep.node(node.parent)) {
+  /** The text of the newest user message of a thread; where there is none, what is asked in its place. */
+  async #newestUser(thread: string): Promise<string> {
+    for (let node = await this.keep.thread(thread).head(); node !== null; node = node.parent === null ? null : await this.keep.node(node.parent)) {
       const message = [...node.messages].reverse().find(({ role }) => role === "user");
       if (message !== undefined) return textOf(message);
     }
@@ -346,7 +346,7 @@ export class Hybrid implements MessageStore {
 
   /** Memories for a prompt, within its time limit; none and the error when there is one. */
   async #find(
-    contextId: string,
+    thread: string,
     query: string,
     how: { limit?: number | undefined; searchTimeout?: number | undefined; signal?: AbortSignal | undefined },
   ): Promise<{ memories: MemoryItem[]; error?: ThreadkeepError }> {
@@ -354,7 +354,7 @@ export class Hybrid implements MessageStore {
     if (query.trim() === "" || limit === 0) return { memories: [] };
     const timeout = how.searchTimeout ?? this.#options.searchTimeout ?? 1_500;
     try {
-      const scope = await this.#sync.scope(contextId);
+      const scope = await this.#sync.scope(thread);
       const found: unknown = await this.#call("search", { timeout, ...(how.signal === undefined ? {} : { signal: how.signal }) }, (inner) =>
         this.#memory.search(scope, query, { limit, ...inner }),
       );
@@ -364,7 +364,7 @@ export class Hybrid implements MessageStore {
       return { memories: memories.filter(({ text }) => text.trim() !== query.trim()).slice(0, limit) };
     } catch (thrown) {
       const error = asServiceError(thrown, this.#memory.name, "search");
-      this.#report(error, { operation: "search", contextId });
+      this.#report(error, { operation: "search", thread });
       return { memories: [], error };
     }
   }

@@ -51,7 +51,7 @@ export interface Mem0Options {
    * The user of a conversation, for the level `user`; without it what stands before the first `_` of the context's id, and of a fork without
    * one what stands there in the session's.
    */
-  userId?: string | ((contextId: string, session: string) => string);
+  userId?: string | ((thread: string, session: string) => string);
   /** The agent, for the level `agent`; `threadkeep` without it. */
   agentId?: string;
   /** The organisation, for the level `org`; `default-org` without it. It goes out as `app_id`: Mem0 has no narrower name for all. */
@@ -143,8 +143,8 @@ class Mem0 implements MemoryService {
           infer: inferMemories,
           ...(enableGraph === undefined ? {} : { enableGraph }),
           metadata: {
-            contextId: batch.contextId,
-            session: batch.session ?? batch.contextId,
+            thread: batch.thread,
+            session: batch.session ?? batch.thread,
             timestamp: new Date(last.createdAt ?? Date.now()).toISOString(),
             ...(batch.branch === undefined ? {} : { branch: batch.branch.name }),
             [NODE]: last.node,
@@ -186,9 +186,9 @@ class Mem0 implements MemoryService {
     const doomed: string[] = [];
     for (const { id, metadata } of await this.#all(scope, options)) {
       const node = metadata?.[NODE];
-      const ours = metadata?.["contextId"] === scope.contextId || metadata?.["session"] === (scope.session ?? scope.contextId);
+      const ours = metadata?.["thread"] === scope.thread || metadata?.["session"] === (scope.session ?? scope.thread);
       if (!ours) continue;
-      if (gone === undefined ? metadata?.["contextId"] === scope.contextId : typeof node === "string" && (await gone(node))) doomed.push(id);
+      if (gone === undefined ? metadata?.["thread"] === scope.thread : typeof node === "string" && (await gone(node))) doomed.push(id);
     }
     for (let at = 0; at < doomed.length; at += DELETIONS)
       await Promise.all(doomed.slice(at, at + DELETIONS).map((id) => this.#call("remove", options, (client) => client.delete(id), [404])));
@@ -212,12 +212,12 @@ class Mem0 implements MemoryService {
   }
 
   /** Whose memories they are: as options of `add`, or (`filter`) in the wire's own words, as filters have them. */
-  #entity({ contextId, session = contextId }: MemoryScope, filter: boolean): Record<string, string> {
+  #entity({ thread, session = thread }: MemoryScope, filter: boolean): Record<string, string> {
     const { memoryLevel = "user", userId, agentId = "threadkeep", orgId = "default-org" } = this.#options;
     const name = { user: ["userId", "user_id"], session: ["runId", "run_id"], agent: ["agentId", "agent_id"], org: ["appId", "app_id"] }[memoryLevel];
     const user = (): string => {
-      if (typeof userId === "function") return check.id(userId(contextId, session), "userId()");
-      const own = contextId.includes("_") ? contextId : session;
+      if (typeof userId === "function") return check.id(userId(thread, session), "userId()");
+      const own = thread.includes("_") ? thread : session;
       return userId ?? (own.split("_")[0] || own);
     };
     const value = { user, session: () => session, agent: () => agentId, org: () => orgId }[memoryLevel]();

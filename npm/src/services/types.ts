@@ -13,9 +13,9 @@ export interface CallOptions {
 
 /** Whose memory is meant. */
 export interface MemoryScope {
-  /** The conversation: the name of a head. */
-  contextId: string;
-  /** The conversation from which it was forked, which forks share; the same as `contextId` without it. */
+  /** The conversation: the name of a thread. */
+  thread: string;
+  /** The conversation from which it was forked, which forks share; the same as `thread` without it. */
   session?: string;
 }
 
@@ -132,19 +132,19 @@ export interface RecentLimits {
  */
 export interface MessageStore {
   /** Appends messages; resolves when they are durable. */
-  append(contextId: string, messages: readonly MessageInput[]): Promise<NodeInfo[] | void>;
+  append(thread: string, messages: readonly MessageInput[]): Promise<NodeInfo[] | void>;
   /** The newest messages, oldest of them first. */
-  getRecent(contextId: string, options?: RecentLimits): Promise<Message[]>;
+  getRecent(thread: string, options?: RecentLimits): Promise<Message[]>;
   /** All messages, oldest first. */
-  getAll(contextId: string): Promise<Message[]>;
+  getAll(thread: string): Promise<Message[]>;
   /** The messages at the indices `start` to `end`, `end` not among them. */
-  getRange(contextId: string, start: number, end: number): Promise<Message[]>;
+  getRange(thread: string, start: number, end: number): Promise<Message[]>;
   /** How many messages there are. */
-  getCount(contextId: string): Promise<number>;
+  getCount(thread: string): Promise<number>;
   /** Lets a summary stand in for old messages, where the store does that. */
-  compact(contextId: string, options?: object): Promise<StoreCompaction>;
+  compact(thread: string, options?: object): Promise<StoreCompaction>;
   /** Removes all messages. */
-  clear(contextId: string): Promise<unknown>;
+  clear(thread: string): Promise<unknown>;
 }
 
 /** What every store says of a compaction. */

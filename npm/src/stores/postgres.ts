@@ -74,7 +74,7 @@ const PRUNE = 1_000;
  *
  * const storage = await postgresStore({ connectionString: "postgres://app:secret@127.0.0.1/app" });
  * const keep = await Threadkeep.open({ storage });
- * await keep.append("main", [{ role: "user", content: "hello" }]);
+ * await keep.thread("main").append([{ role: "user", content: "hello" }]);
  * await keep.close();
  * ```
  */

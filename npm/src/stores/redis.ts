@@ -66,7 +66,7 @@ const SYNC = 5_000;
  *
  * const storage = await redisStore({ url: "redis://127.0.0.1:6379", ttl: 7 * 24 * 60 * 60 });
  * const keep = await Threadkeep.open({ storage });
- * await keep.append("main", [{ role: "user", content: "hello" }]);
+ * await keep.thread("main").append([{ role: "user", content: "hello" }]);
  * await keep.close();
  * ```
  */

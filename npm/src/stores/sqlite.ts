@@ -46,7 +46,7 @@ const EXTRA = 3;
  * import { sqliteStore } from "threadkeep/sqlite";
  *
  * const keep = await Threadkeep.open({ storage: await sqliteStore({ path: "chats.db" }) });
- * await keep.append("main", [{ role: "user", content: "hello" }]);
+ * await keep.thread("main").append([{ role: "user", content: "hello" }]);
  * await keep.close();
  * ```
  */

@@ -96,10 +96,10 @@ function listTool(keep: Threadkeep, measure: Measure): ToolSpec {
       const begin = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
       if (cursor !== undefined && begin === 0) throw new ToolFailure("What this cursor stands at is not there any more. Begin again without it.");
       const names = new Map<string, string[]>();
-      for (const { context, transcript } of await keep.heads()) {
+      for (const { name, transcript } of await keep.threads()) {
         const own = names.get(transcript);
-        if (own === undefined) names.set(transcript, [context]);
-        else own.push(context);
+        if (own === undefined) names.set(transcript, [name]);
+        else own.push(name);
       }
       const page = all.slice(begin, begin + limit).map((info) => listed(info, names.get(info.id) ?? []));
       const conversations = await fitting(page, measure, measure.most - ENVELOPE);
@@ -206,12 +206,12 @@ async function place(keep: Threadkeep, conversation: string, cursor: string | un
 
 /** The end of the branch that a model means: a head's, the chosen one of a transcript, or the node itself. @internal */
 export async function leafOf(keep: Threadkeep, conversation: string): Promise<string> {
-  const head = await keep.head(conversation);
+  const head = await keep.thread(conversation).head();
   if (head !== null) return head.id;
   const transcript = await transcriptOf(keep, conversation);
-  if (transcript === conversation) return (await keep.outline(transcript)).leaf;
+  if (transcript === conversation) return (await keep.transcript(transcript).outline()).leaf;
   const node = await keep.node(conversation);
-  return node?.id ?? (await keep.outline(transcript)).leaf;
+  return node?.id ?? (await keep.transcript(transcript).outline()).leaf;
 }
 
 /** The messages of a chain that fit, before or after a place; long ones in part. @internal */
@@ -327,7 +327,7 @@ async function found(keep: Threadkeep, named: Named, after: number, options: Too
     throw new ToolFailure(`This node has ${known.messages.length} messages: index goes from 0 to ${known.messages.length - 1}.`);
   goesOn(options);
   // A node in the middle is followed to its newest leaf, for the messages after it.
-  const all = entries(await keep.chain(after > 0 ? (await keep.outline(known.transcript, known.id)).leaf : known.id));
+  const all = entries(await keep.chain(after > 0 ? (await keep.transcript(known.transcript).outline(known.id)).leaf : known.id));
   const anchor = all.find((entry) => entry.node.id === known.id && entry.index === index);
   if (anchor === undefined) throw new ToolFailure("This message cannot be reached from the beginning of its conversation.");
   return { all, anchor };

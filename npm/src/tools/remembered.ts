@@ -77,7 +77,10 @@ export function factTools(keep: Threadkeep, measure: Measure): ToolSpec[] {
         const wanted = input as Wanted;
         const filter = await filterOf(keep, wanted);
         const { query } = wanted;
-        const all = query === undefined ? (await keep.facts(filter)).reverse() : (await keep.retrieve({ ...filter, query, facts: 1000, episodes: 0 })).facts;
+        const all =
+          query === undefined
+            ? (await keep.memory.facts(filter)).reverse()
+            : (await keep.memory.retrieve({ ...filter, query, facts: 1000, episodes: 0 })).facts;
         const { items, more } = await page(all, wanted, shownFact, measure);
         return { facts: items, ...more };
       },
@@ -108,13 +111,13 @@ export function factTools(keep: Threadkeep, measure: Measure): ToolSpec[] {
       },
       run: async (input) => {
         const { fact, kind, tags, salience } = input as { fact: string; kind?: FactKind; tags?: string[]; salience?: number };
-        const kept = await keep.remember({
+        const kept = await keep.memory.remember({
           fact,
           ...(kind === undefined ? {} : { kind }),
           ...(tags === undefined ? {} : { tags: tags.slice(0, 10).map((tag) => short(tag, 60)) }),
           ...(salience === undefined ? {} : { salience }),
         });
-        const superseded = (await keep.facts({ superseded: true })).filter(({ supersededBy }) => supersededBy === kept.id);
+        const superseded = (await keep.memory.facts({ superseded: true })).filter(({ supersededBy }) => supersededBy === kept.id);
         const share = Math.floor(measure.most / 6);
         const others = await Promise.all(superseded.slice(-4).map((fact) => shownFact(fact, measure, share)));
         return { fact: await shownFact(kept, measure, share), ...(others.length === 0 ? {} : { superseded: others }) };
@@ -138,8 +141,8 @@ export function factTools(keep: Threadkeep, measure: Measure): ToolSpec[] {
       run: async (input) => {
         const { id } = input as { id: string };
         // What is no fact is not deleted through this.
-        const known = (await keep.facts({ superseded: true })).find((fact) => fact.id === id);
-        if (known === undefined || !(await keep.forget(id)))
+        const known = (await keep.memory.facts({ superseded: true })).find((fact) => fact.id === id);
+        if (known === undefined || !(await keep.memory.forget(id)))
           throw new ToolFailure(`There is no fact with the id ${JSON.stringify(id.slice(0, 80))}. recall_facts gives ids.`);
         return { forgotten: short(known.fact, 300) };
       },
@@ -193,7 +196,9 @@ export function episodeTool(keep: Threadkeep, measure: Measure): ToolSpec {
       const filter = await filterOf(keep, wanted);
       const { query } = wanted;
       const all =
-        query === undefined ? (await keep.episodes(filter)).reverse() : (await keep.retrieve({ ...filter, query, episodes: 1000, facts: 0 })).episodes;
+        query === undefined
+          ? (await keep.memory.episodes(filter)).reverse()
+          : (await keep.memory.retrieve({ ...filter, query, episodes: 1000, facts: 0 })).episodes;
       const { items, more } = await page(all, wanted, shownEpisode, measure);
       return { episodes: items, ...more };
     },

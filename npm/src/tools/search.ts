@@ -34,7 +34,7 @@ export const CONVERSATION: JsonSchema = {
 
 /** The transcript that `given` names: a head's, itself, or that of a node; words for the model where there is none. @internal */
 export async function transcriptOf(keep: Threadkeep, given: string): Promise<string> {
-  const head = await keep.head(given);
+  const head = await keep.thread(given).head();
   if (head !== null) return head.transcript;
   if ((await keep.transcripts()).some(({ id }) => id === given)) return given;
   const node = await keep.node(given);
@@ -147,12 +147,12 @@ export function searchTool(keep: Threadkeep, measure: Measure): ToolSpec {
 async function indexed(keep: Threadkeep, query: string, options: ToolCallOptions): Promise<void> {
   for (;;) {
     goesOn(options);
-    const { indexed, messages } = await keep.indexProgress();
+    const { indexed, messages } = await keep.searchIndex.progress();
     if (indexed >= messages) return;
     options.onProgress?.(indexed, messages, "Indexing messages");
     await keep.search(query, { limit: 1, wait: false, vectors: false });
     // What does not get on is left to the search itself, which says why.
-    if ((await keep.indexProgress()).indexed <= indexed) return;
+    if ((await keep.searchIndex.progress()).indexed <= indexed) return;
   }
 }
 

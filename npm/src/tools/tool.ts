@@ -146,7 +146,7 @@ export function failure(error: unknown): string {
     case "bad-request":
     case "missing-node":
     case "missing-transcript":
-    case "missing-head":
+    case "missing-thread":
     case "missing-memory":
       return sentence(error.message);
     case "closed":

@@ -86,7 +86,7 @@ export interface Skipped {
   /**
    * A stable word for the reason, such as `not-a-conversation`. `salvaged`: a message could not be read, and a note stands in its
    * place until a whole copy of the file is imported. `message-differs`, `memory-differs`: the same id says something else here.
-   * `branch-differs`: a head or the shown branch is elsewhere here, and stays. `head-taken`, `id-taken`: the name is used in another
+   * `branch-differs`: a thread's head or the shown branch is elsewhere here, and stays. `thread-taken`, `id-taken`: the name is used in another
    * transcript. `unpinned`: facts of a file that is no backup of this keep come in unpinned, with the tag `imported`.
    */
   code: string;
@@ -128,7 +128,7 @@ export type ExportFormat = "markdown" | "memory" | "openai-messages" | "sharegpt
 export interface ExportOptions {
   /** The format, `threadkeep` without it: the only one that restores everything exactly. */
   format?: ExportFormat;
-  /** One transcript; all of them, with heads, without it. */
+  /** One transcript; all of them, with the threads, without it. */
   transcript?: string;
   /**
    * All branches, for `openai-messages`, `sharegpt` and `markdown`; without it the chosen branch of each transcript. Our own

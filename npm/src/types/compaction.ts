@@ -43,7 +43,7 @@ export interface Summarize {
 
 /** How a chain is compacted. Zero means zero. */
 export interface CompactOptions {
-  /** Without it: that of the head ({@link Threadkeep.setStrategy}), else that of the checkpoint before, else `summarize`. */
+  /** Without it: that of the thread ({@link Thread.setStrategy}), else that of the checkpoint before, else `summarize`. */
   strategy?: CompactionStrategy;
   /** How many turns stay raw, beside one that is still going on; 4 without it. */
   keepTurns?: number;
@@ -141,15 +141,16 @@ export interface CompactionCost {
 }
 
 /**
- * A message as it is stored at a head, with what is known of it. The message itself is as it was given: what is known lies beside
+ * A message as it is stored in a thread, with what is known of it. The message itself is as it was given: what is known lies beside
  * it and not in it, so that it can be appended elsewhere as it is.
  */
 export interface StoredMessage {
-  /** The node that holds it: an id of its own for what was appended at a head. */
+  /** The node that holds it: an id of its own for what was appended to a thread. */
   id: string;
   /** Its place in the node, from 0: several messages of one node share its id. */
   part: number;
-  contextId: string;
+  /** The name of the thread. */
+  thread: string;
   /** Its place in the conversation, from 0. */
   index: number;
   /** When it was stored, such as `2026-03-01T12:00:00.000Z`; `null` where that is not known. */

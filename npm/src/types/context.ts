@@ -94,7 +94,7 @@ export interface TrimOptions {
   includeSystem?: boolean;
 }
 
-/** Options of {@link Threadkeep.context}. */
+/** Options of {@link Thread.context}. */
 export interface ContextOptions<P extends Provider = Provider> {
   /** Whose payload it is, and whose messages are counted; `openai-chat` without it. */
   provider?: P;
@@ -123,7 +123,7 @@ export interface ContextOptions<P extends Provider = Provider> {
   /** How many turns before a failed one stay whole; none without it. */
   errorWindow?: number;
   /**
-   * When large tool results become previews, which {@link Threadkeep.toolResult} reads back; `false` for never. Without it, results of more
+   * When large tool results become previews, which {@link Thread.toolResult} reads back; `false` for never. Without it, results of more
    * than 4,000 characters that the budget has no room for; the newest stay whole first. A warning and the ledger say so.
    */
   toolPreview?: ToolPreview | false;
@@ -220,7 +220,7 @@ export interface Trimmed<M = Message> {
   warnings: ContextWarning[];
 }
 
-/** What {@link Threadkeep.context} gives. */
+/** What {@link Thread.context} gives. */
 export interface Context<P extends Provider = Provider> {
   /** The messages of the prompt, in order. */
   messages: Message[];

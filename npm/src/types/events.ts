@@ -14,8 +14,8 @@ export type ChangeEvent =
   | (Heard & { type: "changed"; transcript: string; nodes: string[] })
   /** Nodes of a transcript were deleted, or (with an empty list) all of it. */
   | (Heard & { type: "deleted"; transcript: string; nodes: string[] })
-  /** A head was made, moved or removed (`node` is `null` then). */
-  | (Heard & { type: "head"; context: string; node: string | null })
+  /** The head of a thread was made, moved or removed (`node` is `null` then). */
+  | (Heard & { type: "head"; name: string; node: string | null })
   /** Episodes or facts were made, changed or deleted. */
   | (Heard & { type: "memory"; episodes: string[]; facts: string[] })
   /** A message came into the mailbox of `party`, or one in it was dismissed. */

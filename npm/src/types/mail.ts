@@ -17,9 +17,7 @@ export type MailText =
 
 /** A message to be sent. */
 export type OutgoingMail = MailText & {
-  /** Who sends it: the name of a user or an agent, at most 512 bytes. Whoever sent or got a message has a mailbox. */
-  from: string;
-  /** To whom. */
+  /** To whom: the name of a user or an agent, at most 512 bytes. */
   to: string;
   /** The `messageId` of the message that it answers. */
   replyTo?: string;
@@ -69,7 +67,7 @@ export interface MailFilter {
 
 /** How a mailbox is followed. */
 export interface FollowOptions {
-  /** Begins behind this number; with the first message without it. */
+  /** Begins after this number; with the first message without it. */
   after?: number;
   /** Ends it. */
   signal?: AbortSignal;

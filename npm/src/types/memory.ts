@@ -152,26 +152,8 @@ export interface RawTrace {
   [field: string]: unknown;
 }
 
-/** Which turns {@link Threadkeep.rawTraces} gives: those that are named, or the last ones. */
-export interface TraceOptions {
-  /** Names such as `turn_0001`; without it, the last ones. */
-  turns?: readonly string[];
-  /** How many of the last turns; 4 without it. */
-  tail?: number;
-  /** One that does not count among the last: the current one, say. */
-  exclude?: string;
-}
-
-/** What {@link Threadkeep.buildSnapshot} puts together. */
+/** How {@link Kernel.buildSnapshot} is kept small. */
 export interface SnapshotOptions {
-  /** The system prompt; no such message without it. */
-  systemPrompt?: string;
-  /** What is remembered, as {@link Threadkeep.retrieve} gives it; nothing without it. */
-  bundle?: MemoryBundle;
-  /** How many of the last turns; 4 without it. */
-  tailTurns?: number;
-  /** A turn that does not count among them, such as `turn_0012`: the current one. */
-  excludeTurnId?: string;
   /** The most tokens of all but the system prompt: what ranks least goes first. Any number without it. */
   maxTokens?: number;
   /** How these are counted; as {@link Threadkeep.open} was told without it. */

@@ -50,19 +50,19 @@ export interface NodeInfo {
   /** What it adds, in order. */
   messages: Message[];
   /**
-   * Set in the answer of {@link Threadkeep.append}, {@link Threadkeep.receive} or {@link Threadkeep.extend} where a text was cut inside a
+   * Set in the answer of {@link Thread.append}, {@link Threadkeep.receive} or {@link Threadkeep.extend} where a text was cut inside a
    * character: U+FFFD is stored for the half (`lost-character`). `index` is the message's place in the call, or in its node for `append`.
    */
   warnings?: ContextWarning[];
 }
 
-/** A head: a name that points at a node, like a branch in git. The `contextId` of the message store. */
-export interface HeadInfo {
+/** A thread, as lists show it: a name, and the node at which its head points, like a branch in git. */
+export interface ThreadInfo {
   /** Its name. */
-  context: string;
-  /** The transcript in which it points. */
+  name: string;
+  /** The transcript in which it ends. */
   transcript: string;
-  /** The node at which it points. */
+  /** The node at which it ends. */
   node: string;
 }
 
@@ -141,8 +141,8 @@ export interface Outline {
 export interface TreeNode {
   /** The node. */
   id: string;
-  /** The position of its parent in the list; `null` for the root. */
-  parent: number | null;
+  /** Its parent; `null` for the root. */
+  parent: string | null;
   /** The role of its first message, or `""`. */
   role: string;
   /** Whether a page should tuck it away. */
@@ -173,8 +173,8 @@ export interface Stats {
   nodes: number;
   /** Messages in them. */
   messages: number;
-  /** Heads. */
-  heads: number;
+  /** Threads: names that point at a node. */
+  threads: number;
   /** Transcripts in the cache. */
   cachedTranscripts: number;
   /** About how many bytes of memory they take. */
@@ -187,7 +187,7 @@ export interface Stats {
 
 /** Something that is stored and cannot be read. Calls over the whole keep pass over it; a call for that one thing fails. */
 export interface Damage {
-  /** The transcript to which it belongs; `null` if that is not known. `deleteTranscript` deletes a damaged one, too. */
+  /** The transcript to which it belongs; `null` if that is not known. {@link Transcript.delete} deletes a damaged one, too. */
   transcript: string | null;
   /** What it is, and why it cannot be read. */
   what: string;

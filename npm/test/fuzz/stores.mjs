@@ -40,24 +40,24 @@ const HEADS = ["one", "two", "three", "four"];
 /** Fills a keep; `after` hears of each conversation that was written to. */
 async function fill(keep, after = () => {}, large = false) {
   for (const [index, head] of HEADS.entries()) {
-    await keep.append(head, [user(`${head} asks about größere heliotropes`), assistant(`an answer ${"of some words ".repeat(20)}`)]);
-    for (let at = 0; at < 12; at += 1) await keep.append(head, [user(`${head} says ${at} ${"and so on ".repeat((at * 7 + index) % 23)}`)]);
-    if (large && index === 1) await keep.append(head, [user("large ".repeat(220_000))]);
+    await keep.thread(head).append([user(`${head} asks about größere heliotropes`), assistant(`an answer ${"of some words ".repeat(20)}`)]);
+    for (let at = 0; at < 12; at += 1) await keep.thread(head).append([user(`${head} says ${at} ${"and so on ".repeat((at * 7 + index) % 23)}`)]);
+    if (large && index === 1) await keep.thread(head).append([user("large ".repeat(220_000))]);
     await after(head);
   }
   await keep.receive({ messageId: "outside", content: "from outside", systemPrompt: "brief" });
-  await keep.remember({ kind: "preference", fact: "likes rye bread" });
-  await keep.remember({ kind: "preference", fact: "likes heliotropes" });
+  await keep.memory.remember({ kind: "preference", fact: "likes rye bread" });
+  await keep.memory.remember({ kind: "preference", fact: "likes heliotropes" });
   await keep.search("heliotrope");
 }
 
 const CALLS = [
   ["transcripts", (keep) => keep.transcripts()],
   ["roots", (keep) => keep.roots()],
-  ["heads", (keep) => keep.heads()],
+  ["heads", (keep) => keep.threads()],
   ["lint", (keep) => keep.lint()],
   ["export", (keep) => keep.export().text()],
-  ["facts", (keep) => keep.facts()],
+  ["facts", (keep) => keep.memory.facts()],
   ["search", (keep) => keep.search("heliotrope")],
   ["node", (keep) => keep.node("outside")],
   ["stats", (keep) => keep.stats()],
@@ -93,7 +93,7 @@ async function look(keep, expected, whole, sums) {
     if (sums === "log" && name !== "node") assert.equal(error, undefined, `${name}: ${error?.message}`);
   }
   for (const head of HEADS) {
-    const { value, error } = await outcome(`getAll ${head}`, keep.getAll(head));
+    const { value, error } = await outcome(`getAll ${head}`, keep.thread(head).messages());
     if (whole.has(head)) assert.deepEqual(error?.message ?? contents(value), expected.get(head), `${head} is whole`);
     else if (value !== undefined && sums !== "none")
       assert.ok(among(contents(value), expected.get(head)), `${head} has other messages: ${JSON.stringify(contents(value)).slice(0, 300)}`);
@@ -103,14 +103,14 @@ async function look(keep, expected, whole, sums) {
 /** Goes on with it: what is whole can be written to, and what is damaged be deleted. */
 async function goOn(keep, expected, whole) {
   for (const head of HEADS) {
-    const { error } = await outcome(`append ${head}`, keep.append(head, [user("and on")]));
+    const { error } = await outcome(`append ${head}`, keep.thread(head).append([user("and on")]));
     if (whole.has(head)) assert.equal(error?.message, undefined, `append ${head}`);
   }
   const { value: all = [] } = await outcome("transcripts", keep.transcripts());
   for (const { id } of all)
-    if ((await outcome("chain", keep.chain(id))).error !== undefined || (await outcome("tree", keep.tree(id))).error !== undefined)
-      await outcome("deleteTranscript", keep.deleteTranscript(id));
-  for (const head of whole) assert.deepEqual(contents(await keep.getAll(head)), [...expected.get(head), "and on"]);
+    if ((await outcome("chain", keep.chain(id))).error !== undefined || (await outcome("tree", keep.transcript(id).tree())).error !== undefined)
+      await outcome("deleteTranscript", keep.transcript(id).delete());
+  for (const head of whole) assert.deepEqual(contents(await keep.thread(head).messages()), [...expected.get(head), "and on"]);
 }
 
 /** Damages bytes; gives them, and from where to where nothing is sure any more. */
@@ -180,7 +180,7 @@ async function logStore(place, large) {
     large,
   );
   const expected = new Map();
-  for (const head of HEADS) expected.set(head, contents(await keep.getAll(head)));
+  for (const head of HEADS) expected.set(head, contents(await keep.thread(head).messages()));
   await keep.close();
   const files = place.files();
   const names = [...files.keys()].filter((name) => name !== "reserve");
@@ -221,7 +221,7 @@ async function logStore(place, large) {
       await goOn(repaired.value, expected, whole);
       await repaired.value.close();
       const again = await Threadkeep.open({ storage: place.open(false), encoding: "estimate" });
-      for (const head of whole) assert.deepEqual(contents(await again.getAll(head)), [...expected.get(head), "and on"]);
+      for (const head of whole) assert.deepEqual(contents(await again.thread(head).messages()), [...expected.get(head), "and on"]);
       await again.close();
     },
   };
@@ -252,7 +252,7 @@ async function sqlite() {
   const keep = await Threadkeep.open({ storage, encoding: "estimate" });
   await fill(keep);
   const expected = new Map();
-  for (const head of HEADS) expected.set(head, contents(await keep.getAll(head)));
+  for (const head of HEADS) expected.set(head, contents(await keep.thread(head).messages()));
   // As a kill leaves it: the newest is in the write-ahead log.
   const files = read(folder);
   await keep.close();
@@ -286,8 +286,8 @@ async function valuesAlone() {
   const expected = new Map();
   const ids = new Map();
   for (const head of HEADS) {
-    expected.set(head, contents(await keep.getAll(head)));
-    ids.set(head, (await keep.head(head)).transcript);
+    expected.set(head, contents(await keep.thread(head).messages()));
+    ids.set(head, (await keep.thread(head).head()).transcript);
   }
   await keep.close();
   const before = [...adapter.records];

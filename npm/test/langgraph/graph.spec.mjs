@@ -39,7 +39,7 @@ it("goes on after the keep was closed, and forks", async () => {
   await keep.close();
   keep = await open();
   expect(texts((await graphOn(keep).getState(thread)).values)).toEqual(["question", "saw more", "told after saw more"]);
-  expect((await keep.getAll("t")).map(({ content }) => content)).toEqual(["question", "saw more", "told after saw more"]);
+  expect((await keep.thread("t").messages()).map(({ content }) => content)).toEqual(["question", "saw more", "told after saw more"]);
   expect((await keep.transcripts())[0].branches).toBe(2);
   await keep.close();
 });

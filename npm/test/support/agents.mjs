@@ -42,7 +42,7 @@ export async function all(iterable) {
 
 /** Everything in a mailbox. */
 export function boxOf(keep, party) {
-  return keep.listMessages(party, { dismissed: true });
+  return keep.mailbox(party).messages({ dismissed: true });
 }
 
 /** The texts of mails. */

@@ -21,6 +21,7 @@ export const {
   recordParts,
   recordRange,
   render,
+  searchTool,
   trimMessages,
   validate,
   writeDepth,

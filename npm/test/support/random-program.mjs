@@ -169,13 +169,13 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
 
   const checkHead = async (on, head) => {
     const all = model.messages(head);
-    same(await on.getAll(head), all, `getAll(${head})`);
-    same(await on.getCount(head), all.length, `getCount(${head})`);
-    same((await on.head(head))?.id ?? null, model.heads.get(head) ?? null, `head(${head})`);
+    same(await on.thread(head).messages(), all, `getAll(${head})`);
+    same(await on.thread(head).count(), all.length, `getCount(${head})`);
+    same((await on.thread(head).head())?.id ?? null, model.heads.get(head) ?? null, `head(${head})`);
     const [start, end] = [below(all.length + 3), below(all.length + 3)];
-    same(await on.getRange(head, start, end), all.slice(start, Math.max(start, end)), `getRange(${head}, ${start}, ${end})`);
+    same(await on.thread(head).messages({ start: start, end: end }), all.slice(start, Math.max(start, end)), `getRange(${head}, ${start}, ${end})`);
     const most = below(12);
-    const recent = await on.getRecent(head, { maxMessages: most, includeSystem: false, includeSummary: false });
+    const recent = await on.thread(head).recent({ maxMessages: most, includeSystem: false, includeSummary: false });
     const spoken = all.filter(({ role }) => role !== "system" && role !== "developer");
     // A call stays with its results, or goes with them.
     let from = Math.max(0, spoken.length - most);
@@ -193,7 +193,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       `chain(${id})`,
     );
     same(
-      (await on.children(id)).map((node) => node.id),
+      (await on.at(id).children()).map((node) => node.id),
       model.children(wanted.id).map((node) => node.id),
       `children(${id})`,
     );
@@ -209,11 +209,15 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       dismissed: dismissed !== undefined,
     });
     same(
-      (await on.listMessages(party, { dismissed: true })).map(shown),
+      (await on.mailbox(party).messages({ dismissed: true })).map(shown),
       model.box(party).map((mail) => ({ ...mail, dismissed: mail.dismissed === true })),
       `listMessages(${party})`,
     );
-    same((await on.listMessages(party)).length, model.box(party).filter(({ dismissed }) => !dismissed).length, `listMessages(${party}) without the dismissed`);
+    same(
+      (await on.mailbox(party).messages()).length,
+      model.box(party).filter(({ dismissed }) => !dismissed).length,
+      `listMessages(${party}) without the dismissed`,
+    );
   };
   const checkRecords = async (on, name) => {
     const wanted = [...(model.records.get(name) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -223,9 +227,10 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       `records(${name})`,
     );
   };
-  const checkFacts = async (on) => same(Object.fromEntries((await on.facts()).map(({ id, fact }) => [id, fact])), Object.fromEntries(model.facts), "facts()");
+  const checkFacts = async (on) =>
+    same(Object.fromEntries((await on.memory.facts()).map(({ id, fact }) => [id, fact])), Object.fromEntries(model.facts), "facts()");
   const checkAll = async (on) => {
-    same((await on.heads()).map(({ context, node }) => [context, node]).sort(), [...model.heads].sort(), "heads()");
+    same((await on.threads()).map(({ name, node }) => [name, node]).sort(), [...model.heads].sort(), "threads()");
     for (const head of HEADS) await checkHead(on, head);
     for (const { id } of nodes()) await checkNode(on, id);
     for (const alias of model.aliases.keys()) await checkNode(on, alias);
@@ -275,7 +280,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
         const [head, given, on] = [of(HEADS), messages(), keep()];
         const node = model.heads.get(head);
         const options = node !== undefined && chance(0.1) ? { expect: node } : undefined;
-        await appended(head, given, await on.append(head, given, options));
+        await appended(head, given, await on.thread(head).append(given, options));
         await checkHead(keep(), head);
       },
     ],
@@ -284,9 +289,9 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       async () => {
         const head = of(HEADS);
         const chain = model.heads.has(head) ? model.chain(model.heads.get(head)) : [];
-        if (chain.length === 0) return fails(keep().append(head, [message()], { after: "nowhere" }), "missing-head", "missing-node");
+        if (chain.length === 0) return fails(keep().thread(head).append([message()], { after: "nowhere" }), "missing-thread", "missing-node");
         const [{ id }, given] = [of(chain), messages()];
-        await appended(head, given, await keep().append(head, given, { after: id }), id);
+        await appended(head, given, await keep().thread(head).append(given, { after: id }), id);
         await checkHead(keep(), head);
       },
     ],
@@ -295,7 +300,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       6,
       async () => {
         const lots = Array.from({ length: 2 + below(3) }, () => [of(HEADS.slice(0, 3)), messages(), keep()]);
-        const got = await Promise.all(lots.map(([head, given, on]) => on.append(head, given)));
+        const got = await Promise.all(lots.map(([head, given, on]) => on.thread(head).append(given)));
         const left = lots.map(([head, given], at) => ({ head, given, got: got[at] }));
         while (left.length > 0) {
           const next = left.findIndex(({ head, got: [first] }) =>
@@ -399,14 +404,14 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       async () => {
         const [from, to] = [of(HEADS), of(HEADS)];
         const on = keep();
-        if (!model.heads.has(from)) return fails(on.fork(from, to), "missing-head", "head-taken");
-        if (model.heads.has(to)) return fails(on.fork(from, to), "head-taken");
+        if (!model.heads.has(from)) return fails(on.thread(from).fork(to), "missing-thread", "thread-taken");
+        if (model.heads.has(to)) return fails(on.thread(from).fork(to), "thread-taken");
         const chain = model.chain(model.heads.get(from));
         const places = [0];
         for (const { messages } of chain) places.push(places.at(-1) + messages.length);
         const at = 1 + below(chain.length);
         const whole = places[at];
-        const node = await on.fork(from, to, chance(0.3) && at === chain.length ? undefined : whole);
+        const node = await (await on.thread(from).fork(to, { atIndex: chance(0.3) && at === chain.length ? undefined : whole })).head();
         // A node without messages has the same place as the one before it.
         same(places[model.chain(node.id).length], whole, `fork(${from}, ${to}, ${whole})`);
         model.heads.set(to, node.id);
@@ -417,8 +422,8 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       2,
       async () => {
         const [head, node] = [of(HEADS), some(nodes())];
-        if (node === undefined) return fails(keep().setHead(head, "nowhere"), "missing-node");
-        await keep().setHead(head, node.id);
+        if (node === undefined) return fails(keep().thread(head).moveTo("nowhere"), "missing-node");
+        await keep().thread(head).moveTo(node.id);
         model.heads.set(head, node.id);
         await checkHead(keep(), head);
       },
@@ -440,7 +445,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
           if (pointed.has(at.id) || model.children(at.id).some(({ id }) => !gone.some((one) => one.id === id))) break;
           gone.push(at);
         }
-        same(await keep().clear(head), model.remove(gone), `clear(${head})`);
+        same(await keep().thread(head).clear(), model.remove(gone), `clear(${head})`);
         await checkHead(keep(), head);
       },
     ],
@@ -448,15 +453,15 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       1,
       async () => {
         const node = some(nodes());
-        if (node === undefined) return fails(keep().deleteBranch("nowhere"), "missing-node");
+        if (node === undefined) return fails(keep().at("nowhere").deleteBranch(), "missing-node");
         const gone = model.below(node.id);
         const above = node.parent;
         // A head in what is deleted moves up to what is left.
         const moved = [...model.heads].filter(([, id]) => gone.some((one) => one.id === id)).map(([head]) => head);
         const on = keep();
-        same(await on.deleteBranch(node.id), model.remove(gone), "deleteBranch");
+        same(await on.at(node.id).deleteBranch(), model.remove(gone), "deleteBranch");
         for (const head of moved) {
-          const now = (await on.head(head))?.id ?? null;
+          const now = (await on.thread(head).head())?.id ?? null;
           if (now !== null && now !== above) throw new Error(`after its branch was deleted the head ${head} points at ${now}, not at ${above} or nothing`);
           if (now !== null) model.heads.set(head, now);
         }
@@ -468,9 +473,9 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       1,
       async () => {
         const node = nodes().length > 60 || chance(0.2) ? some(nodes()) : undefined;
-        if (node === undefined) return fails(keep().deleteTranscript("nowhere"), "missing-transcript");
+        if (node === undefined) return fails(keep().transcript("nowhere").delete(), "missing-transcript");
         same(
-          await keep().deleteTranscript(node.transcript),
+          await keep().transcript(node.transcript).delete(),
           model.remove(nodes().filter(({ transcript }) => transcript === node.transcript)),
           "deleteTranscript",
         );
@@ -481,15 +486,16 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       2,
       async () => {
         const head = of(HEADS);
-        if (!model.heads.has(head)) return fails(keep().compact(head, { encoding: "estimate" }), "missing-node", "missing-head");
+        if (!model.heads.has(head)) return fails(keep().thread(head).compact({ encoding: "estimate" }), "missing-node", "missing-thread");
         const summarize = chance(0.5) ? { summarize: async () => JSON.stringify({ statements: [`Summary ${word()}.`], facts: [] }), summarizer: "script" } : {};
         await keep()
-          .compact(head, { encoding: "estimate", keepTurns: below(4), ...summarize })
+          .thread(head)
+          .compact({ encoding: "estimate", keepTurns: below(4), ...summarize })
           .catch((error) => {
             if (error.code !== "summary-refused") throw error;
           });
         // The originals stay. What is found worth remembering is the compaction's.
-        model.facts = new Map((await keep().facts()).map(({ id, fact }) => [id, fact]));
+        model.facts = new Map((await keep().memory.facts()).map(({ id, fact }) => [id, fact]));
         await checkHead(keep(), head);
       },
     ],
@@ -498,9 +504,11 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       async () => {
         const head = of(HEADS);
         const most = 50 + below(3000);
-        if (!model.heads.has(head)) return fails(keep().context(head), "missing-node", "missing-head");
+        if (!model.heads.has(head)) return fails(keep().thread(head).context(), "missing-node", "missing-thread");
         const given = of(["openai-chat", "anthropic", "gemini", "ollama", "openai-responses"]);
-        const { tokens, overBudget, ledger, messages } = await keep().context(head, { encoding: "estimate", provider: given, budget: { maxTokens: most } });
+        const { tokens, overBudget, ledger, messages } = await keep()
+          .thread(head)
+          .context({ encoding: "estimate", provider: given, budget: { maxTokens: most } });
         if (!overBudget && tokens > most) throw new Error(`context(${head}) has ${tokens} tokens of ${most}`);
         same(
           ledger.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0),
@@ -538,7 +546,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       2,
       async () => {
         const fact = `${word()} ${word()} ${word()}`;
-        const { id } = await keep().remember({ fact, kind: "preference" });
+        const { id } = await keep().memory.remember({ fact, kind: "preference" });
         model.facts.set(id, fact);
         await checkFacts(keep());
       },
@@ -547,7 +555,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       1,
       async () => {
         const id = some([...model.facts.keys()]) ?? "none";
-        same(await keep().forget(id), model.facts.delete(id), "forget");
+        same(await keep().memory.forget(id), model.facts.delete(id), "forget");
         await checkFacts(keep());
       },
     ],
@@ -558,9 +566,11 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
         if (from === to) return;
         const answered = some(model.box(from));
         const replyTo = answered !== undefined && chance(0.5) ? { replyTo: answered.messageId } : {};
-        await keep().send({ from, to, content, messageId, ...replyTo });
+        await keep()
+          .mailbox(from)
+          .send({ to, content, messageId, ...replyTo });
         for (const party of [from, to]) {
-          const newest = (await keep().listMessages(party, { dismissed: true })).at(-1);
+          const newest = (await keep().mailbox(party).messages({ dismissed: true })).at(-1);
           model.deliver(party, newest?.number, { messageId, from, to, strings: [content], ...replyTo });
         }
         for (const party of [from, to]) await checkBox(keep(), party);
@@ -571,8 +581,8 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       async () => {
         const party = of(PARTIES);
         const mail = some(model.box(party));
-        if (mail === undefined) return fails(keep().dismiss(party, 1), "missing-mail");
-        await keep().dismiss(party, mail.number);
+        if (mail === undefined) return fails(keep().mailbox(party).dismiss(1), "missing-mail");
+        await keep().mailbox(party).dismiss(mail.number);
         mail.dismissed = true;
         await checkBox(keep(), party);
       },
@@ -625,10 +635,10 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
         const { outcome, reason, text, node, reply } = await agent.send(question, replyTo === undefined ? {} : { replyTo });
         if (outcome !== "answered")
           throw new Error(
-            `a turn came to ${written({ outcome, reason, text, node, reply, box: await on.listMessages(name, { dismissed: true }), users: await on.listMessages("user", { dismissed: true }) })}`,
+            `a turn came to ${written({ outcome, reason, text, node, reply, box: await on.mailbox(name).messages({ dismissed: true }), users: await on.mailbox("user").messages({ dismissed: true }) })}`,
           );
         // The model does not follow these mailboxes; what deleting everything leaves counts their numbers too.
-        for (const party of ["user", name]) model.numbers.set(party, (await on.listMessages(party, { dismissed: true })).at(-1).number);
+        for (const party of ["user", name]) model.numbers.set(party, (await on.mailbox(party).messages({ dismissed: true })).at(-1).number);
         same(text, said, "a turn's text");
         if (!mailText(reply).endsWith(said)) throw new Error(`the reply says ${mailText(reply)}`);
         const chain = await on.chain(node);
@@ -652,7 +662,7 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
         const text = await keep().export().text();
         const other = await fresh();
         await other.import(text);
-        for (const head of model.heads.keys()) same(await other.getAll(head), model.messages(head), `${head} after an export and import`);
+        for (const head of model.heads.keys()) same(await other.thread(head).messages(), model.messages(head), `${head} after an export and import`);
         same(
           (await other.stats()).messages,
           nodes().reduce((sum, { messages }) => sum + messages.length, 0),

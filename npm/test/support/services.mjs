@@ -52,11 +52,11 @@ export function listService({ name = "list", idempotent = false } = {}) {
     calls: 0,
     before: async () => {},
     memories: [],
-    async add({ messages, token, branch, session, contextId }, { signal } = {}) {
+    async add({ messages, token, branch, session, thread }, { signal } = {}) {
       service.calls += 1;
       await service.before(messages, signal);
       for (const { id, message, node } of messages)
-        if (!idempotent || !told.some((one) => one.id === id)) told.push({ id, node, text: message.content, token, branch, session, contextId });
+        if (!idempotent || !told.some((one) => one.id === id)) told.push({ id, node, text: message.content, token, branch, session, thread });
       await service.after?.(messages, signal);
     },
     async has(scope, token) {

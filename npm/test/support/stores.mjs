@@ -38,19 +38,19 @@ const turns = (count) => Array.from({ length: count }, (_, at) => [user(`Step ${
 
 /** Everything that a keep does, on any store; gives what can be compared. */
 async function tell(keep) {
-  await keep.append("main", [{ role: "system", content: "Be brief." }, ...turns(60), ...many(40)]);
-  for (let at = 0; at < 110; at += 1) await keep.append("main", [user(`single ${at}`)]);
-  await keep.fork("main", "side", 10);
-  await keep.append("side", [user("elsewhere, a heliotrope")]);
+  await keep.thread("main").append([{ role: "system", content: "Be brief." }, ...turns(60), ...many(40)]);
+  for (let at = 0; at < 110; at += 1) await keep.thread("main").append([user(`single ${at}`)]);
+  await keep.thread("main").fork("side", { atIndex: 10 });
+  await keep.thread("side").append([user("elsewhere, a heliotrope")]);
   const question = await keep.receive({ messageId: "q", content: "why?", systemPrompt: "brief" });
   await keep.extend(question.id, [assistant("because")]);
   await keep.alias("sent", "q");
   await keep.receive({ messageId: "r", replyTo: "sent", content: "really?" });
-  await keep.remember({ kind: "preference", fact: "likes heliotropes" });
+  await keep.memory.remember({ kind: "preference", fact: "likes heliotropes" });
   const report = await keep.import({ name: "conversations.json", data: fixture("claude.json") });
-  await keep.append("gone", [user("to be cleared")]);
-  await keep.clear("gone");
-  const compacted = await keep.compact("main");
+  await keep.thread("gone").append([user("to be cleared")]);
+  await keep.thread("gone").clear();
+  const compacted = await keep.thread("main").compact();
   return { imported: report.conversations ?? report.transcripts ?? report, tokensSaved: compacted.tokensSaved };
 }
 
@@ -58,16 +58,16 @@ async function tell(keep) {
 async function look(keep) {
   const hits = await keep.search("heliotrope");
   return {
-    main: await keep.getAll("main"),
-    side: await keep.getAll("side"),
-    range: texts(await keep.getRange("main", 200, 205)),
-    prompt: (await keep.context("main", { encoding: "estimate" })).messages.length,
-    checkpoints: (await keep.checkpoints((await keep.head("main")).id)).length,
+    main: await keep.thread("main").messages(),
+    side: await keep.thread("side").messages(),
+    range: texts(await keep.thread("main").messages({ start: 200, end: 205 })),
+    prompt: (await keep.thread("main").context({ encoding: "estimate" })).messages.length,
+    checkpoints: (await keep.at((await keep.thread("main").head()).id).checkpoints()).length,
     chain: texts((await keep.chain("r")).flatMap((node) => node.messages)),
-    facts: (await keep.facts()).map(({ fact }) => fact),
+    facts: (await keep.memory.facts()).map(({ fact }) => fact),
     hits: hits.map(({ message, snippet }) => message?.content ?? snippet),
-    gone: await keep.getCount("gone"),
-    heads: (await keep.heads()).map(({ context }) => context),
+    gone: await keep.thread("gone").count(),
+    heads: (await keep.threads()).map(({ name }) => name),
     stats: Object.fromEntries(Object.entries(await keep.stats()).filter(([name]) => ["transcripts", "messages", "heads"].includes(name))),
     lint: (await keep.lint()).length,
   };
@@ -90,8 +90,8 @@ export async function story(open) {
   const again = await Threadkeep.open({ storage: await open(), encoding: "estimate" });
   assert.equal(await again.export().text(), exported);
   assert.deepEqual(await look(again), expected[1]);
-  await again.append("main", [user("and on")]);
-  assert.equal((await again.getAll("main")).at(-1).content, "and on");
+  await again.thread("main").append([user("and on")]);
+  assert.equal((await again.thread("main").messages()).at(-1).content, "and on");
   await again.close();
 }
 

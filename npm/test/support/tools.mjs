@@ -31,7 +31,7 @@ export async function toolbox(options = {}, keep = undefined) {
 
 /** What the tests remember: three conversations, one of them with branches. */
 export async function remembering(keep) {
-  await keep.append("trip", [
+  await keep.thread("trip").append([
     { role: "system", content: "Be brief." },
     { role: "user", content: "I lost my luggage in Oslo." },
     { role: "assistant", content: null, tool_calls: [{ id: "c1", type: "function", function: { name: "airline", arguments: '{"tag":"SK42"}' } }] },
@@ -39,9 +39,9 @@ export async function remembering(keep) {
     { role: "assistant", content: "Your luggage is in Bergen.", reasoning: "They said Bergen." },
     { role: "user", content: "Have it sent to the Hotel Bristol." },
   ]);
-  await keep.fork("trip", "trip-2", 5);
-  await keep.append("trip-2", [{ role: "user", content: "I will fetch the luggage myself." }]);
-  await keep.append("recipes", [
+  await keep.thread("trip").fork("trip-2", { atIndex: 5 });
+  await keep.thread("trip-2").append([{ role: "user", content: "I will fetch the luggage myself." }]);
+  await keep.thread("recipes").append([
     { role: "user", content: "How do I make aquafaba meringue?" },
     { role: "assistant", content: "Whip it with sugar." },
   ]);

@@ -25,13 +25,13 @@ await say({ at: 0 });
 for await (const order of process.stdin) if (String(order).includes("go")) break;
 process.stdin.unref();
 
-const own = (await keep.getAll("main")).filter(({ name }) => name === who);
+const own = (await keep.thread("main").messages()).filter(({ name }) => name === who);
 let next = own.length === 0 ? 0 : Number(own.at(-1).content.split(" ")[0]) + 1;
 while (next < messages) {
   // Mostly one at a time, now and then some.
   const count = Math.min(messages - next, next % 10 === 9 ? 4 : 1);
   const batch = Array.from({ length: count }, (_, index) => ({ role: "user", name: who, content: `${next + index} of ${who}` }));
-  await keep.append("main", batch);
+  await keep.thread("main").append(batch);
   next += count;
   await say({ at: next });
 }

@@ -10,9 +10,19 @@ const decoder = new TextDecoder();
 const WARM = 3;
 
 const open = {
-  opfs: (name) => Threadkeep.open({ storage: opfsStore({ name }), encoding: "estimate" }),
-  indexeddb: (name) => Threadkeep.open({ name, storage: "indexeddb", encoding: "estimate" }),
+  opfs: async (name) => asStore(await Threadkeep.open({ storage: opfsStore({ name }), encoding: "estimate" })),
+  indexeddb: async (name) => asStore(await Threadkeep.open({ name, storage: "indexeddb", encoding: "estimate" })),
 };
+
+/** A keep with the methods of the plain file. */
+function asStore(keep) {
+  const { messageStore } = keep;
+  return {
+    append: (name, messages) => messageStore.append(name, messages),
+    getAll: (name) => messageStore.getAll(name),
+    close: () => keep.close(),
+  };
+}
 
 /** Messages as JSON lines in a file, flushed after each batch. */
 async function plain(name) {

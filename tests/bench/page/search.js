@@ -20,7 +20,7 @@ async function fill(first, count) {
   for (let at = first; at < first + count; at += LONG) {
     const messages = Array.from({ length: Math.min(LONG, first + count - at) }, (_, place) => speech.message(place));
     for (const { content } of messages) characters += new TextEncoder().encode(content).length;
-    await keep.append(`conversation ${at / LONG}`, messages);
+    await keep.thread(`conversation ${at / LONG}`).append(messages);
   }
   return characters;
 }
@@ -30,7 +30,7 @@ async function index() {
   const start = performance.now();
   await keep.search("zeppelin");
   const time = performance.now() - start;
-  return { time, progress: await keep.indexProgress() };
+  return { time, progress: await keep.searchIndex.progress() };
 }
 
 // Asks `count` queries, one after the other: milliseconds for each, and how many found something.

@@ -15,20 +15,20 @@ const ARCHIVE = JSON.stringify({ messages: [{ role: "user", content: "Two gulls 
 export async function sample(Threadkeep, options = {}) {
   const keep = await Threadkeep.open({ name: "sample", ...options });
   try {
-    const found = await keep.getCount("log");
+    const found = await keep.thread("log").count();
     if (found === 0) {
-      await keep.append("log", NOTES);
+      await keep.thread("log").append(NOTES);
       await keep.import(ARCHIVE);
-      await keep.send({ from: "ann", to: "lal", content: "The lamp is lit." });
+      await keep.mailbox("ann").send({ to: "lal", content: "The lamp is lit." });
     }
-    const prompt = await keep.context("log", { provider: "openai-chat", budget: { maxTokens: 60 } });
+    const prompt = await keep.thread("log").context({ provider: "openai-chat", budget: { maxTokens: 60 } });
     return {
       storage: keep.storage,
       found,
-      messages: await keep.getCount("log"),
+      messages: await keep.thread("log").count(),
       prompt: { tokens: prompt.tokens, overBudget: prompt.overBudget, roles: prompt.messages.map(({ role }) => role), kept: prompt.messages.length },
       hits: (await keep.search("lighthouse")).map(({ snippet }) => snippet).join(" | "),
-      mail: (await keep.listMessages("lal")).length,
+      mail: (await keep.mailbox("lal").messages()).length,
     };
   } finally {
     await keep.close();

@@ -14,26 +14,23 @@ async function write(name) {
   const tell = (stream, acknowledged) => window.acknowledge(JSON.stringify({ stream, acknowledged }));
 
   const single = async () => {
-    for (let at = await keep.getCount("single"); ; at += 1) {
-      await keep.append("single", [message("single", at)]);
+    for (let at = await keep.thread("single").count(); ; at += 1) {
+      await keep.thread("single").append([message("single", at)]);
       tell("single", at + 1);
     }
   };
   const batch = async () => {
-    for (let at = await keep.getCount("batch"); ; ) {
+    for (let at = await keep.thread("batch").count(); ; ) {
       const size = batchSize(at);
-      await keep.append(
-        "batch",
-        Array.from({ length: size }, (_, index) => message("batch", at + index)),
-      );
+      await keep.thread("batch").append(Array.from({ length: size }, (_, index) => message("batch", at + index)));
       at += size;
       tell("batch", at);
     }
   };
   const burst = async () => {
-    for (let at = await keep.getCount("burst"); ; at += 8) {
+    for (let at = await keep.thread("burst").count(); ; at += 8) {
       const calls = Array.from({ length: 8 }, async (_, index) => {
-        await keep.append("burst", [message("burst", at + index)]);
+        await keep.thread("burst").append([message("burst", at + index)]);
         tell("burst", at + index + 1);
       });
       await Promise.all(calls);
@@ -70,11 +67,11 @@ async function read(name) {
   const keep = await Threadkeep.open({ name, storage: "indexeddb" });
   const streams = {};
   for (const stream of ["single", "batch", "burst"]) {
-    const head = await keep.head(stream);
+    const head = await keep.thread(stream).head();
     const nodes = head === null ? [] : await chain(keep, head.id);
     streams[stream] = {
-      texts: (await keep.getAll(stream)).map((one) => one.content),
-      count: await keep.getCount(stream),
+      texts: (await keep.thread(stream).messages()).map((one) => one.content),
+      count: await keep.thread(stream).count(),
       seqs: nodes.map((node) => node.seq),
       roles: nodes.flatMap((node) => node.messages.map((one) => one.role)),
     };
@@ -96,9 +93,9 @@ async function read(name) {
 /** Appends `count` messages to those that are there, and gives what opening found and all that is there then. */
 async function appendSome(name, count) {
   const keep = await Threadkeep.open({ name, storage: "indexeddb" });
-  const from = await keep.getCount("torn");
-  for (let at = from; at < from + count; at += 1) await keep.append("torn", [message("torn", at)]);
-  const found = { beginning: keep.beginning, texts: (await keep.getAll("torn")).map((one) => one.content) };
+  const from = await keep.thread("torn").count();
+  for (let at = from; at < from + count; at += 1) await keep.thread("torn").append([message("torn", at)]);
+  const found = { beginning: keep.beginning, texts: (await keep.thread("torn").messages()).map((one) => one.content) };
   await keep.close();
   return found;
 }
@@ -112,17 +109,17 @@ async function appendMany(name, context, writer, count) {
   });
   // Both are open and listen before either begins.
   await window.ready(writer);
-  for (let at = 0; at < count; at += 1) await keep.append(context, [{ role: "user", content: `${writer} ${at}` }]);
+  for (let at = 0; at < count; at += 1) await keep.thread(context).append([{ role: "user", content: `${writer} ${at}` }]);
   await window.ready(`${writer} done`);
   // What the other wrote last is still on its way.
   for (let tries = 0; tries < 100 && heard.remote < count; tries += 1) await new Promise((next) => setTimeout(next, 50));
-  const all = await keep.getAll(context);
-  const nodes = await chain(keep, (await keep.head(context)).id);
+  const all = await keep.thread(context).messages();
+  const nodes = await chain(keep, (await keep.thread(context).head()).id);
   const answer = {
     heard,
     texts: all.map((one) => one.content),
     seqs: nodes.map((node) => node.seq),
-    count: await keep.getCount(context),
+    count: await keep.thread(context).count(),
     lint: await keep.lint(),
   };
   await keep.close();
@@ -158,13 +155,13 @@ async function compactOnAndOn(name) {
   const tell = (what) => window.acknowledge(JSON.stringify(what));
   try {
     const keep = await Threadkeep.open({ name, storage: "indexeddb" });
-    for (let at = await keep.getCount(COMPACTED); ; ) {
+    for (let at = await keep.thread(COMPACTED).count(); ; ) {
       const turns = Array.from({ length: 24 }, (_, index) => ({ role: role(at + index), content: decision(at + index) }));
-      await keep.append(COMPACTED, turns);
+      await keep.thread(COMPACTED).append(turns);
       at += turns.length;
       tell({ messages: at });
       tell({ begun: true });
-      const { checkpoint } = await keep.compact(COMPACTED, { ...ESTIMATE, keepTurns: 2 });
+      const { checkpoint } = await keep.thread(COMPACTED).compact({ ...ESTIMATE, keepTurns: 2 });
       tell({ checkpoint: checkpoint?.id ?? null });
     }
   } catch (error) {
@@ -176,19 +173,19 @@ async function compactOnAndOn(name) {
 async function readCompacted(name) {
   const keep = await Threadkeep.open({ name, storage: "indexeddb" });
   const ids = (all) => all.map(({ id }) => id);
-  const checkpoints = await keep.checkpoints(COMPACTED);
+  const checkpoints = await keep.thread(COMPACTED).checkpoints();
   const prompts = [];
-  for (const epoch of await keep.epochs(COMPACTED)) {
-    const { messages, payload } = await keep.context(COMPACTED, { ...ESTIMATE, epoch: epoch.name });
+  for (const epoch of await keep.thread(COMPACTED).epochs()) {
+    const { messages, payload } = await keep.thread(COMPACTED).context({ ...ESTIMATE, epoch: epoch.name });
     prompts.push({ epoch: epoch.name, first: messages[0], errors: (await validate(payload, "openai-chat")).errors });
   }
   const found = {
     beginning: keep.beginning,
-    texts: (await keep.getAll(COMPACTED)).map((one) => one.content),
+    texts: (await keep.thread(COMPACTED).messages()).map((one) => one.content),
     checkpoints,
     anchors: await Promise.all(checkpoints.map(async ({ anchor }) => (await keep.node(anchor)) !== null)),
-    episodes: ids(await keep.episodes()),
-    facts: ids(await keep.facts()),
+    episodes: ids(await keep.memory.episodes()),
+    facts: ids(await keep.memory.facts()),
     prompts,
     lint: await keep.lint(),
   };

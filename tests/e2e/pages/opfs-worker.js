@@ -42,11 +42,8 @@ const calls = {
   /** A whole keep: says what it found and how many messages there are, after adding some. */
   async keep(name, adding) {
     const keep = await Threadkeep.open({ storage: opfsStore({ name }), encoding: "estimate" });
-    await keep.append(
-      "main",
-      Array.from({ length: adding }, (_, at) => ({ role: "user", content: `message ${at}` })),
-    );
-    const found = { storage: keep.storage, beginning: keep.beginning, count: await keep.getCount("main"), lint: await keep.lint() };
+    await keep.thread("main").append(Array.from({ length: adding }, (_, at) => ({ role: "user", content: `message ${at}` })));
+    const found = { storage: keep.storage, beginning: keep.beginning, count: await keep.thread("main").count(), lint: await keep.lint() };
     await keep.close();
     return found;
   },

@@ -41,7 +41,7 @@ export async function play({ Threadkeep, createAgent }, name, told) {
   // What a crash has interrupted comes first.
   await agent.catchUp();
   for (;;) {
-    const mails = await keep.listMessages("ann", { dismissed: true });
+    const mails = await keep.mailbox("ann").messages({ dismissed: true });
     const sent = mails.filter(({ from }) => from === "ann");
     const turn = sent.length;
     await told({ turn, beginning: keep.beginning });
@@ -58,7 +58,7 @@ export async function play({ Threadkeep, createAgent }, name, told) {
 /** What the session left: for each turn its chain as text, how many answers it has, whether it is marked, and what is wrong. */
 export async function look({ Threadkeep, validate }, name) {
   const keep = await Threadkeep.open({ name });
-  const mails = await keep.listMessages("ann", { dismissed: true });
+  const mails = await keep.mailbox("ann").messages({ dismissed: true });
   const turns = [];
   let calls = 0;
   for (const mail of mails.filter(({ from }) => from === "ann")) {
@@ -66,7 +66,7 @@ export async function look({ Threadkeep, validate }, name) {
     const messages = chain.flatMap((node) => node.messages);
     const own = chain.at(-1).messages;
     const answers = mails.filter(({ replyTo }) => replyTo === mail.messageId);
-    const { payload } = await keep.context(mail.messageId, { encoding: "estimate" });
+    const { payload } = await keep.at(mail.messageId).context({ encoding: "estimate" });
     const { errors } = await validate(payload, "openai-chat");
     calls += own.filter(({ role }) => role === "tool").length;
     turns.push({

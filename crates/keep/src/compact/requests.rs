@@ -122,7 +122,7 @@ impl<S: Store> Keep<S> {
     /// checkpoint before was made.
     ///
     /// # Errors
-    /// `missing-head`; the store's.
+    /// `missing-thread`; the store's.
     pub async fn strategy(&self, context: &str) -> Result<Option<Strategy>, KeepError> {
         let found = self.at_head(context, |tree, _| Ok(tree.strategy(context))).await?;
         found.ok_or_else(|| KeepError::MissingHead(context.to_owned()))
@@ -131,7 +131,7 @@ impl<S: Store> Keep<S> {
     /// Chooses how the chain at a head is compacted from now on. It is stored with the head: it moves with it, and goes with it.
     ///
     /// # Errors
-    /// `missing-head`; `damaged`; the store's.
+    /// `missing-thread`; `damaged`; the store's.
     pub async fn set_strategy(&self, context: &str, strategy: Option<Strategy>) -> Result<(), KeepError> {
         let _writing = self.writing().await;
         let missing = || KeepError::MissingHead(context.to_owned());

@@ -35,7 +35,7 @@ pub enum CompactionRequest {
     Clear(String),
     /// Why a compaction is pending: `compactionRequired({at})`. → a reason, or null
     Required(String),
-    /// Messages at a head with what is known of each: `getStored({context, start?, end?})`. → a list of `{id, part, contextId, index,
+    /// Messages at a head with what is known of each: `getStored({context, start?, end?})`. → a list of `{id, part, thread, index,
     /// createdAt, tokens, tags?, compacted, compactedRange?, checkpoint?, message}`
     Stored(String, u32, u32),
     /// How a head is compacted: `strategy({context})`. → a name, or null
@@ -269,7 +269,7 @@ fn stored_json(stored: &Stored, context: &str) -> Value {
     let mut value = map([
         ("id", stored.node.as_str().into()),
         ("part", stored.part.into()),
-        ("contextId", context.into()),
+        ("thread", context.into()),
         ("index", stored.index.into()),
         ("createdAt", stored.created_at.into()),
         ("tokens", stored.tokens.into()),

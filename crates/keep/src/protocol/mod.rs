@@ -111,7 +111,7 @@ pub enum Request {
     },
     /// Where a head points. → [`Response::MaybeNode`]
     Head {
-        /// The head's name, the `contextId` of the message-store surface.
+        /// The head's name: a thread's, in npm.
         context: String,
     },
     /// Points a head at a node, making it if it is new. → [`Response::Node`]
@@ -300,6 +300,7 @@ pub struct NodeInfo {
 #[serde(rename_all = "camelCase")]
 pub struct HeadInfo {
     /// Its name.
+    #[serde(rename = "name")]
     pub context: String,
     /// The transcript in which it points.
     pub transcript: TranscriptId,
@@ -412,6 +413,7 @@ pub struct Stats {
     /// Messages in them.
     pub messages: u64,
     /// Heads.
+    #[serde(rename = "threads")]
     pub heads: u32,
     /// Transcripts in the cache.
     pub cached_transcripts: u32,
@@ -510,6 +512,7 @@ pub enum Event {
     /// A head was made, moved or removed.
     Head {
         /// The head's name.
+        #[serde(rename = "name")]
         context: String,
         /// Where it points now; `null` when it was removed.
         node: Option<MessageId>,

@@ -68,7 +68,7 @@ impl Read for NodeInfo {
 impl Read for HeadInfo {
     fn read(value: Value) -> Result<Self, Wrong> {
         let mut fields = Object::of(value, "head")?;
-        Ok(Self { context: fields.text("context")?, transcript: fields.id("transcript")?, node: fields.id("node")? })
+        Ok(Self { context: fields.text("name")?, transcript: fields.id("transcript")?, node: fields.id("node")? })
     }
 }
 
@@ -152,7 +152,7 @@ impl Read for Stats {
             transcripts: fields.small("transcripts")?,
             nodes: fields.count("nodes")?,
             messages: fields.count("messages")?,
-            heads: fields.small("heads")?,
+            heads: fields.small("threads")?,
             cached_transcripts: fields.small("cachedTranscripts")?,
             cached_bytes: fields.count("cachedBytes")?,
             cache_limit: fields.count("cacheLimit")?,
@@ -254,7 +254,7 @@ impl Read for Event {
         Ok(match fields.text("type")?.as_str() {
             "changed" => Self::Changed { transcript: fields.id("transcript")?, nodes: fields.ids("nodes")? },
             "deleted" => Self::Deleted { transcript: fields.id("transcript")?, nodes: fields.ids("nodes")? },
-            "head" => Self::Head { context: fields.text("context")?, node: fields.maybe_id("node")? },
+            "head" => Self::Head { context: fields.text("name")?, node: fields.maybe_id("node")? },
             "memory" => Self::Memory { episodes: texts(&mut fields, "episodes")?, facts: texts(&mut fields, "facts")? },
             "mail" => Self::Mail { party: fields.text("party")?, number: fields.count("number")? },
             "cleared" => Self::Cleared,

@@ -37,8 +37,8 @@ fn forks_at_the_ends_and_at_impossible_places() {
         assert_eq!(keep.get_count("whole").await.unwrap(), 2);
         assert_eq!(keep.get_count("none").await.unwrap(), 0);
         assert_eq!(code(keep.fork("main", "far", Some(3)).await), "bad-request");
-        assert_eq!(code(keep.fork("main", "whole", None).await), "head-taken");
-        assert_eq!(code(keep.fork("nobody", "x", None).await), "missing-head");
+        assert_eq!(code(keep.fork("main", "whole", None).await), "thread-taken");
+        assert_eq!(code(keep.fork("nobody", "x", None).await), "missing-thread");
         keep.receive(inbound("m", None, "u")).await.unwrap();
         keep.extend(&id("m"), vec![Message::assistant("a")]).await.unwrap();
         keep.set_head("turn", &id("m")).await.unwrap();
@@ -101,7 +101,7 @@ fn an_append_behind_a_node_is_a_branch_if_the_head_is_where_it_is_expected() {
         let elsewhere = here.append("other", users(1)).await.unwrap();
         let foreign = Start { after: Some(elsewhere[0].id.clone()), expect: None };
         assert_eq!(code(here.append_from("main", users(1), &foreign).await), "missing-node");
-        assert_eq!(code(here.append_from("nobody", users(1), &start(0, 0)).await), "missing-head");
+        assert_eq!(code(here.append_from("nobody", users(1), &start(0, 0)).await), "missing-thread");
         assert!(here.head("nobody").await.unwrap().is_none());
     });
 }

@@ -235,7 +235,7 @@ fn the_strategy_of_a_head_is_stored_with_the_head() {
     let keep = world.tab();
     run(async {
         talked(&keep).await;
-        assert_eq!(code(keep.set_strategy("nobody", Some(Strategy::Hierarchical)).await), "missing-head");
+        assert_eq!(code(keep.set_strategy("nobody", Some(Strategy::Hierarchical)).await), "missing-thread");
         assert_eq!(keep.strategy("chat").await.unwrap(), None);
         keep.set_strategy("chat", Some(Strategy::SlidingWindow)).await.unwrap();
         // After a restart.

@@ -103,8 +103,8 @@ function result(part: Fields): Fields & { role: string } {
  *
  * @example
  * ```ts
- * const { responseMessages } = await generateText({ model, messages: toModelMessages(await keep.getAll("main")) });
- * await keep.append("main", fromModelMessages(responseMessages));
+ * const { responseMessages } = await generateText({ model, messages: toModelMessages(await keep.thread("main").messages()) });
+ * await keep.thread("main").append(fromModelMessages(responseMessages));
  * ```
  */
 export function fromModelMessages(messages: readonly ModelMessage[]): MessageInput[] {
@@ -132,7 +132,7 @@ export function fromModelMessages(messages: readonly ModelMessage[]): MessageInp
  *
  * @example
  * ```ts
- * const { messages, overBudget } = await keep.context("main", { budget: { maxTokens: 8000 } });
+ * const { messages, overBudget } = await keep.thread("main").context({ budget: { maxTokens: 8000 } });
  * if (!overBudget) await generateText({ model, messages: toModelMessages(messages) });
  * ```
  */

@@ -19,7 +19,7 @@ const CHATS = 16;
 
 /** Options of {@link chatStore}. */
 export interface ChatStoreOptions {
-  /** What the names of the chats' heads begin with; nothing without it, so that a chat's id is its head's name. */
+  /** What the names of the chats' threads begin with; nothing without it, so that a chat's id is its thread's name. */
   prefix?: string;
 }
 
@@ -92,7 +92,7 @@ interface Place {
 }
 
 /**
- * The chats of the AI SDK in a keep. Each chat is a transcript and a head of the chat's name, so that prompts, search and
+ * The chats of the AI SDK in a keep. Each chat is a transcript and a thread of the chat's name, so that prompts, search and
  * compaction of the keep work on it. Methods reject with a {@link ThreadkeepError}; when they resolve, what they did is durable.
  */
 export class ChatStore<M extends UIMessage = UIMessage> {
@@ -108,8 +108,8 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     this.#prefix = (check.options(options, "options", { prefix: check.text }) as ChatStoreOptions).prefix ?? "";
   }
 
-  /** The name of a chat's head, for `keep.context`, `keep.compact` and all else that takes one. */
-  contextId(chatId: string): string {
+  /** The name of a chat's thread: `keep.thread(chats.threadName(id))` makes its prompts and compacts it. */
+  threadName(chatId: string): string {
     return check.id(this.#prefix + check.id(chatId, "chatId"), "chatId");
   }
 
@@ -125,7 +125,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    * ```
    */
   async load(chatId: string): Promise<M[]> {
-    const context = this.contextId(chatId);
+    const context = this.threadName(chatId);
     return this.#queues.run(context, async () => shown<M>(await this.#thread(context)));
   }
 
@@ -165,7 +165,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
 
   /** The messages as they are now: those that are known as they are stored, copies of the others. @internal */
   take(chatId: string, messages: readonly Ui[]): Ui[] {
-    const known = this.#threads.get(this.contextId(chatId))?.entries;
+    const known = this.#threads.get(this.threadName(chatId))?.entries;
     try {
       return messages.map((message, at) => {
         const ui = known?.[at]?.ui;
@@ -178,7 +178,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
 
   /** @internal */
   async record(chatId: string, messages: readonly Ui[], inner: Inner = {}): Promise<Saved> {
-    const context = this.contextId(chatId);
+    const context = this.threadName(chatId);
     // At once: who asked goes on with their messages.
     const given = this.take(chatId, messages);
     return this.#queues.run(context, async () => {
@@ -204,7 +204,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    * ```
    */
   async branches(chatId: string, messageId: string): Promise<ChatBranch<M>[]> {
-    const context = this.contextId(chatId);
+    const context = this.threadName(chatId);
     return this.#queues.run(context, async () => {
       const thread = await this.#thread(context);
       const known = thread.entries.map((entry) => idOf(entry, thread)).lastIndexOf(messageId);
@@ -236,37 +236,37 @@ export class ChatStore<M extends UIMessage = UIMessage> {
    * @throws ThreadkeepError `missing-node` for a node that is none of the chat's; the storage's codes
    */
   async select(chatId: string, node: string): Promise<M[]> {
-    const context = this.contextId(chatId);
+    const context = this.threadName(chatId);
     return this.#queues.run(context, async () => {
-      const head = await this.keep.head(context);
+      const head = await this.keep.thread(context).head();
       const to = await this.keep.node(check.id(node, "node"));
       if (head === null || to?.transcript !== head.transcript) throw new ThreadkeepError("missing-node", `the chat has no node ${node}`, { node });
       const leaf = await this.#leaf(to);
-      await this.keep.setHead(context, leaf);
-      await this.keep.choose(leaf);
+      await this.keep.thread(context).moveTo(leaf);
+      await this.keep.at(leaf).choose();
       return shown<M>(await this.#thread(context));
     });
   }
 
   /** All chats, the one that changed last first. */
   async list(): Promise<ChatInfo[]> {
-    const [heads, transcripts] = await Promise.all([this.keep.heads(), this.keep.transcripts()]);
+    const [heads, transcripts] = await Promise.all([this.keep.threads(), this.keep.transcripts()]);
     const known = new Map(transcripts.map((transcript) => [transcript.id, transcript]));
-    const chats = heads.flatMap(({ context, transcript }): ChatInfo[] => {
+    const chats = heads.flatMap(({ name, transcript }): ChatInfo[] => {
       const info = known.get(transcript);
-      if (!context.startsWith(this.#prefix) || context === this.#prefix || info === undefined) return [];
-      return [{ chatId: context.slice(this.#prefix.length), title: info.title, updatedAt: info.updatedAt, branches: info.branches, transcript }];
+      if (!name.startsWith(this.#prefix) || name === this.#prefix || info === undefined) return [];
+      return [{ chatId: name.slice(this.#prefix.length), title: info.title, updatedAt: info.updatedAt, branches: info.branches, transcript }];
     });
     return chats.sort((left, right) => (right.updatedAt ?? 0) - (left.updatedAt ?? 0));
   }
 
   /**
-   * Deletes a chat with all its branches, for good. Where another head points into its transcript (a fork, say), only what that does not need.
+   * Deletes a chat with all its branches, for good. If another thread ends in its transcript (a fork, say), only what that does not need.
    *
    * @returns how many messages of its transcript were removed; 0 where there is no such chat
    */
   async delete(chatId: string): Promise<number> {
-    const context = this.contextId(chatId);
+    const context = this.threadName(chatId);
     return this.#queues.run(context, async () => {
       this.#threads.delete(context);
       return discard(this.keep, context);
@@ -275,7 +275,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
 
   /** The chain that a chat shows. What is remembered holds as long as the head is where it ends: nodes do not change. */
   async #thread(context: string): Promise<Thread> {
-    const head = await this.keep.head(context);
+    const head = await this.keep.thread(context).head();
     if (head === null) return new Thread();
     const known = this.#threads.get(context);
     const last = known?.nodes.at(-1);
@@ -317,9 +317,9 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     if (parent === undefined && leaf !== null) {
       // Nothing can stand before the first message of what somebody else wrote: the branch gets a transcript of its own.
       const name = `${context}~${Math.random().toString(36).slice(2)}`;
-      const made = await this.keep.append(name, messages);
+      const made = await this.keep.thread(name).append(messages);
       const last = (made.at(-1) as NodeInfo).id;
-      await this.keep.setHead(context, last);
+      await this.keep.thread(context).moveTo(last);
       return { leaf: last, added: made.length, branched: true };
     }
     const branched = parent !== undefined && parent.id !== leaf;
@@ -394,7 +394,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
     const found: Thread[] = [];
     const look = async (prefix: Thread): Promise<void> => {
       const parent = prefix.nodes.at(-1) as NodeInfo;
-      for (const child of await this.keep.children(parent.id)) {
+      for (const child of await this.keep.at(parent.id).children()) {
         const grown = prefix.upTo(prefix.nodes.length);
         grown.push(child);
         if (grown.entries.length > place) found.push(grown);
@@ -415,7 +415,7 @@ export class ChatStore<M extends UIMessage = UIMessage> {
   }
 
   async #leaf(node: NodeInfo): Promise<string> {
-    return (await this.keep.outline(node.transcript, node.id)).leaf;
+    return (await this.keep.transcript(node.transcript).outline(node.id)).leaf;
   }
 }
 

@@ -179,7 +179,7 @@ export function branchingTransport<M extends UIMessage = UIMessage>(
   if (typeof transport?.sendMessages !== "function") throw badArgument("transport", "must be a transport of the AI SDK");
   // By what they can do: a package may be there twice, as a module and for `require`.
   if (typeof (chats as ChatStore<M> | undefined)?.branches === "function") return new BranchingTransport<M>(transport, chats as ChatStore<M>, given);
-  if (typeof (chats as Threadkeep | undefined)?.append !== "function") throw badArgument("chats", "must be a keep or a ChatStore");
+  if (typeof (chats as Threadkeep | undefined)?.thread !== "function") throw badArgument("chats", "must be a keep or a ChatStore");
   return new BranchingTransport<M>(transport, new ChatStore<M>(chats as Threadkeep), given);
 }
 

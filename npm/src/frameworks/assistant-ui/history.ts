@@ -30,7 +30,7 @@ export type ThreadRef = string | { getState(): { remoteId?: string | undefined }
 
 /** Options of {@link threadHistory}. */
 export interface ThreadHistoryOptions {
-  /** What the names of the threads' heads begin with; nothing without it, so that a thread's id is its head's name. */
+  /** What the names of the keep's threads begin with; nothing without it, so that a thread's id is its name. */
   prefix?: string;
 }
 
@@ -147,7 +147,7 @@ export class ThreadHistory implements ThreadHistoryAdapter {
       for (const item of items) if (before === undefined || stored(before, item) === undefined) await this.#put(context, item, true);
       const tree = await this.#read(context);
       const head = tree?.get(repository.headId ?? items.at(-1)?.id ?? "")?.nodes.at(-1);
-      if (head !== undefined && head !== tree?.leaf) await this.#keep.setHead(context, head);
+      if (head !== undefined && head !== tree?.leaf) await this.#keep.thread(context).moveTo(head);
       this.#trees.delete(context);
     });
   };
@@ -223,7 +223,7 @@ export class ThreadHistory implements ThreadHistoryAdapter {
     const there = tree && stored(tree, item);
     if (there !== undefined) {
       const end = there.nodes.at(-1) as string;
-      if (shown && tree?.leaf !== end) await this.#keep.setHead(context, end);
+      if (shown && tree?.leaf !== end) await this.#keep.thread(context).moveTo(end);
       this.#trees.delete(context);
       return true;
     }
@@ -243,13 +243,13 @@ export class ThreadHistory implements ThreadHistoryAdapter {
     };
     messages[0] = { ...messages[0], [FIELD]: ride } as unknown as MessageInput;
     const behind = grows ? known.nodes.at(-1) : (parent?.nodes.at(-1) ?? (lost ? tree?.leaf : undefined) ?? tree?.root);
-    const head = tree === undefined ? null : ((await this.#keep.head(context))?.id ?? null);
+    const head = tree === undefined ? null : ((await this.#keep.thread(context).head())?.id ?? null);
     const made = await appendAfter(this.#keep, context, behind, head, messages);
     if (made === undefined) return false;
     const leaf = (made.at(-1) as { id: string }).id;
     // An update of what stands further up does not change what is shown.
     const stays = !shown && known !== undefined && head !== null && tree?.owner(head) !== known.id;
-    if (stays) await this.#keep.setHead(context, head);
+    if (stays) await this.#keep.thread(context).moveTo(head);
     if (tree === undefined || known !== undefined || lost) this.#trees.delete(context);
     else {
       tree.put({
@@ -305,15 +305,15 @@ export class ThreadHistory implements ThreadHistoryAdapter {
       ends.set(follower.id, at);
     }
     // Other heads (forks, say) that point at what was written anew go along.
-    for (const { context: other, node } of await this.#keep.heads()) {
+    for (const { name: other, node } of await this.#keep.threads()) {
       const end = ends.get(tree.owner(node) ?? "");
-      if (other !== context && end !== undefined && tree.owner(node) !== item.id) await this.#keep.setHead(other, end);
+      if (other !== context && end !== undefined && tree.owner(node) !== item.id) await this.#keep.thread(other).moveTo(end);
     }
-    for (const start of item.starts) if ((await this.#keep.node(start)) !== null) await this.#keep.deleteBranch(start);
+    for (const start of item.starts) if ((await this.#keep.node(start)) !== null) await this.#keep.at(start).deleteBranch();
     const after = await this.#read(context);
     const shown = head === null || head === item.id ? item.parentId : head;
     const node = shown === null ? undefined : after?.get(shown)?.nodes.at(-1);
-    if (node !== undefined && node !== after?.leaf) await this.#keep.setHead(context, node);
+    if (node !== undefined && node !== after?.leaf) await this.#keep.thread(context).moveTo(node);
     this.#trees.delete(context);
   }
 }

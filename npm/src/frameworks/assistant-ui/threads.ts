@@ -15,7 +15,7 @@ type AssistantStream = Awaited<ReturnType<RemoteThreadListAdapter["generateTitle
 
 /** Options of {@link threadList}. */
 export interface ThreadListOptions {
-  /** What the names of the threads' heads begin with, as in the options of `threadHistory`. */
+  /** What the names of the keep's threads begin with, as in the options of `threadHistory`. */
   prefix?: string;
   /** Makes a thread's title of its messages; the beginning of what was said first without it. */
   title?: (messages: readonly ThreadMessage[]) => string | Promise<string>;
@@ -68,14 +68,14 @@ export function threadList(keep: Threadkeep, options?: ThreadListOptions): Remot
     });
   const called = async (id: string, name: string): Promise<void> => {
     await change(id, (kept) => ({ ...kept, title: name }));
-    const head = await keep.head(prefix + id);
-    if (head !== null) await keep.rename(head.transcript, name);
+    const head = await keep.thread(prefix + id).head();
+    if (head !== null) await keep.transcript(head.transcript).rename(name);
   };
   return {
     async list() {
-      const [rows, heads, transcripts] = await Promise.all([records.scan(recordRange(prefix)), keep.heads(), keep.transcripts()]);
+      const [rows, heads, transcripts] = await Promise.all([records.scan(recordRange(prefix)), keep.threads(), keep.transcripts()]);
       const times = new Map(transcripts.map(({ id, updatedAt }) => [id, updatedAt]));
-      const at = new Map(heads.map(({ context, transcript }) => [context, times.get(transcript)]));
+      const at = new Map(heads.map(({ name, transcript }) => [name, times.get(transcript)]));
       const threads = rows.map(([, bytes]) => {
         const kept = JSON.parse(new TextDecoder().decode(bytes)) as Kept;
         return { kept, time: at.get(prefix + kept.id) ?? kept.at };
@@ -107,7 +107,7 @@ export function threadList(keep: Threadkeep, options?: ThreadListOptions): Remot
     async fetch(id) {
       const kept = await known(id);
       if (kept === undefined) throw missing(id);
-      const head = await keep.head(prefix + id);
+      const head = await keep.thread(prefix + id).head();
       const told = head === null ? undefined : (await keep.transcripts()).find((transcript) => transcript.id === head.transcript);
       return about(kept, told?.updatedAt ?? kept.at);
     },

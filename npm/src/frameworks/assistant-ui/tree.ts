@@ -158,18 +158,19 @@ export class Tree {
   }
 }
 
-/** Reads the thread to which a head belongs; `undefined` where there is no such head. */
+/** Reads all branches of a thread's transcript; `undefined` if there is no such thread. */
 export async function readTree(keep: Threadkeep, context: string): Promise<Tree | undefined> {
-  const head = await keep.head(context);
+  const head = await keep.thread(context).head();
   if (head === null) return undefined;
-  const rows = await keep.tree(head.transcript);
-  const inner = new Set(rows.map(({ parent }) => parent));
-  const leaves = rows.flatMap((_, at) => (inner.has(at) ? [] : [at]));
+  const rows = await keep.transcript(head.transcript).tree();
+  const parents = new Map(rows.map(({ id, parent }) => [id, parent]));
+  const inner = new Set(parents.values());
+  const leaves = rows.flatMap(({ id }) => (inner.has(id) ? [] : [id]));
   const nodes = new Map<string, NodeInfo>();
   const chains: NodeInfo[][] = [];
   for (const leaf of leaves) {
     const path: string[] = [];
-    for (let at: number | null = leaf; at !== null; at = rows[at]?.parent ?? null) path.push((rows[at] as { id: string }).id);
+    for (let at: string | null = leaf; at !== null; at = parents.get(at) ?? null) path.push(at);
     path.reverse();
     // What branches share is read once.
     const missing = path.filter((id) => !nodes.has(id));

@@ -10,9 +10,9 @@ import type { Streams } from "./streams.js";
 export interface SessionTranscript {
   /** The transcript's id. */
   transcript: string;
-  /** The head at the end of the main conversation. */
-  contextId: string;
-  /** The node at which it points. */
+  /** The name of the thread of the main conversation. */
+  thread: string;
+  /** The node at which it ends. */
   leaf: string;
 }
 
@@ -66,10 +66,10 @@ export class Mirror {
       for (const subpath of await this.#streams.subpaths(key)) await this.#import(key, subpath, await this.#streams.lines({ ...key, subpath }));
       const leaf = await this.#leaf(key, main ?? []);
       if (leaf === null) return null;
-      const contextId = headOf(key);
-      const { id, transcript } = await this.#keep.setHead(contextId, leaf);
-      await this.#keep.choose(id);
-      return { transcript, contextId, leaf: id };
+      const thread = headOf(key);
+      const { id, transcript } = await this.#keep.thread(thread).moveTo(leaf);
+      await this.#keep.at(id).choose();
+      return { transcript, thread, leaf: id };
     });
   }
 
@@ -105,7 +105,7 @@ export class Mirror {
         const { uuid } = JSON.parse(line) as { uuid?: unknown };
         const node = typeof uuid === "string" ? await this.#keep.node(`claude-code/${key.sessionId}/${uuid}`) : null;
         if (node === null) continue;
-        await (key.subpath === undefined ? this.#keep.deleteTranscript(node.transcript) : this.#keep.deleteBranch(node.id));
+        await (key.subpath === undefined ? this.#keep.transcript(node.transcript).delete() : this.#keep.at(node.id).deleteBranch());
         if (key.subpath === undefined) return;
       }
     });

@@ -100,14 +100,14 @@ export class KeepSessionStore implements Required<SessionStore> {
   /**
    * Brings a session with its subagents into its transcript, as far as it is not there yet. Branches (rewinds, subagents) are branches of it.
    *
-   * @returns the transcript and the head at the end of the main conversation, for `keep.context`, `keep.compact` and the like;
+   * @returns the transcript and the thread of the main conversation, for `keep.thread(thread)`;
    * `null` where there is no such session, or nothing was said in it
    * @throws ThreadkeepError `bad-request`; the storage's codes
    *
    * @example
    * ```ts
-   * const { contextId } = await store.transcript({ projectKey, sessionId });
-   * const { payload } = await keep.context(contextId, { provider: "anthropic", budget: { maxTokens: 20_000 } });
+   * const { thread } = await store.transcript({ projectKey, sessionId });
+   * const { payload } = await keep.thread(thread).context({ provider: "anthropic", budget: { maxTokens: 20_000 } });
    * ```
    */
   async transcript(key: { projectKey: string; sessionId: string }): Promise<SessionTranscript | null> {

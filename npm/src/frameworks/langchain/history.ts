@@ -14,7 +14,7 @@ export type HistoryOptions = Pick<ContextOptions, "budget" | "policy" | "provide
 /**
  * A chat message history that is a conversation of a keep.
  *
- * With options, {@link ThreadkeepChatMessageHistory.getMessages | getMessages} gives what `keep.context` makes of it: what fits the budget, tool calls together with their
+ * With options, {@link ThreadkeepChatMessageHistory.getMessages | getMessages} gives what `thread.context` makes of it: what fits the budget, tool calls together with their
  * results, and summaries for what a compaction has covered.
  *
  * @example
@@ -32,18 +32,18 @@ export class ThreadkeepChatMessageHistory extends BaseListChatMessageHistory {
   override lc_namespace = ["threadkeep", "langchain"];
   readonly #keep: Threadkeep;
   readonly #options: HistoryOptions | undefined;
-  /** The head whose conversation it is. */
-  readonly contextId: string;
+  /** The name of the thread whose conversation it is. */
+  readonly thread: string;
 
   /**
    * @param keep an open keep; closing it is the caller's
-   * @param contextId the head's name, often LangChain's session id; a new one begins a conversation
+   * @param thread the thread's name, often LangChain's session id; a new one begins a conversation
    * @throws ThreadkeepError `bad-request`
    */
-  constructor(keep: Threadkeep, contextId: string, options?: HistoryOptions) {
+  constructor(keep: Threadkeep, thread: string, options?: HistoryOptions) {
     super();
     this.#keep = keep;
-    this.contextId = check.id(contextId, "contextId");
+    this.thread = check.id(thread, "thread");
     const given = check.options(options, "options", HISTORY);
     this.#options = Object.keys(given).length === 0 ? undefined : (given as HistoryOptions);
   }
@@ -54,10 +54,10 @@ export class ThreadkeepChatMessageHistory extends BaseListChatMessageHistory {
    * @throws ThreadkeepError `over-budget` where what must stay does not fit, with the figures in `details`; the storage's codes
    */
   override async getMessages(): Promise<BaseMessage[]> {
-    if (this.#options === undefined || (await this.#keep.head(this.contextId)) === null) return (await this.#keep.getAll(this.contextId)).map(toLangChain);
-    const { messages, overBudget, tokens, budget } = await this.#keep.context(this.contextId, this.#options);
-    if (overBudget)
-      throw new ThreadkeepError("over-budget", "what must stay of the history does not fit the budget", { context: this.contextId, tokens, budget });
+    if (this.#options === undefined || (await this.#keep.thread(this.thread).head()) === null)
+      return (await this.#keep.thread(this.thread).messages()).map(toLangChain);
+    const { messages, overBudget, tokens, budget } = await this.#keep.thread(this.thread).context(this.#options);
+    if (overBudget) throw new ThreadkeepError("over-budget", "what must stay of the history does not fit the budget", { thread: this.thread, tokens, budget });
     return messages.map(toLangChain);
   }
 
@@ -68,12 +68,12 @@ export class ThreadkeepChatMessageHistory extends BaseListChatMessageHistory {
 
   /** Adds messages at the end, all of them or none. They are durable when this resolves. */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
-    await this.#keep.append(this.contextId, allFromLangChain(messages));
+    await this.#keep.thread(this.thread).append(allFromLangChain(messages));
   }
 
-  /** Deletes the conversation, for good, but for what other heads and branches share with it. */
+  /** Deletes the conversation, for good, but for what other threads and branches share with it. */
   override async clear(): Promise<void> {
-    await this.#keep.clear(this.contextId);
+    await this.#keep.thread(this.thread).clear();
   }
 }
 

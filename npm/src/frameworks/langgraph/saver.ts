@@ -37,7 +37,7 @@ export interface SaverOptions {
   /** The name under which the records lie in the keep; `langgraph` without it. Savers of different names do not see each other's threads. */
   namespace?: string;
   /**
-   * `true`: the channel `messages` of each thread is a conversation of the keep as well, under the thread's id as head, which can be shown,
+   * `true`: the channel `messages` of each thread is a conversation of the keep as well, a thread of the same id, which can be shown,
    * searched and compacted; a thread that is forked from an older checkpoint is a branch there. A text names another channel.
    * {@link ThreadkeepSaver.deleteThread | deleteThread} then deletes the conversation, too.
    */
@@ -144,7 +144,7 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
    */
   override async put(config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, newVersions: ChannelVersions): Promise<RunnableConfig> {
     const thread = needThread(config);
-    // Before anything is stored: it is a head's name, too.
+    // Before anything is stored: it is the name of a thread of the keep, too.
     if (this.#channel !== undefined) checkId(thread, "config.configurable.thread_id");
     const ns = namespaceOf(config);
     const parent = config.configurable?.["checkpoint_id"] as string | undefined;
@@ -240,7 +240,7 @@ export class ThreadkeepSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Deletes a thread's checkpoints, values and writes, for good, and with `transcripts` its conversation; where another head points into
+   * Deletes a thread's checkpoints, values and writes, for good, and with `transcripts` its conversation; where another thread ends in
    * that (a fork of yours), only what that does not need.
    *
    * @throws ThreadkeepError `bad-request`; the storage's codes

@@ -12,7 +12,7 @@ import type { Compaction, CompactOptions } from "../../types/compaction.js";
 import { itemsByMessage, toMessages } from "./messages.js";
 import { ThreadkeepSession, type ThreadkeepSessionOptions } from "./session.js";
 
-/** How the old part of a session is summarised: as `keep.compact` takes it. */
+/** How the old part of a session is summarised: as `thread.compact` takes it. */
 export type SessionCompactOptions = Omit<CompactOptions, "preview" | "pins">;
 
 /** Options of {@link compactionClient}. */
@@ -154,8 +154,8 @@ function usageOf(inputTokens: number, outputTokens: number): OpenAIResponsesComp
 
 /** Compacts where the session lies, so that the checkpoint, its episodes and facts are in the keep. */
 async function inKeep(session: ThreadkeepSession, how: SessionCompactOptions): Promise<Compacted> {
-  const compaction = await session.keep.compact(session.contextId, how);
-  const messages = await session.keep.getAll(session.contextId);
+  const compaction = await session.keep.thread(session.thread).compact(how);
+  const messages = await session.keep.thread(session.thread).messages();
   return after(compaction, itemsByMessage(messages), messages);
 }
 
@@ -163,9 +163,9 @@ async function inKeep(session: ThreadkeepSession, how: SessionCompactOptions): P
 async function aside(items: AgentInputItem[], how: SessionCompactOptions): Promise<Compacted> {
   const keep = await Threadkeep.open({ storage: "memory" });
   try {
-    if (items.length > 0) await keep.append("items", toMessages(items));
-    const compaction = await keep.compact("items", how);
-    const messages = await keep.getAll("items");
+    if (items.length > 0) await keep.thread("items").append(toMessages(items));
+    const compaction = await keep.thread("items").compact(how);
+    const messages = await keep.thread("items").messages();
     return after(compaction, itemsByMessage(messages), messages);
   } finally {
     await keep.close();

@@ -3,6 +3,7 @@
 
 import { ThreadkeepError } from "../../errors.js";
 import { recordKey, recordRange } from "../../records.js";
+import type { Thread } from "../../handles/thread.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { NodeInfo } from "../../types/node.js";
 import type { Records } from "../../types/records.js";
@@ -55,12 +56,12 @@ const decoder = new TextDecoder();
 export class Positions {
   readonly #keep: Threadkeep;
   readonly #records: Records;
-  readonly #context: string;
+  readonly #thread: Thread;
 
   constructor(keep: Threadkeep, context: string) {
     this.#keep = keep;
     this.#records = keep.records(NAMESPACE);
-    this.#context = context;
+    this.#thread = keep.thread(context);
   }
 
   /**
@@ -79,7 +80,7 @@ export class Positions {
 
   async #read(end: string | undefined): Promise<Position> {
     const [record] = await this.#records.scan(recordRange("at", await this.#name()));
-    const at = await this.#keep.head(this.#context);
+    const at = await this.#thread.head();
     const head = at?.id ?? null;
     if (record === undefined) return { version: 0, ...(await this.#begun(at, 0)), head };
     const { version, leaf, seq } = JSON.parse(decoder.decode(record[1])) as Pick<Position, "version" | "leaf" | "seq">;
@@ -96,18 +97,18 @@ export class Positions {
     return { version, ...foreign(chain.slice(start), seq), head };
   }
 
-  /** Where a session begins at a head that has none: behind all that is there, but for what is about to be its first items. */
+  /** Where a session begins at a thread that has none: behind all that is there, but for what is about to be its first items. */
   async #begun(head: NodeInfo | null, version: number): Promise<Pick<Position, "leaf" | "seq">> {
     if (head === null) return { leaf: null, seq: 0 };
     const chain = await this.#keep.chain(head.id);
-    const first = chain.findIndex(({ messages }) => begins(messages[0], this.#context, version));
+    const first = chain.findIndex(({ messages }) => begins(messages[0], this.#thread.name, version));
     const last = first < 0 ? head : chain[first - 1];
     return last === undefined || (first === 1 && last.messages.length === 0) ? { leaf: null, seq: 0 } : { leaf: last.id, seq: last.seq };
   }
 
   /** The root of the transcript in which the head is, where there is nothing in it; its id is the transcript's. */
   async emptyRoot(): Promise<string | null> {
-    const head = await this.#keep.head(this.#context);
+    const head = await this.#thread.head();
     const root = head === null ? null : await this.#keep.node(head.transcript);
     return root !== null && root.messages.length === 0 ? root.id : null;
   }
@@ -160,7 +161,7 @@ export class Positions {
       const { leaf, head } = await this.read();
       const target = leaf ?? (await this.emptyRoot());
       if (target === null || target === head) return;
-      await this.#keep.setHead(this.#context, target);
+      await this.#thread.moveTo(target);
     }
   }
 
@@ -168,9 +169,9 @@ export class Positions {
     return recordKey("op", await this.#name(), await keyPart(id));
   }
 
-  /** The head's name as a part of keys, which are shorter than names may be. */
+  /** The thread's name as a part of keys, which are shorter than names may be. */
   #name(): Promise<string> {
-    return keyPart(this.#context);
+    return keyPart(this.#thread.name);
   }
 }
 

@@ -16,8 +16,8 @@ import { Positions, type PastHistory, type Position } from "./position.js";
 export interface ThreadkeepSessionOptions {
   /** The session's id, by which a later process finds it again; a new one without it. */
   sessionId?: string;
-  /** The head at which it lies; the session's id without it. An existing head is continued, whoever wrote it. */
-  contextId?: string;
+  /** The name of its thread; the session's id without it. An existing thread is continued, whoever wrote it. */
+  thread?: string;
 }
 
 /** What {@link ThreadkeepSession.applyHistoryTransaction} takes. */
@@ -35,7 +35,7 @@ interface History {
   items: AgentInputItem[][];
 }
 
-const OPTIONS = { sessionId: check.id, contextId: check.id } as const;
+const OPTIONS = { sessionId: check.id, thread: check.id } as const;
 /**
  * A session of `@openai/agents` in a keep: pass it to `run`. Items come back exactly as they were added, and are messages of the
  * keep at the same time, so that search, budgets, compaction and the page see them. Sessions of one id share their history,
@@ -50,8 +50,8 @@ const OPTIONS = { sessionId: check.id, contextId: check.id } as const;
 export class ThreadkeepSession implements Session {
   /** The keep that it lies in. */
   readonly keep: Threadkeep;
-  /** The head at which it lies: what `keep.context`, `keep.compact` and the like take. */
-  readonly contextId: string;
+  /** The name of its thread: `keep.thread(session.thread)` makes its prompts and compacts it. */
+  readonly thread: string;
   readonly #sessionId: string;
   readonly #positions: Positions;
   readonly #writer: Writer;
@@ -60,12 +60,12 @@ export class ThreadkeepSession implements Session {
    * @throws ThreadkeepError `bad-request` for an option that is not known or not what it must be
    */
   constructor(keep: Threadkeep, options?: ThreadkeepSessionOptions) {
-    const { sessionId, contextId } = check.options(options, "options", OPTIONS) as ThreadkeepSessionOptions;
+    const { sessionId, thread } = check.options(options, "options", OPTIONS) as ThreadkeepSessionOptions;
     this.keep = keep;
-    this.#sessionId = sessionId ?? contextId ?? crypto.randomUUID();
-    this.contextId = contextId ?? this.#sessionId;
-    this.#positions = new Positions(keep, this.contextId);
-    this.#writer = new Writer(keep, this.contextId, this.#positions);
+    this.#sessionId = sessionId ?? thread ?? crypto.randomUUID();
+    this.thread = thread ?? this.#sessionId;
+    this.#positions = new Positions(keep, this.thread);
+    this.#writer = new Writer(keep, this.thread, this.#positions);
   }
 
   /** The session's id. */
@@ -176,7 +176,7 @@ export class ThreadkeepSession implements Session {
 
   /**
    * Goes to another node of the keep: a past history, another branch, an imported conversation. The items from there on are
-   * the session's. (A head that is moved by `setHead` alone is moved back.)
+   * the session's. (A thread that is moved by `moveTo` of the keep alone is moved back.)
    *
    * @throws ThreadkeepError `missing-node`
    */
@@ -203,7 +203,7 @@ export class ThreadkeepSession implements Session {
       const nodes = await Promise.all(leaves.map((leaf) => (leaf === null ? null : this.keep.node(leaf))));
       let deleted = 0;
       for (const transcript of new Set(nodes.flatMap((node) => (node === null ? [] : [node.transcript]))))
-        deleted += await this.keep.deleteTranscript(transcript);
+        deleted += await this.keep.transcript(transcript).delete();
       await this.#positions.erase();
       return deleted;
     });

@@ -3,6 +3,7 @@
 // head of its own, and the session moves there in one step. What was made for a change that lost is deleted.
 
 import { ThreadkeepError } from "../../errors.js";
+import type { Thread } from "../../handles/thread.js";
 import type { Threadkeep } from "../../threadkeep.js";
 import type { MessageInput } from "../../types/message.js";
 import type { NodeInfo } from "../../types/node.js";
@@ -44,13 +45,13 @@ type Made = readonly [first: string, last: string];
 /** Changes the history at one head. */
 export class Writer {
   readonly #keep: Threadkeep;
-  readonly #context: string;
+  readonly #thread: Thread;
   readonly #positions: Positions;
   #swept = false;
 
   constructor(keep: Threadkeep, context: string, positions: Positions) {
     this.#keep = keep;
-    this.#context = context;
+    this.#thread = keep.thread(context);
     this.#positions = positions;
   }
 
@@ -60,7 +61,7 @@ export class Writer {
       if (!(await due())) return true;
       // At first behind whoever is at it; where that led nowhere, behind what counts.
       if (lost.length > 0) await this.#positions.settle();
-      const made = await this.#keep.append(this.#context, this.#beginning(await this.#positions.read(), messages));
+      const made = await this.#thread.append(this.#beginning(await this.#positions.read(), messages));
       const [first, last] = [made[0], made.at(-1)];
       // What another writer deletes is gone here too.
       const whole = made.length === messages.length && first !== undefined && last !== undefined;
@@ -82,14 +83,14 @@ export class Writer {
         await this.#sweep();
         // Where there is no head, the session is empty. So there must be one before it is not.
         const above = parent ?? (position.head === null ? await this.#begin(position) : await this.#positions.emptyRoot());
-        if (position.head === null && parent !== null) await this.#keep.setHead(this.#context, parent);
+        if (position.head === null && parent !== null) await this.#thread.moveTo(parent);
         const messages = above === null && planned.messages.length === 0 && position.leaf !== null ? EMPTY : planned.messages;
         let made: NodeInfo[] = [];
         if (messages.length > 0) {
           aside ??= { name: `${this.#asidePrefix()}${Date.now()} ${crypto.randomUUID()}`, transcript: undefined };
-          if (above !== null) await this.#keep.setHead(aside.name, above);
+          if (above !== null) await this.#keep.thread(aside.name).moveTo(above);
           else if (aside.transcript !== undefined) await this.#dropHead(aside);
-          made = await this.#keep.append(aside.name, this.#beginning(position, messages));
+          made = await this.#keep.thread(aside.name).append(this.#beginning(position, messages));
           aside.transcript = made[0]?.transcript;
         }
         const [first, last] = [made[0], made.at(-1)];
@@ -111,13 +112,13 @@ export class Writer {
   alone<T>(run: () => Promise<T>): Promise<T> {
     const all = running.get(this.#keep) ?? new Map<string, Promise<unknown>>();
     running.set(this.#keep, all);
-    const turn = (all.get(this.#context) ?? Promise.resolve()).then(run, run);
+    const turn = (all.get(this.#thread.name) ?? Promise.resolve()).then(run, run);
     const done = turn.then(
       () => undefined,
       () => undefined,
     );
-    all.set(this.#context, done);
-    void done.then(() => all.get(this.#context) === done && all.delete(this.#context));
+    all.set(this.#thread.name, done);
+    void done.then(() => all.get(this.#thread.name) === done && all.delete(this.#thread.name));
     return turn;
   }
 
@@ -130,7 +131,7 @@ export class Writer {
           if (tried > 0) await pause(Math.min(50, 2 ** tried));
           if (await once(lost)) return await this.#positions.settle();
         }
-        throw new ThreadkeepError("conflict", "others changed the session again and again", { contextId: this.#context });
+        throw new ThreadkeepError("conflict", "others changed the session again and again", { thread: this.#thread.name });
       } finally {
         for (const made of lost) await this.#discard(made);
         await after();
@@ -175,15 +176,12 @@ export class Writer {
 
   /** Messages as they are written; the first ones of a session say that they are. */
   #beginning({ leaf, version }: Position, messages: readonly MessageInput[]): readonly MessageInput[] {
-    return leaf !== null && version > 0 ? messages : messages.map((message, index) => (index === 0 ? begun(message, this.#context, version) : message));
+    return leaf !== null && version > 0 ? messages : messages.map((message, index) => (index === 0 ? begun(message, this.#thread.name, version) : message));
   }
 
   /** Makes the head, in a transcript with nothing in it, unless somebody else just did; gives its root, whose id the transcript has. */
   async #begin({ version }: Position): Promise<string | null> {
-    const [made] = await this.#keep.append(
-      this.#context,
-      EMPTY.map((message) => begun(message, this.#context, version)),
-    );
+    const [made] = await this.#thread.append(EMPTY.map((message) => begun(message, this.#thread.name, version)));
     if (made === undefined) return null;
     await this.#discard([made.id, made.id]);
     return made.transcript;
@@ -192,15 +190,15 @@ export class Writer {
   /** Deletes what was made for a change that lost, unless somebody who knows of no sessions has appended to it since. */
   async #discard([first, last]: Made): Promise<void> {
     await ignoring("missing-node", async () => {
-      const below = await this.#keep.children(last);
-      if (below.every(({ messages }) => isOurs(messages[0]))) await this.#keep.deleteBranch(first);
+      const below = await this.#keep.at(last).children();
+      if (below.every(({ messages }) => isOurs(messages[0]))) await this.#keep.at(first).deleteBranch();
     });
   }
 
   /** Removes a head that was only needed for a while, and nothing with it: at the root there is always more below. */
   async #dropHead({ name, transcript }: Aside): Promise<void> {
-    if (transcript !== undefined) await ignoring("missing-node", () => this.#keep.setHead(name, transcript));
-    await this.#keep.clear(name);
+    if (transcript !== undefined) await ignoring("missing-node", () => this.#keep.thread(name).moveTo(transcript));
+    await this.#keep.thread(name).clear();
   }
 
   /** Removes such heads of processes that ended in between; none that may still be needed. */
@@ -208,7 +206,7 @@ export class Writer {
     if (this.#swept) return;
     this.#swept = true;
     const prefix = this.#asidePrefix();
-    for (const { context: name, transcript } of await this.#keep.heads()) {
+    for (const { name, transcript } of await this.#keep.threads()) {
       const since = name.startsWith(prefix) ? Number(name.slice(prefix.length).split(" ", 1)[0]) : Infinity;
       if (Date.now() - since > ABANDONED) await this.#dropHead({ name, transcript });
     }
@@ -216,7 +214,7 @@ export class Writer {
 
   /** How the names of heads begin that are only needed for a while. */
   #asidePrefix(): string {
-    return `openai-agents ${wellFormed(this.#context.slice(0, 100))} `;
+    return `openai-agents ${wellFormed(this.#thread.name.slice(0, 100))} `;
   }
 }
 

@@ -24,17 +24,17 @@ export async function appendAfter(
 ): Promise<NodeInfo[] | undefined> {
   if (parent !== undefined && leaf !== null)
     try {
-      return await keep.append(context, messages, { after: parent, expect: leaf });
+      return await keep.thread(context).append(messages, { after: parent, expect: leaf });
     } catch (error) {
-      if (error instanceof ThreadkeepError && ["conflict", "missing-head", "missing-node"].includes(error.code)) return undefined;
+      if (error instanceof ThreadkeepError && ["conflict", "missing-thread", "missing-node"].includes(error.code)) return undefined;
       throw error;
     }
-  const made = await keep.append(context, messages);
+  const made = await keep.thread(context).append(messages);
   const [first, last] = [made[0], made.at(-1)];
   if (first === undefined || last === undefined || first.parent === first.transcript) return made;
   // Another one began the head in the same moment: take it back, unless something follows already.
   try {
-    if ((await keep.children(last.id)).length === 0) await keep.deleteBranch(first.id);
+    if ((await keep.at(last.id).children()).length === 0) await keep.at(first.id).deleteBranch();
   } catch (error) {
     // Whoever it hung below took that back.
     if (!(error instanceof ThreadkeepError && error.code === "missing-node")) throw error;
@@ -44,8 +44,8 @@ export async function appendAfter(
 
 /** Deletes the transcript of a head; where other heads point into it, only what they do not need. Gives how many messages that were. */
 export async function discard(keep: Threadkeep, context: string): Promise<number> {
-  const head = await keep.head(context);
+  const head = await keep.thread(context).head();
   if (head === null) return 0;
-  const shared = (await keep.heads()).some((other) => other.transcript === head.transcript && other.context !== context);
-  return shared ? keep.clear(context) : keep.deleteTranscript(head.transcript);
+  const shared = (await keep.threads()).some((other) => other.transcript === head.transcript && other.name !== context);
+  return shared ? keep.thread(context).clear() : keep.transcript(head.transcript).delete();
 }

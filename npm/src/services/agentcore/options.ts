@@ -11,7 +11,7 @@ export interface AgentCoreOptions {
   /** The memory resource: its id, or its ARN. It is made beforehand, with the strategies that extract records. */
   memoryId: string;
   /** Who the conversations belong to, from the authentication; without it each call says so. */
-  actorId?: string | ((contextId: string) => string);
+  actorId?: string | ((thread: string) => string);
   /** The region, for a client that is made here; that of the environment without it. */
   region?: string;
   /** A client of yours. */

@@ -11,7 +11,7 @@ import { keyPart, read, Sent, write } from "./sent.js";
 
 /** What a conversation's own record holds. */
 export interface Registered {
-  contextId: string;
+  thread: string;
   /** The session and the transcript, once something was sent. */
   session?: string;
   transcript?: string;
@@ -37,34 +37,34 @@ export class Notes {
   }
 
   /** Notes that a conversation is to be sent. Once for each; where it fails, the next call tries again. */
-  register(contextId: string): Promise<void> {
-    let noted = this.#registered.get(contextId);
+  register(thread: string): Promise<void> {
+    let noted = this.#registered.get(thread);
     if (noted === undefined) {
-      noted = this.#register(contextId).catch((error: unknown) => {
-        this.#registered.delete(contextId);
+      noted = this.#register(thread).catch((error: unknown) => {
+        this.#registered.delete(thread);
         throw error;
       });
     }
-    remember(this.#registered, contextId, noted, MOST);
+    remember(this.#registered, thread, noted, MOST);
     return noted;
   }
 
-  async #register(contextId: string): Promise<void> {
-    const key = await this.#contextKey(contextId);
+  async #register(thread: string): Promise<void> {
+    const key = await this.#contextKey(thread);
     if ((await this.#records.get(key)) !== undefined) return;
-    const registered: Registered = { contextId };
+    const registered: Registered = { thread };
     await this.#records.commit({ puts: [[key, write(registered)]] });
   }
 
   /** A conversation's record, to be stored with something else. */
   async registered(registered: Registered): Promise<StoreRecord> {
-    return [await this.#contextKey(registered.contextId), write(registered)];
+    return [await this.#contextKey(registered.thread), write(registered)];
   }
 
   /** Forgets that a conversation is to be sent. */
-  async unregister(contextId: string): Promise<void> {
-    await this.#records.commit({ deletes: [await this.#contextKey(contextId)] });
-    this.#registered.delete(contextId);
+  async unregister(thread: string): Promise<void> {
+    await this.#records.commit({ deletes: [await this.#contextKey(thread)] });
+    this.#registered.delete(thread);
   }
 
   /** The conversations that were ever registered. */
@@ -75,8 +75,8 @@ export class Notes {
   /** Conversations that have more than was sent, or may have. */
   async unfinished(): Promise<string[]> {
     const registered = await this.contexts();
-    const heads = new Map((await this.#keep.heads()).map(({ context, node }) => [context, node]));
-    return registered.filter(({ contextId, node }) => heads.has(contextId) && heads.get(contextId) !== node).map(({ contextId }) => contextId);
+    const heads = new Map((await this.#keep.threads()).map(({ name, node }) => [name, node]));
+    return registered.filter(({ thread, node }) => heads.has(thread) && heads.get(thread) !== node).map(({ thread }) => thread);
   }
 
   /** What was sent of a transcript, as it is now. */
@@ -100,7 +100,7 @@ export class Notes {
 
   /** Notes that the service is to forget what is gone of a conversation. */
   async toRemove(scope: MemoryScope): Promise<string> {
-    const key = recordKey(this.#service, "x", await keyPart(scope.contextId));
+    const key = recordKey(this.#service, "x", await keyPart(scope.thread));
     await this.#records.commit({ puts: [[key, write(scope)]] });
     return key;
   }
@@ -121,7 +121,7 @@ export class Notes {
     this.#registered.clear();
   }
 
-  #contextKey(contextId: string): Promise<string> {
-    return keyPart(contextId).then((part) => recordKey(this.#service, "c", part));
+  #contextKey(thread: string): Promise<string> {
+    return keyPart(thread).then((part) => recordKey(this.#service, "c", part));
   }
 }

@@ -27,7 +27,7 @@ export interface Plan {
 }
 
 /** What the chain that ends at `head` has and the service was not sent. */
-export async function plan(keep: Threadkeep, head: NodeInfo, contextId: string, sent: Sent, takes: (message: Message) => boolean): Promise<Plan> {
+export async function plan(keep: Threadkeep, head: NodeInfo, thread: string, sent: Sent, takes: (message: Message) => boolean): Promise<Plan> {
   const { nodes, above } = await unsent(keep, head, sent);
   const items = nodes.flatMap((node) => itemsOf(node, sent.growing(node.seq), takes));
   const first = nodes[0];
@@ -35,10 +35,10 @@ export async function plan(keep: Threadkeep, head: NodeInfo, contextId: string, 
   // A node that grew goes on where it was; any other where its parent ended.
   const end = sent.growing(first.seq) > 0 ? first.seq : above?.seq;
   const branches = Object.entries(sent.branches);
-  const same = branches.find(([, branch]) => branch.seq === end && branch.context === contextId);
+  const same = branches.find(([, branch]) => branch.seq === end && branch.context === thread);
   if (branches.length === 0 || same !== undefined) return { items, branch: same?.[0] ?? "" };
   const last = (above?.messages.length ?? 0) - 1;
-  return { items, branch: unused(contextId, sent), ...(above === null || last < 0 ? {} : { root: idOf(above.id, last) }) };
+  return { items, branch: unused(thread, sent), ...(above === null || last < 0 ? {} : { root: idOf(above.id, last) }) };
 }
 
 /** The id of a message: its node's, with its place in the node where that is not the first. */
@@ -73,8 +73,8 @@ function itemsOf(node: NodeInfo, from: number, takes: (message: Message) => bool
 }
 
 /** A name that no branch of the session has. `main` is what the first one is called elsewhere. */
-function unused(contextId: string, sent: Sent): string {
+function unused(thread: string, sent: Sent): string {
   const taken = (name: string): boolean => name === "main" || Object.hasOwn(sent.branches, name);
-  if (!taken(contextId)) return contextId;
-  for (let at = 2; ; at += 1) if (!taken(`${contextId}-${at}`)) return `${contextId}-${at}`;
+  if (!taken(thread)) return thread;
+  for (let at = 2; ; at += 1) if (!taken(`${thread}-${at}`)) return `${thread}-${at}`;
 }

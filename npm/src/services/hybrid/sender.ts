@@ -15,7 +15,7 @@ const MARGIN = 1_000;
 const HOUR = 3_600_000;
 
 /** Is told of messages that the service does not want. */
-type OnSkipped = (error: unknown, failure: { operation: string; contextId: string; skipped: string[] }) => void;
+type OnSkipped = (error: unknown, failure: { operation: string; thread: string; skipped: string[] }) => void;
 
 /** Sends to one service. */
 export class Sender {
@@ -37,29 +37,29 @@ export class Sender {
   }
 
   /** What is still to be sent of a conversation; nothing where it has no head. `node` is the head's, if that cannot grow. */
-  async plan(contextId: string): Promise<{ plan: Plan; sent: Sent; node: string } | undefined> {
-    const head = await this.#keep.head(contextId);
+  async plan(thread: string): Promise<{ plan: Plan; sent: Sent; node: string } | undefined> {
+    const head = await this.#keep.thread(thread).head();
     if (head === null) return undefined;
     const sent = await this.#notes.sent(head.transcript);
-    const found = await plan(this.#keep, head, contextId, sent, (message) => this.#memory.takes?.(message) ?? true);
+    const found = await plan(this.#keep, head, thread, sent, (message) => this.#memory.takes?.(message) ?? true);
     return { plan: found, sent, node: head.sealed ? head.id : "" };
   }
 
   /** Sends what a conversation has; how many messages that was. @throws ThreadkeepError `memory-service`; `conflict` when another was first */
-  async send(contextId: string, signal: AbortSignal): Promise<number> {
-    const head = await this.#keep.head(contextId);
+  async send(thread: string, signal: AbortSignal): Promise<number> {
+    const head = await this.#keep.thread(thread).head();
     if (head === null) return 0;
     const known = await this.#notes.sent(head.transcript);
     if (known.intent !== undefined) await this.#settle(known, known.intent, signal);
-    const found = await this.plan(contextId);
+    const found = await this.plan(thread);
     if (found === undefined) return 0;
     const { plan, sent, node } = found;
-    const done = await this.#notes.registered({ contextId, session: sent.session ?? contextId, transcript: head.transcript, ...(node === "" ? {} : { node }) });
+    const done = await this.#notes.registered({ thread, session: sent.session ?? thread, transcript: head.transcript, ...(node === "" ? {} : { node }) });
     const batches = inBatches(plan.items, this.#batchSize);
     let root = plan.root;
     let count = 0;
     for (const [index, items] of batches.entries()) {
-      await this.#batch(contextId, sent, { ...plan, items, ...(root === undefined ? {} : { root }) }, index === batches.length - 1 ? [done] : [], signal);
+      await this.#batch(thread, sent, { ...plan, items, ...(root === undefined ? {} : { root }) }, index === batches.length - 1 ? [done] : [], signal);
       count += items.filter(({ message }) => message !== undefined).length;
       root = undefined;
     }
@@ -67,12 +67,12 @@ export class Sender {
   }
 
   /** Sends one batch, and stores that it was sent. */
-  async #batch(contextId: string, sent: Sent, { items, branch, root }: Plan, more: StoreRecord[], signal: AbortSignal): Promise<void> {
+  async #batch(thread: string, sent: Sent, { items, branch, root }: Plan, more: StoreRecord[], signal: AbortSignal): Promise<void> {
     const messages = items.flatMap(({ message }) => (message === undefined ? [] : [message]));
     if (messages.length > 0) {
       const batch: MemoryBatch = {
-        contextId,
-        session: sent.session ?? contextId,
+        thread,
+        session: sent.session ?? thread,
         token: token(),
         ...(branch === "" ? {} : { branch: { name: branch, ...(root === undefined ? {} : { root }) } }),
         messages,
@@ -83,7 +83,7 @@ export class Sender {
         await this.#call("add", signal, (inner) => this.#memory.add(batch, { signal: inner, timeout: this.#timeout, onAdded: (id) => void added.add(id) }));
       } catch (error) {
         const arrived = prefix(items, added);
-        if (this.#memory.idempotent && arrived.length > 0) await sent.mark(branch, contextId, arrived);
+        if (this.#memory.idempotent && arrived.length > 0) await sent.mark(branch, thread, arrived);
         if (!isRefused(error)) {
           if (!this.#memory.idempotent && !mayGoOn(error)) await sent.begin({ ...this.#intent(batch, branch, items), until: 0 });
           throw error;
@@ -93,11 +93,11 @@ export class Sender {
         if (left.length === 1 || messages.length === 1) {
           // Asking again will not help, and what comes after it shall not wait for ever.
           const skipped = left.flatMap(({ message }) => (message === undefined ? [] : [message.id]));
-          this.#skipped(error, { operation: "add", contextId, skipped });
+          this.#skipped(error, { operation: "add", thread, skipped });
           if (only !== undefined)
             await sent.mark(
               branch,
-              contextId,
+              thread,
               left.map(({ mark }) => mark),
               more,
             );
@@ -106,7 +106,7 @@ export class Sender {
         // One of them it does not want: which one shows when they come one by one.
         for (const [at, item] of left.entries())
           await this.#batch(
-            contextId,
+            thread,
             sent,
             { items: [item], branch, ...(root !== undefined && at === 0 ? { root } : {}) },
             at === left.length - 1 ? more : [],
@@ -117,26 +117,26 @@ export class Sender {
     }
     await sent.mark(
       branch,
-      contextId,
+      thread,
       items.map(({ mark }) => mark),
       more,
     );
   }
 
-  #intent({ token, contextId }: MemoryBatch, branch: string, items: readonly Item[]): Intent {
-    return { owner: this.#owner, until: Date.now() + this.#timeout + MARGIN, token, contextId, branch, marks: items.map(({ mark }) => mark) };
+  #intent({ token, thread }: MemoryBatch, branch: string, items: readonly Item[]): Intent {
+    return { owner: this.#owner, until: Date.now() + this.#timeout + MARGIN, token, thread, branch, marks: items.map(({ mark }) => mark) };
   }
 
   /** A sending began and nobody knows how it ended: the service is asked. */
-  async #settle(sent: Sent, { owner, until, token, contextId, branch, marks }: Intent, signal: AbortSignal): Promise<void> {
+  async #settle(sent: Sent, { owner, until, token, thread, branch, marks }: Intent, signal: AbortSignal): Promise<void> {
     const left = until - Date.now();
     // An hour is no time limit but a clock that was set back.
     if (owner !== this.#owner && left > 0 && left < HOUR)
       throw serviceError(this.#memory.name, "add", "busy", "another process is sending this conversation", undefined, { until });
-    const scope = { contextId, session: sent.session ?? contextId };
+    const scope = { thread, session: sent.session ?? thread };
     const arrived =
       (await this.#call("has", signal, async (inner) => this.#memory.has?.(scope, token, { signal: inner, timeout: this.#timeout }) ?? false)) === true;
-    if (arrived) await sent.mark(branch, contextId, marks);
+    if (arrived) await sent.mark(branch, thread, marks);
     else await sent.forgetIntent();
   }
 

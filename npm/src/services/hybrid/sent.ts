@@ -38,7 +38,7 @@ export interface Intent {
   /** Until when it may still be under way, in milliseconds since 1970. */
   until: number;
   token: string;
-  contextId: string;
+  thread: string;
   branch: string;
   /** What it sends: numbers of nodes, how many messages of each were sent then, and whether that is all of it. */
   marks: Mark[];
@@ -113,7 +113,7 @@ export class Sent {
 
   /** Stores that a sending begins. @throws ThreadkeepError `conflict` when somebody else wrote meanwhile */
   begin(intent: Intent): Promise<void> {
-    return this.#exclusive(() => this.#store({ session: intent.contextId, ...this.#facts }, intent, []));
+    return this.#exclusive(() => this.#store({ session: intent.thread, ...this.#facts }, intent, []));
   }
 
   /**

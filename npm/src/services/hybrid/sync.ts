@@ -17,7 +17,7 @@ export interface MemoryFailure {
   /** What was being done: `add`, `remove`, `search`, … */
   operation: string;
   /** The conversation. */
-  contextId: string;
+  thread: string;
   /** When it is tried again, in milliseconds since 1970, where it is. */
   retryAt?: number;
   /** Ids of messages that the service refused for good, and that are not sent again. They are in the keep all the same. */
@@ -63,7 +63,7 @@ export class Sync {
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
   #working: Promise<void> | undefined;
   #line: Promise<unknown> = Promise.resolve();
-  #current: { contextId: string; controller: AbortController } | undefined;
+  #current: { thread: string; controller: AbortController } | undefined;
   /** While it clears by itself: it knows then what is deleted. */
   #clearing = false;
   #closed = false;
@@ -82,15 +82,15 @@ export class Sync {
   }
 
   /** Notes that a conversation is to be sent, before its first message is stored. Failing is no reason not to store it. */
-  async register(contextId: string): Promise<void> {
-    await this.#notes.register(contextId).catch((error: unknown) => this.#report(error, { operation: "register", contextId }));
+  async register(thread: string): Promise<void> {
+    await this.#notes.register(thread).catch((error: unknown) => this.#report(error, { operation: "register", thread }));
   }
 
   /** Messages came. */
-  appended(contextId: string, count: number): void {
+  appended(thread: string, count: number): void {
     const { strategy, batchSize, batchDelay } = this.#options;
     if (this.#closed || count === 0) return;
-    this.#fresh.add(contextId);
+    this.#fresh.add(thread);
     this.#waiting += count;
     if (strategy === "immediate" || (strategy === "batch" && this.#waiting >= batchSize)) this.#work();
     else if (strategy === "batch" && this.#batchTimer === undefined) this.#batchTimer = later(batchDelay, () => this.#work());
@@ -100,7 +100,7 @@ export class Sync {
   async resume(): Promise<void> {
     const unfinished = this.#options.strategy === "end-of-session" ? [] : await this.#notes.unfinished();
     if (this.#closed) return;
-    for (const contextId of unfinished) this.#due.add(contextId);
+    for (const thread of unfinished) this.#due.add(thread);
     await this.#exclusive(() => this.#vanished());
     this.#removals ||= (await this.#notes.removals()).length > 0;
     if (this.#due.size > 0 || this.#removals) this.#work();
@@ -110,9 +110,9 @@ export class Sync {
    * Sends everything there is: of one conversation, or of all that were ever registered, and carries out what was to be removed.
    * What fails is left to the background. It goes on with the next conversation, unless the service fails at two in a row: then it is down.
    */
-  async all(contextId: string | undefined, signal: AbortSignal | undefined): Promise<{ sent: number; error?: ThreadkeepError }> {
+  async all(thread: string | undefined, signal: AbortSignal | undefined): Promise<{ sent: number; error?: ThreadkeepError }> {
     let sent = 0;
-    const contexts = contextId === undefined ? await this.#notes.unfinished() : [contextId];
+    const contexts = thread === undefined ? await this.#notes.unfinished() : [thread];
     const left = new Set(contexts);
     let first: { error: ThreadkeepError; failure: MemoryFailure } | undefined;
     let inARow = 0;
@@ -122,7 +122,7 @@ export class Sync {
         inARow = 0;
       } catch (thrown) {
         const error = asServiceError(thrown, this.#memory.name, operation);
-        first ??= { error, failure: { operation, contextId: at } };
+        first ??= { error, failure: { operation, thread: at } };
         inARow += error.code === "cancelled" ? 2 : 1;
       }
     };
@@ -134,7 +134,7 @@ export class Sync {
       });
     }
     if (inARow < 2)
-      await attempt("remove", contextId ?? "", async () => {
+      await attempt("remove", thread ?? "", async () => {
         await this.#exclusive(() => this.#remove(signal));
         this.#removals = false;
       });
@@ -151,31 +151,34 @@ export class Sync {
   }
 
   /** How many messages of a conversation were not sent. */
-  async pending(contextId: string): Promise<number> {
-    const found = await this.#sender.plan(contextId);
+  async pending(thread: string): Promise<number> {
+    const found = await this.#sender.plan(thread);
     return found === undefined ? 0 : found.plan.items.filter(({ message }) => message !== undefined).length;
   }
 
   /** The session of a conversation. */
-  async scope(contextId: string): Promise<MemoryScope> {
-    const head = await this.#keep.head(contextId);
-    if (head === null) return { contextId, session: contextId };
-    return { contextId, session: (await this.#notes.sent(head.transcript)).session ?? contextId };
+  async scope(thread: string): Promise<MemoryScope> {
+    const head = await this.#keep.thread(thread).head();
+    if (head === null) return { thread, session: thread };
+    return { thread, session: (await this.#notes.sent(head.transcript)).session ?? thread };
   }
 
   /** Clears a conversation in the keep and in the service. What the service does not do now is remembered. */
-  clear(contextId: string): Promise<{ messages: number; error?: ThreadkeepError }> {
+  clear(thread: string): Promise<{ messages: number; error?: ThreadkeepError }> {
     // What is under way for it need not end first.
-    if (this.#current?.contextId === contextId) this.#current.controller.abort();
-    this.#due.delete(contextId);
-    this.#fresh.delete(contextId);
+    if (this.#current?.thread === thread) this.#current.controller.abort();
+    this.#due.delete(thread);
+    this.#fresh.delete(thread);
     return this.#exclusive(async () => {
-      const head = await this.#keep.head(contextId);
-      const scope = await this.scope(contextId);
+      const head = await this.#keep.thread(thread).head();
+      const scope = await this.scope(thread);
       const key = await this.#notes.toRemove(scope);
       this.#clearing = true;
-      const messages = await this.#keep.clear(contextId).finally(() => (this.#clearing = false));
-      await this.#notes.unregister(contextId);
+      const messages = await this.#keep
+        .thread(thread)
+        .clear()
+        .finally(() => (this.#clearing = false));
+      await this.#notes.unregister(thread);
       if (head !== null) await this.#notes.forgetIfGone(head.transcript);
       try {
         await this.#removeOne(scope, key, undefined);
@@ -183,7 +186,7 @@ export class Sync {
       } catch (error) {
         const failure = asServiceError(error, this.#memory.name, "remove");
         this.#removals = true;
-        this.#later(failure, { operation: "remove", contextId });
+        this.#later(failure, { operation: "remove", thread });
         return { messages, error: failure };
       }
     });
@@ -204,7 +207,7 @@ export class Sync {
     clearTimeout(this.#batchTimer);
     this.#batchTimer = undefined;
     if (this.#options.strategy !== "end-of-session") {
-      for (const contextId of this.#fresh) this.#due.add(contextId);
+      for (const thread of this.#fresh) this.#due.add(thread);
       this.#fresh.clear();
       this.#waiting = 0;
     }
@@ -221,11 +224,11 @@ export class Sync {
       const [next] = this.#due;
       if (next === undefined && !this.#removals) return;
       // After a failure it is the other's turn: what is to be forgotten does not wait for what cannot be sent.
-      const contextId = this.#removals && this.#removeNext ? undefined : next;
+      const thread = this.#removals && this.#removeNext ? undefined : next;
       try {
-        if (contextId !== undefined) {
-          this.#due.delete(contextId);
-          await this.#exclusive(() => this.#context(contextId, undefined, false));
+        if (thread !== undefined) {
+          this.#due.delete(thread);
+          await this.#exclusive(() => this.#context(thread, undefined, false));
         } else {
           await this.#exclusive(() => this.#remove(undefined));
           this.#removals = false;
@@ -233,10 +236,10 @@ export class Sync {
         this.#attempts = 0;
       } catch (error) {
         if (this.#closed || (error instanceof ThreadkeepError && error.code === "closed")) return;
-        if (contextId !== undefined && (!(error instanceof ThreadkeepError) || error.code !== "cancelled")) this.#due.add(contextId);
+        if (thread !== undefined && (!(error instanceof ThreadkeepError) || error.code !== "cancelled")) this.#due.add(thread);
         if (error instanceof ThreadkeepError && error.code === "cancelled") continue;
-        this.#removeNext = contextId !== undefined;
-        this.#later(error, { operation: contextId === undefined ? "remove" : "add", contextId: contextId ?? "" });
+        this.#removeNext = thread !== undefined;
+        this.#later(error, { operation: thread === undefined ? "remove" : "add", thread: thread ?? "" });
         return;
       }
     }
@@ -274,16 +277,16 @@ export class Sync {
   }
 
   /** Sends what a conversation has. With `patience` it waits for another process that is sending the same. */
-  async #context(contextId: string, signal: AbortSignal | undefined, patience: boolean): Promise<number> {
+  async #context(thread: string, signal: AbortSignal | undefined, patience: boolean): Promise<number> {
     const controller = new AbortController();
     const abort = (): void => controller.abort(signal?.reason);
     if (signal?.aborted === true) abort();
     signal?.addEventListener("abort", abort, { once: true });
-    this.#current = { contextId, controller };
+    this.#current = { thread, controller };
     try {
       for (let tries = 0; ; tries += 1)
         try {
-          return await this.#sender.send(contextId, controller.signal);
+          return await this.#sender.send(thread, controller.signal);
         } catch (error) {
           const until = error instanceof ThreadkeepError ? (error.details["until"] as number | undefined) : undefined;
           if (until !== undefined && patience) await wait(Math.min(until - Date.now(), LOOK), controller.signal);
@@ -301,25 +304,25 @@ export class Sync {
       const { session } = await this.#notes.sent(transcript);
       if (session === undefined) return;
       // Each may have an owner of its own there.
-      const forks = (await this.#notes.contexts()).filter((one) => one.session === session).map(({ contextId }) => contextId);
-      for (const contextId of new Set([session, ...forks])) await this.#notes.toRemove({ contextId, session });
+      const forks = (await this.#notes.contexts()).filter((one) => one.session === session).map(({ thread }) => thread);
+      for (const thread of new Set([session, ...forks])) await this.#notes.toRemove({ thread, session });
       await this.#notes.forgetIfGone(transcript);
       this.#removals = true;
       this.#work();
     };
     this.#exclusive(work).catch((error: unknown) => {
-      if (!this.#closed) this.#report(error, { operation: "remove", contextId: "" });
+      if (!this.#closed) this.#report(error, { operation: "remove", thread: "" });
     });
   }
 
   /** Conversations whose heads were removed while nobody looked: the service is to forget what is gone of them. */
   async #vanished(): Promise<void> {
-    const heads = new Set((await this.#keep.heads()).map(({ context }) => context));
-    for (const { contextId, session, transcript } of await this.#notes.contexts()) {
+    const heads = new Set((await this.#keep.threads()).map(({ name }) => name));
+    for (const { thread, session, transcript } of await this.#notes.contexts()) {
       // One that was registered a moment ago has no head yet, and nothing was sent of it.
-      if (session === undefined || transcript === undefined || heads.has(contextId)) continue;
-      await this.#notes.toRemove({ contextId, session });
-      await this.#notes.unregister(contextId);
+      if (session === undefined || transcript === undefined || heads.has(thread)) continue;
+      await this.#notes.toRemove({ thread, session });
+      await this.#notes.unregister(thread);
       await this.#notes.forgetIfGone(transcript);
     }
   }

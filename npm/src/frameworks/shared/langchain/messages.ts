@@ -107,7 +107,7 @@ const DEVELOPER = "__openai_role__";
  *
  * @example
  * ```ts
- * await keep.append("main", messages.map(fromLangChain));
+ * await keep.thread("main").append(messages.map(fromLangChain));
  * ```
  */
 export function fromLangChain(message: BaseMessage): MessageInput {
@@ -146,7 +146,7 @@ function messageOf(message: BaseMessage, argument: string): MessageInput {
  *
  * @example
  * ```ts
- * const messages = (await keep.getAll("main")).map(toLangChain);
+ * const messages = (await keep.thread("main").messages()).map(toLangChain);
  * ```
  */
 export function toLangChain(message: Message | MessageInput): BaseMessage {

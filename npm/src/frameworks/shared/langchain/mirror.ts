@@ -32,9 +32,9 @@ export function isMessages(value: unknown): value is BaseMessage[] {
   return Array.isArray(value) && value.length > 0 && value.every((item) => isBaseMessage(item));
 }
 
-/** Makes the conversation at the head `contextId` say what `messages` say. */
-export async function mirror(keep: Threadkeep, contextId: string, messages: readonly BaseMessage[]): Promise<void> {
-  return mirrored(keep, contextId, messages, async () => {});
+/** Makes the conversation at the head `thread` say what `messages` say. */
+export async function mirror(keep: Threadkeep, thread: string, messages: readonly BaseMessage[]): Promise<void> {
+  return mirrored(keep, thread, messages, async () => {});
 }
 
 /**
@@ -42,33 +42,33 @@ export async function mirror(keep: Threadkeep, contextId: string, messages: read
  *
  * @returns what `work` gives
  */
-export async function mirrored<T>(keep: Threadkeep, contextId: string, messages: readonly BaseMessage[], work: () => Promise<T>): Promise<T> {
+export async function mirrored<T>(keep: Threadkeep, thread: string, messages: readonly BaseMessage[], work: () => Promise<T>): Promise<T> {
   let state = states.get(keep);
   if (state === undefined) states.set(keep, (state = { turns: new Queues(), last: new Map() }));
   const { turns, last } = state;
   const list = [...messages];
-  return turns.run(contextId, async () => {
-    await follow(keep, last, contextId, list);
+  return turns.run(thread, async () => {
+    await follow(keep, last, thread, list);
     return work();
   });
 }
 
-async function follow(keep: Threadkeep, known: Map<string, Last>, contextId: string, messages: BaseMessage[]): Promise<void> {
+async function follow(keep: Threadkeep, known: Map<string, Last>, thread: string, messages: BaseMessage[]): Promise<void> {
   if (messages.length === 0) return;
-  const head = await keep.head(contextId);
-  const last = known.get(contextId);
+  const head = await keep.thread(thread).head();
+  const last = known.get(thread);
   let leaf: string;
   if (head !== null && last?.leaf === head.id && last.messages.length <= messages.length && last.messages.every((message, at) => message === messages[at]))
-    leaf = await go(keep, contextId, head.id, head.id, allFromLangChain(messages, last.messages.length));
-  else leaf = await find(keep, contextId, head, allFromLangChain(messages));
-  known.delete(contextId);
-  known.set(contextId, { leaf, messages });
+    leaf = await go(keep, thread, head.id, head.id, allFromLangChain(messages, last.messages.length));
+  else leaf = await find(keep, thread, head, allFromLangChain(messages));
+  known.delete(thread);
+  known.set(thread, { leaf, messages });
   const [oldest] = known.keys();
   if (known.size > THREADS && oldest !== undefined) known.delete(oldest);
 }
 
-async function find(keep: Threadkeep, contextId: string, head: NodeInfo | null, wanted: MessageInput[]): Promise<string> {
-  if (head === null) return grow(keep, contextId, "", wanted);
+async function find(keep: Threadkeep, thread: string, head: NodeInfo | null, wanted: MessageInput[]): Promise<string> {
+  if (head === null) return grow(keep, thread, "", wanted);
   const chain = await keep.chain(head.id);
   // Nodes that say what the list says, as far as both go. A conversation that began with an append has an empty root.
   let nodes = 0;
@@ -77,40 +77,40 @@ async function find(keep: Threadkeep, contextId: string, head: NodeInfo | null, 
     at += node.messages.length;
     nodes += 1;
   }
-  if (nodes === 0) return begin(keep, contextId, wanted);
-  return go(keep, contextId, head.id, (chain[nodes - 1] as NodeInfo).id, wanted.slice(at));
+  if (nodes === 0) return begin(keep, thread, wanted);
+  return go(keep, thread, head.id, (chain[nodes - 1] as NodeInfo).id, wanted.slice(at));
 }
 
 /** From a node on: first where others say the same, then appending. */
-async function go(keep: Threadkeep, contextId: string, head: string, from: string, wanted: MessageInput[]): Promise<string> {
+async function go(keep: Threadkeep, thread: string, head: string, from: string, wanted: MessageInput[]): Promise<string> {
   let leaf = from;
   let at = 0;
   while (at < wanted.length) {
-    const next = (await keep.children(leaf)).find((child) => child.messages.length > 0 && says(child, wanted, at));
+    const next = (await keep.at(leaf).children()).find((child) => child.messages.length > 0 && says(child, wanted, at));
     if (next === undefined) break;
     at += next.messages.length;
     leaf = next.id;
   }
   const more = wanted.slice(at);
   // In one commit: a crash in between would leave the beginning alone.
-  if (more.length > 0) return ((await keep.append(contextId, more, { after: leaf })).at(-1) as NodeInfo).id;
-  if (leaf !== head) await keep.setHead(contextId, leaf);
+  if (more.length > 0) return ((await keep.thread(thread).append(more, { after: leaf })).at(-1) as NodeInfo).id;
+  if (leaf !== head) await keep.thread(thread).moveTo(leaf);
   return leaf;
 }
 
 /** Appends at the head; gives the new leaf. */
-async function grow(keep: Threadkeep, contextId: string, leaf: string, messages: MessageInput[]): Promise<string> {
-  const nodes = messages.length === 0 ? [] : await keep.append(contextId, messages);
+async function grow(keep: Threadkeep, thread: string, leaf: string, messages: MessageInput[]): Promise<string> {
+  const nodes = messages.length === 0 ? [] : await keep.thread(thread).append(messages);
   return nodes.at(-1)?.id ?? leaf;
 }
 
 /** Points the head at a conversation of its own: the list has nothing in common with the one before. */
-async function begin(keep: Threadkeep, contextId: string, messages: MessageInput[]): Promise<string> {
-  const passing = `${contextId.slice(0, 100)}/${crypto.randomUUID()}`;
+async function begin(keep: Threadkeep, thread: string, messages: MessageInput[]): Promise<string> {
+  const passing = `${thread.slice(0, 100)}/${crypto.randomUUID()}`;
   const leaf = await grow(keep, passing, "", messages);
-  await keep.setHead(contextId, leaf);
+  await keep.thread(thread).moveTo(leaf);
   // Only the passing name goes: what it points at belongs to the head.
-  await keep.clear(passing);
+  await keep.thread(passing).clear();
   return leaf;
 }
 

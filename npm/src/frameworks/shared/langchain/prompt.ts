@@ -5,6 +5,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import * as check from "../../../check.js";
 import { ThreadkeepError, badArgument } from "../../../errors.js";
 import { countTokens } from "../../../prompts.js";
+import type { Thread } from "../../../handles/thread.js";
 import type { Threadkeep } from "../../../threadkeep.js";
 import type { CompactionPolicy, CompactOptions } from "../../../types/compaction.js";
 import type { Budget, ContextOptions, LedgerLine, Limits, ToolSchema } from "../../../types/context.js";
@@ -25,13 +26,13 @@ export interface TrimReport {
 /** Options of {@link contextMiddleware}, and most of those of the hook for graphs. */
 export interface PromptOptions extends Pick<ContextOptions, "budget" | "provider" | "encoding" | "policy"> {
   /**
-   * Where the messages become a conversation, under the thread's id as head. The model then sees what `keep.context` makes of it: summaries
+   * Where the messages become a conversation, under the thread's id. The model then sees what its `context` makes of it: summaries
    * for what a compaction has covered, previews of large tool results, memory. Without it, the messages are trimmed.
    */
   keep?: Threadkeep;
-  /** Only with a keep: when large tool results become previews, as for `keep.context`. */
+  /** Only with a keep: when large tool results become previews, as for `thread.context`. */
   toolPreview?: ContextOptions["toolPreview"];
-  /** Only with a keep: what of the memory comes along, as for `keep.context`. */
+  /** Only with a keep: what of the memory comes along, as for `thread.context`. */
   memory?: ContextOptions["memory"];
   /**
    * Only with a keep: old turns are compacted before the model is called, when `compactWhen` says so or it was asked for. The
@@ -50,7 +51,7 @@ export interface PromptOptions extends Pick<ContextOptions, "budget" | "provider
 /** What a prompt is made of, beside the options. */
 export interface PromptInput {
   messages: readonly BaseMessage[];
-  /** The thread; a keep's head has its name. */
+  /** The thread's id, which is the name of a thread of the keep. */
   thread: unknown;
   /** The instructions; they come back as the first message. */
   system: BaseMessage | undefined;
@@ -86,15 +87,16 @@ export async function promptOf(options: PromptOptions, { messages, thread, syste
   }
   if (typeof thread !== "string" || thread === "")
     throw badArgument("config.configurable.thread_id", "must name the thread, whose conversation the keep holds");
+  const conversation = keep.thread(thread);
   return mirrored(keep, thread, messages, async () => {
     const how = { ...pick(options, ["provider", "encoding"]), ...compact };
     const make = () =>
-      keep.context(thread, {
+      conversation.context({
         ...pick(options, [...TRIM, "toolPreview", "memory"]),
         ...(system === undefined ? {} : { systemPrompt: system.text }),
         ...(tools.length === 0 ? {} : { tools }),
       });
-    if (compact !== undefined) await compactIfDue(keep, thread, countedOf(messages), how, compactWhen);
+    if (compact !== undefined) await compactIfDue(conversation, countedOf(messages), how, compactWhen);
     let context = await make();
     const { tokens: limit } = context.budget;
     if (compact !== undefined && compactWhen === undefined && limit !== null) {
@@ -103,7 +105,7 @@ export async function promptOf(options: PromptOptions, { messages, thread, syste
         .filter(({ action, rule }) => action === "dropped" && rule.startsWith("over-"))
         .reduce((sum, { tokensBefore }) => sum + tokensBefore, 0);
       const policy = { maxContextTokens: limit, maxOutputTokens: 0, safetyMargin: 0, compactionRatio: 1 };
-      if (out > 0 && (await compactIfDue(keep, thread, context.tokens + out, how, policy))) context = await make();
+      if (out > 0 && (await compactIfDue(conversation, context.tokens + out, how, policy))) context = await make();
     }
     // Some providers take one message with instructions, at the beginning.
     const first = context.messages.findIndex(({ role }) => role !== "system");
@@ -131,21 +133,15 @@ function countedOf(messages: readonly BaseMessage[]): number | undefined {
 }
 
 /** Compacts a conversation whose prompt was counted above the policy's mark, or for which somebody asked; gives whether it did. */
-async function compactIfDue(
-  keep: Threadkeep,
-  thread: string,
-  counted: number | undefined,
-  options: CompactOptions,
-  policy: CompactionPolicy | undefined,
-): Promise<boolean> {
-  if ((await keep.afterResponse(thread, counted === undefined ? {} : { promptTokens: counted }, policy)) === null) return false;
+async function compactIfDue(thread: Thread, counted: number | undefined, options: CompactOptions, policy: CompactionPolicy | undefined): Promise<boolean> {
+  if ((await thread.afterResponse(counted === undefined ? {} : { promptTokens: counted }, policy)) === null) return false;
   try {
-    await keep.compact(thread, options);
+    await thread.compact(options);
     return true;
   } catch (error) {
     // Nothing was gained, nothing is lost: the budget is kept by trimming, as without a compaction.
     if (!check.isObject(error) || error["code"] !== "summary-refused") throw error;
-    await keep.clearCompactionRequest(thread);
+    await thread.clearCompactionRequest();
     return false;
   }
 }

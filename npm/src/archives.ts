@@ -1,0 +1,51 @@
+// Archives in and out: the part of the module for them, the files that come in, and the writer of what goes out.
+
+import * as check from "./check.js";
+import { ThreadkeepError, badArgument, reportUncaught, type ErrorDetails } from "./errors.js";
+import { Export } from "./export.js";
+import type { Link } from "./link.js";
+import { EXPORT, IMPORT, WRITTEN } from "./options.js";
+import { need, run } from "./runtime.js";
+import { sources } from "./sources.js";
+import type { ExportOptions, ImportData, ImportOptions, ImportProgress, ImportReport } from "./types/archive.js";
+
+/** Imports conversations. @internal */
+export async function imported(link: Link, data: ImportData, options: ImportOptions | undefined): Promise<ImportReport> {
+  const { format, onProgress, signal } = check.options(options, "options", IMPORT) as ImportOptions;
+  void link.engine;
+  const [files] = await Promise.all([sources(data), need("archives")]);
+  const progress = (json: string): boolean => {
+    try {
+      onProgress?.(JSON.parse(json) as ImportProgress);
+    } catch (error) {
+      reportUncaught(error);
+    }
+    return signal?.aborted === true;
+  };
+  const { engine } = link;
+  if (signal?.aborted === true) throw cancelled({});
+  const listener = onProgress === undefined && signal === undefined ? undefined : progress;
+  const report = JSON.parse(await run(() => engine.importArchives(files, format, listener) as Promise<string>)) as ImportReport;
+  if (report.stopped) throw cancelled({ report });
+  return report;
+}
+
+/** An export, which reads nothing before it is asked for. @internal */
+export function exported(link: Link, options: ExportOptions | undefined): Export {
+  const wanted = options?.format;
+  const [name, type] = WRITTEN[wanted !== undefined && Object.hasOwn(WRITTEN, wanted) ? wanted : "threadkeep"];
+  return new Export(name, type, async (sink) => {
+    const { format = "threadkeep", transcript, branches } = check.options(options, "options", EXPORT) as ExportOptions;
+    if (branches !== undefined && (format === "threadkeep" || format === "memory"))
+      throw badArgument("options.branches", `has no meaning for the format ${format}`);
+    if (format === "threadkeep") return link.managing((engine) => engine.exportArchive(transcript, sink) as Promise<void>);
+    void link.engine;
+    await need("archives");
+    const { engine } = link;
+    return run(() => engine.exportAs(format, transcript, branches === true, sink) as Promise<void>);
+  });
+}
+
+function cancelled(details: ErrorDetails): ThreadkeepError {
+  return new ThreadkeepError("cancelled", "the import was cancelled; what was stored until then stays", details);
+}

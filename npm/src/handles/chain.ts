@@ -1,0 +1,224 @@
+// What can be done with a chain, wherever it ends: make prompts of it, compact it, search it. Threads and places are chains.
+
+import type { Engine, LedgerLines } from "../../wasm/threadkeep.js";
+import * as check from "../check.js";
+import * as compaction from "../compaction.js";
+import type { Link } from "../link.js";
+import { SEARCH_CHAIN, type ChainSearchOptions } from "../options.js";
+import { now } from "../runtime.js";
+import { hitsOf, search } from "../search.js";
+import type { Checkpoint, Compaction, CompactionPolicy, CompactionReason, CompactOptions, Epoch, ResponseUsage } from "../types/compaction.js";
+import type { Context, ContextOptions, LedgerLine, Provider } from "../types/context.js";
+import type { Message } from "../types/message.js";
+import type { ToolInteraction } from "../types/memory.js";
+import type { SearchHits } from "../types/search.js";
+import { needEncoding } from "../vocabulary.js";
+
+/** A chain of messages from a root to an end: what {@link Thread} and {@link Place} have in common. */
+export abstract class Chain {
+  readonly #link: Link;
+  readonly #at: string;
+
+  /** @internal */
+  constructor(link: Link, at: string) {
+    this.#link = link;
+    this.#at = at;
+  }
+
+  /** The id of the node at its end; `null` if there is none yet. @internal */
+  protected abstract end(): Promise<string | null>;
+
+  /**
+   * The exact prompt of the chain for a budget, ready to be sent, with an account of every message. The same chain and options
+   * give the same prompt; nothing is stored. A chain is read and counted once: another budget, policy or pin reads no
+   * text, and a chain that grew is read from where it had ended.
+   *
+   * A prompt that is over its budget is no error: `overBudget` says so, and no model should be called.
+   *
+   * @throws ThreadkeepError `missing-node`; `bad-request` for an option that is not known or not what it must be;
+   * `init-failed` when the vocabulary cannot be had; `missing-parent`, `cycle`, the storage's codes
+   *
+   * @example
+   * ```ts
+   * const { payload, overBudget } = await keep.thread("ann-42").context({
+   *   provider: "anthropic",
+   *   model: "claude-sonnet-4-5",
+   *   budget: { maxContextTokens: 200_000, maxOutputTokens: 8_000 },
+   * });
+   * ```
+   */
+  async context<P extends Provider = "openai-chat">(options?: ContextOptions<P>): Promise<Context<P>> {
+    void this.#link.engine;
+    const { encoding: usual } = this.#link;
+    // Written down before anything is waited for.
+    const given: unknown = check.reading("options", () =>
+      check.isObject(options) ? { ...options, encoding: options.encoding ?? usual } : (options ?? { encoding: usual }),
+    );
+    const how = check.optionsJson(given);
+    await needEncoding((given as ContextOptions).encoding);
+    const json = `{"at":${JSON.stringify(this.#at)},"options":${how}}`;
+    const [answer, lines] = await this.#link.ask(json, (engine, bytes) => engine.call("context", bytes) as Promise<[string, LedgerLines]>);
+    return withLedger<P>((JSON.parse(answer) as { data: Omit<Context<P>, "ledger"> }).data, lines);
+  }
+
+  /**
+   * The message with the full output of a tool, by the path that its preview in a prompt names; `null` for any other path.
+   *
+   * @param path `@state/logs/tool-results/<call id>.json`
+   * @throws ThreadkeepError `missing-node`
+   *
+   * @example
+   * ```ts
+   * const whole = await keep.thread("ann-42").toolResult("@state/logs/tool-results/call_1.json");
+   * ```
+   */
+  async toolResult(path: string): Promise<Message | null> {
+    return (await this.#prompts<Message[]>("toolResult", { path: check.text(path, "path") }))[0] ?? null;
+  }
+
+  /**
+   * Compacts the old part of the chain: a summary stands in for it in prompts from now on. The originals stay where they are, and
+   * {@link context} still gives the prompt of each earlier epoch. Whole turns are covered, oldest first. The last
+   * four stay raw, as do instructions and pinned messages. Branches that fork after the covered part share the summary, others do
+   * not see it. The summary is stored with the episodes and facts that were found, all or nothing.
+   *
+   * @throws ThreadkeepError `missing-node`; `bad-request`; `cancelled` by its signal; `summary-refused` if the summary is
+   * empty, calls tools or is not smaller than what it replaces; `summariser-failed` with `fallback: false`; the storage's codes.
+   * After an error the history is as it was.
+   *
+   * @example
+   * ```ts
+   * const { tokensSaved, warnings } = await keep.thread("ann-42").compact({
+   *   summarize: async ({ messages, signal }) => (await myModel(messages, signal)).text,
+   *   summarizer: "gpt-4o-mini",
+   * });
+   * ```
+   */
+  async compact(options?: CompactOptions): Promise<Compaction> {
+    void this.#link.engine;
+    const prepared = compaction.prepare(this.#at, options, this.#link.encoding);
+    await needEncoding(prepared.encoding);
+    const engine: Engine = this.#link.engine;
+    return compaction.compact(engine, prepared);
+  }
+
+  /**
+   * The checkpoints of the chain, the one that covers least first; prompts use the last.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async checkpoints(): Promise<Checkpoint[]> {
+    return this.#prompts("checkpoints");
+  }
+
+  /**
+   * The stretches of the chain's life, each with the checkpoint that it used; the original one comes first.
+   * `keep.at(epoch.leaf).context({ epoch: epoch.name })` gives the prompt as it was then.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async epochs(): Promise<Epoch[]> {
+    return this.#prompts("epochs");
+  }
+
+  /**
+   * Call it after each response, with what the provider counted. If the policy wants a compaction, one is pending from then
+   * on, in the storage, until {@link compact} carried it out or found it unnecessary. The same content is not asked about twice.
+   *
+   * @returns why one is pending, or `null`
+   * @throws ThreadkeepError `missing-node`, `bad-request`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const thread = keep.thread("ann-42");
+   * const due = await thread.afterResponse({ promptTokens: usage.prompt_tokens }, { model: "gpt-4o" });
+   * if (due !== null) await thread.compact(); // before the next call
+   * ```
+   */
+  async afterResponse(usage?: ResponseUsage, policy?: CompactionPolicy): Promise<CompactionReason | null> {
+    return this.#prompts("afterResponse", {
+      ...check.options(usage, "usage", { promptTokens: check.count }),
+      policy: { ...this.#link.policy, ...compaction.policy(policy, "policy") },
+    });
+  }
+
+  /**
+   * Why a compaction is pending; `null` if none is.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async compactionRequired(): Promise<CompactionReason | null> {
+    return this.#prompts("compactionRequired");
+  }
+
+  /**
+   * Asks for a compaction by hand: it is pending until it is carried out.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async requestCompaction(): Promise<void> {
+    await this.#prompts("requestCompaction");
+  }
+
+  /**
+   * Takes a request back, as if it had been carried out on the chain of now.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async clearCompactionRequest(): Promise<void> {
+    await this.#prompts("clearCompactionRequest");
+  }
+
+  /**
+   * The tool calls of the chain with their results.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async toolInteractions(options?: { turn?: number }): Promise<ToolInteraction[]> {
+    return this.#link.call("toolInteractions", { at: this.#at, ...check.options(options, "options", { turn: check.count }) });
+  }
+
+  /**
+   * Finds messages of this chain, and the summaries that it can use: {@link Threadkeep.search} for one branch. Of a chain without
+   * messages it finds nothing.
+   *
+   * @throws ThreadkeepError `bad-request`; `missing-node`; the storage's codes
+   *
+   * @example
+   * ```ts
+   * const [best] = await keep.thread("ann-42").search("lost luggage", { limit: 1 });
+   * ```
+   */
+  async search(query: string, options?: ChainSearchOptions): Promise<SearchHits> {
+    const how = check.options(options, "options", SEARCH_CHAIN) as ChainSearchOptions;
+    check.text(query, "query");
+    const branch = await this.end();
+    return branch === null ? hitsOf([], []) : search(this.#link, query, { ...how, branch });
+  }
+
+  /** A request about this chain that needs the part of the module for prompts. */
+  #prompts<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
+    return this.#link.callWith("prompts", method, { at: this.#at, ...params });
+  }
+}
+
+/** A prompt whose ledger is made when it is first looked at: it has a line for each message of the chain. */
+function withLedger<P extends Provider>(context: Omit<Context<P>, "ledger">, lines: LedgerLines): Context<P> {
+  const { messages, payload, ...rest } = context;
+  let unread: LedgerLines | undefined = lines;
+  let ledger: LedgerLine[] = [];
+  return {
+    messages,
+    payload,
+    get ledger() {
+      if (unread !== undefined) {
+        const text = now(() => (unread as LedgerLines).read());
+        ledger = JSON.parse(text) as LedgerLine[];
+        unread.free();
+        unread = undefined;
+      }
+      return ledger;
+    },
+    ...rest,
+  } as Context<P>;
+}

@@ -1,0 +1,70 @@
+// A node and the chain that ends at it: `keep.at(nodeId)`.
+
+import type { Link } from "../link.js";
+import type { NodeInfo } from "../types/node.js";
+import { Chain } from "./chain.js";
+
+/**
+ * A node by its id or an alias, and the chain that ends there. Nothing is read before a method is called, so a node that does not
+ * exist rejects with `missing-node` then.
+ *
+ * @example
+ * ```ts
+ * const hits = await keep.search("lost luggage");
+ * const { messages } = await keep.at(hits[0].leaf).context({ budget: { maxTokens: 4_000 } });
+ * ```
+ */
+export class Place extends Chain {
+  /** The id or the alias. */
+  readonly id: string;
+  readonly #link: Link;
+
+  /** @internal */
+  constructor(link: Link, id: string) {
+    super(link, id);
+    this.id = id;
+    this.#link = link;
+  }
+
+  /** @internal */
+  protected override async end(): Promise<string> {
+    return this.id;
+  }
+
+  /**
+   * The node's children, oldest first: more than one is a fork.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async children(): Promise<NodeInfo[]> {
+    return this.#link.call("children", { id: this.id });
+  }
+
+  /**
+   * How many user and assistant messages there are in the chain.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async depth(): Promise<number> {
+    return this.#link.call("depth", { id: this.id });
+  }
+
+  /**
+   * Makes this the end of the chosen branch of its transcript: what {@link Transcript.outline} shows.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async choose(): Promise<void> {
+    await this.#link.call("choose", { leaf: this.id });
+  }
+
+  /**
+   * Deletes the node and all that follows it, for good.
+   *
+   * @returns how many messages were removed
+   * @throws ThreadkeepError `missing-node`
+   */
+  async deleteBranch(): Promise<number> {
+    return this.#link.manage("deleteBranch", { node: this.id });
+  }
+}
