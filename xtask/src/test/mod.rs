@@ -116,22 +116,24 @@ fn summary(results: &[(&str, Tally, Duration)]) -> String {
             text.push_str(&format!("{part}: {trouble}\n"));
         }
     }
-    let mut rows = vec![["part", "result", "passed", "failed", "time"].map(str::to_owned).to_vec()];
-    let (mut passed, mut failed) = (0, 0);
+    let mut rows = vec![["part", "result", "passed", "failed", "skipped", "time"].map(str::to_owned).to_vec()];
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     for (part, tally, time) in results {
         let result = if tally.is_well() { "ok" } else { "FAILED" };
         passed += tally.passed();
         failed += tally.failed();
+        skipped += tally.skipped();
         rows.push(vec![
             (*part).to_owned(),
             result.to_owned(),
             tally.passed().to_string(),
             tally.failed().to_string(),
+            tally.skipped().to_string(),
             human(*time),
         ]);
     }
-    text.push_str(&table::render(&rows, &[2, 3, 4]));
-    text.push_str(&format!("{passed} passed, {failed} failed"));
+    text.push_str(&table::render(&rows, &[2, 3, 4, 5]));
+    text.push_str(&format!("{passed} passed, {failed} failed, {skipped} skipped"));
     text
 }
 
@@ -143,12 +145,12 @@ mod tests {
     #[test]
     fn the_last_line_sums_the_parts_up() {
         let mut good = Tally::default();
-        good.step("tests", || Ok(Counts { passed: 7, failed: 0 }));
+        good.step("tests", || Ok(Counts { passed: 7, skipped: 3, ..Counts::default() }));
         let mut bad = Tally::default();
-        bad.step("tests", || Ok(Counts { passed: 2, failed: 1 }));
+        bad.step("tests", || Ok(Counts { passed: 2, failed: 1, ..Counts::default() }));
         bad.step("format", || bail!("not formatted"));
         let text = summary(&[("native", good, Duration::ZERO), ("wasm", bad, Duration::ZERO)]);
-        assert_eq!(text.lines().last(), Some("9 passed, 2 failed"));
+        assert_eq!(text.lines().last(), Some("9 passed, 2 failed, 3 skipped"));
         assert!(text.contains("wasm: format: not formatted"), "{text}");
     }
 

@@ -1,6 +1,9 @@
 //! The checks that need no browser: format, rules for dependencies, lints, tests with those in the documentation, a small run of each measurement, a
 //! short run of the fuzz targets that are native, and the documentation itself.
 
+use std::collections::BTreeSet;
+use std::fs;
+
 use crate::fuzz::TARGETS;
 use crate::packages::selected;
 use crate::paths::Paths;
@@ -24,7 +27,12 @@ pub(crate) fn run(paths: &Paths) -> Tally {
     tally.check("dependencies", || dependencies::check(paths));
     tally
         .check("clippy", || show(command(&["clippy", "--all-targets"]).args(&packages).args(["--", "-D", "warnings"])));
-    tally.tests("tests", || listen(command(&["test", "--no-fail-fast"]).args(&packages)));
+    let skipped = paths.work().join("skipped.txt");
+    drop(fs::remove_file(&skipped));
+    tally.tests("tests", || {
+        listen(command(&["test", "--no-fail-fast"]).args(&packages).env("THREADKEEP_SKIPPED", &skipped))
+    });
+    tally.note_skipped(different_lines(&fs::read_to_string(&skipped).unwrap_or_default()));
     bench::check(paths, Part::Native, &mut tally, Vec::new());
     for target in TARGETS.iter().filter(|target| !target.needs_package()) {
         tally.check(&format!("fuzz {}", target.name), || show(&mut target.short_run(paths, None)?));
@@ -33,4 +41,9 @@ pub(crate) fn run(paths: &Paths) -> Tally {
         show(command(&["doc", "--no-deps"]).args(&packages).env("RUSTDOCFLAGS", DOCUMENTATION))
     });
     tally
+}
+
+/// How many tests noted that they skipped themselves (`crates/core/tests/support/folder.rs`); one may do so several times.
+fn different_lines(noted: &str) -> u64 {
+    noted.lines().collect::<BTreeSet<_>>().len() as u64
 }

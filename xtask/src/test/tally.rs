@@ -9,11 +9,13 @@ use crate::run::Said;
 pub(crate) struct Counts {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
+    /// Those that did not run, since something that they need is not there.
+    pub(crate) skipped: u64,
 }
 
 impl Counts {
     /// Sums up the totals in a test program's output: `test result: …` of cargo's harness and of wasm-bindgen's,
-    /// `# pass N`, `# fail N` and `# cancelled N` of Node's (whose other reporter writes `ℹ` for `#`).
+    /// `# pass N`, `# fail N`, `# cancelled N` and `# skipped N` of Node's (whose other reporter writes `ℹ` for `#`).
     pub(crate) fn read(output: &str) -> Self {
         let mut sum = Self::default();
         for line in output.lines() {
@@ -24,6 +26,7 @@ impl Counts {
                     match part.trim().split_once(' ') {
                         Some((count, "passed")) => sum.passed += count.parse::<u64>().unwrap_or(0),
                         Some((count, "failed")) => sum.failed += count.parse::<u64>().unwrap_or(0),
+                        Some((count, "ignored")) => sum.skipped += count.parse::<u64>().unwrap_or(0),
                         _ => {}
                     }
                 }
@@ -31,6 +34,7 @@ impl Counts {
                 match total.split_once(' ').map(|(word, count)| (word, count.parse::<u64>())) {
                     Some(("pass", Ok(count))) => sum.passed += count,
                     Some(("fail" | "cancelled", Ok(count))) => sum.failed += count,
+                    Some(("skipped", Ok(count))) => sum.skipped += count,
                     _ => {}
                 }
             }
@@ -55,6 +59,7 @@ impl Tally {
             Ok(counts) => {
                 self.counts.passed += counts.passed;
                 self.counts.failed += counts.failed;
+                self.counts.skipped += counts.skipped;
                 if counts.failed > 0 {
                     self.note(format!("{name}: {} failed", tests(counts.failed)));
                 }
@@ -89,7 +94,7 @@ impl Tally {
                 self.note(format!("{name}: `{command}` failed"));
                 false
             }
-            Some((true, Counts { passed: 0, failed: 0 }, command)) => {
+            Some((true, Counts { passed: 0, failed: 0, .. }, command)) => {
                 self.broken += 1;
                 self.note(format!("{name}: `{command}` ran no test"));
                 false
@@ -106,6 +111,17 @@ impl Tally {
     /// Tests that passed.
     pub(crate) fn passed(&self) -> u64 {
         self.counts.passed
+    }
+
+    /// Tests that did not run.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.counts.skipped
+    }
+
+    /// Notes tests that passed without looking at anything: they are skipped.
+    pub(crate) fn note_skipped(&mut self, count: u64) {
+        self.counts.passed = self.counts.passed.saturating_sub(count);
+        self.counts.skipped += count;
     }
 
     /// Tests that failed, and steps that broke.
@@ -142,16 +158,16 @@ mod tests {
     fn totals_of_cargo_and_of_wasm_bindgen() {
         let output = "running 3 tests\ntest a ... ok\n\ntest result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\n\
                       test result: FAILED. 10 passed; 2 failed; 0 ignored; 0 filtered out\n";
-        assert_eq!(Counts::read(output), Counts { passed: 13, failed: 2 });
+        assert_eq!(Counts::read(output), Counts { passed: 13, failed: 2, skipped: 1 });
     }
 
     #[test]
     fn totals_of_node_in_both_styles() {
         let tap =
-            "ok 1 - reads\n# tests 5\n# suites 0\n# pass 3\n# fail 1\n# cancelled 1\n# skipped 0\n# duration_ms 12.5\n";
-        assert_eq!(Counts::read(tap), Counts { passed: 3, failed: 2 });
-        assert_eq!(Counts::read("ℹ tests 4\nℹ pass 4\nℹ fail 0\n"), Counts { passed: 4, failed: 0 });
-        assert_eq!(Counts::read("    # pass 4\n# pass 1\n"), Counts { passed: 1, failed: 0 });
+            "ok 1 - reads\n# tests 5\n# suites 0\n# pass 3\n# fail 1\n# cancelled 1\n# skipped 2\n# duration_ms 12.5\n";
+        assert_eq!(Counts::read(tap), Counts { passed: 3, failed: 2, skipped: 2 });
+        assert_eq!(Counts::read("ℹ tests 4\nℹ pass 4\nℹ fail 0\n"), Counts { passed: 4, ..Counts::default() });
+        assert_eq!(Counts::read("    # pass 4\n# pass 1\n"), Counts { passed: 1, ..Counts::default() });
         assert_eq!(Counts::read("# passing thoughts\n# pass\n# pass many\n"), Counts::default());
     }
 
@@ -170,6 +186,14 @@ mod tests {
         assert!(!tally.tests("t", || said(true, "")));
         assert_eq!((tally.passed(), tally.failed()), (0, 3));
         assert_eq!(tally.troubles().len(), 3);
+    }
+
+    #[test]
+    fn a_test_that_skips_itself_did_not_pass() {
+        let mut tally = Tally::default();
+        assert!(tally.tests("t", || said(true, "test result: ok. 5 passed; 0 failed; 1 ignored")));
+        tally.note_skipped(2);
+        assert_eq!((tally.passed(), tally.failed(), tally.skipped()), (3, 0, 3));
     }
 
     #[test]
