@@ -21,11 +21,10 @@ use threadkeep_compaction::memory::{
 };
 use threadkeep_compaction::summary::FoundFact;
 use threadkeep_core::checkpoint::Source;
-use threadkeep_core::read::{bad, options};
 use threadkeep_core::{Message, MessageId, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Scan, Store, StoreError};
 
-use crate::json::to_json;
+use crate::json::{from_json, to_json};
 use crate::protocol::{BadRequest, Event, MemoryFilter, NewFact};
 use crate::{Keep, KeepError, keys};
 
@@ -410,7 +409,7 @@ impl<S: Store> Keep<S> {
     /// The records of a range that can be read; the others are damage.
     async fn remembered_in<T: DeserializeOwned>(&self, range: &Scan) -> Result<Vec<T>, KeepError> {
         let records = self.scan_whole(range).await?;
-        let read = |(key, bytes): (String, Vec<u8>)| self.sound(&key, record(&bytes));
+        let read = |(key, bytes): (String, Vec<u8>)| self.sound(&key, from_json(&bytes));
         Ok(records.into_iter().filter_map(read).collect())
     }
 
@@ -531,13 +530,5 @@ fn not_empty(argument: &str, text: Option<&str>) -> Result<(), KeepError> {
             Err(BadRequest { argument: argument.to_owned(), why: "must not be empty".to_owned() }.into())
         }
         _ => Ok(()),
-    }
-}
-
-/// Reads an episode or a fact. It is read as requests are: the error names the field, and one reader serves both.
-pub(crate) fn record<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, BadRequest> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => options(text, "record"),
-        Err(error) => bad("record", format!("is no text: {error}")),
     }
 }

@@ -14,7 +14,7 @@ use threadkeep_store::{Store, StoreError};
 use super::SNIPPET;
 use super::remembered::{REMEMBERED, Remembered};
 use super::state::State;
-use crate::memory::record;
+use crate::json::from_json;
 use crate::protocol::{Found, Hit};
 use crate::{Keep, KeepError, keys};
 
@@ -72,10 +72,10 @@ impl<S: Store> Keep<S> {
         };
         let Some(bytes) = bytes else { return Ok(None) };
         let (found, id, transcript, time, text, sources) = if doc.kind == Found::Episode as u8 {
-            let Ok(it) = record::<Episode>(&bytes) else { return Ok(None) };
+            let Ok(it) = from_json::<Episode>(&bytes) else { return Ok(None) };
             (Found::Episode, it.id, it.transcript, it.created_at, with_tags(&it.summary, &it.tags), it.sources)
         } else {
-            let Ok(it) = record::<Fact>(&bytes) else { return Ok(None) };
+            let Ok(it) = from_json::<Fact>(&bytes) else { return Ok(None) };
             (Found::Fact, it.id, it.transcript, it.created_at, with_tags(&it.fact, &it.tags), it.sources)
         };
         // Where the first of its messages that is still there stands.
