@@ -158,7 +158,7 @@ test("every wrong option is named", async () => {
     ["options.render.steam", { render: { steam: true } }],
     ["options.memory.episode", { memory: { episode: 2 } }],
     ["options.epoch", { epoch: "x" }],
-    ["options.tools", { tools: [{ description: "nameless" }] }],
+    ["options.tools[0]", { tools: [{ description: "nameless" }] }],
   ];
   for (const [argument, options] of wrong) {
     const error = await rejects(keep.thread("main").context(options), "bad-request");

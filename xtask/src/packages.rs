@@ -33,6 +33,7 @@ pub(crate) const PACKAGES: &[Package] = &[
         wasm_features: &[],
     },
     Package { name: "threadkeep-context", folder: "crates/context", native: true, wasm: true, wasm_features: &[] },
+    Package { name: "threadkeep-protocol", folder: "crates/protocol", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-provider", folder: "crates/provider", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-archive", folder: "crates/archive", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-store", folder: "crates/store", native: true, wasm: true, wasm_features: &["browser"] },

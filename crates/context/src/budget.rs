@@ -1,5 +1,8 @@
 //! Budgets: how much a prompt may hold, and the arithmetic of its input limit.
 
+use serde::Deserialize;
+use threadkeep_core::read_by_name;
+
 /// How much something holds, in the three units of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Figures {
@@ -34,7 +37,8 @@ impl Figures {
 }
 
 /// What the caller allows. Every field is optional: what is absent does not limit. Zero is a limit of zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Budget {
     /// The input budget itself, in tokens. It takes precedence over the three fields that follow.
     pub max_tokens: Option<u64>,
@@ -137,3 +141,5 @@ impl Policy {
         [Self::Newest, Self::Stable].into_iter().find(|policy| policy.name() == name)
     }
 }
+
+read_by_name!(Policy, Policy::from_name, "newest or stable");

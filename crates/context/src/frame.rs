@@ -1,8 +1,10 @@
 //! The frame: what stands around the history in a prompt and is never stored. It is counted first, so it is inside the
 //! budget. Switching the mode changes the frame and nothing else.
 
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use threadkeep_core::{Message, Role};
+use threadkeep_core::read::{Plain, or_default};
+use threadkeep_core::{Message, Role, read_by_name};
 use threadkeep_provider::Provider;
 
 use crate::Material;
@@ -39,15 +41,28 @@ impl Mode {
     }
 }
 
+read_by_name!(Mode, Mode::from_name, "chat, agent or run");
+
 /// What a workflow tells the model about its step.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Run {
     /// What is to be done.
+    #[serde(deserialize_with = "or_default")]
     pub directive: String,
     /// What the workflow's node is for.
     pub node_brief: Option<String>,
-    /// Where the workflow is.
+    /// Where the workflow is: text as it is, anything else as JSON.
+    #[serde(deserialize_with = "text")]
     pub step: Option<String>,
+}
+
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(match Plain::deserialize(deserializer)? {
+        Plain(Value::Null) => None,
+        Plain(Value::String(text)) => Some(text),
+        Plain(other) => Some(other.to_string()),
+    })
 }
 
 /// What the frame is made of. Empty texts count as absent.

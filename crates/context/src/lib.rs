@@ -45,7 +45,7 @@ pub use frame::{Frame, FrameOptions, Mode, Run, banner};
 pub use item::{History, Item, chain_items, items};
 pub use ledger::{Action, Ledger, Line};
 pub use material::Material;
-pub use plain::{Asked, MessageRef, OptionError, pins, read_options, read_trim_options};
+pub use plain::{MessageRef, OptionError, pins};
 pub use prepared::{Kinds, Mark, Prepared, Preparing, Replacement, System};
 pub use preview::{Preview, Previews};
 pub use prompt::{Prompt, Warning, WarningKind, frame_figures, prompt};

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use serde::{Deserialize, Deserializer};
 use threadkeep_core::{Content, Message, Part, Role};
 
 /// The word that a preview begins with.
@@ -11,12 +12,23 @@ pub const PREVIEW: &str = "TOOL_RESULT_PREVIEW";
 pub const FOLDER: &str = "@state/logs/tool-results/";
 
 /// When a tool result is previewed, and how much of it. Lengths are in UTF-16 units, as JavaScript counts them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Preview {
     /// Results longer than this become a preview.
+    #[serde(deserialize_with = "over")]
     pub over: u32,
     /// How much of the beginning is shown.
+    #[serde(deserialize_with = "keep")]
     pub keep: u32,
+}
+
+fn over<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(Preview::default().over))
+}
+
+fn keep<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(Preview::default().keep))
 }
 
 impl Default for Preview {

@@ -1,18 +1,19 @@
 //! A checkpoint: what stands in for everything up to a node, for every chain on which that node is. It is an entry of the log
 //! like any other, so it is durable and atomic with what comes with it, and goes with its transcript.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::json::{Object, Wrong, wrong};
 use crate::{Kind, Message, MessageId};
 
 /// A message that something came from: its node, and which of the node's messages it is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Source {
     /// The node.
     pub node: MessageId,
     /// The message's place in the node, from 0.
+    #[serde(default)]
     pub index: u32,
 }
 
@@ -73,6 +74,8 @@ impl Strategy {
         Self::ALL.into_iter().find(|strategy| strategy.name() == name)
     }
 }
+
+crate::read_by_name!(Strategy, Strategy::from_name, Strategy::NAMES);
 
 /// What a checkpoint covers: the chain from its root to the anchor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -192,7 +192,7 @@ impl Serialize for MessageId {
 impl<'de> Deserialize<'de> for MessageId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Name(id) = Name::deserialize(deserializer)?;
-        Self::new(id).map_err(D::Error::custom)
+        Self::new(id).map_err(|error| D::Error::custom(format_args!("is no id: {error}")))
     }
 }
 

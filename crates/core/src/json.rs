@@ -1,6 +1,5 @@
 //! Reading and [writing](write()) JSON. Objects are read field by field. Goes in: a [`Value`]. Comes out: typed fields, or [`Wrong`], which names the one that
-//! is not as it must be. It does what serde's derived code does, once for all types instead of once for each: that is a
-//! tenth of what a page loads. What the fields mean is left to the types.
+//! is not as it must be. What the fields mean is left to the types. Requests and options are read elsewhere: see [`read`](crate::read).
 //!
 //! The three types of which a log has thousands (entries, nodes, messages) read their fields as the parser meets them,
 //! which takes a third of the time: see [`Name`].

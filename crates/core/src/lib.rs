@@ -17,6 +17,7 @@ pub mod json;
 pub mod lint;
 pub mod message;
 pub mod node;
+pub mod read;
 pub mod transcript;
 
 pub use code::{CodeTurn, CodeTurnError};

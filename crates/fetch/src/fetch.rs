@@ -20,7 +20,7 @@ const REACH_MS: u32 = 4_000;
 /// use threadkeep::model::Connected;
 /// use threadkeep_provider::Connection;
 /// let connection = serde_json::json!({"provider": "ollama", "baseUrl": "http://localhost:11434", "model": "qwen3"});
-/// let model = Connected::new(Connection::from_json(connection)?, Rc::new(threadkeep_fetch::Fetch));
+/// let model = Connected::new(Connection::from_json(&connection)?, Rc::new(threadkeep_fetch::Fetch));
 /// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -37,7 +37,7 @@ async fn ask(provider: Provider, port: u16) -> (Result<Completion, Failure>, Str
     let base = format!("http://localhost:{port}{path}");
     let connection =
         json!({"provider": provider.name(), "baseUrl": base, "model": "test-model", "apiKey": "sk-test-3"});
-    let model = Connected::new(Connection::from_json(connection).unwrap(), Rc::new(Fetch));
+    let model = Connected::new(Connection::from_json(&connection).unwrap(), Rc::new(Fetch));
     let options = RenderOptions { model: Some("test-model".to_owned()), ..RenderOptions::default() };
     let payload = render(&[&Message::user("Hello from a page")], provider, &options).payload;
     let heard = RefCell::new(String::new());

@@ -22,9 +22,10 @@ use threadkeep_store::Store;
 use threadkeep_tokens::{Bpe, Encoding};
 
 use crate::log::Log;
-use crate::memory::MemoryFilter;
 use crate::path::{End, Path, Walk};
-use crate::protocol::{BadRequest, ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, Recent, WhatIf};
+use crate::protocol::{
+    BadRequest, ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, MemoryFilter, Recent, WhatIf,
+};
 use crate::{Keep, KeepError};
 
 /// The least number of prepared chains that are kept: two policies or providers side by side, each with the request before.
@@ -282,7 +283,7 @@ impl<'a> Held<'a> {
     ) -> Result<(Self, Options, usize), KeepError> {
         let path = cache.path(log, leaf)?;
         let (pins, lost) = places(&path, &log.tree, &options.pins);
-        let build = options.with_pins(pins);
+        let build = with_pins(options, pins);
         let held = Self::along(path, log, leaf, options.epoch.as_deref(), &build.pins)?;
         Ok((held, build, lost))
     }
@@ -509,7 +510,7 @@ impl<S: Store> Keep<S> {
             held.with(log, end.messages, |history| {
                 let by = (Counting::Estimate, &Estimate as &dyn Counter);
                 let prepared = cache.prepared(log, (held.path(), end), history, (&laid, comes), &build, by);
-                let fit = prepared.fit(&Plan { budget: recent.budget(), strict: true, ..Plan::default() });
+                let fit = prepared.fit(&Plan { budget: budget(recent), strict: true, ..Plan::default() });
                 let mut places: Vec<usize> = prepared.kept(&fit).collect();
                 places.sort_unstable();
                 let message = |place: usize| match comes.iter().find(|comes| comes.index == place) {
@@ -623,25 +624,21 @@ fn option(rule: &'static str, words: &str, count: usize) -> Warning {
     Warning { kind: WarningKind::Option, rule, message: words.to_owned(), index: None, count }
 }
 
-impl ContextOptions {
-    fn with_pins(&self, pins: Vec<usize>) -> Options {
-        let mut build = self.build.clone();
-        build.pins.extend(pins);
-        build
-    }
+fn with_pins(options: &ContextOptions, pins: Vec<usize>) -> Options {
+    let mut build = options.build.clone();
+    build.pins.extend(pins);
+    build
 }
 
 /// How many messages `get_recent` gives when no limit is named.
 const RECENT: u32 = 50;
 
-impl Recent {
-    fn budget(&self) -> Budget {
-        let unlimited = self.max_messages.is_none() && self.max_tokens.is_none();
-        Budget {
-            max_messages: self.max_messages.or(unlimited.then_some(RECENT)).map(u64::from),
-            max_tokens: self.max_tokens.map(u64::from),
-            ..Budget::default()
-        }
+fn budget(recent: &Recent) -> Budget {
+    let unlimited = recent.max_messages.is_none() && recent.max_tokens.is_none();
+    Budget {
+        max_messages: recent.max_messages.or(unlimited.then_some(RECENT)).map(u64::from),
+        max_tokens: recent.max_tokens.map(u64::from),
+        ..Budget::default()
     }
 }
 

@@ -2,14 +2,13 @@
 //! branch is in git; appending moves it on. Each appended message is a sealed node of its own, so that a fork can begin at
 //! any message.
 
-use serde::Serialize;
 use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptId};
 use threadkeep_store::{Store, StoreError};
 
 use crate::draft::settle_draft;
 use crate::keep::Write;
 use crate::log::Log;
-use crate::protocol::{Appended, Event, HeadInfo, NodeInfo};
+use crate::protocol::{Appended, Event, HeadInfo, NodeInfo, Start};
 use crate::route::info;
 use crate::{Keep, KeepError, keys};
 
@@ -183,7 +182,7 @@ impl<S: Store> Keep<S> {
             };
             let write = self.write(&transcript, |log| {
                 let head = log.tree.heads().get(context).ok_or_else(missing)?;
-                let after = start.after(&log.tree, context, head)?;
+                let after = after(start, &log.tree, context, head)?;
                 let mut write = Write::new(Vec::new(), Appended::default());
                 let settled = settle_draft(log, &after, &mut write.extra);
                 (write.entries, write.answer) =
@@ -324,27 +323,14 @@ impl<S: Store> Keep<S> {
     }
 }
 
-/// Where an append begins. What is left out is the head.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Start {
-    /// The node or alias behind which the messages come.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<MessageId>,
-    /// The node at which the head must point.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub expect: Option<MessageId>,
-}
-
-impl Start {
-    /// The node behind which the messages come.
-    fn after(&self, tree: &Transcript, context: &str, head: &MessageId) -> Result<MessageId, KeepError> {
-        if self.expect.as_ref().is_some_and(|expected| expected != head) {
-            return Err(KeepError::HeadMoved(context.to_owned()));
-        }
-        let Some(after) = &self.after else { return Ok(head.clone()) };
-        let placed = tree.get(after).ok_or_else(|| KeepError::MissingNode(after.clone()))?;
-        Ok(placed.node.id.clone())
+/// The node behind which messages come.
+fn after(start: &Start, tree: &Transcript, context: &str, head: &MessageId) -> Result<MessageId, KeepError> {
+    if start.expect.as_ref().is_some_and(|expected| expected != head) {
+        return Err(KeepError::HeadMoved(context.to_owned()));
     }
+    let Some(after) = &start.after else { return Ok(head.clone()) };
+    let placed = tree.get(after).ok_or_else(|| KeepError::MissingNode(after.clone()))?;
+    Ok(placed.node.id.clone())
 }
 
 /// The entries that append `messages` at `head`, one node each, and move the head `context` to the last; and the nodes.

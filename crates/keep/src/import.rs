@@ -17,12 +17,9 @@ use threadkeep_store::{Commit, Durability, Store, StoreError};
 
 use crate::keep::Write;
 use crate::log::record;
-use crate::protocol::{ImportProgress, ImportReport, Skipped};
+use crate::protocol::{ImportProgress, ImportReport};
 use crate::{Keep, KeepError, Source, keys};
 use merge::Difference;
-
-/// How many transcripts and how many skips a report lists.
-const LISTED: usize = 1000;
 
 /// The conversations that the files of an import hold, and whether the import has made each.
 type Held = HashMap<MessageId, bool>;
@@ -136,8 +133,8 @@ impl<S: Store> Keep<S> {
                 Item::Conversation(conversation) => self.take_conversation(conversation, import).await?,
                 Item::Memory(memory) => import.memories.push(*memory),
                 Item::Part(part) => import.parts.push(*part),
-                Item::Skipped(skip) => import.report.note(&skip, false),
-                Item::Warning(skip) => import.report.note(&skip, true),
+                Item::Skipped(skip) => note(&mut import.report, &skip, false),
+                Item::Warning(skip) => note(&mut import.report, &skip, true),
             }
         }
         Ok(())
@@ -153,12 +150,14 @@ impl<S: Store> Keep<S> {
             Ok(Outcome::Added(messages)) => {
                 held.insert(id.clone(), true);
                 report.added += 1;
-                report.stored(&id, messages, progress);
+                report.stored(&id, messages);
+                progress.messages += messages;
                 self.changed(&id, Vec::new());
             }
             Ok(Outcome::Updated(messages)) => {
                 report.updated += 1;
-                report.stored(&id, messages, progress);
+                report.stored(&id, messages);
+                progress.messages += messages;
                 self.changed(&id, Vec::new());
             }
             Ok(Outcome::Unchanged) => report.unchanged += 1,
@@ -363,23 +362,6 @@ fn source_of(entries: &[Entry]) -> String {
     source.unwrap_or_else(|| "threadkeep".to_owned())
 }
 
-impl ImportReport {
-    fn stored(&mut self, id: &MessageId, messages: u32, progress: &mut ImportProgress) {
-        self.messages += messages;
-        progress.messages += messages;
-        if self.transcripts.len() < LISTED {
-            self.transcripts.push(id.clone());
-        }
-    }
-
-    fn note(&mut self, skip: &Skip, salvaged: bool) {
-        self.skip(&skip.place, skip.code.as_str(), skip.reason.clone(), salvaged);
-    }
-
-    fn skip(&mut self, place: &str, code: &str, reason: String, salvaged: bool) {
-        self.skipped_count += 1;
-        if self.skipped.len() < LISTED {
-            self.skipped.push(Skipped { place: place.to_owned(), reason, code: code.to_owned(), salvaged });
-        }
-    }
+fn note(report: &mut ImportReport, skip: &Skip, salvaged: bool) {
+    report.skip(&skip.place, skip.code.as_str(), skip.reason.clone(), salvaged);
 }

@@ -27,6 +27,7 @@
 //! ```
 
 pub mod agent;
+mod answers;
 pub mod compact;
 mod context;
 mod damage;
@@ -49,7 +50,6 @@ pub mod mailbox;
 mod memory;
 pub mod model;
 mod path;
-pub mod protocol;
 mod records;
 mod remove;
 mod route;
@@ -59,13 +59,13 @@ mod turns;
 mod views;
 
 pub use error::KeepError;
-pub use heads::Start;
 pub use host::{Host, Source};
 pub use import::Verdict;
 pub use keep::{Keep, Options};
-pub use memory::{MemoryFilter, NewFact};
 pub use records::LONGEST_KEY;
 pub use threadkeep_archive::Format;
+pub use threadkeep_protocol as protocol;
+pub use threadkeep_protocol::{MemoryFilter, NewFact, Start};
 
 /// The README's Rust example, run as a test.
 #[cfg(doctest)]

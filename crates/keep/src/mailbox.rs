@@ -10,123 +10,17 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
-use serde_json::{Map, Value};
 use threadkeep_core::MessageId;
-use threadkeep_core::json::{Object, Wrong, wrong};
 use threadkeep_store::{Commit, Scan, Store, StoreError, around};
 
 use crate::json::{from_json, to_json};
 use crate::protocol::Event;
 use crate::{Keep, KeepError, keys};
 
+pub use crate::protocol::{Body, Mail, MailFilter, Outgoing};
+
 /// How often a number that somebody else took first is looked for anew.
 const TRIES: u32 = 1000;
-
-/// One message of a mailbox.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Mail {
-    /// Its number in this mailbox, from 1.
-    pub number: u64,
-    /// Its id, the same in both mailboxes.
-    pub message_id: MessageId,
-    /// The message that it answers.
-    pub reply_to: Option<MessageId>,
-    /// Who sent it.
-    pub from: String,
-    /// To whom.
-    pub to: String,
-    /// What it says, with the names between them.
-    pub body: Body,
-    /// When it was sent, in milliseconds since 1970 (UTC).
-    pub date: i64,
-    /// When its owner dismissed it.
-    pub dismissed: Option<i64>,
-    /// The transcript's node in whose turn it was sent, where an agent sent it.
-    pub node: Option<MessageId>,
-    /// Whether it says that no answer came about.
-    pub is_error: bool,
-    /// Whether it answers a message that nobody knows: neither a message of the two mailboxes, nor a node.
-    pub unknown_reply: bool,
-}
-
-/// What a message says: texts, and between each two of them a name for something that goes along. `edge_names` are what the
-/// texts call these things, `pet_names` what the sender calls them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Body {
-    /// The texts.
-    pub strings: Vec<String>,
-    /// What stands between them.
-    pub edge_names: Vec<String>,
-    /// What the sender calls that.
-    pub pet_names: Vec<String>,
-}
-
-impl Body {
-    /// A single text.
-    pub fn text(text: impl Into<String>) -> Self {
-        Self { strings: vec![text.into()], ..Self::default() }
-    }
-
-    /// The whole as one text, names as `@name`.
-    ///
-    /// ```
-    /// use threadkeep::mailbox::Body;
-    /// let body = Body {
-    ///     strings: vec!["See ".into(), " for more.".into()],
-    ///     edge_names: vec!["report".into()],
-    ///     pet_names: vec!["report-3".into()],
-    /// };
-    /// assert_eq!(body.joined(), "See @report for more.");
-    /// ```
-    pub fn joined(&self) -> String {
-        let mut joined = String::new();
-        for at in 0..self.strings.len().max(self.edge_names.len()) {
-            joined.push_str(self.strings.get(at).map_or("", String::as_str));
-            if let Some(name) = self.edge_names.get(at) {
-                joined.extend(["@", name]);
-            }
-        }
-        joined
-    }
-}
-
-impl From<&str> for Body {
-    fn from(text: &str) -> Self {
-        Self::text(text)
-    }
-}
-
-/// A message to be sent.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Outgoing {
-    /// Who sends it.
-    pub from: String,
-    /// To whom.
-    pub to: String,
-    /// What it says.
-    pub body: Body,
-    /// The message that it answers.
-    pub reply_to: Option<MessageId>,
-    /// Its id; without one, an id is minted. One that was sent before is not sent again.
-    pub message_id: Option<MessageId>,
-    /// See [`Mail::node`].
-    pub node: Option<MessageId>,
-    /// See [`Mail::is_error`].
-    pub is_error: bool,
-}
-
-/// Which messages of a mailbox are listed. By default those that are not dismissed, oldest first.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct MailFilter {
-    /// Only numbers above this one.
-    pub after: u64,
-    /// The newest so many; `None` for all.
-    pub limit: Option<usize>,
-    /// Whether dismissed ones come too.
-    pub dismissed: bool,
-}
 
 impl<S: Store> Keep<S> {
     /// Sends a message: it is in both mailboxes, or in none. Gives it as the sender has it.
@@ -179,7 +73,7 @@ impl<S: Store> Keep<S> {
             let mut put = |party: &str, mail: &Mail| -> Result<(), KeepError> {
                 let (record, by_id) = (keys::mail(party, mail.number), keys::mail_id(party, &id));
                 commit.absent.extend([record.clone(), by_id.clone()]);
-                commit.puts.push((record, to_json(&mail.to_json())?));
+                commit.puts.push((record, to_json(&mail)?));
                 commit.puts.push((by_id, mail.number.to_string().into_bytes()));
                 Ok(())
             };
@@ -291,7 +185,7 @@ impl<S: Store> Keep<S> {
         }
         let mail = Mail { dismissed: Some(self.now()), ..mail };
         let key = keys::mail(party, number);
-        let puts = vec![(key.clone(), to_json(&mail.to_json())?)];
+        let puts = vec![(key.clone(), to_json(&mail)?)];
         self.inner.store.commit(Commit { present: vec![key], puts, ..Commit::default() }).await?;
         self.emit(&Event::Mail { party: party.to_owned(), number });
         Ok(mail)
@@ -445,75 +339,5 @@ fn read(key: &str, bytes: &[u8]) -> Result<Mail, KeepError> {
 }
 
 fn parse(bytes: &[u8]) -> Result<Mail, String> {
-    let value: Value = from_json(bytes).map_err(|error| error.to_string())?;
-    Mail::read(value).map_err(|wrong| wrong.to_string())
-}
-
-impl Mail {
-    /// The message as the outside sees it: `number, messageId, replyTo?, from, to, strings, edgeNames, petNames, date, dismissed?,
-    /// node?, isError?, unknownReply?`.
-    pub fn to_json(&self) -> Value {
-        let mut map = Map::new();
-        let mut put = |name: &str, value: Value| drop(map.insert(name.to_owned(), value));
-        put("number", self.number.into());
-        put("messageId", self.message_id.as_str().into());
-        if let Some(id) = &self.reply_to {
-            put("replyTo", id.as_str().into());
-        }
-        put("from", self.from.as_str().into());
-        put("to", self.to.as_str().into());
-        put("strings", self.body.strings.as_slice().into());
-        put("edgeNames", self.body.edge_names.as_slice().into());
-        put("petNames", self.body.pet_names.as_slice().into());
-        put("date", self.date.into());
-        if let Some(date) = self.dismissed {
-            put("dismissed", date.into());
-        }
-        if let Some(node) = &self.node {
-            put("node", node.as_str().into());
-        }
-        if self.is_error {
-            put("isError", true.into());
-        }
-        if self.unknown_reply {
-            put("unknownReply", true.into());
-        }
-        Value::Object(map)
-    }
-
-    fn read(value: Value) -> Result<Self, Wrong> {
-        let mut fields = Object::of(value, "mail")?;
-        let mut texts = |name: &str| -> Result<Vec<String>, Wrong> {
-            let text = |value: Value| match value {
-                Value::String(text) => Ok(text),
-                _ => Err(wrong(name, "a list of strings")),
-            };
-            fields.list(name)?.into_iter().map(text).collect()
-        };
-        let body = Body { strings: texts("strings")?, edge_names: texts("edgeNames")?, pet_names: texts("petNames")? };
-        Ok(Self {
-            number: fields.count("number")?,
-            message_id: fields.id("messageId")?,
-            reply_to: fields.maybe_id("replyTo")?,
-            from: fields.text("from")?,
-            to: fields.text("to")?,
-            body,
-            date: fields.maybe_time("date")?.unwrap_or_default(),
-            dismissed: fields.maybe_time("dismissed")?,
-            node: fields.maybe_id("node")?,
-            is_error: fields.flag("isError")?,
-            unknown_reply: fields.flag("unknownReply")?,
-        })
-    }
-}
-
-impl Serialize for Mail {
-    fn serialize<Z: Serializer>(&self, serializer: Z) -> Result<Z::Ok, Z::Error> {
-        let Value::Object(fields) = self.to_json() else { return serializer.serialize_map(Some(0))?.end() };
-        let mut map = serializer.serialize_map(Some(fields.len()))?;
-        for (name, value) in &fields {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
-    }
+    from_json(bytes).map_err(|error| error.to_string())
 }

@@ -13,83 +13,23 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 use threadkeep_archive::own::write_memory;
 use threadkeep_compaction::memory::{
-    BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, Facts, Left, Memory, MemoryBundle, Remembered, Share,
-    ToolInteraction, bundle, episode_without, fact_without, remember, steps, tool_interactions,
+    BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, Facts, Left, Memory, MemoryBundle, Remembered, ToolInteraction,
+    bundle, episode_without, fact_without, remember, steps, tool_interactions,
 };
 use threadkeep_compaction::summary::FoundFact;
 use threadkeep_core::checkpoint::Source;
-use threadkeep_core::json::Wrong;
 use threadkeep_core::{Message, MessageId, Transcript, TranscriptId};
 use threadkeep_store::{Commit, Scan, Store, StoreError};
 
 use crate::json::{from_json, to_json};
-use crate::protocol::{BadRequest, Event};
+use crate::protocol::{BadRequest, Event, MemoryFilter, NewFact};
 use crate::{Keep, KeepError, keys};
 
 /// How often a change that lost against another writer is tried again.
 const TRIES: u32 = 1000;
-
-/// Which records to give. The default gives all that hold.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct MemoryFilter {
-    /// Only those of this transcript.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub transcript: Option<TranscriptId>,
-    /// Only those that came from this node.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<MessageId>,
-    /// Only those with this tag.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tag: Option<String>,
-    /// Facts that a newer one has superseded, too.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub superseded: bool,
-    /// At most so many, the newest ones.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<usize>,
-}
-
-/// A fact that its user, or a program, tells.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewFact {
-    /// What holds, as one sentence.
-    pub fact: String,
-    /// What kind of thing it says.
-    pub kind: FactKind,
-    /// Words to find it by.
-    pub tags: Vec<String>,
-    /// How sure it is.
-    pub confidence: Share,
-    /// How much it matters.
-    pub salience: Share,
-    /// The transcript that it belongs to, if any.
-    pub transcript: Option<TranscriptId>,
-    /// The messages that it came from, if any.
-    pub sources: Vec<Source>,
-    /// Whether it is to be in every bundle.
-    pub pinned: bool,
-}
-
-impl NewFact {
-    /// A certain fact of middling weight that belongs to no transcript.
-    pub fn new(fact: impl Into<String>) -> Self {
-        Self {
-            fact: fact.into(),
-            kind: FactKind::Other,
-            tags: Vec::new(),
-            confidence: Share::of(1000),
-            salience: Share::of(500),
-            transcript: None,
-            sources: Vec::new(),
-            pinned: false,
-        }
-    }
-}
 
 /// All records as the store has them, with the mark that was there before they were read. The engine keeps them as long as the mark
 /// stays, so that one more record costs no reading of the others.
@@ -184,7 +124,7 @@ impl Memories {
         for gone in &change.gone_facts {
             self.facts.remove(&gone.id);
         }
-        self.episodes.extend(change.episodes.into_iter().map(|episode| (episode.id.clone(), episode)));
+        self.episodes.extend(change.episodes.into_iter().map(|episode: Episode| (episode.id.clone(), episode)));
         change.facts.into_iter().for_each(|fact| self.facts.insert(fact));
     }
 
@@ -212,10 +152,10 @@ impl<S: Store> Keep<S> {
     pub async fn episodes(&self, filter: &MemoryFilter) -> Result<Vec<Episode>, KeepError> {
         let known = self.memories().await?;
         let admitted = known.episodes.values();
-        let admitted = admitted.filter(|it| filter.admits(it.transcript.as_ref(), &it.sources, &it.tags));
+        let admitted = admitted.filter(|it| admits(filter, it.transcript.as_ref(), &it.sources, &it.tags));
         let mut episodes: Vec<Episode> = admitted.cloned().collect();
         episodes.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
-        Ok(episodes.split_off(filter.surplus(episodes.len())))
+        Ok(episodes.split_off(surplus(filter, episodes.len())))
     }
 
     /// What holds, oldest first.
@@ -226,11 +166,11 @@ impl<S: Store> Keep<S> {
         let known = self.memories().await?;
         let admitted = known.facts.iter().filter(|it| {
             (filter.superseded || it.superseded_by.is_none())
-                && filter.admits(it.transcript.as_ref(), &it.sources, &it.tags)
+                && admits(filter, it.transcript.as_ref(), &it.sources, &it.tags)
         });
         let mut facts: Vec<Fact> = admitted.cloned().collect();
         facts.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
-        Ok(facts.split_off(filter.surplus(facts.len())))
+        Ok(facts.split_off(surplus(filter, facts.len())))
     }
 
     /// The best of what is remembered for a prompt, by [`threadkeep_compaction::memory::bundle`]'s formula.
@@ -456,9 +396,9 @@ impl<S: Store> Keep<S> {
             return Ok(before);
         }
         let mut known = Memories { mark, ..Memories::default() };
-        let episodes = self.remembered_in(&keys::EPISODES.all(), &Episode::read).await?;
-        known.episodes.extend(episodes.into_iter().map(|episode| (episode.id.clone(), episode)));
-        for fact in self.remembered_in(&keys::FACTS.all(), &Fact::read).await? {
+        let episodes = self.remembered_in(&keys::EPISODES.all()).await?;
+        known.episodes.extend(episodes.into_iter().map(|episode: Episode| (episode.id.clone(), episode)));
+        for fact in self.remembered_in(&keys::FACTS.all()).await? {
             known.facts.insert(fact);
         }
         let known = Rc::new(known);
@@ -467,20 +407,16 @@ impl<S: Store> Keep<S> {
     }
 
     /// The records of a range that can be read; the others are damage.
-    async fn remembered_in<T>(
-        &self,
-        range: &Scan,
-        read: &dyn Fn(Value) -> Result<T, Wrong>,
-    ) -> Result<Vec<T>, KeepError> {
+    async fn remembered_in<T: DeserializeOwned>(&self, range: &Scan) -> Result<Vec<T>, KeepError> {
         let records = self.scan_whole(range).await?;
-        let read = |(key, bytes): (String, Vec<u8>)| self.sound(&key, value(&bytes).and_then(read));
+        let read = |(key, bytes): (String, Vec<u8>)| self.sound(&key, from_json(&bytes));
         Ok(records.into_iter().filter_map(read).collect())
     }
 
     /// The episodes and facts of two ranges as lines of our own format.
     pub(crate) async fn archive_lines(&self, episodes: &Scan, facts: &Scan) -> Result<String, KeepError> {
-        let episodes = self.remembered_in(episodes, &Episode::read).await?.into_iter().map(Memory::Episode);
-        let facts = self.remembered_in(facts, &Fact::read).await?.into_iter().map(Memory::Fact);
+        let episodes = self.remembered_in(episodes).await?.into_iter().map(Memory::Episode);
+        let facts = self.remembered_in(facts).await?.into_iter().map(Memory::Fact);
         Ok(episodes.chain(facts).map(|memory| write_memory(&memory)).collect())
     }
 
@@ -567,17 +503,16 @@ impl<S: Store> Keep<S> {
     }
 }
 
-impl MemoryFilter {
-    fn admits(&self, transcript: Option<&TranscriptId>, sources: &[Source], tags: &[String]) -> bool {
-        self.transcript.as_ref().is_none_or(|wanted| transcript == Some(wanted))
-            && self.source.as_ref().is_none_or(|wanted| sources.iter().any(|source| source.node == *wanted))
-            && self.tag.as_ref().is_none_or(|wanted| tags.contains(wanted))
-    }
+/// Whether a record is among those that are asked for.
+fn admits(filter: &MemoryFilter, transcript: Option<&TranscriptId>, sources: &[Source], tags: &[String]) -> bool {
+    filter.transcript.as_ref().is_none_or(|wanted| transcript == Some(wanted))
+        && filter.source.as_ref().is_none_or(|wanted| sources.iter().any(|source| source.node == *wanted))
+        && filter.tag.as_ref().is_none_or(|wanted| tags.contains(wanted))
+}
 
-    /// How many of `count` records, the oldest, are too many.
-    fn surplus(&self, count: usize) -> usize {
-        count.saturating_sub(self.limit.unwrap_or(usize::MAX))
-    }
+/// How many of `count` records, the oldest, are too many.
+fn surplus(filter: &MemoryFilter, count: usize) -> usize {
+    count.saturating_sub(filter.limit.unwrap_or(usize::MAX))
 }
 
 /// A message's text with what its calls say.
@@ -596,8 +531,4 @@ fn not_empty(argument: &str, text: Option<&str>) -> Result<(), KeepError> {
         }
         _ => Ok(()),
     }
-}
-
-fn value(bytes: &[u8]) -> Result<Value, Wrong> {
-    from_json(bytes).map_err(|error: serde_json::Error| threadkeep_core::json::wrong("record", &error.to_string()))
 }

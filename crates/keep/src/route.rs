@@ -9,7 +9,7 @@ use threadkeep_store::{Commit, Store};
 use crate::draft::{drop_draft, settle_draft};
 use crate::keep::{Write, taken};
 use crate::log::Log;
-use crate::protocol::{Event, Inbound, NodeInfo, Response};
+use crate::protocol::{Event, Inbound, NodeInfo};
 use crate::{Keep, KeepError};
 
 impl<S: Store> Keep<S> {
@@ -358,12 +358,6 @@ impl<S: Store> Keep<S> {
     }
 }
 
-impl Response {
-    pub(crate) fn node(node: NodeInfo) -> Self {
-        Self::Node(Box::new(node))
-    }
-}
-
 /// A node as the outside sees it.
 pub(crate) fn info(tree: &Transcript, placed: &Placed) -> NodeInfo {
     let node = &placed.node;
@@ -385,19 +379,5 @@ fn info_with(tree: &Transcript, placed: &Placed, messages: Vec<Message>) -> Node
         unknown_reply: node.origin.unknown_reply,
         labels: node.labels.clone(),
         messages,
-    }
-}
-
-impl Inbound {
-    /// An inbound message that says `content` and answers nothing.
-    pub fn new(content: impl Into<Value>) -> Self {
-        Self {
-            message_id: None,
-            reply_to: None,
-            from: None,
-            number: None,
-            content: content.into(),
-            system_prompt: None,
-        }
     }
 }

@@ -76,3 +76,9 @@ impl Provider {
         Self::ALL.into_iter().find(|provider| provider.name() == name)
     }
 }
+
+threadkeep_core::read_by_name!(
+    Provider,
+    Provider::from_name,
+    "openai-chat, openai-responses, anthropic, gemini or ollama"
+);

@@ -1,15 +1,15 @@
 //! Limits of one answer: how large it may become, and how long it may take. A server that never ends must not fill memory.
 
-use serde_json::Value;
-use threadkeep_core::json::{Object, Wrong, wrong};
+use serde::{Deserialize, Deserializer};
+use threadkeep_core::read::maybe_above_0;
 
 /// How large an answer may become, and how long it may take. All from 1 on.
 ///
 /// ```
 /// use threadkeep_provider::AnswerLimits;
-/// let limits = AnswerLimits::from_json(serde_json::json!({"calls": 8}))?;
+/// let limits: AnswerLimits = threadkeep_core::read::options(r#"{"calls": 8}"#, "limits")?;
 /// assert_eq!(limits, AnswerLimits { calls: 8, ..AnswerLimits::default() });
-/// # Ok::<(), threadkeep_core::json::Wrong>(())
+/// # Ok::<(), threadkeep_core::read::BadRequest>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnswerLimits {
@@ -29,36 +29,27 @@ impl Default for AnswerLimits {
     }
 }
 
-impl AnswerLimits {
-    /// Reads `{bytes?, argumentBytes?, calls?, millis?}`. `null` is an object without fields.
-    ///
-    /// # Errors
-    /// A field is 0, of another type, or not known.
-    pub fn from_json(value: Value) -> Result<Self, Wrong> {
-        let mut limits = Self::default();
-        if value.is_null() {
-            return Ok(limits);
+impl<'de> Deserialize<'de> for AnswerLimits {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+        struct Limits {
+            #[serde(deserialize_with = "maybe_above_0")]
+            bytes: Option<u64>,
+            #[serde(deserialize_with = "maybe_above_0")]
+            argument_bytes: Option<u64>,
+            #[serde(deserialize_with = "maybe_above_0")]
+            calls: Option<u64>,
+            #[serde(deserialize_with = "maybe_above_0")]
+            millis: Option<u64>,
         }
-        let mut fields = Object::of(value, "limits")?;
-        let named = [
-            ("bytes", &mut limits.bytes),
-            ("argumentBytes", &mut limits.argument_bytes),
-            ("calls", &mut limits.calls),
-            ("millis", &mut limits.millis),
-        ];
-        for (name, limit) in named {
-            match fields.maybe_count(name).map_err(|wrong| Wrong { field: ["limits.", name].concat(), ..wrong })? {
-                None => {}
-                Some(0) => return Err(wrong(&["limits.", name].concat(), "a whole number from 1 on")),
-                Some(count) => *limit = count,
-            }
-        }
-        match fields.rest(&["bytes", "argumentBytes", "calls", "millis"]).into_iter().next() {
-            None => Ok(limits),
-            Some((name, _)) => {
-                let known = "left out: limits has bytes, argumentBytes, calls and millis";
-                Err(wrong(&["limits.", &name].concat(), known))
-            }
-        }
+        let Limits { bytes, argument_bytes, calls, millis } = Limits::deserialize(deserializer)?;
+        let other = Self::default();
+        Ok(Self {
+            bytes: bytes.unwrap_or(other.bytes),
+            argument_bytes: argument_bytes.unwrap_or(other.argument_bytes),
+            calls: calls.unwrap_or(other.calls),
+            millis: millis.unwrap_or(other.millis),
+        })
     }
 }

@@ -21,7 +21,9 @@ use crate::host::Platform;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
 use crate::{manage, prompt, search};
-use threadkeep::protocol::{CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest};
+use threadkeep::protocol::{
+    CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest, Start,
+};
 
 /// An open keep. Rejections are the JSON text of an `ErrorReply`.
 #[wasm_bindgen]
@@ -60,16 +62,16 @@ impl Engine {
         let keep = self.keep.clone();
         promise(async move {
             let params = text(params)?;
-            if [&PromptRequest::METHODS[..], &MemoryRequest::METHODS, &CompactionRequest::METHODS]
+            if [PromptRequest::methods(), MemoryRequest::methods(), CompactionRequest::methods()]
                 .iter()
                 .any(|methods| methods.contains(&method.as_str()))
             {
                 return prompt::load().await?.answer(keep, method, params).await;
             }
-            if SearchRequest::METHODS.contains(&method.as_str()) {
+            if SearchRequest::methods().contains(&method.as_str()) {
                 return search::answer(keep, method, params).await.map_err(|_| part_missing("search"))?.await;
             }
-            if MailRequest::METHODS.contains(&method.as_str()) {
+            if MailRequest::methods().contains(&method.as_str()) {
                 return agent::answer(keep, method, params).await.map_err(|_| part_missing("agent"))?.await;
             }
             answer(keep, &method, params).await
@@ -82,12 +84,13 @@ impl Engine {
         let keep = self.keep.clone();
         promise(async move {
             let params = text(params)?;
-            let Request::Append { context, messages, start } = Request::read("append", &params).map_err(bad_request)?
+            let Request::Append { context, messages, after, expect } =
+                Request::read("append", &params).map_err(bad_request)?
             else {
                 return Err(own_error("internal", "append was read as another method", json!({})));
             };
             drop(params);
-            let appended = keep.append_brief(&context, &messages, &start).await;
+            let appended = keep.append_brief(&context, &messages, &Start { after, expect }).await;
             to_json(&appended.map_err(|error| keep_error(&error))?)
         })
     }

@@ -29,9 +29,7 @@ pub(crate) fn part_missing(part: &str) -> JsValue {
 
 /// A request that is no request.
 pub(crate) fn bad_request(error: BadRequest) -> JsValue {
-    let BadRequest { argument, why } = error;
-    let message = if argument.is_empty() { why } else { format!("{argument} {why}") };
-    own_error("bad-request", message, json!({ "argument": argument }))
+    own_error("bad-request", error.to_string(), json!({ "argument": error.argument }))
 }
 
 /// JSON text of something of ours; it has only string keys, so that this cannot fail, and if it did, the error would say so.

@@ -91,7 +91,7 @@ fn ready(secret: &Secret) -> Result<Ready, ErrorReply> {
             max_output_tokens: Some(CHROME_TOKENS / 4),
         });
     }
-    let connection = Connection::from_json(value).map_err(|error| bad(error.to_string()))?;
+    let connection = Connection::from_json(&value).map_err(|error| bad(error.to_string()))?;
     let (max_context_tokens, max_output_tokens) = (connection.max_context_tokens, connection.max_output_tokens);
     let connected = Connected::new(connection, Rc::new(Fetch));
     let model = Rc::new(connected.clone());

@@ -3,8 +3,8 @@
 //! after it keep their place.
 
 use serde_json::Value;
-use threadkeep_compaction::memory::{Episode, Fact, Memory};
-use threadkeep_core::json::Wrong;
+use threadkeep_compaction::memory::Memory;
+use threadkeep_core::read::{BadRequest, options};
 use threadkeep_core::{Entry, MessageId, TranscriptId};
 
 use super::super::digest::{Digest, Sum};
@@ -18,10 +18,10 @@ use super::{VERSION, json};
 const WITNESSES: usize = 3;
 
 /// The kinds of lines that are remembered, and how they are read.
-type ReadMemory = fn(Value) -> Result<Memory, Wrong>;
+type ReadMemory = fn(&str) -> Result<Memory, BadRequest>;
 const MEMORIES: [(&str, ReadMemory); 2] = [
-    ("episode", |value| Episode::read(value).map(Memory::Episode)),
-    ("fact", |value| Fact::read(value).map(Memory::Fact)),
+    ("episode", |text| options(text, "episode").map(Memory::Episode)),
+    ("fact", |text| options(text, "fact").map(Memory::Fact)),
 ];
 
 /// Whether an object is a line of our format, should the file's first line be damaged.
@@ -75,7 +75,7 @@ impl Reading {
         for (kind, read) in MEMORIES {
             if fields.has(kind) {
                 self.finish(report);
-                match read(fields.value(kind).unwrap_or_default()) {
+                match read(fields.get(kind).unwrap_or("null")) {
                     Ok(memory) => report.memory(memory),
                     Err(wrong) => report.skip(place, Code::BadShape, wrong.to_string()),
                 }

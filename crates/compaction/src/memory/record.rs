@@ -1,35 +1,41 @@
 //! Episodes and facts as they are stored, with the fields of seed and JSONL layout under our names.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, Serialize};
 use threadkeep_core::TranscriptId;
 use threadkeep_core::checkpoint::Source;
-use threadkeep_core::json::{Object, Wrong, wrong};
+use threadkeep_core::read::or_default;
+use threadkeep_core::read_by_name;
 
 use super::Share;
 
 /// What happened in a stretch of turns.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Episode {
     /// Its id, such as `ep_0001`; unique in a keep.
     pub id: String,
     /// When it was made, in milliseconds since 1970 (UTC).
+    #[serde(default, deserialize_with = "or_default")]
     pub created_at: i64,
     /// The transcript that it tells of, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<TranscriptId>,
     /// The numbers of the turns that it tells of, ascending.
+    #[serde(default, deserialize_with = "or_default")]
     pub turns: Vec<u32>,
     /// What happened.
     pub summary: String,
     /// Words to find it by.
+    #[serde(default, deserialize_with = "or_default")]
     pub tags: Vec<String>,
     /// How much it matters.
+    #[serde(default, deserialize_with = "or_default")]
     pub salience: Share,
     /// The messages that it came from.
+    #[serde(default, deserialize_with = "or_default")]
     pub sources: Vec<Source>,
     /// Whether the user wants it in every bundle.
+    #[serde(default, deserialize_with = "or_default")]
     pub pinned: bool,
 }
 
@@ -49,29 +55,36 @@ pub enum FactKind {
 }
 
 /// What holds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fact {
     /// Its id, such as `sem_0001`; unique in a keep.
     pub id: String,
     /// When it was made, in milliseconds since 1970 (UTC).
+    #[serde(default, deserialize_with = "or_default")]
     pub created_at: i64,
     /// The transcript that it came from; none for what its user told apart from any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<TranscriptId>,
     /// What kind of thing it says.
+    #[serde(default, deserialize_with = "known")]
     pub kind: FactKind,
     /// What holds, as one sentence.
     pub fact: String,
     /// Words to find it by.
+    #[serde(default, deserialize_with = "or_default")]
     pub tags: Vec<String>,
     /// How sure it is.
+    #[serde(default, deserialize_with = "or_default")]
     pub confidence: Share,
     /// How much it matters.
+    #[serde(default, deserialize_with = "or_default")]
     pub salience: Share,
     /// The messages that it came from. Said again, a fact gains sources.
+    #[serde(default, deserialize_with = "or_default")]
     pub sources: Vec<Source>,
     /// Whether the user wants it in every bundle.
+    #[serde(default, deserialize_with = "or_default")]
     pub pinned: bool,
     /// The newer fact that contradicts it; it is kept, and no longer used.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,88 +113,26 @@ impl FactKind {
             Self::Other => "other",
         }
     }
-}
 
-impl Episode {
-    /// Reads what it writes.
-    ///
-    /// # Errors
-    /// A field is missing or of another type.
-    pub fn read(value: Value) -> Result<Self, Wrong> {
-        let mut fields = Object::of(value, "episode")?;
-        Ok(Self {
-            id: fields.text("id")?,
-            created_at: fields.maybe_time("createdAt")?.unwrap_or_default(),
-            transcript: fields.maybe_id("transcript")?,
-            turns: list(&mut fields, "turns", turn)?,
-            summary: fields.text("summary")?,
-            tags: list(&mut fields, "tags", text)?,
-            salience: share(&mut fields, "salience")?,
-            sources: list(&mut fields, "sources", |value| Source::read(value).ok())?,
-            pinned: fields.take("pinned") == Value::Bool(true),
-        })
+    /// The kind of that [name](Self::name).
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
-impl Fact {
-    /// Reads what it writes.
-    ///
-    /// # Errors
-    /// A field is missing or of another type.
-    pub fn read(value: Value) -> Result<Self, Wrong> {
-        let mut fields = Object::of(value, "fact")?;
-        let kind = fields.maybe_text("kind")?;
-        let kind = FactKind::ALL.into_iter().find(|known| kind.as_deref() == Some(known.name()));
-        Ok(Self {
-            id: fields.text("id")?,
-            created_at: fields.maybe_time("createdAt")?.unwrap_or_default(),
-            transcript: fields.maybe_id("transcript")?,
-            kind: kind.unwrap_or_default(),
-            fact: fields.text("fact")?,
-            tags: list(&mut fields, "tags", text)?,
-            confidence: share(&mut fields, "confidence")?,
-            salience: share(&mut fields, "salience")?,
-            sources: list(&mut fields, "sources", |value| Source::read(value).ok())?,
-            pinned: fields.take("pinned") == Value::Bool(true),
-            superseded_by: fields.maybe_text("supersededBy")?,
-        })
-    }
-}
+read_by_name!(FactKind, FactKind::from_name, "preference, decision, constraint or other");
 
-fn text(value: Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text),
-        _ => None,
-    }
-}
-
-fn turn(value: Value) -> Option<u32> {
-    value.as_u64().and_then(|turn| turn.try_into().ok())
-}
-
-fn share(fields: &mut Object, name: &str) -> Result<Share, Wrong> {
-    match fields.take(name) {
-        Value::Null => Ok(Share::default()),
-        value => Share::read(&value).ok_or_else(|| wrong(name, "a number from 0 to 1")),
-    }
-}
-
-/// A list; nothing for a field that is not there.
-fn list<T>(fields: &mut Object, name: &str, read: impl Fn(Value) -> Option<T>) -> Result<Vec<T>, Wrong> {
-    match fields.take(name) {
-        Value::Null => Ok(Vec::new()),
-        Value::Array(values) => {
-            let read: Option<Vec<T>> = values.into_iter().map(read).collect();
-            read.ok_or_else(|| wrong(name, "a list whose entries are all of their kind"))
-        }
-        _ => Err(wrong(name, "a list")),
-    }
+/// A kind that a later version made is another one.
+fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FactKind, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    Ok(name.and_then(|name| FactKind::from_name(&name)).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use threadkeep_core::MessageId;
+    use threadkeep_core::read::options;
 
     fn source(node: &str) -> Source {
         Source { node: MessageId::new(node).unwrap(), index: 2 }
@@ -200,7 +151,8 @@ mod tests {
             sources: vec![source("a")],
             pinned: true,
         };
-        assert_eq!(Episode::read(serde_json::to_value(&episode).unwrap()), Ok(episode));
+        let text = serde_json::to_string(&episode).unwrap();
+        assert_eq!(serde_json::from_str::<Episode>(&text).unwrap(), episode);
         for kind in FactKind::ALL {
             let fact = Fact {
                 id: "sem_0001".into(),
@@ -215,15 +167,26 @@ mod tests {
                 pinned: false,
                 superseded_by: Some("sem_0002".into()),
             };
-            assert_eq!(Fact::read(serde_json::to_value(&fact).unwrap()), Ok(fact));
+            let text = serde_json::to_string(&fact).unwrap();
+            assert_eq!(serde_json::from_str::<Fact>(&text).unwrap(), fact);
         }
     }
 
     #[test]
     fn what_is_wrong_is_named() {
-        let wrong = Fact::read(serde_json::json!({"id": "f", "fact": "x", "salience": 2})).unwrap_err();
-        assert_eq!(wrong.field, "salience");
-        let wrong = Episode::read(serde_json::json!({"id": "e", "summary": "x", "turns": ["one"]})).unwrap_err();
-        assert_eq!(wrong.field, "turns");
+        let wrong = options::<Fact>(r#"{"id": "f", "fact": "x", "salience": 2}"#, "fact").unwrap_err();
+        assert_eq!(wrong.to_string(), "fact.salience must be a number from 0 to 1");
+        let wrong = options::<Episode>(r#"{"id": "e", "summary": "x", "turns": ["one"]}"#, "episode").unwrap_err();
+        assert_eq!(wrong.argument, "episode.turns[0]");
+    }
+
+    #[test]
+    fn what_is_missing_or_made_by_a_later_version_has_its_default() {
+        let fact: Fact =
+            serde_json::from_str(r#"{"id": "f", "fact": "x", "kind": "dream", "tags": null, "mood": 1}"#).unwrap();
+        assert_eq!((fact.kind, fact.tags, fact.salience), (FactKind::Other, Vec::<String>::new(), Share::of(0)));
+        let episode: Episode =
+            serde_json::from_str(r#"{"id": "e", "summary": "x", "sources": [{"node": "n"}]}"#).unwrap();
+        assert_eq!((episode.created_at, episode.sources[0].index), (0, 0));
     }
 }

@@ -1,7 +1,9 @@
 //! A share of one, in thousandths: what salience and confidence are.
 
-use serde::{Serialize, Serializer};
+use serde::de::{Error, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Number, Value};
+use threadkeep_core::read::raw;
 
 /// A share from 0 to 1 in thousandths. In JSON it is a decimal such as `0.7`. Whole numbers inside, so that the same input
 /// ranks the same everywhere.
@@ -29,7 +31,10 @@ impl Share {
 
     /// Reads a JSON number from 0 to 1; digits beyond the third are cut off. `None` for anything else.
     pub fn read(value: &Value) -> Option<Self> {
-        let text = value.as_number()?.as_str();
+        Self::of_text(value.as_number()?.as_str())
+    }
+
+    fn of_text(text: &str) -> Option<Self> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let digit = |at: usize| fraction.as_bytes().get(at).map_or(0, |digit| u16::from(digit.wrapping_sub(b'0')));
         if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -56,6 +61,14 @@ impl Share {
 impl Serialize for Share {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.to_json().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // As text, since a share is no double.
+        Self::of_text(raw(deserializer)?)
+            .ok_or_else(|| D::Error::invalid_value(Unexpected::Other("value"), &"a number from 0 to 1"))
     }
 }
 

@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 use threadkeep_context::compress::{CompressOptions, compress, compress_history};
 use threadkeep_context::tokens::{Calibration, Counter, Estimate, cost, estimate_message, tools_cost};
 use threadkeep_context::{
-    Action, Budget, Context, Options, Prepared, Previews, TrimOptions, build, items, prepare, prompt, read_options,
-    read_trim_options, rule, trim_messages,
+    Action, Budget, Context, Options, Prepared, Previews, TrimOptions, build, items, prepare, prompt, rule,
+    trim_messages,
 };
 use threadkeep_core::{Content, Kind, Message, Role};
+use threadkeep_protocol::{ContextOptions, trim_options};
 use threadkeep_provider::{
     INTERRUPTED, NoteRule, RenderOptions, render, render_json, validate_json, validate_messages, validate_payload,
 };
@@ -233,8 +234,8 @@ fn twice(case: &Case, context: &Context, counter: &dyn Counter) -> Found {
 pub fn hostile(random: &mut Random, options: &Value, messages: &[Message], bpe: &Bpe) -> Found {
     let mut options = options.clone();
     mutate(random, &mut options);
-    let _ = read_options(&options);
-    let _ = read_trim_options(&options);
+    let _ = ContextOptions::from_json(&options);
+    let _ = trim_options(&options.to_string());
     let value = if messages.is_empty() || random.once_in(2) {
         any(random, 6)
     } else {

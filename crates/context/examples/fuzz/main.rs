@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use threadkeep_context::{MessageRef, read_options};
+use threadkeep_context::MessageRef;
 use threadkeep_core::Message;
+use threadkeep_protocol::ContextOptions;
 use threadkeep_tokens::{Bpe, Encoding};
 
 use check::{Case, check, hostile};
@@ -74,8 +75,12 @@ fn work(range: (u64, u64), seed: u64, thread: u64, threads: u64, shared: &Shared
         for nth in 0..STEPS_A_CASE {
             let step = number * STEPS_A_CASE + nth;
             let (json, memory) = make::options(&mut random, messages.len());
-            let asked = read_options(&json).expect("options as they must be");
-            let mut options = asked.options;
+            // Tools are counted whatever they are; as options they must be schemas.
+            let mut rest = json.clone();
+            let tools = rest.as_object_mut().and_then(|options| options.shift_remove("tools"));
+            let asked = ContextOptions::from_json(&rest).expect("options as they must be");
+            let mut options = asked.build;
+            options.frame.tools.extend(tools.iter().filter_map(Value::as_array).flatten().cloned());
             options.frame.memory = memory;
             let place = |pin: &MessageRef| if let MessageRef::Index(place) = pin { Some(*place) } else { None };
             options.pins.extend(asked.pins.iter().filter_map(place));

@@ -1,17 +1,16 @@
 //! Options and contexts as JSON.
 
 use serde_json::json;
-use threadkeep_context::{
-    Budget, Mode, OptionError, Policy, Preview, Previews, System, build, items, pins, read_options, read_trim_options,
-};
+use threadkeep_context::{Budget, Mode, OptionError, Policy, Preview, Previews, System, build, items, pins};
 use threadkeep_core::MessageId;
+use threadkeep_protocol::{ContextOptions, Counting, trim_options};
 use threadkeep_provider::Provider;
 
 use crate::common::{Letters, history};
 
 #[test]
 fn every_option_of_context_is_read() {
-    let asked = read_options(&json!({
+    let asked = ContextOptions::from_json(&json!({
         "provider": "anthropic", "encoding": "cl100k_base", "model": "m", "policy": "stable", "pins": [3, "n", {"node": "n", "index": 1}],
         "budget": {"maxTokens": 1, "maxContextTokens": 2, "maxOutputTokens": 3, "safetyMargin": 4, "maxMessages": 5, "maxChars": 6},
         "mode": "run", "systemPrompt": "s", "persona": "p", "run": {"directive": "d", "nodeBrief": "b", "step": {"n": 1}},
@@ -19,7 +18,7 @@ fn every_option_of_context_is_read() {
         "memory": {"facts": 3}, "tools": [{"name": "t"}], "epoch": "e", "live": true,
     }))
     .unwrap();
-    let options = &asked.options;
+    let options = &asked.build;
     assert_eq!((options.provider, options.policy), (Provider::Anthropic, Policy::Stable));
     let budget = Budget {
         max_tokens: Some(1),
@@ -35,20 +34,17 @@ fn every_option_of_context_is_read() {
     assert_eq!(options.previews, Previews::Over(Preview { over: 9, keep: 500 }));
     let compress = options.compress.unwrap();
     assert_eq!((compress.println_history_limit, compress.error_window), (7, 2));
-    assert_eq!(
-        (asked.pins.len(), asked.encoding.as_deref(), asked.epoch.as_deref()),
-        (3, Some("cl100k_base"), Some("e"))
-    );
+    assert_eq!((asked.pins.len(), asked.encoding.name(), asked.epoch.as_deref()), (3, "cl100k_base", Some("e")));
     assert!(options.live);
     // Compression is off unless it is asked for.
-    assert_eq!(read_options(&json!({"errorWindow": 2})).unwrap().options.compress, None);
-    let none = read_options(&json!({"budget": null, "toolPreview": null})).unwrap();
+    assert_eq!(ContextOptions::from_json(&json!({"errorWindow": 2})).unwrap().build.compress, None);
+    let none = ContextOptions::from_json(&json!({"budget": null, "toolPreview": null})).unwrap();
     assert_eq!(none, Default::default());
 }
 
 #[test]
 fn unknown_and_wrong_options_are_named() {
-    let error = |value| read_options(&value).unwrap_err().to_string();
+    let error = |value| ContextOptions::from_json(&value).unwrap_err().to_string();
     for (given, said) in [
         (json!({"budgets": 1}), "budgets"),
         (json!({"budget": {"maxToken": 1}}), "budget.maxToken"),
@@ -68,11 +64,13 @@ fn unknown_and_wrong_options_are_named() {
         assert!(error(given.clone()).contains(said), "{given}: {}", error(given.clone()));
     }
     let (options, encoding) =
-        read_trim_options(&json!({"budget": {"maxMessages": 0}, "pins": [1], "includeSystem": false, "encoding": "e"}))
+        trim_options(r#"{"budget": {"maxMessages": 0}, "pins": [1], "includeSystem": false, "encoding": "estimate"}"#)
             .unwrap();
-    assert_eq!((options.system, options.pins, encoding), (System::Excluded, vec![1], Some("e".to_owned())));
-    assert!(read_trim_options(&json!({"mode": "chat"})).is_err());
-    assert!(read_trim_options(&json!({"pins": ["n"]})).is_err());
+    assert_eq!((options.system, options.pins, encoding), (System::Excluded, vec![1], Counting::Estimate));
+    let wrong = |text| trim_options(text).unwrap_err().argument;
+    assert_eq!(wrong(r#"{"mode": "chat"}"#), "options.mode");
+    assert_eq!(wrong(r#"{"pins": ["n"]}"#), "options.pins[0]");
+    assert_eq!(wrong(r#"{"encoding": "e"}"#), "options.encoding");
 }
 
 #[test]
@@ -83,7 +81,7 @@ fn pins_are_found_by_place_and_by_node() {
     for (at, node) in [&first, &second, &second].into_iter().enumerate() {
         items[at].node = Some(node);
     }
-    let found = |value| pins(&read_options(&json!({ "pins": value })).unwrap().pins, &items);
+    let found = |value| pins(&ContextOptions::from_json(&json!({ "pins": value })).unwrap().pins, &items);
     assert_eq!(found(json!([2, "n2", {"node": "n2", "index": 1}])), Ok(vec![2, 1, 2, 2]));
     assert_eq!(found(json!([0, 3])), Err(OptionError::Pin { at: 1 }));
     assert_eq!(found(json!(["n3"])), Err(OptionError::Pin { at: 0 }));

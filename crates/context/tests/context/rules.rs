@@ -4,10 +4,9 @@
 use serde_json::json;
 use threadkeep_context::compress::CompressOptions;
 use threadkeep_context::tokens::{Counter, Estimate, estimate, estimate_message};
-use threadkeep_context::{
-    Action, Budget, FrameOptions, Material, Mode, Options, Policy, items, prompt, read_options, rule,
-};
+use threadkeep_context::{Action, Budget, FrameOptions, Material, Mode, Options, Policy, items, prompt, rule};
 use threadkeep_core::{Content, Message, Part, Role};
+use threadkeep_protocol::ContextOptions;
 use threadkeep_provider::{Provider, RenderOptions};
 
 use crate::common::{check, context, history, lines, rules, shown};
@@ -43,7 +42,7 @@ fn max_messages_and_max_chars_of_the_unified_log() {
     let given: String = (0..200).map(|at| format!("{} message {at}\n", ["u", "a"][at % 2])).collect();
     let history = history(&(given + "u last"));
     let asked = json!({"budget": {"maxMessages": 80, "maxChars": 120_000}});
-    let context = context(&items(&history), &read_options(&asked).unwrap().options);
+    let context = context(&items(&history), &ContextOptions::from_json(&asked).unwrap().build);
     assert_eq!(context.messages.len(), 80);
     assert_eq!(rules(&context.ledger, Action::Dropped).len(), 121);
     assert!(rules(&context.ledger, Action::Dropped).iter().all(|(_, rule)| *rule == rule::OVER_MAX_MESSAGES));
@@ -165,8 +164,8 @@ fn turns() -> Vec<Message> {
 #[test]
 fn compress_history_is_off_by_default() {
     assert_eq!(Options::default().compress, None);
-    assert_eq!(read_options(&json!({})).unwrap().options.compress, None);
-    let on = read_options(&json!({"compressHistory": true})).unwrap().options.compress;
+    assert_eq!(ContextOptions::from_json(&json!({})).unwrap().build.compress, None);
+    let on = ContextOptions::from_json(&json!({"compressHistory": true})).unwrap().build.compress;
     assert_eq!(on, Some(CompressOptions { println_history_limit: 15, error_window: 0 }));
     let history = turns();
     let plain = context(&items(&history), &Options::default());
@@ -175,8 +174,8 @@ fn compress_history_is_off_by_default() {
 
 #[test]
 fn println_history_limit_is_used_only_with_compress_history() {
-    let asked = read_options(&json!({"printlnHistoryLimit": 3})).unwrap();
-    assert_eq!(asked.options.compress, None);
+    let asked = ContextOptions::from_json(&json!({"printlnHistoryLimit": 3})).unwrap();
+    assert_eq!(asked.build.compress, None);
 }
 
 #[test]

@@ -66,7 +66,7 @@ pub fn connected(server: &Server, provider: Provider, more: Value) -> Connected 
     for (name, value) in more.as_object().unwrap() {
         connection[name] = value.clone();
     }
-    Connected::new(Connection::from_json(connection).unwrap(), Rc::new(Fetch))
+    Connected::new(Connection::from_json(&connection).unwrap(), Rc::new(Fetch))
 }
 
 pub fn tools() -> Vec<ToolSchema> {

@@ -3,9 +3,7 @@
 use serde_json::{Map, Value, json};
 use threadkeep_provider::ToolSchema;
 
-/// The names of the built-in tools.
-pub const BUILT_IN: [&str; 7] =
-    ["reply", "send", "listMessages", "dismiss", "searchMemory", "readToolResult", "remember"];
+use crate::protocol::BUILT_IN;
 
 /// What an agent with a mailbox is told of it, below its own system prompt.
 pub(super) const ABOUT_MAIL: &str = "You have a mailbox. Each message in it has a number. What you say at the end of a turn is \

@@ -11,8 +11,7 @@ use threadkeep_store::Store;
 
 use super::ToolAnswer;
 use crate::compact::{CompactOptions, Compacted, Extractive, Summariser};
-use crate::memory::NewFact;
-use crate::protocol::{ContextOptions, ContextReply, Hit, SearchOptions};
+use crate::protocol::{ContextOptions, ContextReply, Hit, NewFact, SearchOptions};
 use crate::{Keep, KeepError};
 
 /// What is answered, once it is.

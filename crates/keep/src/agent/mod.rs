@@ -80,7 +80,7 @@ use crate::model::Model;
 use crate::protocol::{ContextOptions, Inbound, NodeInfo};
 use crate::{Keep, KeepError};
 
-pub use built_in::BUILT_IN;
+pub use crate::protocol::BUILT_IN;
 pub use event::{AgentEvent, Outcome};
 pub use memory::{Later, Memory, Own, Search, found};
 use turn::Turn;

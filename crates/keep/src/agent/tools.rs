@@ -11,7 +11,7 @@ use super::arguments::{number, text, texts};
 use super::turn::Turn;
 use crate::KeepError;
 use crate::mailbox::{Body, Mail, MailFilter};
-use crate::memory::NewFact;
+use crate::protocol::NewFact;
 
 /// How many messages `listMessages` shows without being told.
 const LISTED: usize = 50;

@@ -71,12 +71,11 @@ impl<S: Store> Keep<S> {
             read => read?,
         };
         let Some(bytes) = bytes else { return Ok(None) };
-        let Ok(value) = from_json::<serde_json::Value>(&bytes) else { return Ok(None) };
         let (found, id, transcript, time, text, sources) = if doc.kind == Found::Episode as u8 {
-            let Ok(it) = Episode::read(value) else { return Ok(None) };
+            let Ok(it) = from_json::<Episode>(&bytes) else { return Ok(None) };
             (Found::Episode, it.id, it.transcript, it.created_at, with_tags(&it.summary, &it.tags), it.sources)
         } else {
-            let Ok(it) = Fact::read(value) else { return Ok(None) };
+            let Ok(it) = from_json::<Fact>(&bytes) else { return Ok(None) };
             (Found::Fact, it.id, it.transcript, it.created_at, with_tags(&it.fact, &it.tags), it.sources)
         };
         // Where the first of its messages that is still there stands.

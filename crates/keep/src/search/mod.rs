@@ -30,7 +30,7 @@ use threadkeep_core::Transcript;
 use threadkeep_recall::{Doc, Filter, MOST_WORDS, Query, fuse};
 use threadkeep_store::Store;
 
-use crate::protocol::{Found, Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};
+use crate::protocol::{Found, Hit, IndexProgress, SearchOptions, SearchReply};
 use crate::{Keep, KeepError};
 
 use batch::role_number;
@@ -46,22 +46,6 @@ const SNIPPET: usize = 200;
 const AT_ONCE: usize = 16;
 
 impl<S: Store> Keep<S> {
-    /// Answers one request about search.
-    ///
-    /// # Errors
-    /// [`KeepError`].
-    pub async fn find_messages(&self, request: SearchRequest) -> Result<serde_json::Value, KeepError> {
-        Ok(match request {
-            SearchRequest::Search { query, options } => self.search(&query, &options).await?.to_json(),
-            SearchRequest::ToEmbed { model, most } => self.to_embed(&model, most).await?.to_json(),
-            SearchRequest::PutVectors(new) => {
-                self.put_vectors(&new).await?;
-                serde_json::Value::Null
-            }
-            SearchRequest::IndexProgress => self.index_progress().await?.to_json(),
-        })
-    }
-
     /// Finds messages in all transcripts and branches, summaries, episodes and facts that hold: words in any of their forms, `"phrases"`, `begin*`, `-without`. The
     /// best come first. Of a query of more than [`MOST_WORDS`] different words the first are used, and a warning says so. What is not indexed yet is indexed first, or (without [`SearchOptions::wait`]) one batch of it.
     ///

@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use serde_json::{Value, json};
+use threadkeep::KeepError;
 use threadkeep::protocol::{ContextOptions, Inbound, PromptRequest, Recent, Response, WhatIf};
 use threadkeep_context::{Action, Policy};
 use threadkeep_core::{Message, MessageId};
@@ -159,8 +160,8 @@ fn what_does_not_exist_is_an_error() {
         assert_eq!(code(keep.context("nowhere", &options(json!({}))).await), "missing-node");
         assert_eq!(code(keep.fit("nowhere", &options(json!({})), WhatIf::default()).await), "missing-node");
         assert_eq!(code(keep.tool_result("nowhere", "x").await), "missing-node");
-        let wrong = PromptRequest::Context { at: "x".into(), options: json!({"polcy": "stable"}) };
-        assert_eq!(code(keep.prompt(wrong).await), "bad-request");
+        let wrong = PromptRequest::read("context", r#"{"at": "x", "options": {"polcy": "stable"}}"#).unwrap_err();
+        assert_eq!((wrong.argument.as_str(), KeepError::from(wrong.clone()).code()), ("options.polcy", "bad-request"));
     });
 }
 

@@ -197,7 +197,7 @@ impl Asked {
 pub fn connection(more: Value) -> Connection {
     let mut value = json!({"provider": "openai-chat", "baseUrl": "https://api.example/v1", "model": "m-1", "apiKey": "sk-secret-5"});
     value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    Connection::from_json(value).unwrap()
+    Connection::from_json(&value).unwrap()
 }
 
 /// Asks a model whose requests go as `events` say.

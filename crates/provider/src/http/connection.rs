@@ -1,7 +1,12 @@
 //! A connection, as a person or a host writes it down.
 
+use std::fmt;
+
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use threadkeep_core::json::{Object, Wrong, wrong};
+use threadkeep_core::json::{Wrong, wrong};
+use threadkeep_core::read::{self, BadRequest, maybe_above_0, object};
 
 use super::super::{AnswerLimits, Provider};
 use super::address::Address;
@@ -40,102 +45,60 @@ impl std::fmt::Debug for Key {
 ///
 /// ```
 /// use threadkeep_provider::Connection;
-/// let connection = Connection::from_json(serde_json::json!({
+/// let connection = Connection::from_json(&serde_json::json!({
 ///     "provider": "openai-chat", "baseUrl": "http://localhost:11434/v1", "model": "qwen3", "apiKey": "secret-1"
 /// }))?;
 /// assert_eq!(connection.label(), "Ollama (localhost:11434)");
 /// assert!(!format!("{connection:?}").contains("secret-1"));
-/// # Ok::<(), threadkeep_core::json::Wrong>(())
+/// # Ok::<(), threadkeep_core::read::BadRequest>(())
 /// ```
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Connection {
     /// What the host calls it by.
     pub id: Option<String>,
     /// What people call it.
+    #[serde(default, deserialize_with = "name")]
     pub name: Option<String>,
     /// The wire form that it speaks.
     pub provider: Provider,
     /// The address up to where the provider's own paths begin, such as `https://api.openai.com/v1`.
+    #[serde(deserialize_with = "address")]
     pub base_url: String,
     /// The model's name; empty while none is chosen.
+    #[serde(deserialize_with = "model")]
     pub model: String,
     /// The key, where one is needed.
+    #[serde(default, deserialize_with = "key")]
     pub api_key: Option<Key>,
     /// Further headers; they take the place of ours of the same name.
+    #[serde(default, deserialize_with = "headers")]
     pub headers: Vec<(String, String)>,
     /// How many tokens the model's context holds.
+    #[serde(default, deserialize_with = "maybe_above_0")]
     pub max_context_tokens: Option<u64>,
     /// How many tokens an answer may take.
+    #[serde(default, deserialize_with = "maybe_above_0")]
     pub max_output_tokens: Option<u64>,
     /// How long nothing of an answer may be heard, before its beginning and within it, in milliseconds; from 1. Comments that only
     /// keep the connection open are nothing of it.
+    #[serde(default, deserialize_with = "maybe_above_0")]
     pub timeout_ms: Option<u32>,
     /// How large an answer may become, and how long it may take.
+    #[serde(default, deserialize_with = "object")]
     pub limits: AnswerLimits,
 }
-
-/// The fields of a connection, as JSON has them.
-const FIELDS: &str = "left out: a connection has id, name, provider, baseUrl, model, apiKey, headers, maxContextTokens, \
-                      maxOutputTokens, timeoutMs and limits";
 
 impl Connection {
     /// How long nothing may be heard where nobody says, in milliseconds.
     pub const TIMEOUT_MS: u32 = 60_000;
 
-    /// Reads `{id?, name?, provider, baseUrl, model, apiKey?, headers?, maxContextTokens?, maxOutputTokens?, timeoutMs?,
-    /// limits?}`, with limits as [`AnswerLimits::from_json`] reads them. An empty key is none.
+    /// Reads a connection. An empty key is none.
     ///
     /// # Errors
     /// A field is missing, of another type, or not known. The error names the field and never what was in it.
-    pub fn from_json(value: Value) -> Result<Self, Wrong> {
-        let mut fields = Object::of(value, "connection")?;
-        let provider = fields.text("provider")?;
-        let provider = Provider::from_name(&provider)
-            .ok_or_else(|| wrong("provider", "openai-chat, openai-responses, anthropic, gemini or ollama"))?;
-        let base_url = fields.text("baseUrl")?.trim().trim_end_matches('/').to_owned();
-        check_url(&base_url)?;
-        let api_key = fields.maybe_text("apiKey")?.filter(|key| !key.trim().is_empty());
-        let mut headers = Vec::new();
-        for (name, value) in fields.map("headers")? {
-            headers.push(header(name, &value)?);
-        }
-        let above_0 = |fields: &mut Object, name: &str| match fields.maybe_count(name)? {
-            Some(0) => Err(wrong(name, "a whole number from 1 on")),
-            count => Ok(count),
-        };
-        let connection = Self {
-            id: fields.maybe_text("id")?,
-            name: fields.maybe_text("name")?.filter(|name| !name.trim().is_empty()),
-            provider,
-            base_url,
-            model: fields.text("model")?.trim().to_owned(),
-            api_key: api_key.as_deref().map(Key::new).transpose()?,
-            headers,
-            max_context_tokens: above_0(&mut fields, "maxContextTokens")?,
-            max_output_tokens: above_0(&mut fields, "maxOutputTokens")?,
-            timeout_ms: match fields.maybe_small("timeoutMs")? {
-                Some(0) => return Err(wrong("timeoutMs", "a whole number from 1 on")),
-                time => time,
-            },
-            limits: AnswerLimits::from_json(fields.take("limits"))?,
-        };
-        let known = [
-            "id",
-            "name",
-            "provider",
-            "baseUrl",
-            "model",
-            "apiKey",
-            "headers",
-            "maxContextTokens",
-            "maxOutputTokens",
-            "timeoutMs",
-            "limits",
-        ];
-        match fields.rest(&known).into_iter().next() {
-            Some((name, _)) => Err(wrong(&name, FIELDS)),
-            None => Ok(connection),
-        }
+    pub fn from_json(value: &Value) -> Result<Self, BadRequest> {
+        read::options(&value.to_string(), "connection")
     }
 
     /// The same as JSON without the key and the values of headers, which may be keys too: for showing and for exports.
@@ -203,29 +166,81 @@ impl std::fmt::Debug for Connection {
     }
 }
 
-fn check_url(url: &str) -> Result<(), Wrong> {
-    let expected = "an address that begins with http:// or https://, without a name or password in it";
-    let address = Address::read(url).ok_or_else(|| wrong("baseUrl", expected))?;
+fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.filter(|name| !name.trim().is_empty()))
+}
+
+fn model<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    String::deserialize(deserializer).map(|name| name.trim().to_owned())
+}
+
+fn key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Key>, D::Error> {
+    let key = Option::<String>::deserialize(deserializer)?.filter(|key| !key.trim().is_empty());
+    let wrong = |wrong: Wrong| D::Error::custom(["must be ", &wrong.expected].concat());
+    key.map(|key| Key::new(&key).map_err(wrong)).transpose()
+}
+
+fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let url = String::deserialize(deserializer)?.trim().trim_end_matches('/').to_owned();
+    let Some(address) = Address::read(&url) else {
+        let expected = "must be an address that begins with http:// or https://, without a name or password in it";
+        return Err(D::Error::custom(expected));
+    };
     // A key in an address ends up in logs.
     let secret = |pair: &str| {
         let name = pair.split('=').next().unwrap_or_default().to_ascii_lowercase();
         ["key", "token", "secret", "password"].iter().any(|word| name.contains(word))
     };
     match address.query.split('&').any(secret) {
-        true => Err(wrong("baseUrl", "without a key in it: keys belong into apiKey or headers")),
-        false => Ok(()),
+        true => Err(D::Error::custom("must be without a key in it: keys belong into apiKey or headers")),
+        false => Ok(url),
     }
 }
 
-fn header(name: String, value: &Value) -> Result<(String, String), Wrong> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if name.is_empty() || !name.bytes().all(plain) {
-        return Err(wrong("headers", "an object whose names are names of headers"));
-    }
-    match value.as_str().map(str::trim) {
-        Some(value) if value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) => {
-            Ok((name.to_ascii_lowercase(), value.to_owned()))
+/// The value of a header.
+struct Line(String);
+
+impl<'de> Deserialize<'de> for Line {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let text = text.trim();
+        match text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+            true => Ok(Self(text.to_owned())),
+            false => Err(D::Error::custom("must be a line of printable ASCII characters")),
         }
-        _ => Err(wrong(&["headers.", &name].concat(), "a line of printable ASCII characters")),
     }
+}
+
+/// Headers, in their order.
+struct Headers(Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for Headers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Lines;
+        impl<'de> Visitor<'de> for Lines {
+            type Value = Headers;
+
+            fn expecting(&self, words: &mut fmt::Formatter) -> fmt::Result {
+                words.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Headers, A::Error> {
+                let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+                let mut headers = Vec::new();
+                while let Some(name) = map.next_key::<String>()? {
+                    if name.is_empty() || !name.bytes().all(plain) {
+                        return Err(A::Error::custom("must be an object whose names are names of headers"));
+                    }
+                    let Line(value) = map.next_value()?;
+                    headers.push((name.to_ascii_lowercase(), value));
+                }
+                Ok(Headers(headers))
+            }
+        }
+        deserializer.deserialize_map(Lines)
+    }
+}
+
+fn headers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, String)>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.map_or_else(Vec::new, |Headers(headers)| headers))
 }

@@ -6,7 +6,7 @@ use threadkeep_provider::{Connection, HttpRequest, PRESETS, Preset, Provider, mo
 fn connection(provider: &str, base: &str, more: Value) -> Connection {
     let mut value = json!({"provider": provider, "baseUrl": base, "model": "m-1"});
     value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    Connection::from_json(value).unwrap()
+    Connection::from_json(&value).unwrap()
 }
 
 fn header<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {
@@ -21,7 +21,7 @@ fn body(request: &HttpRequest) -> Value {
 fn all_fields_are_read_and_no_others() {
     let all = json!({"id": "c1", "name": "Mine", "provider": "ollama", "baseUrl": " http://localhost:11434/ ", "model": "qwen3", "apiKey": " k-123 ",
         "headers": {"X-Team": "a b"}, "maxContextTokens": 8192, "maxOutputTokens": 1024, "timeoutMs": 5000});
-    let read = Connection::from_json(all.clone()).unwrap();
+    let read = Connection::from_json(&all).unwrap();
     assert_eq!((read.base_url.as_str(), read.api_key.as_ref().unwrap().reveal()), ("http://localhost:11434", "k-123"));
     assert_eq!(
         (read.max_context_tokens, read.max_output_tokens, read.timeout_ms),
@@ -32,9 +32,9 @@ fn all_fields_are_read_and_no_others() {
     let wrong = |name: &str, value: Value| {
         let mut all = all.clone();
         all[name] = value;
-        let error = Connection::from_json(all).unwrap_err();
+        let error = Connection::from_json(&all).unwrap_err();
         assert!(!error.to_string().contains("secret"), "{error}");
-        error.field
+        error.argument.strip_prefix("connection.").unwrap().to_owned()
     };
     assert_eq!(wrong("apikey", json!("secret-1")), "apikey");
     assert_eq!(wrong("provider", json!("moon")), "provider");
@@ -55,10 +55,10 @@ fn all_fields_are_read_and_no_others() {
         assert_eq!(wrong("baseUrl", json!(url)), "baseUrl", "{url}");
     }
     assert!(
-        Connection::from_json(json!({"provider": "ollama", "baseUrl": "http://a"})).is_err(),
+        Connection::from_json(&json!({"provider": "ollama", "baseUrl": "http://a"})).is_err(),
         "a model is named, be it empty"
     );
-    assert!(Connection::from_json(json!([])).is_err());
+    assert!(Connection::from_json(&json!([])).is_err());
     // An empty key is none.
     assert_eq!(connection("ollama", "http://a", json!({"apiKey": " "})).api_key, None);
 }

@@ -5,7 +5,7 @@ use threadkeep_provider::{Connection, Fault};
 
 fn connection(base: &str) -> Connection {
     let value = json!({"provider": "openai-chat", "baseUrl": base, "model": "m-1", "apiKey": "sk-secret-77"});
-    Connection::from_json(value).unwrap()
+    Connection::from_json(&value).unwrap()
 }
 
 fn status(status: u16, body: Value) -> Fault {
@@ -149,7 +149,7 @@ fn accounts_that_are_used_up_do_not_pass() {
 #[test]
 fn a_missing_model_says_which_and_how_to_get_it() {
     let ollama =
-        Connection::from_json(json!({"provider": "ollama", "baseUrl": "http://localhost:11434", "model": "qwen3"}))
+        Connection::from_json(&json!({"provider": "ollama", "baseUrl": "http://localhost:11434", "model": "qwen3"}))
             .unwrap();
     let fault = Fault::of_status(&ollama, 404, &[], br#"{"error":"model 'qwen3' not found"}"#, 0);
     assert!(
@@ -161,8 +161,9 @@ fn a_missing_model_says_which_and_how_to_get_it() {
 
 #[test]
 fn nobody_answers() {
-    let local = Connection::from_json(json!({"provider": "ollama", "baseUrl": "http://localhost:11434", "model": "m"}))
-        .unwrap();
+    let local =
+        Connection::from_json(&json!({"provider": "ollama", "baseUrl": "http://localhost:11434", "model": "m"}))
+            .unwrap();
     let fault = Fault::unsent(&local, None, None, "ECONNREFUSED");
     assert_eq!((fault.code, fault.passes), ("unreachable", false));
     assert!(fault.message.contains("ECONNREFUSED") && fault.message.contains("ollama serve"), "{}", fault.message);
@@ -182,7 +183,7 @@ fn nobody_answers() {
         either.message
     );
     let studio =
-        Connection::from_json(json!({"provider": "openai-chat", "baseUrl": "http://localhost:1234/v1", "model": "m"}))
+        Connection::from_json(&json!({"provider": "openai-chat", "baseUrl": "http://localhost:1234/v1", "model": "m"}))
             .unwrap();
     assert!(Fault::unsent(&studio, page, Some(true), "").message.contains("--cors"));
     let own = Fault::unsent(&connection("https://my.example/v1"), page, Some(true), "");

@@ -6,8 +6,8 @@ use js_sys::Function;
 use serde_json::{Value, json};
 use threadkeep::compact::{Cancel, unless};
 use threadkeep::model::{Call, Connected, Failure, Model};
-use threadkeep::protocol::BadRequest;
 use threadkeep_core::Message;
+use threadkeep_core::read::options;
 use threadkeep_fetch::Fetch;
 use threadkeep_provider::{Completion, Connection, Delta, RenderOptions, ToolSchema, render};
 use wasm_bindgen::JsValue;
@@ -18,10 +18,8 @@ use crate::executor::Answer;
 
 /// Reads a connection; see [`Connection::from_json`].
 pub(super) fn make(json: &str) -> Result<Rc<dyn Asking>, JsValue> {
-    let wrong = |argument: &str, why: String| bad_request(BadRequest { argument: argument.to_owned(), why });
-    // What was read may hold a key: the parser's words, which may quote it, are not passed on.
-    let value: Value = serde_json::from_str(json).map_err(|_| wrong("connection", "cannot be read".to_owned()))?;
-    let connection = Connection::from_json(value).map_err(|error| wrong("connection", error.to_string()))?;
+    // What is read may hold a key: the error names the field, and never what was in it.
+    let connection: Connection = options(json, "connection").map_err(bad_request)?;
     Ok(Rc::new(Endpoint(Rc::new(Connected::new(connection, Rc::new(Fetch))))))
 }
 

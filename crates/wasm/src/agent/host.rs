@@ -10,7 +10,7 @@ use std::task::Waker;
 use js_sys::Function;
 use serde_json::{Value, json};
 use threadkeep::Keep;
-use threadkeep::agent::{Agent, Memory, ToolAnswer, ToolUse, Tools};
+use threadkeep::agent::{Agent, AgentOptions, Memory, ToolAnswer, ToolUse, Tools};
 use threadkeep::model::{Answer as ModelAnswer, Call, Failure, Model};
 use threadkeep::protocol::AgentCall;
 use threadkeep_core::json::Object;
@@ -214,7 +214,7 @@ impl Tools for JsTools {
     }
 }
 
-/// An agent whose model and tools are the object's. See [`AgentCall::read`] for the parameters.
+/// An agent whose model and tools are the object's. See [`AgentCall`] for the parameters.
 pub(super) fn make(
     keep: Keep<AnyStore>,
     memory: Rc<dyn Memory>,
@@ -223,10 +223,14 @@ pub(super) fn make(
 ) -> Result<Rc<dyn Working>, JsValue> {
     let call = AgentCall::read(params).map_err(bad_request)?;
     let host = Rc::new(Host { object, calls: Cell::new(0.0) });
-    let (name, provider) = call.model;
+    let options = AgentOptions::from(&call);
+    let (name, provider) = call.model.map_or_else(Default::default, |model| (model.name, model.provider));
+    let (name, provider) = (name.unwrap_or_default(), provider.unwrap_or_default());
     let model = Rc::new(JsModel { host: Rc::clone(&host), name, provider });
-    let tools = Rc::new(JsTools { host: Rc::clone(&host), schemas: call.tools, repeatable: call.repeatable });
-    let agent = Agent::with_memory(keep, call.options, model, tools, memory);
+    let repeatable = call.tools.iter().filter(|tool| tool.repeatable).map(|tool| tool.schema.name.clone()).collect();
+    let schemas = call.tools.into_iter().map(|tool| tool.schema).collect();
+    let tools = Rc::new(JsTools { host: Rc::clone(&host), schemas, repeatable });
+    let agent = Agent::with_memory(keep, options, model, tools, memory);
     Ok(Rc::new(JsAgent { agent: Rc::new(agent), host }))
 }
 

@@ -1,11 +1,10 @@
 //! An answer of a model that a function of JavaScript asked: its bytes or its events are read here, as those of connections are.
 
 use js_sys::Function;
-use serde_json::Value;
+use serde::Deserialize;
 use threadkeep::model::Failure;
-use threadkeep::protocol::BadRequest;
 use threadkeep_core::Message;
-use threadkeep_core::json::Object;
+use threadkeep_core::read::{object, options};
 use threadkeep_provider::{AnswerLimits, Delta, Fault, Reader, ReaderOptions};
 use wasm_bindgen::JsValue;
 
@@ -15,13 +14,14 @@ use crate::error::bad_request;
 
 /// Reads `{tools, limits?}`: the names of the tools that were offered, and how large the answer may become.
 pub(super) fn make(json: &str) -> Result<Box<dyn Reading>, JsValue> {
-    let wrong = |why: String| bad_request(BadRequest { argument: "model.limits".to_owned(), why });
-    let value = serde_json::from_str(json).map_err(|error| wrong(error.to_string()))?;
-    let mut fields = Object::of(value, "options").map_err(|error| wrong(error.to_string()))?;
-    let tools = fields.list("tools").map_err(|error| wrong(error.to_string()))?;
-    let limits = AnswerLimits::from_json(fields.take("limits")).map_err(|error| wrong(error.to_string()))?;
+    #[derive(Deserialize)]
+    struct Options {
+        tools: Vec<String>,
+        #[serde(default, deserialize_with = "object")]
+        limits: AnswerLimits,
+    }
+    let Options { tools, limits } = options(json, "model").map_err(bad_request)?;
     let ids = [js_sys::Date::now().to_string(), js_sys::Math::random().to_string()].join("/");
-    let tools = tools.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     Ok(Box::new(Answer(Reader::any(ReaderOptions { tools, ids, who: "The model".to_owned(), limits }))))
 }
 

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use js_sys::{Array, Function, Int32Array, Uint32Array};
 use serde_json::{Value, json};
 use threadkeep::agent::{Memory, Own, ToolAnswer};
-use threadkeep::compact::{Cancel, Extractive, ModelSummariser, Summariser};
+use threadkeep::compact::{Cancel, CompactOptions, Extractive, ModelSummariser, Summariser};
 use threadkeep::protocol::{
-    BadRequest, CompactCall, CompactionRequest, ContextOptions, Counting, MemoryRequest, PromptRequest, trim_options,
+    BadRequest, CompactCall, CompactionRequest, Counting, MemoryRequest, PromptRequest, trim_options,
 };
 use threadkeep::{Keep, KeepError};
 use threadkeep_context::compress::CompressError;
@@ -83,45 +83,41 @@ impl Prompts for Part {
     fn answer(&self, keep: Keep<AnyStore>, method: String, params: String) -> Answer {
         Box::pin(async move {
             lend(&keep);
-            if let ("context", Ok(PromptRequest::Context { at, options })) =
-                (method.as_str(), PromptRequest::read(&method, &params))
-            {
-                let options = ContextOptions::from_json(&options).map_err(bad_request)?;
-                let reply = keep.context(&at, &options).await.map_err(|error| keep_error(&error))?;
-                let data = data(reply.to_json_without_ledger());
-                let lines = LedgerLines::new(Box::new(Lines(reply.ledger)));
-                return Ok(Array::of2(&data, &lines.into()).into());
-            }
-            if CompactionRequest::METHODS.contains(&method.as_str()) {
-                let request = CompactionRequest::read(&method, &params).map_err(bad_request)?;
+            let method = method.as_str();
+            if CompactionRequest::methods().contains(&method) {
+                let request = CompactionRequest::read(method, &params).map_err(bad_request)?;
                 return Ok(data(keep.compacting(request).await.map_err(|error| keep_error(&error))?));
             }
-            let response = if MemoryRequest::METHODS.contains(&method.as_str()) {
-                let request = MemoryRequest::read(&method, &params).map_err(bad_request)?;
-                keep.remembering(request).await
-            } else {
-                let request = PromptRequest::read(&method, &params).map_err(bad_request)?;
-                drop(params);
-                keep.prompt(request).await
+            if MemoryRequest::methods().contains(&method) {
+                let request = MemoryRequest::read(method, &params).map_err(bad_request)?;
+                return to_json(&keep.remembering(request).await.map_err(|error| keep_error(&error))?);
+            }
+            let request = PromptRequest::read(method, &params).map_err(bad_request)?;
+            drop(params);
+            let PromptRequest::Context { at, options } = request else {
+                return to_json(&keep.prompt(request).await.map_err(|error| keep_error(&error))?);
             };
-            to_json(&response.map_err(|error| keep_error(&error))?)
+            let reply = keep.context(&at, &options).await.map_err(|error| keep_error(&error))?;
+            let data = data(reply.to_json_without_ledger());
+            let lines = LedgerLines::new(Box::new(Lines(reply.ledger)));
+            Ok(Array::of2(&data, &lines.into()).into())
         })
     }
 
     fn compact(&self, keep: Keep<AnyStore>, params: String, ask: Option<Function>, cancel: Cancel) -> Answer {
         Box::pin(async move {
             lend(&keep);
-            let mut call = CompactCall::read(&params).map_err(bad_request)?;
+            let call = CompactCall::read(&params).map_err(bad_request)?;
             drop(params);
-            call.options.cancel = Some(cancel);
+            let options = CompactOptions { cancel: Some(cancel), ..CompactOptions::from(&call) };
             let summariser: Box<dyn Summariser> = match ask {
                 None => Box::new(Extractive),
                 Some(ask) => {
                     let asked = ModelSummariser::new(Rc::new(JsModel::new(ask, &call)));
-                    Box::new(if call.strict { asked.strict() } else { asked })
+                    Box::new(if call.fallback == Some(false) { asked.strict() } else { asked })
                 }
             };
-            let done = keep.compact(&call.at, &call.options, &*summariser).await;
+            let done = keep.compact(&call.at, &options, &*summariser).await;
             Ok(data(done.map_err(|error| keep_error(&error))?.to_json()))
         })
     }
@@ -230,7 +226,7 @@ struct Trimming {
 impl Trimming {
     /// An empty list, for options of `trimMessages` of which provider, encoding and includeSystem hold for good.
     fn new(options: &str) -> Result<Self, JsValue> {
-        let (options, counting) = trim_options(&parse("options", options)?).map_err(bad_request)?;
+        let (options, counting) = trim_options(options).map_err(bad_request)?;
         let preparing =
             Preparing { provider: options.provider, system: options.system, previews: Previews::Never, live: false };
         let counter = counter(counting)?;
@@ -255,7 +251,7 @@ impl Trim for Trimming {
     }
 
     fn fit(&self, options: &str) -> Result<Array, JsValue> {
-        let (options, _) = trim_options(&parse("options", options)?).map_err(bad_request)?;
+        let (options, _) = trim_options(options).map_err(bad_request)?;
         let plan = Plan {
             budget: options.budget,
             policy: options.policy,

@@ -28,7 +28,7 @@ pub struct Appended {
 
 impl Appended {
     /// The nodes with their messages.
-    pub(crate) fn nodes(self, messages: Vec<Message>) -> Vec<NodeInfo> {
+    pub fn nodes(self, messages: Vec<Message>) -> Vec<NodeInfo> {
         let Some(transcript) = self.transcript else { return Vec::new() };
         let mut parent = self.parent;
         let columns = self.ids.into_iter().zip(self.seqs).zip(self.depths).zip(self.turns);

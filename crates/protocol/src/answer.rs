@@ -1,233 +1,13 @@
-//! What can be asked of the engine from outside its thread, and what it answers: plain data, the same for the page's
-//! worker and for the npm package. Requests of what is kept ([`Request`], answered by `Keep::handle`) and of prompts
-//! made from it ([`PromptRequest`], answered by `Keep::prompt`), and one enum of responses. They are two since a browser loads
-//! what makes prompts only when it is first asked for one. As JSON a request is `{"method": "chain", "params": {"leaf": "…"}}`, a response
-//! `{"type": "nodes", "data": […]}`, an error an [`ErrorReply`]. Unknown methods and unknown parameters are errors.
+//! What the engine answers, what it tells, and its errors.
 
-mod append;
-mod compact;
-mod context;
-mod mail;
-mod memory;
-mod object;
-mod prompt;
-mod read;
-mod request;
-mod search;
-mod vectors;
-
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use threadkeep_core::node::{Labels, Origin};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Message, MessageId, TranscriptId};
 
-use crate::Start;
-
-pub use append::Appended;
-pub use compact::{CompactCall, CompactionRequest, checkpoint_json};
-pub use context::{
-    ContextOptions, ContextReply, Counting, FitReply, Instead, MarkRun, Wanted, WhatIf, limits_json, trim_options,
-    warning_json,
-};
-pub use mail::{AgentCall, MailRequest};
-pub use memory::{MemoryRequest, bundle_json, interaction_json};
-pub use prompt::{PromptRequest, Recent};
-pub use read::Read;
-pub use request::BadRequest;
-pub use search::{Found, Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};
-pub use vectors::{NewVectors, Place, ToEmbed, Vector};
-
-/// An inbound message, to be routed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Inbound {
-    /// Its id from outside; without one, an id is minted. An id that was seen before is not stored again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message_id: Option<MessageId>,
-    /// The message that it answers. Known (as a node or an alias): it becomes a child of that node. Unknown or none: it
-    /// begins a transcript of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reply_to: Option<MessageId>,
-    /// Its sender.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<String>,
-    /// Its number in the inbox.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub number: Option<u64>,
-    /// What it says: text, or a list of content parts.
-    pub content: Value,
-    /// The system prompt of the transcript, should it begin one. It is stored at the root.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub system_prompt: Option<String>,
-}
-
-/// One request.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "method", content = "params", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Request {
-    /// Route an inbound message. → [`Response::Node`]
-    Receive(Inbound),
-    /// Let an unsealed node grow. → [`Response::Node`]
-    Extend {
-        /// The node or an alias of it.
-        node: MessageId,
-        /// What it grows by.
-        messages: Vec<Message>,
-    },
-    /// Complete a node. → [`Response::Node`]
-    Seal {
-        /// The node or an alias of it.
-        node: MessageId,
-    },
-    /// Let the outbound message `id` stand for `node`, so that replies to it find the chain. → [`Response::Node`]
-    Alias {
-        /// The outbound message's id.
-        id: MessageId,
-        /// The node that answered with it.
-        node: MessageId,
-    },
-    /// One node. → [`Response::MaybeNode`]
-    Node {
-        /// The node or an alias of it.
-        id: MessageId,
-    },
-    /// A node's children, oldest first. → [`Response::Nodes`]
-    Children {
-        /// The node or an alias of it.
-        id: MessageId,
-    },
-    /// The roots of all transcripts, newest first. → [`Response::Nodes`]
-    Roots,
-    /// The nodes from the root to `leaf`, both in. → [`Response::Nodes`]
-    Chain {
-        /// The node or an alias of it.
-        leaf: MessageId,
-    },
-    /// User and assistant messages in the chain that ends here. → [`Response::Number`]
-    Depth {
-        /// The node or an alias of it.
-        id: MessageId,
-    },
-    /// Where a head points. → [`Response::MaybeNode`]
-    Head {
-        /// The head's name: a thread's, in npm.
-        context: String,
-    },
-    /// Points a head at a node, making it if it is new. → [`Response::Node`]
-    SetHead {
-        /// The head's name.
-        context: String,
-        /// The node or an alias of it.
-        node: MessageId,
-    },
-    /// All heads. → [`Response::Heads`]
-    Heads,
-    /// Makes a second head at the first one's node, or further up. → [`Response::Node`]
-    Fork {
-        /// The head to fork.
-        context: String,
-        /// The new head's name, which must be free.
-        new_context: String,
-        /// How many of the messages the fork keeps; all without it. A position inside a node that holds several
-        /// messages is an error.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        at_index: Option<u32>,
-    },
-    /// Appends messages at a head, one sealed node each; an unknown head begins a transcript. → [`Response::Nodes`]
-    Append {
-        /// The head's name.
-        context: String,
-        /// The messages, in order.
-        messages: Vec<Message>,
-        /// Where they begin, if not at the head.
-        #[serde(flatten)]
-        start: Start,
-    },
-    /// All messages at a head. → [`Response::Messages`]
-    GetAll {
-        /// The head's name.
-        context: String,
-    },
-    /// The messages `start..end` at a head; `end` is out, and what lies beyond the last is left out. → [`Response::Messages`]
-    GetRange {
-        /// The head's name.
-        context: String,
-        /// The first index.
-        start: u32,
-        /// The index after the last.
-        end: u32,
-    },
-    /// How many messages there are at a head; 0 where there is none. → [`Response::Number`]
-    GetCount {
-        /// The head's name.
-        context: String,
-    },
-    /// Removes a head and the nodes that only it leads to, for good. → [`Response::Number`] of removed messages
-    Clear {
-        /// The head's name.
-        context: String,
-    },
-    /// What is wrong with one chain, or with everything. → [`Response::Lint`]
-    Lint {
-        /// The end of the chain; all transcripts without it.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        leaf: Option<MessageId>,
-    },
-    /// All transcripts, newest first. → [`Response::Transcripts`]
-    Transcripts,
-    /// One branch of a transcript as a list of rows, without its texts. → [`Response::Outline`]
-    Outline {
-        /// The transcript.
-        transcript: TranscriptId,
-        /// The end of the branch; the chosen one without it. A node in the middle is followed to its newest leaf.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        leaf: Option<MessageId>,
-    },
-    /// The nodes `start..end` of the chain that ends at `leaf`, with their messages. → [`Response::Nodes`]
-    Rows {
-        /// The end of the branch.
-        leaf: MessageId,
-        /// The first row.
-        start: u32,
-        /// The row after the last.
-        end: u32,
-    },
-    /// The whole tree of a transcript, for its map. → [`Response::Tree`]
-    Tree {
-        /// The transcript.
-        transcript: TranscriptId,
-    },
-    /// Gives a transcript another title. → [`Response::Done`]
-    Rename {
-        /// The transcript.
-        transcript: TranscriptId,
-        /// The title; an empty one brings back the first words.
-        title: String,
-    },
-    /// Keeps `leaf` as the chosen branch of its transcript. → [`Response::Done`]
-    Choose {
-        /// The end of the branch.
-        leaf: MessageId,
-    },
-    /// Deletes a node and all that follows it, for good. → [`Response::Number`] of removed messages
-    DeleteBranch {
-        /// The first node to go.
-        node: MessageId,
-    },
-    /// Deletes a transcript, for good. → [`Response::Number`] of removed messages
-    DeleteTranscript {
-        /// The transcript.
-        transcript: TranscriptId,
-    },
-    /// Deletes everything, for good. → [`Response::Done`]
-    DeleteAll,
-    /// Counts and sizes. → [`Response::Stats`]
-    Stats,
-}
-
 /// One answer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "data", rename_all = "camelCase")]
 pub enum Response {
     /// It is done and durable.
@@ -264,8 +44,15 @@ pub enum Response {
     Import(Box<ImportReport>),
 }
 
+impl Response {
+    /// The answer that is one node.
+    pub fn node(node: NodeInfo) -> Self {
+        Self::Node(Box::new(node))
+    }
+}
+
 /// A node, as the outside sees it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeInfo {
     /// The node's id.
@@ -287,7 +74,7 @@ pub struct NodeInfo {
     /// Where it came from.
     pub origin: Origin,
     /// Whether it answers a message that nobody knew, and so began a transcript.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unknown_reply: bool,
     /// The host's or importer's labels.
     pub labels: Labels,
@@ -296,7 +83,7 @@ pub struct NodeInfo {
 }
 
 /// A head, as the outside sees it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeadInfo {
     /// Its name.
@@ -309,7 +96,7 @@ pub struct HeadInfo {
 }
 
 /// A transcript, as lists show it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TranscriptInfo {
     /// Its id, which is its root's.
@@ -320,7 +107,7 @@ pub struct TranscriptInfo {
 }
 
 /// One branch of a transcript without its texts: what a page needs to lay out and navigate it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outline {
     /// The transcript.
@@ -334,7 +121,7 @@ pub struct Outline {
 }
 
 /// One node of an [`Outline`].
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
     /// The node.
@@ -357,7 +144,7 @@ pub struct Row {
 }
 
 /// A node's place among its siblings.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fork {
     /// Its place, from 1.
@@ -371,7 +158,7 @@ pub struct Fork {
 }
 
 /// One node of a tree's map. Parents come before their children.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeNode {
     /// The node.
@@ -387,7 +174,7 @@ pub struct TreeNode {
 }
 
 /// One finding of the linter.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LintFinding {
     /// The transcript.
@@ -403,7 +190,7 @@ pub struct LintFinding {
 }
 
 /// Counts and sizes.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
     /// Transcripts.
@@ -426,7 +213,7 @@ pub struct Stats {
 }
 
 /// Something that is stored and cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Damage {
     /// The transcript to which it belongs, if that is known.
@@ -436,7 +223,7 @@ pub struct Damage {
 }
 
 /// How far an import is.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportProgress {
     /// The file that is being read.
@@ -452,7 +239,7 @@ pub struct ImportProgress {
 }
 
 /// What an import did.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportReport {
     /// The formats that were found.
@@ -477,8 +264,29 @@ pub struct ImportReport {
     pub stopped: bool,
 }
 
+/// So many things are listed in an [`ImportReport`]; all are counted.
+const LISTED: usize = 1000;
+
+impl ImportReport {
+    /// Adds a transcript that was stored, with so many of its messages.
+    pub fn stored(&mut self, id: &TranscriptId, messages: u32) {
+        self.messages += messages;
+        if self.transcripts.len() < LISTED {
+            self.transcripts.push(id.clone());
+        }
+    }
+
+    /// Adds what was left out, or came in damaged (`salvaged`).
+    pub fn skip(&mut self, place: &str, code: &str, reason: String, salvaged: bool) {
+        self.skipped_count += 1;
+        if self.skipped.len() < LISTED {
+            self.skipped.push(Skipped { place: place.to_owned(), reason, code: code.to_owned(), salvaged });
+        }
+    }
+}
+
 /// One thing that an import left out, or took with something missing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Skipped {
     /// Where: file, conversation, line or node.
@@ -492,7 +300,7 @@ pub struct Skipped {
 }
 
 /// What changed. Sent after the change is durable.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
     /// A transcript was made or gained something, or its title or chosen leaf changed.
@@ -541,7 +349,7 @@ pub enum Event {
 }
 
 /// An error as the outside sees it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorReply {
     /// A stable word: `missing-node`, `conflict`, `bad-request`, …
@@ -550,4 +358,107 @@ pub struct ErrorReply {
     pub message: String,
     /// Names and figures that belong to it.
     pub details: Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use threadkeep_core::{Message, MessageId, Node};
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let id = MessageId::new("t").unwrap();
+        let events = [
+            Event::Changed { transcript: id.clone(), nodes: vec![id.clone()] },
+            Event::Deleted { transcript: id.clone(), nodes: vec![] },
+            Event::Head { context: "h".into(), node: None },
+            Event::Head { context: "h".into(), node: Some(id.clone()) },
+            Event::Cleared,
+            Event::Memory { episodes: vec!["e".into()], facts: vec![] },
+            Event::Mail { party: "a".into(), number: 7 },
+            Event::Damage { damage: Damage { transcript: None, what: "bits".into() } },
+            Event::Damage { damage: Damage { transcript: Some(id.clone()), what: "bits".into() } },
+        ];
+        for event in events {
+            let text = serde_json::to_string(&event).unwrap();
+            assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
+        }
+        let extra = serde_json::from_str(r#"{"score": [1.50, 2e-7]}"#).unwrap();
+        let info = threadkeep_core::Info { title: "a".into(), created_at: Some(-5), extra, ..Default::default() };
+        let Node { origin, labels, messages, .. } =
+            serde_json::from_str(r#"{"id":"n","messages":[{"role":"user","content":"a"}],"labels":{"a":"b"},"origin":{"number":3,"model":"m"}}"#)
+                .unwrap();
+        let node = NodeInfo {
+            id: id.clone(),
+            transcript: id.clone(),
+            parent: None,
+            seq: 4,
+            created_at: Some(5),
+            depth: 6,
+            turn: Some("turn_0001".into()),
+            sealed: true,
+            origin,
+            unknown_reply: true,
+            labels,
+            messages,
+        };
+        let fork = Some(Fork { index: 1, count: 2, previous: None, next: Some(id.clone()) });
+        let answers = Some(Fork { index: 2, count: 3, previous: Some(id.clone()), next: None });
+        let row =
+            Row { id: id.clone(), role: "user".into(), messages: 1, chars: 2, depth: 3, hidden: true, fork, answers };
+        let answers = [
+            Response::Done,
+            Response::Number(7),
+            Response::MaybeNode(None),
+            Response::Nodes(vec![]),
+            Response::Transcripts(vec![TranscriptInfo { id: id.clone(), info: info.clone() }]),
+            Response::Stats(Stats {
+                nodes: 5,
+                damaged: vec![Damage { transcript: Some(id.clone()), what: "bits".into() }],
+                ..Stats::default()
+            }),
+            Response::Node(Box::new(node.clone())),
+            Response::Nodes(vec![node.clone(), node]),
+            Response::Messages(vec![Message::user("a")]),
+            Response::Heads(vec![HeadInfo { context: "h".into(), transcript: id.clone(), node: id.clone() }]),
+            Response::Outline(Box::new(Outline {
+                transcript: TranscriptInfo { id: id.clone(), info },
+                leaf: id.clone(),
+                rows: vec![row],
+                damage: Some("d".into()),
+            })),
+            Response::Tree(vec![TreeNode {
+                id: id.clone(),
+                parent: Some(3),
+                role: "user".into(),
+                hidden: true,
+                words: "w".into(),
+            }]),
+            Response::Lint(vec![LintFinding {
+                transcript: id.clone(),
+                node: id.clone(),
+                index: Some(1),
+                rule: "r".into(),
+                message: "m".into(),
+            }]),
+            Response::Import(Box::new(ImportReport {
+                formats: vec!["chatgpt".into()],
+                added: 1,
+                memories: 2,
+                transcripts: vec![id],
+                skipped: vec![Skipped { place: "p".into(), reason: "r".into(), code: "c".into(), salvaged: true }],
+                skipped_count: 9,
+                ..ImportReport::default()
+            })),
+        ];
+        for answer in answers {
+            let text = serde_json::to_string(&answer).unwrap();
+            assert_eq!(serde_json::from_str::<Response>(&text).unwrap(), answer);
+        }
+        for wrong in [r#"{"type":"x"}"#, r#"{"type":"number","data":"a"}"#, r#"{"data":1}"#] {
+            assert!(serde_json::from_str::<Response>(wrong).is_err());
+        }
+        assert!(serde_json::from_str::<Event>(r#"{"type":"changed"}"#).is_err());
+    }
 }

@@ -1,14 +1,19 @@
 //! What can be asked of the search, and what it answers.
 
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::{SeqAccessDeserializer, StrDeserializer};
+use serde::de::{Deserializer, Error, IntoDeserializer, SeqAccess, Unexpected, Visitor};
+use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 use threadkeep_core::checkpoint::Source;
-use threadkeep_core::{Message, MessageId, TranscriptId};
+use threadkeep_core::read::{self, BadRequest, bad, object};
+use threadkeep_core::{Message, MessageId, TranscriptId, read_by_name};
 use threadkeep_recall::Snippet;
 
-use super::BadRequest;
-use super::object::object;
-use super::request::{Checked, Params, bad};
-use super::vectors::{NewVectors, Vector, vector};
+use super::object::object as fields;
+use super::vectors::{NewVectors, Vector, numbers};
 
 /// How many hits a search gives without a limit.
 const HITS: usize = 10;
@@ -41,10 +46,18 @@ impl Found {
             Self::Fact => "fact",
         }
     }
+
+    /// The kind of that [name](Self::name).
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
 }
 
+read_by_name!(Found, Found::from_name, "message, summary, episode or fact");
+
 /// What is looked at. What is left out does not limit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "SearchParams")]
 pub struct SearchOptions {
     /// How many hits at most; 10 by default, 1000 at most. Zero gives none.
     pub limit: usize,
@@ -88,14 +101,95 @@ impl Default for SearchOptions {
     }
 }
 
+/// The options of `search()`.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct SearchParams {
+    #[serde(deserialize_with = "limit")]
+    limit: Option<u32>,
+    transcript: Option<TranscriptId>,
+    branch: Option<MessageId>,
+    #[serde(deserialize_with = "one_or_many")]
+    kind: Vec<Found>,
+    #[serde(deserialize_with = "one_or_many")]
+    role: Vec<String>,
+    source: Option<String>,
+    since: Option<i64>,
+    until: Option<i64>,
+    tool: Option<String>,
+    vector: Option<Numbers>,
+    model: Option<String>,
+    wait: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Numbers(#[serde(deserialize_with = "numbers")] Vec<i8>);
+
+impl From<SearchParams> for SearchOptions {
+    fn from(params: SearchParams) -> Self {
+        let model = params.model.unwrap_or_default();
+        Self {
+            limit: params.limit.map_or(HITS, |limit| limit as usize),
+            transcript: params.transcript,
+            branch: params.branch,
+            kinds: params.kind,
+            roles: params.role,
+            source: params.source,
+            since: params.since,
+            until: params.until,
+            tool: params.tool,
+            vector: params.vector.map(|Numbers(values)| Vector { model, values }),
+            wait: params.wait.unwrap_or(true),
+        }
+    }
+}
+
+fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    match Option::<u32>::deserialize(deserializer)? {
+        Some(limit) if limit > MOST => {
+            Err(D::Error::invalid_value(Unexpected::Unsigned(limit.into()), &"a whole number from 0 to 1000"))
+        }
+        limit => Ok(limit),
+    }
+}
+
+/// A name, or a list of names; `null` is none.
+fn one_or_many<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    struct Names<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Names<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, words: &mut fmt::Formatter) -> fmt::Result {
+            words.write_str("a name or a list of names")
+        }
+
+        fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+            Ok(Vec::new())
+        }
+
+        fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
+            let name: StrDeserializer<'_, E> = name.into_deserializer();
+            Ok(vec![T::deserialize(name)?])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, names: A) -> Result<Self::Value, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(names))
+        }
+    }
+    deserializer.deserialize_any(Names(PhantomData))
+}
+
 /// One request about search.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum SearchRequest {
     /// Find messages. → [`SearchReply::to_json`]
     Search {
         /// Words, `"phrases"`, `begin*`, `-without`.
         query: String,
         /// Where.
+        #[serde(default, deserialize_with = "object")]
         options: SearchOptions,
     },
     /// Which texts has a model made no vector of? → [`ToEmbed::to_json`](super::ToEmbed::to_json)
@@ -103,7 +197,7 @@ pub enum SearchRequest {
         /// The model's name.
         model: String,
         /// How many texts at most.
-        most: usize,
+        most: u32,
     },
     /// Store vectors. → `null`
     PutVectors(NewVectors),
@@ -113,12 +207,14 @@ pub enum SearchRequest {
 
 impl SearchRequest {
     /// The methods that are read here.
-    pub const METHODS: [&str; 4] = ["search", "indexProgress", "toEmbed", "putVectors"];
+    pub fn methods() -> &'static [&'static str] {
+        read::methods::<Self>()
+    }
 
     /// Reads a request: the method's name, and the JSON text of its parameters.
     ///
     /// ```
-    /// use threadkeep::protocol::SearchRequest;
+    /// use threadkeep_protocol::SearchRequest;
     /// assert!(SearchRequest::read("search", r#"{"query": "luggage", "options": {"role": "user"}}"#).is_ok());
     /// assert_eq!(SearchRequest::read("search", "{}").unwrap_err().argument, "query");
     /// ```
@@ -126,74 +222,12 @@ impl SearchRequest {
     /// # Errors
     /// [`BadRequest`] for an unknown method, an unknown or missing parameter, or one of the wrong type.
     pub fn read(method: &str, params: &str) -> Result<Self, BadRequest> {
-        let mut params = Params::read(params)?;
-        let request = match method {
-            "search" => Self::Search { query: params.text("query")?, options: options(&mut params)? },
-            "indexProgress" => Self::IndexProgress,
-            "toEmbed" => Self::ToEmbed { model: params.text("model")?, most: params.count("most")? as usize },
-            "putVectors" => Self::PutVectors(NewVectors::read(&mut params)?),
-            _ => return bad("method", format!("{method:?} is not known")),
-        };
-        params.nothing_left()?;
-        Ok(request)
-    }
-}
-
-fn options(params: &mut Params) -> Checked<SearchOptions> {
-    let mut options = match params.take("options") {
-        None => return Ok(SearchOptions::default()),
-        Some(Value::Object(options)) => Params::of(options),
-        Some(_) => return bad("options", "must be an object"),
-    };
-    let limit = options.maybe_count("limit")?;
-    if limit.is_some_and(|limit| limit > MOST) {
-        return bad("limit", "must be 1000 at most");
-    }
-    let read = SearchOptions {
-        limit: limit.map_or(HITS, |limit| limit as usize),
-        transcript: options.maybe_id("transcript")?,
-        branch: options.maybe_id("branch")?,
-        kinds: kinds(names(&mut options, "kind")?)?,
-        roles: names(&mut options, "role")?,
-        source: options.maybe_text("source")?,
-        since: time(&mut options, "since")?,
-        until: time(&mut options, "until")?,
-        tool: options.maybe_text("tool")?,
-        vector: vector(&mut options)?,
-        wait: match options.take("wait") {
-            None => true,
-            Some(Value::Bool(wait)) => wait,
-            Some(_) => return bad("wait", "must be true or false"),
-        },
-    };
-    options.nothing_left()?;
-    Ok(read)
-}
-
-/// A name, or a list of names.
-fn names(options: &mut Params, name: &str) -> Checked<Vec<String>> {
-    let read = match options.take(name) {
-        None => Some(Vec::new()),
-        Some(Value::String(one)) => Some(vec![one]),
-        Some(Value::Array(all)) => all.iter().map(|one| one.as_str().map(str::to_owned)).collect(),
-        Some(_) => None,
-    };
-    read.map_or_else(|| bad(name, "must be a name or a list of names"), Ok)
-}
-
-fn kinds(names: Vec<String>) -> Checked<Vec<Found>> {
-    let kind = |name: &String| Found::ALL.into_iter().find(|kind| kind.name() == name.as_str());
-    let kinds: Option<Vec<Found>> = names.iter().map(kind).collect();
-    kinds.map_or_else(|| bad("kind", "must be message, summary, episode or fact"), Ok)
-}
-
-fn time(options: &mut Params, name: &str) -> Checked<Option<i64>> {
-    match options.take(name) {
-        None => Ok(None),
-        Some(value) => match value.as_i64() {
-            Some(time) => Ok(Some(time)),
-            None => bad(name, "must be a whole number of milliseconds since 1970"),
-        },
+        match read::request(method, params)? {
+            Self::PutVectors(new) if new.vectors.len() != new.places.len() => {
+                bad("vectors", "must be as many as places")
+            }
+            request => Ok(request),
+        }
     }
 }
 
@@ -227,7 +261,7 @@ pub struct Hit {
 }
 
 /// How far the index is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct IndexProgress {
     /// How many messages are indexed.
     pub indexed: u64,
@@ -261,8 +295,8 @@ impl Hit {
         let id = |id: &Option<MessageId>| id.as_ref().map(MessageId::as_str).into();
         let sources = self.sources.iter();
         let sources =
-            sources.map(|source| object([("node", source.node.as_str().into()), ("index", source.index.into())]));
-        object([
+            sources.map(|source| fields([("node", source.node.as_str().into()), ("index", source.index.into())]));
+        fields([
             ("kind", self.found.name().into()),
             ("id", self.id.as_deref().into()),
             ("transcript", id(&self.transcript)),
@@ -283,14 +317,14 @@ impl Hit {
 impl IndexProgress {
     /// It as JSON: `{indexed, messages, bytes}`.
     pub fn to_json(&self) -> Value {
-        object([("indexed", self.indexed.into()), ("messages", self.messages.into()), ("bytes", self.bytes.into())])
+        fields([("indexed", self.indexed.into()), ("messages", self.messages.into()), ("bytes", self.bytes.into())])
     }
 }
 
 impl SearchReply {
     /// It as JSON: `{hits, progress, warnings}`.
     pub fn to_json(&self) -> Value {
-        object([
+        fields([
             ("hits", self.hits.iter().map(Hit::to_json).collect()),
             ("progress", self.progress.to_json()),
             ("warnings", self.warnings.clone().into()),
@@ -300,6 +334,7 @@ impl SearchReply {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Place;
     use super::*;
 
     #[test]
@@ -322,14 +357,35 @@ mod tests {
             ("{}", "query"),
             (r#"{"query": 3}"#, "query"),
             (r#"{"query": "a", "limit": 3}"#, "limit"),
-            (r#"{"query": "a", "options": {"limit": 1001}}"#, "limit"),
-            (r#"{"query": "a", "options": {"role": 3}}"#, "role"),
-            (r#"{"query": "a", "options": {"kind": "tree"}}"#, "kind"),
-            (r#"{"query": "a", "options": {"kind": [3]}}"#, "kind"),
-            (r#"{"query": "a", "options": {"since": "x"}}"#, "since"),
-            (r#"{"query": "a", "options": {"depth": 3}}"#, "depth"),
+            (r#"{"query": "a", "options": {"limit": 1001}}"#, "options.limit"),
+            (r#"{"query": "a", "options": {"role": 3}}"#, "options.role"),
+            (r#"{"query": "a", "options": {"kind": "tree"}}"#, "options.kind"),
+            (r#"{"query": "a", "options": {"kind": [3]}}"#, "options.kind[0]"),
+            (r#"{"query": "a", "options": {"since": "x"}}"#, "options.since"),
+            (r#"{"query": "a", "options": {"depth": 3}}"#, "options.depth"),
+            (r#"{"query": "a", "options": {"vector": []}}"#, "options.vector"),
+            (r#"{"query": "a", "options": {"vector": [1, 128]}}"#, "options.vector[1]"),
+            (r#"{"query": "a", "options": {"vector": [-128]}}"#, "options.vector"),
         ] {
             assert_eq!(SearchRequest::read("search", params).unwrap_err().argument, argument, "{params}");
+        }
+    }
+
+    #[test]
+    fn vectors_are_read_one_for_each_place() {
+        let read = |params| SearchRequest::read("putVectors", params);
+        let places = vec![Place { transcript: TranscriptId::new("t").unwrap(), seq: 4, index: 5 }];
+        let new = NewVectors { model: "m".into(), places, vectors: vec![vec![-127, 0, 127]] };
+        let one = r#"{"model": "m", "places": [["t", 4, 5]], "vectors": [[-127, 0, 127]]}"#;
+        assert_eq!(read(one), Ok(SearchRequest::PutVectors(new)));
+        for (params, argument) in [
+            (r#"{"model": "m", "places": [], "vectors": [[1]]}"#, "vectors"),
+            (r#"{"model": "m", "places": [["t", 4]], "vectors": [[1]]}"#, "places[0]"),
+            (r#"{"model": "m", "places": [["", 4, 5]], "vectors": [[1]]}"#, "places[0][0]"),
+            (r#"{"model": "m", "places": [["t", 4, 5]], "vectors": [[1.5]]}"#, "vectors[0][0]"),
+            (r#"{"model": "m", "places": [["t", 4, 5]], "vectors": [[]]}"#, "vectors[0]"),
+        ] {
+            assert_eq!(read(params).unwrap_err().argument, argument, "{params}");
         }
     }
 

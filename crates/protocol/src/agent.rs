@@ -1,0 +1,188 @@
+//! How an agent is described from outside. Its model and its tools are functions, which do not cross as JSON: here are their names.
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use threadkeep_compaction::memory::Share;
+use threadkeep_core::checkpoint::Strategy;
+use threadkeep_core::read::{self, BadRequest, Off, Plain, bad, maybe_object, object, or_default};
+use threadkeep_provider::{Provider, ToolSchema};
+
+use super::ContextParams;
+use super::context::schema;
+
+/// The names of the built-in tools.
+pub const BUILT_IN: [&str; 7] =
+    ["reply", "send", "listMessages", "dismiss", "searchMemory", "readToolResult", "remember"];
+
+/// An agent as it is described from outside.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgentCall {
+    /// Its name, under which it has a mailbox.
+    pub name: String,
+    /// Whose messages it reads as they are.
+    pub user: Option<String>,
+    /// What stands at the root of each of its transcripts.
+    pub system_prompt: Option<String>,
+    /// Which of [`BUILT_IN`] it has; all without it.
+    pub built_in: Option<Vec<String>>,
+    /// Its model; none where a connection says both.
+    #[serde(default, deserialize_with = "maybe_object")]
+    pub model: Option<AgentModel>,
+    /// The tools of its host.
+    #[serde(default, deserialize_with = "or_default")]
+    pub tools: Vec<AgentTool>,
+    /// Budget, policy and counting of its prompts.
+    #[serde(default, deserialize_with = "object")]
+    pub context: ContextParams,
+    /// When and how its history is compacted.
+    pub compaction: Option<Off<CompactionParams>>,
+    /// When a turn is ended.
+    #[serde(default, deserialize_with = "object")]
+    pub limits: LimitsParams,
+    /// Whether it carries on turns that were interrupted.
+    #[serde(default, deserialize_with = "or_default")]
+    pub resume: bool,
+}
+
+/// A model: its name, and the form in which it wants its prompts.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentModel {
+    /// Its name.
+    pub name: Option<String>,
+    /// The form.
+    pub provider: Option<Provider>,
+}
+
+/// A tool of the host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentTool {
+    /// What the model is told of it.
+    pub schema: ToolSchema,
+    /// Whether it may be called again after a crash.
+    pub repeatable: bool,
+}
+
+impl<'de> Deserialize<'de> for AgentTool {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Plain(mut given) = Plain::<Value>::deserialize(deserializer)?;
+        let repeatable = given.as_object_mut().and_then(|tool| tool.shift_remove("repeatable"));
+        let schema = schema(&given).map_err(D::Error::custom)?;
+        Ok(Self { schema, repeatable: repeatable == Some(Value::Bool(true)) })
+    }
+}
+
+/// The option `compaction`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct CompactionParams {
+    /// The model's context, in tokens.
+    pub max_context_tokens: Option<u32>,
+    /// What is left for the answer, in tokens.
+    pub max_output_tokens: Option<u32>,
+    /// What is left free for miscounting, in tokens.
+    pub safety_margin: Option<u32>,
+    /// The share of the input budget from which on a history is compacted early.
+    pub compaction_ratio: Option<Share>,
+    /// The number of messages above which a history is compacted.
+    pub compaction_threshold: Option<u32>,
+    /// How many turns stay raw beside the live one.
+    pub keep_turns: Option<u32>,
+    /// How many tokens the history is to have at most afterwards.
+    pub target_tokens: Option<u32>,
+    /// How it is compacted.
+    pub strategy: Option<Strategy>,
+}
+
+/// The option `limits`: when a turn is ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LimitsParams {
+    /// The most answers of the model.
+    pub steps: Option<u32>,
+    /// The most tokens, prompts and answers together.
+    pub tokens: Option<u32>,
+    /// The longest time in milliseconds.
+    pub millis: Option<u32>,
+    /// The most tool calls in one answer.
+    pub calls: Option<u32>,
+    /// The most bytes of one call's arguments.
+    pub argument_bytes: Option<u32>,
+}
+
+impl AgentCall {
+    /// Reads JSON text.
+    ///
+    /// ```
+    /// use threadkeep_protocol::AgentCall;
+    /// let call = AgentCall::read(r#"{"name": "lal", "builtIn": ["searchMemory"], "limits": {"steps": 5}}"#)?;
+    /// assert_eq!(call.limits.steps, Some(5));
+    /// assert_eq!(AgentCall::read(r#"{"name": "lal", "builtIn": ["fly"]}"#).unwrap_err().argument, "builtIn[0]");
+    /// # Ok::<(), threadkeep_protocol::BadRequest>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BadRequest`] names the first option that is not known, or not what it must be.
+    pub fn read(params: &str) -> Result<Self, BadRequest> {
+        let call: Self = read::options(params, "")?;
+        if call.name.is_empty() {
+            return bad("name", "must not be empty");
+        }
+        for (at, name) in call.built_in.iter().flatten().enumerate() {
+            if !BUILT_IN.contains(&name.as_str()) {
+                return bad(format!("builtIn[{at}]"), format!("must be one of {}", BUILT_IN.join(", ")));
+            }
+        }
+        for (at, AgentTool { schema, .. }) in call.tools.iter().enumerate() {
+            let before = call.tools[..at].iter().any(|other| other.schema.name == schema.name);
+            if before || BUILT_IN.contains(&schema.name.as_str()) {
+                return bad(format!("tools[{at}]"), format!("has a name that is taken: {:?}", schema.name));
+            }
+        }
+        Ok(call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Counting;
+    use super::*;
+
+    #[test]
+    fn an_agent_is_read_and_what_is_wrong_is_named() {
+        let call = AgentCall::read(
+            r#"{"name": "lal", "user": "ann", "systemPrompt": "s", "model": {"name": "m", "provider": "anthropic"},
+                "tools": [{"name": "t", "repeatable": true}, {"name": "u", "parameters": {}}],
+                "context": {"encoding": "estimate"}, "compaction": {"maxContextTokens": 9000, "keepTurns": 2},
+                "limits": {"steps": 3, "tokens": 10, "millis": 20}}"#,
+        );
+        let call = call.unwrap();
+        let model = call.model.unwrap();
+        assert_eq!((model.name.as_deref(), model.provider), (Some("m"), Some(Provider::Anthropic)));
+        let tools: Vec<_> = call.tools.iter().map(|tool| (tool.schema.name.as_str(), tool.repeatable)).collect();
+        assert_eq!(tools, [("t", true), ("u", false)]);
+        let Some(Off::On(compaction)) = call.compaction else { panic!("it has options") };
+        assert_eq!((compaction.max_context_tokens, compaction.keep_turns), (Some(9000), Some(2)));
+        assert_eq!(call.context.encoding, Some(Counting::Estimate));
+        let off = AgentCall::read(r#"{"name": "l", "compaction": false}"#).unwrap();
+        assert_eq!(off.compaction, Some(Off::Off));
+        for (params, argument) in [
+            ("{}", "name"),
+            (r#"{"name": ""}"#, "name"),
+            (r#"{"name": "l", "tools": [{"name": "reply"}]}"#, "tools[0]"),
+            (r#"{"name": "l", "tools": [{"name": "a"}, {"name": "a"}]}"#, "tools[1]"),
+            (r#"{"name": "l", "limits": {"step": 1}}"#, "limits.step"),
+            (r#"{"name": "l", "context": {"budget": {"tokens": 1}}}"#, "context.budget.tokens"),
+            (r#"{"name": "l", "model": {"provider": "p"}}"#, "model.provider"),
+            (r#"{"name": "l", "builtIn": ["reply", "fly"]}"#, "builtIn[1]"),
+            (r#"{"name": "l", "tools": [{"name": "a", "parameters": 3}]}"#, "tools[0]"),
+            (r#"{"name": "l", "compaction": true}"#, "compaction"),
+            (r#"{"name": "l", "compaction": {"keepTurn": 1}}"#, "compaction.keepTurn"),
+            (r#"{"name": "l", "x": 1}"#, "x"),
+        ] {
+            assert_eq!(AgentCall::read(params).unwrap_err().argument, argument, "{params}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Everything that crosses the engine's boundary, as plain types: what can be asked of it, its options, what it answers and tells, and its
+//! errors. There is no engine here.
+//!
+//! Each request is declared once, as a variant of an enum: its name is the method's, its fields are the parameters. serde reads them, and a
+//! [`BadRequest`] names the parameter that is wrong, with its path. There are several sets of requests, since a browser loads prompts,
+//! search and agents only when they are first needed.
+//!
+//! As JSON a request is `{"method": "chain", "params": {"leaf": "…"}}`, an answer of the first set `{"type": "nodes", "data": […]}`, an
+//! error an [`ErrorReply`].
+
+mod agent;
+mod answer;
+mod append;
+mod compact;
+mod context;
+mod mail;
+mod memory;
+mod messages;
+mod object;
+mod prompt;
+mod reply;
+mod request;
+mod search;
+mod vectors;
+
+pub use agent::{AgentCall, AgentModel, AgentTool, BUILT_IN, CompactionParams, LimitsParams};
+pub use answer::{
+    Damage, ErrorReply, Event, Fork, HeadInfo, ImportProgress, ImportReport, LintFinding, NodeInfo, Outline, Response,
+    Row, Skipped, Stats, TranscriptInfo, TreeNode,
+};
+pub use append::Appended;
+pub use compact::{CompactCall, CompactionRequest, PolicyParams, checkpoint_json};
+pub use context::{ContextOptions, ContextParams, Counting, RenderParams, Wanted, WhatIf, trim_options};
+pub use mail::{Body, Mail, MailFilter, MailRequest, Outgoing};
+pub use memory::{
+    BuildSnapshot, EditEpisode, EditFact, MemoryFilter, MemoryRequest, NewFact, RawTraces, Retrieve, TurnName,
+    bundle_json, interaction_json,
+};
+pub use prompt::{PromptRequest, Recent};
+pub use reply::{ContextReply, FitReply, Instead, MarkRun, limits_json, warning_json};
+pub use request::{Inbound, Request, Start};
+pub use search::{Found, Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};
+pub use threadkeep_core::read::BadRequest;
+pub use vectors::{NewVectors, Place, ToEmbed, Vector};

@@ -1,0 +1,372 @@
+//! What can be asked of what is remembered. The answers are records as `threadkeep_compaction::memory` writes them.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+use threadkeep_compaction::memory::{
+    BundleLimits, Episode, Fact, FactKind, MemoryBundle, Share, ToolInteraction, turn_number,
+};
+use threadkeep_core::checkpoint::Source;
+use threadkeep_core::node::turn_name;
+use threadkeep_core::read::{self, BadRequest, bad, or_default};
+use threadkeep_core::{MessageId, TranscriptId, read_by_name};
+
+use super::Counting;
+
+/// Which records to give. The default gives all that hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct MemoryFilter {
+    /// Only those of this transcript.
+    pub transcript: Option<TranscriptId>,
+    /// Only those that came from this node.
+    pub source: Option<MessageId>,
+    /// Only those with this tag.
+    pub tag: Option<String>,
+    /// Facts that a newer one has superseded, too.
+    #[serde(deserialize_with = "or_default")]
+    pub superseded: bool,
+    /// At most so many, the newest ones.
+    pub limit: Option<usize>,
+}
+
+/// A fact that its user, or a program, tells.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewFact {
+    /// What holds, as one sentence.
+    pub fact: String,
+    /// What kind of thing it says.
+    #[serde(default, deserialize_with = "or_default")]
+    pub kind: FactKind,
+    /// Words to find it by.
+    #[serde(default, deserialize_with = "or_default")]
+    pub tags: Vec<String>,
+    /// How sure it is.
+    #[serde(default = "certain", deserialize_with = "or_certain")]
+    pub confidence: Share,
+    /// How much it matters.
+    #[serde(default = "middling", deserialize_with = "or_middling")]
+    pub salience: Share,
+    /// The transcript that it belongs to, if any.
+    pub transcript: Option<TranscriptId>,
+    /// The messages that it came from, if any.
+    #[serde(default, deserialize_with = "or_default")]
+    pub sources: Vec<Source>,
+    /// Whether it is to be in every bundle.
+    #[serde(default, deserialize_with = "or_default")]
+    pub pinned: bool,
+}
+
+impl NewFact {
+    /// A certain fact of middling weight that belongs to no transcript.
+    pub fn new(fact: impl Into<String>) -> Self {
+        Self {
+            fact: fact.into(),
+            kind: FactKind::Other,
+            tags: Vec::new(),
+            confidence: certain(),
+            salience: middling(),
+            transcript: None,
+            sources: Vec::new(),
+            pinned: false,
+        }
+    }
+}
+
+fn certain() -> Share {
+    Share::of(1000)
+}
+
+fn or_certain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Share, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_else(certain))
+}
+
+fn middling() -> Share {
+    Share::of(500)
+}
+
+fn or_middling<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Share, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_else(middling))
+}
+
+/// A change of a fact. What is left out stays.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EditFact {
+    /// Which.
+    pub id: String,
+    /// What holds.
+    pub fact: Option<String>,
+    /// What kind of thing it says.
+    pub kind: Option<FactKind>,
+    /// Words to find it by.
+    pub tags: Option<Vec<String>>,
+    /// How sure it is.
+    pub confidence: Option<Share>,
+    /// How much it matters.
+    pub salience: Option<Share>,
+}
+
+/// A change of an episode. What is left out stays.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EditEpisode {
+    /// Which.
+    pub id: String,
+    /// What happened.
+    pub summary: Option<String>,
+    /// Words to find it by.
+    pub tags: Option<Vec<String>>,
+    /// How much it matters.
+    pub salience: Option<Share>,
+}
+
+/// What a prompt would get.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Retrieve {
+    /// What it is to be about.
+    pub query: Option<String>,
+    /// How many episodes at most; 3 without it.
+    pub episodes: Option<u32>,
+    /// How many facts at most; 20 without it.
+    pub facts: Option<u32>,
+    /// See [`MemoryFilter::transcript`].
+    pub transcript: Option<TranscriptId>,
+    /// See [`MemoryFilter::source`].
+    pub source: Option<MessageId>,
+    /// See [`MemoryFilter::tag`].
+    pub tag: Option<String>,
+}
+
+impl Retrieve {
+    /// How many records at most.
+    pub fn limits(&self) -> BundleLimits {
+        let most = |count: Option<u32>, other| count.map_or(other, |count| count as usize);
+        let other = BundleLimits::default();
+        BundleLimits { episodes: most(self.episodes, other.episodes), facts: most(self.facts, other.facts) }
+    }
+
+    /// Which records.
+    pub fn filter(&self) -> MemoryFilter {
+        let (transcript, source, tag) = (self.transcript.clone(), self.source.clone(), self.tag.clone());
+        MemoryFilter { transcript, source, tag, ..MemoryFilter::default() }
+    }
+}
+
+/// A turn's number, which JSON has as its name: `turn_0001`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnName(
+    /// The number, from 1.
+    pub u32,
+);
+
+impl TurnName {
+    fn from_name(name: &str) -> Option<Self> {
+        turn_number(name).map(Self)
+    }
+}
+
+read_by_name!(TurnName, TurnName::from_name, "the name of a turn, such as turn_0001");
+
+/// What was recorded at a head: in some turns, or in the last ones.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawTraces {
+    /// The head's name.
+    pub context: String,
+    /// These turns, without `tail` and `exclude`.
+    pub turns: Option<Vec<TurnName>>,
+    /// So many of the last turns; 4 without it.
+    pub tail: Option<u32>,
+    /// A turn that does not count among them: the current one, say.
+    pub exclude: Option<TurnName>,
+}
+
+/// A compaction snapshot: what is remembered, and the last turns.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BuildSnapshot {
+    /// The head's name.
+    pub context: String,
+    /// The episodes, as whole records.
+    #[serde(default, deserialize_with = "or_default")]
+    pub episodes: Vec<Episode>,
+    /// The facts, as whole records.
+    #[serde(default, deserialize_with = "or_default")]
+    pub facts: Vec<Fact>,
+    /// The system prompt, if there is one.
+    pub system_prompt: Option<String>,
+    /// How many of the last turns; 4 without it.
+    pub tail: Option<u32>,
+    /// A turn that does not count among them: the current one, say.
+    pub exclude: Option<TurnName>,
+    /// The most tokens of all but the system prompt; `None` for any number.
+    pub budget: Option<u32>,
+    /// How they are counted.
+    #[serde(default, deserialize_with = "or_default")]
+    pub encoding: Counting,
+}
+
+/// One request of what is remembered.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum MemoryRequest {
+    /// Episodes, oldest first. → a list of episodes
+    Episodes {
+        /// See [`MemoryFilter::transcript`].
+        transcript: Option<TranscriptId>,
+        /// See [`MemoryFilter::source`].
+        source: Option<MessageId>,
+        /// See [`MemoryFilter::tag`].
+        tag: Option<String>,
+        /// See [`MemoryFilter::limit`].
+        limit: Option<u32>,
+    },
+    /// Facts, oldest first. → a list of facts
+    Facts(MemoryFilter),
+    /// Remembers a fact. → the fact
+    Remember(NewFact),
+    /// Changes a fact. → the fact
+    EditFact(EditFact),
+    /// Changes an episode. → the episode
+    EditEpisode(EditEpisode),
+    /// Pins a record, or lets go of it. → null
+    Pin {
+        /// The record.
+        id: String,
+        /// `false` lets go of it.
+        pinned: Option<bool>,
+    },
+    /// Deletes a record, for good. → whether it was there
+    Forget {
+        /// The record.
+        id: String,
+    },
+    /// What a prompt would get. → `{episodes, facts}`
+    Retrieve(Retrieve),
+    /// The tool calls of a chain with their results. → a list
+    ToolInteractions {
+        /// A head's name, or the end of the chain: a node or an alias of it.
+        at: String,
+        /// Only those of this turn.
+        turn: Option<u32>,
+    },
+    /// What was recorded at a head in some turns. → a list of traces
+    RawTraces(RawTraces),
+    /// The turns that a compaction would cover. → a list of names
+    CompactionTurns {
+        /// The head's name.
+        context: String,
+        /// How many of the last turns stay.
+        keep_turns: Option<u32>,
+    },
+    /// The name that the next turn gets. → a name
+    NextTurn {
+        /// The head's name.
+        context: String,
+    },
+    /// The compaction snapshot of a head. → a list of messages
+    BuildSnapshot(Box<BuildSnapshot>),
+}
+
+impl MemoryRequest {
+    /// The methods that are read here.
+    pub fn methods() -> &'static [&'static str] {
+        read::methods::<Self>()
+    }
+
+    /// Reads a request: the method's name, and the JSON text of its parameters.
+    ///
+    /// ```
+    /// use threadkeep_protocol::MemoryRequest;
+    /// assert!(MemoryRequest::read("remember", r#"{"fact": "Use pnpm.", "kind": "decision"}"#).is_ok());
+    /// assert_eq!(MemoryRequest::read("remember", "{}").unwrap_err().argument, "fact");
+    /// ```
+    ///
+    /// # Errors
+    /// [`BadRequest`] for an unknown method, an unknown or missing parameter, or one of the wrong type.
+    pub fn read(method: &str, params: &str) -> Result<Self, BadRequest> {
+        match read::request(method, params)? {
+            Self::RawTraces(RawTraces { turns: Some(_), tail, exclude, .. }) if tail.is_some() || exclude.is_some() => {
+                bad("turns", "must stand without tail and exclude")
+            }
+            request => Ok(request),
+        }
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Value {
+    // Records have string keys only, the one thing that serialising can fail on.
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// A bundle as JSON: `{episodes, facts}`.
+pub fn bundle_json(bundle: &MemoryBundle) -> Value {
+    let mut map = Map::new();
+    map.insert("episodes".to_owned(), json(&bundle.episodes));
+    map.insert("facts".to_owned(), json(&bundle.facts));
+    Value::Object(map)
+}
+
+/// A tool call with its result as JSON: `{toolCallId, turnId, toolName, arguments, result, error, status}`.
+pub fn interaction_json(interaction: ToolInteraction) -> Value {
+    let mut map = Map::new();
+    let mut put = |name: &str, value: Value| drop(map.insert(name.to_owned(), value));
+    put("toolCallId", interaction.tool_call_id.into());
+    put("turnId", if interaction.turn > 0 { turn_name(interaction.turn).into() } else { Value::Null });
+    put("toolName", interaction.tool_name.into());
+    put("arguments", interaction.arguments);
+    put("result", interaction.result.unwrap_or_default());
+    put("error", interaction.error.into());
+    put("status", interaction.status.name().into());
+    Value::Object(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_is_read() {
+        let some = r#"{"id": "sem_1", "fact": "f", "at": "main", "context": "main"}"#;
+        for method in MemoryRequest::methods() {
+            let wrong = MemoryRequest::read(method, r#"{"nonsense": 1}"#).unwrap_err();
+            assert!(
+                ["nonsense", "fact", "id", "at", "context"].contains(&wrong.argument.as_str()),
+                "{method}: {wrong:?}"
+            );
+            assert_ne!(MemoryRequest::read(method, some).err().map(|it| it.argument), Some("method".to_owned()));
+        }
+        let read = MemoryRequest::read("pin", r#"{"id": "a"}"#).unwrap();
+        assert_eq!(read, MemoryRequest::Pin { id: "a".into(), pinned: None });
+        let read = MemoryRequest::read("retrieve", r#"{"query": "tea", "facts": 0}"#).unwrap();
+        let MemoryRequest::Retrieve(asked) = read else { panic!("another request") };
+        assert_eq!(asked.limits(), BundleLimits { episodes: 3, facts: 0 });
+        assert_eq!((asked.query.as_deref(), asked.filter()), (Some("tea"), MemoryFilter::default()));
+        let read = MemoryRequest::read("remember", r#"{"fact": "f", "salience": null, "confidence": 0.25}"#).unwrap();
+        assert_eq!(read, MemoryRequest::Remember(NewFact { confidence: Share::of(250), ..NewFact::new("f") }));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (method, params, argument) in [
+            ("recall", "{}", "method"),
+            ("remember", r#"{"fact": "f", "kind": "wish"}"#, "kind"),
+            ("remember", r#"{"fact": "f", "confidence": 1.5}"#, "confidence"),
+            ("remember", r#"{"fact": "f", "tags": [1]}"#, "tags[0]"),
+            ("remember", r#"{"fact": "f", "sources": [{"index": 1}]}"#, "sources[0].node"),
+            ("facts", r#"{"superseded": 1}"#, "superseded"),
+            ("episodes", r#"{"superseded": true}"#, "superseded"),
+            ("retrieve", r#"{"facts": -1}"#, "facts"),
+            ("editFact", r#"{"fact": "f"}"#, "id"),
+            ("rawTraces", r#"{"context": "c", "turns": ["1"]}"#, "turns[0]"),
+            ("rawTraces", r#"{"context": "c", "turns": [], "tail": 1}"#, "turns"),
+            ("rawTraces", r#"{"context": "c", "exclude": "first"}"#, "exclude"),
+            ("buildSnapshot", r#"{"context": "c", "facts": [{"id": "f"}]}"#, "facts[0].fact"),
+            ("buildSnapshot", r#"{"context": "c", "encoding": "words"}"#, "encoding"),
+        ] {
+            assert_eq!(MemoryRequest::read(method, params).unwrap_err().argument, argument, "{method} {params}");
+        }
+    }
+}
