@@ -15,7 +15,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::agent::{self, AgentHandle, AgentHost};
 use crate::cancel::Canceller;
-use crate::error::{bad_request, json as to_json, keep_error, own_error, part_missing};
+use crate::error::{bad_id, bad_request, json as to_json, keep_error, own_error, part_missing};
 use crate::executor::{Answer, promise};
 use crate::host::Platform;
 use crate::source::{JsSource, SourceObject};
@@ -282,10 +282,6 @@ struct Messages<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     data: &'a [&'a Message],
-}
-
-pub(crate) fn bad_id(error: &threadkeep_core::IdError) -> JsValue {
-    own_error("bad-request", error.to_string(), json!({ "argument": "transcript" }))
 }
 
 fn read_format(name: &str) -> Result<Format, JsValue> {

@@ -32,6 +32,11 @@ pub(crate) fn bad_request(error: BadRequest) -> JsValue {
     own_error("bad-request", error.to_string(), json!({ "argument": error.argument }))
 }
 
+/// A transcript that is no id.
+pub(crate) fn bad_id(error: &threadkeep_core::IdError) -> JsValue {
+    own_error("bad-request", error.to_string(), json!({ "argument": "transcript" }))
+}
+
 /// JSON text of something of ours; it has only string keys, so that this cannot fail, and if it did, the error would say so.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<JsValue, JsValue> {
     match threadkeep_core::json::to_text(value) {

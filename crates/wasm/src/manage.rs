@@ -11,8 +11,7 @@ use threadkeep_core::MessageId;
 use threadkeep_parts::part;
 use wasm_bindgen::prelude::*;
 
-use crate::engine::bad_id;
-use crate::error::{json, keep_error, part_missing};
+use crate::error::{bad_id, json, keep_error, part_missing};
 use crate::executor::{Answer, promise};
 use crate::store::AnyStore;
 
