@@ -1,5 +1,7 @@
 //! What the engine answers, what it tells, and its errors.
 
+#[cfg(doc)]
+use crate::{ContextReply, FitReply, MemoryRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use threadkeep_core::node::{Labels, Origin};

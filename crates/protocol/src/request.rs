@@ -1,5 +1,7 @@
 //! What can be asked of what is kept, but for prompts, memory, search and mailboxes.
 
+#[cfg(doc)]
+use crate::Response;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
