@@ -129,7 +129,9 @@ export class Link {
   }
 
   async #close(): Promise<void> {
-    const engine = this.engine;
+    const { engine } = this;
+    // What was asked before is asked of the engine first: it waited for the same, and longer.
+    if (this.#loading !== undefined) await this.#loading;
     this.#engine = undefined;
     try {
       await run(() => engine.close() as Promise<void>);

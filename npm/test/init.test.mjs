@@ -142,6 +142,26 @@ test("what is asked after a deletion never comes before it, though the deletion 
   assert.equal(printed, "new |  | alone\n");
 });
 
+test("a deletion that waits for its part is carried out before the keep closes", () => {
+  const printed = inChild(`
+    import { mkdtempSync } from "node:fs";
+    import { Threadkeep } from "threadkeep";
+    import { fileStore } from "threadkeep/file";
+    const path = mkdtempSync(process.env.THREADKEEP_HOME + "/closing-");
+    const open = () => Threadkeep.open({ storage: fileStore({ folder: path }) });
+    const keep = await open();
+    await keep.thread("a").append([{ role: "user", content: "old" }]);
+    const asked = [keep.thread("a").clear(), keep.thread("b").append([{ role: "user", content: "last" }])];
+    await keep.close();
+    console.log((await Promise.allSettled(asked)).map(({ status }) => status).join());
+    console.log(await keep.thread("a").count().catch((error) => error.code));
+    const again = await open();
+    console.log(await again.thread("a").count(), await again.thread("b").count());
+    await again.close();
+  `);
+  assert.equal(printed, "fulfilled,fulfilled\nclosed\n0 1\n");
+});
+
 test("a part that cannot be had, or is of another build, is an error with its reason, and the next try may work", () => {
   const printed = inChild(`
     import { readFile } from "node:fs/promises";
