@@ -348,7 +348,7 @@ pub fn name<'de, D: Deserializer<'de>, T>(
     deserializer.deserialize_str(Known(from_name, expected))
 }
 
-/// Makes a type readable by its names: the type, the function that knows them, and all of them in words.
+/// Lets serde read a type by its names. Takes the type, the function that finds a name, and the names in words for the error.
 #[macro_export]
 macro_rules! read_by_name {
     ($type:ty, $from_name:expr, $expected:expr) => {

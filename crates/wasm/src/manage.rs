@@ -1,6 +1,5 @@
-//! What looks after a keep as a whole lies in a part of the module of its own, loaded when it is first needed: deletion, checks, trees,
-//! and the export in Threadkeep's own format. It is reached through [`Manage`] alone, so that whoever cuts the module apart finds no
-//! other way in.
+//! Deletion, checks, trees and the export in Threadkeep's own format. They are a part of the module that is loaded when it is first
+//! needed. The only way in is [`Manage`]: other code must not call the part directly, or it could not be cut off.
 
 use std::cell::Cell;
 

@@ -24,8 +24,8 @@ impl<S: Store> Keep<S> {
         }
     }
 
-    /// Answers a request that adds to conversations, reads or lists them, as [`Keep::handle`] does. Any other comes back, for
-    /// [`Keep::manage`]: what answers those lies in a part of the module that is loaded later.
+    /// Answers a request that adds to conversations, reads or lists them, as [`Keep::handle`] does. Any other request comes back, for
+    /// [`Keep::manage`]. The two are apart so that a browser can load the code of the second later.
     ///
     /// # Errors
     /// The request, if it is another.
