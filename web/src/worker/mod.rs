@@ -6,6 +6,7 @@
 
 mod browser;
 mod chrome;
+mod connected;
 mod demo;
 mod files;
 mod find;
@@ -13,6 +14,7 @@ mod host;
 mod inspect;
 mod parts;
 mod recall;
+mod shared_parts;
 mod tabs;
 mod talk;
 
