@@ -1,20 +1,19 @@
 // Agents: what stands between the engine, which knows what a turn is, and the functions of a user: models, tools, listeners.
 
 import { Host } from "./agent/host.js";
-import { BUILT_IN, NAME, OPTIONS, SEND, USER, params, type Checked } from "./agent/options.js";
+import { BUILT_IN, NAME, OPTIONS, SEND, USER, params, type Checked, type AgentOptions, type SendOptions } from "./agent/options.js";
 import * as check from "./check.js";
 import { readDepth } from "./depth.js";
 import { ThreadkeepError, badArgument } from "./errors.js";
 import { leased } from "./lease.js";
-import { FILTER, FOLLOW, mailText, spoken } from "./mail.js";
+import { FILTER, FOLLOW, mailText, spoken, type FollowOptions, type MailText } from "./mail.js";
 import { textOf } from "./model/assembly.js";
 import { need, now, run } from "./runtime.js";
 import { inside, type Threadkeep } from "./threadkeep.js";
-import { Turn } from "./turn.js";
-import type { AgentEvent, AgentOptions, Outcome, SendOptions, TurnResult } from "./types/agent.js";
-import type { Provider } from "./types/context.js";
-import type { FollowOptions, Mail, MailFilter, MailText } from "./types/mail.js";
-import type { NodeInfo } from "./types/node.js";
+import { Turn, type AgentEvent, type Outcome, type TurnResult } from "./turn.js";
+import type { Provider } from "./generated/provider.js";
+import type { Mail, MailFilter } from "./generated/mail.js";
+import type { NodeInfo } from "./lost.js";
 import { needEncoding } from "./vocabulary.js";
 
 /** What the engine has of an agent. */

@@ -4,10 +4,10 @@ import * as check from "./check.js";
 import { ThreadkeepError, badArgument, reportUncaught, type ErrorDetails } from "./errors.js";
 import { Export } from "./export.js";
 import type { Link } from "./link.js";
-import { EXPORT, IMPORT, WRITTEN } from "./options.js";
+import { EXPORT, IMPORT, WRITTEN, type ExportOptions, type ImportOptions } from "./options.js";
 import { need, run } from "./runtime.js";
-import { sources } from "./sources.js";
-import type { ExportOptions, ImportData, ImportOptions, ImportProgress, ImportReport } from "./types/archive.js";
+import { sources, type ImportData } from "./sources.js";
+import type { ImportProgress, ImportReport } from "./generated/archive.js";
 
 /** Imports conversations. @internal */
 export async function imported(link: Link, data: ImportData, options: ImportOptions | undefined): Promise<ImportReport> {

@@ -5,8 +5,8 @@ import * as check from "./check.js";
 import { ThreadkeepError } from "./errors.js";
 import * as prompt from "./languagemodel.js";
 import { availability, open } from "./summarizer.js";
-import type { AgentModel } from "./types/agent.js";
-import type { Summarize, SummaryRequest } from "./types/compaction.js";
+import type { Summarize, SummaryRequest } from "./compaction.js";
+import type { AgentModel } from "./model/model.js";
 
 /** How the browser's summariser is made. */
 export interface ChromeSummarizerOptions {

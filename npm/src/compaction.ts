@@ -5,8 +5,53 @@ import type { Canceller, Engine } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
 import { badArgument, ThreadkeepError } from "./errors.js";
 import { now, run } from "./runtime.js";
-import type { CompactionPolicy, Compaction, CompactOptions, Summarize, SummaryRequest } from "./types/compaction.js";
-import type { Encoding } from "./types/context.js";
+import type { CompactParams, Compaction, CompactionPolicy } from "./generated/compaction.js";
+import type { Encoding } from "./generated/context.js";
+import type { MessageInput } from "./message.js";
+
+/** What a model is asked. */
+export interface SummaryRequest {
+  /** The whole request: instructions, and the numbered material. Send it as it is; the answer should be the JSON that it asks for. */
+  messages: { role: "system" | "user"; content: string }[];
+  /** The material alone, for a model that knows by itself what summarising is. */
+  text: string;
+  /** About how many words the statements may have together. */
+  words: number;
+  /** Which of the requests for this summary it is, from 0. */
+  part: number;
+  /** How many there are; more than one where the material does not fit `inputTokens`. */
+  parts: number;
+  /** Aborted when the request takes too long, and when the compaction is cancelled. */
+  signal: AbortSignal;
+}
+
+/**
+ * A model that summarises: it is given a request, and answers with the model's text, or with its message. The JSON may
+ * stand bare, in a fence, or among words.
+ */
+export interface Summarize {
+  (request: SummaryRequest): string | MessageInput | Promise<string | MessageInput>;
+  /** Its name, as checkpoints keep it; see {@link CompactOptions.summarizer}. */
+  readonly summarizer?: string;
+  /** See {@link CompactOptions.inputTokens}. */
+  readonly inputTokens?: number;
+}
+
+/** How a chain is compacted. Zero means zero. */
+export interface CompactOptions extends CompactParams {
+  /** Who summarises; without it a built-in summariser that needs no model: it quotes what matters most. */
+  summarize?: Summarize | undefined;
+  /** After how many milliseconds a request to the model is given up; 120,000 without it. */
+  timeout?: number;
+  /** Cancels: nothing is stored then, and a request for the compaction stays pending. */
+  signal?: AbortSignal;
+}
+
+/** What a provider counted for a response. */
+export interface ResponseUsage {
+  /** The tokens of the whole prompt, what came from the provider's cache included. */
+  promptTokens?: number;
+}
 
 const any = (value: unknown): unknown => value;
 const TIMEOUT = 120_000;

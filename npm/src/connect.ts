@@ -6,9 +6,9 @@ import { ThreadkeepError } from "./errors.js";
 import { ModelError } from "./model/failure.js";
 import { LIMITS } from "./model/limits.js";
 import { need, now, run } from "./runtime.js";
-import type { AgentModel, AnswerLimits, ModelCompletion, ModelFailureCode, ModelPiece, ModelRequest } from "./types/agent.js";
-import type { Summarize, SummaryRequest } from "./types/compaction.js";
-import type { Provider } from "./types/context.js";
+import type { Summarize, SummaryRequest } from "./compaction.js";
+import type { AnswerLimits, Provider } from "./generated/provider.js";
+import type { AgentModel, ModelCompletion, ModelFailureCode, ModelPiece, ModelRequest } from "./model/model.js";
 
 /** Where a model is, and how it is spoken to. */
 export interface Connection<P extends Provider = Provider> {

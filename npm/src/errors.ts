@@ -1,6 +1,6 @@
 // Everything that can go wrong is a ThreadkeepError with a stable code.
 
-import type { ModelFailureCode } from "./types/agent.js";
+import type { ModelFailureCode } from "./model/model.js";
 
 /**
  * The stable codes, by what you can do about them.

@@ -1,7 +1,16 @@
 // Change events: from the engine to the listeners here, and between instances that share their data.
 
 import { reportUncaught } from "./errors.js";
-import type { ChangeEvent } from "./types/events.js";
+import type { Change } from "./generated/events.js";
+
+/** Fields of every event. */
+export interface Heard {
+  /** Whether another tab, worker or instance made the change. */
+  remote: boolean;
+}
+
+/** What changed, and who changed it. Sent after the change is durable. */
+export type ChangeEvent = Heard & Change;
 
 /** Somebody who wants to hear. */
 export type ChangeListener = (event: ChangeEvent) => void;

@@ -6,11 +6,45 @@ import { badArgument, reportUncaught } from "./errors.js";
 import { render } from "./prompts.js";
 import type { Thread } from "./handles/thread.js";
 import { inside, Threadkeep } from "./threadkeep.js";
-import type { CompactOptions, Compaction, CompactionPolicy, CompactionReason, ResponseUsage } from "./types/compaction.js";
-import type { ContextOptions, Encoding, Payload, Provider } from "./types/context.js";
-import type { MemoryBundle, RawTrace, SnapshotOptions, ToolInteraction } from "./types/memory.js";
-import type { Message, MessageInput, ToolCall } from "./types/message.js";
+import type { CompactOptions, ResponseUsage } from "./compaction.js";
+import type { Compaction, CompactionPolicy, CompactionReason } from "./generated/compaction.js";
+import type { ContextOptions, Encoding } from "./generated/context.js";
+import type { Provider } from "./generated/provider.js";
+import type { MemoryBundle, ToolInteraction } from "./generated/memory.js";
+import type { Message, MessageInput, ToolCall } from "./message.js";
+import type { Payload } from "./payload.js";
 import { needEncoding } from "./vocabulary.js";
+
+/** One line of an agent's raw trace: what was recorded in a turn, in the order in which it happened. */
+export interface RawTrace {
+  id: string;
+  /** When, in seconds since 1970 with a fraction. */
+  ts: number;
+  /** Such as `turn_0001`. */
+  turn_id: string;
+  /** Its place in the turn, from 1. */
+  seq: number;
+  trace_type: "user" | "assistant" | "tool_call" | "tool_result";
+  /** The text; may be empty for tools. */
+  content: string;
+  /** The event that it came from. */
+  source_event: string;
+  tool_name?: string;
+  tool_call_id?: string;
+  tool_args?: unknown;
+  tool_result?: unknown;
+  tool_error?: string;
+  tags?: string[];
+  [field: string]: unknown;
+}
+
+/** How {@link Kernel.buildSnapshot} is kept small. */
+export interface SnapshotOptions {
+  /** The most tokens of all but the system prompt: what ranks least goes first. Any number without it. */
+  maxTokens?: number;
+  /** How these are counted; as {@link Threadkeep.open} was told without it. */
+  encoding?: Encoding;
+}
 
 /** How a {@link Kernel} works. */
 export interface KernelOptions<P extends Provider = Provider> {

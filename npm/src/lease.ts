@@ -2,8 +2,7 @@
 // Locks for it; a database has none, so whoever holds the lease shows that he lives by counting up in a record.
 
 import { ThreadkeepError } from "./errors.js";
-import { recordKey, recordRange } from "./records.js";
-import type { Records } from "./types/records.js";
+import { recordKey, recordRange, type Records } from "./records.js";
 
 /** Times in milliseconds. @internal */
 export interface LeaseTimes {

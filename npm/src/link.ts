@@ -7,8 +7,8 @@ import { ThreadkeepError } from "./errors.js";
 import type { Events } from "./events.js";
 import type { OpenOptions } from "./options.js";
 import { isThere, need, run } from "./runtime.js";
-import type { CompactionPolicy } from "./types/compaction.js";
-import type { Encoding } from "./types/context.js";
+import type { CompactionPolicy } from "./generated/compaction.js";
+import type { Encoding } from "./generated/context.js";
 
 const UTF8 = new TextEncoder();
 /** For UTF-8 that the module copies at once. An array for each request would keep the garbage collector busy. */

@@ -1,8 +1,17 @@
 // What is said of characters that were lost: tools that cut strings leave half a character, and U+FFFD is stored and counted for it.
 
 import { wholeJson } from "./check.js";
-import type { ContextWarning } from "./types/context.js";
-import type { NodeInfo } from "./types/node.js";
+import type { ContextWarning } from "./generated/context.js";
+import type { NodeRecord } from "./generated/node.js";
+
+/** A node, as calls give it. */
+export interface NodeInfo extends NodeRecord {
+  /**
+   * Set in the answer of {@link Thread.append}, {@link Threadkeep.receive} or {@link Threadkeep.extend} where a text was cut inside a
+   * character: U+FFFD is stored for the half (`lost-character`). `index` is the message's place in the call, or in its node for `append`.
+   */
+  warnings?: ContextWarning[];
+}
 
 /** U+FFFD. Nothing is looked at twice where JSON does not have it. */
 const MARK = "\ufffd";

@@ -2,7 +2,45 @@
 
 import * as check from "./check.js";
 import { badArgument } from "./errors.js";
-import type { Mail, MailText } from "./types/mail.js";
+import type { Mail } from "./generated/mail.js";
+
+/** What a message says, when it is sent: one text, or several with names for things between them. */
+export type MailText =
+  | {
+      /** The text. */
+      content: string;
+    }
+  | {
+      /** The texts; between each two of them stands the name of something that goes along. */
+      strings: readonly string[];
+      /** What the texts call these things: one name between each two texts. */
+      edgeNames?: readonly string[];
+      /** What the sender calls them, as many as `edgeNames`. */
+      petNames?: readonly string[];
+    };
+
+/** A message to be sent. */
+export type OutgoingMail = MailText & {
+  /** To whom: the name of a user or an agent, at most 512 bytes. */
+  to: string;
+  /** The `messageId` of the message that it answers. */
+  replyTo?: string;
+  /** Its id, at most 512 bytes; one is minted without it. A message that was sent before is not sent again. */
+  messageId?: string;
+};
+
+/** How a mailbox is followed. */
+export interface FollowOptions {
+  /** Begins after this number; with the first message without it. */
+  after?: number;
+  /** Ends it. */
+  signal?: AbortSignal;
+  /**
+   * Looks every so many milliseconds for messages of which nobody told, from 1 on. It is only needed for a store of your own
+   * that others write to; without it nothing is looked for.
+   */
+  poll?: number;
+}
 
 const texts = (value: unknown, argument: string): string[] => {
   if (!Array.isArray(value)) throw badArgument(argument, "must be a list of strings");

@@ -4,12 +4,43 @@ import * as check from "./check.js";
 import { policy } from "./compaction.js";
 import type { Embed } from "./embed.js";
 import { badArgument, type ThreadkeepError } from "./errors.js";
-import type { ContentInput } from "./types/message.js";
-import type { CompactionPolicy } from "./types/compaction.js";
-import type { ImportFormat } from "./types/archive.js";
-import type { Encoding } from "./types/context.js";
-import type { SearchKind } from "./types/search.js";
-import type { StoreAdapter } from "./types/store.js";
+import type { ImportFormat, ImportProgress } from "./generated/archive.js";
+import type { CompactionPolicy } from "./generated/compaction.js";
+import type { Encoding } from "./generated/context.js";
+import type { SearchParams } from "./generated/search.js";
+import type { StoreAdapter } from "./stores/adapter.js";
+
+/** How to import. */
+export interface ImportOptions {
+  /** The format; without it, it is found from the content. */
+  format?: ImportFormat;
+  /** Called while the import runs. What it throws is reported as an uncaught error and does not stop the import. */
+  onProgress?: (progress: ImportProgress) => void;
+  /**
+   * Ends the import when it is aborted: it rejects with `cancelled`, and `details.report` says what was done. What was stored
+   * until then stays, each conversation whole; importing the same again goes on from there.
+   */
+  signal?: AbortSignal;
+}
+
+/**
+ * A format that is written: our own; OpenAI chat messages as JSON Lines; ShareGPT, a JSON array; Markdown to read; the files of
+ * an agent's memory (raw traces, episodes, facts, working context), which {@link Export.files} gives one by one.
+ */
+export type ExportFormat = "markdown" | "memory" | "openai-messages" | "sharegpt" | "threadkeep";
+
+/** What to export, and how. */
+export interface ExportOptions {
+  /** The format, `threadkeep` without it: the only one that restores everything exactly. */
+  format?: ExportFormat;
+  /** One transcript; all of them, with the threads, without it. */
+  transcript?: string;
+  /**
+   * All branches, for `openai-messages`, `sharegpt` and `markdown`; without it the chosen branch of each transcript. Our own
+   * format always has all of them, `memory` one.
+   */
+  branches?: boolean;
+}
 
 /** How to open. */
 export interface OpenOptions {
@@ -50,30 +81,6 @@ export interface OpenOptions {
   compaction?: CompactionPolicy;
 }
 
-/** An inbound message. */
-export interface InboundMessage {
-  /** Its id from outside, at most 512 bytes. Without one, an id is minted. One that was seen before is not stored again. */
-  messageId?: string;
-  /** The message that it answers: a node, or an alias. Unknown or left out, it begins a transcript of its own. */
-  replyTo?: string;
-  /** Its sender. */
-  from?: string;
-  /** Its number in the inbox, a whole number from 0 to 2^53 - 1. */
-  number?: number;
-  /** What it says. */
-  content: ContentInput;
-  /** The system prompt, should it begin a transcript. It is stored at the root. */
-  systemPrompt?: string;
-}
-
-/** Where an append begins; at the head without either. */
-export interface AppendOptions {
-  /** The node or alias after which the messages come, in the head's transcript: a branch, if that is not the head's node. */
-  after?: string;
-  /** The node at which the head must point; otherwise nothing happens, and the error is `conflict`. */
-  expect?: string;
-}
-
 /** How a thread is forked. */
 export interface ForkOptions {
   /** How many of the messages the fork keeps, from 0; all of them without it. */
@@ -88,48 +95,10 @@ export interface MessageRange {
   end?: number;
 }
 
-/** Which of the newest messages to give, tool calls with their results. Zero means zero. */
-export interface RecentOptions {
-  /** At most this many messages; 50 when `maxTokens` is left out too. */
-  maxMessages?: number;
-  /** At most this many tokens, estimated at four characters a token and four more a message. */
-  maxTokens?: number;
-  /**
-   * `true`: the leading system messages come first, inside the limits. `false`: system messages are left out. Left out:
-   * system messages are messages like others.
-   */
-  includeSystem?: boolean;
-  /**
-   * `true`: the summary of the newest checkpoint stands in for what it covers, as in prompts. Otherwise all messages are the
-   * originals, compacted or not.
-   */
-  includeSummary?: boolean;
-}
-
 /** What a search looks at. What is left out does not limit. */
-export interface SearchOptions {
-  /** At most this many hits, 1000 at most; 10 without it, 0 gives none. */
-  limit?: number;
-  /** Only in this transcript. */
-  transcript?: string;
-  /** Only on the branch that ends at this node or alias: its messages, and the summaries that it can use. */
-  branch?: string;
-  /** Only this kind of thing, or one of these: `message`, `summary`, `episode`, `fact`. */
-  kind?: SearchKind | readonly SearchKind[];
-  /** Only messages of this role, or of one of these. */
-  role?: string | readonly string[];
-  /** Only in transcripts from this kind of archive, such as `chatgpt`. */
-  source?: string;
-  /** From this time on: a date, or milliseconds since 1970; to the second. */
-  since?: number | Date;
-  /** Before this time: a date, or milliseconds since 1970; to the second. */
-  until?: number | Date;
-  /** Only calls of the tool of this name, and their results. */
-  tool?: string;
+export interface SearchOptions extends SearchParams {
   /** `false`: by words alone, though there is an `embed`. */
   vectors?: boolean;
-  /** `false`: what is not indexed yet is not waited for; one batch of it is indexed. See {@link SearchIndex.progress}. */
-  wait?: boolean;
 }
 
 /** What a search in one chain looks at. */

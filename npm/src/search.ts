@@ -5,7 +5,16 @@ import { BATCH, vectors, type EmbedOptions, type EmbedProgress, type ToEmbed } f
 import { ThreadkeepError, badArgument, reportUncaught } from "./errors.js";
 import type { Link } from "./link.js";
 import { EMBED, SEARCH, type SearchOptions } from "./options.js";
-import type { SearchHit, SearchHits } from "./types/search.js";
+import type { SearchHit } from "./generated/search.js";
+
+/** What a search found, the best first. */
+export interface SearchHits extends Array<SearchHit> {
+  /**
+   * What you should know of the search, in words: that the query was longer than 256 different words, of which the first were used,
+   * for one. Not enumerable, so that the list compares and prints as a list of hits.
+   */
+  readonly warnings: readonly string[];
+}
 
 /** So many texts get a vector in the course of a search, which waits for them. */
 const EMBEDDED = 256;

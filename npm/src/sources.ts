@@ -2,7 +2,36 @@
 
 import * as check from "./check.js";
 import { badArgument } from "./errors.js";
-import type { BlobLike, ImportData } from "./types/archive.js";
+
+/** A `Blob` or `File`, or anything of the same shape. */
+export interface BlobLike {
+  /** Its length in bytes. */
+  readonly size: number;
+  /** The bytes `start..end`, as another one of these. */
+  slice(start?: number, end?: number): BlobLike;
+  /** Its bytes. */
+  arrayBuffer(): Promise<ArrayBuffer>;
+  /** A `File`'s name. */
+  readonly name?: string;
+}
+
+/** Bytes in any of the usual forms. A string is written as UTF-8. */
+export type ImportBytes = string | Uint8Array | ArrayBuffer | BlobLike;
+
+/** Bytes with a file name. */
+export interface NamedData {
+  /** A file name or a path in a folder, for the report and for formats of several files. */
+  name: string;
+  /** What is in it. */
+  data: ImportBytes;
+}
+
+/**
+ * What {@link Threadkeep.import} takes: one file, a list of files (an unpacked export's folder), or a stream of bytes.
+ * Files (`Blob`, `File`) are read piece by piece and never as a whole; a stream is gathered into a `Blob` first, since
+ * zip files are read from their end.
+ */
+export type ImportData = ImportBytes | NamedData | Iterable<BlobLike | NamedData> | AsyncIterable<Uint8Array | string>;
 
 /** One file, as the wasm side reads it. */
 export interface Source {

@@ -4,7 +4,7 @@
 import { ThreadkeepError, type ThreadkeepErrorCode } from "./errors.js";
 import type { OpenOptions } from "./options.js";
 import { inNode } from "./runtime.js";
-import type { StoreAdapter } from "./types/store.js";
+import type { StoreAdapter } from "./stores/adapter.js";
 
 /** A place for data. */
 export interface StoragePlace {

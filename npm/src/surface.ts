@@ -28,16 +28,41 @@ export { ThreadkeepError, type ErrorDetails, type ThreadkeepErrorCode } from "./
 export { VERSION } from "./version.js";
 export { searchTool, type Searchable, type SearchTool } from "./tool.js";
 export type { ChangeListener } from "./events.js";
-export type { AppendOptions, ChainSearchOptions, ForkOptions, InboundMessage, MessageRange, OpenOptions, RecentOptions, SearchOptions } from "./options.js";
-export type * from "./types/agent.js";
-export type * from "./types/archive.js";
-export type * from "./types/compaction.js";
-export type * from "./types/context.js";
-export type * from "./types/events.js";
-export type * from "./types/mail.js";
-export type * from "./types/memory.js";
-export type * from "./types/message.js";
-export type * from "./types/node.js";
-export type * from "./types/records.js";
-export type * from "./types/search.js";
-export type * from "./types/store.js";
+export type * from "./generated/agent.js";
+export type * from "./generated/archive.js";
+export type * from "./generated/compaction.js";
+export type * from "./generated/context.js";
+export type * from "./generated/events.js";
+export type * from "./generated/mail.js";
+export type * from "./generated/memory.js";
+export type * from "./generated/node.js";
+export type * from "./generated/provider.js";
+export type * from "./generated/request.js";
+export type * from "./generated/search.js";
+export type * from "./message.js";
+export type * from "./payload.js";
+export type * from "./model/model.js";
+export type * from "./stores/adapter.js";
+export type { BuiltInTool, ToolCallInfo, AgentTool, AgentOptions, SendOptions } from "./agent/options.js";
+export type { SummaryRequest, Summarize, CompactOptions, ResponseUsage } from "./compaction.js";
+export type { Heard, ChangeEvent } from "./events.js";
+export type { MemoryFilter } from "./handles/memory.js";
+export type { RawTrace, SnapshotOptions } from "./kernel.js";
+export type { NodeInfo } from "./lost.js";
+export type { MailText, OutgoingMail, FollowOptions } from "./mail.js";
+export type {
+  ChainSearchOptions,
+  ExportFormat,
+  ExportOptions,
+  ForkOptions,
+  ImportOptions,
+  MessageRange,
+  OpenOptions,
+  SearchOptions,
+} from "./options.js";
+export type { RenderOptions, RenderNote, Rendered, Validation, TraceTurn, Compressed, Messages } from "./prompts.js";
+export type { RecordScan, Records } from "./records.js";
+export type { SearchHits } from "./search.js";
+export type { BlobLike, ImportBytes, NamedData, ImportData } from "./sources.js";
+export type { Trimmed } from "./trim.js";
+export type { Outcome, TurnResult, AgentEvent } from "./turn.js";

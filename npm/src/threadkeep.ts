@@ -17,18 +17,18 @@ import { SearchIndex } from "./handles/search-index.js";
 import { Thread } from "./handles/thread.js";
 import { Transcript } from "./handles/transcript.js";
 import { Link } from "./link.js";
-import { cutIn, told } from "./lost.js";
-import { INBOUND, OPEN, type InboundMessage, type OpenOptions, type SearchOptions } from "./options.js";
-import { recordsOf } from "./records.js";
+import { cutIn, told, type NodeInfo } from "./lost.js";
+import { INBOUND, OPEN, type OpenOptions, type SearchOptions, type ExportOptions, type ImportOptions } from "./options.js";
+import type { InboundMessage } from "./generated/request.js";
+import { recordsOf, type Records } from "./records.js";
 import { init, now, run } from "./runtime.js";
-import { search } from "./search.js";
+import { search, type SearchHits } from "./search.js";
 import { opened, storagePlace } from "./storage.js";
-import type { ExportOptions, ImportData, ImportOptions, ImportReport } from "./types/archive.js";
-import type { MessageInput } from "./types/message.js";
-import type { LintFinding, NodeInfo, Stats, ThreadInfo, TranscriptInfo } from "./types/node.js";
-import type { Records } from "./types/records.js";
-import type { SearchHits } from "./types/search.js";
-import type { StoreAdapter } from "./types/store.js";
+import type { ImportReport } from "./generated/archive.js";
+import type { LintFinding, Stats, ThreadInfo, TranscriptInfo } from "./generated/node.js";
+import type { MessageInput } from "./message.js";
+import type { ImportData } from "./sources.js";
+import type { StoreAdapter } from "./stores/adapter.js";
 
 /** The link of a keep; throws `closed` after the keep was closed. @internal */
 export let inside: (keep: Threadkeep) => Link;

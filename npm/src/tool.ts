@@ -4,7 +4,7 @@
 import * as check from "./check.js";
 import { ThreadkeepError } from "./errors.js";
 import { SEARCH, type SearchOptions } from "./options.js";
-import type { SearchHit } from "./types/search.js";
+import type { SearchHit } from "./generated/search.js";
 
 /** The search as a tool that a model may call. */
 export interface SearchTool {

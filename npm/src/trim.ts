@@ -6,9 +6,29 @@ import type { Trimmer } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
 import { lostIn } from "./lost.js";
 import { need, now } from "./runtime.js";
-import type { Action, LedgerLine, Trimmed, TrimOptions } from "./types/context.js";
-import type { Message, MessageInput } from "./types/message.js";
+import type { Action, ContextWarning, LedgerLine, Limits, TokenKinds, TrimOptions } from "./generated/context.js";
+import type { Message, MessageInput } from "./message.js";
 import { isLoaded, needEncoding } from "./vocabulary.js";
+
+/** What {@link trimMessages} gives. */
+export interface Trimmed<M = Message> {
+  /** Copies of the messages that stay, in the order of the prompt. */
+  messages: (M | Message)[];
+  /** One line for each message of the list, and for each that was put in. Made when it is first looked at. */
+  readonly ledger: LedgerLine[];
+  /** What the messages hold, in tokens: the sum of the ledger's. */
+  tokens: number;
+  /** What they hold in characters. */
+  chars: number;
+  /** The limits that held. */
+  budget: Limits;
+  /** Whether what must stay is over them: then call no model. */
+  overBudget: boolean;
+  /** The tokens by what they are for. */
+  kinds: TokenKinds;
+  /** What you should know: that U+FFFD stands for a lost character of the messages that stay (`lost-character`). `index` is a place in them. */
+  warnings: ContextWarning[];
+}
 
 /** How many lists are remembered. */
 const LISTS = 4;

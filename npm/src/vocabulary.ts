@@ -2,7 +2,7 @@
 
 import { ThreadkeepError, badArgument } from "./errors.js";
 import { asset, inNode, need, nodeModule, now, partBytes, type InitSource } from "./runtime.js";
-import type { Encoding } from "./types/context.js";
+import type { Encoding } from "./generated/context.js";
 
 /** The vocabularies that are assets of this package. */
 export type VocabularyName = Exclude<Encoding, "estimate">;

@@ -19,6 +19,7 @@ cargo xtask build               build the page in release into target/site and c
 cargo xtask pack                build the npm package into target/npm and check its size
 cargo xtask docs                build the npm package and its API reference, in Markdown, into target/api
 cargo xtask vocabulary          make the token vocabularies in crates/tokens/vocabulary anew
+cargo xtask types               write the npm package's TypeScript types from the Rust types
 cargo xtask format              format Rust, JavaScript and TypeScript
 cargo xtask advisories          compare Cargo.lock with the RustSec database of known faults
 cargo xtask test [PART…]        run the checks: native, wasm, npm, e2e (all when none is named)
@@ -50,6 +51,7 @@ pub(crate) enum Order {
     Pack,
     Docs,
     Vocabulary,
+    Types,
     Advisories,
     Format,
     Release(Mode),
@@ -117,6 +119,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Ord
         "pack" => Order::Pack,
         "docs" => Order::Docs,
         "vocabulary" => Order::Vocabulary,
+        "types" => Order::Types,
         "advisories" => Order::Advisories,
         "format" => Order::Format,
         "release" => Order::Release(if publish { Mode::Publish } else { Mode::DryRun }),
@@ -147,6 +150,7 @@ mod tests {
         assert_eq!(parsed("serve --port=0").unwrap(), Order::Serve { port: 0 });
         assert_eq!(parsed("docs").unwrap(), Order::Docs);
         assert_eq!(parsed("vocabulary").unwrap(), Order::Vocabulary);
+        assert_eq!(parsed("types").unwrap(), Order::Types);
         assert_eq!(parsed("release").unwrap(), Order::Release(Mode::DryRun));
         assert_eq!(parsed("release --publish").unwrap(), Order::Release(Mode::Publish));
         assert_eq!(parsed("format").unwrap(), Order::Format);

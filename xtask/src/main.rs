@@ -56,6 +56,7 @@ fn work() -> anyhow::Result<bool> {
         }
         Order::Docs => docs::make(&paths)?,
         Order::Vocabulary => vocabulary::make(&paths)?,
+        Order::Types => scripts::types(&paths)?,
         Order::Advisories => dependencies::advisories(&paths)?,
         Order::Format => scripts::format(&paths)?,
         Order::Release(mode) => return release::run(&paths, mode),

@@ -41,6 +41,7 @@ pub(crate) const PACKAGES: &[Package] = &[
     Package { name: "threadkeep-parts", folder: "crates/parts", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-fetch", folder: "crates/fetch", native: false, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-wasm", folder: "crates/wasm", native: false, wasm: true, wasm_features: &[] },
+    Package { name: "threadkeep-types", folder: "crates/types", native: true, wasm: false, wasm_features: &[] },
     Package { name: "threadkeep-web", folder: "web", native: true, wasm: true, wasm_features: &[] },
     Package { name: "threadkeep-tests", folder: "tests", native: false, wasm: true, wasm_features: &[] },
     Package { name: "xtask", folder: "xtask", native: true, wasm: false, wasm_features: &[] },

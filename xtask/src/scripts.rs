@@ -26,6 +26,15 @@ pub(crate) fn format(paths: &Paths) -> Result<()> {
     show(biome(paths)?.args(["format", "--write"]))
 }
 
+/// Writes the npm package's TypeScript types from the Rust types.
+///
+/// # Errors
+/// The Rust types do not compile, or a file cannot be written.
+pub(crate) fn types(paths: &Paths) -> Result<()> {
+    let folder = paths.npm().join("src").join("generated");
+    show(cargo().current_dir(&paths.root).args(["run", "--quiet", "-p", "threadkeep-types", "--"]).arg(folder))
+}
+
 fn biome(paths: &Paths) -> Result<Command> {
     setup::node()?;
     let mut biome = Command::new(setup::node_tools(paths)?.biome);

@@ -95,6 +95,26 @@ impl Format {
     }
 }
 
+#[cfg(feature = "ts")]
+impl ts_rs::TS for Format {
+    type WithoutGenerics = Self;
+    type OptionInnerType = Self;
+
+    fn docs() -> Option<String> {
+        Some("A format that can be imported. Without one it is found from the content.".to_owned())
+    }
+
+    fn name(_: &ts_rs::Config) -> String {
+        "ImportFormat".to_owned()
+    }
+
+    fn inline(_: &ts_rs::Config) -> String {
+        let mut names: Vec<_> = Self::all().map(|format| format!("{:?}", format.name())).collect();
+        names.sort_unstable();
+        names.join(" | ")
+    }
+}
+
 /// What a JSON object turns out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {

@@ -115,8 +115,9 @@ pub struct Policy {
     pub compaction_threshold: Option<u32>,
 }
 
-/// Why a history is to be compacted.
+/// Why a compaction is pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "CompactionReason", rename_all = "kebab-case"))]
 pub enum Reason {
     /// The last prompt had more tokens than the input budget.
     OverBudget,

@@ -5,10 +5,12 @@ use threadkeep_core::read_by_name;
 
 /// How much something holds, in the three units of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Figures {
-    /// Tokens, as the provider's messages are counted.
+    /// Tokens, as the provider's messages are counted. Those of a prompt are the sum of the ledger's.
     pub tokens: u64,
     /// Messages.
+    #[cfg_attr(feature = "ts", ts(skip))]
     pub messages: u64,
     /// Characters of content and calls, in UTF-16 units as JavaScript's `length` counts them.
     pub chars: u64,
@@ -36,26 +38,29 @@ impl Figures {
     }
 }
 
-/// What the caller allows. Every field is optional: what is absent does not limit. Zero is a limit of zero.
+/// What a prompt may hold. Each limit is a whole number from 0 on; zero is a limit of zero, and what is left out does not limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Budget {
     /// The input budget itself, in tokens. It takes precedence over the three fields that follow.
     pub max_tokens: Option<u64>,
     /// The model's context window, in tokens.
     pub max_context_tokens: Option<u64>,
-    /// What of the window is reserved for the answer; zero where absent. Without a window it limits nothing.
+    /// What of the window is reserved for the answer, in tokens; zero where absent. Without a window it limits nothing. It is also the
+    /// payload's limit of the answer.
     pub max_output_tokens: Option<u64>,
-    /// What of the window is left free for miscounting; zero where absent. Without a window it limits nothing.
+    /// What of the window is left free for miscounting, in tokens; zero where absent. Without a window it limits nothing.
     pub safety_margin: Option<u64>,
-    /// The most messages, those of the frame included.
+    /// The most messages, the frame's included.
     pub max_messages: Option<u64>,
-    /// The most characters (UTF-16 units), those of the frame included.
+    /// The most characters (UTF-16 units, as `length` counts), the frame's included.
     pub max_chars: Option<u64>,
 }
 
-/// The limits that a budget comes to.
+/// The limits that a budget comes to; `null` for none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Limits {
     /// Tokens of input.
     pub tokens: Option<u64>,
@@ -64,6 +69,7 @@ pub struct Limits {
     /// Characters.
     pub chars: Option<u64>,
     /// Whether the window is smaller than what is reserved of it: then nothing can be sent, not even nothing.
+    #[cfg_attr(feature = "ts", ts(skip))]
     pub underflow: bool,
 }
 
@@ -112,6 +118,7 @@ impl Limits {
 
 /// Which of the history a budget keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ContextPolicy", rename_all = "camelCase"))]
 pub enum Policy {
     /// As many of the newest groups as fit: a suffix.
     #[default]

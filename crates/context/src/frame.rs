@@ -16,6 +16,7 @@ use super::{Kinds, rule};
 
 /// In which mode the model is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ContextMode", rename_all = "camelCase"))]
 pub enum Mode {
     /// Conversation: no persona.
     Chat,
@@ -46,14 +47,16 @@ read_by_name!(Mode, Mode::from_name, "chat, agent or run");
 /// What a workflow tells the model about its step.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "RunDirectives", optional_fields))]
 pub struct Run {
     /// What is to be done.
     #[serde(deserialize_with = "or_default")]
     pub directive: String,
     /// What the workflow's node is for.
     pub node_brief: Option<String>,
-    /// Where the workflow is: text as it is, anything else as JSON.
+    /// Where the workflow is: text, or anything that JSON can say.
     #[serde(deserialize_with = "text")]
+    #[cfg_attr(feature = "ts", ts(optional, type = "unknown"))]
     pub step: Option<String>,
 }
 

@@ -15,6 +15,7 @@ use super::group::Entry;
 
 /// What was done to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename_all = "camelCase"))]
 pub enum Action {
     /// It is in the prompt as it is.
     Kept,
@@ -50,20 +51,21 @@ impl Action {
     }
 }
 
-/// One line of the ledger. Lines stand in the order of the prompt, dropped messages where they would have been.
+/// What became of one message, and why. Lines stand in the order of the prompt, dropped messages where they would have been.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "LedgerLine", rename_all = "camelCase", optional_fields))]
 pub struct Line {
     /// The message's node, where it has one.
     pub node: Option<MessageId>,
-    /// The message's place in the history that came in, from 0; what is injected has the place of what it precedes.
+    /// The message's place in the chain or list, from 0; what is put in has the place of what it precedes.
     pub index: usize,
     /// What was done.
     pub action: Action,
     /// The rule that decided: a short stable word, such as `newest-user` or `over-max-tokens`.
     pub rule: &'static str,
-    /// What the message costs as it is, in tokens; zero for what is not in the history.
+    /// What it costs as it is, in tokens; 0 for what the history does not have.
     pub tokens_before: u32,
-    /// What it costs in the prompt, in tokens; zero for what is dropped. The sum over all lines is the prompt's count.
+    /// What it costs in the prompt, in tokens; 0 for what is dropped. The sum over all lines is the prompt's count.
     pub tokens_after: u32,
 }
 

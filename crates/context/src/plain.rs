@@ -17,8 +17,9 @@ pub enum OptionError {
     },
 }
 
-/// A message of a history, as options name it.
+/// A message of a chain: its place, from 0; or all messages of a node, by its id; or one message of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(type = "number | string | { node: string, index: number }"))]
 pub enum MessageRef {
     /// By its place in the history: a number.
     Index(usize),

@@ -78,8 +78,9 @@ pub struct Mark {
     pub injected: bool,
 }
 
-/// Tokens by what they are for.
+/// Tokens by what they are for. Their sum is the prompt's count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "TokenKinds"))]
 pub struct Kinds {
     /// Instructions.
     pub system: u64,
@@ -93,8 +94,7 @@ pub struct Kinds {
     pub calls: u64,
     /// What came of the calls.
     pub results: u64,
-    /// What the history does not have: the frame beyond the system prompt, results that say there are none, and what the
-    /// reply begins with.
+    /// What the history does not have: the frame beyond the system prompt, repairs, and what the reply begins with.
     pub injected: u64,
     /// The tools' schemas.
     pub tools: u64,

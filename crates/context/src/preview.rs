@@ -11,15 +11,18 @@ pub const PREVIEW: &str = "TOOL_RESULT_PREVIEW";
 /// Where the full outputs are, as a model sees it.
 pub const FOLDER: &str = "@state/logs/tool-results/";
 
-/// When a tool result is previewed, and how much of it. Lengths are in UTF-16 units, as JavaScript counts them.
+/// When tool results become previews; lengths in UTF-16 units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ToolPreview", optional_fields))]
 pub struct Preview {
-    /// Results longer than this become a preview.
+    /// Results longer than this; 4,000 without it.
     #[serde(deserialize_with = "over")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub over: u32,
-    /// How much of the beginning is shown.
+    /// How much of the beginning is shown; 500 without it.
     #[serde(deserialize_with = "keep")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub keep: u32,
 }
 

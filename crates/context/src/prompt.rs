@@ -29,6 +29,7 @@ pub struct Prompt<'a> {
 
 /// What a warning is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename_all = "camelCase"))]
 pub enum WarningKind {
     /// An option has no effect, or cannot be kept to.
     Option,
@@ -51,14 +52,17 @@ impl WarningKind {
 
 /// Something that whoever builds a prompt should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ContextWarning"))]
 pub struct Warning {
-    /// What it is about.
+    /// `option`: an option has no effect. `changed`: the payload says something otherwise than the messages do. `invalid`: the provider
+    /// will probably refuse the payload.
+    #[cfg_attr(feature = "ts", ts(inline))]
     pub kind: WarningKind,
-    /// A short stable word: of an option, of [`NoteRule::name`], of [`validate_payload`]'s table, or `lost-character`.
+    /// A short stable word.
     pub rule: &'static str,
     /// It in words.
     pub message: String,
-    /// The first place that it is about: of the prompt's messages, or (for `invalid`) of the payload's list of messages.
+    /// The first place that it is about, in `messages` (for `invalid`, in the payload's list); `null` for the whole.
     pub index: Option<usize>,
     /// At how many places it is so.
     pub count: usize,

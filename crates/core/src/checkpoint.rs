@@ -7,12 +7,13 @@ use serde_json::Value;
 use crate::json::{Object, Wrong, wrong};
 use crate::{Kind, Message, MessageId};
 
-/// A message that something came from: its node, and which of the node's messages it is.
+/// A message that something came from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "MemorySource"))]
 pub struct Source {
-    /// The node.
+    /// Its node.
     pub node: MessageId,
-    /// The message's place in the node, from 0.
+    /// Its place in the node, from 0.
     #[serde(default)]
     pub index: u32,
 }
@@ -30,6 +31,7 @@ impl Source {
 
 /// One thing that a summary says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "SummaryStatement"))]
 pub struct Statement {
     /// What it says: one sentence or line.
     pub text: String,
@@ -39,9 +41,11 @@ pub struct Statement {
     pub level: u8,
 }
 
-/// How the old part of a history is compacted. The originals stay with each of them.
+/// How the old part of a history is compacted; the originals stay with each. `summarize`: one summary stands in for all of it.
+/// `sliding-window`: it leaves the prompt. `hierarchical`: statements in levels, the older ones summarised again as they age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "CompactionStrategy"))]
 pub enum Strategy {
     /// What is old leaves the prompt, and nothing stands in for it but what a checkpoint before said. No summariser is asked.
     SlidingWindow,
@@ -80,6 +84,7 @@ crate::read_by_name!(Strategy, Strategy::from_name, Strategy::NAMES);
 /// What a checkpoint covers: the chain from its root to the anchor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Covers {
     /// The first node that it covers.
     pub from: MessageId,
@@ -96,6 +101,7 @@ pub struct Covers {
 /// By which figures a window was chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Chosen {
     /// How many turns were to stay raw.
     pub tail_turns: u32,
@@ -107,9 +113,10 @@ pub struct Chosen {
     pub target_tokens: Option<u64>,
 }
 
-/// What a compaction took.
+/// What a compaction took: how often the summariser was asked, with how many tokens, and how many came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "CompactionCost"))]
 pub struct Spent {
     /// How often the summariser was asked.
     pub calls: u32,
@@ -128,17 +135,19 @@ impl Spent {
     }
 }
 
-/// A checkpoint.
+/// What stands in for everything up to a node, for every chain on which that node is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Checkpoint {
     /// Its id: `cp_` and 16 hex digits.
     pub id: String,
-    /// The last node that it covers. It ends with its turn, and no tool group reaches beyond it.
+    /// The last node that it covers.
     pub anchor: MessageId,
     /// What it covers.
+    #[cfg_attr(feature = "ts", ts(inline))]
     pub covers: Covers,
-    /// What stands in for that, in order; empty where nothing does.
+    /// What it says, in order; empty where nothing stands in for the messages.
     pub statements: Vec<Statement>,
     /// The episodes that were stored with it.
     pub episodes: Vec<String>,
@@ -146,9 +155,10 @@ pub struct Checkpoint {
     pub facts: Vec<String>,
     /// How it was made.
     pub strategy: Strategy,
-    /// Who made it: a summariser's name, such as `extractive`.
+    /// Who made it: `extractive` (built in), a model's name, or `sliding-window`.
     pub summariser: String,
-    /// By which figures its window was chosen.
+    /// By which figures it was chosen.
+    #[cfg_attr(feature = "ts", ts(inline))]
     pub policy: Chosen,
     /// What stood there before, in tokens: the summary before this one, and the messages that are newly covered.
     pub tokens_before: u64,
@@ -159,15 +169,17 @@ pub struct Checkpoint {
     /// The checkpoint whose content it carries on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous: Option<String>,
-    /// The tool results behind what it covers whose content is out of prompts from then on; their calls stay. Programs whose sessions
-    /// come in do that between two compactions: such a checkpoint covers what the one before it covers, with the same statements.
+    /// The tool results whose content left prompts, in sessions that came in from programs that do this between two compactions. Such a
+    /// checkpoint covers what the one before it covers, with the same statements.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub cleared: Vec<Source>,
-    /// What it took to make it; `None` where nobody noted it: an archive's, and those made before it was noted.
+    /// What it took to make it; left out where nobody noted it: for an archive's, and those made before it was noted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Spent>,
-    /// What its maker had to say of how it came about, in words: that a model did not answer, say.
+    /// What `Compaction.warnings` said, without the queries of addresses; left out where it said nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub warnings: Vec<String>,
 }
 

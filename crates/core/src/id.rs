@@ -42,6 +42,8 @@ pub enum IdError {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(Arc<str>);
 
+crate::in_typescript!(MessageId, "string");
+
 /// The id of a transcript: the id of its root node.
 pub type TranscriptId = MessageId;
 

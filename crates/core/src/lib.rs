@@ -19,6 +19,7 @@ pub mod message;
 pub mod node;
 pub mod read;
 pub mod transcript;
+mod typescript;
 
 pub use code::{CodeTurn, CodeTurnError};
 pub use entry::{Entry, InfoPatch};

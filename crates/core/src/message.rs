@@ -263,6 +263,8 @@ pub struct Message {
     pub extra: Map<String, Value>,
 }
 
+crate::in_typescript!(Message, "Message");
+
 /// So many lists and objects lie inside one another in a message at most, the message among them. A log's line has it inside a few more,
 /// and 128 are as many as are read.
 pub const DEEPEST: usize = 100;

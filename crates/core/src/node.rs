@@ -23,11 +23,12 @@ pub const MOST_TURNS: u32 = 2 * LAST_TURN;
 /// Where a node came from. Every field is what the outside said; none is needed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Origin {
     /// The sender of the inbound message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// The number of the inbound message in its inbox.
+    /// Its number in the inbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u64>,
     /// The mode in which the turn ran: chat, agent or run.
@@ -45,8 +46,9 @@ pub struct Origin {
     /// The model that wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Whether the inbound message named one that it answers, and nobody knew that one.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    /// As `NodeInfo.unknownReply`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "ts", ts(type = "true"))]
     pub unknown_reply: bool,
 }
 
@@ -84,6 +86,8 @@ crate::read_by_hand!(Origin, |value| Object::of(value, "origin").and_then(Self::
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Labels(Vec<(String, String)>);
+
+crate::in_typescript!(Labels, "Record<string, string>");
 
 impl Labels {
     /// Whether there are none.

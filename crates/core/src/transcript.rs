@@ -51,28 +51,31 @@ pub enum TranscriptError {
 /// What a list of transcripts shows of one: small, kept beside the log, derived from it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Info {
-    /// What people call it: the archive's title, or the beginning of the first user message.
+    /// The archive's title, yours, or the beginning of the first user message.
     pub title: String,
     /// The kind of archive that it came from, such as `chatgpt`; empty for what began here.
     pub source: String,
-    /// When it began, in milliseconds since 1970 (UTC), where that is known.
+    /// When it began, in milliseconds since 1970 (UTC); `null` where that is not known.
     pub created_at: Option<i64>,
-    /// When it last changed, in milliseconds since 1970 (UTC), where that is known.
+    /// When it last changed, in milliseconds since 1970 (UTC); `null` where that is not known.
     pub updated_at: Option<i64>,
     /// How many nodes it has.
     pub nodes: u32,
     /// How many messages they hold.
     pub messages: u32,
-    /// How many checkpoints it has.
+    /// How many checkpoints it has; left out for none.
     #[serde(skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "ts", ts(optional, as = "Option<u32>"))]
     pub checkpoints: u32,
-    /// How many of its branches end in a leaf of their own: 1 for a plain conversation.
+    /// How many leaves it has: 1 for a plain conversation.
     pub branches: u32,
     /// The end of the chosen branch; without a choice, the newest leaf.
     pub leaf: Option<MessageId>,
     /// Whatever else the archive said about the conversation.
-    #[serde(skip_serializing_if = "Map::is_empty")]
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[cfg_attr(feature = "ts", ts(type = "Record<string, unknown>"))]
     pub extra: Map<String, Value>,
 }
 

@@ -74,41 +74,43 @@ impl<'de> Deserialize<'de> for AgentTool {
     }
 }
 
-/// The option `compaction`.
+/// When an agent's histories are compacted, over what the keep was opened with, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "AgentCompaction", optional_fields))]
 pub struct CompactionParams {
-    /// The model's context, in tokens.
+    /// The model's context, in tokens; 200,000 where nothing is known.
     pub max_context_tokens: Option<u32>,
-    /// What is left for the answer, in tokens.
+    /// What is left for the answer, in tokens; 8,000 where nothing is known.
     pub max_output_tokens: Option<u32>,
-    /// What is left free for miscounting, in tokens.
+    /// What is left free for miscounting, in tokens; 1,000 without it.
     pub safety_margin: Option<u32>,
-    /// The share of the input budget from which on a history is compacted early.
+    /// The share of the input budget from which on a history is compacted early, from 0 to 1; 0.8 without it.
     pub compaction_ratio: Option<Share>,
-    /// The number of messages above which a history is compacted.
+    /// The number of messages, beyond the last checkpoint, above which a history is compacted; any number without it.
     pub compaction_threshold: Option<u32>,
-    /// How many turns stay raw beside the live one.
+    /// How many turns at the end stay raw; four without it.
     pub keep_turns: Option<u32>,
-    /// How many tokens the history is to have at most afterwards.
+    /// What the history shall come to, in tokens.
     pub target_tokens: Option<u32>,
-    /// How it is compacted.
+    /// How.
     pub strategy: Option<Strategy>,
 }
 
-/// The option `limits`: when a turn is ended.
+/// When a turn is ended though the model would go on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "AgentLimits", optional_fields))]
 pub struct LimitsParams {
-    /// The most answers of the model.
+    /// The most answers of the model; 50 without it.
     pub steps: Option<u32>,
-    /// The most tokens, prompts and answers together.
+    /// The most tokens, prompts and answers together, as the provider counts them.
     pub tokens: Option<u32>,
-    /// The longest time in milliseconds.
+    /// The longest time, in milliseconds, at most 2^31 - 1. What is being said then is cut off.
     pub millis: Option<u32>,
-    /// The most tool calls in one answer.
+    /// The most tool calls in one answer; 256 without it. An answer with more is a failure, and none of its tools is called.
     pub calls: Option<u32>,
-    /// The most bytes of one call's arguments.
+    /// The most bytes of one call's arguments; 4 MiB without it.
     pub argument_bytes: Option<u32>,
 }
 

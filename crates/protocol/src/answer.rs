@@ -53,53 +53,57 @@ impl Response {
     }
 }
 
-/// A node, as the outside sees it.
+/// A node: what one step adds to a conversation, and where it hangs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "NodeRecord"))]
 pub struct NodeInfo {
-    /// The node's id.
+    /// Its id: yours, or 64 hex digits, or `<source>/<conversation>/<message>` for imported ones.
     pub id: MessageId,
-    /// Its transcript.
+    /// Its transcript: the id of the transcript's root.
     pub transcript: TranscriptId,
     /// Its parent; `null` for a root.
     pub parent: Option<MessageId>,
-    /// The number of the log entry that began it; counts up within a transcript and is never used twice.
+    /// Counts up within a transcript and is never used twice: the number of the log entry that began it.
     pub seq: u64,
-    /// When it was made, in milliseconds since 1970 (UTC), where that is known.
+    /// When it was made, in milliseconds since 1970 (UTC); `null` where that is not known.
     pub created_at: Option<i64>,
-    /// User and assistant messages from the root to its end.
+    /// User and assistant messages from the root to the end of this node.
     pub depth: u32,
-    /// The name of the turn at its end, `turn_0001` and on; `null` before the first.
+    /// The turn at its end, `turn_0001` and on; `null` before the first.
     pub turn: Option<String>,
-    /// Whether it is complete.
+    /// Whether it is complete and will not grow again.
     pub sealed: bool,
     /// Where it came from.
     pub origin: Origin,
-    /// Whether it answers a message that nobody knew, and so began a transcript.
+    /// Set where the message named one by `replyTo` that nobody knew: it began a transcript of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "ts", ts(type = "true"))]
     pub unknown_reply: bool,
-    /// The host's or importer's labels.
+    /// Names and values of the importer's choosing.
     pub labels: Labels,
-    /// What it adds.
+    /// What it adds, in order.
     pub messages: Vec<Message>,
 }
 
-/// A head, as the outside sees it.
+/// A thread, as lists show it: a name, and the node at which its head points, like a branch in git.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ThreadInfo"))]
 pub struct HeadInfo {
     /// Its name.
     #[serde(rename = "name")]
     pub context: String,
-    /// The transcript in which it points.
+    /// The transcript in which it ends.
     pub transcript: TranscriptId,
-    /// The node at which it points.
+    /// The node at which it ends.
     pub node: MessageId,
 }
 
 /// A transcript, as lists show it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct TranscriptInfo {
     /// Its id, which is its root's.
     pub id: TranscriptId,
@@ -108,9 +112,10 @@ pub struct TranscriptInfo {
     pub info: Info,
 }
 
-/// One branch of a transcript without its texts: what a page needs to lay out and navigate it.
+/// One branch of a transcript without its texts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Outline {
     /// The transcript.
     pub transcript: TranscriptInfo,
@@ -125,6 +130,7 @@ pub struct Outline {
 /// One node of an [`Outline`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "OutlineRow"))]
 pub struct Row {
     /// The node.
     pub id: MessageId,
@@ -132,22 +138,23 @@ pub struct Row {
     pub role: String,
     /// How many messages it holds.
     pub messages: u32,
-    /// How many characters of text they hold, for guessing its height.
+    /// How many characters of text they hold.
     pub chars: u32,
     /// User and assistant messages up to its end.
     pub depth: u32,
     /// Whether a page should tuck it away.
     pub hidden: bool,
-    /// Where its siblings begin otherwise: which of them this is and where the others lead. Siblings with the same question count once.
+    /// Its place among its siblings, where it has any.
     pub fork: Option<Fork>,
-    /// Where siblings answer the same question otherwise: which of the answers this is and where the others lead. It stands after the
-    /// question, the row's first user messages.
+    /// Its place among the siblings that answer the same question otherwise, where it has any. Such a fork stands after the question, the
+    /// node's first user messages; siblings with the same question count once in `fork`.
     pub answers: Option<Fork>,
 }
 
 /// A node's place among its siblings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Fork {
     /// Its place, from 1.
     pub index: u32,
@@ -159,13 +166,16 @@ pub struct Fork {
     pub next: Option<MessageId>,
 }
 
-/// One node of a tree's map. Parents come before their children.
+/// One node of a transcript's tree. Parents come before their children.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct TreeNode {
     /// The node.
     pub id: MessageId,
-    /// The position of its parent in the list; `null` for the root.
+    /// Its parent; `null` for the root.
+    // It crosses as the parent's position in the list, which the npm package makes an id again.
+    #[cfg_attr(feature = "ts", ts(type = "string | null"))]
     pub parent: Option<u32>,
     /// The role of its first message, or `""`.
     pub role: String,
@@ -175,9 +185,10 @@ pub struct TreeNode {
     pub words: String,
 }
 
-/// One finding of the linter.
+/// One finding of `Threadkeep.lint`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct LintFinding {
     /// The transcript.
     pub transcript: TranscriptId,
@@ -194,6 +205,7 @@ pub struct LintFinding {
 /// Counts and sizes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Stats {
     /// Transcripts.
     pub transcripts: u32,
@@ -201,7 +213,7 @@ pub struct Stats {
     pub nodes: u64,
     /// Messages in them.
     pub messages: u64,
-    /// Heads.
+    /// Threads: names that point at a node.
     #[serde(rename = "threads")]
     pub heads: u32,
     /// Transcripts in the cache.
@@ -210,15 +222,16 @@ pub struct Stats {
     pub cached_bytes: u64,
     /// The most bytes that the cache may take.
     pub cache_limit: u64,
-    /// What was found damaged since the keep was opened, and passed over.
+    /// What was found damaged since the keep was opened, and passed over. `Threadkeep.lint` reads everything, and so finds all of it.
     pub damaged: Vec<Damage>,
 }
 
-/// Something that is stored and cannot be read.
+/// Something that is stored and cannot be read. Calls over the whole keep pass over it; a call for that one thing fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Damage {
-    /// The transcript to which it belongs, if that is known.
+    /// The transcript to which it belongs; `null` if that is not known. `Transcript.delete` deletes a damaged one, too.
     pub transcript: Option<TranscriptId>,
     /// What it is, and why it cannot be read.
     pub what: String,
@@ -227,6 +240,7 @@ pub struct Damage {
 /// How far an import is.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct ImportProgress {
     /// The file that is being read.
     pub file: String,
@@ -243,6 +257,7 @@ pub struct ImportProgress {
 /// What an import did.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct ImportReport {
     /// The formats that were found.
     pub formats: Vec<String>,
@@ -258,11 +273,11 @@ pub struct ImportReport {
     pub memories: u32,
     /// The transcripts that were added or updated, in the order of the archive; the first 1,000.
     pub transcripts: Vec<TranscriptId>,
-    /// What was left out or came in damaged, each with its place and its reason; the first 1,000.
+    /// What was left out or came in damaged; the first 1,000.
     pub skipped: Vec<Skipped>,
     /// How many were left out or came in damaged in all.
     pub skipped_count: u32,
-    /// Whether it was ended before all was read. What was stored until then stays.
+    /// Whether it was ended before all was read. Only in `details.report` of the error `cancelled` can it be true.
     pub stopped: bool,
 }
 
@@ -290,20 +305,33 @@ impl ImportReport {
 /// One thing that an import left out, or took with something missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Skipped {
     /// Where: file, conversation, line or node.
     pub place: String,
     /// Why, and what to do about it.
     pub reason: String,
-    /// A stable word for the reason, such as `not-a-conversation`.
+    /// A stable word for the reason, such as `not-a-conversation`. `salvaged`: a message could not be read, and a note stands in its place
+    /// until a whole copy of the file is imported. `message-differs`, `memory-differs`: the same id says something else here.
+    /// `branch-differs`: a thread's head or the shown branch is elsewhere here, and stays. `thread-taken`, `id-taken`: the name is used in
+    /// another transcript. `unpinned`: facts of a file that is no backup of this keep come in unpinned, with the tag `imported`.
     pub code: String,
     /// Whether the thing came in all the same, with something missing.
     pub salvaged: bool,
 }
 
 /// What changed. Sent after the change is durable.
+///
+/// - `changed`: a transcript was made or gained something, or its title or chosen leaf changed. `nodes` are new or grew.
+/// - `deleted`: nodes of a transcript were deleted, or (with an empty list) all of it.
+/// - `head`: the head of a thread was made, moved or removed (`node` is `null` then).
+/// - `memory`: episodes or facts were made, changed or deleted.
+/// - `mail`: a message came into the mailbox of `party`, or one in it was dismissed.
+/// - `cleared`: everything was deleted.
+/// - `damage`: something that is stored cannot be read, and was passed over. Sent once for each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "Change"))]
 pub enum Event {
     /// A transcript was made or gained something, or its title or chosen leaf changed.
     Changed {

@@ -11,8 +11,13 @@ use threadkeep_core::read_by_name;
 use threadkeep_provider::{Provider, ProviderError, RenderOptions, ToolSchema};
 use threadkeep_tokens::Encoding;
 
-/// How tokens are counted.
+/// How tokens are counted: exactly, by one of OpenAI's vocabularies, or estimated at four characters a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "ts",
+    derive(ts_rs::TS),
+    ts(rename = "Encoding", type = "\"o200k_base\" | \"cl100k_base\" | \"estimate\"")
+)]
 pub enum Counting {
     /// Four characters a token; needs no vocabulary.
     Estimate,
@@ -43,70 +48,85 @@ impl Counting {
 
 read_by_name!(Counting, Counting::from_name, "o200k_base, cl100k_base or estimate");
 
-/// The options of `context()` and `fit()`. What is left out, or `null`, has its default; zero is zero.
+/// Options of `Thread.context`. What is left out, or `null` in JSON, has its default; zero is zero.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ContextOptions", optional_fields))]
 pub struct ContextParams {
-    /// Whose prompt it is.
+    /// Whose payload it is, and whose messages are counted; `openai-chat` without it.
+    #[cfg_attr(feature = "ts", ts(optional, type = "P"))]
     pub provider: Option<Provider>,
-    /// How tokens are counted.
+    /// How tokens are counted; as the keep was opened without it.
     pub encoding: Option<Counting>,
-    /// How much the prompt may hold.
+    /// How much the prompt may hold; everything without it.
     #[serde(deserialize_with = "object")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub budget: Budget,
     /// The model's name, for the payload.
     pub model: Option<String>,
-    /// Which of the history goes first.
+    /// See `TrimOptions.policy`.
+    #[cfg_attr(feature = "ts", ts(inline))]
     pub policy: Option<Policy>,
-    /// Messages that stay.
+    /// Messages to keep, beside those that are marked as `pinned`. One that is not on the chain is a warning.
     #[serde(deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub pins: Vec<MessageRef>,
-    /// In which mode the model is called.
+    /// The mode; without one there is no banner, and neither `persona` nor `run` are used.
+    #[cfg_attr(feature = "ts", ts(inline))]
     pub mode: Option<Mode>,
-    /// The system prompt, in the place of the history's.
+    /// The system prompt. It stands in the place of the instructions with which the chain begins.
     pub system_prompt: Option<String>,
-    /// Who the model is to be.
+    /// Who the model is to be, in the modes agent and run.
     pub persona: Option<String>,
-    /// What a workflow says of its step.
+    /// The run, in the mode run.
     #[serde(deserialize_with = "maybe_object")]
     pub run: Option<Run>,
-    /// Whether old code turns are compressed.
+    /// Whether old code turns become what they defined and printed; they do not by default.
     #[serde(deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub compress_history: bool,
-    /// How many outputs of code turns stay.
+    /// How many printed texts compressed turns show at most, the newest ones; 15 without it.
     pub println_history_limit: Option<usize>,
-    /// How many turns before a failed one stay whole.
+    /// How many turns before a failed one stay whole; none without it.
     pub error_window: Option<usize>,
-    /// When tool results are previewed.
+    /// When large tool results become previews, which `Thread.toolResult` reads back; `false` for never. Without it, results of more than
+    /// 4,000 characters that the budget has no room for; the newest stay whole first. A warning and the ledger say so.
     pub tool_preview: Option<Off<Preview>>,
-    /// What of the memory comes along.
+    /// What of the memory comes along, by relevance to `query`; nothing without it. A user message before the newest one quotes all of it.
+    #[cfg_attr(feature = "ts", ts(as = "Option<Off<WantedParams>>"))]
     pub memory: Option<Off<Wanted>>,
-    /// The tools that the model may call.
+    /// The tools that the model may call. They cost tokens.
     #[serde(deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub tools: Vec<Tool>,
-    /// Whose prompt it is: a checkpoint's id, or `original`.
+    /// Whose prompt it is: an `Epoch`'s name; that of the checkpoint that the chain uses without it.
     pub epoch: Option<String>,
-    /// Whether calls at the end that have no result are still running.
+    /// Whether calls at the end without a result are still running; otherwise they count as aborted.
     #[serde(deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub live: bool,
     /// How the payload is written.
     #[serde(deserialize_with = "object")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub render: RenderParams,
 }
 
-/// The option `render`.
+/// How a payload is written.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "RenderForm", optional_fields))]
 pub struct RenderParams {
-    /// See [`RenderOptions::stream`].
+    /// Whether the answer shall come as a stream; without it the payload does not say.
     pub stream: Option<bool>,
-    /// See [`RenderOptions::reasoning`].
+    /// Whether reasoning and the provider's own items go along; they do by default.
     pub reasoning: Option<bool>,
-    /// See [`RenderOptions::prefill`].
+    /// Whether a prompt for Anthropic or Gemini may end with the assistant; by default a user message follows then.
     #[serde(deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub prefill: bool,
-    /// See [`RenderOptions::sdk`].
+    /// For Gemini: the arguments of the SDK's `generateContent` instead of the request's body.
     #[serde(deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub sdk: bool,
 }
 
@@ -116,6 +136,8 @@ pub struct Tool {
     given: Value,
     schema: ToolSchema,
 }
+
+threadkeep_core::in_typescript!(Tool, "ToolSchema");
 
 impl<'de> Deserialize<'de> for Tool {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -233,16 +255,23 @@ pub struct Wanted {
     pub max_tokens: Option<u64>,
 }
 
-/// The option `memory`.
+/// What of the memory a prompt quotes.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct WantedParams {
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ContextMemory", optional_fields))]
+pub struct WantedParams {
+    /// The most episodes; 3 without it.
     #[serde(default, deserialize_with = "maybe_whole")]
     episodes: Option<u64>,
+    /// The most facts; 20 without it.
     #[serde(default, deserialize_with = "maybe_whole")]
     facts: Option<u64>,
+    /// What they are to be about.
     query: Option<String>,
+    /// What a memory service of yours remembers: it stands after the keep's own.
     text: Option<String>,
+    /// The most tokens that all of it may take; a quarter of the budget without it. Whole records that do not fit are left out, and a
+    /// warning says how many.
     #[serde(default, deserialize_with = "maybe_whole")]
     max_tokens: Option<u64>,
 }
@@ -291,15 +320,29 @@ pub fn trim_options(text: &str) -> Result<(TrimOptions, Counting), BadRequest> {
     Ok((options, params.encoding.unwrap_or_default()))
 }
 
+/// Options of `trimMessages`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct TrimParams {
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "TrimOptions", optional_fields))]
+pub struct TrimParams {
+    /// Whose messages are counted, and what they must begin with; `openai-chat` without it.
     provider: Option<Provider>,
+    /// How tokens are counted; `o200k_base` without it.
     encoding: Option<Counting>,
+    /// How much is kept; everything without it.
     #[serde(deserialize_with = "object")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     budget: Budget,
+    /// Which messages go first. `newest`, the default: as many of the newest as fit. `stable`: cuts in large steps, so that requests begin
+    /// alike and the provider's prompt cache keeps hitting. A step is `√(2 · 1000 · maxTokens)` tokens, or a third of what the frame
+    /// leaves of the budget where that is less; half of one stays unused on average (a sixth of up to 18,000 tokens, a sixteenth of
+    /// 100,000). It needs no memory of earlier requests.
+    #[cfg_attr(feature = "ts", ts(inline))]
     policy: Option<Policy>,
+    /// Places in the list, from 0, of messages to keep.
     #[serde(deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pins: Vec<usize>,
+    /// `false`: system messages are left out. They are always kept otherwise.
     include_system: Option<bool>,
 }

@@ -29,16 +29,21 @@ pub use answer::{
     Row, Skipped, Stats, TranscriptInfo, TreeNode,
 };
 pub use append::Appended;
-pub use compact::{CompactCall, CompactionRequest, PolicyParams, checkpoint_json};
-pub use context::{ContextOptions, ContextParams, Counting, RenderParams, Wanted, WhatIf, trim_options};
-pub use mail::{Body, Mail, MailFilter, MailRequest, Outgoing};
+pub use compact::{
+    CheckpointInfo, CompactCall, CompactionReply, CompactionRequest, EpochReply, Places, PolicyParams, StoredMessage,
+    WouldSend,
+};
+pub use context::{
+    ContextOptions, ContextParams, Counting, RenderParams, TrimParams, Wanted, WantedParams, WhatIf, trim_options,
+};
+pub use mail::{Body, ListMessages, Mail, MailFilter, MailRequest, Outgoing};
 pub use memory::{
-    BuildSnapshot, EditEpisode, EditFact, MemoryFilter, MemoryRequest, NewFact, RawTraces, Retrieve, TurnName,
-    bundle_json, interaction_json,
+    BuildSnapshot, EditEpisode, EditFact, EpisodeFilter, MemoryFilter, MemoryRequest, NewFact, RawTraces, Retrieve,
+    TurnName, bundle_json, interaction_json,
 };
 pub use prompt::{PromptRequest, Recent};
 pub use reply::{ContextReply, FitReply, Instead, MarkRun, limits_json, warning_json};
 pub use request::{Inbound, Request, Start};
-pub use search::{Found, Hit, IndexProgress, SearchOptions, SearchReply, SearchRequest};
+pub use search::{Found, Hit, IndexProgress, SearchOptions, SearchParams, SearchReply, SearchRequest};
 pub use threadkeep_core::read::BadRequest;
 pub use vectors::{NewVectors, Place, ToEmbed, Vector};

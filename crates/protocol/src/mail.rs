@@ -5,11 +5,12 @@ use serde_json::Value;
 use threadkeep_core::MessageId;
 use threadkeep_core::read::{self, BadRequest, or_default};
 
-/// One message of a mailbox.
+/// A message in a mailbox.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Mail {
-    /// Its number in this mailbox, from 1.
+    /// Its number in this mailbox, from 1; never given twice, also after messages, or all, were deleted.
     pub number: u64,
     /// Its id, the same in both mailboxes.
     pub message_id: MessageId,
@@ -26,17 +27,19 @@ pub struct Mail {
     /// When it was sent, in milliseconds since 1970 (UTC).
     #[serde(default)]
     pub date: i64,
-    /// When its owner dismissed it.
+    /// When it was dismissed, in milliseconds since 1970 (UTC).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dismissed: Option<i64>,
-    /// The transcript's node in whose turn it was sent, where an agent sent it.
+    /// The node in whose turn an agent sent it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<MessageId>,
     /// Whether it says that no answer came about.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<bool>"))]
     pub is_error: bool,
-    /// Whether it answers a message that nobody knows: neither a message of the two mailboxes, nor a node.
+    /// Set where `replyTo` names a message that nobody knew when it was sent: neither one of the two mailboxes, nor a node.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "ts", ts(type = "true"))]
     pub unknown_reply: bool,
 }
 
@@ -44,10 +47,11 @@ pub struct Mail {
 /// texts call these things, `pet_names` what the sender calls them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Body {
-    /// The texts.
+    /// What it says; `mailText` joins it.
     pub strings: Vec<String>,
-    /// What stands between them.
+    /// What the texts call what stands between them.
     pub edge_names: Vec<String>,
     /// What the sender calls that.
     pub pet_names: Vec<String>,
@@ -118,6 +122,22 @@ pub struct MailFilter {
     pub dismissed: bool,
 }
 
+/// Which messages of a mailbox are listed, oldest first. What is left out does not limit.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "MailFilter", optional_fields))]
+#[serde(deny_unknown_fields)]
+pub struct ListMessages {
+    /// Whose mailbox.
+    #[cfg_attr(feature = "ts", ts(skip))]
+    pub party: String,
+    /// Only numbers above this one.
+    pub after: Option<u32>,
+    /// The newest so many; 0 gives none.
+    pub limit: Option<u32>,
+    /// Whether dismissed ones come too.
+    pub dismissed: Option<bool>,
+}
+
 impl Mail {
     /// It as JSON: `number, messageId, replyTo?, from, to, strings, edgeNames, petNames, date, dismissed?, node?, isError?,
     /// unknownReply?`.
@@ -168,18 +188,7 @@ pub enum MailRequest {
         pet_names: Vec<String>,
     },
     /// Lists them. → messages
-    ListMessages {
-        /// Whose mailbox.
-        party: String,
-        /// See [`MailFilter::after`].
-        #[serde(default, deserialize_with = "or_default")]
-        after: u32,
-        /// See [`MailFilter::limit`].
-        limit: Option<u32>,
-        /// See [`MailFilter::dismissed`].
-        #[serde(default, deserialize_with = "or_default")]
-        dismissed: bool,
-    },
+    ListMessages(ListMessages),
     /// One of them. → the message, or null
     Mail {
         /// Whose mailbox.

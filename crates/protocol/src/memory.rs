@@ -12,9 +12,10 @@ use threadkeep_core::{MessageId, TranscriptId, read_by_name};
 
 use super::Counting;
 
-/// Which records to give. The default gives all that hold.
+/// Which facts to give; all of those that hold without it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "FactFilter", optional_fields))]
 pub struct MemoryFilter {
     /// Only those of this transcript.
     pub transcript: Option<TranscriptId>,
@@ -22,38 +23,61 @@ pub struct MemoryFilter {
     pub source: Option<MessageId>,
     /// Only those with this tag.
     pub tag: Option<String>,
-    /// Facts that a newer one has superseded, too.
+    /// Those that a newer one has superseded, too.
     #[serde(deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub superseded: bool,
     /// At most so many, the newest ones.
     pub limit: Option<usize>,
 }
 
-/// A fact that its user, or a program, tells.
+/// Which episodes to give; all of them without it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
+#[serde(deny_unknown_fields, default)]
+pub struct EpisodeFilter {
+    /// Only those of this transcript.
+    pub transcript: Option<TranscriptId>,
+    /// Only those that came from this node.
+    pub source: Option<MessageId>,
+    /// Only those with this tag.
+    pub tag: Option<String>,
+    /// At most so many, the newest ones.
+    pub limit: Option<u32>,
+}
+
+/// A fact to be remembered: one sentence, and what is known of it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct NewFact {
     /// What holds, as one sentence.
     pub fact: String,
-    /// What kind of thing it says.
+    /// What kind of thing it says; `other` without it.
     #[serde(default, deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub kind: FactKind,
     /// Words to find it by.
     #[serde(default, deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub tags: Vec<String>,
-    /// How sure it is.
+    /// How sure it is, from 0 to 1; 1 without it.
     #[serde(default = "certain", deserialize_with = "or_certain")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub confidence: Share,
-    /// How much it matters.
+    /// How much it matters, from 0 to 1; 0.5 without it.
     #[serde(default = "middling", deserialize_with = "or_middling")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub salience: Share,
     /// The transcript that it belongs to, if any.
     pub transcript: Option<TranscriptId>,
     /// The messages that it came from, if any.
     #[serde(default, deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub sources: Vec<Source>,
-    /// Whether it is to be in every bundle.
+    /// Whether it comes first in every bundle.
     #[serde(default, deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub pinned: bool,
 }
 
@@ -89,11 +113,13 @@ fn or_middling<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Share, D::E
     Ok(Option::deserialize(deserializer)?.unwrap_or_else(middling))
 }
 
-/// A change of a fact. What is left out stays.
+/// A change of a fact; what is left out stays. Another text without a confidence is certain.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "FactEdit", optional_fields))]
 pub struct EditFact {
     /// Which.
+    #[cfg_attr(feature = "ts", ts(skip))]
     pub id: String,
     /// What holds.
     pub fact: Option<String>,
@@ -101,41 +127,44 @@ pub struct EditFact {
     pub kind: Option<FactKind>,
     /// Words to find it by.
     pub tags: Option<Vec<String>>,
-    /// How sure it is.
+    /// How sure it is, from 0 to 1.
     pub confidence: Option<Share>,
-    /// How much it matters.
+    /// How much it matters, from 0 to 1.
     pub salience: Option<Share>,
 }
 
-/// A change of an episode. What is left out stays.
+/// A change of an episode; what is left out stays.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "EpisodeEdit", optional_fields))]
 pub struct EditEpisode {
     /// Which.
+    #[cfg_attr(feature = "ts", ts(skip))]
     pub id: String,
     /// What happened.
     pub summary: Option<String>,
     /// Words to find it by.
     pub tags: Option<Vec<String>>,
-    /// How much it matters.
+    /// How much it matters, from 0 to 1.
     pub salience: Option<Share>,
 }
 
-/// What a prompt would get.
+/// What to retrieve for a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "RetrieveOptions", optional_fields))]
 pub struct Retrieve {
-    /// What it is to be about.
+    /// The current input.
     pub query: Option<String>,
-    /// How many episodes at most; 3 without it.
+    /// The most episodes, default 3. Zero means none.
     pub episodes: Option<u32>,
-    /// How many facts at most; 20 without it.
+    /// The most facts, default 20. Zero means none.
     pub facts: Option<u32>,
-    /// See [`MemoryFilter::transcript`].
+    /// Only those of this transcript.
     pub transcript: Option<TranscriptId>,
-    /// See [`MemoryFilter::source`].
+    /// Only those that came from this node.
     pub source: Option<MessageId>,
-    /// See [`MemoryFilter::tag`].
+    /// Only those with this tag.
     pub tag: Option<String>,
 }
 
@@ -213,16 +242,7 @@ pub struct BuildSnapshot {
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum MemoryRequest {
     /// Episodes, oldest first. → a list of episodes
-    Episodes {
-        /// See [`MemoryFilter::transcript`].
-        transcript: Option<TranscriptId>,
-        /// See [`MemoryFilter::source`].
-        source: Option<MessageId>,
-        /// See [`MemoryFilter::tag`].
-        tag: Option<String>,
-        /// See [`MemoryFilter::limit`].
-        limit: Option<u32>,
-    },
+    Episodes(EpisodeFilter),
     /// Facts, oldest first. → a list of facts
     Facts(MemoryFilter),
     /// Remembers a fact. → the fact

@@ -5,20 +5,22 @@ use threadkeep_core::read::{self, BadRequest, object, or_default};
 
 use super::{ContextOptions, WhatIf};
 
-/// Which of the newest messages to give. Zero means zero; a limit that is left out does not limit, except that
-/// `maxMessages` is 50 when both are left out.
+/// Which of the newest messages to give, tool calls with their results. Zero means zero.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "RecentOptions", optional_fields))]
 pub struct Recent {
-    /// At most this many messages.
+    /// At most this many messages; 50 when `maxTokens` is left out too.
     pub max_messages: Option<u32>,
     /// At most this many tokens, estimated at four characters a token and four more a message.
     pub max_tokens: Option<u32>,
     /// `true`: the leading system messages come first, inside the limits. `false`: system messages are left out. Left out:
     /// system messages are messages like others.
     pub include_system: Option<bool>,
-    /// Whether the newest checkpoint's summary comes in for what it covers, as in prompts. Otherwise all messages are the originals.
+    /// `true`: the summary of the newest checkpoint stands in for what it covers, as in prompts. Otherwise all messages are the originals,
+    /// compacted or not.
     #[serde(deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub include_summary: bool,
 }
 

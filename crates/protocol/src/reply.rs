@@ -6,26 +6,32 @@ use threadkeep_core::Message;
 
 use super::object::object;
 
-/// A context, as the outside sees it.
+/// What `Thread.context` gives.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "Context", rename_all = "camelCase"))]
 pub struct ContextReply {
     /// The messages of the prompt, in order.
     pub messages: Vec<Message>,
     /// The request's body.
+    #[cfg_attr(feature = "ts", ts(type = "Payload<P>"))]
     pub payload: Value,
-    /// One line for each message of the history and of the frame, and one for the tools.
+    /// One line for each message of the chain and of the frame, one for the tools, one for what the reply begins with. Made when it is
+    /// first looked at.
+    #[cfg_attr(feature = "ts", ts(rename = "readonly ledger", as = "Vec<Line>"))]
     pub ledger: Ledger,
     /// What the prompt holds; its tokens are the sum of the ledger's.
+    #[cfg_attr(feature = "ts", ts(flatten))]
     pub figures: Figures,
     /// The limits that held.
+    #[cfg_attr(feature = "ts", ts(rename = "budget"))]
     pub limits: Limits,
-    /// Whether what must stay is over them: then no model should be called.
+    /// Whether what must stay is over them: then call no model.
     pub over_budget: bool,
-    /// The tokens, by what they are for.
+    /// The tokens by what they are for.
     pub kinds: Kinds,
-    /// What the caller should know.
+    /// What you should know.
     pub warnings: Vec<Warning>,
-    /// The checkpoint that stands in for the old part; the lines with the rule `checkpoint` are about it.
+    /// The checkpoint that stands in for the old part; the ledger's lines with the rule `checkpoint` are about it.
     pub checkpoint: Option<String>,
 }
 

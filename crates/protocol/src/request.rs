@@ -10,27 +10,28 @@ use threadkeep_core::{Message, MessageId, TranscriptId};
 
 use super::messages;
 
-/// An inbound message, to be routed.
+/// An inbound message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "InboundMessage", optional_fields))]
 pub struct Inbound {
-    /// Its id from outside; without one, an id is minted. An id that was seen before is not stored again.
+    /// Its id from outside, at most 512 bytes. Without one, an id is minted. One that was seen before is not stored again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
-    /// The message that it answers. Known (as a node or an alias): it becomes a child of that node. Unknown or none: it
-    /// begins a transcript of its own.
+    /// The message that it answers: a node, or an alias. Unknown or left out, it begins a transcript of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
     /// Its sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Its number in the inbox.
+    /// Its number in the inbox, a whole number from 0 to 2^53 - 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u64>,
     /// What it says: text, or a list of content parts.
     #[serde(deserialize_with = "given")]
+    #[cfg_attr(feature = "ts", ts(type = "ContentInput"))]
     pub content: Value,
-    /// The system prompt of the transcript, should it begin one. It is stored at the root.
+    /// The system prompt, should it begin a transcript. It is stored at the root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
 }
@@ -57,12 +58,13 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> 
     }
 }
 
-/// Where an append begins. What is left out is the head.
+/// Where an append begins; at the head without either.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "AppendOptions", optional_fields))]
 pub struct Start {
-    /// The node or alias behind which the messages come.
+    /// The node or alias after which the messages come, in the head's transcript: a branch, if that is not the head's node.
     pub after: Option<MessageId>,
-    /// The node at which the head must point.
+    /// The node at which the head must point; otherwise nothing happens, and the error is `conflict`.
     pub expect: Option<MessageId>,
 }
 

@@ -20,8 +20,9 @@ const HITS: usize = 10;
 /// The most that a search gives.
 const MOST: u32 = 1000;
 
-/// What was found. Its number is the index's number of a kind.
+/// What a search finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "SearchKind", rename_all = "camelCase"))]
 pub enum Found {
     /// A message.
     Message = 0,
@@ -101,24 +102,43 @@ impl Default for SearchOptions {
     }
 }
 
-/// The options of `search()`.
+/// What a search looks at. What is left out does not limit.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct SearchParams {
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename_all = "camelCase", optional_fields))]
+pub struct SearchParams {
+    /// At most this many hits, 1000 at most; 10 without it, 0 gives none.
     #[serde(deserialize_with = "limit")]
     limit: Option<u32>,
+    /// Only in this transcript.
     transcript: Option<TranscriptId>,
+    /// Only on the branch that ends at this node or alias: its messages, and the summaries that it can use.
     branch: Option<MessageId>,
+    /// Only this kind of thing, or one of these: `message`, `summary`, `episode`, `fact`.
     #[serde(deserialize_with = "one_or_many")]
-    kind: Vec<Found>,
+    #[cfg_attr(feature = "ts", ts(optional, type = "SearchKind | Array<SearchKind>"))]
+    kind: Option<Vec<Found>>,
+    /// Only messages of this role, or of one of these.
     #[serde(deserialize_with = "one_or_many")]
-    role: Vec<String>,
+    #[cfg_attr(feature = "ts", ts(optional, type = "string | Array<string>"))]
+    role: Option<Vec<String>>,
+    /// Only in transcripts from this kind of archive, such as `chatgpt`.
     source: Option<String>,
+    /// From this time on: a date, or milliseconds since 1970; to the second.
+    #[cfg_attr(feature = "ts", ts(optional, type = "number | Date"))]
     since: Option<i64>,
+    /// Before this time: a date, or milliseconds since 1970; to the second.
+    #[cfg_attr(feature = "ts", ts(optional, type = "number | Date"))]
     until: Option<i64>,
+    /// Only calls of the tool of this name, and their results.
     tool: Option<String>,
+    /// The query as a vector, for a ranking by words and by meaning.
+    #[cfg_attr(feature = "ts", ts(skip))]
     vector: Option<Numbers>,
+    /// The name of the model that made the vector.
+    #[cfg_attr(feature = "ts", ts(skip))]
     model: Option<String>,
+    /// `false`: what is not indexed yet is not waited for; one batch of it is indexed. See `SearchIndex.progress`.
     wait: Option<bool>,
 }
 
@@ -133,8 +153,8 @@ impl From<SearchParams> for SearchOptions {
             limit: params.limit.map_or(HITS, |limit| limit as usize),
             transcript: params.transcript,
             branch: params.branch,
-            kinds: params.kind,
-            roles: params.role,
+            kinds: params.kind.unwrap_or_default(),
+            roles: params.role.unwrap_or_default(),
             source: params.source,
             since: params.since,
             until: params.until,
@@ -155,26 +175,26 @@ fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::E
 }
 
 /// A name, or a list of names; `null` is none.
-fn one_or_many<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+fn one_or_many<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Vec<T>>, D::Error> {
     struct Names<T>(PhantomData<T>);
     impl<'de, T: Deserialize<'de>> Visitor<'de> for Names<T> {
-        type Value = Vec<T>;
+        type Value = Option<Vec<T>>;
 
         fn expecting(&self, words: &mut fmt::Formatter) -> fmt::Result {
             words.write_str("a name or a list of names")
         }
 
         fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
-            Ok(Vec::new())
+            Ok(None)
         }
 
         fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
             let name: StrDeserializer<'_, E> = name.into_deserializer();
-            Ok(vec![T::deserialize(name)?])
+            Ok(Some(vec![T::deserialize(name)?]))
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, names: A) -> Result<Self::Value, A::Error> {
-            Vec::deserialize(SeqAccessDeserializer::new(names))
+            Vec::deserialize(SeqAccessDeserializer::new(names)).map(Some)
         }
     }
     deserializer.deserialize_any(Names(PhantomData))
@@ -233,41 +253,46 @@ impl SearchRequest {
 
 /// Something that was found.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "SearchHit", rename_all = "camelCase"))]
 pub struct Hit {
-    /// What it is.
+    /// What it is: a message, the summary of a checkpoint, an episode, or a fact.
+    #[cfg_attr(feature = "ts", ts(rename = "kind"))]
     pub found: Found,
-    /// The id of a checkpoint, an episode or a fact; `None` for a message.
+    /// The id of the checkpoint, the episode or the fact; `null` for a message.
     pub id: Option<String>,
-    /// Its transcript; `None` for what is remembered apart from any.
+    /// Its transcript; `null` for what is remembered apart from any.
     pub transcript: Option<TranscriptId>,
-    /// Its node: a message's own, a summary's anchor, of what is remembered the first source that is still there.
+    /// Its node. Of a summary the node up to which it stands in for messages; of an episode or a fact the first message that it came from
+    /// and that is still there, `null` without one.
     pub node: Option<MessageId>,
     /// Its place in the node, from 0.
     pub index: u32,
     /// The end of a branch that holds the node, the newest one.
     pub leaf: Option<MessageId>,
-    /// Who speaks; for anything but a message, what it is.
+    /// Who speaks; of anything but a message its kind.
     pub role: String,
-    /// When its node was made, or it itself, in milliseconds since 1970, where that is known.
+    /// When its node, or it itself, was made, in milliseconds since 1970, where that is known.
     pub created_at: Option<i64>,
-    /// How well it fits; above zero, comparable within one search.
+    /// How well it fits: above zero, comparable within one search.
     pub score: f32,
     /// The stretch that shows why.
+    #[cfg_attr(feature = "ts", ts(flatten))]
     pub snippet: Snippet,
-    /// The message; of a summary, the one that stands in prompts. What is remembered has none.
+    /// The message; of a summary the one that stands in prompts; `null` for episodes and facts.
     pub message: Option<Message>,
-    /// The messages that it came from; of a summary, those that its statements with the query's words came from.
+    /// The messages that it came from; of a summary those behind its statements with the words of the query.
     pub sources: Vec<Source>,
 }
 
-/// How far the index is.
+/// How far the search index is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct IndexProgress {
-    /// How many messages are indexed.
+    /// Messages that are indexed.
     pub indexed: u64,
-    /// How many there are.
+    /// Messages that there are.
     pub messages: u64,
-    /// How many bytes the index takes.
+    /// Bytes that the index takes.
     pub bytes: u64,
 }
 

@@ -45,14 +45,15 @@ pub struct Completion {
     pub finish: Finish,
 }
 
-/// What a provider counted for one call.
+/// What a provider counted for one request, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ModelUsage", rename_all = "camelCase", optional_fields))]
 pub struct Usage {
-    /// The tokens of the prompt, cached ones with them.
+    /// The prompt, cached tokens with it.
     pub prompt_tokens: u64,
-    /// The tokens of the answer, reasoning with them.
+    /// The answer, reasoning with it.
     pub completion_tokens: u64,
-    /// How many of the prompt's tokens came from the provider's cache, where it says so.
+    /// How many of the prompt's came from the provider's cache.
     pub cached_tokens: Option<u64>,
 }
 

@@ -40,19 +40,26 @@ pub use render::{CLOSING, OPENING, Rendered, render};
 pub use stream::{Frame, Frames, Piece, Reader, ReaderOptions, Spoken, lift};
 pub use validate::{Finding, validate_messages, validate_payload};
 
-/// The wire form of a model endpoint.
+/// Whose wire form a payload has. `openai-chat` is OpenAI Chat Completions and everything that is compatible with it, `openai-responses`
+/// OpenAI Responses, `anthropic` Anthropic Messages, `gemini` Google's `generateContent`, `ollama` its `/api/chat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub enum Provider {
     /// OpenAI Chat Completions, and everything that is compatible with it.
     #[default]
+    #[cfg_attr(feature = "ts", ts(rename = "openai-chat"))]
     OpenAiChat,
     /// OpenAI Responses.
+    #[cfg_attr(feature = "ts", ts(rename = "openai-responses"))]
     OpenAiResponses,
     /// Anthropic Messages.
+    #[cfg_attr(feature = "ts", ts(rename = "anthropic"))]
     Anthropic,
     /// Google Gemini `generateContent`.
+    #[cfg_attr(feature = "ts", ts(rename = "gemini"))]
     Gemini,
     /// Ollama `/api/chat`.
+    #[cfg_attr(feature = "ts", ts(rename = "ollama"))]
     Ollama,
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer};
 use threadkeep_core::read::maybe_above_0;
 
-/// How large an answer may become, and how long it may take. All from 1 on.
+/// How large a model's answer may become, and how long it may take. Each is a whole number from 1 on.
 ///
 /// ```
 /// use threadkeep_provider::AnswerLimits;
@@ -12,14 +12,19 @@ use threadkeep_core::read::maybe_above_0;
 /// # Ok::<(), threadkeep_core::read::BadRequest>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename_all = "camelCase", optional_fields))]
 pub struct AnswerLimits {
-    /// The most bytes of an answer, as the server sends it; 32 MiB by default.
+    /// The most bytes of an answer; 33,554,432 (32 MiB) without it.
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub bytes: u64,
-    /// The most bytes of the arguments of all its calls together; 4 MiB by default.
+    /// The most bytes of the arguments of all its tool calls together; 4,194,304 (4 MiB) without it.
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub argument_bytes: u64,
-    /// The most tool calls; 256 by default.
+    /// The most tool calls; 256 without it.
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub calls: u64,
-    /// The longest time from the request to the end of the answer, in milliseconds; 30 minutes by default.
+    /// The longest time from the request to the end of the answer, in milliseconds, at most 2^31 - 1; 1,800,000 (30 minutes) without it.
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub millis: u64,
 }
 

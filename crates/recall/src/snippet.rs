@@ -8,10 +8,12 @@ use crate::words::{border, words};
 
 /// A stretch of a text, and what in it was looked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Snippet {
-    /// The stretch, with `…` where the text goes on.
+    /// The stretch of it that shows why it was found.
+    #[cfg_attr(feature = "ts", ts(rename = "snippet"))]
     pub text: String,
-    /// Ranges of bytes in [`Snippet::text`], ascending, apart.
+    /// What to mark in it: ranges from (in) and to (out), ascending, apart. Rust has places of bytes, JavaScript of UTF-16 units.
     pub highlights: Vec<(usize, usize)>,
 }
 

@@ -5,7 +5,9 @@ import { read } from "../mail.js";
 import { ask } from "../model/ask.js";
 import { words } from "../model/failure.js";
 import { now } from "../runtime.js";
-import type { AgentEvent, AgentModel, AgentTool, ModelRequest } from "../types/agent.js";
+import type { AgentTool } from "./options.js";
+import type { AgentModel, ModelRequest } from "../model/model.js";
+import type { AgentEvent } from "../turn.js";
 
 /** The functions of a user's, as the engine calls them. @internal */
 export class Host {

@@ -5,9 +5,94 @@ import { SIZES } from "../compaction.js";
 import { badArgument } from "../errors.js";
 import { limited } from "../model/limits.js";
 import { Threadkeep } from "../threadkeep.js";
-import type { AgentModel, AgentOptions, AgentTool, BuiltInTool } from "../types/agent.js";
-import type { CompactionPolicy } from "../types/compaction.js";
-import type { Budget, Encoding, Provider } from "../types/context.js";
+import type { AgentCompaction, AgentLimits } from "../generated/agent.js";
+import type { CompactionPolicy } from "../generated/compaction.js";
+import type { Budget, ContextOptions, Encoding } from "../generated/context.js";
+import type { Provider } from "../generated/provider.js";
+import type { Mail } from "../generated/mail.js";
+import type { AgentModel } from "../model/model.js";
+
+/** The tools that every agent can have: of its mailbox, its memory, and for what its prompts had no room for. */
+export type BuiltInTool = "reply" | "send" | "listMessages" | "dismiss" | "searchMemory" | "readToolResult" | "remember";
+
+/** Where and for whom a tool is called. */
+export interface ToolCallInfo {
+  /** The call's id. */
+  id: string;
+  /** The tool's name. */
+  name: string;
+  /** The node in whose turn it is called: `keep.node(node)` has the question. */
+  node: string;
+  /** Ends when the turn is stopped: the result is not waited for any more. */
+  signal: AbortSignal;
+}
+
+/** A tool of yours. */
+// biome-ignore lint/suspicious/noExplicitAny: the tool says what its arguments are
+export interface AgentTool<A = any> {
+  /** What it does, for the model. */
+  description?: string;
+  /**
+   * Its arguments, as a JSON schema of an object; any object without it. Arguments that do not fit (one is missing, or of another type)
+   * are not handed to the tool: the model is told what is wrong. Numbers and truth values may come as text, and are read.
+   */
+  parameters?: object;
+  /**
+   * Does it. What comes back is the result, as text or JSON. What is thrown goes to the model as an error, which it can react to.
+   * Calls of one answer run side by side. It must not wait for a turn of its own agent.
+   */
+  execute(args: A, call: ToolCallInfo): unknown;
+  /**
+   * Whether calling it twice does no harm. Where a crash leaves it open whether a call was carried out, such a tool is called
+   * again; of any other the model is told that it was interrupted.
+   */
+  repeatable?: boolean;
+}
+
+/** What an agent is made of. */
+export interface AgentOptions<P extends Provider = Provider> {
+  /** Where its transcripts and its mailbox lie. */
+  keep: Threadkeep;
+  /** Who answers. */
+  model: AgentModel<P>;
+  /** The model's name, for the payload, and for its context's size where it is a known one. */
+  modelName?: string;
+  /** The form of the payload; `openai-chat` without it. */
+  provider?: P;
+  /** Its own name, under which it has a mailbox; `agent` without it. Several agents of different names go side by side. */
+  name?: string;
+  /** Who talks to it where nobody says; `user` without it. Messages of others begin with a line that says who writes. */
+  user?: string;
+  /** What stands at the beginning of each of its transcripts. Below it, it is told of its mailbox, unless it has no tool `reply`. */
+  systemPrompt?: string;
+  /** Tools, by the names that the model calls: 1 to 64 letters, digits, `_` and `-`. */
+  tools?: Readonly<Record<string, AgentTool>>;
+  /** Which of the built-in tools it has; all without it. */
+  builtIn?: readonly BuiltInTool[];
+  /** How its prompts are made. Without a budget it is the model's; without a policy it is `stable`. */
+  context?: Omit<ContextOptions<P>, "provider" | "model" | "tools" | "epoch" | "live">;
+  /** When and how its histories are compacted; `false` for never. Without it, when that is due, by the built-in summariser. */
+  compaction?: AgentCompaction | false;
+  /** When a turn is ended. */
+  limits?: AgentLimits;
+  /**
+   * Whether turns that a crash or a closed tab has interrupted go on by themselves, as soon as the agent is used; false without it. They
+   * are sent to the model that the agent has now. Without it they wait for {@link Agent.resume}.
+   */
+  resume?: boolean;
+}
+
+/** How a message is sent to an agent. */
+export interface SendOptions {
+  /** The message that it answers: a message of the mailbox, a `messageId`, or a node. Without it, or with the `null` of a turn without a reply, a transcript begins; so it does where nobody knows it, and `unknownReply` says so. */
+  replyTo?: string | Pick<Mail, "messageId"> | null;
+  /** Who sends it; the agent's `user` without it. */
+  from?: string;
+  /** Its id; one is minted without it. One that was sent before is not sent again. */
+  messageId?: string;
+  /** Stops the turn: what was said until then stays. */
+  signal?: AbortSignal;
+}
 
 /** What an agent is called where nobody says, and who talks to it. @internal */
 export const [NAME, USER] = ["agent", "user"];

@@ -6,12 +6,13 @@ import * as compaction from "../compaction.js";
 import type { Link } from "../link.js";
 import { SEARCH_CHAIN, type ChainSearchOptions } from "../options.js";
 import { now } from "../runtime.js";
-import { hitsOf, search } from "../search.js";
-import type { Checkpoint, Compaction, CompactionPolicy, CompactionReason, CompactOptions, Epoch, ResponseUsage } from "../types/compaction.js";
-import type { Context, ContextOptions, LedgerLine, Provider } from "../types/context.js";
-import type { Message } from "../types/message.js";
-import type { ToolInteraction } from "../types/memory.js";
-import type { SearchHits } from "../types/search.js";
+import { hitsOf, search, type SearchHits } from "../search.js";
+import type { CompactOptions, ResponseUsage } from "../compaction.js";
+import type { Checkpoint, Compaction, CompactionPolicy, CompactionReason, Epoch } from "../generated/compaction.js";
+import type { Context, ContextOptions, LedgerLine } from "../generated/context.js";
+import type { Provider } from "../generated/provider.js";
+import type { ToolInteraction } from "../generated/memory.js";
+import type { Message } from "../message.js";
 import { needEncoding } from "../vocabulary.js";
 
 /** A chain of messages from a root to an end: what {@link Thread} and {@link Place} have in common. */

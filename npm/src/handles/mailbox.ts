@@ -4,7 +4,8 @@ import * as check from "../check.js";
 import type { ChangeListener } from "../events.js";
 import type { Link } from "../link.js";
 import * as mail from "../mail.js";
-import type { FollowOptions, Mail, MailFilter, MailText, OutgoingMail } from "../types/mail.js";
+import type { Mail, MailFilter } from "../generated/mail.js";
+import type { FollowOptions, MailText, OutgoingMail } from "../mail.js";
 
 /** A request that needs the part of the module for mailboxes. @internal */
 export async function askMail<T>(link: Link, method: string, params: Record<string, unknown>): Promise<T> {

@@ -2,7 +2,10 @@
 
 import * as check from "../check.js";
 import type { Link } from "../link.js";
-import type { Episode, EpisodeEdit, EpisodeFilter, Fact, FactEdit, FactFilter, MemoryBundle, NewFact, RetrieveOptions } from "../types/memory.js";
+import type { Episode, EpisodeEdit, EpisodeFilter, Fact, FactEdit, FactFilter, MemoryBundle, NewFact, RetrieveOptions } from "../generated/memory.js";
+
+/** Which records to give; all of them without it. */
+export type MemoryFilter = Omit<EpisodeFilter, "limit">;
 
 const any = (value: unknown): unknown => value;
 

@@ -3,10 +3,11 @@
 
 import * as check from "../check.js";
 import type { Link } from "../link.js";
-import type { AppendOptions, RecentOptions } from "../options.js";
-import type { Compaction, CompactOptions } from "../types/compaction.js";
-import type { Message, MessageInput } from "../types/message.js";
-import type { NodeInfo } from "../types/node.js";
+import type { AppendOptions, RecentOptions } from "../generated/request.js";
+import type { CompactOptions } from "../compaction.js";
+import type { Compaction } from "../generated/compaction.js";
+import type { NodeInfo } from "../lost.js";
+import type { Message, MessageInput } from "../message.js";
 import { Thread } from "./thread.js";
 
 /**

@@ -1,7 +1,7 @@
 // A node and the chain that ends at it: `keep.at(nodeId)`.
 
 import type { Link } from "../link.js";
-import type { NodeInfo } from "../types/node.js";
+import type { NodeInfo } from "../lost.js";
 import { Chain } from "./chain.js";
 
 /**

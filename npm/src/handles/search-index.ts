@@ -3,7 +3,7 @@
 import type { EmbedOptions, EmbedProgress } from "../embed.js";
 import type { Link } from "../link.js";
 import { embedMissing } from "../search.js";
-import type { IndexProgress } from "../types/search.js";
+import type { IndexProgress } from "../generated/search.js";
 
 /** The search index: `keep.searchIndex`. */
 export class SearchIndex {

@@ -2,11 +2,11 @@
 
 import * as check from "../check.js";
 import type { Link } from "../link.js";
-import { cutIn, told } from "../lost.js";
-import { APPEND, FORK, RANGE, RECENT, type AppendOptions, type ForkOptions, type MessageRange, type RecentOptions } from "../options.js";
-import type { CompactionStrategy, StoredMessage } from "../types/compaction.js";
-import type { Message, MessageInput } from "../types/message.js";
-import type { NodeInfo } from "../types/node.js";
+import { cutIn, told, type NodeInfo } from "../lost.js";
+import { APPEND, FORK, RANGE, RECENT, type ForkOptions, type MessageRange } from "../options.js";
+import type { AppendOptions, RecentOptions } from "../generated/request.js";
+import type { CompactionStrategy, StoredMessage } from "../generated/compaction.js";
+import type { Message, MessageInput } from "../message.js";
 import { Chain } from "./chain.js";
 
 /** More messages than a thread can have. */

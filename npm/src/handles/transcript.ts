@@ -2,7 +2,7 @@
 
 import * as check from "../check.js";
 import type { Link } from "../link.js";
-import type { Outline, TreeNode } from "../types/node.js";
+import type { Outline, TreeNode } from "../generated/node.js";
 
 /**
  * One tree of nodes, by its id, which is its root's. {@link Threadkeep.transcripts} lists them all.

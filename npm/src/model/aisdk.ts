@@ -1,8 +1,8 @@
 // The AI SDK: a request as `streamText` takes it, and what comes back.
 
 import { isObject } from "../check.js";
-import type { ModelRequest } from "../types/agent.js";
-import type { Message, MessageInput } from "../types/message.js";
+import type { Message, MessageInput } from "../message.js";
+import type { ModelRequest } from "./model.js";
 import { textOf, type Assembly } from "./assembly.js";
 
 const FINISH: Readonly<Record<string, string>> = { "content-filter": "filtered" };

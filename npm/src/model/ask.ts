@@ -1,7 +1,7 @@
 // One request to a model's function: what it may answer, read piece by piece.
 
 import { isObject } from "../check.js";
-import type { AgentModel, ModelCompletion, ModelPiece, ModelRequest } from "../types/agent.js";
+import type { AgentModel, ModelCompletion, ModelPiece, ModelRequest } from "./model.js";
 import { AiSdk } from "./aisdk.js";
 import { Assembly, type Hear } from "./assembly.js";
 import { failure, ModelError } from "./failure.js";

@@ -1,7 +1,8 @@
 // An answer that is being put together from its pieces, whichever client they come from.
 
 import { isObject, wellFormed, wholeJson } from "../check.js";
-import type { AnswerLimits, ModelCompletion, ModelFinish, ModelNotice, ModelPiece, ModelUsage } from "../types/agent.js";
+import type { AnswerLimits, ModelUsage } from "../generated/provider.js";
+import type { ModelCompletion, ModelFinish, ModelNotice, ModelPiece } from "./model.js";
 import { ModelError } from "./failure.js";
 
 const utf8 = new TextEncoder();

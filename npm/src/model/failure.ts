@@ -1,7 +1,7 @@
 // What a model's function throws, as a code and words that are stored and shown.
 
 import { isObject } from "../check.js";
-import type { ModelFailureCode } from "../types/agent.js";
+import type { ModelFailureCode } from "./model.js";
 
 const CODES: ReadonlySet<unknown> = new Set<ModelFailureCode>([
   "unreachable",

@@ -2,7 +2,7 @@
 
 import * as check from "../check.js";
 import { badArgument } from "../errors.js";
-import type { AnswerLimits } from "../types/agent.js";
+import type { AnswerLimits } from "../generated/provider.js";
 
 const DEFAULTS: Required<AnswerLimits> = { bytes: 32 << 20, argumentBytes: 4 << 20, calls: 256, millis: 30 * 60_000 };
 

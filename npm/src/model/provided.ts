@@ -3,7 +3,8 @@
 import type { AnswerReader } from "../../wasm/threadkeep.js";
 import { ThreadkeepError } from "../errors.js";
 import { need, now, run } from "../runtime.js";
-import type { AnswerLimits, ModelFailureCode, ModelPiece } from "../types/agent.js";
+import type { AnswerLimits } from "../generated/provider.js";
+import type { ModelFailureCode, ModelPiece } from "./model.js";
 import { ModelError, reported } from "./failure.js";
 
 /** The most bytes of an error's body that are read. */

@@ -18,7 +18,7 @@ import {
 import * as check from "../check.js";
 import { digest } from "../digest.js";
 import { badArgument, ThreadkeepError } from "../errors.js";
-import type { Message, MessageInput } from "../types/message.js";
+import type { Message, MessageInput } from "../message.js";
 import { inOrder, messagesOf, metadata, nameOf, nodeOf, ofNode, partOf, payload, type Source } from "./agentcore/wire.js";
 import { limited, reasonOf, serviceError } from "./failure.js";
 import { remember } from "./recent.js";

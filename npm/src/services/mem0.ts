@@ -3,7 +3,7 @@
 
 import * as check from "../check.js";
 import { badArgument } from "../errors.js";
-import type { Message } from "../types/message.js";
+import type { Message } from "../message.js";
 import { limited, reasonOf, serviceError } from "./failure.js";
 import { textOf } from "./text.js";
 import type { AddOptions, CallOptions, FindOptions, MemoryBatch, MemoryItem, MemoryScope, MemoryService } from "./types.js";

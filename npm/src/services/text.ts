@@ -1,6 +1,6 @@
 // Texts of messages, and memories as a text for a prompt.
 
-import type { Message, MessageInput } from "../types/message.js";
+import type { Message, MessageInput } from "../message.js";
 import type { MemoryItem } from "./types.js";
 
 /** What a message says, without pictures and the like; `""` where it says nothing. @internal */

@@ -1,7 +1,7 @@
 // What a memory service is, what a message store is, and what goes between them: the types that hybrid, Mem0 and AgentCore share.
 
-import type { NodeInfo } from "../types/node.js";
-import type { Message, MessageInput } from "../types/message.js";
+import type { NodeInfo } from "../lost.js";
+import type { Message, MessageInput } from "../message.js";
 
 /** Options of every call to a service. */
 export interface CallOptions {

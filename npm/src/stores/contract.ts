@@ -3,7 +3,7 @@
 import "../places.js";
 import { badArgument } from "../errors.js";
 import { need, placed, run } from "../runtime.js";
-import type { MaybePromise, StoreAdapter } from "../types/store.js";
+import type { MaybePromise, StoreAdapter } from "./adapter.js";
 
 // The suite is a part that only tests need: its place is named here, so that bundlers copy it for nobody else.
 placed({ "contract.wasm": () => new URL("../../wasm/contract.wasm", import.meta.url) });

@@ -6,7 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import * as check from "../check.js";
 import { badArgument } from "../errors.js";
-import type { StoreAdapter } from "../types/store.js";
+import type { StoreAdapter } from "./adapter.js";
 import { Handle } from "./log/handle.js";
 import { failure, nodeFolder } from "./log/node.js";
 import { LogStore } from "./log/store.js";

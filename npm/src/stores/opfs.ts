@@ -3,7 +3,7 @@
 
 import * as check from "../check.js";
 import { ThreadkeepError, badArgument, type ErrorDetails } from "../errors.js";
-import type { StoreAdapter } from "../types/store.js";
+import type { StoreAdapter } from "./adapter.js";
 import { crc32 } from "./log/crc.js";
 import { Handle } from "./log/handle.js";
 import { storeError, type LogFile, type LogFolder } from "./log/folder.js";

@@ -4,7 +4,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import * as check from "../check.js";
 import { ThreadkeepError, badArgument } from "../errors.js";
-import type { ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "../types/store.js";
+import type { ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "./adapter.js";
 import { isMissing, mayPass, postgresTrouble } from "./postgres-errors.js";
 import { VERSION, setup, statements } from "./postgres-schema.js";
 import { Conflict, address, milliseconds, overBreaks, trouble, words } from "./trouble.js";

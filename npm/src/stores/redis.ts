@@ -4,7 +4,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import * as check from "../check.js";
 import { ThreadkeepError, badArgument } from "../errors.js";
-import type { ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "../types/store.js";
+import type { ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "./adapter.js";
 import { type RedisDurability, type RedisWarning, examine } from "./redis-durability.js";
 import { isUnknownScript, mayPass, redisTrouble } from "./redis-errors.js";
 import { type Link, type RedisClientLike, type RedisWord, connectTo, linkTo } from "./redis-link.js";

@@ -3,7 +3,7 @@
 
 import * as check from "../check.js";
 import { ThreadkeepError, badArgument } from "../errors.js";
-import type { MaybePromise, ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "../types/store.js";
+import type { MaybePromise, ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "./adapter.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 import { loadSqlite } from "./sqlite-load.js";
 import { isBusy, sqliteTrouble } from "./sqlite-errors.js";

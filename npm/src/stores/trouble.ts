@@ -2,7 +2,7 @@
 
 import * as check from "../check.js";
 import { ThreadkeepError, type ThreadkeepErrorCode, badArgument } from "../errors.js";
-import type { StoreConflict } from "../types/store.js";
+import type { StoreConflict } from "./adapter.js";
 
 /** What a commit rejects with when a condition does not hold. */
 export class Conflict extends Error implements StoreConflict {

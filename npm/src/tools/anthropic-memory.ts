@@ -7,7 +7,7 @@ import type { BetaRunnableTool } from "@anthropic-ai/sdk/lib/tools/BetaRunnableT
 import type { BetaMemoryTool20250818, BetaMemoryTool20250818Command } from "@anthropic-ai/sdk/resources/beta";
 import * as check from "../check.js";
 import type { Threadkeep } from "../threadkeep.js";
-import type { Encoding } from "../types/context.js";
+import type { Encoding } from "../generated/context.js";
 import { Measure } from "./bound.js";
 import { run } from "./commands.js";
 import { FILES_OPTIONS, MemoryFiles, type MemoryFilesOptions } from "./files.js";

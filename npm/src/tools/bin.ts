@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { Threadkeep, ThreadkeepError, VERSION, type OpenOptions } from "../index.js";
-import type { StoreAdapter } from "../types/store.js";
+import type { StoreAdapter } from "../stores/adapter.js";
 import type { McpServerOptions } from "./mcp.js";
 import { PeerMissing, findPeer } from "./peer.js";
 

@@ -1,7 +1,7 @@
 // How much a model is given at once: texts measured in tokens, cut where they are too long, and lists that end where the budget does.
 
 import { countTokens } from "../prompts.js";
-import type { Encoding } from "../types/context.js";
+import type { Encoding } from "../generated/context.js";
 
 /** A text that was cut. */
 export interface Piece {

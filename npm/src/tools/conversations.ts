@@ -2,7 +2,7 @@
 // originals are shown, whatever a compaction put in their place.
 
 import type { Threadkeep } from "../threadkeep.js";
-import type { TranscriptInfo } from "../types/node.js";
+import type { TranscriptInfo } from "../generated/node.js";
 import { fitting, type Measure } from "./bound.js";
 import { date, entries, head, short, TITLE, wording, type Entry } from "./render.js";
 import { ToolFailure, type JsonSchema } from "./schema.js";

@@ -3,10 +3,9 @@
 
 import * as check from "../check.js";
 import { ThreadkeepError } from "../errors.js";
-import { recordKey, recordRange } from "../records.js";
+import { recordKey, recordRange, type Records } from "../records.js";
 import type { Threadkeep } from "../threadkeep.js";
-import type { Records } from "../types/records.js";
-import type { StoreCommit } from "../types/store.js";
+import type { StoreCommit } from "../stores/adapter.js";
 import { above, below, FileFailure, ROOT } from "./path.js";
 
 /** How much a memory may hold, and where it lies. */

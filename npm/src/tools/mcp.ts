@@ -20,7 +20,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import * as check from "../check.js";
 import type { Threadkeep } from "../threadkeep.js";
-import type { ChangeEvent } from "../types/events.js";
+import type { ChangeEvent } from "../events.js";
 import { VERSION } from "../version.js";
 import { Measure } from "./bound.js";
 import { MemoryFiles, onFiles } from "./files.js";

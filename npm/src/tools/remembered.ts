@@ -1,7 +1,7 @@
 // What is remembered beyond conversations, as tools: facts to recall, remember and forget, and episodes.
 
 import type { Threadkeep } from "../threadkeep.js";
-import type { Episode, Fact, FactKind, MemorySource } from "../types/memory.js";
+import type { Episode, Fact, FactKind, MemorySource } from "../generated/memory.js";
 import { fitting, type Measure } from "./bound.js";
 import { date, short } from "./render.js";
 import { ToolFailure, type JsonSchema } from "./schema.js";

@@ -1,7 +1,7 @@
 // A message as text for a model: what was said, the calls that were made, and a word for what is no text.
 
-import type { NodeInfo } from "../types/node.js";
-import type { Message } from "../types/message.js";
+import type { NodeInfo } from "../lost.js";
+import type { Message } from "../message.js";
 
 /** A message of a chain, and where it is. */
 export interface Entry {

@@ -3,7 +3,7 @@
 import type { Threadkeep } from "../threadkeep.js";
 import { SEARCH_ARGUMENTS, SEARCH_WORDS } from "../tool.js";
 import type { SearchOptions } from "../options.js";
-import type { SearchHit } from "../types/search.js";
+import type { SearchHit } from "../generated/search.js";
 import { fitting, type Measure } from "./bound.js";
 import { date, short, TITLE } from "./render.js";
 import { ToolFailure, type JsonSchema } from "./schema.js";

@@ -3,7 +3,7 @@
 import * as check from "../check.js";
 import { badArgument } from "../errors.js";
 import type { Threadkeep } from "../threadkeep.js";
-import type { Encoding } from "../types/context.js";
+import type { Encoding } from "../generated/context.js";
 import { Measure } from "./bound.js";
 import { conversationTools } from "./conversations.js";
 import { FILES_OPTIONS, MemoryFiles, type MemoryFilesOptions } from "./files.js";

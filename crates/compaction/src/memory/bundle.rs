@@ -28,8 +28,9 @@ impl Default for BundleLimits {
     }
 }
 
-/// What is remembered that goes into a prompt, best first.
+/// What is remembered that fits a prompt, best first.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct MemoryBundle {
     /// The episodes.
     pub episodes: Vec<Episode>,

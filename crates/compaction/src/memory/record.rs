@@ -11,16 +11,17 @@ use super::Share;
 /// What happened in a stretch of turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Episode {
     /// Its id, such as `ep_0001`; unique in a keep.
     pub id: String,
     /// When it was made, in milliseconds since 1970 (UTC).
     #[serde(default, deserialize_with = "or_default")]
     pub created_at: i64,
-    /// The transcript that it tells of, where it is known.
+    /// The transcript that it tells of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<TranscriptId>,
-    /// The numbers of the turns that it tells of, ascending.
+    /// The numbers of its turns.
     #[serde(default, deserialize_with = "or_default")]
     pub turns: Vec<u32>,
     /// What happened.
@@ -28,13 +29,13 @@ pub struct Episode {
     /// Words to find it by.
     #[serde(default, deserialize_with = "or_default")]
     pub tags: Vec<String>,
-    /// How much it matters.
+    /// How much it matters, from 0 to 1.
     #[serde(default, deserialize_with = "or_default")]
     pub salience: Share,
     /// The messages that it came from.
     #[serde(default, deserialize_with = "or_default")]
     pub sources: Vec<Source>,
-    /// Whether the user wants it in every bundle.
+    /// Whether it comes first in every bundle.
     #[serde(default, deserialize_with = "or_default")]
     pub pinned: bool,
 }
@@ -42,6 +43,7 @@ pub struct Episode {
 /// What kind of thing a fact says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub enum FactKind {
     /// What somebody likes or wants.
     Preference,
@@ -57,13 +59,14 @@ pub enum FactKind {
 /// What holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Fact {
     /// Its id, such as `sem_0001`; unique in a keep.
     pub id: String,
     /// When it was made, in milliseconds since 1970 (UTC).
     #[serde(default, deserialize_with = "or_default")]
     pub created_at: i64,
-    /// The transcript that it came from; none for what its user told apart from any.
+    /// The transcript that it came from; none for what was told apart from any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<TranscriptId>,
     /// What kind of thing it says.
@@ -74,16 +77,16 @@ pub struct Fact {
     /// Words to find it by.
     #[serde(default, deserialize_with = "or_default")]
     pub tags: Vec<String>,
-    /// How sure it is.
+    /// How sure it is, from 0 to 1.
     #[serde(default, deserialize_with = "or_default")]
     pub confidence: Share,
-    /// How much it matters.
+    /// How much it matters, from 0 to 1.
     #[serde(default, deserialize_with = "or_default")]
     pub salience: Share,
     /// The messages that it came from. Said again, a fact gains sources.
     #[serde(default, deserialize_with = "or_default")]
     pub sources: Vec<Source>,
-    /// Whether the user wants it in every bundle.
+    /// Whether it comes first in every bundle.
     #[serde(default, deserialize_with = "or_default")]
     pub pinned: bool,
     /// The newer fact that contradicts it; it is kept, and no longer used.

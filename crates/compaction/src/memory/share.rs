@@ -17,6 +17,8 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
 pub struct Share(u16);
 
+threadkeep_core::in_typescript!(Share, "number");
+
 impl Share {
     /// So many thousandths; more than 1000 count as 1000.
     pub const fn of(thousandths: u16) -> Self {

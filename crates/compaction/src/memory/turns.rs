@@ -108,6 +108,7 @@ pub const RAW_TAIL_TURNS: usize = 4;
 
 /// How far a tool call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename_all = "SCREAMING_SNAKE_CASE"))]
 pub enum ToolStatus {
     /// There is no result yet.
     Pending,
@@ -130,20 +131,25 @@ impl ToolStatus {
 
 /// A tool call with its result: a view of a chain, never stored.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename_all = "camelCase"))]
 pub struct ToolInteraction {
     /// The id that ties the two together.
     pub tool_call_id: String,
-    /// The turn of the call.
+    /// Its turn, such as `turn_0001`; `null` before the first.
+    #[cfg_attr(feature = "ts", ts(rename = "turnId", type = "string | null"))]
     pub turn: u32,
     /// The tool.
     pub tool_name: String,
-    /// What it was called with: JSON where the model wrote JSON, else the text; null where only the result is there.
+    /// JSON where the model wrote JSON, else its text; `null` where only the result is there.
+    #[cfg_attr(feature = "ts", ts(type = "unknown"))]
     pub arguments: Value,
     /// What it gave back.
+    #[cfg_attr(feature = "ts", ts(type = "unknown"))]
     pub result: Option<Value>,
     /// Why it failed.
     pub error: Option<String>,
     /// How far it is.
+    #[cfg_attr(feature = "ts", ts(inline))]
     pub status: ToolStatus,
 }
 

@@ -66,10 +66,13 @@ pub const COMPRESSED_TAG: &str = "compressed-turn";
 
 /// How much of the history stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename_all = "camelCase", optional_fields))]
 pub struct CompressOptions {
-    /// How many printed texts the summaries show at most, the newest ones. 15 by default; zero shows none.
+    /// How many printed texts the summaries show at most, the newest ones; 15 without it, and zero shows none.
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub println_history_limit: usize,
-    /// How many turns before a failed one stay whole, beside the failed one itself. Zero by default.
+    /// How many turns before a failed one stay whole, beside the failed one itself; none without it.
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub error_window: usize,
 }
 

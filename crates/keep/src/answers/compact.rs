@@ -1,13 +1,15 @@
 //! Answers about compactions, and the options of one.
 
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::Value;
 use threadkeep_compaction::Reason;
-use threadkeep_core::Message;
 use threadkeep_core::checkpoint::Strategy;
 use threadkeep_store::Store;
 
 use crate::compact::{CompactOptions, Compacted, EpochInfo, Sending, Stored};
-use crate::protocol::{CompactCall, CompactionRequest, checkpoint_json};
+use crate::protocol::{
+    CheckpointInfo, CompactCall, CompactionReply, CompactionRequest, EpochReply, Places, StoredMessage, WouldSend,
+};
 use crate::{Keep, KeepError};
 
 impl From<&CompactCall> for CompactOptions {
@@ -35,7 +37,9 @@ impl<S: Store> Keep<S> {
     pub async fn compacting(&self, request: CompactionRequest) -> Result<Value, KeepError> {
         let pending = |reason: Option<Reason>| reason.map(Reason::name).into();
         Ok(match request {
-            CompactionRequest::Checkpoints { at } => self.checkpoints(&at).await?.iter().map(checkpoint_json).collect(),
+            CompactionRequest::Checkpoints { at } => {
+                self.checkpoints(&at).await?.iter().map(|checkpoint| json(&CheckpointInfo::from(checkpoint))).collect()
+            }
             CompactionRequest::Epochs { at } => self.epochs(&at).await?.iter().map(epoch_json).collect(),
             CompactionRequest::AfterResponse { at, prompt_tokens, policy } => {
                 let tokens = prompt_tokens.map(u64::from);
@@ -64,86 +68,57 @@ impl<S: Store> Keep<S> {
     }
 }
 
-fn map<const N: usize>(fields: [(&str, Value); N]) -> Value {
-    let mut map = Map::with_capacity(N);
-    for (name, value) in fields {
-        map.insert(name.to_owned(), value);
-    }
-    Value::Object(map)
-}
-
-/// A record of ours as JSON, by way of text: so it is written by the code that stores it.
-fn json(record: &impl serde::Serialize) -> Value {
-    // Records have string keys only, the one thing that serialising can fail on.
-    threadkeep_core::json::to_text(record).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
-}
-
-fn range(range: &std::ops::Range<usize>) -> Value {
-    map([("start", range.start.into()), ("end", range.end.into())])
+fn json(answer: &impl Serialize) -> Value {
+    // It has string keys only, the one thing that serialising can fail on.
+    serde_json::to_value(answer).unwrap_or_default()
 }
 
 fn epoch_json(epoch: &EpochInfo) -> Value {
-    map([
-        ("name", epoch.name().into()),
-        ("checkpoint", epoch.checkpoint.as_ref().map_or(Value::Null, checkpoint_json)),
-        ("messages", range(&epoch.messages)),
-        ("leaf", epoch.leaf.as_str().into()),
-    ])
+    json(&EpochReply {
+        name: epoch.name(),
+        checkpoint: epoch.checkpoint.as_ref().map(CheckpointInfo::from),
+        messages: Places::from(&epoch.messages),
+        leaf: &epoch.leaf,
+    })
 }
 
 fn stored_json(stored: &Stored, context: &str) -> Value {
-    let mut value = map([
-        ("id", stored.node.as_str().into()),
-        ("part", stored.part.into()),
-        ("thread", context.into()),
-        ("index", stored.index.into()),
-        ("createdAt", stored.created_at.into()),
-        ("tokens", stored.tokens.into()),
-        ("compacted", stored.covered.is_some().into()),
-        ("message", stored.message.to_json()),
-    ]);
-    if let Value::Object(map) = &mut value {
-        if !stored.message.tags.is_empty() {
-            map.insert("tags".to_owned(), stored.message.tags.clone().into());
-        }
-        if let Some(covered) = &stored.covered {
-            map.insert("compactedRange".to_owned(), range(&covered.range));
-            map.insert("checkpoint".to_owned(), covered.checkpoint.as_str().into());
-        }
-    }
-    value
+    let covered = stored.covered.as_ref();
+    json(&StoredMessage {
+        id: &stored.node,
+        part: stored.part,
+        thread: context,
+        index: stored.index,
+        created_at: stored.created_at,
+        tokens: stored.tokens,
+        compacted: covered.is_some(),
+        message: &stored.message,
+        tags: &stored.message.tags,
+        compacted_range: covered.map(|covered| Places::from(&covered.range)),
+        checkpoint: covered.map(|covered| covered.checkpoint.as_str()),
+    })
 }
 
-fn sending_json(sending: &Sending) -> Value {
-    map([
-        ("to", sending.to.as_str().into()),
-        ("requests", sending.requests.into()),
-        ("messages", sending.messages.into()),
-        ("tokens", sending.tokens.into()),
-    ])
+fn would_send(sending: &Sending) -> WouldSend<'_> {
+    let Sending { to, requests, messages, tokens } = sending;
+    WouldSend { to, requests: *requests, messages: *messages, tokens: *tokens }
 }
 
 impl Compacted {
-    /// It as JSON: `{checkpoint, summaryMessages, compactedRange: {start, end}, tokensBefore, tokensAfter, tokensSaved,
-    /// cost: {calls, inputTokens, outputTokens}, episodes, facts, warnings, wouldSend: {to, requests, messages, tokens} | null}`.
+    /// It as JSON: a [`CompactionReply`].
     pub fn to_json(&self) -> Value {
-        let cost = map([
-            ("calls", self.cost.calls.into()),
-            ("inputTokens", self.cost.input_tokens.into()),
-            ("outputTokens", self.cost.output_tokens.into()),
-        ]);
-        map([
-            ("checkpoint", self.checkpoint.as_ref().map_or(Value::Null, checkpoint_json)),
-            ("summaryMessages", self.summary_messages.iter().map(Message::to_json).collect()),
-            ("compactedRange", range(&self.compacted_range)),
-            ("tokensBefore", self.tokens_before.into()),
-            ("tokensAfter", self.tokens_after.into()),
-            ("tokensSaved", self.tokens_saved().into()),
-            ("cost", cost),
-            ("episodes", self.episodes.iter().map(json).collect()),
-            ("facts", self.facts.iter().map(json).collect()),
-            ("warnings", self.warnings.iter().map(String::as_str).collect()),
-            ("wouldSend", self.would_send.as_ref().map_or(Value::Null, sending_json)),
-        ])
+        json(&CompactionReply {
+            checkpoint: self.checkpoint.as_ref().map(CheckpointInfo::from),
+            summary_messages: &self.summary_messages,
+            compacted_range: Places::from(&self.compacted_range),
+            tokens_before: self.tokens_before,
+            tokens_after: self.tokens_after,
+            tokens_saved: self.tokens_saved(),
+            cost: self.cost,
+            episodes: &self.episodes,
+            facts: &self.facts,
+            warnings: &self.warnings,
+            would_send: self.would_send.as_ref().map(would_send),
+        })
     }
 }

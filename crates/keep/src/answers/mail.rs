@@ -3,7 +3,7 @@
 use serde_json::Value;
 use threadkeep_store::Store;
 
-use crate::protocol::{Body, Mail, MailFilter, MailRequest, Outgoing};
+use crate::protocol::{Body, ListMessages, Mail, MailFilter, MailRequest, Outgoing};
 use crate::{Keep, KeepError};
 
 impl<S: Store> Keep<S> {
@@ -21,9 +21,12 @@ impl<S: Store> Keep<S> {
             MailRequest::Reply { party, number, strings, edge_names, pet_names } => {
                 self.reply(&party, number.into(), Body { strings, edge_names, pet_names }).await?.to_json()
             }
-            MailRequest::ListMessages { party, after, limit, dismissed } => {
-                let limit = limit.map(|limit| limit as usize);
-                let filter = MailFilter { after: after.into(), limit, dismissed };
+            MailRequest::ListMessages(ListMessages { party, after, limit, dismissed }) => {
+                let filter = MailFilter {
+                    after: after.unwrap_or_default().into(),
+                    limit: limit.map(|limit| limit as usize),
+                    dismissed: dismissed.unwrap_or_default(),
+                };
                 self.list_messages(&party, &filter).await?.iter().map(Mail::to_json).collect()
             }
             MailRequest::Mail { party, number } => {

@@ -7,8 +7,8 @@ use threadkeep_core::Message;
 use threadkeep_store::Store;
 
 use crate::protocol::{
-    BuildSnapshot, EditEpisode, EditFact, MemoryFilter, MemoryRequest, RawTraces, Response, TurnName, bundle_json,
-    interaction_json,
+    BuildSnapshot, EditEpisode, EditFact, EpisodeFilter, MemoryFilter, MemoryRequest, RawTraces, Response, TurnName,
+    bundle_json, interaction_json,
 };
 use crate::traces::{Snapshot, Turns};
 use crate::{Keep, KeepError};
@@ -20,7 +20,7 @@ impl<S: Store> Keep<S> {
     /// [`KeepError`]; nothing was stored then.
     pub async fn remembering(&self, request: MemoryRequest) -> Result<Response, KeepError> {
         let answer = match request {
-            MemoryRequest::Episodes { transcript, source, tag, limit } => {
+            MemoryRequest::Episodes(EpisodeFilter { transcript, source, tag, limit }) => {
                 let limit = limit.map(|limit| limit as usize);
                 json(&self.episodes(&MemoryFilter { transcript, source, tag, superseded: false, limit }).await?)
             }

@@ -42,10 +42,11 @@ pub use messages::validate_messages;
 
 /// Something that a provider would refuse.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ValidationError"))]
 pub struct Finding {
-    /// The place in the list of messages (contents, items), from 0; `None` where the payload as a whole is meant.
+    /// The place in the list of messages, from 0; `null` where the whole is meant.
     pub index: Option<usize>,
-    /// The rule that is broken: a short stable word of the module's table.
+    /// The rule that is broken: a short stable word.
     pub rule: &'static str,
     /// What is wrong, and what to do about it.
     pub message: String,

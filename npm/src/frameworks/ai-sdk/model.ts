@@ -6,7 +6,7 @@ import { base64 } from "../../bytes.js";
 import * as check from "../../check.js";
 import { badArgument } from "../../errors.js";
 import { textOf } from "../../model/assembly.js";
-import type { Message, MessageInput } from "../../types/message.js";
+import type { Message, MessageInput } from "../../message.js";
 import { plain, same } from "../shared/json.js";
 
 /** The field with a message that rides along, and of how many of ours it is. */

@@ -8,8 +8,8 @@ import * as check from "../../check.js";
 import { ThreadkeepError } from "../../errors.js";
 import { textOf } from "../../model/assembly.js";
 import { trimMessages } from "../../trim.js";
-import type { Limits, TrimOptions } from "../../types/context.js";
-import type { MessageInput } from "../../types/message.js";
+import type { Limits, TrimOptions } from "../../generated/context.js";
+import type { MessageInput } from "../../message.js";
 import { lower, type Lowered } from "./model.js";
 
 /** What a step's messages were trimmed to. */

@@ -13,7 +13,7 @@ import type {
 import * as check from "../../check.js";
 import { badArgument, ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import type { MessageInput } from "../../types/message.js";
+import type { MessageInput } from "../../message.js";
 import { appendAfter, TRIES } from "../shared/append.js";
 import { Queues } from "../shared/queues.js";
 import { plain, same } from "../shared/json.js";

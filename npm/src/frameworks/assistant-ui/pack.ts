@@ -1,7 +1,7 @@
 // A message of a framework beside ours without saying its texts twice: what stands in our messages already becomes a pointer to it.
 
 import { isObject } from "../../check.js";
-import type { MessageInput } from "../../types/message.js";
+import type { MessageInput } from "../../message.js";
 
 /** Texts below this length are not worth a pointer. */
 const LEAST = 32;

@@ -2,8 +2,8 @@
 
 import { isObject } from "../../check.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import type { MessageInput } from "../../types/message.js";
-import type { NodeInfo } from "../../types/node.js";
+import type { NodeInfo } from "../../lost.js";
+import type { MessageInput } from "../../message.js";
 import { Thread } from "../shared/ui/thread.js";
 import type { Ui } from "../shared/ui/types.js";
 import { unpack } from "./pack.js";

@@ -3,7 +3,7 @@
 
 import type { ThreadMessage } from "@assistant-ui/core";
 import { isObject } from "../../check.js";
-import type { MessageInput } from "../../types/message.js";
+import type { MessageInput } from "../../message.js";
 import { FIELD, type Part, type Ui } from "../shared/ui/types.js";
 import { Writer, type Ended } from "../shared/ui/write.js";
 

@@ -5,8 +5,8 @@
 import type { SessionKey, SessionStoreEntry, SessionSummaryEntry } from "@anthropic-ai/claude-agent-sdk";
 import * as check from "../../check.js";
 import { badArgument, ThreadkeepError } from "../../errors.js";
-import type { Records } from "../../types/records.js";
-import type { StoreRecord } from "../../types/store.js";
+import type { Records } from "../../records.js";
+import type { StoreRecord } from "../../stores/adapter.js";
 import { keysOf, marksOf, ofSession, summariesOf, type Keys, type Range } from "./keys.js";
 
 /** Makes a session's summary of the one before and new entries: the SDK's `foldSessionSummary`. */

@@ -5,7 +5,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import * as check from "../../check.js";
 import { ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import type { ContextOptions } from "../../types/context.js";
+import type { ContextOptions } from "../../generated/context.js";
 import { allFromLangChain, toLangChain } from "../shared/langchain/messages.js";
 
 /** Options of {@link ThreadkeepChatMessageHistory}: those of a prompt. Without any, the history is all there is. */

@@ -4,7 +4,7 @@
 import type { BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import * as check from "../../check.js";
-import type { ToolSchema } from "../../types/context.js";
+import type { ToolSchema } from "../../payload.js";
 import { PROMPT, checkPrompt, promptOf, type PromptOptions } from "../shared/langchain/prompt.js";
 
 /** What of a request to the model the middleware reads and changes. */

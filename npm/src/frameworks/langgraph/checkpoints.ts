@@ -10,9 +10,8 @@ import {
   type CheckpointTuple,
 } from "@langchain/langgraph-checkpoint";
 import { ThreadkeepError } from "../../errors.js";
-import { recordKey, recordParts, recordRange } from "../../records.js";
-import type { Records } from "../../types/records.js";
-import type { StoreRecord } from "../../types/store.js";
+import { recordKey, recordParts, recordRange, type Records } from "../../records.js";
+import type { StoreRecord } from "../../stores/adapter.js";
 import { unframe } from "./frame.js";
 import type { ChannelValues, Ref } from "./values.js";
 

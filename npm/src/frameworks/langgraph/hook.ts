@@ -4,7 +4,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import * as check from "../../check.js";
 import { badArgument } from "../../errors.js";
-import type { ToolSchema } from "../../types/context.js";
+import type { ToolSchema } from "../../payload.js";
 import { toLangChain } from "../shared/langchain/messages.js";
 import { PROMPT, checkPrompt, promptOf, type PromptOptions } from "../shared/langchain/prompt.js";
 

@@ -18,10 +18,9 @@ import {
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { id as checkId, isObject, options as checkOptions, text } from "../../check.js";
 import { ThreadkeepError, badArgument } from "../../errors.js";
-import { recordKey, recordRange } from "../../records.js";
+import { recordKey, recordRange, type Records } from "../../records.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import type { Records } from "../../types/records.js";
-import type { StoreRecord } from "../../types/store.js";
+import type { StoreRecord } from "../../stores/adapter.js";
 import { Checkpoints, SHIFT, damaged, type Header } from "./checkpoints.js";
 import { namespaceOf, needThread, threadOf } from "./config.js";
 import { frame } from "./frame.js";

@@ -18,10 +18,9 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { options as checkOptions, isObject } from "../../check.js";
 import { badArgument } from "../../errors.js";
-import { recordKey, recordParts, recordRange } from "../../records.js";
+import { recordKey, recordParts, recordRange, type Records } from "../../records.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import type { Records } from "../../types/records.js";
-import type { StoreRecord } from "../../types/store.js";
+import type { StoreRecord } from "../../stores/adapter.js";
 import { fulfils } from "./filter.js";
 import { frame, unframe } from "./frame.js";
 import { allTexts, textsAt } from "./texts.js";

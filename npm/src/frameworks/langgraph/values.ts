@@ -5,9 +5,8 @@
 
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { ThreadkeepError } from "../../errors.js";
-import { recordKey } from "../../records.js";
-import type { Records } from "../../types/records.js";
-import type { StoreRecord } from "../../types/store.js";
+import { recordKey, type Records } from "../../records.js";
+import type { StoreRecord } from "../../stores/adapter.js";
 import { frame, unframe } from "./frame.js";
 
 /** Where a channel's value lies: one record, or the first so many elements of several. */

@@ -8,7 +8,8 @@ import * as check from "../../check.js";
 import { badArgument } from "../../errors.js";
 import { countTokens } from "../../prompts.js";
 import { Threadkeep } from "../../threadkeep.js";
-import type { Compaction, CompactOptions } from "../../types/compaction.js";
+import type { CompactOptions } from "../../compaction.js";
+import type { Compaction } from "../../generated/compaction.js";
 import { itemsByMessage, toMessages } from "./messages.js";
 import { ThreadkeepSession, type ThreadkeepSessionOptions } from "./session.js";
 

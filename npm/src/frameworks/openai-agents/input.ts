@@ -5,9 +5,9 @@ import "../../places.js";
 import type { AgentInputItem, SessionInputCallback } from "@openai/agents-core";
 import * as check from "../../check.js";
 import { badArgument, ThreadkeepError } from "../../errors.js";
-import { trimMessages } from "../../trim.js";
-import type { Budget, Encoding, Trimmed, TrimOptions } from "../../types/context.js";
-import type { MessageInput } from "../../types/message.js";
+import { trimMessages, type Trimmed } from "../../trim.js";
+import type { Budget, Encoding, TrimOptions } from "../../generated/context.js";
+import type { MessageInput } from "../../message.js";
 import { counts, toMessages } from "./messages.js";
 
 /** Options of {@link budgetInput}. */

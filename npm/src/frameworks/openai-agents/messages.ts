@@ -3,7 +3,7 @@
 // assistant message, and each result is a tool message, so that budgets and compaction keep calls, results and reasoning together.
 
 import type { AgentInputItem } from "@openai/agents-core";
-import type { Message, MessageInput, ToolCall } from "../../types/message.js";
+import type { Message, MessageInput, ToolCall } from "../../message.js";
 import { canonical, decode, encode } from "./codec.js";
 import { callOf, isReply, replyOf, type Call, type Loose } from "./calls.js";
 import { partsOf, textOf, userContent } from "./content.js";

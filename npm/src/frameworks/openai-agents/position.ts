@@ -2,12 +2,11 @@
 // ends. It moves by compare-and-set, so that each change happens at once or not at all, whoever else writes; the head follows.
 
 import { ThreadkeepError } from "../../errors.js";
-import { recordKey, recordRange } from "../../records.js";
+import { recordKey, recordRange, type Records } from "../../records.js";
 import type { Thread } from "../../handles/thread.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import type { NodeInfo } from "../../types/node.js";
-import type { Records } from "../../types/records.js";
-import type { StoreRecord } from "../../types/store.js";
+import type { NodeInfo } from "../../lost.js";
+import type { StoreRecord } from "../../stores/adapter.js";
 import { keyPart } from "../shared/keys.js";
 import { begins, isOurs } from "./messages.js";
 

@@ -5,7 +5,7 @@ import type { AgentInputItem, Session, SessionHistoryMutation, SessionHistoryTra
 import * as check from "../../check.js";
 import { ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import type { NodeInfo } from "../../types/node.js";
+import type { NodeInfo } from "../../lost.js";
 import { canonical } from "./codec.js";
 import { itemsByMessage, toMessages } from "./messages.js";
 import { checkItems, replaced, transactionOf } from "./transactions.js";

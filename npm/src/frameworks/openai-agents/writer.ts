@@ -5,8 +5,8 @@
 import { ThreadkeepError } from "../../errors.js";
 import type { Thread } from "../../handles/thread.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import type { MessageInput } from "../../types/message.js";
-import type { NodeInfo } from "../../types/node.js";
+import type { NodeInfo } from "../../lost.js";
+import type { MessageInput } from "../../message.js";
 import { wellFormed } from "../../check.js";
 import { begun, FIELD, isOurs } from "./messages.js";
 import type { Along, Position, Positions } from "./position.js";

@@ -2,8 +2,8 @@
 
 import { ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import type { MessageInput } from "../../types/message.js";
-import type { NodeInfo } from "../../types/node.js";
+import type { NodeInfo } from "../../lost.js";
+import type { MessageInput } from "../../message.js";
 
 /** How often a write is tried again after somebody else wrote in between. */
 export const TRIES = 20;

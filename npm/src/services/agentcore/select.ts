@@ -1,7 +1,7 @@
 // What is picked of the service's answers: events of a branch, the newest messages, records of a namespace.
 
 import type { Event, MemoryRecordSummary } from "@aws-sdk/client-bedrock-agentcore";
-import type { Message } from "../../types/message.js";
+import type { Message } from "../../message.js";
 import { estimatedMessage } from "../text.js";
 import type { MemoryItem } from "../types.js";
 import { MAX_PAYLOAD } from "./wire.js";

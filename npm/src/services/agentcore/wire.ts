@@ -3,7 +3,7 @@
 
 import type { Branch, CreateEventInput, Event, MetadataValue, PayloadType, Role } from "@aws-sdk/client-bedrock-agentcore";
 import { digest } from "../../digest.js";
-import type { Message, MessageInput } from "../../types/message.js";
+import type { Message, MessageInput } from "../../message.js";
 import { textOf } from "../text.js";
 
 /** The most characters of one text of an event. */

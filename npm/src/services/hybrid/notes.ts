@@ -1,10 +1,9 @@
 // What a hybrid remembers in its keep, under the name of its service: the conversations that are to be sent (`c`), what of each
 // transcript was sent (`t`, `s`, `a`), and what the service is still to forget (`x`).
 
-import { recordKey, recordRange } from "../../records.js";
+import { recordKey, recordRange, type Records } from "../../records.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import type { Records } from "../../types/records.js";
-import type { StoreRecord } from "../../types/store.js";
+import type { StoreRecord } from "../../stores/adapter.js";
 import type { MemoryScope } from "../types.js";
 import { remember } from "../recent.js";
 import { keyPart, read, Sent, write } from "./sent.js";

@@ -2,8 +2,8 @@
 // from the head up to the first node that was sent, so that a long conversation with one new message costs two reads.
 
 import type { Threadkeep } from "../../threadkeep.js";
-import type { Message } from "../../types/message.js";
-import type { NodeInfo } from "../../types/node.js";
+import type { NodeInfo } from "../../lost.js";
+import type { Message } from "../../message.js";
 import type { MemoryMessage } from "../types.js";
 import type { Mark, Sent } from "./sent.js";
 

@@ -3,7 +3,7 @@
 
 import { ThreadkeepError } from "../../errors.js";
 import type { Threadkeep } from "../../threadkeep.js";
-import type { StoreRecord } from "../../types/store.js";
+import type { StoreRecord } from "../../stores/adapter.js";
 import { isRefused, limited, serviceError } from "../failure.js";
 import type { MemoryBatch, MemoryService } from "../types.js";
 import type { Notes } from "./notes.js";

@@ -4,9 +4,8 @@
 
 import { digest } from "../../digest.js";
 import { ThreadkeepError } from "../../errors.js";
-import { recordKey, recordRange } from "../../records.js";
-import type { Records } from "../../types/records.js";
-import type { StoreRecord } from "../../types/store.js";
+import { recordKey, recordRange, type Records } from "../../records.js";
+import type { StoreRecord } from "../../stores/adapter.js";
 
 /** Nodes whose bits lie in one record. */
 const NODES = 4096;

@@ -1,7 +1,7 @@
 // Commits that are written together: conditions are checked one commit after the other, each as if those before it had been carried
 // out already; what comes out is one piece of bytes for the end of the log.
 
-import type { StoreCommit, StoreRecord } from "../../types/store.js";
+import type { StoreCommit, StoreRecord } from "../adapter.js";
 import { hex } from "./crc.js";
 import { LINE_END, encodeValue, writeLine, type Change, type Put } from "./format.js";
 import type { LogFolder } from "./folder.js";

@@ -3,7 +3,7 @@
 import { hex } from "./crc.js";
 import { decodeBase64 } from "./format.js";
 import { storeError, type LogFile, type LogFolder } from "./folder.js";
-import type { MaybePromise } from "../../types/store.js";
+import type { MaybePromise } from "../adapter.js";
 
 /** A log file in use. */
 export class Source {

@@ -3,7 +3,7 @@
 // stable code and words.
 
 import { ThreadkeepError, type ErrorDetails, type ThreadkeepErrorCode } from "../../errors.js";
-import type { MaybePromise } from "../../types/store.js";
+import type { MaybePromise } from "../adapter.js";
 
 /** An open file. Offsets and lengths are bytes. */
 export interface LogFile {

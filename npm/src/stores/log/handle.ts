@@ -3,7 +3,7 @@
 
 import { storeError } from "./folder.js";
 import type { LogStore } from "./store.js";
-import type { ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "../../types/store.js";
+import type { ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "../adapter.js";
 
 /** The stores of this thread, by place; shared by all copies of this package that are of the same kind. */
 interface Shared {

@@ -2,7 +2,7 @@
 // come while the disk is busy are written together and share one wait for it. Meanwhile a compaction may write the log anew.
 
 import { ThreadkeepError } from "../../errors.js";
-import type { ScanRequest, StoreCommit, StoreRecord } from "../../types/store.js";
+import type { ScanRequest, StoreCommit, StoreRecord } from "../adapter.js";
 import { encodePuts, makeBatch, type Placed, type Waiting } from "./batch.js";
 import { Cache } from "./cache.js";
 import { Compaction } from "./compact.js";

@@ -19,7 +19,7 @@ import {
 } from "@langchain/core/messages";
 import { isObject } from "../../../check.js";
 import { badArgument } from "../../../errors.js";
-import type { Message, MessageInput } from "../../../types/message.js";
+import type { Message, MessageInput } from "../../../message.js";
 import { contentOf } from "./content.js";
 import { same } from "../json.js";
 import { fromPlain, longTexts, share, toPlain, unshare } from "./codec.js";

@@ -4,8 +4,8 @@
 
 import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
 import type { Threadkeep } from "../../../threadkeep.js";
-import type { MessageInput } from "../../../types/message.js";
-import type { NodeInfo } from "../../../types/node.js";
+import type { NodeInfo } from "../../../lost.js";
+import type { MessageInput } from "../../../message.js";
 import { Queues } from "../queues.js";
 import { allFromLangChain } from "./messages.js";
 import { same } from "../json.js";

@@ -4,9 +4,9 @@
 import "../../../places.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import { badArgument } from "../../../errors.js";
-import { trimMessages } from "../../../trim.js";
-import type { Trimmed, TrimOptions } from "../../../types/context.js";
-import type { MessageInput } from "../../../types/message.js";
+import { trimMessages, type Trimmed } from "../../../trim.js";
+import type { TrimOptions } from "../../../generated/context.js";
+import type { MessageInput } from "../../../message.js";
 import { coreOf, fromLangChain, toLangChain } from "./messages.js";
 import { same } from "../json.js";
 

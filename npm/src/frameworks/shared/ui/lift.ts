@@ -1,6 +1,6 @@
 // Messages that something else wrote (an archive, an agent, `append`), as UI messages: what the AI SDK would have made of them.
 
-import type { NodeInfo } from "../../../types/node.js";
+import type { NodeInfo } from "../../../lost.js";
 import { textOf } from "../../../model/assembly.js";
 import type { Entry, Part } from "./types.js";
 

@@ -1,7 +1,7 @@
 // Reads the UI messages of a chain by folding its nodes; how they lie there is said in `types.ts`.
 
 import { isObject } from "../../../check.js";
-import type { NodeInfo } from "../../../types/node.js";
+import type { NodeInfo } from "../../../lost.js";
 import { lift } from "./lift.js";
 import { FIELD, type Entry, type Op, type Part, type Ride, type Source, type Ui } from "./types.js";
 

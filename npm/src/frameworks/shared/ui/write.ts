@@ -1,6 +1,6 @@
 // From UI messages to ours: what is new in them becomes messages, what is only said anew becomes steps that ride along.
 
-import type { MessageInput } from "../../../types/message.js";
+import type { MessageInput } from "../../../message.js";
 import { isCalled, isDone, isTool } from "./follow.js";
 import { changes, same } from "../json.js";
 import { FIELD, type Op, type Part, type Ride, type Ui } from "./types.js";

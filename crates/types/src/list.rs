@@ -1,0 +1,156 @@
+//! Which types are public in TypeScript, and in which file.
+
+use threadkeep_archive as archive;
+use threadkeep_compaction as compaction;
+use threadkeep_context as context;
+use threadkeep_core as core;
+use threadkeep_protocol as protocol;
+use threadkeep_provider as provider;
+
+use crate::{Declared, File, answer, option};
+
+/// Types that the npm package declares, by their modules.
+pub(crate) const WRITTEN_BY_HAND: &[(&str, &str)] =
+    &[("ContentInput", "message"), ("Message", "message"), ("Payload", "payload"), ("ToolSchema", "payload")];
+
+/// Types of the language, and the parameter of generic types.
+pub(crate) const BUILT_IN: &[&str] = &["Date", "P", "Record"];
+
+/// What types have that are generic over the provider.
+const BY_PROVIDER: &str = "<P extends Provider = Provider>";
+
+/// What documentation may link to beside types.
+pub(crate) const LINKED: &[&str] = &[
+    "SearchIndex.progress",
+    "Thread.context",
+    "Thread.setStrategy",
+    "Thread.toolResult",
+    "Threadkeep.lint",
+    "Threadkeep.open",
+    "Transcript.delete",
+    "mailText",
+    "trimMessages",
+];
+
+/// All files.
+pub(crate) fn files() -> Vec<File> {
+    let file = |name, about, types: Vec<Declared>| File { name, about, types };
+    vec![
+        file(
+            "node",
+            "Nodes, threads, transcripts and what is derived from them.",
+            vec![
+                answer::<core::Origin>(),
+                answer::<protocol::NodeInfo>(),
+                answer::<protocol::HeadInfo>(),
+                answer::<protocol::TranscriptInfo>(),
+                answer::<protocol::Fork>(),
+                answer::<protocol::Row>(),
+                answer::<protocol::Outline>(),
+                answer::<protocol::TreeNode>(),
+                answer::<protocol::LintFinding>(),
+                answer::<protocol::Stats>(),
+                answer::<protocol::Damage>(),
+            ],
+        ),
+        file(
+            "request",
+            "What calls about threads and transcripts take.",
+            vec![option::<protocol::Inbound>(), option::<protocol::Start>(), option::<protocol::Recent>()],
+        ),
+        file("events", "What changed.", vec![answer::<protocol::Event>()]),
+        file(
+            "archive",
+            "What can be imported, and what an import reports.",
+            vec![
+                answer::<archive::Format>(),
+                answer::<protocol::ImportProgress>(),
+                answer::<protocol::ImportReport>(),
+                answer::<protocol::Skipped>(),
+            ],
+        ),
+        file("mail", "Messages of mailboxes.", vec![answer::<protocol::Mail>(), option::<protocol::ListMessages>()]),
+        file(
+            "memory",
+            "What is remembered beyond a chain: episodes and facts.",
+            vec![
+                answer::<core::checkpoint::Source>(),
+                answer::<compaction::memory::Episode>(),
+                answer::<compaction::memory::FactKind>(),
+                answer::<compaction::memory::Fact>(),
+                option::<protocol::NewFact>(),
+                option::<protocol::EditFact>(),
+                option::<protocol::EditEpisode>(),
+                option::<protocol::EpisodeFilter>(),
+                option::<protocol::MemoryFilter>(),
+                option::<protocol::Retrieve>(),
+                answer::<compaction::memory::MemoryBundle>(),
+                answer::<compaction::memory::ToolInteraction>(),
+            ],
+        ),
+        file(
+            "search",
+            "What a search looks at, and what it finds.",
+            vec![
+                answer::<protocol::Found>(),
+                option::<protocol::SearchParams>(),
+                answer::<protocol::Hit>(),
+                answer::<protocol::IndexProgress>(),
+            ],
+        ),
+        file(
+            "provider",
+            "Providers of models, and what is said of their answers.",
+            vec![
+                answer::<provider::Provider>(),
+                option::<provider::AnswerLimits>(),
+                answer::<provider::Usage>(),
+                answer::<provider::Finding>(),
+            ],
+        ),
+        file(
+            "context",
+            "Prompts: their options, and the account of what is in them.",
+            vec![
+                answer::<protocol::Counting>(),
+                option::<context::Budget>(),
+                option::<context::MessageRef>(),
+                option::<context::Run>(),
+                option::<context::Preview>(),
+                option::<protocol::RenderParams>(),
+                option::<protocol::TrimParams>(),
+                option::<protocol::WantedParams>(),
+                option::<protocol::ContextParams>().generic(BY_PROVIDER),
+                option::<context::compress::CompressOptions>(),
+                answer::<context::Action>(),
+                answer::<context::Line>(),
+                answer::<context::Limits>(),
+                answer::<context::Kinds>(),
+                answer::<context::Warning>(),
+                answer::<protocol::ContextReply>().generic(BY_PROVIDER),
+            ],
+        ),
+        file(
+            "compaction",
+            "Compactions: how they are asked for, and what comes of them.",
+            vec![
+                answer::<core::checkpoint::Strategy>(),
+                answer::<compaction::Reason>(),
+                option::<protocol::PolicyParams>(),
+                option::<protocol::CompactCall>(),
+                answer::<core::checkpoint::Statement>(),
+                answer::<protocol::CheckpointInfo>(),
+                answer::<core::checkpoint::Spent>(),
+                answer::<protocol::StoredMessage>(),
+                answer::<protocol::WouldSend>(),
+                answer::<protocol::CompactionReply>(),
+                answer::<protocol::EpochReply>(),
+            ],
+        ),
+        file(
+            "agent",
+            "When an agent's turn is ended, and its history compacted.",
+            vec![option::<protocol::LimitsParams>(), option::<protocol::CompactionParams>()],
+        ),
+    ]
+}
