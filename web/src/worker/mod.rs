@@ -152,7 +152,11 @@ async fn serve(ticket: Ticket, work: Work) {
             Reply::Done
         }),
     };
-    say(&FromWorker::Answer { ticket, result }, beside);
+    let answer = match result {
+        Ok(reply) => FromWorker::Answer { ticket, reply },
+        Err(error) => FromWorker::Error { ticket, error },
+    };
+    say(&answer, beside);
 }
 
 /// Ends the compaction that runs, if one does.

@@ -21,7 +21,7 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 use super::connected::{Ready, ready};
 use super::{Engine, Place, part_missing, say, shared_parts};
-use crate::wire::{Ending, FromWorker, Heard, Interrupted, Listed, Reply, Talk, Tested, Turn};
+use crate::wire::{Ending, FromWorker, Heard, Reply, Talk, Tested, Turn};
 
 /// The name under which the page's agent has its mailbox.
 const AGENT: &str = "agent";
@@ -70,12 +70,7 @@ pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
                 message: failure.message,
                 details: Value::Null,
             };
-            let small = |count: Option<u64>| count.and_then(|count| u32::try_from(count).ok());
-            let listed = |one: threadkeep_provider::Listed| Listed {
-                max_context_tokens: small(one.max_context_tokens),
-                id: one.id,
-            };
-            Ok(Reply::Models(connected.models().await.map_err(failed)?.into_iter().map(listed).collect()))
+            connected.models().await.map(Reply::Models).map_err(failed)
         }
         Talk::Turn { connection, turn } => {
             STOPPED.set(false);
@@ -86,11 +81,6 @@ pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
             STOP.set(None);
             flush().await;
             result.map(|()| Reply::Done).map_err(|error| error.reply())
-        }
-        Talk::Interrupted => {
-            let turns = engine.interrupted_turns(AGENT).await.map_err(|error| error.reply())?;
-            let shown = |node: NodeInfo| Interrupted { transcript: node.transcript, node: node.id };
-            Ok(Reply::Interrupted(turns.into_iter().map(shown).collect()))
         }
     }
 }
