@@ -12,8 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::future::join;
 use memchr::memchr_iter;
-use serde::Serialize;
-use threadkeep_core::json::{Object, Wrong};
+use serde::{Deserialize, Serialize};
 use threadkeep_core::transcript::Info;
 use threadkeep_core::{Entry, MessageId, Transcript, TranscriptId};
 use threadkeep_store::around::{self, Found};
@@ -32,32 +31,21 @@ const LINE: usize = 1024;
 const PAGE_BYTES: usize = 56 * 1024;
 
 /// The small record beside a log, for lists: derived from the log, rewritten with every append.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
     /// Sets this making of the transcript apart from an earlier one of the same id.
     pub generation: String,
     /// The digest of the archived conversation that was imported last, 16 hex digits; empty without one.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
     /// See [`Log::must_be_there`].
+    #[serde(default)]
     pub folds: u64,
     /// The summary.
+    #[serde(default)]
     pub info: Info,
 }
-
-impl Record {
-    fn read(mut fields: Object) -> Result<Self, Wrong> {
-        Ok(Self {
-            generation: fields.text("generation")?,
-            digest: fields.maybe_text("digest")?.unwrap_or_default(),
-            folds: fields.maybe_count("folds")?.unwrap_or_default(),
-            info: Info::read(&mut fields.object("info")?)?,
-        })
-    }
-}
-
-threadkeep_core::read_by_hand!(Record, |value| Object::of(value, "record").and_then(Self::read));
 
 /// A page of the log.
 #[derive(Debug, Clone)]

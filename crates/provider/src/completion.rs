@@ -1,5 +1,6 @@
 //! What a model answers: piece by piece while it speaks, and whole at the end.
 
+use serde::Deserialize;
 use threadkeep_core::Message;
 
 /// A piece of an answer that is under way.
@@ -46,8 +47,9 @@ pub struct Completion {
 }
 
 /// What a provider counted for one request, in tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ModelUsage", rename_all = "camelCase", optional_fields))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ModelUsage", optional_fields))]
 pub struct Usage {
     /// The prompt, cached tokens with it.
     pub prompt_tokens: u64,
