@@ -43,6 +43,13 @@ fn option<T: TS>() -> Declared {
     Declared { is_input: true, ..answer::<T>() }
 }
 
+/// One of these names.
+fn names(name: &str, docs: &str, names: &[&str]) -> Declared {
+    let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+    let (name, docs, of) = (name.to_owned(), docs.to_owned(), names.join(" | "));
+    Declared { name, generics: "", docs, of, is_input: false }
+}
+
 impl Declared {
     fn generic(self, generics: &'static str) -> Self {
         Self { generics, ..self }
