@@ -7,7 +7,7 @@ use threadkeep_core as core;
 use threadkeep_protocol as protocol;
 use threadkeep_provider as provider;
 
-use crate::{Declared, File, answer, names, option};
+use crate::{Declared, File, answer, methods, names, option, requests};
 
 /// Types that the npm package declares, by their modules.
 pub(crate) const WRITTEN_BY_HAND: &[(&str, &str)] =
@@ -57,6 +57,21 @@ pub(crate) fn files() -> Vec<File> {
             "request",
             "What calls about threads and transcripts take.",
             vec![option::<protocol::Inbound>(), option::<protocol::Start>(), option::<protocol::Recent>()],
+        ),
+        file(
+            "methods",
+            "The engine's methods.",
+            vec![methods(
+                "The engine's methods, and what each takes.",
+                &[
+                    requests::<protocol::Request>(),
+                    requests::<protocol::PromptRequest>(),
+                    requests::<protocol::CompactionRequest>(),
+                    requests::<protocol::SearchRequest>(),
+                    requests::<protocol::MemoryRequest>(),
+                    requests::<protocol::MailRequest>(),
+                ],
+            )],
         ),
         file("events", "What changed.", vec![answer::<protocol::Event>()]),
         file(

@@ -23,6 +23,23 @@ pub(crate) enum Type {
 }
 
 impl Type {
+    /// A union of requests as one object: a field for each method, with the parameters. A method without any is only a name.
+    pub(crate) fn by_method(self) -> Self {
+        let requests = match self {
+            Self::Union(requests) => requests,
+            other => vec![other],
+        };
+        let fields = requests.into_iter().flat_map(|request| match request {
+            Self::Object(fields) => fields,
+            Self::Word(name) => {
+                let name = name.trim_matches('"').to_owned();
+                vec![Field { docs: None, name, optional: false, of: Self::Object(Vec::new()) }]
+            }
+            _ => Vec::new(),
+        });
+        Self::Object(fields.collect())
+    }
+
     /// Gathers the names of declared types in it.
     pub(crate) fn names(&self, names: &mut BTreeSet<String>) {
         match self {
