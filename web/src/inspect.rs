@@ -11,7 +11,7 @@ pub use rules::words;
 pub use scale::{STEPS, position, tokens};
 pub use settings::{ENCODINGS, PROVIDERS, Settings, read_limit, read_pins, write_pins};
 
-/// The kinds of tokens, in the order of [`Side::kinds`](crate::wire::Side::kinds): the name in markup, and in words.
+/// The kinds of tokens, in the order of `Side::kinds`: the name in markup, and in words.
 pub const KINDS: [(&str, &str); 8] = [
     ("system", "Instructions"),
     ("user", "User"),

@@ -1,36 +1,47 @@
-//! What the page and its worker say to each other: the enums here, as the bytes of [`pack`]. Files go beside the bytes of an
-//! import and the finished export beside its answer, as the browser's own objects.
+//! The messages between the page and its worker: [`ToWorker`] and [`FromWorker`], as bytes of `postcard`. The files of an import
+//! and the file of an export are sent beside the bytes, as the browser's own objects.
 //!
-//! These are the engine's own requests and answers, cut down to what a page uses: the page must stay small, and each side
-//! carries a reader for everything that it could be told.
+//! The types are the engine's where the page shows all of them, else their part that a page shows. The bytes hold no names, so both
+//! sides must be of one version. Messages need names, so they are sent as JSON.
 
 mod agent;
 mod context;
 mod found;
+mod json;
 mod memory;
-mod pack;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use threadkeep::epochs::Step;
 use threadkeep::protocol::{
-    Damage, ErrorReply, Event, Fork, ImportProgress, ImportReport, NodeInfo, Outline, Row, Skipped, Stats,
-    TranscriptInfo, TreeNode,
+    ErrorReply, Event, ImportProgress, ImportReport, NodeInfo, Outline, Row, Stats, TranscriptInfo, TreeNode,
 };
 use threadkeep_core::checkpoint::Checkpoint;
 use threadkeep_core::{Message, MessageId, TranscriptId};
+use threadkeep_provider::Listed;
 
-pub use agent::{Ending, Heard, Interrupted, Listed, Secret, Talk, Tested, Turn};
+pub use agent::{Ending, Heard, Secret, Talk, Tested, Turn};
 pub use context::{Fitted, Payload, Question, Run, Side, Stretch};
 pub use found::{EPISODE, FACT, Find, Found, Hit, SUMMARY, cut};
 pub use memory::{Card, Carrier, Compacted, Epoch, Memory, Recall, Said, Sends, Way, nodes};
-use pack::{Pack, pack_enum, pack_struct};
-pub use pack::{from_bytes, to_bytes};
 
 /// The number by which an answer finds its question.
 pub type Ticket = u32;
 
+/// The bytes of a message.
+pub fn to_bytes(message: &impl Serialize) -> Vec<u8> {
+    // No type of the wire fails to serialise. The other side reports empty bytes.
+    postcard::to_allocvec(message).unwrap_or_default()
+}
+
+/// The message of these bytes; `None` if they are no such message, or more than one.
+pub fn from_bytes<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
+    let (message, rest) = postcard::take_from_bytes(bytes).ok()?;
+    rest.is_empty().then_some(message)
+}
+
 /// What the page asks of the engine; each is the request of that name.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Ask {
     /// All threads, newest first. → [`Reply::Threads`]
     Threads,
@@ -80,7 +91,7 @@ pub enum Ask {
 }
 
 /// What the context inspector asks. Answered by a part of the module that is loaded with the first of these.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Inspect {
     /// What a budget keeps of a chain. → [`Reply::Fitted`]
     Fit(Box<Question>),
@@ -91,7 +102,7 @@ pub enum Inspect {
 }
 
 /// What the engine answers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     /// It is done and durable.
     Done,
@@ -129,12 +140,10 @@ pub enum Reply {
     Tested(Tested),
     /// The models that a connection has.
     Models(Vec<Listed>),
-    /// The turns that were begun and did not end, oldest first.
-    Interrupted(Vec<Interrupted>),
 }
 
 /// A thread as the list shows it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ThreadInfo {
     /// Its id.
     pub id: TranscriptId,
@@ -167,7 +176,7 @@ impl From<TranscriptInfo> for ThreadInfo {
 }
 
 /// A node as a thread shows it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// Its id.
     pub id: MessageId,
@@ -184,6 +193,7 @@ pub struct Node {
     /// The agent that wrote it, where a sub-agent did.
     pub agent: Option<String>,
     /// What it adds.
+    #[serde(with = "json")]
     pub messages: Vec<Message>,
 }
 
@@ -195,7 +205,7 @@ impl From<NodeInfo> for Node {
 }
 
 /// One branch of a thread without its texts.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Branch {
     /// The thread.
     pub thread: ThreadInfo,
@@ -218,7 +228,7 @@ impl Branch {
 }
 
 /// What changed, here or in another tab.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Change {
     /// A thread is new, or gained something, or its title or chosen branch changed.
     Changed {
@@ -241,7 +251,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// What a page must know of an event; `None` for what concerns it not.
+    /// What a page must know of an event; `None` if it shows nothing of it.
     pub fn of(event: &Event) -> Option<Self> {
         match event.clone() {
             Event::Changed { transcript, nodes } => Some(Self::Changed { transcript, nodes }),
@@ -253,8 +263,18 @@ impl Change {
     }
 }
 
+/// An error without its details: the page has its own words for each code.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "ErrorReply")]
+struct Failure {
+    code: String,
+    message: String,
+    #[serde(skip)]
+    details: Value,
+}
+
 /// From the page to its worker.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToWorker {
     /// Open the store. The first thing that is said, and said again after a failure.
     Open {
@@ -303,7 +323,7 @@ pub enum ToWorker {
 }
 
 /// From the worker to its page.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum FromWorker {
     /// The worker listens.
     Listening,
@@ -313,13 +333,21 @@ pub enum FromWorker {
         memory: bool,
     },
     /// The store could not be opened.
-    Failed(ErrorReply),
+    Failed(#[serde(with = "Failure")] ErrorReply),
     /// The answer to what had a ticket. The file of an export comes beside it.
     Answer {
         /// The ticket of the question.
         ticket: Ticket,
         /// What the engine said: to an import, [`Reply::Imported`]; to an export, [`Reply::Done`].
-        result: Result<Reply, ErrorReply>,
+        reply: Reply,
+    },
+    /// What had a ticket failed.
+    Error {
+        /// The ticket of the question.
+        ticket: Ticket,
+        /// Why.
+        #[serde(with = "Failure")]
+        error: ErrorReply,
     },
     /// How far an import is.
     Progress {
@@ -361,121 +389,12 @@ pub enum FromWorker {
     },
 }
 
-pack_struct!(ThreadInfo { id, title, source, updated_at, messages, branches, leaf });
-pack_struct!(Node { id, created_at, turn, sealed, from, model, agent, messages });
-pack_struct!(Branch { thread, leaf, rows, damage, cards });
-pack_struct!(Row { id, role, messages, chars, depth, hidden, fork, answers });
-pack_struct!(Fork { index, count, previous, next });
-pack_struct!(TreeNode { id, parent, role, hidden, words });
-pack_struct!(Stats { transcripts, nodes, messages, heads, cached_transcripts, cached_bytes, cache_limit, damaged });
-pack_struct!(Damage { transcript, what });
-pack_struct!(ImportProgress { file, bytes, total_bytes, conversations, messages });
-pack_struct!(ImportReport {
-    formats,
-    added,
-    updated,
-    unchanged,
-    messages,
-    memories,
-    transcripts,
-    skipped,
-    skipped_count,
-    stopped
-});
-pack_struct!(Skipped { place, reason, code, salvaged });
-
-/// Its details stay behind: the page has its own words for each code.
-impl Pack for ErrorReply {
-    fn pack(&self, out: &mut Vec<u8>) {
-        self.code.pack(out);
-        self.message.pack(out);
-    }
-
-    fn unpack(from: &mut &[u8]) -> Option<Self> {
-        Some(Self { code: Pack::unpack(from)?, message: Pack::unpack(from)?, details: Value::Null })
-    }
-}
-
-pack_enum!(Ask {
-    0 Threads {},
-    1 Branch { transcript: transcript, leaf: leaf },
-    2 Rows { leaf: leaf, start: start, end: end },
-    3 Tree { 0: transcript },
-    4 Rename { transcript: transcript, title: title },
-    5 Choose { 0: leaf },
-    6 DeleteBranch { 0: node },
-    7 DeleteThread { 0: transcript },
-    8 DeleteAll {},
-    9 Stats {},
-    10 Inspect { 0: inspect },
-    11 Find { 0: find },
-    12 Recall { 0: asked },
-    13 Talk { 0: talk },
-});
-
-pack_enum!(Inspect {
-    0 Fit { 0: question },
-    1 Payload { 0: question },
-    2 Vocabulary { 0: encoding },
-});
-
-pack_enum!(Reply {
-    0 Done {},
-    1 Number { 0: number },
-    2 Threads { 0: threads },
-    3 Branch { 0: branch },
-    4 Nodes { 0: nodes },
-    5 Tree { 0: nodes },
-    6 Stats { 0: stats },
-    7 Imported { 0: report },
-    8 Fitted { 0: fitted },
-    9 Payload { 0: payload },
-    10 Found { 0: found },
-    11 Memories { 0: memories },
-    12 Compacted { 0: done },
-    13 Epochs { 0: epochs },
-    14 Step { 0: step },
-    15 Carrier { 0: carrier },
-    16 Tested { 0: tested },
-    17 Models { 0: models },
-    18 Interrupted { 0: turns },
-});
-
-pack_enum!(Change {
-    0 Changed { transcript: transcript, nodes: nodes },
-    1 Deleted { transcript: transcript, nodes: nodes },
-    2 Cleared {},
-    3 Memory {},
-});
-
-pack_enum!(ToWorker {
-    0 Open { memory: memory },
-    1 Ask { ticket: ticket, ask: ask },
-    2 Import { ticket: ticket },
-    3 Export { ticket: ticket, transcript: transcript },
-    4 StopImport {},
-    5 StopCompaction {},
-    6 Summarised { number: number, answer: answer },
-    7 StopTurn {},
-    8 Prompted { number: number, piece: piece },
-});
-
-pack_enum!(FromWorker {
-    0 Listening {},
-    1 Opened { memory: memory },
-    2 Failed { 0: error },
-    3 Answer { ticket: ticket, result: result },
-    4 Progress { ticket: ticket, progress: progress },
-    5 Changes { 0: changes },
-    6 Compacting { done: done, now: now },
-    7 Summarise { number: number, part: part, parts: parts, text: text },
-    8 Heard { 0: heard },
-    9 Prompt { number: number, messages: messages },
-    10 StopPrompt { 0: number },
-});
-
 #[cfg(test)]
 mod tests {
+    use serde::de::DeserializeOwned;
+    use serde_json::json;
+    use threadkeep::protocol::{Damage, Fork, Skipped};
+
     use super::*;
 
     fn thread() -> ThreadInfo {
@@ -490,12 +409,19 @@ mod tests {
         }
     }
 
-    fn same<T: Pack + PartialEq + std::fmt::Debug>(all: Vec<T>) {
+    fn same<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(all: Vec<T>) {
         for one in all {
             let bytes = to_bytes(&one);
             assert_eq!(from_bytes::<T>(&bytes).as_ref(), Some(&one));
             for end in 0..bytes.len() {
                 assert!(from_bytes::<T>(&bytes[..end]).is_none(), "{one:?} cut at {end}");
+            }
+            assert!(from_bytes::<T>(&[&bytes[..], &[0]].concat()).is_none(), "{one:?} goes on");
+            // Another version's bytes are some message or none, and no panic.
+            for (at, byte) in (0..bytes.len()).flat_map(|at| [0, 0x7f, 0x80, 0xff].map(|byte| (at, byte))) {
+                let mut changed = bytes.clone();
+                changed[at] = byte;
+                drop(from_bytes::<T>(&changed));
             }
         }
     }
@@ -542,6 +468,7 @@ mod tests {
             fork: Some(fork.clone()),
             answers: Some(fork),
         };
+        let fields = json!({"role": "assistant", "content": [{"type": "text", "text": "a"}], "x": {"y": [1, -2.5]}});
         let node = Node {
             id: leaf.clone(),
             created_at: Some(1),
@@ -550,7 +477,7 @@ mod tests {
             from: None,
             model: Some("m".into()),
             agent: None,
-            messages: vec![Message::user("hi"), Message::tool("c", "x")],
+            messages: vec![Message::user("hi"), Message::tool("c", "x"), Message::from_json(fields).unwrap()],
         };
         let tree =
             TreeNode { id: leaf.clone(), parent: Some(3), role: String::new(), hidden: false, words: "w".into() };
@@ -586,13 +513,12 @@ mod tests {
         ];
         let error = ErrorReply { code: "quota".into(), message: "full".into(), details: Value::Null };
         let progress = ImportProgress { file: "f".into(), bytes: 1 << 40, ..Default::default() };
-        let mut heard: Vec<_> =
-            replies.into_iter().map(|reply| FromWorker::Answer { ticket: 7, result: Ok(reply) }).collect();
+        let mut heard: Vec<_> = replies.into_iter().map(|reply| FromWorker::Answer { ticket: 7, reply }).collect();
         heard.extend([
             FromWorker::Listening,
             FromWorker::Opened { memory: true },
             FromWorker::Failed(error.clone()),
-            FromWorker::Answer { ticket: 7, result: Err(error) },
+            FromWorker::Error { ticket: 7, error },
             FromWorker::Progress { ticket: 8, progress },
             FromWorker::Changes(vec![
                 Change::Cleared,

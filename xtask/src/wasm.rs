@@ -25,11 +25,15 @@ const FEATURES: &[&str] = &[
     "--enable-nontrapping-float-to-int",
     "--enable-reference-types",
     "--enable-sign-ext",
+    "--enable-simd",
 ];
 
 /// For rustc: the module is to be cut apart at the marks of `threadkeep-parts`, for which the linker must leave in it what
 /// refers to what.
 const SPLIT: &[&str] = &["--cfg", "split", "-Clink-args=--emit-relocs"];
+
+/// For rustc: 16 bytes at a time, as all browsers since 2023 can. It saves 20 KB of the parts, and `memchr` searches with it.
+const SIMD: &str = "-Ctarget-feature=+simd128";
 
 /// The variable that asks for a quick build: hardly optimised, several times as large, done in a fraction of the time. For
 /// trying a change; what is measured or shipped is built without it.
@@ -128,8 +132,10 @@ fn flags(paths: &Paths) -> String {
     let renamed = known
         .into_iter()
         .filter_map(|(folder, name)| Some(format!("--remap-path-prefix={}={name}", folder?.display())));
-    let quoted: Vec<String> =
-        renamed.chain(SPLIT.iter().map(|&flag| flag.to_owned())).map(|flag| format!("{flag:?}")).collect();
+    let quoted: Vec<String> = renamed
+        .chain(SPLIT.iter().chain([&SIMD]).map(|&flag| flag.to_owned()))
+        .map(|flag| format!("{flag:?}"))
+        .collect();
     format!("target.{WASM}.rustflags=[{}]", quoted.join(", "))
 }
 

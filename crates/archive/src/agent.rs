@@ -136,7 +136,7 @@ fn agent(folder: &str, mut agent: Part, report: &mut Report) {
         None => None,
         Some(first) => {
             // Agents of different projects are called alike; what was traced first tells them apart.
-            let first = Digest::new().with(first.id.as_bytes()).with(first.ts.as_str().as_bytes()).0;
+            let first = Digest::new().with(first.id.as_bytes()).with(first.ts.to_string().as_bytes()).0;
             let id = [name, if name.is_empty() { "" } else { "-" }, &format!("{first:016x}")].concat();
             Some(MessageId::archive_root(Format::Memory.name(), &id))
         }

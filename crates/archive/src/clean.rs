@@ -31,8 +31,8 @@ pub(super) fn clean(bytes: &[u8]) -> Clean<'_> {
     Clean { text, mended }
 }
 
-/// For text that a parser refused: escapes raw control characters in strings, and writes `null` for `NaN` and infinities.
-/// `None` where there is nothing to mend.
+/// For text that a parser refused: escapes raw control characters in strings, and writes `null` for `NaN`, infinities and numbers
+/// beyond a double's range, as JavaScript does. `None` where there is nothing to mend.
 pub(super) fn mend_json(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 64);
     let (mut in_string, mut escaped, mut changed) = (false, false, false);
@@ -61,6 +61,11 @@ pub(super) fn mend_json(text: &str) -> Option<String> {
             out.push_str("null");
             changed = true;
             step = word.len();
+        } else if c == '-' || c.is_ascii_digit() {
+            step = rest.find(|c: char| !matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E')).unwrap_or(rest.len());
+            let too_large = rest[..step].parse().is_ok_and(f64::is_infinite);
+            out.push_str(if too_large { "null" } else { &rest[..step] });
+            changed |= too_large;
         } else {
             in_string = c == '"';
             out.push(c);
@@ -96,6 +101,7 @@ mod tests {
     #[test]
     fn control_characters_and_nan() {
         assert_eq!(mend_json("{\"a\":\"x\ny\"}").as_deref(), Some(r#"{"a":"x\u000ay"}"#));
+        assert_eq!(mend_json(r#"[1e400,-1e400,1e4,"1e400"]"#).as_deref(), Some(r#"[null,null,1e4,"1e400"]"#));
         assert_eq!(mend_json(r#"[NaN,-Infinity,"NaN"]"#).as_deref(), Some(r#"[null,null,"NaN"]"#));
         assert_eq!(mend_json(r#"{"a":"\"\\","b":-1.5e3}"#), None);
         assert_eq!(mend_json("\"a\\\nb\"").as_deref(), Some(r#""a\\\u000ab""#));

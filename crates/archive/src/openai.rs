@@ -18,7 +18,7 @@ const TIMES: [&str; 5] = ["created_at", "create_time", "created", "timestamp", "
 pub(super) fn own_id(fields: &Fields) -> Option<String> {
     IDS.iter().find_map(|name| match fields.value(name) {
         Some(Value::String(id)) if !id.is_empty() => Some(id),
-        Some(Value::Number(id)) => Some(id.as_str().to_owned()),
+        Some(Value::Number(id)) => Some(id.to_string()),
         _ => None,
     })
 }

@@ -130,9 +130,6 @@ fn explained(name: &str, path: &Path, error: &serde_json::Error) -> BadRequest {
     } else if let Some(rest) = words.strip_prefix("duplicate field `") {
         add(&mut argument, rest.trim_end_matches('`'));
         "is there twice".to_owned()
-    } else if words.starts_with("unknown field `$serde_json::private::Number`") {
-        // What serde_json calls a fraction where anything may stand.
-        "must not be a number".to_owned()
     } else if let Some(rest) = words.strip_prefix("unknown field `") {
         add(&mut argument, rest.split_once('`').map_or(rest, |(name, _)| name));
         match words.rsplit_once(", expected ") {

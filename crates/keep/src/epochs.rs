@@ -2,6 +2,7 @@
 //! now. Everything here is read from prompts and their ledgers as [`Keep::context`] makes them, so it cannot say
 //! anything else than they do; nothing is stored.
 
+use serde::{Deserialize, Serialize};
 use threadkeep_compaction::overlay;
 use threadkeep_context::{Action, Line, MessageRef, rule};
 use threadkeep_core::checkpoint::Checkpoint;
@@ -14,7 +15,7 @@ use crate::protocol::{BadRequest, ContextOptions, ContextReply};
 use crate::{Keep, KeepError};
 
 /// What a checkpoint did to a message of the prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fate {
     /// It is in both prompts.
     Stayed,
@@ -25,7 +26,7 @@ pub enum Fate {
 }
 
 /// A message of one of the two prompts, or of both.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepLine {
     /// What became of it.
     pub fate: Fate,
@@ -46,7 +47,7 @@ pub struct StepLine {
 }
 
 /// What a prompt holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Held {
     /// Its tokens.
     pub tokens: u64,
@@ -55,7 +56,7 @@ pub struct Held {
 }
 
 /// What changed in a chain's prompt when a checkpoint came into use: both prompts are of the chain as it was in that moment.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// The chain's end in that moment.
     pub leaf: MessageId,

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::de::value::{SeqAccessDeserializer, StrDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Serialize};
-use serde_json::{Number, Value};
+use serde_json::Value;
 use threadkeep_core::checkpoint::Source;
 use threadkeep_core::read::{self, BadRequest, bad, object};
 use threadkeep_core::{Message, MessageId, TranscriptId, read_by_name};
@@ -316,9 +316,8 @@ impl Hit {
         let text = &self.snippet.text;
         let place = |at: usize| Value::from(text.get(..at).unwrap_or_default().encode_utf16().count());
         let highlights = self.snippet.highlights.iter().map(|(from, to)| Value::Array(vec![place(*from), place(*to)]));
-        // Thousandths, so that no code for printing floats is needed.
-        let score = (self.score * 1000.0) as u64;
-        let score = Number::from_string_unchecked(format!("{}.{:03}", score / 1000, score % 1000));
+        // More digits say nothing.
+        let score = f64::from((self.score * 1000.0) as u32) / 1000.0;
         let id = |id: &Option<MessageId>| id.as_ref().map(MessageId::as_str).into();
         let sources = self.sources.iter();
         let sources =
@@ -333,7 +332,7 @@ impl Hit {
             ("role", self.role.as_str().into()),
             ("createdAt", self.created_at.into()),
             ("message", self.message.as_ref().map_or(Value::Null, Message::to_json)),
-            ("score", Value::Number(score)),
+            ("score", score.into()),
             ("snippet", text.as_str().into()),
             ("highlights", highlights.collect()),
             ("sources", sources.collect()),
@@ -436,6 +435,6 @@ mod tests {
             sources: Vec::new(),
         };
         let json = hit.to_json().to_string();
-        assert!(json.contains(r#""score":2.500"#) && json.contains(r#""highlights":[[4,7]]"#), "{json}");
+        assert!(json.contains(r#""score":2.5,"#) && json.contains(r#""highlights":[[4,7]]"#), "{json}");
     }
 }

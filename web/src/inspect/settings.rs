@@ -1,5 +1,6 @@
 //! What the reader has set in the inspector, and how it is kept as a short text beside the database.
 
+use serde::{Deserialize, Serialize};
 use threadkeep_core::MessageId;
 
 /// The providers: the name in options, and in words; in the order of [`Provider::ALL`](threadkeep_provider::Provider::ALL).
@@ -16,7 +17,7 @@ pub const ENCODINGS: [(&str, &str); 3] =
     [("o200k_base", "o200k_base"), ("cl100k_base", "cl100k_base"), ("estimate", "Estimate, 4 characters each")];
 
 /// What the reader has set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// The place in [`PROVIDERS`].
     pub provider: u32,

@@ -7,6 +7,7 @@
 mod acts;
 mod cards;
 mod carried;
+mod dress;
 mod marks;
 
 use std::cell::{Cell, RefCell};
@@ -540,7 +541,7 @@ impl Canvas {
             let _ = element.append_child(&made);
             match item {
                 Item::Row { row, .. } => {
-                    cards::dress(state, *row, &made);
+                    dress::dress(state, *row, &made);
                     cards::append(state, *row..*row + 1, element);
                 }
                 Item::Hidden { rows, open: false, .. } => cards::append(state, rows.clone(), element),

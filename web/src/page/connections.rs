@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use threadkeep_provider::{PRESETS, Preset, Provider};
+use threadkeep_provider::{Listed, PRESETS, Preset, Provider};
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlInputElement, KeyboardEvent, Node};
 
@@ -12,7 +12,7 @@ use super::keys::{Connections, KeyState};
 use super::state::Page;
 use super::view::{Slot, Spot, click, draw, live, markup, on, rows, soon};
 use crate::connections::{CHROME, Connection, DEMO, DEMO_MODEL, Tools};
-use crate::wire::{Ask, Listed, Reply, Secret, Talk, Tested};
+use crate::wire::{Ask, Reply, Secret, Talk, Tested};
 use crate::words;
 
 /// The shortest passphrase that is taken, in characters.

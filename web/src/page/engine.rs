@@ -144,6 +144,18 @@ impl Engine {
         }
     }
 
+    /// Gives an answer to the question of this ticket.
+    fn answered(self, ticket: Ticket, answer: Result<(Reply, JsValue), ErrorReply>) {
+        let mut taken = None;
+        self.inner.update_value(|inner| {
+            let place = inner.waiting.iter().position(|one| one.ticket == ticket);
+            taken = place.map(|place| inner.waiting.swap_remove(place));
+        });
+        if let Some(one) = taken {
+            drop(one.answer.send(answer));
+        }
+    }
+
     fn hear(self, data: &JsValue, memory: bool) {
         let parts: &Array = data.unchecked_ref();
         let bytes: Uint8Array = parts.get(0).unchecked_into();
@@ -155,20 +167,12 @@ impl Engine {
             FromWorker::Listening => drop(self.say(&ToWorker::Open { memory }, None)),
             FromWorker::Opened { memory } => self.state.set(State::Open { memory }),
             FromWorker::Failed(error) => self.state.set(State::Failed(error)),
-            FromWorker::Answer { ticket, result } => {
-                if let Err(error) = &result
-                    && matches!(error.code.as_str(), "storage-gone" | "closed")
-                {
+            FromWorker::Answer { ticket, reply } => self.answered(ticket, Ok((reply, parts.get(1)))),
+            FromWorker::Error { ticket, error } => {
+                if matches!(error.code.as_str(), "storage-gone" | "closed") {
                     self.state.set(State::Failed(error.clone()));
                 }
-                let mut taken = None;
-                self.inner.update_value(|inner| {
-                    let place = inner.waiting.iter().position(|one| one.ticket == ticket);
-                    taken = place.map(|place| inner.waiting.swap_remove(place));
-                });
-                if let Some(one) = taken {
-                    drop(one.answer.send(result.map(|reply| (reply, parts.get(1)))));
-                }
+                self.answered(ticket, Err(error));
             }
             FromWorker::Progress { ticket, progress } => self.inner.with_value(|inner| {
                 if let Some(tell) =

@@ -1,12 +1,11 @@
 //! What page and worker say about talking to a model: the page sends what is said, together with the connection and its key;
 //! the worker sends back what is heard, in batches.
 
+use serde::{Deserialize, Serialize};
 use threadkeep_core::{MessageId, TranscriptId};
 
-use super::pack::{Pack, pack_enum, pack_struct};
-
 /// A connection with its key, as JSON. It is shown nowhere, not even by `Debug`.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secret(pub String);
 
 impl std::fmt::Debug for Secret {
@@ -16,7 +15,7 @@ impl std::fmt::Debug for Secret {
 }
 
 /// What the page asks that needs a model.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Talk {
     /// Whether a connection works. → [`Reply::Tested`](super::Reply::Tested)
     Test(Secret),
@@ -29,21 +28,10 @@ pub enum Talk {
         /// What is to be answered.
         turn: Turn,
     },
-    /// Which turns were begun and did not end, because the page was closed before. → [`Reply::Interrupted`](super::Reply::Interrupted)
-    Interrupted,
-}
-
-/// A turn that was begun and did not end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Interrupted {
-    /// The thread.
-    pub transcript: TranscriptId,
-    /// Its node, which [`Turn::Resume`] takes.
-    pub node: MessageId,
 }
 
 /// What a turn of the agent answers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Turn {
     /// Something new that the user says.
     Say {
@@ -61,7 +49,7 @@ pub enum Turn {
 }
 
 /// How a test of a connection went.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tested {
     /// Whether it works.
     pub ok: bool,
@@ -69,17 +57,8 @@ pub struct Tested {
     pub words: String,
 }
 
-/// A model that a connection has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
-    /// Its name.
-    pub id: String,
-    /// How many tokens its context holds, where the server says so.
-    pub max_context_tokens: Option<u32>,
-}
-
 /// Something that happens in a turn.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Heard {
     /// What the user says is durable, in this node of this thread. The model has not been asked yet.
     Posted {
@@ -150,7 +129,7 @@ pub enum Heard {
 }
 
 /// How a turn ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ending {
     /// The last node of the turn, where it got so far.
     pub node: Option<MessageId>,
@@ -160,58 +139,15 @@ pub struct Ending {
     pub words: String,
 }
 
-impl Pack for Secret {
-    fn pack(&self, out: &mut Vec<u8>) {
-        self.0.pack(out);
-    }
-
-    fn unpack(from: &mut &[u8]) -> Option<Self> {
-        Pack::unpack(from).map(Self)
-    }
-}
-
-pack_struct!(Tested { ok, words });
-pack_struct!(Listed { id, max_context_tokens });
-pack_struct!(Interrupted { transcript, node });
-pack_struct!(Ending { node, code, words });
-
-pack_enum!(Talk {
-    0 Test { 0: connection },
-    1 Models { 0: connection },
-    2 Turn { connection: connection, turn: turn },
-    3 Interrupted {},
-});
-
-pack_enum!(Turn {
-    0 Say { content: content, reply_to: reply_to },
-    1 Again { 0: node },
-    2 GoOn { 0: node },
-    3 Resume { 0: node },
-});
-
-pack_enum!(Heard {
-    0 Began { transcript: transcript, node: node },
-    1 Text { 0: text },
-    2 Thought { 0: text },
-    3 WasThought {},
-    4 Call { at: at, name: name, arguments: arguments },
-    5 Calling { call: call, name: name, arguments: arguments },
-    6 Stored { 0: node },
-    7 Compacting {},
-    8 Retry { attempt: attempt, wait: wait, reason: reason },
-    9 Warning { 0: words },
-    10 Ended { 0: ending },
-    11 Called { call: call, failed: failed, text: text },
-    12 Asked { 0: tokens },
-    13 Posted { transcript: transcript, node: node },
-});
-
 #[cfg(test)]
 mod tests {
+    use serde::de::DeserializeOwned;
+    use threadkeep_provider::Listed;
+
     use super::*;
     use crate::wire::{from_bytes, to_bytes};
 
-    fn same<T: Pack + PartialEq + std::fmt::Debug>(all: impl IntoIterator<Item = T>) {
+    fn same<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(all: impl IntoIterator<Item = T>) {
         for one in all {
             assert_eq!(from_bytes::<T>(&to_bytes(&one)), Some(one));
         }
@@ -228,10 +164,8 @@ mod tests {
             turn(Turn::Again(id.clone())),
             turn(Turn::GoOn(id.clone())),
             turn(Turn::Resume(id.clone())),
-            Talk::Interrupted,
         ]);
         let ending = Ending { node: Some(id.clone()), code: "cut-off".into(), words: "w".into() };
-        same([Interrupted { transcript: id.clone(), node: id.clone() }]);
         same([
             Heard::Posted { transcript: id.clone(), node: id.clone() },
             Heard::Began { transcript: id.clone(), node: id.clone() },
@@ -249,7 +183,7 @@ mod tests {
             Heard::Ended(ending),
         ]);
         same([Tested { ok: true, words: "w".into() }]);
-        same([Listed { id: "m".into(), max_context_tokens: Some(8192) }]);
+        same([Listed { id: "m".into(), max_context_tokens: Some(8192), max_output_tokens: None }]);
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! The wire of the context inspector: a question about a chain and a budget, and an answer without texts, short enough for
 //! every step of a slider: what became of the messages comes as runs of equal ones.
 
+use serde::{Deserialize, Serialize};
 use threadkeep::protocol::FitReply;
 use threadkeep_context::{Action, Kinds, Policy};
 use threadkeep_core::MessageId;
 
-use super::pack::{Pack, pack_struct};
 use crate::inspect::{Mark, Settings};
 
 /// What the inspector asks about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// The end of the chain.
     pub leaf: MessageId,
@@ -24,7 +24,7 @@ pub struct Question {
 }
 
 /// Messages in a row to which the same was done by the same rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// How many.
     pub count: u32,
@@ -35,7 +35,7 @@ pub struct Run {
 }
 
 /// Messages in a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
     /// The place of the first in the chain.
     pub start: u32,
@@ -44,7 +44,7 @@ pub struct Stretch {
 }
 
 /// What one policy keeps.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Side {
     /// Tokens by kind, in the order of [`KINDS`](crate::inspect::KINDS).
     pub kinds: Vec<u64>,
@@ -59,7 +59,7 @@ pub struct Side {
 }
 
 /// What a budget keeps of a chain.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fitted {
     /// The end of the chain.
     pub leaf: MessageId,
@@ -100,7 +100,7 @@ impl Default for Fitted {
 }
 
 /// A provider's payload.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Payload {
     /// As JSON text, as it would be sent.
     pub text: String,
@@ -168,14 +168,6 @@ impl Fitted {
         }
     }
 }
-
-pack_struct!(Settings { provider, encoding, stable, preview, compress, tokens, messages, chars });
-pack_struct!(Question { leaf, settings, pins, selected, epoch });
-pack_struct!(Run { count, mark, rule });
-pack_struct!(Stretch { start, count });
-pack_struct!(Side { kinds, tokens, kept, shared, over });
-pack_struct!(Fitted { leaf, rules, runs, messages, chars, whole, sides, survives, leaving });
-pack_struct!(Payload { text, warnings });
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,10 @@
 //! What the page asks of the search, and what it shows of the answer.
 
+use serde::{Deserialize, Serialize};
 use threadkeep_core::{MessageId, TranscriptId};
 
-use super::pack::{Pack, pack_struct};
-
 /// What is looked for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Find {
     /// Words, `"phrases"`, `begin*`, `-without`.
     pub query: String,
@@ -16,7 +15,7 @@ pub struct Find {
 }
 
 /// Something that was found: a message, or what is remembered of some.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
     /// The id of a checkpoint, an episode or a fact; none for a message.
     pub id: Option<String>,
@@ -42,7 +41,7 @@ pub const EPISODE: &str = "episode";
 pub const FACT: &str = "fact";
 
 /// What was found so far.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Found {
     /// The hits: messages, best first, then all else, best first.
     pub hits: Vec<Hit>,
@@ -65,10 +64,6 @@ pub fn cut(text: &str, highlights: &[(usize, usize)]) -> Vec<String> {
     pieces.extend(text.get(at..).map(str::to_owned));
     pieces
 }
-
-pack_struct!(Find { query, role, source });
-pack_struct!(Hit { id, transcript, leaf, node, role, created_at, snippet });
-pack_struct!(Found { hits, indexed, messages });
 
 #[cfg(test)]
 mod tests {

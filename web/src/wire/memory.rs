@@ -1,14 +1,13 @@
 //! What the page asks of compaction and memory, and what it shows of the answers.
 
-use threadkeep::epochs::{Fate, Held, Step, StepLine};
+use serde::{Deserialize, Serialize};
 use threadkeep_core::checkpoint::{Checkpoint, Source};
 use threadkeep_core::{MessageId, TranscriptId};
 
-use super::pack::{Pack, pack_enum, pack_struct};
 use super::{Question, Secret};
 
 /// What is asked. Answered by a part of the module that is loaded with the first of these.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Recall {
     /// All episodes and facts. → [`Reply::Memories`](super::Reply::Memories)
     List,
@@ -66,7 +65,7 @@ pub enum Recall {
 }
 
 /// How a branch is compacted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Way {
     /// The place in [`STRATEGIES`](crate::epochs::STRATEGIES); `None` for that of the compaction before.
     pub strategy: Option<u32>,
@@ -77,7 +76,7 @@ pub struct Way {
 }
 
 /// What stands in prompts for a node's messages.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Carrier {
     /// The checkpoint that covers them, where one does.
     pub checkpoint: Option<String>,
@@ -88,7 +87,7 @@ pub struct Carrier {
 }
 
 /// A stretch of a branch in which the same checkpoint was used.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Epoch {
     /// The checkpoint; `None` for the original epoch.
     pub card: Option<Card>,
@@ -99,7 +98,7 @@ pub struct Epoch {
 }
 
 /// An episode or a fact.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     /// Its id.
     pub id: String,
@@ -124,7 +123,7 @@ pub struct Memory {
 }
 
 /// One thing that a summary says.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Said {
     /// What.
     pub text: String,
@@ -133,7 +132,7 @@ pub struct Said {
 }
 
 /// A checkpoint as a thread shows it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Card {
     /// Its id.
     pub id: String,
@@ -158,7 +157,7 @@ pub struct Card {
 }
 
 /// What a compaction did, or would do.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compacted {
     /// The checkpoint; `None` where nothing is to be done.
     pub card: Option<Card>,
@@ -175,7 +174,7 @@ pub struct Compacted {
 }
 
 /// Requests that are not sent yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sends {
     /// How many there are.
     pub requests: u32,
@@ -213,36 +212,10 @@ impl From<Checkpoint> for Card {
     }
 }
 
-pack_enum!(Recall {
-    0 List {},
-    1 Edit { id: id, episode: episode, text: text, tags: tags },
-    2 Pin { id: id, pinned: pinned },
-    3 Forget { 0: id },
-    4 Remember { 0: text },
-    5 Compact { leaf: leaf, preview: preview, way: way, model: model },
-    6 Epochs { 0: leaf },
-    7 Step { question: question, place: place },
-    8 Carried { leaf: leaf, node: node, pins: pins },
-});
-pack_enum!(Fate {
-    0 Stayed {},
-    1 Left {},
-    2 Came {},
-});
-pack_struct!(Way { strategy, tail, browser });
-pack_struct!(Carrier { checkpoint, raw, memories });
-pack_struct!(Epoch { card, start, end });
-pack_struct!(Step { leaf, before, after, lines, absent });
-pack_struct!(Held { tokens, messages });
-pack_struct!(StepLine { fate, place, node, role, words, summary, before, after });
-pack_struct!(Memory { id, episode, kind, text, tags, transcript, sources, pinned, superseded, created_at });
-pack_struct!(Said { text, sources });
-pack_struct!(Card { id, anchor, messages, cleared, before, after, created_at, strategy, summariser, statements });
-pack_struct!(Compacted { card, before, after, memories, warnings, sends });
-pack_struct!(Sends { requests, tokens });
-
 #[cfg(test)]
 mod tests {
+    use threadkeep::epochs::{Fate, Held, Step, StepLine};
+
     use super::*;
     use crate::wire::{from_bytes, to_bytes};
 

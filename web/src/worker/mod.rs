@@ -6,6 +6,7 @@
 
 mod browser;
 mod chrome;
+mod connected;
 mod demo;
 mod files;
 mod find;
@@ -13,6 +14,7 @@ mod host;
 mod inspect;
 mod parts;
 mod recall;
+mod shared_parts;
 mod tabs;
 mod talk;
 
@@ -150,7 +152,11 @@ async fn serve(ticket: Ticket, work: Work) {
             Reply::Done
         }),
     };
-    say(&FromWorker::Answer { ticket, result }, beside);
+    let answer = match result {
+        Ok(reply) => FromWorker::Answer { ticket, reply },
+        Err(error) => FromWorker::Error { ticket, error },
+    };
+    say(&answer, beside);
 }
 
 /// Ends the compaction that runs, if one does.

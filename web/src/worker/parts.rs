@@ -1,5 +1,5 @@
-//! The parts of the module that the worker loads when they are first needed: what reads archives, what builds prompts, and what
-//! searches. Most visits read what is kept and need none of them.
+//! The parts of the module that answer the page: what reads archives, builds prompts, searches, and talks to models. The worker loads
+//! each when it is first needed. Most visits read what is kept and need none of them.
 
 use std::future::Future;
 use std::ops::ControlFlow;
@@ -8,15 +8,13 @@ use std::rc::Rc;
 
 use js_sys::{Array, Reflect};
 use threadkeep::KeepError;
-use threadkeep::agent::{Memory, Own, ToolAnswer, found};
-use threadkeep::model::Model;
 use threadkeep::protocol::{ErrorReply, ImportProgress, ImportReport};
 use threadkeep_parts::part;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::File;
 
 use super::{Engine, STOP, files, find, inspect, recall, say, talk};
-use crate::wire::{Find, FromWorker, Inspect, Recall, Reply, Secret, Talk, Ticket};
+use crate::wire::{Find, FromWorker, Inspect, Recall, Reply, Talk, Ticket};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Reply, ErrorReply>>>>;
 
@@ -52,42 +50,9 @@ part! {
 }
 
 part! {
-    /// Prompts and memory for the agent, and whether tokens can be counted exactly.
-    prompts: pub fn memory(engine: Rc<Engine>) -> Pin<Box<dyn Future<Output = (Rc<dyn Memory>, bool)>>> {
-        Box::pin(async move {
-            let exact = inspect::fetch(&engine, 0).await.is_ok();
-            let keep = (*engine).clone();
-            let search = move |query, limit| -> ToolAnswer<'static> {
-                let keep = keep.clone();
-                Box::pin(async move {
-                    let found = recalled(keep, query, limit).await;
-                    found.map_err(|_| "the search could not be loaded".to_owned())?.await
-                })
-            };
-            let memory: Rc<dyn Memory> = Rc::new(Own::searching((*engine).clone(), Rc::new(search)));
-            (memory, exact)
-        })
-    }
-}
-
-part! {
-    /// What the agent finds with its tool.
-    search: pub fn recalled(engine: Engine, query: String, limit: usize) -> ToolAnswer<'static> {
-        found(engine, query, limit)
-    }
-}
-
-part! {
     /// Talks to models.
     agent: pub fn talk(engine: Rc<Engine>, asked: Talk) -> Answer {
         Box::pin(async move { talk::answer(&engine, asked).await })
-    }
-}
-
-part! {
-    /// The model of a connection, to summarise with.
-    agent: pub fn model(connection: Secret) -> Result<Rc<dyn Model>, ErrorReply> {
-        talk::model(&connection)
     }
 }
 

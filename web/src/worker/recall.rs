@@ -20,7 +20,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::WorkerGlobalScope;
 
 use super::browser::OfBrowser;
-use super::{CANCEL, Engine, inspect, part_missing, parts, say, stop_compaction};
+use super::{CANCEL, Engine, inspect, part_missing, say, shared_parts, stop_compaction};
 use crate::wire::{Card, Carrier, Compacted, Epoch, FromWorker, Memory, Question, Recall, Reply, Sends, Way, nodes};
 use crate::{format, pieces};
 
@@ -34,7 +34,7 @@ pub async fn answer(engine: &Engine, asked: Recall) -> Result<Reply, ErrorReply>
             // Tokens are counted as the inspector counts them at first.
             inspect::fetch(engine, 0).await?;
             let model = match model {
-                Some(connection) => Some(parts::model(connection).await.map_err(|_| part_missing())??),
+                Some(connection) => Some(shared_parts::model(connection).await.map_err(|_| part_missing())??),
                 None => None,
             };
             compact(engine, &leaf, preview, way, model).await

@@ -10,18 +10,18 @@ use serde_json::Value;
 use threadkeep::KeepError;
 use threadkeep::agent::{Agent, AgentEvent, AgentOptions, BUILT_IN, Memory, NoTools, Outcome};
 use threadkeep::mailbox::{Body, Outgoing};
-use threadkeep::model::{Call, Connected, Http, Model};
+use threadkeep::model::{Call, Http};
 use threadkeep::protocol::{Counting, ErrorReply, NodeInfo};
 use threadkeep_core::Message;
 use threadkeep_fetch::Fetch;
-use threadkeep_provider::{Connection, Delta, Finish, RenderOptions, render};
+use threadkeep_provider::{Delta, Finish, RenderOptions, render};
 use threadkeep_tokens::Encoding;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
-use super::{Engine, Place, chrome, demo, part_missing, parts, say};
-use crate::connections::{CHROME, DEMO_MODEL, Tools};
-use crate::wire::{Ending, FromWorker, Heard, Interrupted, Listed, Reply, Secret, Talk, Tested, Turn};
+use super::connected::{Ready, ready};
+use super::{Engine, Place, part_missing, say, shared_parts};
+use crate::wire::{Ending, FromWorker, Heard, Reply, Talk, Tested, Turn};
 
 /// The name under which the page's agent has its mailbox.
 const AGENT: &str = "agent";
@@ -29,9 +29,6 @@ const AGENT: &str = "agent";
 const FRAME: u32 = 16;
 /// The most tokens of a test's answer: enough for a model that thinks first.
 const TEST_TOKENS: u64 = 256;
-
-/// How many tokens the browser's own model is trusted with: its models are small, and it does not say before it is made.
-const CHROME_TOKENS: u64 = 6_000;
 
 type Stop = Rc<dyn Fn()>;
 
@@ -56,56 +53,6 @@ pub fn stop() {
     }
 }
 
-/// A connection that can be asked.
-struct Ready {
-    model: Rc<dyn Model>,
-    /// The endpoint; none for what has none.
-    connected: Option<Connected>,
-    tools: Tools,
-    max_context_tokens: Option<u64>,
-    max_output_tokens: Option<u64>,
-}
-
-fn ready(secret: &Secret) -> Result<Ready, ErrorReply> {
-    // What is wrong is said without the text: it holds a key.
-    let bad = |message: String| ErrorReply { code: "bad-connection".to_owned(), message, details: Value::Null };
-    let mut value: Value = serde_json::from_str(&secret.0).map_err(|_| bad("it cannot be read".to_owned()))?;
-    let tools = value.as_object_mut().and_then(|fields| fields.remove("tools"));
-    let tools = Tools::named(tools.as_ref().and_then(Value::as_str).unwrap_or_default());
-    if value.get("provider").and_then(Value::as_str) == Some(DEMO_MODEL) {
-        let model = Rc::new(demo::model(Rc::new(Fetch)));
-        return Ok(Ready {
-            model,
-            connected: None,
-            tools: Tools::Memory,
-            max_context_tokens: None,
-            max_output_tokens: None,
-        });
-    }
-    if value.get("provider").and_then(Value::as_str) == Some(CHROME) {
-        return Ok(Ready {
-            model: Rc::new(chrome::Chrome),
-            connected: None,
-            tools: Tools::None,
-            max_context_tokens: Some(CHROME_TOKENS),
-            max_output_tokens: Some(CHROME_TOKENS / 4),
-        });
-    }
-    let connection = Connection::from_json(&value).map_err(|error| bad(error.to_string()))?;
-    let (max_context_tokens, max_output_tokens) = (connection.max_context_tokens, connection.max_output_tokens);
-    let connected = Connected::new(connection, Rc::new(Fetch));
-    let model = Rc::new(connected.clone());
-    Ok(Ready { model, connected: Some(connected), tools, max_context_tokens, max_output_tokens })
-}
-
-/// The model of a connection, to summarise with.
-///
-/// # Errors
-/// The connection is not complete.
-pub fn model(secret: &Secret) -> Result<Rc<dyn Model>, ErrorReply> {
-    ready(secret).map(|ready| ready.model)
-}
-
 /// Answers a question that needs a model.
 pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
     match asked {
@@ -123,26 +70,17 @@ pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
                 message: failure.message,
                 details: Value::Null,
             };
-            let small = |count: Option<u64>| count.and_then(|count| u32::try_from(count).ok());
-            let listed = |one: threadkeep_provider::Listed| Listed {
-                max_context_tokens: small(one.max_context_tokens),
-                id: one.id,
-            };
-            Ok(Reply::Models(connected.models().await.map_err(failed)?.into_iter().map(listed).collect()))
+            connected.models().await.map(Reply::Models).map_err(failed)
         }
         Talk::Turn { connection, turn } => {
             STOPPED.set(false);
             let ready = ready(&connection)?;
-            let (memory, exact) = parts::memory(Rc::new(engine.clone())).await.map_err(|_| part_missing())?.await;
+            let (memory, exact) =
+                shared_parts::memory(Rc::new(engine.clone())).await.map_err(|_| part_missing())?.await;
             let result = take_turn(engine, memory, exact, ready, turn).await;
             STOP.set(None);
             flush().await;
             result.map(|()| Reply::Done).map_err(|error| error.reply())
-        }
-        Talk::Interrupted => {
-            let turns = engine.interrupted_turns(AGENT).await.map_err(|error| error.reply())?;
-            let shown = |node: NodeInfo| Interrupted { transcript: node.transcript, node: node.id };
-            Ok(Reply::Interrupted(turns.into_iter().map(shown).collect()))
         }
     }
 }

@@ -167,7 +167,7 @@ fn lines_that_are_none_are_named_and_the_others_come_in() {
     let tree = only(&read_all(&[("raw_traces.jsonl", text.as_bytes())]));
     let said: Vec<String> =
         tree.nodes().flat_map(|it| it.node.messages.iter().map(|m| m.text().into_owned())).collect();
-    assert_eq!(said, ["c", "a", "b"]);
+    assert_eq!(said, ["a", "b", "c"]);
 }
 
 #[test]

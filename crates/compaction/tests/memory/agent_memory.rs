@@ -192,7 +192,7 @@ fn raw_trace_lines_to_the_letter() {
         "\n",
         r#"{"id":"rt_003","ts":1738100003.11,"turn_id":"turn_0001","seq":3,"trace_type":"tool_result","content":"","source_event":"ToolResultEvent","tool_name":"list_directory","tool_result":["app.ts","lexer.ts"]}"#,
         "\n",
-        r#"{"id":"rt_004","ts":1738100005.90,"turn_id":"turn_0001","seq":4,"trace_type":"assistant","content":"I will tidy the lexer next.","source_event":"LLMCompleteResponseReceivedEvent","tags":["final"]}"#,
+        r#"{"id":"rt_004","ts":1738100005.9,"turn_id":"turn_0001","seq":4,"trace_type":"assistant","content":"I will tidy the lexer next.","source_event":"LLMCompleteResponseReceivedEvent","tags":["final"]}"#,
         "\n"
     );
     let read = read_traces(text);

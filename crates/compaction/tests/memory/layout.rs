@@ -127,7 +127,7 @@ proptest! {
 #[test]
 fn unknown_fields_of_a_trace_come_back_in_their_order() {
     let line = "{\"id\":\"a\",\"ts\":1.2345678,\"turn_id\":\"turn_0001\",\"seq\":1,\"trace_type\":\"user\",\"content\":\"x\",\
-                \"source_event\":\"E\",\"zebra\":[1.50],\"correlation_id\":\"k\",\"tool_result_ref\":\"f\"}\n";
+                \"source_event\":\"E\",\"zebra\":[1.5],\"correlation_id\":\"k\",\"tool_result_ref\":\"f\"}\n";
     let read = read_traces(line);
     assert_eq!(write_traces(&read.records), line);
     assert_eq!(read.records[0].millis(), Some(1234));

@@ -282,7 +282,7 @@ mod tests {
                 "; Defined: c = boolean, sample: true",
                 "; Defined: d = nil",
                 "; Defined: e = keyword, sample: :fast",
-                "; Defined: f = float, sample: 1e+3",
+                "; Defined: f = float, sample: 1000.0",
             ],
         );
         check(

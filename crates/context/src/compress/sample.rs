@@ -38,7 +38,7 @@ pub(super) fn type_of(value: &Value) -> String {
     match value {
         Value::Null => "nil".to_owned(),
         Value::Bool(_) => "boolean".to_owned(),
-        Value::Number(number) if number.as_str().contains(['.', 'e', 'E']) => "float".to_owned(),
+        Value::Number(number) if number.is_f64() => "float".to_owned(),
         Value::Number(_) => "integer".to_owned(),
         Value::String(_) => "string".to_owned(),
         Value::Array(items) => counted("list", items.len()),

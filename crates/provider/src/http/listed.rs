@@ -1,5 +1,6 @@
 //! Which models an endpoint has.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::Provider;
@@ -8,7 +9,7 @@ use super::connection::Connection;
 use super::request::{HttpRequest, headers, url};
 
 /// A model that an endpoint has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ListedModel", rename_all = "camelCase"))]
 pub struct Listed {
     /// Its name, as a connection wants it.

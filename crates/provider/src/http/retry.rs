@@ -1,5 +1,8 @@
 //! Waiting before a request is sent again.
 
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc2822;
+
 /// How long to wait before the next try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
@@ -63,28 +66,8 @@ pub(super) fn asked(headers: &[(String, String)], now: i64) -> Option<u64> {
 /// assert_eq!(threadkeep_provider::http_date("tomorrow"), None);
 /// ```
 pub fn http_date(text: &str) -> Option<i64> {
-    let mut words = text.split_whitespace();
-    words.next()?.strip_suffix(',')?;
-    let day: i64 = words.next()?.parse().ok()?;
-    let month = words.next()?;
-    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let month = i64::try_from(months.iter().position(|name| *name == month)?).ok()? + 1;
-    let year: i64 = words.next()?.parse().ok()?;
-    let mut clock = words.next()?.split(':').map(|part| part.parse::<i64>().ok());
-    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    let fits = (1..=31).contains(&day)
-        && (1970..=9999).contains(&year)
-        && (0..24).contains(&hour)
-        && (0..60).contains(&minute)
-        && (0..=60).contains(&second);
-    if !fits || words.next() != Some("GMT") {
-        return None;
-    }
-    // Days since 1970, with years that begin in March, so that the leap day is a year's last.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let (era, in_era) = (year / 400, year % 400);
-    let days = era * 146_097 + in_era * 365 + in_era / 4 - in_era / 100 + (153 * month + 2) / 5 + day - 1 - 719_468;
-    Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000)
+    let date = OffsetDateTime::parse(text, &Rfc2822).ok()?;
+    Some(date.unix_timestamp() * 1000)
 }
 
 #[cfg(test)]

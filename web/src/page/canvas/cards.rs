@@ -4,7 +4,7 @@
 use threadkeep_core::MessageId;
 use web_sys::{Element, Node};
 
-use super::{Anchor, Canvas, State, TOP, carried};
+use super::{Anchor, Canvas, State, TOP};
 use crate::epochs::made_by;
 use crate::format;
 use crate::page::dom;
@@ -24,7 +24,7 @@ pub fn append(state: &State, rows: std::ops::Range<usize>, into: &Element) {
 }
 
 /// Whether a statement came from the message that the reader has selected.
-fn cites(state: &State, said: &Said) -> bool {
+pub fn cites(state: &State, said: &Said) -> bool {
     state.chosen.as_ref().is_some_and(|chosen| said.sources.contains(chosen))
 }
 
@@ -35,26 +35,9 @@ pub fn covered(state: &State) -> usize {
 }
 
 /// The nodes that a chosen statement came from.
-fn sources(state: &State) -> &[MessageId] {
+pub fn sources(state: &State) -> &[MessageId] {
     let said = state.lit.and_then(|(card, statement)| state.outline.cards.get(card)?.statements.get(statement));
     said.map_or(&[], |said| &said.sources)
-}
-
-/// Shows on a message whether it is covered, and whether it lights up.
-pub fn dress(state: &State, row: usize, element: &Element) {
-    let set = |class, on| {
-        let _ = element.class_list().toggle_with_force(class, on);
-    };
-    set("covered", row < covered(state));
-    let target = state.target.as_ref().and_then(|id| state.outline.rows.iter().position(|row| row.id == *id));
-    set("beyond", target.is_some_and(|target| row > target));
-    set("target", target == Some(row));
-    // The message in focus and all that leads to it.
-    let chosen = state.chosen.as_ref().and_then(|id| state.outline.rows.iter().position(|row| row.id == *id));
-    set("in-chain", chosen.is_some_and(|chosen| row <= chosen));
-    let id = state.outline.rows.get(row).map(|row| &row.id);
-    set("lit", id.is_some_and(|id| sources(state).contains(id)));
-    carried::dress(state, id, element);
 }
 
 fn view(state: &State, card: &Card, at: usize) -> Node {
@@ -129,26 +112,6 @@ impl Canvas {
         }
         if let Some(row) = away {
             self.jump(Anchor::Row(row, TOP), Some(row));
-        }
-    }
-
-    pub(super) fn dress_all(&self, state: &State) {
-        let Ok(all) = self.window.query_selector_all("[data-row], [data-do=statement]") else { return };
-        for at in 0..all.length() {
-            let Some(element) = all.get(at).and_then(|node| wasm_bindgen::JsCast::dyn_into::<Element>(node).ok())
-            else {
-                continue;
-            };
-            let number = |name: &str| element.get_attribute(name).and_then(|text| text.parse::<usize>().ok());
-            if let Some(row) = number("data-row") {
-                dress(state, row, &element);
-            } else if let (Some(card), Some(place)) = (number("data-card-at"), number("data-place")) {
-                let pressed = state.lit == Some((card, place));
-                let _ = element.set_attribute("aria-pressed", if pressed { "true" } else { "false" });
-                let said = state.outline.cards.get(card).and_then(|card| card.statements.get(place));
-                let cites = said.is_some_and(|said| cites(state, said));
-                let _ = element.class_list().toggle_with_force("cites", cites);
-            }
         }
     }
 
