@@ -16,6 +16,7 @@ use super::Counting;
 /// One request about compactions. `at` is a head's name, or the end of the chain: a node or an alias of it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub enum CompactionRequest {
     /// The checkpoints of a chain, the shallowest first. → a list of checkpoints
     Checkpoints {
@@ -35,6 +36,7 @@ pub enum CompactionRequest {
         prompt_tokens: Option<u32>,
         /// When to compact.
         #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
         policy: PolicyParams,
     },
     /// Asks for a compaction. → null

@@ -196,11 +196,14 @@ impl TurnName {
     }
 }
 
+threadkeep_core::in_typescript!(TurnName, "string");
+
 read_by_name!(TurnName, TurnName::from_name, "the name of a turn, such as turn_0001");
 
 /// What was recorded at a head: in some turns, or in the last ones.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct RawTraces {
     /// The head's name.
     pub context: String,
@@ -215,14 +218,17 @@ pub struct RawTraces {
 /// A compaction snapshot: what is remembered, and the last turns.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct BuildSnapshot {
     /// The head's name.
     pub context: String,
     /// The episodes, as whole records.
     #[serde(default, deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub episodes: Vec<Episode>,
     /// The facts, as whole records.
     #[serde(default, deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub facts: Vec<Fact>,
     /// The system prompt, if there is one.
     pub system_prompt: Option<String>,
@@ -234,12 +240,14 @@ pub struct BuildSnapshot {
     pub budget: Option<u32>,
     /// How they are counted.
     #[serde(default, deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub encoding: Counting,
 }
 
 /// One request of what is remembered.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub enum MemoryRequest {
     /// Episodes, oldest first. → a list of episodes
     Episodes(EpisodeFilter),
@@ -248,9 +256,9 @@ pub enum MemoryRequest {
     /// Remembers a fact. → the fact
     Remember(NewFact),
     /// Changes a fact. → the fact
-    EditFact(EditFact),
+    EditFact(#[cfg_attr(feature = "ts", ts(type = "{ id: string } & FactEdit"))] EditFact),
     /// Changes an episode. → the episode
-    EditEpisode(EditEpisode),
+    EditEpisode(#[cfg_attr(feature = "ts", ts(type = "{ id: string } & EpisodeEdit"))] EditEpisode),
     /// Pins a record, or lets go of it. → null
     Pin {
         /// The record.
@@ -273,7 +281,7 @@ pub enum MemoryRequest {
         turn: Option<u32>,
     },
     /// What was recorded at a head in some turns. → a list of traces
-    RawTraces(RawTraces),
+    RawTraces(#[cfg_attr(feature = "ts", ts(inline))] RawTraces),
     /// The turns that a compaction would cover. → a list of names
     CompactionTurns {
         /// The head's name.
@@ -287,7 +295,7 @@ pub enum MemoryRequest {
         context: String,
     },
     /// The compaction snapshot of a head. → a list of messages
-    BuildSnapshot(Box<BuildSnapshot>),
+    BuildSnapshot(#[cfg_attr(feature = "ts", ts(inline))] Box<BuildSnapshot>),
 }
 
 impl MemoryRequest {

@@ -27,6 +27,7 @@ pub struct Recent {
 /// A request for a prompt, or for what would be in one. `at` is a head's name, or the end of the chain: a node or an alias of it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub enum PromptRequest {
     /// The newest messages at a head, in order. → [`Response::Messages`](super::Response::Messages)
     GetRecent {
@@ -34,6 +35,7 @@ pub enum PromptRequest {
         context: String,
         /// The limits.
         #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
         options: Recent,
     },
     /// The prompt of a chain for a budget. → [`Response::Context`](super::Response::Context)
@@ -42,6 +44,7 @@ pub enum PromptRequest {
         at: String,
         /// How it is built.
         #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<super::ContextParams>"))]
         options: Box<ContextOptions>,
     },
     /// What a budget keeps of a chain, without the prompt. → [`Response::Fit`](super::Response::Fit)
@@ -50,9 +53,11 @@ pub enum PromptRequest {
         at: String,
         /// How it is built.
         #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<super::ContextParams>"))]
         options: Box<ContextOptions>,
         /// Further questions.
         #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>", inline))]
         what_if: WhatIf,
     },
     /// The full output of a tool that a preview names. → [`Response::Messages`](super::Response::Messages), one or none

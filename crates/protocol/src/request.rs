@@ -71,6 +71,7 @@ pub struct Start {
 /// One request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub enum Request {
     /// Route an inbound message. → [`Response::Node`]
     Receive(Inbound),

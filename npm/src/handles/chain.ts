@@ -74,7 +74,8 @@ export abstract class Chain {
    * ```
    */
   async toolResult(path: string): Promise<Message | null> {
-    return (await this.#prompts<Message[]>("toolResult", { path: check.text(path, "path") }))[0] ?? null;
+    const found: Message[] = await this.#link.callWith("prompts", "toolResult", { at: this.#at, path: check.text(path, "path") });
+    return found[0] ?? null;
   }
 
   /**
@@ -109,7 +110,7 @@ export abstract class Chain {
    * @throws ThreadkeepError `missing-node`
    */
   async checkpoints(): Promise<Checkpoint[]> {
-    return this.#prompts("checkpoints");
+    return this.#link.callWith("prompts", "checkpoints", { at: this.#at });
   }
 
   /**
@@ -119,7 +120,7 @@ export abstract class Chain {
    * @throws ThreadkeepError `missing-node`
    */
   async epochs(): Promise<Epoch[]> {
-    return this.#prompts("epochs");
+    return this.#link.callWith("prompts", "epochs", { at: this.#at });
   }
 
   /**
@@ -137,7 +138,8 @@ export abstract class Chain {
    * ```
    */
   async afterResponse(usage?: ResponseUsage, policy?: CompactionPolicy): Promise<CompactionReason | null> {
-    return this.#prompts("afterResponse", {
+    return this.#link.callWith("prompts", "afterResponse", {
+      at: this.#at,
       ...check.options(usage, "usage", { promptTokens: check.count }),
       policy: { ...this.#link.policy, ...compaction.policy(policy, "policy") },
     });
@@ -149,7 +151,7 @@ export abstract class Chain {
    * @throws ThreadkeepError `missing-node`
    */
   async compactionRequired(): Promise<CompactionReason | null> {
-    return this.#prompts("compactionRequired");
+    return this.#link.callWith("prompts", "compactionRequired", { at: this.#at });
   }
 
   /**
@@ -158,7 +160,7 @@ export abstract class Chain {
    * @throws ThreadkeepError `missing-node`
    */
   async requestCompaction(): Promise<void> {
-    await this.#prompts("requestCompaction");
+    await this.#link.callWith("prompts", "requestCompaction", { at: this.#at });
   }
 
   /**
@@ -167,7 +169,7 @@ export abstract class Chain {
    * @throws ThreadkeepError `missing-node`
    */
   async clearCompactionRequest(): Promise<void> {
-    await this.#prompts("clearCompactionRequest");
+    await this.#link.callWith("prompts", "clearCompactionRequest", { at: this.#at });
   }
 
   /**
@@ -195,11 +197,6 @@ export abstract class Chain {
     check.text(query, "query");
     const branch = await this.end();
     return branch === null ? hitsOf([], []) : search(this.#link, query, { ...how, branch });
-  }
-
-  /** A request about this chain that needs the part of the module for prompts. */
-  #prompts<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
-    return this.#link.callWith("prompts", method, { at: this.#at, ...params });
   }
 }
 

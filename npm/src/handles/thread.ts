@@ -171,7 +171,7 @@ export class Thread extends Chain {
    * @throws ThreadkeepError `missing-thread`, `bad-request`
    */
   async setStrategy(strategy: CompactionStrategy | null): Promise<void> {
-    const chosen = strategy === null ? {} : { strategy: check.text(strategy, "strategy") };
+    const chosen = strategy === null ? {} : { strategy: check.text<CompactionStrategy>(strategy, "strategy") };
     await this.#link.callWith("prompts", "setStrategy", { context: this.name, ...chosen });
   }
 }
