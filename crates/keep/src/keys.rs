@@ -7,10 +7,10 @@
 //! | `p/<transcript>/<generation>/z<merges>` | nothing; that it is there says how often pages were merged |
 //! | `p/<transcript>/<generation>/y<node>.<piece>` | a piece of the message that is being said in a node; see [`draft`](crate::draft) |
 //! | `i/<id>` | the transcript of a node or alias whose id does not name it |
-//! | `h/<context>` | the transcript in which a head points |
+//! | `h/<head>` | the transcript in which a head points |
 //! | `e/<transcript>/<id>` | an episode; `e//<id>` for one of no transcript |
 //! | `f/<transcript>/<id>` | a fact; `f//<id>` for one of no transcript |
-//! | `c//<context>` | whether a compaction of a head is asked for, and on which content the last one was settled |
+//! | `c//<head>` | whether a compaction of a head is asked for, and on which content the last one was settled |
 //! | `c/<transcript>/<node>` | the same for a chain that no head names |
 //! | `s/0` | nothing; that there is an index of the full-text search |
 //! | `s/m/<state>` | nothing; one such marker, another after each change of the index |
@@ -168,8 +168,8 @@ pub fn index_id(key: &str) -> Option<MessageId> {
     MessageId::new(unescape(key.strip_prefix("i/")?)?).ok()
 }
 
-pub fn head(context: &str) -> String {
-    format!("h/{}", escape(context))
+pub fn head(name: &str) -> String {
+    format!("h/{}", escape(name))
 }
 
 pub fn heads() -> Scan {

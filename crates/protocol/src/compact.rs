@@ -58,7 +58,7 @@ pub enum CompactionRequest {
     /// compactedRange?, checkpoint?, message}`
     GetStored {
         /// The head's name.
-        context: String,
+        head: String,
         /// The first index; 0 without it.
         start: Option<u32>,
         /// The index after the last; all without it.
@@ -67,12 +67,12 @@ pub enum CompactionRequest {
     /// How a head is compacted. → a name, or null
     Strategy {
         /// The head's name.
-        context: String,
+        head: String,
     },
     /// Chooses that. → null
     SetStrategy {
         /// The head's name.
-        context: String,
+        head: String,
         /// The strategy; none for that of the checkpoint before.
         strategy: Option<Strategy>,
     },
@@ -334,7 +334,7 @@ mod tests {
     fn every_method_is_read() {
         for method in CompactionRequest::methods().iter().copied() {
             let head = method.to_lowercase().ends_with("strategy") || method == "getStored";
-            let of = if head { "context" } else { "at" };
+            let of = if head { "head" } else { "at" };
             assert_eq!(CompactionRequest::read(method, "{}").unwrap_err().argument, of, "{method}");
             let params = format!(r#"{{"{of}": "main"}}"#);
             assert!(CompactionRequest::read(method, &params).is_ok(), "{method}");
@@ -357,7 +357,7 @@ mod tests {
             ("afterResponse", r#"{"at": "a", "promptTokens": -1}"#, "promptTokens"),
             ("afterResponse", r#"{"at": "a", "policy": {"ratio": 1}}"#, "policy.ratio"),
             ("afterResponse", r#"{"at": "a", "policy": {"compactionRatio": 1.5}}"#, "policy.compactionRatio"),
-            ("setStrategy", r#"{"context": "a", "strategy": "forget"}"#, "strategy"),
+            ("setStrategy", r#"{"head": "a", "strategy": "forget"}"#, "strategy"),
         ] {
             assert_eq!(CompactionRequest::read(method, params).unwrap_err().argument, argument, "{method} {params}");
         }

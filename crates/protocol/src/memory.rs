@@ -206,7 +206,7 @@ read_by_name!(TurnName, TurnName::from_name, "the name of a turn, such as turn_0
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct RawTraces {
     /// The head's name.
-    pub context: String,
+    pub head: String,
     /// These turns, without `tail` and `exclude`.
     pub turns: Option<Vec<TurnName>>,
     /// So many of the last turns; 4 without it.
@@ -221,7 +221,7 @@ pub struct RawTraces {
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct BuildSnapshot {
     /// The head's name.
-    pub context: String,
+    pub head: String,
     /// The episodes, as whole records.
     #[serde(default, deserialize_with = "or_default")]
     #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
@@ -285,14 +285,14 @@ pub enum MemoryRequest {
     /// The turns that a compaction would cover. → a list of names
     CompactionTurns {
         /// The head's name.
-        context: String,
+        head: String,
         /// How many of the last turns stay.
         keep_turns: Option<u32>,
     },
     /// The name that the next turn gets. → a name
     NextTurn {
         /// The head's name.
-        context: String,
+        head: String,
     },
     /// The compaction snapshot of a head. → a list of messages
     BuildSnapshot(#[cfg_attr(feature = "ts", ts(inline))] Box<BuildSnapshot>),
@@ -357,13 +357,10 @@ mod tests {
 
     #[test]
     fn every_method_is_read() {
-        let some = r#"{"id": "sem_1", "fact": "f", "at": "main", "context": "main"}"#;
+        let some = r#"{"id": "sem_1", "fact": "f", "at": "main", "head": "main"}"#;
         for method in MemoryRequest::methods() {
             let wrong = MemoryRequest::read(method, r#"{"nonsense": 1}"#).unwrap_err();
-            assert!(
-                ["nonsense", "fact", "id", "at", "context"].contains(&wrong.argument.as_str()),
-                "{method}: {wrong:?}"
-            );
+            assert!(["nonsense", "fact", "id", "at", "head"].contains(&wrong.argument.as_str()), "{method}: {wrong:?}");
             assert_ne!(MemoryRequest::read(method, some).err().map(|it| it.argument), Some("method".to_owned()));
         }
         let read = MemoryRequest::read("pin", r#"{"id": "a"}"#).unwrap();
@@ -388,11 +385,11 @@ mod tests {
             ("episodes", r#"{"superseded": true}"#, "superseded"),
             ("retrieve", r#"{"facts": -1}"#, "facts"),
             ("editFact", r#"{"fact": "f"}"#, "id"),
-            ("rawTraces", r#"{"context": "c", "turns": ["1"]}"#, "turns[0]"),
-            ("rawTraces", r#"{"context": "c", "turns": [], "tail": 1}"#, "turns"),
-            ("rawTraces", r#"{"context": "c", "exclude": "first"}"#, "exclude"),
-            ("buildSnapshot", r#"{"context": "c", "facts": [{"id": "f"}]}"#, "facts[0].fact"),
-            ("buildSnapshot", r#"{"context": "c", "encoding": "words"}"#, "encoding"),
+            ("rawTraces", r#"{"head": "c", "turns": ["1"]}"#, "turns[0]"),
+            ("rawTraces", r#"{"head": "c", "turns": [], "tail": 1}"#, "turns"),
+            ("rawTraces", r#"{"head": "c", "exclude": "first"}"#, "exclude"),
+            ("buildSnapshot", r#"{"head": "c", "facts": [{"id": "f"}]}"#, "facts[0].fact"),
+            ("buildSnapshot", r#"{"head": "c", "encoding": "words"}"#, "encoding"),
         ] {
             assert_eq!(MemoryRequest::read(method, params).unwrap_err().argument, argument, "{method} {params}");
         }

@@ -32,7 +32,7 @@ pub enum PromptRequest {
     /// The newest messages at a head, in order. → [`Response::Messages`](super::Response::Messages)
     GetRecent {
         /// The head's name.
-        context: String,
+        head: String,
         /// The limits.
         #[serde(default, deserialize_with = "object")]
         #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
@@ -108,14 +108,10 @@ mod tests {
         for (method, params, request) in [
             (
                 "getRecent",
-                r#"{"context": "c", "options": {"maxMessages": 0, "maxTokens": 9, "includeSystem": false, "includeSummary": true}}"#,
-                PromptRequest::GetRecent { context: at(), options: recent },
+                r#"{"head": "c", "options": {"maxMessages": 0, "maxTokens": 9, "includeSystem": false, "includeSummary": true}}"#,
+                PromptRequest::GetRecent { head: at(), options: recent },
             ),
-            (
-                "getRecent",
-                r#"{"context": "c"}"#,
-                PromptRequest::GetRecent { context: at(), options: Recent::default() },
-            ),
+            ("getRecent", r#"{"head": "c"}"#, PromptRequest::GetRecent { head: at(), options: Recent::default() }),
             (
                 "context",
                 r#"{"at": "c", "options": {"policy": "stable"}}"#,
@@ -147,7 +143,7 @@ mod tests {
             ("context", "[]", ""),
             ("context", r#"{"at": 3}"#, "at"),
             ("context", r#"{"at": "a", "budget": 3}"#, "budget"),
-            ("getRecent", r#"{"context": "c", "options": {"max": 2}}"#, "options.max"),
+            ("getRecent", r#"{"head": "c", "options": {"max": 2}}"#, "options.max"),
             ("fit", r#"{"at": "a", "whatIf": {"more": 9007199254740992}}"#, "whatIf.more"),
             ("context", r#"{"at": "a", "options": {"budget": {"tokens": 9}}}"#, "options.budget.tokens"),
             ("toolResult", r#"{"at": "a"}"#, "path"),

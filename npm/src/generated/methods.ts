@@ -47,26 +47,26 @@ export interface Methods {
   };
   head: {
     /** The head's name: a thread's, in npm. */
-    context: string;
+    head: string;
   };
   setHead: {
     /** The head's name. */
-    context: string;
+    head: string;
     /** The node or an alias of it. */
     node: string;
   };
   heads: object;
   fork: {
     /** The head to fork. */
-    context: string;
+    head: string;
     /** The new head's name, which must be free. */
-    newContext: string;
+    newHead: string;
     /** How many of the messages the fork keeps; all without it. A position inside a node that holds several messages is an error. */
     atIndex?: number;
   };
   append: {
     /** The head's name. */
-    context: string;
+    head: string;
     /** The messages, in order. */
     messages: readonly Message[];
     /** See `Start.after`. */
@@ -74,13 +74,9 @@ export interface Methods {
     /** See `Start.expect`. */
     expect?: string;
   };
-  getAll: {
-    /** The head's name. */
-    context: string;
-  };
   getRange: {
     /** The head's name. */
-    context: string;
+    head: string;
     /** The first index. */
     start: number;
     /** The index after the last. */
@@ -88,11 +84,11 @@ export interface Methods {
   };
   getCount: {
     /** The head's name. */
-    context: string;
+    head: string;
   };
   clear: {
     /** The head's name. */
-    context: string;
+    head: string;
   };
   lint: {
     /** The end of the chain; all transcripts without it. */
@@ -139,7 +135,7 @@ export interface Methods {
   stats: object;
   getRecent: {
     /** The head's name. */
-    context: string;
+    head: string;
     /** The limits. */
     options?: RecentOptions;
   };
@@ -202,7 +198,7 @@ export interface Methods {
   };
   getStored: {
     /** The head's name. */
-    context: string;
+    head: string;
     /** The first index; 0 without it. */
     start?: number;
     /** The index after the last; all without it. */
@@ -210,11 +206,11 @@ export interface Methods {
   };
   strategy: {
     /** The head's name. */
-    context: string;
+    head: string;
   };
   setStrategy: {
     /** The head's name. */
-    context: string;
+    head: string;
     /** The strategy; none for that of the checkpoint before. */
     strategy?: CompactionStrategy;
   };
@@ -263,7 +259,7 @@ export interface Methods {
   };
   rawTraces: {
     /** The head's name. */
-    context: string;
+    head: string;
     /** These turns, without `tail` and `exclude`. */
     turns?: readonly string[];
     /** So many of the last turns; 4 without it. */
@@ -273,17 +269,17 @@ export interface Methods {
   };
   compactionTurns: {
     /** The head's name. */
-    context: string;
+    head: string;
     /** How many of the last turns stay. */
     keepTurns?: number;
   };
   nextTurn: {
     /** The head's name. */
-    context: string;
+    head: string;
   };
   buildSnapshot: {
     /** The head's name. */
-    context: string;
+    head: string;
     /** The episodes, as whole records. */
     episodes?: readonly Episode[];
     /** The facts, as whole records. */
