@@ -381,7 +381,8 @@ test("an answer whose beginning is heard after its question was stored is shown,
       // What is heard of a turn comes late; what is stored is told at once.
       await context.addInitScript(() => {
         const { get, set } = Object.getOwnPropertyDescriptor(Worker.prototype, "onmessage");
-        const HEARD = 8;
+        // The first byte of a message is the place of its variant: `Heard` in `FromWorker` of web/src/wire.rs.
+        const HEARD = 7;
         const late = (handler) =>
           function hear(event) {
             if (event.data?.[0]?.[0] !== HEARD) return handler.call(this, event);

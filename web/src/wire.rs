@@ -2,7 +2,7 @@
 //! and the file of an export are sent beside the bytes, as the browser's own objects.
 //!
 //! The types are the engine's where the page shows all of them, else their part that a page shows. The bytes hold no names, so both
-//! sides must be of one version. Messages need names, so they are sent as JSON.
+//! sides must be of one version. Conversation messages need names, so they are sent as JSON.
 
 mod agent;
 mod context;

@@ -8,11 +8,12 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
-use threadkeep_compaction::memory::jsonl::{RawTrace, Told, read_episode, read_fact, read_working_context, told};
+use threadkeep_compaction::memory::jsonl::{EpisodeLine, FactLine, RawTrace, Told, read_working_context, told};
 use threadkeep_compaction::memory::{Episode, Fact, Memory, turn_number};
 use threadkeep_core::checkpoint::{Source, Statement};
-use threadkeep_core::json::Object;
+use threadkeep_core::json::to_text;
 use threadkeep_core::node::LAST_TURN;
+use threadkeep_core::read::options;
 use threadkeep_core::{Entry, MessageId, Node};
 
 use super::compacted::{Last, Reach};
@@ -56,16 +57,14 @@ impl Part {
         }
         let (trace, fact) = (fields.has("trace_type"), fields.has("fact"));
         let map = super::whole(fields, place, report);
-        let read = Object::of(Value::Object(map), "line").and_then(|fields| {
-            if trace {
-                self.traces.push(RawTrace::read(fields)?);
-            } else if fact {
-                self.facts.push(read_fact(fields)?);
-            } else {
-                self.episodes.push(read_episode(fields)?);
-            }
-            Ok(())
-        });
+        let line = Value::Object(map).to_string();
+        let read = if trace {
+            options(&line, "").map(|trace| self.traces.push(trace))
+        } else if fact {
+            options(&line, "").map(|fact: FactLine| self.facts.push(fact.into()))
+        } else {
+            options(&line, "").map(|episode: EpisodeLine| self.episodes.push(episode.into()))
+        };
         if let Err(wrong) = read {
             report.skip(place, Code::BadShape, wrong.to_string());
         }
@@ -167,7 +166,7 @@ fn agent(folder: &str, mut agent: Part, report: &mut Report) {
 /// one id and differ are two: the [tree](Tree::finish) gives the later one another id.
 fn in_order(traces: &mut Vec<RawTrace>) {
     let mut known = HashSet::new();
-    traces.retain(|trace| known.insert(trace.to_json().to_string()));
+    traces.retain(|trace| known.insert(to_text(trace).unwrap_or_default()));
     let key = |trace: &RawTrace| match turn_number(&trace.turn_id) {
         Some(turn) => (turn, 0, trace.seq),
         None => (u32::MAX, trace.millis().unwrap_or_default(), trace.seq),

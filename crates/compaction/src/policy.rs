@@ -1,8 +1,7 @@
 //! The policy: when a history is to be compacted. Goes in: what a response reported, how long the history is, what was asked. Comes
 //! out: a reason, or none. A request waits in [`Requests`] until it was carried out or found unnecessary.
 
-use serde_json::{Map, Value};
-use threadkeep_core::json::{Object, Wrong, wrong};
+use serde::{Deserialize, Serialize};
 
 use crate::memory::Share;
 
@@ -116,8 +115,9 @@ pub struct Policy {
 }
 
 /// Why a compaction is pending.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "CompactionReason", rename_all = "kebab-case"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "CompactionReason"))]
 pub enum Reason {
     /// The last prompt had more tokens than the input budget.
     OverBudget,
@@ -198,9 +198,11 @@ impl Policy {
 /// assert!(requests.request(Reason::EarlyRatio, "next"));
 /// assert_eq!(requests.pending(), Some(Reason::EarlyRatio));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Requests {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pending: Option<Reason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     settled: Option<String>,
 }
 
@@ -213,32 +215,6 @@ impl Requests {
             self.pending = self.pending.or(Some(reason));
         }
         self.pending.is_some()
-    }
-
-    /// Reads what [`Requests::to_json`] writes.
-    ///
-    /// # Errors
-    /// A field is of another type, or names no reason.
-    pub fn read(value: Value) -> Result<Self, Wrong> {
-        let mut fields = Object::of(value, "request")?;
-        let name = fields.maybe_text("pending")?;
-        let pending = Reason::ALL.into_iter().find(|reason| Some(reason.name()) == name.as_deref());
-        if pending.is_none() && name.is_some() {
-            return Err(wrong("pending", "over-budget, early-ratio, messages or manual"));
-        }
-        Ok(Self { pending, settled: fields.maybe_text("settled")? })
-    }
-
-    /// It as JSON: `{pending?, settled?}`.
-    pub fn to_json(&self) -> Value {
-        let mut map = Map::new();
-        if let Some(reason) = self.pending {
-            map.insert("pending".to_owned(), reason.name().into());
-        }
-        if let Some(content) = &self.settled {
-            map.insert("settled".to_owned(), content.as_str().into());
-        }
-        Value::Object(map)
     }
 
     /// Why a compaction is wanted; `None` where none is.

@@ -2,9 +2,7 @@
 //! like any other, so it is durable and atomic with what comes with it, and goes with its transcript.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::json::{Object, Wrong, wrong};
 use crate::{Kind, Message, MessageId};
 
 /// A message that something came from.
@@ -18,26 +16,17 @@ pub struct Source {
     pub index: u32,
 }
 
-impl Source {
-    /// Reads what it writes.
-    ///
-    /// # Errors
-    /// A field is missing or of another type.
-    pub fn read(value: Value) -> Result<Self, Wrong> {
-        let mut fields = Object::of(value, "source")?;
-        Ok(Self { node: fields.id("node")?, index: fields.maybe_small("index")?.unwrap_or_default() })
-    }
-}
-
 /// One thing that a summary says.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "SummaryStatement"))]
 pub struct Statement {
     /// What it says: one sentence or line.
     pub text: String,
     /// The messages that it came from.
+    #[serde(default)]
     pub sources: Vec<Source>,
     /// How often it was summarised: 0 for what was said of messages, one more for what was said of statements.
+    #[serde(default)]
     pub level: u8,
 }
 
@@ -82,7 +71,7 @@ impl Strategy {
 crate::read_by_name!(Strategy, Strategy::from_name, Strategy::NAMES);
 
 /// What a checkpoint covers: the chain from its root to the anchor.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Covers {
@@ -93,14 +82,16 @@ pub struct Covers {
     /// How many messages they hold, instructions and pinned ones included: prompts go on with the message of this place.
     pub messages: u32,
     /// The first turn in it; zero where it has none.
+    #[serde(default)]
     pub first_turn: u32,
     /// The last.
+    #[serde(default)]
     pub last_turn: u32,
 }
 
 /// By which figures a window was chosen.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Chosen {
     /// How many turns were to stay raw.
@@ -114,7 +105,7 @@ pub struct Chosen {
 }
 
 /// What a compaction took: how often the summariser was asked, with how many tokens, and how many came back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "CompactionCost"))]
 pub struct Spent {
@@ -136,7 +127,7 @@ impl Spent {
 }
 
 /// What stands in for everything up to a node, for every chain on which that node is.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Checkpoint {
@@ -148,84 +139,50 @@ pub struct Checkpoint {
     #[cfg_attr(feature = "ts", ts(inline))]
     pub covers: Covers,
     /// What it says, in order; empty where nothing stands in for the messages.
+    #[serde(default)]
     pub statements: Vec<Statement>,
     /// The episodes that were stored with it.
+    #[serde(default)]
     pub episodes: Vec<String>,
     /// The facts that were stored with it.
+    #[serde(default)]
     pub facts: Vec<String>,
     /// How it was made.
     pub strategy: Strategy,
     /// Who made it: `extractive` (built in), a model's name, or `sliding-window`.
+    #[serde(default)]
     pub summariser: String,
     /// By which figures it was chosen.
     #[cfg_attr(feature = "ts", ts(inline))]
+    #[serde(default)]
     pub policy: Chosen,
     /// What stood there before, in tokens: the summary before this one, and the messages that are newly covered.
+    #[serde(default)]
     pub tokens_before: u64,
     /// What stands there now.
+    #[serde(default)]
     pub tokens_after: u64,
     /// When it was made, in milliseconds since 1970 (UTC).
+    #[serde(default)]
     pub created_at: i64,
     /// The checkpoint whose content it carries on.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<String>,
     /// The tool results whose content left prompts, in sessions that came in from programs that do this between two compactions. Such a
     /// checkpoint covers what the one before it covers, with the same statements.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub cleared: Vec<Source>,
     /// What it took to make it; left out where nobody noted it: for an archive's, and those made before it was noted.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Spent>,
     /// What `Compaction.warnings` said, without the queries of addresses; left out where it said nothing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub warnings: Vec<String>,
 }
 
 impl Checkpoint {
-    /// Reads what it writes.
-    ///
-    /// # Errors
-    /// A field is missing or of another type.
-    pub fn read(value: Value) -> Result<Self, Wrong> {
-        let mut fields = Object::of(value, "checkpoint")?;
-        let mut covers = fields.object("covers")?;
-        let mut policy = fields.object("policy")?;
-        let strategy = fields.text("strategy")?;
-        Ok(Self {
-            id: fields.text("id")?,
-            anchor: fields.id("anchor")?,
-            covers: Covers {
-                from: covers.id("from")?,
-                nodes: covers.small("nodes")?,
-                messages: covers.small("messages")?,
-                first_turn: covers.maybe_small("firstTurn")?.unwrap_or_default(),
-                last_turn: covers.maybe_small("lastTurn")?.unwrap_or_default(),
-            },
-            statements: statements(fields.list("statements")?)?,
-            episodes: texts(&mut fields, "episodes")?,
-            facts: texts(&mut fields, "facts")?,
-            strategy: Strategy::from_name(&strategy).ok_or_else(|| wrong("strategy", Strategy::NAMES))?,
-            summariser: fields.maybe_text("summariser")?.unwrap_or_default(),
-            policy: Chosen {
-                tail_turns: policy.maybe_small("tailTurns")?.unwrap_or_default(),
-                keep_recent: policy.maybe_small("keepRecent")?,
-                target_tokens: policy.maybe_count("targetTokens")?,
-            },
-            tokens_before: fields.maybe_count("tokensBefore")?.unwrap_or_default(),
-            tokens_after: fields.maybe_count("tokensAfter")?.unwrap_or_default(),
-            created_at: fields.maybe_time("createdAt")?.unwrap_or_default(),
-            previous: fields.maybe_text("previous")?,
-            cleared: sources(fields.list("cleared")?)?,
-            cost: match fields.take("cost") {
-                Value::Null => None,
-                cost => Some(spent(cost)?),
-            },
-            warnings: texts(&mut fields, "warnings")?,
-        })
-    }
-
     /// How many nodes of a chain it covers on which its anchor is at `place`.
     pub fn end(&self, place: usize) -> usize {
         if self.cleared.is_empty() { place + 1 } else { (self.covers.nodes as usize).min(place + 1) }
@@ -278,45 +235,4 @@ pub fn summary_message(statements: &[Statement], covers: &Covers, anchor: &Messa
     let mut message = Message::user(text);
     message.kind = Kind::Summary { from: Some(covers.from.clone()), to: Some(anchor.clone()) };
     Some(message)
-}
-
-/// Reads statements.
-///
-/// # Errors
-/// One is no object with a `text`.
-pub fn statements(values: Vec<Value>) -> Result<Vec<Statement>, Wrong> {
-    let mut read = Vec::with_capacity(values.len());
-    for value in values {
-        let mut fields = Object::of(value, "statements")?;
-        let level = fields.maybe_small("level")?.unwrap_or_default();
-        let sources = sources(fields.list("sources")?)?;
-        read.push(Statement {
-            text: fields.text("text")?,
-            sources,
-            level: u8::try_from(level).map_err(|_| wrong("level", "a number up to 255"))?,
-        });
-    }
-    Ok(read)
-}
-
-fn sources(values: Vec<Value>) -> Result<Vec<Source>, Wrong> {
-    values.into_iter().map(Source::read).collect()
-}
-
-fn spent(value: Value) -> Result<Spent, Wrong> {
-    let mut fields = Object::of(value, "cost")?;
-    Ok(Spent {
-        calls: fields.small("calls")?,
-        input_tokens: fields.count("inputTokens")?,
-        output_tokens: fields.count("outputTokens")?,
-    })
-}
-
-fn texts(fields: &mut Object, name: &str) -> Result<Vec<String>, Wrong> {
-    let mut texts = Vec::new();
-    for value in fields.list(name)? {
-        let Value::String(text) = value else { return Err(wrong(name, "a list of strings")) };
-        texts.push(text);
-    }
-    Ok(texts)
 }

@@ -1,20 +1,19 @@
 //! The log of a transcript: everything that ever happened to it, one entry a sequence number, appended and never
 //! changed. A transcript is what its entries make when they are applied in order. How they are stored is the engine's.
 
-use std::fmt;
+use std::num::NonZeroU64;
 
-use serde::Serialize;
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Unexpected, Visitor};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::checkpoint::{Checkpoint, Strategy};
-use crate::json::{Name, Object, Wrong, within, wrong};
+use crate::json::within;
 use crate::message::DEEPEST;
-use crate::node::read_messages;
 use crate::{Message, MessageId, Node, TranscriptId};
 
 /// One thing that happened to a transcript.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Entry {
     /// A node began, with its first messages.
@@ -26,6 +25,7 @@ pub enum Entry {
         /// What it grew by.
         messages: Vec<Message>,
         /// The number of the turn that the first user message among them opens; zero without one.
+        #[serde(default)]
         turn: u32,
     },
     /// A node is complete: it will not grow again.
@@ -68,12 +68,12 @@ pub enum Entry {
     /// A node that came in damaged ([`Node::is_salvaged`]) is whole now.
     Restored(Box<Node>),
     /// What was here was deleted: so many entries, which keep their numbers, so that none is used twice.
-    Gone(u64),
+    Gone(#[serde(deserialize_with = "from_1_on")] u64),
 }
 
 /// A change of a transcript's title and the like. What is `None` stays as it is.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct InfoPatch {
     /// What people call it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,76 +137,8 @@ impl Entry {
         };
         deep.then_some(place)
     }
-
-    /// Reads an entry of another kind than a node from what stands under the kind's name.
-    fn read(kind: &str, value: Value) -> Result<Self, Wrong> {
-        if kind == "checkpoint" {
-            return Ok(Self::Checkpoint(Box::new(Checkpoint::read(value)?)));
-        }
-        if kind == "gone" {
-            let count = value.as_u64().filter(|count| *count > 0);
-            return Ok(Self::Gone(count.ok_or_else(|| wrong("gone", "a whole number from 1 on"))?));
-        }
-        let mut fields = Object::of(value, kind)?;
-        Ok(match kind {
-            "extend" => Self::Extend {
-                node: fields.id("node")?,
-                messages: read_messages(&mut fields)?,
-                turn: fields.maybe_small("turn")?.unwrap_or_default(),
-            },
-            "seal" => Self::Seal { node: fields.id("node")? },
-            "alias" => Self::Alias { id: fields.id("id")?, node: fields.id("node")? },
-            "head" => Self::Head { context: fields.text("context")?, node: fields.maybe_id("node")? },
-            "strategy" => {
-                let context = fields.text("context")?;
-                let name = fields.maybe_text("strategy")?;
-                let strategy = name.as_deref().and_then(Strategy::from_name);
-                if strategy.is_none() && name.is_some() {
-                    return Err(wrong("strategy", Strategy::NAMES));
-                }
-                Self::Strategy { context, strategy }
-            }
-            "info" => Self::Info(InfoPatch {
-                title: fields.maybe_text("title")?,
-                source: fields.maybe_text("source")?,
-                created_at: fields.maybe_time("createdAt")?,
-                updated_at: fields.maybe_time("updatedAt")?,
-                leaf: fields.maybe_id("leaf")?,
-                extra: fields.map("extra")?,
-            }),
-            "removed" => Self::Removed { next_turn: fields.small("nextTurn")? },
-            _ => return Err(wrong("entry", KINDS)),
-        })
-    }
 }
 
-const KINDS: &str = "an entry of a kind that this release knows";
-
-impl<'de> Deserialize<'de> for Entry {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Kind;
-        impl<'de> Visitor<'de> for Kind {
-            type Value = Entry;
-
-            fn expecting(&self, words: &mut fmt::Formatter) -> fmt::Result {
-                words.write_str(KINDS)
-            }
-
-            fn visit_str<E: Error>(self, word: &str) -> Result<Entry, E> {
-                if word == "gone" { Ok(Entry::Gone(1)) } else { Err(E::invalid_value(Unexpected::Str(word), &self)) }
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entry, A::Error> {
-                let Some(Name(kind)) = map.next_key()? else { return Err(A::Error::custom(wrong("entry", KINDS))) };
-                let entry = match &*kind {
-                    "node" => Entry::Node(map.next_value()?),
-                    "restored" => Entry::Restored(map.next_value()?),
-                    kind => Entry::read(kind, map.next_value()?).map_err(A::Error::custom)?,
-                };
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(entry)
-            }
-        }
-        deserializer.deserialize_any(Kind)
-    }
+fn from_1_on<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    NonZeroU64::deserialize(deserializer).map(NonZeroU64::get)
 }

@@ -8,12 +8,11 @@ mod chain;
 
 use std::collections::{HashMap, HashSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::checkpoint::{Checkpoint, Strategy};
 use crate::entry::{Entry, InfoPatch};
-use crate::json::{Object, Wrong};
 use crate::message::DEEPEST;
 use crate::node::MOST_TURNS;
 use crate::{Message, MessageId, Node, Role, TranscriptId};
@@ -49,8 +48,8 @@ pub enum TranscriptError {
 }
 
 /// What a list of transcripts shows of one: small, kept beside the log, derived from it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Info {
     /// The archive's title, yours, or the beginning of the first user message.
@@ -79,32 +78,9 @@ pub struct Info {
     pub extra: Map<String, Value>,
 }
 
-impl Info {
-    /// Reads what it writes. What is missing says nothing.
-    ///
-    /// # Errors
-    /// A field is of another type.
-    pub fn read(fields: &mut Object) -> Result<Self, Wrong> {
-        Ok(Self {
-            title: fields.maybe_text("title")?.unwrap_or_default(),
-            source: fields.maybe_text("source")?.unwrap_or_default(),
-            created_at: fields.maybe_time("createdAt")?,
-            updated_at: fields.maybe_time("updatedAt")?,
-            nodes: fields.maybe_small("nodes")?.unwrap_or_default(),
-            messages: fields.maybe_small("messages")?.unwrap_or_default(),
-            checkpoints: fields.maybe_small("checkpoints")?.unwrap_or_default(),
-            branches: fields.maybe_small("branches")?.unwrap_or_default(),
-            leaf: fields.maybe_id("leaf")?,
-            extra: fields.map("extra")?,
-        })
-    }
-}
-
 fn is_zero(count: &u32) -> bool {
     *count == 0
 }
-
-crate::read_by_hand!(Info, |value| Self::read(&mut Object::of(value, "info")?));
 
 /// A node in its place in the tree.
 #[derive(Debug, Clone)]

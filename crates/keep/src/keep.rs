@@ -496,7 +496,7 @@ impl<S: Store> Keep<S> {
         let Some(mut log) = log else { return Ok(()) };
         log.digest = digest;
         let absent = vec![keys::page(id, &log.generation, log.tree.next_seq())];
-        let present = vec![log.must_be_there()];
+        let present = vec![log.merge_marker()];
         let puts = vec![(keys::record(id), log.record()?)];
         let commit = Commit { absent, present, puts, durability: Durability::Relaxed, ..Commit::default() };
         match self.inner.store.commit(commit).await {

@@ -62,7 +62,7 @@ impl<S: Store> Keep<S> {
             let mut commit = Commit::default();
             if tree.damage().is_empty() && log.lost_record.is_none() {
                 commit.absent.push(keys::page(transcript, &log.generation, tree.next_seq()));
-                commit.present.push(log.must_be_there());
+                commit.present.push(log.merge_marker());
             } else {
                 // Where its log ends nobody knows, and nobody can write to it. What names it is not all in the tree.
                 self.drop_pointers(transcript, &mut commit).await?;

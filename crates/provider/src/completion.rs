@@ -1,6 +1,6 @@
 //! What a model answers: piece by piece while it speaks, and whole at the end.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use threadkeep_core::Message;
 
 /// A piece of an answer that is under way. As JSON it is an object with the fields of one variant, such as `{"text": "…"}`.
@@ -59,7 +59,7 @@ pub struct Completion {
 }
 
 /// What a provider counted for one request, in tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ModelUsage", optional_fields))]
 pub struct Usage {

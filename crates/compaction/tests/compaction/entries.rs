@@ -1,6 +1,6 @@
 //! Checkpoints as entries of a log: read, replayed, found by their anchors.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use threadkeep_core::checkpoint::{Checkpoint, Chosen, Covers, Source, Spent, Statement, Strategy, summary_message};
 use threadkeep_core::{Entry, Message, MessageId, Node, Transcript, TranscriptError};
 use threadkeep_provider::{Provider, RenderOptions, render, validate_payload};
@@ -51,15 +51,16 @@ fn tree() -> Transcript {
 fn a_checkpoint_reads_what_it_writes() {
     let written = serde_json::to_string(&entry("cp_1", "a")).unwrap();
     assert_eq!(serde_json::from_str::<Entry>(&written).unwrap(), entry("cp_1", "a"));
+    let why = |damaged: &Value| serde_json::from_value::<Checkpoint>(damaged.clone()).unwrap_err().to_string();
     let mut damaged = serde_json::to_value(checkpoint("cp_1", "a")).unwrap();
     damaged["strategy"] = json!("guess");
-    assert_eq!(Checkpoint::read(damaged.clone()).unwrap_err().field, "strategy");
+    assert!(why(&damaged).contains("expected sliding-window, summarize or hierarchical"), "{}", why(&damaged));
     damaged["strategy"] = json!("summarize");
     damaged["statements"][0]["level"] = json!(256);
-    assert_eq!(Checkpoint::read(damaged.clone()).unwrap_err().field, "level");
+    assert!(why(&damaged).contains("`256`, expected u8"), "{}", why(&damaged));
     damaged["statements"] = json!([]);
     damaged["cost"] = json!({"calls": 1});
-    assert_eq!(Checkpoint::read(damaged).unwrap_err().field, "inputTokens");
+    assert!(why(&damaged).contains("`inputTokens`"), "{}", why(&damaged));
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn a_checkpoint_from_before_costs_and_warnings_were_noted_reads_without_them() {
     let mut old = serde_json::to_value(checkpoint("cp_1", "a")).unwrap();
     let fields = old.as_object_mut().unwrap();
     assert!(fields.remove("cost").is_some() && fields.remove("warnings").is_some());
-    let read = Checkpoint::read(old.clone()).unwrap();
+    let read = serde_json::from_value::<Checkpoint>(old.clone()).unwrap();
     assert_eq!((read.cost, read.warnings.len()), (None, 0));
     // And is written as it was: its bytes do not change.
     assert_eq!(serde_json::to_value(&read).unwrap(), old);

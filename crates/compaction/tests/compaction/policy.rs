@@ -123,6 +123,7 @@ fn strategies_have_their_names() {
 
 #[test]
 fn a_request_reads_what_it_writes() {
+    let read = serde_json::from_value::<Requests>;
     let mut requests = Requests::default();
     for step in 0..5 {
         match step {
@@ -131,9 +132,10 @@ fn a_request_reads_what_it_writes() {
             3 => requests.settle("b"),
             _ => {}
         }
-        assert_eq!(Requests::read(requests.to_json()).unwrap(), requests);
+        assert_eq!(read(serde_json::to_value(&requests).unwrap()).unwrap(), requests);
     }
-    assert_eq!(requests.to_json(), serde_json::json!({"pending": "manual", "settled": "b"}));
-    assert_eq!(Requests::read(serde_json::json!({"pending": "boredom"})).unwrap_err().field, "pending");
-    assert!(Requests::read(serde_json::json!([])).is_err());
+    assert_eq!(serde_json::to_value(&requests).unwrap(), serde_json::json!({"pending": "manual", "settled": "b"}));
+    let error = read(serde_json::json!({"pending": "boredom"})).unwrap_err().to_string();
+    assert!(error.contains("unknown variant `boredom`, expected one of `over-budget`"), "{error}");
+    assert!(read(serde_json::json!([])).is_err());
 }

@@ -3,15 +3,25 @@
 //! The number only saves looking: what has an answer is found to have one. A begun turn has a key of its own, written in the commit
 //! that stores its node, so that two tabs that work for one agent do not overwrite each other's.
 
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 use threadkeep_core::MessageId;
-use threadkeep_core::json::Object;
 use threadkeep_store::{Commit, Scan, Store};
 
 use super::Agent;
 use crate::json::{from_json, to_json};
 use crate::protocol::NodeInfo;
 use crate::{Keep, KeepError, keys};
+
+/// The record of an agent.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Progress {
+    /// The number of the last message of its mailbox that needs no more looking at.
+    seen: u64,
+    /// The turns that were begun and have not ended, as older versions note them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    open: Vec<MessageId>,
+}
 
 impl<S: Store> Agent<S> {
     /// The number of the last message of its mailbox that needs no more looking at.
@@ -31,8 +41,7 @@ impl<S: Store> Agent<S> {
         if let Some(number) = number
             && number > self.seen().await?
         {
-            let fields = [("seen".to_owned(), number.into())];
-            commit.puts.push((keys::agent(name), to_json(&Value::Object(fields.into_iter().collect()))?));
+            commit.puts.push((keys::agent(name), to_json(&Progress { seen: number, open: Vec::new() })?));
         }
         commit.puts.extend(began.map(|node| (keys::open_turn(name, node), Vec::new())));
         commit.deletes.extend(ended.map(|node| keys::open_turn(name, node)));
@@ -72,7 +81,7 @@ impl<S: Store> Keep<S> {
     /// How far the agent of that name is with its mailbox; zero for nobody.
     pub(crate) async fn seen_by(&self, agent: &str) -> Result<u64, KeepError> {
         // Should it be damaged, everything is looked at again: what has an answer is found to have one.
-        Ok(self.agent_state(agent).await?.and_then(|mut fields| fields.count("seen").ok()).unwrap_or_default())
+        Ok(self.agent_state(agent).await?.unwrap_or_default().seen)
     }
 
     /// Everybody of whom there is such a record.
@@ -95,20 +104,18 @@ impl<S: Store> Keep<S> {
 
     /// Gives the turns that an older version has listed in the agent's record keys of their own.
     async fn divide_state(&self, agent: &str) -> Result<(), KeepError> {
-        let Some(mut fields) = self.agent_state(agent).await? else { return Ok(()) };
-        let (seen, open) = (fields.count("seen").unwrap_or_default(), fields.ids("open").unwrap_or_default());
+        let Progress { seen, open } = self.agent_state(agent).await?.unwrap_or_default();
         if open.is_empty() {
             return Ok(());
         }
-        let fields = [("seen".to_owned(), seen.into())];
-        let mut puts = vec![(keys::agent(agent), to_json(&Value::Object(fields.into_iter().collect()))?)];
+        let mut puts = vec![(keys::agent(agent), to_json(&Progress { seen, open: Vec::new() })?)];
         puts.extend(open.iter().map(|node| (keys::open_turn(agent, node), Vec::new())));
         Ok(self.inner.store.commit(Commit { puts, ..Commit::default() }).await?)
     }
 
-    async fn agent_state(&self, agent: &str) -> Result<Option<Object>, KeepError> {
+    async fn agent_state(&self, agent: &str) -> Result<Option<Progress>, KeepError> {
         let bytes = self.inner.store.get(&keys::agent(agent)).await?;
-        Ok(bytes.and_then(|bytes| Object::of(from_json(&bytes).ok()?, "agent").ok()))
+        Ok(bytes.and_then(|bytes| from_json(&bytes).ok()))
     }
 
     /// A node that can grow: it is not sealed, and nothing follows it.

@@ -1,7 +1,6 @@
 //! Answers about what is remembered.
 
 use serde_json::Value;
-use threadkeep_compaction::memory::jsonl::RawTrace;
 use threadkeep_compaction::memory::{EpisodeEdit, FactEdit, MemoryBundle, RAW_TAIL_TURNS};
 use threadkeep_core::Message;
 use threadkeep_store::Store;
@@ -45,7 +44,7 @@ impl<S: Store> Keep<S> {
             }
             MemoryRequest::RawTraces(asked) => {
                 let (context, turns) = turns(asked);
-                self.raw_traces(&context, &turns).await?.iter().map(RawTrace::to_json).collect()
+                json(&self.raw_traces(&context, &turns).await?)
             }
             MemoryRequest::CompactionTurns { context, keep_turns } => {
                 self.compaction_turns(&context, keep_turns).await?.into()

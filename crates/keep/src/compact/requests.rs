@@ -1,7 +1,6 @@
 //! Requests for compactions: made after a response or by hand, kept in the store until they are carried out or found
 //! unnecessary, so that a restart loses none and no content is asked about twice in a row. And the strategies of heads.
 
-use serde_json::Value;
 use threadkeep_compaction::{Policy, PolicyOptions, Reason, Requests};
 use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::{Entry, MessageId, TranscriptId};
@@ -100,8 +99,7 @@ impl<S: Store> Keep<S> {
     async fn requests(&self, key: &str) -> Result<Requests, KeepError> {
         let Some(bytes) = self.inner.store.get(key).await? else { return Ok(Requests::default()) };
         let corrupt = |why: String| StoreError::Corrupt { key: key.to_owned(), why };
-        let value = from_json::<Value>(&bytes).map_err(|error| corrupt(error.to_string()))?;
-        Ok(Requests::read(value).map_err(|wrong| corrupt(wrong.to_string()))?)
+        Ok(from_json(&bytes).map_err(|error| corrupt(error.to_string()))?)
     }
 
     /// Changes a request, and stores it where that changed something. Of two tabs the last one holds: the worst that comes
@@ -112,7 +110,7 @@ impl<S: Store> Keep<S> {
         let mut after = before.clone();
         change(&mut after);
         if after != before {
-            let puts = vec![(key.to_owned(), to_json(&after.to_json())?)];
+            let puts = vec![(key.to_owned(), to_json(&after)?)];
             self.inner.store.commit(Commit { puts, ..Commit::default() }).await?;
         }
         Ok(())
@@ -152,7 +150,7 @@ impl<S: Store> Keep<S> {
 pub(super) fn settled(key: &str, content: &str) -> Result<(String, Vec<u8>), KeepError> {
     let mut requests = Requests::default();
     requests.settle(content);
-    Ok((key.to_owned(), to_json(&requests.to_json())?))
+    Ok((key.to_owned(), to_json(&requests)?))
 }
 
 /// The policy of a call; see [`Policy::resolve`].

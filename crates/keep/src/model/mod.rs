@@ -19,6 +19,7 @@ pub use summarising::Summarising;
 
 use std::pin::Pin;
 
+use serde::Deserialize;
 use serde_json::Value;
 use threadkeep_core::Message;
 use threadkeep_provider::{Completion, Delta, Provider, ToolSchema};
@@ -38,7 +39,7 @@ pub struct Call<'a> {
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Completion, Failure>> + 'a>>;
 
 /// Why a model did not answer.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 pub struct Failure {
     /// A stable word: `unreachable`, `blocked`, `unauthorized`, `not-found`, `rate-limited`, `overloaded`, `too-long`, `refused`,
     /// `bad-answer`, `cut-off`, `stalled`, `failed`.

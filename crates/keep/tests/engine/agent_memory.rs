@@ -198,15 +198,27 @@ fn raw_traces_are_listed_and_pruned_ones_read_from_the_archive() {
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turns(1..=7).await;
-        let listed: Vec<Value> =
-            it.kernel.get_raw_tail(99, None).await.unwrap().iter().map(|trace| trace.to_json()).collect();
+        let listed: Vec<Value> = it
+            .kernel
+            .get_raw_tail(99, None)
+            .await
+            .unwrap()
+            .iter()
+            .map(|trace| serde_json::to_value(trace).unwrap())
+            .collect();
         assert_eq!(lines(&it.files().await, "raw_traces.jsonl"), listed);
         assert!(lines(&it.files().await, "raw_traces_archive.jsonl").is_empty());
         let pruned = it.kernel.select_compaction_window().await.unwrap();
         it.kernel.compact().await.unwrap();
         // Pruned from the active file into the archive, and listed by the engine all the same.
-        let archived: Vec<Value> =
-            it.kernel.get_traces_for_turns(&pruned).await.unwrap().iter().map(|trace| trace.to_json()).collect();
+        let archived: Vec<Value> = it
+            .kernel
+            .get_traces_for_turns(&pruned)
+            .await
+            .unwrap()
+            .iter()
+            .map(|trace| serde_json::to_value(trace).unwrap())
+            .collect();
         assert_eq!(archived.len(), 12);
         assert_eq!(lines(&it.files().await, "raw_traces_archive.jsonl"), archived);
         assert_eq!(lines(&it.files().await, "raw_traces.jsonl"), listed[12..]);

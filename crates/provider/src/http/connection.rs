@@ -5,8 +5,7 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use threadkeep_core::json::{Wrong, wrong};
-use threadkeep_core::read::{self, BadRequest, maybe_above_0, object};
+use threadkeep_core::read::{self, BadRequest, bad, maybe_above_0, object};
 
 use super::super::{AnswerLimits, Provider};
 use super::address::Address;
@@ -22,12 +21,12 @@ impl Key {
     ///
     /// # Errors
     /// It is empty, or has characters that cannot stand in a header.
-    pub fn new(key: &str) -> Result<Self, Wrong> {
+    pub fn new(key: &str) -> Result<Self, BadRequest> {
         let key = key.trim();
         if !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic()) {
             Ok(Self(key.to_owned()))
         } else {
-            Err(wrong("apiKey", "printable ASCII characters without white space"))
+            bad("apiKey", "must be printable ASCII characters without white space")
         }
     }
 
@@ -184,8 +183,7 @@ fn model<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error>
 
 fn key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Key>, D::Error> {
     let key = Option::<String>::deserialize(deserializer)?.filter(|key| !key.trim().is_empty());
-    let wrong = |wrong: Wrong| D::Error::custom(["must be ", &wrong.expected].concat());
-    key.map(|key| Key::new(&key).map_err(wrong)).transpose()
+    key.map(|key| Key::new(&key).map_err(|wrong| D::Error::custom(wrong.why))).transpose()
 }
 
 fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {

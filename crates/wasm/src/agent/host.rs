@@ -8,12 +8,12 @@ use std::rc::Rc;
 use std::task::Waker;
 
 use js_sys::Function;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use threadkeep::Keep;
 use threadkeep::agent::{Agent, AgentOptions, Memory, ToolAnswer, ToolUse, Tools};
 use threadkeep::model::{Answer as ModelAnswer, Call, Failure, Model};
 use threadkeep::protocol::{AgentCall, AgentEvent};
-use threadkeep_core::json::Object;
 use threadkeep_core::{Message, MessageId};
 use threadkeep_provider::{Completion, Delta, Finish, Provider, ToolSchema, Usage};
 use wasm_bindgen::prelude::*;
@@ -129,62 +129,64 @@ impl Model for JsModel {
     }
 }
 
-/// Reads `{text}`, `{reasoning}`, `{index, name, arguments}`, `{retry, attempt, wait}`, `{wasReasoning}` or `{warning}`.
+/// A piece of an answer, as a model's function tells it.
+#[derive(Deserialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+enum Piece {
+    Text {
+        text: String,
+    },
+    Reasoning {
+        reasoning: String,
+    },
+    Warning {
+        warning: String,
+    },
+    WasReasoning {
+        was_reasoning: bool,
+    },
+    Retry {
+        retry: String,
+        attempt: u32,
+        wait: u32,
+    },
+    ToolCall {
+        index: usize,
+        #[serde(default)]
+        name: String,
+        #[serde(default)]
+        arguments: String,
+    },
+}
+
 fn delta(text: &str) -> Option<Delta> {
-    let value: Value = serde_json::from_str(text).ok()?;
-    let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    if let Some(said) = text("text") {
-        return Some(Delta::Text(said));
-    }
-    if let Some(thought) = text("reasoning") {
-        return Some(Delta::Reasoning(thought));
-    }
-    if let Some(warning) = text("warning") {
-        return Some(Delta::Warning(warning));
-    }
-    if value.get("wasReasoning").is_some() {
-        return Some(Delta::WasReasoning);
-    }
-    if let Some(reason) = text("retry") {
-        let number = |name: &str| value.get(name).and_then(Value::as_u64).and_then(|number| number.try_into().ok());
-        return Some(Delta::Retry {
-            attempt: number("attempt").unwrap_or_default(),
-            wait: number("wait").unwrap_or_default(),
-            reason,
-        });
-    }
-    let index = usize::try_from(value.get("index")?.as_u64()?).ok()?;
-    let arguments = text("arguments").unwrap_or_default();
-    Some(Delta::ToolCall { index, name: text("name").unwrap_or_default(), arguments })
+    Some(match serde_json::from_str(text).ok()? {
+        Piece::Text { text } => Delta::Text(text),
+        Piece::Reasoning { reasoning } => Delta::Reasoning(reasoning),
+        Piece::Warning { warning } => Delta::Warning(warning),
+        Piece::WasReasoning { was_reasoning } => was_reasoning.then_some(Delta::WasReasoning)?,
+        Piece::Retry { retry, attempt, wait } => Delta::Retry { attempt, wait, reason: retry },
+        Piece::ToolCall { index, name, arguments } => Delta::ToolCall { index, name, arguments },
+    })
 }
 
-/// Reads `{message, usage?, finish?}`.
+/// What the model's function answered.
+#[derive(Deserialize)]
+struct Answered {
+    message: Message,
+    usage: Option<Usage>,
+    finish: Option<String>,
+}
+
 fn completion(text: &str) -> Option<Completion> {
-    let mut fields = Object::of(serde_json::from_str(text).ok()?, "completion").ok()?;
-    let message = Message::from_json(fields.take("message")).ok()?;
-    let usage = Object::of(fields.take("usage"), "usage").ok().and_then(|mut usage| {
-        Some(Usage {
-            prompt_tokens: usage.maybe_count("promptTokens").ok()??,
-            completion_tokens: usage.maybe_count("completionTokens").ok().flatten().unwrap_or_default(),
-            cached_tokens: usage.maybe_count("cachedTokens").ok().flatten(),
-        })
-    });
-    let finish = fields.maybe_text("finish").ok().flatten().map_or(Finish::Stop, |name| Finish::from_name(&name));
-    Some(Completion { message, usage, finish })
+    let Answered { message, usage, finish } = serde_json::from_str(text).ok()?;
+    Some(Completion { message, usage, finish: finish.map_or(Finish::Stop, |name| Finish::from_name(&name)) })
 }
 
-/// Reads the JSON text `{code, message, partial?}` that was thrown; any other text is the failure in words.
+/// Reads the JSON text of a failure that was thrown; any other text is the failure in words.
 fn failure(thrown: &JsValue) -> Failure {
     let text = thrown.as_string().unwrap_or_else(|| "the model failed".to_owned());
-    let read = || {
-        let mut fields = Object::of(serde_json::from_str(&text).ok()?, "failure").ok()?;
-        Some(Failure {
-            code: fields.text("code").ok()?,
-            message: fields.text("message").ok()?,
-            partial: Message::from_json(fields.take("partial")).ok(),
-        })
-    };
-    read().unwrap_or_else(|| Failure { code: "failed".to_owned(), message: text.clone(), partial: None })
+    serde_json::from_str(&text).unwrap_or_else(|_| Failure { code: "failed".to_owned(), message: text, partial: None })
 }
 
 struct JsTools {

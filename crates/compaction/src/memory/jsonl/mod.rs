@@ -10,12 +10,16 @@ mod items;
 mod trace;
 mod working;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
-use threadkeep_core::json::{Object, Wrong};
+
+use threadkeep_core::json::to_text;
+use threadkeep_core::read::options;
 
 use crate::memory::{Episode, Fact};
 
-pub use items::{read_episode, read_fact};
+pub use items::{EpisodeLine, FactLine};
 pub use trace::{RawTrace, Told, TraceType, messages, told, traces};
 pub use working::{read_working_context, write_working_context};
 
@@ -41,28 +45,22 @@ pub struct Lines<T> {
 
 /// Reads raw traces.
 pub fn read_traces(text: &str) -> Lines<RawTrace> {
-    let mut records = Vec::new();
-    let bad = each_line(text, &mut |fields| RawTrace::read(fields).map(|trace| records.push(trace)));
-    Lines { records, bad }
+    read(text, |line| line)
 }
 
 /// Reads episodes.
 pub fn read_episodes(text: &str) -> Lines<Episode> {
-    let mut records = Vec::new();
-    let bad = each_line(text, &mut |fields| items::read_episode(fields).map(|episode| records.push(episode)));
-    Lines { records, bad }
+    read(text, |line: EpisodeLine| line.into())
 }
 
 /// Reads facts.
 pub fn read_facts(text: &str) -> Lines<Fact> {
-    let mut records = Vec::new();
-    let bad = each_line(text, &mut |fields| items::read_fact(fields).map(|fact| records.push(fact)));
-    Lines { records, bad }
+    read(text, |line: FactLine| line.into())
 }
 
 /// Writes raw traces.
 pub fn write_traces(traces: &[RawTrace]) -> String {
-    write(traces.iter().map(RawTrace::to_json))
+    write(traces)
 }
 
 /// Writes episodes.
@@ -73,36 +71,34 @@ pub fn write_traces(traces: &[RawTrace]) -> String {
 /// assert_eq!(write_episodes(&read_episodes(line).records), line);
 /// ```
 pub fn write_episodes(episodes: &[Episode]) -> String {
-    write(episodes.iter().map(items::episode_json))
+    write(episodes.iter().map(EpisodeLine::from))
 }
 
 /// Writes facts.
 pub fn write_facts(facts: &[Fact]) -> String {
-    write(facts.iter().map(items::fact_json))
+    write(facts.iter().map(FactLine::from))
 }
 
-fn write(values: impl Iterator<Item = Value>) -> String {
+fn write(lines: impl IntoIterator<Item = impl Serialize>) -> String {
     let mut text = String::new();
-    for value in values {
-        text.push_str(&value.to_string());
+    for line in lines {
+        // A line has string keys only, and other keys are all that writing JSON can fail on.
+        text.push_str(&to_text(&line).unwrap_or_default());
         text.push('\n');
     }
     text
 }
 
-fn each_line(text: &str, read: &mut dyn FnMut(Object) -> Result<(), Wrong>) -> Vec<(usize, String)> {
-    let mut bad = Vec::new();
+fn read<L: DeserializeOwned, T>(text: &str, record: impl Fn(L) -> T) -> Lines<T> {
+    let mut lines = Lines { records: Vec::new(), bad: Vec::new() };
     for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let value = serde_json::from_str::<Value>(line).map_err(|error| error.to_string());
-        let fields = value.and_then(|value| Object::of(value, "line").map_err(|wrong| wrong.to_string()));
-        if let Err(why) = fields.and_then(|fields| read(fields).map_err(|wrong| wrong.to_string())) {
-            bad.push((number, why));
+        match options(line, "") {
+            _ if line.trim().is_empty() => {}
+            Ok(read) => lines.records.push(record(read)),
+            Err(error) => lines.bad.push((number, error.to_string())),
         }
     }
-    bad
+    lines
 }
 
 /// A time in milliseconds as epoch seconds with a fraction: `1738100500.0`.

@@ -5,10 +5,11 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
-use threadkeep_core::json::{Object, Wrong, wrong};
 use threadkeep_core::message::{Part, ToolCall};
 use threadkeep_core::node::turn_name;
+use threadkeep_core::read::or_default;
 use threadkeep_core::{Content, Message, Role};
 
 use super::{millis, put, seconds};
@@ -16,7 +17,8 @@ use crate::memory::Step;
 use crate::memory::turns::{arguments, content};
 
 /// What a trace records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TraceType {
     /// A user's input.
     User,
@@ -29,8 +31,6 @@ pub enum TraceType {
 }
 
 impl TraceType {
-    const ALL: [Self; 4] = [Self::User, Self::Assistant, Self::ToolCall, Self::ToolResult];
-
     /// Its name: `user`, `assistant`, `tool_call` or `tool_result`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,11 +53,11 @@ impl TraceType {
 }
 
 /// One line of `raw_traces.jsonl`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RawTrace {
     /// Its id.
     pub id: String,
-    /// When it was made, in seconds since 1970 with a fraction, with all the digits that came.
+    /// When it was made, in seconds since 1970 with a fraction.
     pub ts: Number,
     /// The turn, such as `turn_0001`.
     pub turn_id: String,
@@ -66,53 +66,18 @@ pub struct RawTrace {
     /// What it records.
     pub trace_type: TraceType,
     /// The text; may be empty for tools.
+    #[serde(default, deserialize_with = "or_default")]
     pub content: String,
     /// The event that it came from.
+    #[serde(default, deserialize_with = "or_default")]
     pub source_event: String,
     /// The optional fields and those that we do not know, in the order in which they came: `media`, `tool_name`,
     /// `tool_call_id`, `tool_args`, `tool_result`, `tool_error`, `correlation_id`, `tags`, `tool_result_ref`, …
+    #[serde(flatten)]
     pub more: Map<String, Value>,
 }
 
-const REQUIRED: [&str; 7] = ["id", "ts", "turn_id", "seq", "trace_type", "content", "source_event"];
-
 impl RawTrace {
-    /// Reads a line's fields.
-    ///
-    /// # Errors
-    /// A required field is missing or of another type.
-    pub fn read(mut fields: Object) -> Result<Self, Wrong> {
-        let kind = fields.text("trace_type")?;
-        let kind = TraceType::ALL.into_iter().find(|known| known.name() == kind);
-        let Value::Number(ts) = fields.take("ts") else { return Err(wrong("ts", "a time in seconds since 1970")) };
-        Ok(Self {
-            id: fields.text("id")?,
-            ts,
-            turn_id: fields.text("turn_id")?,
-            seq: fields.count("seq")?,
-            trace_type: kind.ok_or_else(|| wrong("trace_type", "user, assistant, tool_call or tool_result"))?,
-            content: fields.maybe_text("content")?.unwrap_or_default(),
-            source_event: fields.maybe_text("source_event")?.unwrap_or_default(),
-            more: fields.rest(&REQUIRED),
-        })
-    }
-
-    /// The line as JSON.
-    pub fn to_json(&self) -> Value {
-        let mut map = Map::new();
-        put(&mut map, "id", self.id.as_str());
-        put(&mut map, "ts", self.ts.clone());
-        put(&mut map, "turn_id", self.turn_id.as_str());
-        put(&mut map, "seq", self.seq);
-        put(&mut map, "trace_type", self.trace_type.name());
-        put(&mut map, "content", self.content.as_str());
-        put(&mut map, "source_event", self.source_event.as_str());
-        for (name, value) in &self.more {
-            map.insert(name.clone(), value.clone());
-        }
-        Value::Object(map)
-    }
-
     /// The time in milliseconds since 1970 (UTC); `None` for what is no time.
     pub fn millis(&self) -> Option<i64> {
         millis(&self.ts)

@@ -7,98 +7,131 @@
 //! ]}
 //! ```
 
-use serde_json::{Map, Value};
-use threadkeep_core::json::{Object, Wrong, wrong};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use threadkeep_core::json::to_text;
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::{Content, Message, Role};
 
-use super::put;
 use crate::memory::turns::{arguments, content};
+
+#[derive(Serialize, Deserialize)]
+struct Whole {
+    #[serde(default)]
+    messages: Vec<Line>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    role: String,
+    content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<String>,
+    tool_payload: Option<Payload>,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Payload {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_calls: Option<Vec<Call>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_result: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_error: Option<Value>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Call {
+    id: String,
+    name: String,
+    #[serde(default)]
+    arguments: Value,
+}
 
 /// Writes messages in the generic form. Parts other than text are left out; the traces have them.
 pub fn write_working_context(messages: &[Message]) -> String {
-    let mut list = Vec::with_capacity(messages.len());
-    for message in messages {
-        let mut map = Map::new();
-        put(&mut map, "role", message.role.as_str());
-        let text = message.text();
-        let said = message.role != Role::Tool && (!text.is_empty() || message.tool_calls.is_empty());
-        put(&mut map, "content", if said { Value::from(text.as_ref()) } else { Value::Null });
-        if let Some(reasoning) = &message.reasoning {
-            put(&mut map, "reasoningContent", reasoning.as_str());
-        }
-        put(&mut map, "toolPayload", payload(message));
-        list.push(Value::Object(map));
-    }
-    let mut whole = Map::new();
-    put(&mut whole, "messages", list);
-    Value::Object(whole).to_string()
+    let messages = messages.iter().map(Line::from).collect();
+    // It has string keys only, and other keys are all that writing JSON can fail on.
+    to_text(&Whole { messages }).unwrap_or_default()
 }
 
-fn payload(message: &Message) -> Value {
-    let mut map = Map::new();
+impl From<&Message> for Line {
+    fn from(message: &Message) -> Self {
+        let text = message.text();
+        let said = message.role != Role::Tool && (!text.is_empty() || message.tool_calls.is_empty());
+        Self {
+            role: message.role.as_str().to_owned(),
+            content: said.then(|| text.into_owned()),
+            reasoning_content: message.reasoning.clone(),
+            tool_payload: payload(message),
+        }
+    }
+}
+
+fn payload(message: &Message) -> Option<Payload> {
     if message.role == Role::Tool {
-        put(&mut map, "toolCallId", message.tool_call_id.as_deref().unwrap_or_default());
-        put(&mut map, "toolName", message.name.as_deref().unwrap_or_default());
         let said = content(&message.content);
         let (result, error) = if message.is_error { (Value::Null, said) } else { (said, Value::Null) };
-        put(&mut map, "toolResult", result);
-        put(&mut map, "toolError", error);
-    } else if !message.tool_calls.is_empty() {
-        let mut calls = Vec::new();
-        for call in &message.tool_calls {
-            let mut map = Map::new();
-            put(&mut map, "id", call.id());
-            put(&mut map, "name", call.name());
-            put(&mut map, "arguments", arguments(call.arguments()));
-            calls.push(Value::Object(map));
-        }
-        put(&mut map, "toolCalls", calls);
-    } else {
-        return Value::Null;
+        return Some(Payload {
+            tool_call_id: Some(message.tool_call_id.clone().unwrap_or_default()),
+            tool_name: Some(message.name.clone().unwrap_or_default()),
+            tool_result: Some(result),
+            tool_error: Some(error),
+            tool_calls: None,
+        });
     }
-    Value::Object(map)
+    let calls = message.tool_calls.iter().map(|call| Call {
+        id: call.id().to_owned(),
+        name: call.name().to_owned(),
+        arguments: arguments(call.arguments()),
+    });
+    let calls: Vec<Call> = calls.collect();
+    (!calls.is_empty()).then(|| Payload { tool_calls: Some(calls), ..Payload::default() })
 }
 
 /// Reads what [`write_working_context`] writes, or a bare list of such messages.
 ///
 /// # Errors
 /// It is no JSON, or a message in it has no role.
-pub fn read_working_context(text: &str) -> Result<Vec<Message>, Wrong> {
-    let value = serde_json::from_str(text).map_err(|error| wrong("working context", &format!("JSON ({error})")))?;
-    let list = match value {
-        Value::Array(list) => list,
-        value => Object::of(value, "working context")?.list("messages")?,
+pub fn read_working_context(text: &str) -> Result<Vec<Message>, serde_json::Error> {
+    let lines = match serde_json::from_str(text)? {
+        list @ Value::Array(_) => serde_json::from_value(list)?,
+        object => serde_json::from_value::<Whole>(object)?.messages,
     };
-    let mut messages = Vec::with_capacity(list.len());
-    for value in list {
-        let mut fields = Object::of(value, "message")?;
-        let role = Role::from(fields.text("role")?.as_str());
-        let mut tools = fields.object("toolPayload")?;
-        let mut message = Message::new(role, "");
-        message.content = fields.maybe_text("content")?.map_or(Content::Null, Content::Text);
-        message.reasoning = fields.maybe_text("reasoningContent")?;
-        for call in tools.list("toolCalls")? {
-            let mut call = Object::of(call, "toolCalls")?;
-            let args = match call.take("arguments") {
-                Value::String(text) => text,
-                Value::Null => "{}".to_owned(),
-                other => other.to_string(),
-            };
-            message.tool_calls.push(ToolCall::function(call.text("id")?, call.text("name")?, args));
+    Ok(lines.into_iter().map(Message::from).collect())
+}
+
+impl From<Line> for Message {
+    fn from(line: Line) -> Self {
+        let mut message = Self::new(Role::from(line.role.as_str()), line.content.map_or(Content::Null, Content::Text));
+        message.reasoning = line.reasoning_content;
+        let tools = line.tool_payload.unwrap_or_default();
+        for Call { id, name, arguments } in tools.tool_calls.unwrap_or_default() {
+            let arguments = text(arguments).unwrap_or_else(|| "{}".to_owned());
+            message.tool_calls.push(ToolCall::function(id, name, arguments));
         }
         if message.role == Role::Tool {
-            message.tool_call_id = tools.maybe_text("toolCallId")?;
-            message.name = tools.maybe_text("toolName")?.filter(|name| !name.is_empty());
-            let (result, error) = (tools.take("toolResult"), tools.take("toolError"));
-            message.is_error = !error.is_null();
-            message.content = match if message.is_error { error } else { result } {
-                Value::String(text) => Content::Text(text),
-                Value::Null => Content::Null,
-                other => Content::Text(other.to_string()),
-            };
+            message.tool_call_id = tools.tool_call_id;
+            message.name = tools.tool_name.filter(|name| !name.is_empty());
+            message.is_error = tools.tool_error.is_some();
+            let said = tools.tool_error.or(tools.tool_result).and_then(text);
+            message.content = said.map_or(Content::Null, Content::Text);
         }
-        messages.push(message);
+        message
     }
-    Ok(messages)
+}
+
+/// What a value says as text; `None` for `null`.
+fn text(value: Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    }
 }
