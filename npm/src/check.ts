@@ -214,9 +214,11 @@ function copy(message: Record<string, unknown>): Record<string, unknown> | undef
   return own;
 }
 
+/** A request's parameters, and those among them that errors name. */
+type Told = Record<string, unknown> | (object & { messages?: unknown; content?: unknown });
+
 /** A request's parameters as JSON text. What JSON cannot carry is an error that names the place. */
-export function toJson(given: object): string {
-  const params = given as Record<string, unknown>;
+export function toJson(params: Told = {}): string {
   let json: string;
   try {
     json = JSON.stringify(params);
@@ -225,7 +227,7 @@ export function toJson(given: object): string {
   }
   json = wholeJson(json);
   // The parameters are a message's, or have a list of them.
-  if (isDeep(json, DEEPEST + (Array.isArray(params["messages"]) ? 2 : 0))) throw badArgument(deepIn(params), TOO_DEEP);
+  if (isDeep(json, DEEPEST + (Array.isArray(params.messages) ? 2 : 0))) throw badArgument(deepIn(params), TOO_DEEP);
   return json;
 }
 
@@ -239,7 +241,7 @@ export function wholeJson(json: string): string {
 
 const TOO_DEEP = `is nested too deeply: ${DEEPEST} levels are the most`;
 
-function deepIn(params: Record<string, unknown>): string {
+function deepIn(params: Told): string {
   const { messages } = params;
   if (!Array.isArray(messages)) return argumentOf(params);
   const index = messages.findIndex((message) => isDeep(JSON.stringify(message) ?? "", DEEPEST));
@@ -297,7 +299,7 @@ export function json(value: unknown, argument: string, replacer?: (this: unknown
   return wholeJson(json);
 }
 
-function argumentOf(params: Record<string, unknown>): string {
-  if (params["messages"] !== undefined) return "messages";
-  return params["content"] === undefined ? "options" : "message.content";
+function argumentOf(params: Told): string {
+  if (params.messages !== undefined) return "messages";
+  return params.content === undefined ? "options" : "message.content";
 }

@@ -73,21 +73,21 @@ export class Link {
 
   /** Sends a request. Its JSON is written at once, so that later changes to the caller's objects have no effect. */
   async call<T, M extends Method = Method>(method: M, ...params: Params<M>): Promise<T> {
-    return this.answer(method, check.toJson(params[0] ?? {}));
+    return this.answer(method, check.toJson(params[0]));
   }
 
   /** As {@link call}, for a request that needs a part of the module, which is loaded first. */
   async callWith<T, M extends Method = Method>(part: Part, method: M, ...params: Params<M>): Promise<T> {
     // A closed keep loads nothing.
     void this.engine;
-    const json = check.toJson(params[0] ?? {});
+    const json = check.toJson(params[0]);
     await need(part);
     return this.answer(method, json);
   }
 
   /** As {@link call}, for a request that deletes, checks or draws a tree. */
   async manage<T, M extends Method = Method>(method: M, ...params: Params<M>): Promise<T> {
-    const json = check.toJson(params[0] ?? {});
+    const json = check.toJson(params[0]);
     return answerOf(await this.managing((engine) => engine.call(method, utf8(json)) as Promise<string>));
   }
 

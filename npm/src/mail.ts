@@ -70,9 +70,9 @@ export function read<T>(answer: T): T {
 
 /** A message to be sent, as the engine takes it. @internal */
 export function outgoing(value: unknown): Omit<Methods["send"], "from"> {
-  const { to, ...mail } = check.options(value, "mail", OUTGOING);
-  if (to === undefined) throw badArgument("mail.to", "is missing");
-  return { to, ...said(mail, "mail") };
+  const mail = check.options(value, "mail", OUTGOING);
+  if (mail.to === undefined) throw badArgument("mail.to", "is missing");
+  return said(mail, "mail") as Omit<Methods["send"], "from">;
 }
 
 /** The texts of a message, and what else the engine takes with them. */

@@ -110,7 +110,7 @@ export abstract class Chain {
    * @throws ThreadkeepError `missing-node`
    */
   async checkpoints(): Promise<Checkpoint[]> {
-    return this.#link.callWith("prompts", "checkpoints", { at: this.#at });
+    return this.#prompts("checkpoints");
   }
 
   /**
@@ -120,7 +120,7 @@ export abstract class Chain {
    * @throws ThreadkeepError `missing-node`
    */
   async epochs(): Promise<Epoch[]> {
-    return this.#link.callWith("prompts", "epochs", { at: this.#at });
+    return this.#prompts("epochs");
   }
 
   /**
@@ -151,7 +151,7 @@ export abstract class Chain {
    * @throws ThreadkeepError `missing-node`
    */
   async compactionRequired(): Promise<CompactionReason | null> {
-    return this.#link.callWith("prompts", "compactionRequired", { at: this.#at });
+    return this.#prompts("compactionRequired");
   }
 
   /**
@@ -160,7 +160,7 @@ export abstract class Chain {
    * @throws ThreadkeepError `missing-node`
    */
   async requestCompaction(): Promise<void> {
-    await this.#link.callWith("prompts", "requestCompaction", { at: this.#at });
+    await this.#prompts("requestCompaction");
   }
 
   /**
@@ -169,7 +169,7 @@ export abstract class Chain {
    * @throws ThreadkeepError `missing-node`
    */
   async clearCompactionRequest(): Promise<void> {
-    await this.#link.callWith("prompts", "clearCompactionRequest", { at: this.#at });
+    await this.#prompts("clearCompactionRequest");
   }
 
   /**
@@ -197,6 +197,11 @@ export abstract class Chain {
     check.text(query, "query");
     const branch = await this.end();
     return branch === null ? hitsOf([], []) : search(this.#link, query, { ...how, branch });
+  }
+
+  /** A request about this chain that needs the part of the module for prompts. */
+  #prompts<T>(method: "checkpoints" | "epochs" | "compactionRequired" | "requestCompaction" | "clearCompactionRequest"): Promise<T> {
+    return this.#link.callWith("prompts", method, { at: this.#at });
   }
 }
 

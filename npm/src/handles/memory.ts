@@ -23,11 +23,15 @@ const FILTER = { transcript: check.id, source: check.id, tag: check.text };
 const EPISODES = { ...FILTER, limit: check.count };
 const FACTS = { ...EPISODES, superseded: check.flag };
 const RETRIEVE = { ...FILTER, query: check.text, episodes: check.count, facts: check.count };
-const tags = check.unchecked<readonly string[]>;
-const share = check.unchecked<number>;
-const FACT_EDIT = { fact: check.text, kind: check.text<FactKind>, tags, confidence: share, salience: share };
+const FACT_EDIT = {
+  fact: check.text,
+  kind: check.text<FactKind>,
+  tags: check.unchecked<readonly string[]>,
+  confidence: check.unchecked<number>,
+  salience: check.unchecked<number>,
+};
 const NEW_FACT = { ...FACT_EDIT, transcript: check.id, sources: check.unchecked<readonly MemorySource[]>, pinned: check.flag };
-const EPISODE_EDIT = { summary: check.text, tags, salience: share };
+const EPISODE_EDIT = { summary: check.text, tags: check.unchecked<readonly string[]>, salience: check.unchecked<number> };
 
 /**
  * Episodes (what happened) and facts (what holds): `keep.memory`. Compactions find them; you can add, change and forget them.
