@@ -66,6 +66,7 @@ pub struct Usage {
     /// The prompt, cached tokens with it.
     pub prompt_tokens: u64,
     /// The answer, reasoning with it.
+    #[serde(default)]
     pub completion_tokens: u64,
     /// How many of the prompt's came from the provider's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
