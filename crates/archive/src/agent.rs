@@ -8,12 +8,13 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
-use threadkeep_compaction::memory::jsonl::{EpisodeLine, FactLine, RawTrace, Told, read_working_context, told};
+use threadkeep_compaction::memory::jsonl::{
+    RawTrace, Told, read_episode, read_fact, read_trace, read_working_context, told,
+};
 use threadkeep_compaction::memory::{Episode, Fact, Memory, turn_number};
 use threadkeep_core::checkpoint::{Source, Statement};
 use threadkeep_core::json::to_text;
 use threadkeep_core::node::LAST_TURN;
-use threadkeep_core::read::options;
 use threadkeep_core::{Entry, MessageId, Node};
 
 use super::compacted::{Last, Reach};
@@ -59,11 +60,11 @@ impl Part {
         let map = super::whole(fields, place, report);
         let line = Value::Object(map).to_string();
         let read = if trace {
-            options(&line, "").map(|trace| self.traces.push(trace))
+            read_trace(&line).map(|trace| self.traces.push(trace))
         } else if fact {
-            options(&line, "").map(|fact: FactLine| self.facts.push(fact.into()))
+            read_fact(&line).map(|fact| self.facts.push(fact))
         } else {
-            options(&line, "").map(|episode: EpisodeLine| self.episodes.push(episode.into()))
+            read_episode(&line).map(|episode| self.episodes.push(episode))
         };
         if let Err(wrong) = read {
             report.skip(place, Code::BadShape, wrong.to_string());

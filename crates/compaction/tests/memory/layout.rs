@@ -154,9 +154,7 @@ fn lines_that_are_no_records_are_named_and_the_others_come_in() {
     assert_eq!(read.records.len(), 2);
     assert_eq!(read.bad.iter().map(|bad| bad.0).collect::<Vec<_>>(), [3, 4, 5, 6, 7]);
     assert!(
-        read.bad[2].1.contains("ts must")
-            && read.bad[3].1.contains("turn_ids")
-            && read.bad[4].1.contains("salience must")
+        read.bad[2].1.contains("`ts`") && read.bad[3].1.contains("`turn_ids`") && read.bad[4].1.contains("`salience`")
     );
 }
 

@@ -2,7 +2,8 @@
 
 use std::ops::Not;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Number;
 use threadkeep_core::TranscriptId;
 use threadkeep_core::checkpoint::Source;
@@ -16,7 +17,7 @@ const HALF: Share = Share::of(500);
 
 /// An episode as a line has it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct EpisodeLine {
+pub(super) struct EpisodeLine {
     id: String,
     ts: Time,
     #[serde(default)]
@@ -24,7 +25,7 @@ pub struct EpisodeLine {
     summary: String,
     #[serde(default)]
     tags: Vec<String>,
-    #[serde(default = "half")]
+    #[serde(default = "half", deserialize_with = "salience")]
     salience: Share,
     #[serde(skip_serializing_if = "Option::is_none")]
     transcript: Option<TranscriptId>,
@@ -36,15 +37,15 @@ pub struct EpisodeLine {
 
 /// A fact as a line has it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct FactLine {
+pub(super) struct FactLine {
     id: String,
     ts: Time,
     fact: String,
     #[serde(default)]
     tags: Vec<String>,
-    #[serde(default = "half")]
+    #[serde(default = "half", deserialize_with = "confidence")]
     confidence: Share,
-    #[serde(default = "half")]
+    #[serde(default = "half", deserialize_with = "salience")]
     salience: Share,
     #[serde(skip_serializing_if = "Option::is_none")]
     transcript: Option<TranscriptId>,
@@ -59,8 +60,8 @@ pub struct FactLine {
 }
 
 /// A time in milliseconds since 1970; in a line, in seconds.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(try_from = "Number", into = "Number")]
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(into = "Number")]
 struct Time(i64);
 
 /// A turn's number; in a line, its name.
@@ -68,15 +69,38 @@ struct Time(i64);
 #[serde(try_from = "String", into = "String")]
 struct Turn(u32);
 
+/// Reads an episode from a line.
+///
+/// # Errors
+/// It is no JSON, or a field is missing or of another type.
+pub fn read_episode(line: &str) -> Result<Episode, serde_json::Error> {
+    serde_json::from_str::<EpisodeLine>(line).map(Episode::from)
+}
+
+/// Reads a fact from a line.
+///
+/// # Errors
+/// It is no JSON, or a field is missing or of another type.
+pub fn read_fact(line: &str) -> Result<Fact, serde_json::Error> {
+    serde_json::from_str::<FactLine>(line).map(Fact::from)
+}
+
 fn half() -> Share {
     HALF
 }
 
-impl TryFrom<Number> for Time {
-    type Error = &'static str;
+fn salience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Share, D::Error> {
+    Share::deserialize(deserializer).map_err(|_| D::Error::custom("`salience` must be a number from 0 to 1"))
+}
 
-    fn try_from(seconds: Number) -> Result<Self, Self::Error> {
-        millis(&seconds).map(Self).ok_or("must be a time in seconds since 1970")
+fn confidence<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Share, D::Error> {
+    Share::deserialize(deserializer).map_err(|_| D::Error::custom("`confidence` must be a number from 0 to 1"))
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let millis = Number::deserialize(deserializer).ok().and_then(|seconds| millis(&seconds));
+        millis.map(Self).ok_or_else(|| D::Error::custom("`ts` must be a time in seconds since 1970"))
     }
 }
 
@@ -90,7 +114,7 @@ impl TryFrom<String> for Turn {
     type Error = &'static str;
 
     fn try_from(name: String) -> Result<Self, Self::Error> {
-        turn_number(&name).map(Self).ok_or("must be a name such as `turn_0001`")
+        turn_number(&name).map(Self).ok_or("`turn_ids` must be a list of names such as `turn_0001`")
     }
 }
 

@@ -11,16 +11,15 @@ mod trace;
 mod working;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 
 use threadkeep_core::json::to_text;
-use threadkeep_core::read::options;
 
 use crate::memory::{Episode, Fact};
 
-pub use items::{EpisodeLine, FactLine};
-pub use trace::{RawTrace, Told, TraceType, messages, told, traces};
+use items::{EpisodeLine, FactLine};
+pub use items::{read_episode, read_fact};
+pub use trace::{RawTrace, Told, TraceType, messages, read_trace, told, traces};
 pub use working::{read_working_context, write_working_context};
 
 /// The file of the traces that have not been compacted.
@@ -45,17 +44,17 @@ pub struct Lines<T> {
 
 /// Reads raw traces.
 pub fn read_traces(text: &str) -> Lines<RawTrace> {
-    read(text, |line| line)
+    read(text, read_trace)
 }
 
 /// Reads episodes.
 pub fn read_episodes(text: &str) -> Lines<Episode> {
-    read(text, |line: EpisodeLine| line.into())
+    read(text, read_episode)
 }
 
 /// Reads facts.
 pub fn read_facts(text: &str) -> Lines<Fact> {
-    read(text, |line: FactLine| line.into())
+    read(text, read_fact)
 }
 
 /// Writes raw traces.
@@ -89,12 +88,12 @@ fn write(lines: impl IntoIterator<Item = impl Serialize>) -> String {
     text
 }
 
-fn read<L: DeserializeOwned, T>(text: &str, record: impl Fn(L) -> T) -> Lines<T> {
+fn read<T>(text: &str, record: fn(&str) -> Result<T, serde_json::Error>) -> Lines<T> {
     let mut lines = Lines { records: Vec::new(), bad: Vec::new() };
     for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-        match options(line, "") {
+        match record(line) {
             _ if line.trim().is_empty() => {}
-            Ok(read) => lines.records.push(record(read)),
+            Ok(read) => lines.records.push(read),
             Err(error) => lines.bad.push((number, error.to_string())),
         }
     }

@@ -77,6 +77,14 @@ pub struct RawTrace {
     pub more: Map<String, Value>,
 }
 
+/// Reads a line.
+///
+/// # Errors
+/// It is no JSON, or a required field is missing or of another type.
+pub fn read_trace(line: &str) -> Result<RawTrace, serde_json::Error> {
+    serde_json::from_str(line)
+}
+
 impl RawTrace {
     /// The time in milliseconds since 1970 (UTC); `None` for what is no time.
     pub fn millis(&self) -> Option<i64> {

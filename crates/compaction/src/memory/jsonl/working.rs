@@ -100,10 +100,8 @@ fn payload(message: &Message) -> Option<Payload> {
 /// # Errors
 /// It is no JSON, or a message in it has no role.
 pub fn read_working_context(text: &str) -> Result<Vec<Message>, serde_json::Error> {
-    let lines = match serde_json::from_str(text)? {
-        list @ Value::Array(_) => serde_json::from_value(list)?,
-        object => serde_json::from_value::<Whole>(object)?.messages,
-    };
+    let is_list = text.trim_start().starts_with('[');
+    let lines = if is_list { serde_json::from_str(text)? } else { serde_json::from_str::<Whole>(text)?.messages };
     Ok(lines.into_iter().map(Message::from).collect())
 }
 
