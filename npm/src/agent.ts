@@ -10,11 +10,12 @@ import { FILTER, FOLLOW, mailText, spoken, type FollowOptions, type MailText } f
 import { textOf } from "./model/assembly.js";
 import { need, now, run } from "./runtime.js";
 import { inside, type Threadkeep } from "./threadkeep.js";
-import { Turn, type AgentEvent, type Outcome, type TurnResult } from "./turn.js";
+import { Turn, type TurnResult } from "./turn.js";
 import type { Provider } from "./generated/provider.js";
 import type { Mail, MailFilter } from "./generated/mail.js";
 import type { NodeInfo } from "./lost.js";
 import { needEncoding } from "./vocabulary.js";
+import type { AgentEvent, Outcome } from "./generated/agent.js";
 
 /** What the engine has of an agent. */
 interface Handle {

@@ -40,10 +40,15 @@ export function wellFormed(text: string): string {
   return /\p{Surrogate}/u.test(text) ? text.replace(/\p{Surrogate}/gu, "\ufffd") : text;
 }
 
-/** A string, well-formed. */
-export function text(value: unknown, argument: string): string {
+/** A string, well-formed. If only some words are right, the engine says so. */
+export function text<Words extends string = string>(value: unknown, argument: string): Words {
   if (typeof value !== "string") throw badArgument(argument, `must be a string, it is ${kindOf(value)}`);
-  return wellFormed(value);
+  return wellFormed(value) as Words;
+}
+
+/** What the engine checks. */
+export function unchecked<T>(value: unknown): T {
+  return value as T;
 }
 
 /** A string that names something: one with half a character is refused, since another name would be stored. */
@@ -104,15 +109,17 @@ export function oneOf<T extends string>(value: unknown, words: readonly T[], arg
   return found;
 }
 
+/** What is checked of options: a function for each name, which gives a copy. */
+export type Checks = Readonly<Record<string, (value: unknown, argument: string) => unknown>>;
+
+/** Options that were checked. */
+export type Checked<C extends Checks> = { -readonly [K in keyof C]?: ReturnType<C[K]> };
+
 /**
  * Options: an object whose names are all in `checks`; each value is checked and copied unless it is `undefined`.
  * Left out altogether, it is an empty object.
  */
-export function options(
-  value: unknown,
-  argument: string,
-  checks: Readonly<Record<string, (value: unknown, argument: string) => unknown>>,
-): Record<string, unknown> {
+export function options<C extends Checks>(value: unknown, argument: string, checks: C): Checked<C> {
   if (value === undefined) return {};
   return reading(argument, () => {
     if (!isObject(value)) throw badArgument(argument, `must be an object, it is ${kindOf(value)}`);
@@ -126,7 +133,7 @@ export function options(
       const given = value[name];
       if (given !== undefined) checked[name] = check(given, `${argument}.${name}`);
     }
-    return checked;
+    return checked as Checked<C>;
   });
 }
 
@@ -207,8 +214,11 @@ function copy(message: Record<string, unknown>): Record<string, unknown> | undef
   return own;
 }
 
+/** A request's parameters, and those among them that errors name. */
+type Told = Record<string, unknown> | (object & { messages?: unknown; content?: unknown });
+
 /** A request's parameters as JSON text. What JSON cannot carry is an error that names the place. */
-export function toJson(params: Record<string, unknown>): string {
+export function toJson(params: Told = {}): string {
   let json: string;
   try {
     json = JSON.stringify(params);
@@ -217,7 +227,7 @@ export function toJson(params: Record<string, unknown>): string {
   }
   json = wholeJson(json);
   // The parameters are a message's, or have a list of them.
-  if (isDeep(json, DEEPEST + (Array.isArray(params["messages"]) ? 2 : 0))) throw badArgument(deepIn(params), TOO_DEEP);
+  if (isDeep(json, DEEPEST + (Array.isArray(params.messages) ? 2 : 0))) throw badArgument(deepIn(params), TOO_DEEP);
   return json;
 }
 
@@ -231,7 +241,7 @@ export function wholeJson(json: string): string {
 
 const TOO_DEEP = `is nested too deeply: ${DEEPEST} levels are the most`;
 
-function deepIn(params: Record<string, unknown>): string {
+function deepIn(params: Told): string {
   const { messages } = params;
   if (!Array.isArray(messages)) return argumentOf(params);
   const index = messages.findIndex((message) => isDeep(JSON.stringify(message) ?? "", DEEPEST));
@@ -289,7 +299,7 @@ export function json(value: unknown, argument: string, replacer?: (this: unknown
   return wholeJson(json);
 }
 
-function argumentOf(params: Record<string, unknown>): string {
-  if (params["messages"] !== undefined) return "messages";
-  return params["content"] === undefined ? "options" : "message.content";
+function argumentOf(params: Told): string {
+  if (params.messages !== undefined) return "messages";
+  return params.content === undefined ? "options" : "message.content";
 }

@@ -53,7 +53,6 @@ export interface ResponseUsage {
   promptTokens?: number;
 }
 
-const any = (value: unknown): unknown => value;
 const TIMEOUT = 120_000;
 
 const COMPACT = {
@@ -69,7 +68,7 @@ const COMPACT = {
   fallback: check.flag,
   provider: check.text,
   encoding: check.text,
-  pins: any,
+  pins: check.unchecked,
   preview: check.flag,
   signal: check.signal,
 };

@@ -7,42 +7,8 @@ import { ModelError } from "./model/failure.js";
 import { LIMITS } from "./model/limits.js";
 import { need, now, run } from "./runtime.js";
 import type { Summarize, SummaryRequest } from "./compaction.js";
-import type { AnswerLimits, Provider } from "./generated/provider.js";
+import type { Connection, ListedModel, Provider } from "./generated/provider.js";
 import type { AgentModel, ModelCompletion, ModelFailureCode, ModelPiece, ModelRequest } from "./model/model.js";
-
-/** Where a model is, and how it is spoken to. */
-export interface Connection<P extends Provider = Provider> {
-  /** Whose form it speaks. Everything that is compatible with OpenAI's chat is `openai-chat`: Ollama, llama.cpp, vLLM, LM Studio, OpenRouter. */
-  provider: P;
-  /** The address below which the provider's paths lie, such as `https://api.openai.com/v1` or `http://localhost:11434/v1`. */
-  baseUrl: string;
-  /** The model's name there. */
-  model: string;
-  /** The key, where one is needed. It is in memory alone, and in no error. */
-  apiKey?: string;
-  /** Further headers of each request. */
-  headers?: Readonly<Record<string, string>>;
-  /** What to call it in messages. */
-  name?: string;
-  /** The model's context, in tokens, where it is no known one. */
-  maxContextTokens?: number;
-  /** The most tokens of an answer. */
-  maxOutputTokens?: number;
-  /** How long nothing of an answer may be heard, in milliseconds; 60,000 without it. Comments that only keep the connection open do not count. */
-  timeoutMs?: number;
-  /** How large an answer may become, and how long it may take. */
-  limits?: AnswerLimits;
-}
-
-/** A model that an endpoint has. */
-export interface ListedModel {
-  /** Its name, as a connection wants it. */
-  id: string;
-  /** How many tokens its context holds; `null` where the endpoint does not say. */
-  maxContextTokens: number | null;
-  /** How many tokens an answer may take; `null` likewise. */
-  maxOutputTokens: number | null;
-}
 
 /** A model at the end of a connection, for {@link createAgent}. */
 export interface ConnectedModel<P extends Provider = Provider> extends AgentModel<P> {

@@ -142,7 +142,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
 
   /** The name that the next turn gets: that of the user message that is ingested next, if nobody else is first. */
   async startTurn(): Promise<string> {
-    return inside(this.#keep).call("nextTurn", { context: this.#thread.name });
+    return inside(this.#keep).call("nextTurn", { head: this.#thread.name });
   }
 
   /** Stores a user's input, which opens a turn, as the processors leave it. Gives the turn's name. */
@@ -268,7 +268,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
    */
   async selectCompactionWindow(keepTurns: number | undefined = this.#options.compact?.keepTurns): Promise<string[]> {
     const keep = keepTurns === undefined ? {} : { keepTurns: check.count(keepTurns, "keepTurns") };
-    return inside(this.#keep).call("compactionTurns", { context: this.#thread.name, ...keep });
+    return inside(this.#keep).call("compactionTurns", { head: this.#thread.name, ...keep });
   }
 
   /**
@@ -306,7 +306,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
     const how = check.options(options, "options", { maxTokens: check.count, encoding: check.text }) as SnapshotOptions;
     const encoding: Encoding = how.encoding ?? link.encoding;
     const json = check.toJson({
-      context: this.#thread.name,
+      head: this.#thread.name,
       ...check.options(bundle, "bundle", { episodes: any, facts: any }),
       ...(systemPrompt === undefined ? {} : { systemPrompt: check.text(systemPrompt, "systemPrompt") }),
       ...(tailTurns === undefined ? {} : { tail: check.count(tailTurns, "tailTurns") }),
@@ -373,7 +373,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
   }
 
   #traces(which: Record<string, unknown>): Promise<RawTrace[]> {
-    return inside(this.#keep).call("rawTraces", { context: this.#thread.name, ...which });
+    return inside(this.#keep).call("rawTraces", { head: this.#thread.name, ...which });
   }
 
   async #hasHead(): Promise<boolean> {

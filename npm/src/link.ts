@@ -1,11 +1,12 @@
 // The link between the handles and the engine: one object for each keep. It sends a request, loads the parts of the module that the
-// request needs, and knows whether the keep is still open. It knows no method of the engine.
+// request needs, and knows whether the keep is still open. It knows no method of the engine; the compiler knows them from generated types.
 
 import type { Engine } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
 import { ThreadkeepError } from "./errors.js";
 import type { Events } from "./events.js";
 import type { OpenOptions } from "./options.js";
+import type { Methods } from "./generated/methods.js";
 import { isThere, need, run } from "./runtime.js";
 import type { CompactionPolicy } from "./generated/compaction.js";
 import type { Encoding } from "./generated/context.js";
@@ -27,6 +28,11 @@ function answerOf<T>(json: string): T {
 
 /** A part of the module that some requests need. */
 type Part = Parameters<typeof need>[0];
+
+/** The name of a method of the engine. @internal */
+export type Method = keyof Methods;
+/** The parameters of a method; they may be left out if none is needed. @internal */
+export type Params<M extends Method> = object extends Methods[M] ? [params?: Methods[M]] : [params: Methods[M]];
 
 /** The open engine of a keep, and what the keep was opened with. @internal */
 export class Link {
@@ -66,22 +72,22 @@ export class Link {
   }
 
   /** Sends a request. Its JSON is written at once, so that later changes to the caller's objects have no effect. */
-  async call<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
-    return this.answer(method, check.toJson(params));
+  async call<T, M extends Method = Method>(method: M, ...params: Params<M>): Promise<T> {
+    return this.answer(method, check.toJson(params[0]));
   }
 
   /** As {@link call}, for a request that needs a part of the module, which is loaded first. */
-  async callWith<T>(part: Part, method: string, params: Record<string, unknown>): Promise<T> {
+  async callWith<T, M extends Method = Method>(part: Part, method: M, ...params: Params<M>): Promise<T> {
     // A closed keep loads nothing.
     void this.engine;
-    const json = check.toJson(params);
+    const json = check.toJson(params[0]);
     await need(part);
     return this.answer(method, json);
   }
 
   /** As {@link call}, for a request that deletes, checks or draws a tree. */
-  async manage<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
-    const json = check.toJson(params);
+  async manage<T, M extends Method = Method>(method: M, ...params: Params<M>): Promise<T> {
+    const json = check.toJson(params[0]);
     return answerOf(await this.managing((engine) => engine.call(method, utf8(json)) as Promise<string>));
   }
 
@@ -106,7 +112,7 @@ export class Link {
   }
 
   /** Sends a request that is JSON already. */
-  async answer<T>(method: string, json: string): Promise<T> {
+  async answer<T>(method: Method, json: string): Promise<T> {
     return answerOf(await this.ask(json, (engine, bytes) => engine.call(method, bytes) as Promise<string>));
   }
 

@@ -3,6 +3,7 @@
 import * as check from "./check.js";
 import { badArgument } from "./errors.js";
 import type { Mail } from "./generated/mail.js";
+import type { Methods } from "./generated/methods.js";
 
 /** What a message says, when it is sent: one text, or several with names for things between them. */
 export type MailText =
@@ -68,19 +69,22 @@ export function read<T>(answer: T): T {
 }
 
 /** A message to be sent, as the engine takes it. @internal */
-export function outgoing(value: unknown): Record<string, unknown> {
+export function outgoing(value: unknown): Omit<Methods["send"], "from"> {
   const mail = check.options(value, "mail", OUTGOING);
-  if (mail["to"] === undefined) throw badArgument("mail.to", "is missing");
-  return said(mail, "mail");
+  if (mail.to === undefined) throw badArgument("mail.to", "is missing");
+  return said(mail, "mail") as Omit<Methods["send"], "from">;
 }
 
+/** The texts of a message, and what else the engine takes with them. */
+type Spoken = Pick<Methods["send"], "strings" | "edgeNames" | "petNames" | "replyTo" | "messageId">;
+
 /** What a message says, as the engine takes it. @internal */
-export function spoken(value: string | MailText, argument: string): Record<string, unknown> {
+export function spoken(value: string | MailText, argument: string): Spoken {
   return said(typeof value === "string" ? { content: check.text(value, argument) } : check.options(value, argument, TEXT), argument);
 }
 
-function said({ content, ...mail }: Record<string, unknown>, argument: string): Record<string, unknown> {
-  if ((content === undefined) === (mail["strings"] === undefined))
+function said({ content, ...mail }: Spoken & { content?: string }, argument: string): Spoken {
+  if ((content === undefined) === (mail.strings === undefined))
     throw badArgument(
       content === undefined ? `${argument}.content` : `${argument}.strings`,
       content === undefined ? "is missing" : "cannot be given beside content",

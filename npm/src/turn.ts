@@ -2,9 +2,7 @@
 
 import { reportUncaught } from "./errors.js";
 import type { Mail } from "./generated/mail.js";
-
-/** How a turn ended: with an answer, with a failure, stopped by somebody, or by a limit. */
-export type Outcome = "answered" | "failed" | "cancelled" | "limited";
+import type { AgentEvent, Outcome } from "./generated/agent.js";
 
 /** What a turn came to. */
 export interface TurnResult {
@@ -21,39 +19,6 @@ export interface TurnResult {
   /** The reply's text without its `[depth:N] `, or else what the model said last; empty where there is neither. */
   text: string;
 }
-
-/** What happens in a turn. All but `delta` and `calling` come when it is stored. `node` is the turn's. */
-export type AgentEvent =
-  /** A turn begins, or (`resumed`) goes on that a crash or a closed tab has interrupted. */
-  | { type: "began"; node: string; resumed: boolean }
-  /** The model is asked; `tokens` is the prompt, as we count it. */
-  | { type: "asked"; node: string; tokens: number }
-  /** More text of the answer that is under way. */
-  | { type: "delta"; node: string; text: string }
-  /** More of what the model thinks. */
-  | { type: "delta"; node: string; reasoning: string }
-  /** More of its tool call number `call`, from 0. */
-  | { type: "delta"; node: string; call: number; name: string; arguments: string }
-  /** The request is sent again after `wait` milliseconds; `attempt` is which try comes next, from 2. */
-  | { type: "delta"; node: string; retry: string; attempt: number; wait: number }
-  /** All text heard so far was reasoning. */
-  | { type: "delta"; node: string; wasReasoning: true }
-  /** Something is wrong with the answer that does not end it. */
-  | { type: "delta"; node: string; warning: string }
-  /** The answer is stored, with its tool calls; the figures are the provider's, where it gave some. */
-  | { type: "said"; node: string; promptTokens?: number; completionTokens?: number; cachedTokens?: number }
-  /** A tool is called; `arguments` as the model wrote them. */
-  | { type: "calling"; node: string; call: string; name: string; arguments: string }
-  /** Its result is stored. */
-  | { type: "called"; node: string; call: string; name: string; result: string; isError: boolean }
-  /** The history is being compacted. */
-  | { type: "compacting"; node: string }
-  /** It was, or (without a checkpoint) nothing was to be compacted, or it failed (`error`). Tokens of the history before and after. */
-  | { type: "compacted"; node: string; checkpoint: string | null; tokensBefore: number; tokensAfter: number; error?: string }
-  /** A message was sent; `mail` as the agent has it. */
-  | { type: "sent"; mail: Mail }
-  /** The turn is over. */
-  | { type: "ended"; node: string; outcome: Outcome; reason?: string };
 
 /** What carries a turn out. @internal */
 export type Work = (tell: (event: AgentEvent) => void) => Promise<TurnResult>;

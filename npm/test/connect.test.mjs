@@ -149,6 +149,14 @@ test("stopping ends the request, and keeps what was said", async () => {
   await keep.close();
 });
 
+test("an answer has only what the provider counted", async () => {
+  const asked = { messages: [{ role: "user", content: "Hello" }], signal: new AbortController().signal, onDelta: () => undefined };
+  server.next({ text: "Hello.", usage: null }, { text: "Hello.", usage: { prompt: 21, completion: 5 } });
+  const model = connect(at("openai-chat"));
+  assert.equal("usage" in (await model(asked)), false);
+  assert.deepEqual((await model(asked)).usage, { promptTokens: 21, completionTokens: 5 });
+});
+
 test("a connection summarises, too", async () => {
   const keep = await memory();
   const turns = Array.from({ length: 24 }, (_, at) => ({

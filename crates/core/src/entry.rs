@@ -43,14 +43,16 @@ pub enum Entry {
     /// A head (in npm, the head of a thread) was made or moved here, or left.
     Head {
         /// The head's name.
-        context: String,
+        #[serde(rename = "context")]
+        name: String,
         /// The node at which it points now; `None` when it left this transcript or was removed.
         node: Option<MessageId>,
     },
     /// How the chain at a head is compacted was chosen, or (`None`) left to the default again.
     Strategy {
         /// The head's name.
-        context: String,
+        #[serde(rename = "context")]
+        name: String,
         /// The strategy.
         strategy: Option<Strategy>,
     },

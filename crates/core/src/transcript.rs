@@ -406,9 +406,7 @@ impl Transcript {
         for entry in entries {
             match entry {
                 Entry::Node(_) => {}
-                Entry::Head { context, node: Some(_) } => {
-                    heads.push((context.clone(), self.heads.get(context).cloned()))
-                }
+                Entry::Head { name, node: Some(_) } => heads.push((name.clone(), self.heads.get(name).cloned())),
                 _ => return None,
             }
         }
@@ -436,10 +434,10 @@ impl Transcript {
             }
         }
         // The first note on a head is the oldest.
-        for (context, node) in before.heads.into_iter().rev() {
+        for (name, node) in before.heads.into_iter().rev() {
             match node {
-                Some(node) => self.heads.insert(context, node),
-                None => self.heads.remove(&context),
+                Some(node) => self.heads.insert(name, node),
+                None => self.heads.remove(&name),
             };
         }
         self.next_seq = before.next_seq;
@@ -526,18 +524,18 @@ impl Transcript {
                 self.bytes += alias_bytes(&id);
                 self.aliases.insert(id, node);
             }
-            Entry::Head { context, node: Some(node) } => {
-                self.heads.insert(context, node);
+            Entry::Head { name, node: Some(node) } => {
+                self.heads.insert(name, node);
             }
-            Entry::Head { context, node: None } => {
-                self.heads.remove(&context);
-                self.strategies.remove(&context);
+            Entry::Head { name, node: None } => {
+                self.heads.remove(&name);
+                self.strategies.remove(&name);
             }
-            Entry::Strategy { context, strategy } => {
+            Entry::Strategy { name, strategy } => {
                 // A head that is not here (an import left it out, say) has none.
-                match strategy.filter(|_| self.heads.contains_key(&context)) {
-                    Some(strategy) => self.strategies.insert(context, strategy),
-                    None => self.strategies.remove(&context),
+                match strategy.filter(|_| self.heads.contains_key(&name)) {
+                    Some(strategy) => self.strategies.insert(name, strategy),
+                    None => self.strategies.remove(&name),
                 };
             }
             Entry::Checkpoint(checkpoint) => {
@@ -740,8 +738,8 @@ impl Transcript {
     }
 
     /// How the chain at a head is compacted; `None` where that was not chosen.
-    pub fn strategy(&self, context: &str) -> Option<Strategy> {
-        self.strategies.get(context).copied()
+    pub fn strategy(&self, name: &str) -> Option<Strategy> {
+        self.strategies.get(name).copied()
     }
 
     /// The checkpoint of this id.

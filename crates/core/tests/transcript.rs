@@ -252,7 +252,7 @@ proptest! {
             (one.turn, one.created_at) = (tree.next_turn() + at as u32, Some(1_000 - at as i64));
             let mut entries = vec![Entry::Node(Box::new(one))];
             if moved {
-                entries.push(Entry::Head { context: format!("head{}", of % 3), node: Some(id(&name)) });
+                entries.push(Entry::Head { name: format!("head{}", of % 3), node: Some(id(&name)) });
             }
             if name != "root" {
                 names.push(name);
@@ -288,8 +288,7 @@ proptest! {
 fn what_changes_older_nodes_is_not_taken_back() {
     let tree = Transcript::new(id("root"));
     assert!(tree.before(&[node("root", None, vec![])]).is_some());
-    for entry in
-        [Entry::Seal { node: id("root") }, Entry::Head { context: "main".to_owned(), node: None }, Entry::Gone(1)]
+    for entry in [Entry::Seal { node: id("root") }, Entry::Head { name: "main".to_owned(), node: None }, Entry::Gone(1)]
     {
         assert!(tree.before(&[entry]).is_none());
     }

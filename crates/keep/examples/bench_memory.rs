@@ -115,7 +115,8 @@ impl Bench {
             "wire-load" => {
                 let fresh = pollster::block_on(Keep::open(self.store.clone(), Fixed(1.into()), Options::default()))?;
                 timed(async {
-                    let request = Request::read("getAll", r#"{"context":"loaded"}"#).map_err(|error| error.why)?;
+                    let request = Request::read("getRange", r#"{"head":"loaded","start":0,"end":4294967295}"#)
+                        .map_err(|error| error.why)?;
                     let answer = serde_json::to_string(&fresh.handle(request).await?)?;
                     std::hint::black_box(answer);
                     Ok(())

@@ -107,9 +107,7 @@ impl KeepError {
         let details = match self {
             Self::MissingNode(node) => details(&[("node", node.as_str())]),
             Self::MissingTranscript(transcript) => details(&[("transcript", transcript.as_str())]),
-            Self::MissingHead(context) | Self::HeadTaken(context) | Self::HeadMoved(context) => {
-                details(&[("name", context)])
-            }
+            Self::MissingHead(name) | Self::HeadTaken(name) | Self::HeadMoved(name) => details(&[("name", name)]),
             Self::Transcript(error) => match error {
                 TranscriptError::MissingNode(node)
                 | TranscriptError::Taken(node)

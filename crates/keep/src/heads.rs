@@ -17,58 +17,56 @@ impl<S: Store> Keep<S> {
     ///
     /// # Errors
     /// The store's.
-    pub async fn head(&self, context: &str) -> Result<Option<NodeInfo>, KeepError> {
-        self.at_head(context, |tree, node| Ok(tree.get(node).map(|placed| info(tree, placed))))
-            .await
-            .map(Option::flatten)
+    pub async fn head(&self, name: &str) -> Result<Option<NodeInfo>, KeepError> {
+        self.at_head(name, |tree, node| Ok(tree.get(node).map(|placed| info(tree, placed)))).await.map(Option::flatten)
     }
 
     /// Points a head at a node (or at what an alias stands for), making the head if it is new.
     ///
     /// # Errors
     /// `missing-node`; `bad-request` for an empty name; the store's.
-    pub async fn set_head(&self, context: &str, node: &MessageId) -> Result<NodeInfo, KeepError> {
-        check_name(context)?;
+    pub async fn set_head(&self, name: &str, node: &MessageId) -> Result<NodeInfo, KeepError> {
+        check_name(name)?;
         let _writing = self.writing().await;
-        self.move_head(context, node).await
+        self.move_head(name, node).await
     }
 
     /// [`Keep::set_head`] for a caller who holds [`Keep::writing`].
-    async fn move_head(&self, context: &str, node: &MessageId) -> Result<NodeInfo, KeepError> {
+    async fn move_head(&self, name: &str, node: &MessageId) -> Result<NodeInfo, KeepError> {
         let target = self.find_or_fail(node).await?;
         // What it leaves must forget it.
-        let left = self.stored_head(context).await?.filter(|before| *before != target);
+        let left = self.stored_head(name).await?.filter(|before| *before != target);
         let mut strategy = None;
         if let Some(before) = &left {
-            self.read_with(before, &mut |log| strategy = log.tree.strategy(context)).await?;
+            self.read_with(before, &mut |log| strategy = log.tree.strategy(name)).await?;
         }
         let write = self.write(&target, |log| {
             let id = log.tree.resolve(node).ok_or_else(|| KeepError::MissingNode(node.clone()))?;
-            if log.tree.heads().get(context) == Some(id) {
+            if log.tree.heads().get(name) == Some(id) {
                 return Ok(Write::new(Vec::new(), id.clone()));
             }
-            let moved = Entry::Head { context: context.to_owned(), node: Some(id.clone()) };
+            let moved = Entry::Head { name: name.to_owned(), node: Some(id.clone()) };
             let mut write = Write::new(vec![moved], id.clone());
             if strategy.is_some() {
-                write.entries.push(Entry::Strategy { context: context.to_owned(), strategy });
+                write.entries.push(Entry::Strategy { name: name.to_owned(), strategy });
             }
-            write.extra.puts.push((keys::head(context), target.as_str().as_bytes().to_vec()));
+            write.extra.puts.push((keys::head(name), target.as_str().as_bytes().to_vec()));
             Ok(write)
         });
         let id = write.await?.ok_or_else(|| KeepError::MissingNode(node.clone()))?;
         if let Some(before) = left {
-            self.leave(context, &before).await?;
+            self.leave(name, &before).await?;
         }
-        self.inner.contexts.borrow_mut().insert(context.to_owned(), target.clone());
-        self.emit(&Event::Head { context: context.to_owned(), node: Some(id.clone()) });
+        self.inner.heads.borrow_mut().insert(name.to_owned(), target.clone());
+        self.emit(&Event::Head { name: name.to_owned(), node: Some(id.clone()) });
         self.written(&target, &id).await
     }
 
     /// Notes in a transcript's log that a head points elsewhere now.
-    async fn leave(&self, context: &str, transcript: &TranscriptId) -> Result<(), KeepError> {
+    async fn leave(&self, name: &str, transcript: &TranscriptId) -> Result<(), KeepError> {
         let left = self.write(transcript, |log| {
-            let gone = Entry::Head { context: context.to_owned(), node: None };
-            Ok(Write::new(log.tree.heads().get(context).map(|_| gone).into_iter().collect(), ()))
+            let gone = Entry::Head { name: name.to_owned(), node: None };
+            Ok(Write::new(log.tree.heads().get(name).map(|_| gone).into_iter().collect(), ()))
         });
         left.await.map(|_| ())
     }
@@ -80,8 +78,8 @@ impl<S: Store> Keep<S> {
     pub async fn heads(&self) -> Result<Vec<HeadInfo>, KeepError> {
         let mut heads = Vec::new();
         for key in self.keys_of(&keys::heads()).await? {
-            let Some(context) = keys::head_name(&key) else { continue };
-            let found = match self.at_head(&context, |tree, node| Ok((tree.id().clone(), node.clone()))).await {
+            let Some(name) = keys::head_name(&key) else { continue };
+            let found = match self.at_head(&name, |tree, node| Ok((tree.id().clone(), node.clone()))).await {
                 Err(KeepError::Damaged { transcript, what }) => {
                     self.damaged(Some(transcript.clone()), format!("transcript {transcript:?}: {what}"));
                     None
@@ -89,28 +87,28 @@ impl<S: Store> Keep<S> {
                 Err(KeepError::Store(StoreError::Corrupt { key, why })) => self.sound(&key, Err(why)),
                 found => found?,
             };
-            heads.extend(found.map(|(transcript, node)| HeadInfo { context, transcript, node }));
+            heads.extend(found.map(|(transcript, node)| HeadInfo { name, transcript, node }));
         }
         Ok(heads)
     }
 
-    /// Makes a second head where `context` points, or further up: `at_index` messages of the chain stay before it. Nothing
+    /// Makes a second head where `name` points, or further up: `at_index` messages of the chain stay before it. Nothing
     /// is copied; the two share what lies above.
     ///
     /// # Errors
     /// `missing-thread`; `thread-taken`; `bad-request` when `at_index` is beyond the last message or inside a node that holds
     /// several; the store's.
-    pub async fn fork(&self, context: &str, new: &str, at_index: Option<u32>) -> Result<NodeInfo, KeepError> {
+    pub async fn fork(&self, name: &str, new: &str, at_index: Option<u32>) -> Result<NodeInfo, KeepError> {
         check_name(new)?;
         let _writing = self.writing().await;
         if self.at_head(new, |_, _| Ok(())).await?.is_some() {
             return Err(KeepError::HeadTaken(new.to_owned()));
         }
-        let from = self.at_head(context, |tree, node| match at_index {
+        let from = self.at_head(name, |tree, node| match at_index {
             None => Ok(node.clone()),
             Some(index) => node_before(tree, node, index as usize),
         });
-        let node = from.await?.ok_or_else(|| KeepError::MissingHead(context.to_owned()))?;
+        let node = from.await?.ok_or_else(|| KeepError::MissingHead(name.to_owned()))?;
         self.move_head(new, &node).await
     }
 
@@ -118,8 +116,8 @@ impl<S: Store> Keep<S> {
     ///
     /// # Errors
     /// `bad-request` for an empty name; `damaged`; the store's.
-    pub async fn append(&self, context: &str, messages: Vec<Message>) -> Result<Vec<NodeInfo>, KeepError> {
-        self.append_from(context, messages, &Start::default()).await
+    pub async fn append(&self, name: &str, messages: Vec<Message>) -> Result<Vec<NodeInfo>, KeepError> {
+        self.append_from(name, messages, &Start::default()).await
     }
 
     /// Appends messages as [`Keep::append`] does, where `start` says: the head moves to their end in the same commit, so that a branch
@@ -130,11 +128,11 @@ impl<S: Store> Keep<S> {
     /// head is not where it is expected; else as [`Keep::append`].
     pub async fn append_from(
         &self,
-        context: &str,
+        name: &str,
         messages: Vec<Message>,
         start: &Start,
     ) -> Result<Vec<NodeInfo>, KeepError> {
-        let appended = self.append_brief(context, &messages, start).await?;
+        let appended = self.append_brief(name, &messages, start).await?;
         Ok(appended.nodes(messages))
     }
 
@@ -142,21 +140,16 @@ impl<S: Store> Keep<S> {
     ///
     /// # Errors
     /// As [`Keep::append_from`].
-    pub async fn append_brief(
-        &self,
-        context: &str,
-        messages: &[Message],
-        start: &Start,
-    ) -> Result<Appended, KeepError> {
-        check_name(context)?;
-        let _writing = self.appending(context).await;
+    pub async fn append_brief(&self, name: &str, messages: &[Message], start: &Start) -> Result<Appended, KeepError> {
+        check_name(name)?;
+        let _writing = self.appending(name).await;
         if messages.is_empty() {
             return Ok(Appended::default());
         }
         let (now, names) = (self.now(), self.randoms(messages.len()));
-        let (transcript, appended) = self.append_at(context, start, messages, &names, now).await?;
+        let (transcript, appended) = self.append_at(name, start, messages, &names, now).await?;
         self.changed(&transcript, appended.ids.clone());
-        self.emit(&Event::Head { context: context.to_owned(), node: appended.ids.last().cloned() });
+        self.emit(&Event::Head { name: name.to_owned(), node: appended.ids.last().cloned() });
         Ok(appended)
     }
 
@@ -164,34 +157,33 @@ impl<S: Store> Keep<S> {
     /// the store is asked.
     async fn append_at(
         &self,
-        context: &str,
+        name: &str,
         start: &Start,
         messages: &[Message],
         names: &[u64],
         now: i64,
     ) -> Result<(TranscriptId, Appended), KeepError> {
-        let missing = || KeepError::MissingHead(context.to_owned());
+        let missing = || KeepError::MissingHead(name.to_owned());
         for _ in 0..3 {
-            let transcript = match self.context_transcript(context).await? {
+            let transcript = match self.head_transcript(name).await? {
                 Some(transcript) => transcript,
                 None if *start != Start::default() => return Err(missing()),
-                None => match self.begin_head(context, messages, names, now).await? {
+                None => match self.begin_head(name, messages, names, now).await? {
                     Some(begun) => return Ok(begun),
                     None => continue,
                 },
             };
             let write = self.write(&transcript, |log| {
-                let head = log.tree.heads().get(context).ok_or_else(missing)?;
-                let after = after(start, &log.tree, context, head)?;
+                let head = log.tree.heads().get(name).ok_or_else(missing)?;
+                let after = after(start, &log.tree, name, head)?;
                 let mut write = Write::new(Vec::new(), Appended::default());
                 let settled = settle_draft(log, &after, &mut write.extra);
-                (write.entries, write.answer) =
-                    append_entries(&log.tree, context, &after, settled, messages, names, now);
+                (write.entries, write.answer) = append_entries(&log.tree, name, &after, settled, messages, names, now);
                 Ok(write)
             });
             match write.await {
                 Ok(Some(appended)) => return Ok((transcript, appended)),
-                Ok(None) | Err(KeepError::MissingHead(_)) => drop(self.inner.contexts.borrow_mut().remove(context)),
+                Ok(None) | Err(KeepError::MissingHead(_)) => drop(self.inner.heads.borrow_mut().remove(name)),
                 Err(error) => return Err(error),
             }
         }
@@ -202,7 +194,7 @@ impl<S: Store> Keep<S> {
     /// is one to append at then.
     async fn begin_head(
         &self,
-        context: &str,
+        name: &str,
         messages: &[Message],
         names: &[u64],
         now: i64,
@@ -212,15 +204,15 @@ impl<S: Store> Keep<S> {
         let mut entries = vec![Entry::Node(Box::new(root))];
         let mut tree = Transcript::new(id.clone());
         tree.apply_all(entries.clone())?;
-        let (more, appended) = append_entries(&tree, context, &id, None, messages, names, now);
+        let (more, appended) = append_entries(&tree, name, &id, None, messages, names, now);
         entries.extend(more);
         let mut write = Write::new(entries, appended);
-        write.extra.absent.push(keys::head(context));
-        write.extra.puts.push((keys::head(context), id.as_str().as_bytes().to_vec()));
+        write.extra.absent.push(keys::head(name));
+        write.extra.puts.push((keys::head(name), id.as_str().as_bytes().to_vec()));
         match self.begin_log(&id, write).await {
             Ok((log, appended)) => {
                 self.put_back(&id, log).await;
-                self.inner.contexts.borrow_mut().insert(context.to_owned(), id.clone());
+                self.inner.heads.borrow_mut().insert(name.to_owned(), id.clone());
                 Ok(Some((id, appended)))
             }
             Err(KeepError::Store(StoreError::Conflict { .. })) => Ok(None),
@@ -232,8 +224,8 @@ impl<S: Store> Keep<S> {
     ///
     /// # Errors
     /// The store's. A head that does not exist has no messages.
-    pub async fn get_range(&self, context: &str, start: u32, end: u32) -> Result<Vec<Message>, KeepError> {
-        self.look_at_range(context, start, end, |messages| messages.iter().map(|message| (*message).clone()).collect())
+    pub async fn get_range(&self, name: &str, start: u32, end: u32) -> Result<Vec<Message>, KeepError> {
+        self.look_at_range(name, start, end, |messages| messages.iter().map(|message| (*message).clone()).collect())
             .await
     }
 
@@ -243,12 +235,12 @@ impl<S: Store> Keep<S> {
     /// The store's. A head that does not exist has no messages.
     pub async fn look_at_range<T>(
         &self,
-        context: &str,
+        name: &str,
         start: u32,
         end: u32,
         look: impl Fn(&[&Message]) -> T,
     ) -> Result<T, KeepError> {
-        let range = self.at_head(context, |tree, node| {
+        let range = self.at_head(name, |tree, node| {
             let messages = tree.message_range(node, start as usize, end as usize)?;
             Ok(look(&messages))
         });
@@ -259,52 +251,48 @@ impl<S: Store> Keep<S> {
     ///
     /// # Errors
     /// The store's.
-    pub async fn get_count(&self, context: &str) -> Result<u64, KeepError> {
-        let count = self.at_head(context, |tree, node| Ok(tree.message_count(node)? as u64));
+    pub async fn get_count(&self, name: &str) -> Result<u64, KeepError> {
+        let count = self.at_head(name, |tree, node| Ok(tree.message_count(node)? as u64));
         Ok(count.await?.unwrap_or_default())
     }
 
     /// The transcript in which a head points, from memory or from the store.
-    pub(crate) async fn context_transcript(&self, context: &str) -> Result<Option<TranscriptId>, KeepError> {
-        if let Some(known) = self.inner.contexts.borrow().get(context) {
+    pub(crate) async fn head_transcript(&self, name: &str) -> Result<Option<TranscriptId>, KeepError> {
+        if let Some(known) = self.inner.heads.borrow().get(name) {
             return Ok(Some(known.clone()));
         }
-        let Some(id) = self.stored_head(context).await? else { return Ok(None) };
-        self.inner.contexts.borrow_mut().insert(context.to_owned(), id.clone());
+        let Some(id) = self.stored_head(name).await? else { return Ok(None) };
+        self.inner.heads.borrow_mut().insert(name.to_owned(), id.clone());
         Ok(Some(id))
     }
 
     /// The transcript in which the store says that a head points, whoever moved it last.
-    pub(crate) async fn stored_head(&self, context: &str) -> Result<Option<TranscriptId>, KeepError> {
-        self.pointer(keys::head(context), &|tree| tree.heads().contains_key(context)).await
+    pub(crate) async fn stored_head(&self, name: &str) -> Result<Option<TranscriptId>, KeepError> {
+        self.pointer(keys::head(name), &|tree| tree.heads().contains_key(name)).await
     }
 
     /// Reads the tree in which a head points, with the node. What memory knows of the head may be old: when it does not
     /// hold, the store is asked.
     pub(crate) async fn at_head<T>(
         &self,
-        context: &str,
+        name: &str,
         look: impl Fn(&Transcript, &MessageId) -> Result<T, KeepError>,
     ) -> Result<Option<T>, KeepError> {
         let mut answer = None;
-        self.at_head_with(context, &mut |tree, node| answer = Some(look(tree, node))).await?;
+        self.at_head_with(name, &mut |tree, node| answer = Some(look(tree, node))).await?;
         answer.transpose()
     }
 
     /// [`Keep::at_head`] without its types: the code is there once and not once for each reader.
-    async fn at_head_with(
-        &self,
-        context: &str,
-        look: &mut dyn FnMut(&Transcript, &MessageId),
-    ) -> Result<(), KeepError> {
+    async fn at_head_with(&self, name: &str, look: &mut dyn FnMut(&Transcript, &MessageId)) -> Result<(), KeepError> {
         for _ in 0..2 {
-            let Some(transcript) = self.context_transcript(context).await? else { return Ok(()) };
+            let Some(transcript) = self.head_transcript(name).await? else { return Ok(()) };
             let (mut found, mut damage) = (false, None);
             let mut look_there = |log: &Log| {
                 // What is damaged may be where the head moved last: no messages, or older ones, would be a wrong answer.
                 damage = log.tree.damage().first().cloned();
                 if damage.is_none()
-                    && let Some(node) = log.tree.heads().get(context)
+                    && let Some(node) = log.tree.heads().get(name)
                 {
                     found = true;
                     look(&log.tree, node);
@@ -317,27 +305,27 @@ impl<S: Store> Keep<S> {
             if found {
                 return Ok(());
             }
-            self.inner.contexts.borrow_mut().remove(context);
+            self.inner.heads.borrow_mut().remove(name);
         }
         Ok(())
     }
 }
 
 /// The node behind which messages come.
-fn after(start: &Start, tree: &Transcript, context: &str, head: &MessageId) -> Result<MessageId, KeepError> {
+fn after(start: &Start, tree: &Transcript, name: &str, head: &MessageId) -> Result<MessageId, KeepError> {
     if start.expect.as_ref().is_some_and(|expected| expected != head) {
-        return Err(KeepError::HeadMoved(context.to_owned()));
+        return Err(KeepError::HeadMoved(name.to_owned()));
     }
     let Some(after) = &start.after else { return Ok(head.clone()) };
     let placed = tree.get(after).ok_or_else(|| KeepError::MissingNode(after.clone()))?;
     Ok(placed.node.id.clone())
 }
 
-/// The entries that append `messages` at `head`, one node each, and move the head `context` to the last; and the nodes.
+/// The entries that append `messages` at `head`, one node each, and move the head `name` to the last; and the nodes.
 /// `settled` is the entry that gives the head's node its last message first.
 fn append_entries(
     tree: &Transcript,
-    context: &str,
+    name: &str,
     head: &MessageId,
     settled: Option<Entry>,
     messages: &[Message],
@@ -375,12 +363,12 @@ fn append_entries(
         entries.push(Entry::Node(Box::new(node)));
         parent = id;
     }
-    entries.push(Entry::Head { context: context.to_owned(), node: Some(parent) });
+    entries.push(Entry::Head { name: name.to_owned(), node: Some(parent) });
     (entries, made)
 }
 
-fn check_name(context: &str) -> Result<(), KeepError> {
-    match context.len() {
+fn check_name(name: &str) -> Result<(), KeepError> {
+    match name.len() {
         0 => Err(KeepError::BadRequest("the name of a thread must not be empty".to_owned())),
         n if n > threadkeep_core::id::MAX_ID_BYTES => {
             Err(KeepError::BadRequest(format!("the name of a thread must be at most 512 bytes long, this one has {n}")))

@@ -284,21 +284,21 @@ impl<S: Store> Keep<S> {
     ) -> Result<(), KeepError> {
         let mut heads: HashMap<String, bool> = HashMap::new();
         for entry in entries.iter() {
-            if let Entry::Head { context, node } = entry {
-                heads.insert(context.clone(), node.is_some());
+            if let Entry::Head { name, node } = entry {
+                heads.insert(name.clone(), node.is_some());
             }
         }
         let mut heads: Vec<String> = heads.into_iter().filter_map(|(name, here)| here.then_some(name)).collect();
         heads.sort();
-        for context in heads {
-            let Some(at) = self.stored_head(&context).await?.filter(|at| at != id) else { continue };
+        for name in heads {
+            let Some(at) = self.stored_head(&name).await?.filter(|at| at != id) else { continue };
             // One that moved away from here is where it belongs.
-            let left = self.read(id, |log| Ok(log.tree.heads().contains_key(&context))).await?;
+            let left = self.read(id, |log| Ok(log.tree.heads().contains_key(&name))).await?;
             if left != Some(true) {
-                let reason = format!("there is a thread {context:?} in transcript {at} already: it stays there");
+                let reason = format!("there is a thread {name:?} in transcript {at} already: it stays there");
                 report.skip(id.as_str(), "thread-taken", reason, true);
             }
-            entries.push(Entry::Head { context, node: None });
+            entries.push(Entry::Head { name, node: None });
         }
         Ok(())
     }
@@ -333,14 +333,14 @@ fn indexed<T>(mut write: Write<T>, entries: &[Entry], transcript: &MessageId) ->
         match entry {
             Entry::Node(node) => write = write.indexed(&node.id, transcript),
             Entry::Alias { id, .. } => write = write.indexed(id, transcript),
-            Entry::Head { context, node } => drop(heads.insert(context.clone(), usize::from(node.is_some()))),
+            Entry::Head { name, node } => drop(heads.insert(name.clone(), usize::from(node.is_some()))),
             _ => {}
         }
     }
     let id = transcript.as_str().as_bytes();
-    for (context, here) in heads {
+    for (name, here) in heads {
         if here == 1 {
-            write.extra.puts.push((keys::head(&context), id.to_vec()));
+            write.extra.puts.push((keys::head(&name), id.to_vec()));
         }
     }
     write

@@ -83,7 +83,7 @@ pub(crate) struct Inner<S> {
     cached_bytes: Cell<usize>,
     clock: Cell<u64>,
     /// In which transcript a head points, as last seen.
-    pub(crate) contexts: RefCell<HashMap<String, TranscriptId>>,
+    pub(crate) heads: RefCell<HashMap<String, TranscriptId>>,
     listeners: RefCell<Vec<(u64, Listener)>>,
     pub(crate) prompts: RefCell<PromptCache>,
     pub(crate) search: Search,
@@ -118,7 +118,7 @@ impl<S: Store> Keep<S> {
                 cache: RefCell::default(),
                 cached_bytes: Cell::new(0),
                 clock: Cell::new(0),
-                contexts: RefCell::default(),
+                heads: RefCell::default(),
                 listeners: RefCell::default(),
                 prompts: RefCell::new(PromptCache::new(options.cache_bytes / 2)),
                 options,
@@ -210,10 +210,10 @@ impl<S: Store> Keep<S> {
         self.inner.turns.alone().await
     }
 
-    /// Waits until those are done who called before and write at the head `context`, or write alone. Hold it while appending there; others
+    /// Waits until those are done who called before and write at the head `name`, or write alone. Hold it while appending there; others
     /// append at other heads meanwhile.
-    pub(crate) async fn appending(&self, context: &str) -> Writing<'_> {
-        self.inner.turns.at(context).await
+    pub(crate) async fn appending(&self, name: &str) -> Writing<'_> {
+        self.inner.turns.at(name).await
     }
 
     pub(crate) fn slot(&self, id: &TranscriptId) -> Rc<Slot> {
@@ -243,7 +243,7 @@ impl<S: Store> Keep<S> {
     pub(crate) fn forget_all(&self) {
         self.clear_cache();
         self.inner.prompts.borrow_mut().clear();
-        self.inner.contexts.borrow_mut().clear();
+        self.inner.heads.borrow_mut().clear();
         self.inner.memories.take();
         self.inner.located.take();
     }
@@ -496,7 +496,7 @@ impl<S: Store> Keep<S> {
         let Some(mut log) = log else { return Ok(()) };
         log.digest = digest;
         let absent = vec![keys::page(id, &log.generation, log.tree.next_seq())];
-        let present = vec![log.must_be_there()];
+        let present = vec![log.merge_marker()];
         let puts = vec![(keys::record(id), log.record()?)];
         let commit = Commit { absent, present, puts, durability: Durability::Relaxed, ..Commit::default() };
         match self.inner.store.commit(commit).await {

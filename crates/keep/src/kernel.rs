@@ -478,10 +478,10 @@ impl<S: Store> Kernel<S> {
 
 impl<S: Store> Keep<S> {
     /// The tool calls at a head; none where there is no such head.
-    async fn tool_interactions_at(&self, context: &str, turn: Option<u32>) -> Result<Vec<ToolInteraction>, KeepError> {
-        match self.head(context).await? {
+    async fn tool_interactions_at(&self, name: &str, turn: Option<u32>) -> Result<Vec<ToolInteraction>, KeepError> {
+        match self.head(name).await? {
             None => Ok(Vec::new()),
-            Some(_) => self.tool_interactions(context, turn).await,
+            Some(_) => self.tool_interactions(name, turn).await,
         }
     }
 }

@@ -4,16 +4,16 @@
 //! |---|---|
 //! | `t/<transcript>` | its [`Record`](crate::log::Record): summary, next sequence number, generation |
 //! | `p/<transcript>/<generation>/<first seq>` | a page: consecutive log entries, one JSON line each |
-//! | `p/<transcript>/<generation>/z<folds>` | nothing; that it is there says how often pages were folded |
+//! | `p/<transcript>/<generation>/z<merges>` | nothing; that it is there says how often pages were merged |
 //! | `p/<transcript>/<generation>/y<node>.<piece>` | a piece of the message that is being said in a node; see [`draft`](crate::draft) |
 //! | `i/<id>` | the transcript of a node or alias whose id does not name it |
-//! | `h/<context>` | the transcript in which a head points |
+//! | `h/<head>` | the transcript in which a head points |
 //! | `e/<transcript>/<id>` | an episode; `e//<id>` for one of no transcript |
 //! | `f/<transcript>/<id>` | a fact; `f//<id>` for one of no transcript |
-//! | `c//<context>` | whether a compaction of a head is asked for, and on which content the last one was settled |
+//! | `c//<head>` | whether a compaction of a head is asked for, and on which content the last one was settled |
 //! | `c/<transcript>/<node>` | the same for a chain that no head names |
 //! | `s/0` | nothing; that there is an index of the full-text search |
-//! | `s/m/<state>` | nothing; one such mark, another after each change of the index |
+//! | `s/m/<state>` | nothing; one such marker, another after each change of the index |
 //! | `s/o/<segment>` | the transcripts of which a segment holds messages: the keys of their records, one a line |
 //! | `s/g/<segment>` | a segment of the index |
 //! | `s/v/<transcript>/<random>` | vectors of some of its messages and summaries |
@@ -45,7 +45,7 @@ pub const IMPORTED: &str = "m/imported";
 
 /// That there is a search index.
 pub const INDEX_MADE: &str = "s/0";
-/// The prefix of the mark of the index's state.
+/// The prefix of the marker of the index's state.
 pub const INDEX_MARK: &str = "s/m/";
 /// The prefix of lists of whose messages are in a segment of the index.
 pub const INDEX_OWNERS: &str = "s/o/";
@@ -63,13 +63,13 @@ pub fn vectors(transcript: &TranscriptId) -> String {
 /// There once episodes or facts were written: the condition of the first who writes them.
 pub const MEMORY: &str = "m/memory";
 
-/// The mark of the last change of episodes or facts.
+/// The marker of the last change of episodes or facts.
 pub fn memory_mark(random: u64) -> String {
     format!("{MEMORY}/{random:016x}")
 }
 
-/// The mark that is there, if any.
-pub fn memory_marks() -> Scan {
+/// The marker that is there, if any.
+pub fn memory_markers() -> Scan {
     Scan::prefix("m/memory/")
 }
 
@@ -98,7 +98,7 @@ pub fn owner(key: &str) -> Option<TranscriptId> {
     matches!(table, "t" | "p" | "e" | "f" | "c").then(|| MessageId::new(unescape(id)?).ok())?
 }
 
-/// The generation in the key of a page or of a mark of folds.
+/// The generation in the key of a page or of a marker of merges.
 pub fn generation(key: &str) -> Option<&str> {
     key.split('/').nth(2)
 }
@@ -107,9 +107,9 @@ pub fn page(transcript: &TranscriptId, generation: &str, seq: u64) -> String {
     format!("p/{}/{generation}/{seq:016x}", escape(transcript.as_str()))
 }
 
-/// The mark that a transcript's pages were folded `folds` times. It lies beside the pages, outside their range.
-pub fn folded(transcript: &TranscriptId, generation: &str, folds: u64) -> String {
-    format!("p/{}/{generation}/z{folds:016x}", escape(transcript.as_str()))
+/// The marker that a transcript's pages were merged `merges` times. It lies beside the pages, outside their range.
+pub fn merge_marker(transcript: &TranscriptId, generation: &str, merges: u64) -> String {
+    format!("p/{}/{generation}/z{merges:016x}", escape(transcript.as_str()))
 }
 
 /// All pages of a transcript in one generation, from the page that begins at `from` on.
@@ -118,13 +118,13 @@ pub fn pages(transcript: &TranscriptId, generation: &str, from: u64) -> Scan {
     Scan::range(page(transcript, generation, from), end)
 }
 
-/// The same, and behind the pages the mark that [`folds`] reads.
-pub fn pages_and_folds(transcript: &TranscriptId, generation: &str, from: u64) -> Scan {
+/// The same, and behind the pages the marker that [`merges`] reads.
+pub fn pages_and_merges(transcript: &TranscriptId, generation: &str, from: u64) -> Scan {
     let end = format!("p/{}/{generation}/~", escape(transcript.as_str()));
     Scan::range(page(transcript, generation, from), end)
 }
 
-/// The piece number `piece` of what is being said in a node. It lies between the pages and the mark of the last fold.
+/// The piece number `piece` of what is being said in a node. It lies between the pages and the marker of the last merge.
 pub fn draft(transcript: &TranscriptId, generation: &str, node: &MessageId, piece: u32) -> String {
     format!("{}{piece:08x}", drafts(transcript, generation, node))
 }
@@ -141,12 +141,12 @@ pub fn draft_node(key: &str) -> Option<MessageId> {
     MessageId::new(unescape(node)?).ok()
 }
 
-/// How often pages were folded, from the key of the mark that says so.
-pub fn folds(key: &str) -> Option<u64> {
+/// How often pages were merged, from the key of the marker that says so.
+pub fn merges(key: &str) -> Option<u64> {
     u64::from_str_radix(key.rsplit('/').next()?.strip_prefix('z')?, 16).ok()
 }
 
-/// All pages of a transcript, of any generation, with what lies behind them: what is being said, and the marks that [`folds`] reads.
+/// All pages of a transcript, of any generation, with what lies behind them: what is being said, and the markers that [`merges`] reads.
 pub fn all_pages(transcript: &TranscriptId) -> Scan {
     Scan::prefix(&format!("p/{}/", escape(transcript.as_str())))
 }
@@ -168,8 +168,8 @@ pub fn index_id(key: &str) -> Option<MessageId> {
     MessageId::new(unescape(key.strip_prefix("i/")?)?).ok()
 }
 
-pub fn head(context: &str) -> String {
-    format!("h/{}", escape(context))
+pub fn head(name: &str) -> String {
+    format!("h/{}", escape(name))
 }
 
 pub fn heads() -> Scan {
@@ -253,17 +253,17 @@ pub fn numbered(party: &str) -> String {
     [NUMBERS, &escape(party)].concat()
 }
 
-/// The prefix of the mark that holds the last number of a mailbox.
-pub fn number_marks(party: &str) -> String {
+/// The prefix of the marker that holds the last number of a mailbox.
+pub fn number_markers(party: &str) -> String {
     [NUMBERS, &escape(party), "/"].concat()
 }
 
-/// The mark that says that `number` was given last.
+/// The marker that says that `number` was given last.
 pub fn number_mark(party: &str, number: u64) -> String {
-    format!("{}{number:016x}", number_marks(party))
+    format!("{}{number:016x}", number_markers(party))
 }
 
-/// Whether a key of [`NUMBERS`] is such a mark.
+/// Whether a key of [`NUMBERS`] is such a marker.
 pub fn is_number_mark(key: &str) -> bool {
     key.strip_prefix(NUMBERS).is_some_and(|rest| rest.contains('/'))
 }

@@ -1,10 +1,10 @@
 //! A transcript's log in the store: read, caught up with, appended to.
 //!
 //! The newest entries lie in small pages, one for each append (the tail); when a hundred have gathered there, the next
-//! append folds them into one page in the same commit. A page is entries as JSON lines, so folding only joins bytes.
+//! append merges them into one page in the same commit. A page is entries as JSON lines, so merging only joins bytes.
 //! An append is conditional on its page's key being free: of two writers with the same picture, one gets a conflict, reads
-//! what the other wrote, and goes again, so sequence numbers are never used twice. A fold frees keys that were taken, so it
-//! moves a mark on, and an append is conditional on that mark too: a writer whose picture is older than the last fold gets
+//! what the other wrote, and goes again, so sequence numbers are never used twice. A merge frees keys that were taken, so it
+//! moves a marker on, and an append is conditional on that marker too: a writer whose picture is older than the last merge gets
 //! a conflict as well.
 
 use std::collections::HashSet;
@@ -22,8 +22,8 @@ use crate::drafts::take_drafts;
 use crate::json::{from_json, to_json};
 use crate::{KeepError, keys};
 
-/// How many entries are folded into one page.
-const FOLD: u32 = 100;
+/// How many entries are merged into one page.
+const PAGE_ENTRIES: u32 = 100;
 /// Room for the line of a message, so that most pages of one grow once or never.
 const LINE: usize = 1024;
 /// A page is closed at this many bytes, however few entries it has: Chromium keeps values above 64 KiB in files of their
@@ -39,9 +39,9 @@ pub struct Record {
     /// The digest of the archived conversation that was imported last, 16 hex digits; empty without one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
-    /// See [`Log::must_be_there`].
-    #[serde(default)]
-    pub folds: u64,
+    /// See [`Log::merge_marker`].
+    #[serde(default, rename = "folds")]
+    pub merges: u64,
     /// The summary.
     #[serde(default)]
     pub info: Info,
@@ -58,12 +58,12 @@ struct Page {
     lines: Vec<u8>,
 }
 
-/// Pages by the numbers of their first entries; only small ones are kept, to be folded.
+/// Pages by the numbers of their first entries; only small ones are kept, to be merged.
 type NewPages = Vec<(u64, Option<Page>)>;
 
 /// Whether a page is as large as pages get.
 fn is_full(count: u32, lines: &[u8]) -> bool {
-    count >= FOLD || lines.len() >= PAGE_BYTES
+    count >= PAGE_ENTRIES || lines.len() >= PAGE_BYTES
 }
 
 /// A transcript with what is needed to append to it.
@@ -79,8 +79,8 @@ pub struct Log {
     tail: Vec<Page>,
     /// Where the last page begins: from there the store is asked for what is new.
     last_page: u64,
-    /// How often small pages were folded.
-    folds: u64,
+    /// How often small pages were merged.
+    merges: u64,
     /// Whether a deletion was among the entries that were read last.
     rewritten: bool,
     /// Why the record cannot be read, where the log was found without it. The next append writes it anew.
@@ -101,7 +101,7 @@ impl Log {
             digest: String::new(),
             tail: Vec::new(),
             last_page: 0,
-            folds: 0,
+            merges: 0,
             rewritten: false,
             lost_record: None,
             reading: READINGS.fetch_add(1, Ordering::Relaxed),
@@ -115,23 +115,23 @@ impl Log {
         let (known, found) = join(record(store, id), around::scan(store, &keys::all_pages(id))).await;
         let (mut log, found) = match known {
             Ok(None) => return Ok(None),
-            Ok(Some(Record { generation, digest, folds, .. })) => {
+            Ok(Some(Record { generation, digest, merges, .. })) => {
                 let mut found = of_generation(found?, &generation);
                 if found.is_empty() {
                     // It was made anew between the two answers.
                     found = of_generation(around::scan(store, &keys::all_pages(id)).await?, &generation);
                 }
-                // The mark was read in the same moment as the pages, the record perhaps after a later fold.
-                let folds = folded(&found).unwrap_or(folds);
-                (Self { digest, folds, ..Self::new(id.clone(), generation) }, found)
+                // The marker was read in the same moment as the pages, the record perhaps after a later merge.
+                let merges = merged(&found).unwrap_or(merges);
+                (Self { digest, merges, ..Self::new(id.clone(), generation) }, found)
             }
             Err(KeepError::Store(StoreError::Corrupt { key, why })) if key == keys::record(id) => {
                 let found = found?;
                 let generation =
                     found.first().and_then(|(key, _)| keys::generation(key)).unwrap_or_default().to_owned();
                 let found = of_generation(found, &generation);
-                let folds = folded(&found).unwrap_or_default();
-                (Self { folds, lost_record: Some(why), ..Self::new(id.clone(), generation) }, found)
+                let merges = merged(&found).unwrap_or_default();
+                (Self { merges, lost_record: Some(why), ..Self::new(id.clone(), generation) }, found)
             }
             Err(error) => return Err(error),
         };
@@ -151,14 +151,14 @@ impl Log {
     }
 
     /// Takes in what others have appended. `false` when the log can no longer be caught up with (it was deleted, made anew,
-    /// or rewritten by a deletion in a page that was folded since): then it must be loaded afresh.
+    /// or rewritten by a deletion in a page that was merged since): then it must be loaded afresh.
     pub async fn catch_up(&mut self, store: &impl Store) -> Result<bool, KeepError> {
-        let from = |seq| keys::pages_and_folds(self.tree.id(), &self.generation, seq);
+        let from = |seq| keys::pages_and_merges(self.tree.id(), &self.generation, seq);
         // What is damaged is read around, and said, by loading.
         let Some(mut pages) = undamaged(store.scan(&from(self.last_page)).await)? else { return Ok(false) };
         let begins = |pages: &[Stored]| pages.first().and_then(|(key, _)| keys::page_seq(key));
         if begins(&pages) != Some(self.last_page) {
-            // Somebody may have folded the tail into one page, which then begins where the tail did.
+            // Somebody may have merged the tail into one page, which then begins where the tail did.
             let Some(tail) = self.tail.first().map(|page| page.seq) else { return Ok(false) };
             let Some(more) = undamaged(store.scan(&from(tail)).await)? else { return Ok(false) };
             pages = more;
@@ -167,15 +167,15 @@ impl Log {
             }
             self.last_page = tail;
         }
-        // The mark of the last fold lies behind all pages, and was read in the same moment.
-        let Some(folds) = pages.pop().and_then(|(key, _)| keys::folds(&key)) else { return Ok(false) };
-        self.folds = folds;
+        // The marker of the last merge lies behind all pages, and was read in the same moment.
+        let Some(merges) = pages.pop().and_then(|(key, _)| keys::merges(&key)) else { return Ok(false) };
+        self.merges = merges;
         take_drafts(&mut pages, &mut self.tree);
         self.rewritten = false;
         if pages.len() > 1 || self.grew(&pages[0].1) {
             self.read(&pages);
         }
-        // A deletion rewrote pages that are remembered here for folding.
+        // A deletion rewrote pages that are remembered here for merging.
         Ok(!self.rewritten && self.tree.damage().is_empty())
     }
 
@@ -218,7 +218,7 @@ impl Log {
         self.note_page(seq, small.then(|| Page { seq, count, lines: lines.to_vec() }));
     }
 
-    /// Keeps a small page for folding; a full page ends the tail before it.
+    /// Keeps a small page for merging; a full page ends the tail before it.
     fn note_page(&mut self, seq: u64, small: Option<Page>) {
         self.last_page = self.last_page.max(seq);
         self.tail.retain(|page| page.seq < seq);
@@ -243,11 +243,11 @@ impl Log {
         extra: Commit,
     ) -> Result<Self, (KeepError, Option<Self>)> {
         let before = self.tree.before(&entries);
-        let fold = self.must_fold();
-        let (commit, new) = self.apply(entries, fold, extra).map_err(|error| (error, None))?;
+        let merge = self.must_merge();
+        let (commit, new) = self.apply(entries, merge, extra).map_err(|error| (error, None))?;
         match store.commit(commit).await {
             Ok(()) => {
-                if fold {
+                if merge {
                     self.tail.clear();
                 }
                 for (seq, small) in new {
@@ -258,7 +258,7 @@ impl Log {
             Err(error @ StoreError::Conflict { .. }) => {
                 let back = before.map(|before| {
                     self.tree.take_back(before);
-                    self.folds -= u64::from(fold);
+                    self.merges -= u64::from(merge);
                     self
                 });
                 Err((error.into(), back))
@@ -269,16 +269,16 @@ impl Log {
 
     /// Lets `entries` happen in the tree, and gives the commit that makes them happen in the store, and the numbers of its new
     /// pages, with those that are small.
-    fn apply(&mut self, entries: Vec<Entry>, fold: bool, extra: Commit) -> Result<(Commit, NewPages), KeepError> {
+    fn apply(&mut self, entries: Vec<Entry>, merge: bool, extra: Commit) -> Result<(Commit, NewPages), KeepError> {
         if let Some(what) = self.tree.damage().first() {
             return Err(KeepError::Damaged { transcript: self.tree.id().clone(), what: what.clone() });
         }
         let first = self.tree.next_seq();
         let new = pages(first, &entries)?;
         self.tree.apply_all(entries)?;
-        let seen = self.must_be_there();
-        self.folds += u64::from(fold);
-        let mut commit = self.plan(first, seen, fold, extra)?;
+        let seen = self.merge_marker();
+        self.merges += u64::from(merge);
+        let mut commit = self.plan(first, seen, merge, extra)?;
         let (id, generation) = (self.tree.id(), &self.generation);
         let mut noted = Vec::with_capacity(new.len());
         for page in new {
@@ -300,8 +300,8 @@ impl Log {
         // A node that was restored hung elsewhere before.
         let restored = pages.iter().any(|(_, lines)| contains(lines, "{\"restored\":"));
         if restored || !self.tree.prune(gone) {
-            let (digest, folds) = (std::mem::take(&mut self.digest), self.folds);
-            self = Self { digest, folds, ..Self::new(self.tree.id().clone(), self.generation.clone()) };
+            let (digest, merges) = (std::mem::take(&mut self.digest), self.merges);
+            self = Self { digest, merges, ..Self::new(self.tree.id().clone(), self.generation.clone()) };
             self.read(pages);
         }
         self.reading = READINGS.fetch_add(1, Ordering::Relaxed);
@@ -310,7 +310,7 @@ impl Log {
         Some(self)
     }
 
-    /// [`Log::append`] of a deletion: it folds nothing, since it writes the pages that it has made holes in.
+    /// [`Log::append`] of a deletion: it merges nothing, since it writes the pages that it has made holes in.
     pub async fn append_removal(
         mut self,
         store: &impl Store,
@@ -324,29 +324,29 @@ impl Log {
         Ok(log)
     }
 
-    fn must_fold(&self) -> bool {
+    fn must_merge(&self) -> bool {
         let gathered: u32 = self.tail.iter().map(|page| page.count).sum();
         let bytes: usize = self.tail.iter().map(|page| page.lines.len()).sum();
-        // A record that somebody wrote may say any number of folds.
-        self.folds < u64::MAX && self.tail.len() > 1 && (gathered >= FOLD || bytes >= PAGE_BYTES)
+        // A record that somebody wrote may say any number of merges.
+        self.merges < u64::MAX && self.tail.len() > 1 && (gathered >= PAGE_ENTRIES || bytes >= PAGE_BYTES)
     }
 
     /// The key that must exist when something is written, besides that of the next page, which must not: it is gone when
-    /// the transcript is, and when somebody has folded pages, perhaps the next one among them.
-    pub fn must_be_there(&self) -> String {
-        keys::folded(self.tree.id(), &self.generation, self.folds)
+    /// the transcript is, and when somebody has merged pages, perhaps the next one among them.
+    pub fn merge_marker(&self) -> String {
+        keys::merge_marker(self.tree.id(), &self.generation, self.merges)
     }
 
     /// A commit that writes nothing to the log, on the conditions of an append: nobody has written to it since it was read.
     pub fn beside(&self, extra: Commit) -> Commit {
         let mut commit = extra;
         commit.absent.push(keys::page(self.tree.id(), &self.generation, self.tree.next_seq()));
-        commit.present.push(self.must_be_there());
+        commit.present.push(self.merge_marker());
         commit
     }
 
-    /// The commit of an append at `first` by a writer who has `seen` the last fold, but for its new pages.
-    fn plan(&self, first: u64, seen: String, fold: bool, extra: Commit) -> Result<Commit, KeepError> {
+    /// The commit of an append at `first` by a writer who has `seen` the last merge, but for its new pages.
+    fn plan(&self, first: u64, seen: String, merge: bool, extra: Commit) -> Result<Commit, KeepError> {
         let id = self.tree.id();
         let page = |seq| keys::page(id, &self.generation, seq);
         let mut commit = extra;
@@ -355,13 +355,13 @@ impl Log {
             commit.absent.push(keys::record(id));
             commit.puts.push((seen, Vec::new()));
         } else {
-            if fold {
+            if merge {
                 commit.deletes.push(seen.clone());
-                commit.puts.push((self.must_be_there(), Vec::new()));
+                commit.puts.push((self.merge_marker(), Vec::new()));
             }
             commit.present.push(seen);
         }
-        if fold {
+        if merge {
             let lines = self.tail.iter().map(|page| &*page.lines).collect::<Vec<_>>().concat();
             commit.puts.push((page(self.tail[0].seq), lines));
             commit.deletes.extend(self.tail[1..].iter().map(|small| page(small.seq)));
@@ -373,7 +373,7 @@ impl Log {
     /// The bytes of the record as it is now.
     pub fn record(&self) -> Result<Vec<u8>, KeepError> {
         let (generation, digest) = (self.generation.clone(), self.digest.clone());
-        to_json(&Record { generation, digest, folds: self.folds, info: self.tree.info() })
+        to_json(&Record { generation, digest, merges: self.merges, info: self.tree.info() })
     }
 }
 
@@ -388,9 +388,9 @@ fn of_generation(mut found: Vec<Found>, generation: &str) -> Vec<Found> {
     found
 }
 
-/// How often pages were folded, by the mark that lies behind them.
-fn folded(found: &[Found]) -> Option<u64> {
-    found.iter().filter_map(|(key, _)| keys::folds(key)).next_back()
+/// How often pages were merged, by the marker that lies behind them.
+fn merged(found: &[Found]) -> Option<u64> {
+    found.iter().filter_map(|(key, _)| keys::merges(key)).next_back()
 }
 
 /// What a reading gave; `None` where it failed because a record is damaged.
@@ -408,7 +408,7 @@ fn tail_of(pages: &[Stored]) -> Vec<Page> {
         let count = lines_of(lines).count() as u32;
         Some(Page { seq: keys::page_seq(key)?, count, lines: lines.clone() })
     };
-    let small = |page: &Page| page.count < FOLD && page.lines.len() < PAGE_BYTES;
+    let small = |page: &Page| page.count < PAGE_ENTRIES && page.lines.len() < PAGE_BYTES;
     let mut tail: Vec<Page> = pages.iter().rev().map_while(page).take_while(small).collect();
     tail.reverse();
     tail

@@ -1,8 +1,8 @@
 //! What is remembered, kept: episodes and facts are stored, merged, edited, pinned and deleted here, and retrieved for prompts. What to
 //! remember, and how records are compared and ranked, is `threadkeep_compaction::memory`'s.
 //!
-//! **Two writers.** Records change, unlike the log. So every commit that writes them moves a mark (one key of a random
-//! name) and is conditional on the mark that its writer has read: of two writers with the same picture one gets a conflict,
+//! **Two writers.** Records change, unlike the log. So every commit that writes them moves a marker (one key of a random
+//! name) and is conditional on the marker that its writer has read: of two writers with the same picture one gets a conflict,
 //! reads again and goes again. Whoever writes records in a commit of its own uses [`Memories::commit`] for that, and
 //! [`Keep::remembered`] after it.
 //!
@@ -31,11 +31,11 @@ use crate::{Keep, KeepError, keys};
 /// How often a change that lost against another writer is tried again.
 const TRIES: u32 = 1000;
 
-/// All records as the store has them, with the mark that was there before they were read. The engine keeps them as long as the mark
+/// All records as the store has them, with the marker that was there before they were read. The engine keeps them as long as the marker
 /// stays, so that one more record costs no reading of the others.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Memories {
-    mark: Option<String>,
+    marker: Option<String>,
     /// All episodes, by their ids.
     pub episodes: BTreeMap<String, Episode>,
     /// All facts.
@@ -59,10 +59,10 @@ pub(crate) struct MemoryChange {
 #[derive(Debug)]
 pub(crate) struct MemoryWrite {
     change: MemoryChange,
-    /// The mark before.
+    /// The marker before.
     before: Option<String>,
-    /// The mark that takes its place; `None` where nothing changes.
-    mark: Option<String>,
+    /// The marker that takes its place; `None` where nothing changes.
+    marker: Option<String>,
 }
 
 impl MemoryChange {
@@ -79,29 +79,29 @@ impl MemoryChange {
 
 impl Memories {
     /// Adds a change to a commit, on the condition that nobody has written records since these were read. `random` names the
-    /// new mark. The commit then fails with a conflict on a key for which [`keys::is_memory_mark`] holds.
+    /// new marker. The commit then fails with a conflict on a key for which [`keys::is_memory_mark`] holds.
     pub(crate) fn commit(
         &self,
         change: MemoryChange,
         random: u64,
         commit: &mut Commit,
     ) -> Result<MemoryWrite, KeepError> {
-        let before = self.mark.clone();
+        let before = self.marker.clone();
         if change.is_empty() {
-            return Ok(MemoryWrite { change, before, mark: None });
+            return Ok(MemoryWrite { change, before, marker: None });
         }
         match &before {
-            Some(mark) => {
-                commit.present.push(mark.clone());
-                commit.deletes.push(mark.clone());
+            Some(marker) => {
+                commit.present.push(marker.clone());
+                commit.deletes.push(marker.clone());
             }
             None => {
                 commit.absent.push(keys::MEMORY.to_owned());
                 commit.puts.push((keys::MEMORY.to_owned(), Vec::new()));
             }
         }
-        let mark = keys::memory_mark(random);
-        commit.puts.push((mark.clone(), Vec::new()));
+        let marker = keys::memory_mark(random);
+        commit.puts.push((marker.clone(), Vec::new()));
         let of_episode = |episode: &Episode| keys::EPISODES.of(episode.transcript.as_ref(), &episode.id);
         let of_fact = |fact: &Fact| keys::FACTS.of(fact.transcript.as_ref(), &fact.id);
         commit.deletes.extend(change.gone_episodes.iter().map(of_episode));
@@ -112,12 +112,12 @@ impl Memories {
         for fact in &change.facts {
             commit.puts.push((of_fact(fact), to_json(fact)?));
         }
-        Ok(MemoryWrite { change, before, mark: Some(mark) })
+        Ok(MemoryWrite { change, before, marker: Some(marker) })
     }
 
     fn apply(&mut self, write: MemoryWrite) {
-        let MemoryWrite { change, mark, .. } = write;
-        self.mark = mark;
+        let MemoryWrite { change, marker, .. } = write;
+        self.marker = marker;
         for gone in &change.gone_episodes {
             self.episodes.remove(&gone.id);
         }
@@ -370,12 +370,12 @@ impl<S: Store> Keep<S> {
 
     /// Takes note of a change that is durable now, and tells of it.
     pub(crate) fn remembered(&self, write: MemoryWrite) {
-        if write.mark.is_none() {
+        if write.marker.is_none() {
             return;
         }
         let event = write.change.event();
         // What was read since is not what the change was made of, and is read again.
-        let known = self.inner.memories.take().filter(|known| known.mark == write.before);
+        let known = self.inner.memories.take().filter(|known| known.marker == write.before);
         let known = known.map(|mut known| {
             Rc::make_mut(&mut known).apply(write);
             known
@@ -384,18 +384,18 @@ impl<S: Store> Keep<S> {
         self.emit(&event);
     }
 
-    /// All records, with the mark for changing them.
+    /// All records, with the marker for changing them.
     ///
     /// # Errors
     /// The store's.
     pub(crate) async fn memories(&self) -> Result<Rc<Memories>, KeepError> {
-        // The mark is read first: what is written after that moves it.
-        let mark = self.keys_of(&keys::memory_marks()).await?.into_iter().next();
+        // The marker is read first: what is written after that moves it.
+        let marker = self.keys_of(&keys::memory_markers()).await?.into_iter().next();
         let before = self.inner.memories.borrow().clone();
-        if let Some(before) = before.filter(|before| mark.is_some() && before.mark == mark) {
+        if let Some(before) = before.filter(|before| marker.is_some() && before.marker == marker) {
             return Ok(before);
         }
-        let mut known = Memories { mark, ..Memories::default() };
+        let mut known = Memories { marker, ..Memories::default() };
         let episodes = self.remembered_in(&keys::EPISODES.all()).await?;
         known.episodes.extend(episodes.into_iter().map(|episode: Episode| (episode.id.clone(), episode)));
         for fact in self.remembered_in(&keys::FACTS.all()).await? {

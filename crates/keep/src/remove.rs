@@ -21,13 +21,13 @@ impl<S: Store> Keep<S> {
     ///
     /// # Errors
     /// `damaged`; the store's.
-    pub async fn clear(&self, context: &str) -> Result<u64, KeepError> {
+    pub async fn clear(&self, name: &str) -> Result<u64, KeepError> {
         let _writing = self.writing().await;
-        let found = self.at_head(context, |tree, node| Ok((tree.id().clone(), own_branch(tree, context, node))));
+        let found = self.at_head(name, |tree, node| Ok((tree.id().clone(), own_branch(tree, name, node))));
         let Some((transcript, own)) = found.await? else { return Ok(0) };
-        let removed = self.remove(&transcript, own.as_ref(), Some(context)).await?;
-        self.inner.contexts.borrow_mut().remove(context);
-        self.emit(&Event::Head { context: context.to_owned(), node: None });
+        let removed = self.remove(&transcript, own.as_ref(), Some(name)).await?;
+        self.inner.heads.borrow_mut().remove(name);
+        self.emit(&Event::Head { name: name.to_owned(), node: None });
         Ok(removed)
     }
 
@@ -62,7 +62,7 @@ impl<S: Store> Keep<S> {
             let mut commit = Commit::default();
             if tree.damage().is_empty() && log.lost_record.is_none() {
                 commit.absent.push(keys::page(transcript, &log.generation, tree.next_seq()));
-                commit.present.push(log.must_be_there());
+                commit.present.push(log.merge_marker());
             } else {
                 // Where its log ends nobody knows, and nobody can write to it. What names it is not all in the tree.
                 self.drop_pointers(transcript, &mut commit).await?;
@@ -70,12 +70,12 @@ impl<S: Store> Keep<S> {
             commit.deletes.push(keys::record(transcript));
             commit.deletes.extend(tree.nodes().filter_map(|placed| index_key(&placed.node.id, transcript)));
             commit.deletes.extend(tree.aliases().filter_map(|(id, _)| index_key(id, transcript)));
-            for context in tree.heads().keys() {
+            for name in tree.heads().keys() {
                 // Two tabs that moved it at once may have left it here though it points elsewhere.
-                if self.stored_head(context).await?.is_some_and(|at| at != *transcript) {
+                if self.stored_head(name).await?.is_some_and(|at| at != *transcript) {
                     continue;
                 }
-                commit.deletes.extend([keys::head(context), keys::ASKED.of(None, context)]);
+                commit.deletes.extend([keys::head(name), keys::ASKED.of(None, name)]);
             }
             let tables = [keys::EPISODES, keys::FACTS, keys::ASKED].map(|table| table.within(transcript));
             let own = [keys::all_pages(transcript)].into_iter().chain(tables);
@@ -89,7 +89,7 @@ impl<S: Store> Keep<S> {
                 Err(StoreError::Conflict { .. }) => continue,
                 done => done?,
             }
-            self.inner.contexts.borrow_mut().retain(|_, at| at != transcript);
+            self.inner.heads.borrow_mut().retain(|_, at| at != transcript);
             self.forget(transcript);
             self.emit(&Event::Deleted { transcript: transcript.clone(), nodes: Vec::new() });
             self.remembered(forgotten);
@@ -129,12 +129,12 @@ impl<S: Store> Keep<S> {
         Err(StoreError::Transient("other writers were always first".to_owned()).into())
     }
 
-    /// Deletes the branch that begins at `top`, if any, and the head `context`, if any.
+    /// Deletes the branch that begins at `top`, if any, and the head `name`, if any.
     async fn remove(
         &self,
         transcript: &TranscriptId,
         top: Option<&MessageId>,
-        context: Option<&str>,
+        name: Option<&str>,
     ) -> Result<u64, KeepError> {
         for _ in 0..TRIES {
             let log = self.take(transcript).await?;
@@ -152,7 +152,7 @@ impl<S: Store> Keep<S> {
             let messages = doomed.iter().map(|placed| placed.node.messages.len() as u64).sum();
             let parent = doomed.first().and_then(|placed| placed.node.parent.clone());
             let gone = ids.iter().collect();
-            let (entries, mut extra) = self.plan_removal(&log, &ids, parent, context).await?;
+            let (entries, mut extra) = self.plan_removal(&log, &ids, parent, name).await?;
             let forgotten = self.forget_sources(&log.tree, &gone, false, &mut extra).await?;
             self.unindex(transcript, &mut extra).await?;
             // Somebody may have appended since the log was read, perhaps to what is to go; or it was damaged, which loading it says.
@@ -199,7 +199,7 @@ impl<S: Store> Keep<S> {
         log: &Log,
         doomed: &[MessageId],
         parent: Option<MessageId>,
-        context: Option<&str>,
+        name: Option<&str>,
     ) -> Result<(Vec<Entry>, Commit), KeepError> {
         let (tree, transcript) = (&log.tree, log.tree.id());
         let gone: HashSet<&MessageId> = doomed.iter().collect();
@@ -216,14 +216,14 @@ impl<S: Store> Keep<S> {
             }
         }
         let mut entries = vec![Entry::Removed { next_turn: tree.next_turn() }];
-        if let Some(context) = context {
-            extra.deletes.extend([keys::head(context), keys::ASKED.of(None, context)]);
-            entries.push(Entry::Head { context: context.to_owned(), node: None });
+        if let Some(name) = name {
+            extra.deletes.extend([keys::head(name), keys::ASKED.of(None, name)]);
+            entries.push(Entry::Head { name: name.to_owned(), node: None });
         }
-        let moved = tree.heads().iter().filter(|(name, node)| gone.contains(node) && Some(name.as_str()) != context);
+        let moved = tree.heads().iter().filter(|(other, node)| gone.contains(node) && Some(other.as_str()) != name);
         let mut moved: Vec<_> = moved.collect();
         moved.sort();
-        entries.extend(moved.into_iter().map(|(name, _)| Entry::Head { context: name.clone(), node: parent.clone() }));
+        entries.extend(moved.into_iter().map(|(name, _)| Entry::Head { name: name.clone(), node: parent.clone() }));
         Ok((entries, extra))
     }
 }
@@ -235,10 +235,10 @@ fn mailed<'a>(tree: &'a Transcript, gone: &dyn Fn(&MessageId) -> bool) -> Vec<&'
     nodes.map(|node| &node.id).filter(|id| gone(id)).chain(aliases).collect()
 }
 
-/// Where the nodes begin to which only the head `context` at `node` leads; `None` when something follows its node or
+/// Where the nodes begin to which only the head `name` at `node` leads; `None` when something follows its node or
 /// another head is there.
-fn own_branch(tree: &Transcript, context: &str, node: &MessageId) -> Option<MessageId> {
-    let others = tree.heads().iter().filter(|(name, _)| *name != context);
+fn own_branch(tree: &Transcript, name: &str, node: &MessageId) -> Option<MessageId> {
+    let others = tree.heads().iter().filter(|(other, _)| *other != name);
     let shared: HashSet<&MessageId> = others.map(|(_, at)| at).collect();
     let mut top = tree.get(node).filter(|placed| placed.is_leaf() && !shared.contains(&placed.node.id))?;
     while let Some(up) = tree.parent(top).filter(|up| up.child_count() == 1 && !shared.contains(&up.node.id)) {

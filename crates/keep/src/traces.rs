@@ -68,8 +68,8 @@ impl<S: Store> Keep<S> {
     ///
     /// # Errors
     /// `damaged`; the store's.
-    pub async fn next_turn(&self, context: &str) -> Result<String, KeepError> {
-        let next = self.at_head(context, |tree, _| Ok(tree.next_turn())).await?;
+    pub async fn next_turn(&self, name: &str) -> Result<String, KeepError> {
+        let next = self.at_head(name, |tree, _| Ok(tree.next_turn())).await?;
         Ok(turn_name(next.unwrap_or(1)))
     }
 
@@ -77,8 +77,8 @@ impl<S: Store> Keep<S> {
     ///
     /// # Errors
     /// `damaged`; those of a chain; the store's.
-    pub async fn raw_traces(&self, context: &str, turns: &Turns) -> Result<Vec<RawTrace>, KeepError> {
-        let found = self.at_head(context, |tree, node| {
+    pub async fn raw_traces(&self, name: &str, turns: &Turns) -> Result<Vec<RawTrace>, KeepError> {
+        let found = self.at_head(name, |tree, node| {
             let chain = tree.chain(node)?;
             let steps = steps(chain.iter().map(|placed| &placed.node));
             let wanted: HashSet<String> = turns.of(&steps).into_iter().map(turn_name).collect();
@@ -96,14 +96,14 @@ impl<S: Store> Keep<S> {
     /// `vocabulary-missing` with a budget; `damaged`; those of a chain; the store's.
     pub async fn build_snapshot(
         &self,
-        context: &str,
+        name: &str,
         bundle: &MemoryBundle,
         how: &Snapshot,
     ) -> Result<Vec<Message>, KeepError> {
         // Nothing is counted without a budget.
         let encoding = if how.budget.is_some() { how.encoding } else { Counting::Estimate };
         let counter = self.counter(encoding)?;
-        let found = self.at_head(context, |tree, node| {
+        let found = self.at_head(name, |tree, node| {
             let chain = tree.chain(node)?;
             let steps = steps(chain.iter().map(|placed| &placed.node));
             let tail = raw_tail(&steps, how.tail_turns, how.exclude);
@@ -119,12 +119,12 @@ impl<S: Store> Keep<S> {
     ///
     /// # Errors
     /// As [`Keep::checkpoints`].
-    pub async fn compaction_turns(&self, context: &str, tail_turns: Option<u32>) -> Result<Vec<String>, KeepError> {
-        if self.head(context).await?.is_none() {
+    pub async fn compaction_turns(&self, name: &str, tail_turns: Option<u32>) -> Result<Vec<String>, KeepError> {
+        if self.head(name).await?.is_none() {
             return Ok(Vec::new());
         }
-        let covered = self.checkpoints(context).await?.last().map_or(0, |last| last.covers.last_turn);
-        let found = self.at_head(context, |tree, node| {
+        let covered = self.checkpoints(name).await?.last().map_or(0, |last| last.covers.last_turn);
+        let found = self.at_head(name, |tree, node| {
             let chain = tree.chain(node)?;
             let steps = steps(chain.iter().map(|placed| &placed.node));
             let mut said = steps.iter().rev().map(|step| step.message).filter(|message| message.include_in_context);

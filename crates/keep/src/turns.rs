@@ -36,21 +36,21 @@ impl Turns {
     }
 
     /// The turn of a writer who appends at a head.
-    pub(crate) async fn at(&self, context: &str) -> Writing<'_> {
+    pub(crate) async fn at(&self, name: &str) -> Writing<'_> {
         // First this, so that who asks to write alone later waits for those in the lines, too.
         let all = self.all.read().await;
-        let turn = self.line(context).lock_owned().await;
+        let turn = self.line(name).lock_owned().await;
         Writing { _kind: Kind::AtHead { _turn: turn, _all: all } }
     }
 
-    fn line(&self, context: &str) -> Arc<Mutex<()>> {
+    fn line(&self, name: &str) -> Arc<Mutex<()>> {
         let mut heads = self.heads.borrow_mut();
-        if let Some(line) = heads.get(context).and_then(Weak::upgrade) {
+        if let Some(line) = heads.get(name).and_then(Weak::upgrade) {
             return line;
         }
         heads.retain(|_, line| line.strong_count() > 0);
         let line = Arc::new(Mutex::new(()));
-        heads.insert(context.to_owned(), Arc::downgrade(&line));
+        heads.insert(name.to_owned(), Arc::downgrade(&line));
         line
     }
 }

@@ -92,8 +92,7 @@ pub struct NodeInfo {
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ThreadInfo"))]
 pub struct HeadInfo {
     /// Its name.
-    #[serde(rename = "name")]
-    pub context: String,
+    pub name: String,
     /// The transcript in which it ends.
     pub transcript: TranscriptId,
     /// The node at which it ends.
@@ -350,8 +349,7 @@ pub enum Event {
     /// A head was made, moved or removed.
     Head {
         /// The head's name.
-        #[serde(rename = "name")]
-        context: String,
+        name: String,
         /// Where it points now; `null` when it was removed.
         node: Option<MessageId>,
     },
@@ -402,8 +400,8 @@ mod tests {
         let events = [
             Event::Changed { transcript: id.clone(), nodes: vec![id.clone()] },
             Event::Deleted { transcript: id.clone(), nodes: vec![] },
-            Event::Head { context: "h".into(), node: None },
-            Event::Head { context: "h".into(), node: Some(id.clone()) },
+            Event::Head { name: "h".into(), node: None },
+            Event::Head { name: "h".into(), node: Some(id.clone()) },
             Event::Cleared,
             Event::Memory { episodes: vec!["e".into()], facts: vec![] },
             Event::Mail { party: "a".into(), number: 7 },
@@ -451,7 +449,7 @@ mod tests {
             Response::Node(Box::new(node.clone())),
             Response::Nodes(vec![node.clone(), node]),
             Response::Messages(vec![Message::user("a")]),
-            Response::Heads(vec![HeadInfo { context: "h".into(), transcript: id.clone(), node: id.clone() }]),
+            Response::Heads(vec![HeadInfo { name: "h".into(), transcript: id.clone(), node: id.clone() }]),
             Response::Outline(Box::new(Outline {
                 transcript: TranscriptInfo { id: id.clone(), info },
                 leaf: id.clone(),

@@ -16,6 +16,7 @@ use super::Counting;
 /// One request about compactions. `at` is a head's name, or the end of the chain: a node or an alias of it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub enum CompactionRequest {
     /// The checkpoints of a chain, the shallowest first. → a list of checkpoints
     Checkpoints {
@@ -35,6 +36,7 @@ pub enum CompactionRequest {
         prompt_tokens: Option<u32>,
         /// When to compact.
         #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
         policy: PolicyParams,
     },
     /// Asks for a compaction. → null
@@ -56,7 +58,7 @@ pub enum CompactionRequest {
     /// compactedRange?, checkpoint?, message}`
     GetStored {
         /// The head's name.
-        context: String,
+        head: String,
         /// The first index; 0 without it.
         start: Option<u32>,
         /// The index after the last; all without it.
@@ -65,12 +67,12 @@ pub enum CompactionRequest {
     /// How a head is compacted. → a name, or null
     Strategy {
         /// The head's name.
-        context: String,
+        head: String,
     },
     /// Chooses that. → null
     SetStrategy {
         /// The head's name.
-        context: String,
+        head: String,
         /// The strategy; none for that of the checkpoint before.
         strategy: Option<Strategy>,
     },
@@ -332,7 +334,7 @@ mod tests {
     fn every_method_is_read() {
         for method in CompactionRequest::methods().iter().copied() {
             let head = method.to_lowercase().ends_with("strategy") || method == "getStored";
-            let of = if head { "context" } else { "at" };
+            let of = if head { "head" } else { "at" };
             assert_eq!(CompactionRequest::read(method, "{}").unwrap_err().argument, of, "{method}");
             let params = format!(r#"{{"{of}": "main"}}"#);
             assert!(CompactionRequest::read(method, &params).is_ok(), "{method}");
@@ -355,7 +357,7 @@ mod tests {
             ("afterResponse", r#"{"at": "a", "promptTokens": -1}"#, "promptTokens"),
             ("afterResponse", r#"{"at": "a", "policy": {"ratio": 1}}"#, "policy.ratio"),
             ("afterResponse", r#"{"at": "a", "policy": {"compactionRatio": 1.5}}"#, "policy.compactionRatio"),
-            ("setStrategy", r#"{"context": "a", "strategy": "forget"}"#, "strategy"),
+            ("setStrategy", r#"{"head": "a", "strategy": "forget"}"#, "strategy"),
         ] {
             assert_eq!(CompactionRequest::read(method, params).unwrap_err().argument, argument, "{method} {params}");
         }

@@ -311,6 +311,7 @@ impl From<WantedParams> for Wanted {
 /// Questions beside a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct WhatIf {
     /// At which budget does the message of this place stay?
     pub survives: Option<usize>,
@@ -319,8 +320,10 @@ pub struct WhatIf {
     pub more: Option<u64>,
     /// What does each message cost?
     #[serde(deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub costs: bool,
     /// What would this policy keep?
+    #[cfg_attr(feature = "ts", ts(inline))]
     pub policy: Option<Policy>,
 }
 

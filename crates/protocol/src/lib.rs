@@ -9,6 +9,7 @@
 //! error an [`ErrorReply`].
 
 mod agent;
+mod agent_event;
 mod answer;
 mod append;
 mod compact;
@@ -24,6 +25,7 @@ mod search;
 mod vectors;
 
 pub use agent::{AgentCall, AgentModel, AgentTool, BUILT_IN, CompactionParams, LimitsParams};
+pub use agent_event::{AgentEvent, Outcome};
 pub use answer::{
     Damage, ErrorReply, Event, Fork, HeadInfo, ImportProgress, ImportReport, LintFinding, NodeInfo, Outline, Response,
     Row, Skipped, Stats, TranscriptInfo, TreeNode,

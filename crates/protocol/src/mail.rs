@@ -150,6 +150,7 @@ impl Mail {
 /// One request about mailboxes. `party` is a name: a user's, an agent's.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub enum MailRequest {
     /// Sends a message. → the message
     Send {
@@ -159,12 +160,15 @@ pub enum MailRequest {
         to: String,
         /// See [`Body::strings`].
         #[serde(default, deserialize_with = "or_default")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
         strings: Vec<String>,
         /// See [`Body::edge_names`].
         #[serde(default, deserialize_with = "or_default")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
         edge_names: Vec<String>,
         /// See [`Body::pet_names`].
         #[serde(default, deserialize_with = "or_default")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
         pet_names: Vec<String>,
         /// The message that it answers.
         reply_to: Option<MessageId>,
@@ -179,16 +183,19 @@ pub enum MailRequest {
         number: u32,
         /// See [`Body::strings`].
         #[serde(default, deserialize_with = "or_default")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
         strings: Vec<String>,
         /// See [`Body::edge_names`].
         #[serde(default, deserialize_with = "or_default")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
         edge_names: Vec<String>,
         /// See [`Body::pet_names`].
         #[serde(default, deserialize_with = "or_default")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
         pet_names: Vec<String>,
     },
     /// Lists them. → messages
-    ListMessages(ListMessages),
+    ListMessages(#[cfg_attr(feature = "ts", ts(type = "{ party: string } & MailFilter"))] ListMessages),
     /// One of them. → the message, or null
     Mail {
         /// Whose mailbox.

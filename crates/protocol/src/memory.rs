@@ -196,14 +196,17 @@ impl TurnName {
     }
 }
 
+threadkeep_core::in_typescript!(TurnName, "string");
+
 read_by_name!(TurnName, TurnName::from_name, "the name of a turn, such as turn_0001");
 
 /// What was recorded at a head: in some turns, or in the last ones.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct RawTraces {
     /// The head's name.
-    pub context: String,
+    pub head: String,
     /// These turns, without `tail` and `exclude`.
     pub turns: Option<Vec<TurnName>>,
     /// So many of the last turns; 4 without it.
@@ -215,14 +218,17 @@ pub struct RawTraces {
 /// A compaction snapshot: what is remembered, and the last turns.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct BuildSnapshot {
     /// The head's name.
-    pub context: String,
+    pub head: String,
     /// The episodes, as whole records.
     #[serde(default, deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub episodes: Vec<Episode>,
     /// The facts, as whole records.
     #[serde(default, deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub facts: Vec<Fact>,
     /// The system prompt, if there is one.
     pub system_prompt: Option<String>,
@@ -234,12 +240,14 @@ pub struct BuildSnapshot {
     pub budget: Option<u32>,
     /// How they are counted.
     #[serde(default, deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub encoding: Counting,
 }
 
 /// One request of what is remembered.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub enum MemoryRequest {
     /// Episodes, oldest first. → a list of episodes
     Episodes(EpisodeFilter),
@@ -248,9 +256,9 @@ pub enum MemoryRequest {
     /// Remembers a fact. → the fact
     Remember(NewFact),
     /// Changes a fact. → the fact
-    EditFact(EditFact),
+    EditFact(#[cfg_attr(feature = "ts", ts(type = "{ id: string } & FactEdit"))] EditFact),
     /// Changes an episode. → the episode
-    EditEpisode(EditEpisode),
+    EditEpisode(#[cfg_attr(feature = "ts", ts(type = "{ id: string } & EpisodeEdit"))] EditEpisode),
     /// Pins a record, or lets go of it. → null
     Pin {
         /// The record.
@@ -273,21 +281,21 @@ pub enum MemoryRequest {
         turn: Option<u32>,
     },
     /// What was recorded at a head in some turns. → a list of traces
-    RawTraces(RawTraces),
+    RawTraces(#[cfg_attr(feature = "ts", ts(inline))] RawTraces),
     /// The turns that a compaction would cover. → a list of names
     CompactionTurns {
         /// The head's name.
-        context: String,
+        head: String,
         /// How many of the last turns stay.
         keep_turns: Option<u32>,
     },
     /// The name that the next turn gets. → a name
     NextTurn {
         /// The head's name.
-        context: String,
+        head: String,
     },
     /// The compaction snapshot of a head. → a list of messages
-    BuildSnapshot(Box<BuildSnapshot>),
+    BuildSnapshot(#[cfg_attr(feature = "ts", ts(inline))] Box<BuildSnapshot>),
 }
 
 impl MemoryRequest {
@@ -349,13 +357,10 @@ mod tests {
 
     #[test]
     fn every_method_is_read() {
-        let some = r#"{"id": "sem_1", "fact": "f", "at": "main", "context": "main"}"#;
+        let some = r#"{"id": "sem_1", "fact": "f", "at": "main", "head": "main"}"#;
         for method in MemoryRequest::methods() {
             let wrong = MemoryRequest::read(method, r#"{"nonsense": 1}"#).unwrap_err();
-            assert!(
-                ["nonsense", "fact", "id", "at", "context"].contains(&wrong.argument.as_str()),
-                "{method}: {wrong:?}"
-            );
+            assert!(["nonsense", "fact", "id", "at", "head"].contains(&wrong.argument.as_str()), "{method}: {wrong:?}");
             assert_ne!(MemoryRequest::read(method, some).err().map(|it| it.argument), Some("method".to_owned()));
         }
         let read = MemoryRequest::read("pin", r#"{"id": "a"}"#).unwrap();
@@ -380,11 +385,11 @@ mod tests {
             ("episodes", r#"{"superseded": true}"#, "superseded"),
             ("retrieve", r#"{"facts": -1}"#, "facts"),
             ("editFact", r#"{"fact": "f"}"#, "id"),
-            ("rawTraces", r#"{"context": "c", "turns": ["1"]}"#, "turns[0]"),
-            ("rawTraces", r#"{"context": "c", "turns": [], "tail": 1}"#, "turns"),
-            ("rawTraces", r#"{"context": "c", "exclude": "first"}"#, "exclude"),
-            ("buildSnapshot", r#"{"context": "c", "facts": [{"id": "f"}]}"#, "facts[0].fact"),
-            ("buildSnapshot", r#"{"context": "c", "encoding": "words"}"#, "encoding"),
+            ("rawTraces", r#"{"head": "c", "turns": ["1"]}"#, "turns[0]"),
+            ("rawTraces", r#"{"head": "c", "turns": [], "tail": 1}"#, "turns"),
+            ("rawTraces", r#"{"head": "c", "exclude": "first"}"#, "exclude"),
+            ("buildSnapshot", r#"{"head": "c", "facts": [{"id": "f"}]}"#, "facts[0].fact"),
+            ("buildSnapshot", r#"{"head": "c", "encoding": "words"}"#, "encoding"),
         ] {
             assert_eq!(MemoryRequest::read(method, params).unwrap_err().argument, argument, "{method} {params}");
         }

@@ -27,13 +27,15 @@ pub struct Recent {
 /// A request for a prompt, or for what would be in one. `at` is a head's name, or the end of the chain: a node or an alias of it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub enum PromptRequest {
     /// The newest messages at a head, in order. → [`Response::Messages`](super::Response::Messages)
     GetRecent {
         /// The head's name.
-        context: String,
+        head: String,
         /// The limits.
         #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
         options: Recent,
     },
     /// The prompt of a chain for a budget. → [`Response::Context`](super::Response::Context)
@@ -42,6 +44,7 @@ pub enum PromptRequest {
         at: String,
         /// How it is built.
         #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<super::ContextParams>"))]
         options: Box<ContextOptions>,
     },
     /// What a budget keeps of a chain, without the prompt. → [`Response::Fit`](super::Response::Fit)
@@ -50,9 +53,11 @@ pub enum PromptRequest {
         at: String,
         /// How it is built.
         #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<super::ContextParams>"))]
         options: Box<ContextOptions>,
         /// Further questions.
         #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(as = "Option<_>", inline))]
         what_if: WhatIf,
     },
     /// The full output of a tool that a preview names. → [`Response::Messages`](super::Response::Messages), one or none
@@ -103,14 +108,10 @@ mod tests {
         for (method, params, request) in [
             (
                 "getRecent",
-                r#"{"context": "c", "options": {"maxMessages": 0, "maxTokens": 9, "includeSystem": false, "includeSummary": true}}"#,
-                PromptRequest::GetRecent { context: at(), options: recent },
+                r#"{"head": "c", "options": {"maxMessages": 0, "maxTokens": 9, "includeSystem": false, "includeSummary": true}}"#,
+                PromptRequest::GetRecent { head: at(), options: recent },
             ),
-            (
-                "getRecent",
-                r#"{"context": "c"}"#,
-                PromptRequest::GetRecent { context: at(), options: Recent::default() },
-            ),
+            ("getRecent", r#"{"head": "c"}"#, PromptRequest::GetRecent { head: at(), options: Recent::default() }),
             (
                 "context",
                 r#"{"at": "c", "options": {"policy": "stable"}}"#,
@@ -142,7 +143,7 @@ mod tests {
             ("context", "[]", ""),
             ("context", r#"{"at": 3}"#, "at"),
             ("context", r#"{"at": "a", "budget": 3}"#, "budget"),
-            ("getRecent", r#"{"context": "c", "options": {"max": 2}}"#, "options.max"),
+            ("getRecent", r#"{"head": "c", "options": {"max": 2}}"#, "options.max"),
             ("fit", r#"{"at": "a", "whatIf": {"more": 9007199254740992}}"#, "whatIf.more"),
             ("context", r#"{"at": "a", "options": {"budget": {"tokens": 9}}}"#, "options.budget.tokens"),
             ("toolResult", r#"{"at": "a"}"#, "path"),

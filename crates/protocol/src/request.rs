@@ -71,6 +71,7 @@ pub struct Start {
 /// One request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub enum Request {
     /// Route an inbound message. → [`Response::Node`]
     Receive(Inbound),
@@ -119,12 +120,12 @@ pub enum Request {
     /// Where a head points. → [`Response::MaybeNode`]
     Head {
         /// The head's name: a thread's, in npm.
-        context: String,
+        head: String,
     },
     /// Points a head at a node, making it if it is new. → [`Response::Node`]
     SetHead {
         /// The head's name.
-        context: String,
+        head: String,
         /// The node or an alias of it.
         node: MessageId,
     },
@@ -133,9 +134,9 @@ pub enum Request {
     /// Makes a second head at the first one's node, or further up. → [`Response::Node`]
     Fork {
         /// The head to fork.
-        context: String,
+        head: String,
         /// The new head's name, which must be free.
-        new_context: String,
+        new_head: String,
         /// How many of the messages the fork keeps; all without it. A position inside a node that holds several
         /// messages is an error.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,7 +145,7 @@ pub enum Request {
     /// Appends messages at a head, one sealed node each; an unknown head begins a transcript. → [`Response::Nodes`]
     Append {
         /// The head's name.
-        context: String,
+        head: String,
         /// The messages, in order.
         #[serde(deserialize_with = "messages::read")]
         messages: Vec<Message>,
@@ -155,15 +156,10 @@ pub enum Request {
         #[serde(skip_serializing_if = "Option::is_none")]
         expect: Option<MessageId>,
     },
-    /// All messages at a head. → [`Response::Messages`]
-    GetAll {
-        /// The head's name.
-        context: String,
-    },
     /// The messages `start..end` at a head; `end` is out, and what lies beyond the last is left out. → [`Response::Messages`]
     GetRange {
         /// The head's name.
-        context: String,
+        head: String,
         /// The first index.
         start: u32,
         /// The index after the last.
@@ -172,12 +168,12 @@ pub enum Request {
     /// How many messages there are at a head; 0 where there is none. → [`Response::Number`]
     GetCount {
         /// The head's name.
-        context: String,
+        head: String,
     },
     /// Removes a head and the nodes that only it leads to, for good. → [`Response::Number`] of removed messages
     Clear {
         /// The head's name.
-        context: String,
+        head: String,
     },
     /// What is wrong with one chain, or with everything. → [`Response::Lint`]
     Lint {
@@ -269,17 +265,16 @@ mod tests {
         {"method": "roots"}
         {"method": "chain", "params": {"leaf": "l"}}
         {"method": "depth", "params": {"id": "i"}}
-        {"method": "head", "params": {"context": "c"}}
-        {"method": "setHead", "params": {"context": "c", "node": "n"}}
+        {"method": "head", "params": {"head": "c"}}
+        {"method": "setHead", "params": {"head": "c", "node": "n"}}
         {"method": "heads"}
-        {"method": "fork", "params": {"context": "c", "newContext": "d", "atIndex": 4}}
-        {"method": "fork", "params": {"context": "c", "newContext": "d"}}
-        {"method": "append", "params": {"context": "c", "messages": []}}
-        {"method": "append", "params": {"context": "c", "messages": [], "after": "n", "expect": "m"}}
-        {"method": "getAll", "params": {"context": "c"}}
-        {"method": "getRange", "params": {"context": "c", "start": 0, "end": 4294967295}}
-        {"method": "getCount", "params": {"context": "c"}}
-        {"method": "clear", "params": {"context": "c"}}
+        {"method": "fork", "params": {"head": "c", "newHead": "d", "atIndex": 4}}
+        {"method": "fork", "params": {"head": "c", "newHead": "d"}}
+        {"method": "append", "params": {"head": "c", "messages": []}}
+        {"method": "append", "params": {"head": "c", "messages": [], "after": "n", "expect": "m"}}
+        {"method": "getRange", "params": {"head": "c", "start": 0, "end": 4294967295}}
+        {"method": "getCount", "params": {"head": "c"}}
+        {"method": "clear", "params": {"head": "c"}}
         {"method": "lint", "params": {}}
         {"method": "lint", "params": {"leaf": "l"}}
         {"method": "transcripts"}
@@ -318,7 +313,7 @@ mod tests {
 
     #[test]
     fn messages_are_the_same_as_those_that_are_read_field_by_field() {
-        let params = r#"{"context": "c", "after": null, "expect": "e", "messages": [
+        let params = r#"{"head": "c", "after": null, "expect": "e", "messages": [
             {"content": "a", "role": "user", "x": 1.50, "x": {"b": [1e300]}},
             {"role": "assistant", "content": null, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f"}}], "pinned": true},
             {"role": "tool", "content": [{"type": "text", "text": "\u00e9\ud83d\ude00"}], "name": null, "tags": ["t"]}]}"#;
@@ -326,7 +321,7 @@ mod tests {
         let Value::Array(list) = value["messages"].take() else { panic!("a list") };
         let messages = list.into_iter().map(|message| Message::from_json(message).unwrap()).collect();
         let expect = Some(MessageId::new("e").unwrap());
-        let append = Request::Append { context: "c".to_owned(), messages, after: None, expect };
+        let append = Request::Append { head: "c".to_owned(), messages, after: None, expect };
         assert_eq!(Request::read("append", params).unwrap(), append);
     }
 
@@ -341,12 +336,12 @@ mod tests {
             ("chain", r#"{"leaf": 3}"#, "leaf"),
             ("chain", r#"{"leaf": ""}"#, "leaf"),
             ("chain", r#"{"leaf": "a", "root": "b"}"#, "root"),
-            ("getRange", r#"{"context": "c", "start": -1, "end": 2}"#, "start"),
-            ("getRange", r#"{"context": "c", "start": 1, "end": 4294967296}"#, "end"),
-            ("append", r#"{"context": "c", "messages": [{"role": "user"}, {"content": "b"}]}"#, "messages[1]"),
-            ("append", r#"{"context": "c", "messages": {}}"#, "messages"),
-            ("append", r#"{"context": "c", "messages": [], "node": "n"}"#, "node"),
-            ("append", r#"{"messages": []}"#, "context"),
+            ("getRange", r#"{"head": "c", "start": -1, "end": 2}"#, "start"),
+            ("getRange", r#"{"head": "c", "start": 1, "end": 4294967296}"#, "end"),
+            ("append", r#"{"head": "c", "messages": [{"role": "user"}, {"content": "b"}]}"#, "messages[1]"),
+            ("append", r#"{"head": "c", "messages": {}}"#, "messages"),
+            ("append", r#"{"head": "c", "messages": [], "node": "n"}"#, "node"),
+            ("append", r#"{"messages": []}"#, "head"),
             ("extend", r#"{"node": "n", "messages": [], "after": "a"}"#, "after"),
             ("receive", r#"{"content": "a", "number": 1.5}"#, "number"),
             ("receive", r#"{"replyTo": "a"}"#, "content"),

@@ -203,6 +203,7 @@ fn one_or_many<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) 
 /// One request about search.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub enum SearchRequest {
     /// Find messages. → [`SearchReply::to_json`]
     Search {
@@ -210,6 +211,7 @@ pub enum SearchRequest {
         query: String,
         /// Where.
         #[serde(default, deserialize_with = "object")]
+        #[cfg_attr(feature = "ts", ts(type = "SearchParams & { vector?: number[], model?: string }"))]
         options: SearchOptions,
     },
     /// Which texts has a model made no vector of? → [`ToEmbed::to_json`](super::ToEmbed::to_json)
@@ -220,7 +222,7 @@ pub enum SearchRequest {
         most: u32,
     },
     /// Store vectors. → `null`
-    PutVectors(NewVectors),
+    PutVectors(#[cfg_attr(feature = "ts", ts(inline))] NewVectors),
     /// How far is the index? → [`IndexProgress::to_json`]
     IndexProgress,
 }

@@ -28,6 +28,8 @@ pub struct Place {
     pub index: u32,
 }
 
+threadkeep_core::in_typescript!(Place, "[string, number, number]");
+
 /// Texts of which there is no vector yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ToEmbed {
@@ -42,6 +44,7 @@ pub struct ToEmbed {
 /// Vectors to be stored.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct NewVectors {
     /// The name of the model that made them.
     pub model: String,

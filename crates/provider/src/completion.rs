@@ -1,18 +1,29 @@
 //! What a model answers: piece by piece while it speaks, and whole at the end.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 use threadkeep_core::Message;
 
-/// A piece of an answer that is under way.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A piece of an answer that is under way. As JSON it is an object with the fields of one variant, such as `{"text": "…"}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+#[serde(rename_all = "camelCase")]
 pub enum Delta {
     /// More of what it says.
     Text(String),
     /// More of what it thinks before it speaks.
     Reasoning(String),
+    /// Something is wrong with the answer that does not end it, such as a usage that cannot be: in words for a person.
+    Warning(String),
+    /// All text heard so far was reasoning: its end (`</think>`) came without a beginning. Whoever shows the text moves it; the
+    /// finished [`Completion`] has it in its place.
+    #[serde(serialize_with = "yes")]
+    #[cfg_attr(feature = "ts", ts(untagged, type = "{ wasReasoning: true }"))]
+    WasReasoning,
     /// More of a tool call.
+    #[serde(untagged)]
     ToolCall {
         /// Which of the answer's calls, from 0.
+        #[serde(rename = "call")]
         index: usize,
         /// The tool's name, as far as it is known.
         name: String,
@@ -20,19 +31,20 @@ pub enum Delta {
         arguments: String,
     },
     /// The request failed for a reason that passes, and is sent again.
+    #[serde(untagged)]
     Retry {
         /// Which try comes next, from 2.
         attempt: u32,
         /// How long is waited before, in milliseconds.
         wait: u32,
         /// Why, in words.
+        #[serde(rename = "retry")]
         reason: String,
     },
-    /// All text heard so far was reasoning: its end (`</think>`) came without a beginning. Whoever shows the text moves it; the
-    /// finished [`Completion`] has it in its place.
-    WasReasoning,
-    /// Something is wrong with the answer that does not end it, such as a usage that cannot be: in words for a person.
-    Warning(String),
+}
+
+fn yes<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(true)
 }
 
 /// An answer.
@@ -47,7 +59,7 @@ pub struct Completion {
 }
 
 /// What a provider counted for one request, in tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ModelUsage", optional_fields))]
 pub struct Usage {
@@ -56,6 +68,7 @@ pub struct Usage {
     /// The answer, reasoning with it.
     pub completion_tokens: u64,
     /// How many of the prompt's came from the provider's cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
 }
 

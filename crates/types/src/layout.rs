@@ -78,13 +78,7 @@ impl Layout<'_> {
         match (of, self.line(of)) {
             (_, Some(line)) if line.len() + indent.len() < WIDTH - 40 => line,
             (Type::Object(fields), _) => self.block(fields, indent),
-            (Type::Intersection(types), _) => {
-                types.iter().map(|one| self.over_lines(one, indent)).collect::<Vec<_>>().join(" & ")
-            }
             (Type::Array(of), _) => format!("{}[]", self.over_lines(of, indent)),
-            (Type::Union(types), _) => {
-                types.iter().map(|one| self.over_lines(one, indent)).collect::<Vec<_>>().join(" | ")
-            }
             (_, line) => line.unwrap_or_default(),
         }
     }
@@ -178,6 +172,8 @@ fn without_examples(text: &str) -> impl Iterator<Item = &str> {
 
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
+    // The further lines of a list's item stand below its text.
+    let indent = if text.starts_with("- ") { "  " } else { "" };
     for word in text.split(' ') {
         let last = lines.len() - 1;
         let line = &mut lines[last];
@@ -186,7 +182,7 @@ fn wrapped(text: &str) -> Vec<String> {
         } else if line.chars().count() + 1 + word.chars().count() <= DOCS {
             line.extend([" ", word]);
         } else {
-            lines.push(word.to_owned());
+            lines.push([indent, word].concat());
         }
     }
     lines

@@ -27,20 +27,52 @@ struct Declared {
     generics: &'static str,
     docs: String,
     of: String,
-    /// Whether callers hand it in: then its lists are only read.
-    is_input: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Callers get it.
+    Answer,
+    /// Callers hand it in, so its lists are only read.
+    Option,
+    /// Requests, of which each is a method's name with its parameters.
+    Methods,
 }
 
 /// A type that callers get.
 fn answer<T: TS>() -> Declared {
     let numbers = Config::new().with_large_int("number");
     let docs = T::docs().map(|docs| syntax::comment(&docs)).unwrap_or_default();
-    Declared { name: T::ident(&numbers), generics: "", docs, of: T::inline(&numbers), is_input: false }
+    Declared { name: T::ident(&numbers), generics: "", docs, of: T::inline(&numbers), kind: Kind::Answer }
 }
 
 /// A type that callers hand in.
 fn option<T: TS>() -> Declared {
-    Declared { is_input: true, ..answer::<T>() }
+    Declared { kind: Kind::Option, ..answer::<T>() }
+}
+
+/// One of these names.
+fn names(name: &str, docs: &str, names: &[&str]) -> Declared {
+    let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+    let (name, docs, of) = (name.to_owned(), docs.to_owned(), names.join(" | "));
+    Declared { name, generics: "", docs, of, kind: Kind::Answer }
+}
+
+/// The parameters of methods by their names, from sets of requests.
+fn methods(docs: &str, sets: &[String]) -> Declared {
+    Declared {
+        name: "Methods".to_owned(),
+        generics: "",
+        docs: docs.to_owned(),
+        of: sets.join(" | "),
+        kind: Kind::Methods,
+    }
+}
+
+/// A set of requests, whose variants are the methods.
+fn requests<T: TS>() -> String {
+    T::inline(&Config::new().with_large_int("number"))
 }
 
 impl Declared {
@@ -74,6 +106,7 @@ impl File {
         let mut declarations = String::new();
         for one in &self.types {
             let of = syntax::read(&one.of).map_err(|error| format!("{}: {error}, in {}", one.name, one.of))?;
+            let of = if one.kind == Kind::Methods { of.by_method() } else { of };
             let mut names = BTreeSet::new();
             of.names(&mut names);
             for name in names {
@@ -87,8 +120,13 @@ impl File {
                 }
             }
             declarations += "\n";
-            declarations +=
-                &layout::declaration(&[&one.name, one.generics].concat(), &one.docs, &of, one.is_input, link);
+            declarations += &layout::declaration(
+                &[&one.name, one.generics].concat(),
+                &one.docs,
+                &of,
+                one.kind != Kind::Answer,
+                link,
+            );
         }
         let imports: String = imports
             .iter()

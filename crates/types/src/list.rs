@@ -7,14 +7,14 @@ use threadkeep_core as core;
 use threadkeep_protocol as protocol;
 use threadkeep_provider as provider;
 
-use crate::{Declared, File, answer, option};
+use crate::{Declared, File, answer, methods, names, option, requests};
 
 /// Types that the npm package declares, by their modules.
 pub(crate) const WRITTEN_BY_HAND: &[(&str, &str)] =
     &[("ContentInput", "message"), ("Message", "message"), ("Payload", "payload"), ("ToolSchema", "payload")];
 
 /// Types of the language, and the parameter of generic types.
-pub(crate) const BUILT_IN: &[&str] = &["Date", "P", "Record"];
+pub(crate) const BUILT_IN: &[&str] = &["Date", "P", "Readonly", "Record"];
 
 /// What types have that are generic over the provider.
 const BY_PROVIDER: &str = "<P extends Provider = Provider>";
@@ -58,6 +58,21 @@ pub(crate) fn files() -> Vec<File> {
             "What calls about threads and transcripts take.",
             vec![option::<protocol::Inbound>(), option::<protocol::Start>(), option::<protocol::Recent>()],
         ),
+        file(
+            "methods",
+            "The engine's methods.",
+            vec![methods(
+                "The engine's methods, and what each takes.",
+                &[
+                    requests::<protocol::Request>(),
+                    requests::<protocol::PromptRequest>(),
+                    requests::<protocol::CompactionRequest>(),
+                    requests::<protocol::SearchRequest>(),
+                    requests::<protocol::MemoryRequest>(),
+                    requests::<protocol::MailRequest>(),
+                ],
+            )],
+        ),
         file("events", "What changed.", vec![answer::<protocol::Event>()]),
         file(
             "archive",
@@ -100,9 +115,11 @@ pub(crate) fn files() -> Vec<File> {
         ),
         file(
             "provider",
-            "Providers of models, and what is said of their answers.",
+            "Providers of models: how they are reached, and what is said of their answers.",
             vec![
                 answer::<provider::Provider>(),
+                option::<provider::Connection>().generic(BY_PROVIDER),
+                answer::<provider::Listed>(),
                 option::<provider::AnswerLimits>(),
                 answer::<provider::Usage>(),
                 answer::<provider::Finding>(),
@@ -149,8 +166,18 @@ pub(crate) fn files() -> Vec<File> {
         ),
         file(
             "agent",
-            "When an agent's turn is ended, and its history compacted.",
-            vec![option::<protocol::LimitsParams>(), option::<protocol::CompactionParams>()],
+            "What happens in an agent's turns, when they end, and when their history is compacted.",
+            vec![
+                names(
+                    "BuiltInTool",
+                    "The tools that every agent can have: of its mailbox, its memory, and for what its prompts had no room for.",
+                    &protocol::BUILT_IN,
+                ),
+                answer::<protocol::Outcome>(),
+                answer::<protocol::AgentEvent>(),
+                option::<protocol::LimitsParams>(),
+                option::<protocol::CompactionParams>(),
+            ],
         ),
     ]
 }

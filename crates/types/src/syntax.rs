@@ -23,6 +23,23 @@ pub(crate) enum Type {
 }
 
 impl Type {
+    /// A union of requests as one object: a field for each method, with the parameters. A method without any is only a name.
+    pub(crate) fn by_method(self) -> Self {
+        let requests = match self {
+            Self::Union(requests) => requests,
+            other => vec![other],
+        };
+        let fields = requests.into_iter().flat_map(|request| match request {
+            Self::Object(fields) => fields,
+            Self::Word(name) => {
+                let name = name.trim_matches('"').to_owned();
+                vec![Field { docs: None, name, optional: false, of: Self::Object(Vec::new()) }]
+            }
+            _ => Vec::new(),
+        });
+        Self::Object(fields.collect())
+    }
+
     /// Gathers the names of declared types in it.
     pub(crate) fn names(&self, names: &mut BTreeSet<String>) {
         match self {
@@ -42,6 +59,43 @@ impl Type {
             Self::Object(fields) => fields.iter().for_each(|field| field.of.names(names)),
         }
     }
+}
+
+/// All of `types` together. Objects become one; with one of several objects, several do.
+fn together(types: Vec<Type>) -> Type {
+    let is_object = |one: &Type| matches!(one, Type::Object(_));
+    let is_plain = |one: &Type| is_object(one) || matches!(one, Type::Union(all) if all.iter().all(is_object));
+    if !types.iter().all(is_plain) {
+        return Type::Intersection(types);
+    }
+    let mut objects: Vec<Vec<Field>> = vec![Vec::new()];
+    for one in types {
+        let choices = match one {
+            Type::Union(choices) => choices,
+            object => vec![object],
+        };
+        let with = |fields: &Vec<Field>| -> Vec<Vec<Field>> {
+            let more = choices.iter().filter_map(|choice| match choice {
+                Type::Object(more) => Some(fields.iter().chain(more).cloned().collect()),
+                _ => None,
+            });
+            more.collect()
+        };
+        objects = objects.iter().flat_map(with).collect();
+    }
+    either(objects.into_iter().map(Type::Object).collect())
+}
+
+/// One of `types`.
+fn either(mut types: Vec<Type>) -> Type {
+    if types.len() == 1 {
+        return types.remove(0);
+    }
+    let flat = types.into_iter().flat_map(|one| match one {
+        Type::Union(choices) => choices,
+        other => vec![other],
+    });
+    Type::Union(flat.collect())
 }
 
 /// A field of an object.
@@ -144,11 +198,11 @@ impl Reader {
 
     fn union(&mut self) -> Result<Type, String> {
         self.skip('|');
-        self.several('|', Self::intersection, Type::Union)
+        self.several('|', Self::intersection, either)
     }
 
     fn intersection(&mut self) -> Result<Type, String> {
-        self.several('&', Self::array, Type::Intersection)
+        self.several('&', Self::array, together)
     }
 
     fn several(
@@ -233,6 +287,13 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_objects_have_in_common_is_in_each() {
+        let read = |text| read(text).unwrap();
+        assert_eq!(read("{ a: A } & ({ b: B } | { c: C }) | D"), read("{ a: A, b: B } | { a: A, c: C } | D"));
+        assert_eq!(read("{ a: A } & B"), Type::Intersection(vec![read("{ a: A }"), read("B")]));
+    }
 
     #[test]
     fn what_is_no_type_is_an_error_and_no_panic() {

@@ -84,13 +84,13 @@ impl Engine {
         let keep = self.keep.clone();
         promise(async move {
             let params = text(params)?;
-            let Request::Append { context, messages, after, expect } =
+            let Request::Append { head, messages, after, expect } =
                 Request::read("append", &params).map_err(bad_request)?
             else {
                 return Err(own_error("internal", "append was read as another method", json!({})));
             };
             drop(params);
-            let appended = keep.append_brief(&context, &messages, &Start { after, expect }).await;
+            let appended = keep.append_brief(&head, &messages, &Start { after, expect }).await;
             to_json(&appended.map_err(|error| keep_error(&error))?)
         })
     }
@@ -263,16 +263,15 @@ fn text(params: Vec<u8>) -> Result<String, JsValue> {
 async fn answer(keep: Keep<AnyStore>, method: &str, params: String) -> Result<JsValue, JsValue> {
     let request = Request::read(method, &params).map_err(bad_request)?;
     drop(params);
-    let (context, start, end) = match request {
-        Request::GetAll { context } => (context, 0, u32::MAX),
-        Request::GetRange { context, start, end } => (context, start, end),
+    let (head, start, end) = match request {
+        Request::GetRange { head, start, end } => (head, start, end),
         request => match keep.talk(request).await {
             Ok(answer) => return to_json(&answer.map_err(|error| keep_error(&error))?),
             Err(request) => return manage::load().await?.answer(keep, request).await,
         },
     };
     // Written where they are, since they may be thousands.
-    let written = keep.look_at_range(&context, start, end, |data| to_json(&Messages { kind: "messages", data })).await;
+    let written = keep.look_at_range(&head, start, end, |data| to_json(&Messages { kind: "messages", data })).await;
     written.map_err(|error| keep_error(&error))?
 }
 

@@ -7,7 +7,7 @@ import { words } from "../model/failure.js";
 import { now } from "../runtime.js";
 import type { AgentTool } from "./options.js";
 import type { AgentModel, ModelRequest } from "../model/model.js";
-import type { AgentEvent } from "../turn.js";
+import type { AgentEvent } from "../generated/agent.js";
 
 /** The functions of a user's, as the engine calls them. @internal */
 export class Host {

@@ -5,15 +5,12 @@ import { SIZES } from "../compaction.js";
 import { badArgument } from "../errors.js";
 import { limited } from "../model/limits.js";
 import { Threadkeep } from "../threadkeep.js";
-import type { AgentCompaction, AgentLimits } from "../generated/agent.js";
+import type { AgentCompaction, AgentLimits, BuiltInTool } from "../generated/agent.js";
 import type { CompactionPolicy } from "../generated/compaction.js";
 import type { Budget, ContextOptions, Encoding } from "../generated/context.js";
 import type { Provider } from "../generated/provider.js";
 import type { Mail } from "../generated/mail.js";
 import type { AgentModel } from "../model/model.js";
-
-/** The tools that every agent can have: of its mailbox, its memory, and for what its prompts had no room for. */
-export type BuiltInTool = "reply" | "send" | "listMessages" | "dismiss" | "searchMemory" | "readToolResult" | "remember";
 
 /** Where and for whom a tool is called. */
 export interface ToolCallInfo {

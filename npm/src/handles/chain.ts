@@ -74,7 +74,8 @@ export abstract class Chain {
    * ```
    */
   async toolResult(path: string): Promise<Message | null> {
-    return (await this.#prompts<Message[]>("toolResult", { path: check.text(path, "path") }))[0] ?? null;
+    const found: Message[] = await this.#link.callWith("prompts", "toolResult", { at: this.#at, path: check.text(path, "path") });
+    return found[0] ?? null;
   }
 
   /**
@@ -137,7 +138,8 @@ export abstract class Chain {
    * ```
    */
   async afterResponse(usage?: ResponseUsage, policy?: CompactionPolicy): Promise<CompactionReason | null> {
-    return this.#prompts("afterResponse", {
+    return this.#link.callWith("prompts", "afterResponse", {
+      at: this.#at,
       ...check.options(usage, "usage", { promptTokens: check.count }),
       policy: { ...this.#link.policy, ...compaction.policy(policy, "policy") },
     });
@@ -198,8 +200,8 @@ export abstract class Chain {
   }
 
   /** A request about this chain that needs the part of the module for prompts. */
-  #prompts<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
-    return this.#link.callWith("prompts", method, { at: this.#at, ...params });
+  #prompts<T>(method: "checkpoints" | "epochs" | "compactionRequired" | "requestCompaction" | "clearCompactionRequest"): Promise<T> {
+    return this.#link.callWith("prompts", method, { at: this.#at });
   }
 }
 

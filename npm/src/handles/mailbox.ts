@@ -2,14 +2,14 @@
 
 import * as check from "../check.js";
 import type { ChangeListener } from "../events.js";
-import type { Link } from "../link.js";
+import type { Link, Method, Params } from "../link.js";
 import * as mail from "../mail.js";
 import type { Mail, MailFilter } from "../generated/mail.js";
 import type { FollowOptions, MailText, OutgoingMail } from "../mail.js";
 
 /** A request that needs the part of the module for mailboxes. @internal */
-export async function askMail<T>(link: Link, method: string, params: Record<string, unknown>): Promise<T> {
-  return mail.read(await link.callWith<T>("agent", method, params));
+export async function askMail<T, M extends Method = Method>(link: Link, method: M, ...params: Params<M>): Promise<T> {
+  return mail.read(await link.callWith<T, M>("agent", method, ...params));
 }
 
 /**

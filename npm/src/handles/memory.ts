@@ -2,20 +2,36 @@
 
 import * as check from "../check.js";
 import type { Link } from "../link.js";
-import type { Episode, EpisodeEdit, EpisodeFilter, Fact, FactEdit, FactFilter, MemoryBundle, NewFact, RetrieveOptions } from "../generated/memory.js";
+import type {
+  Episode,
+  EpisodeEdit,
+  EpisodeFilter,
+  Fact,
+  FactEdit,
+  FactFilter,
+  FactKind,
+  MemoryBundle,
+  MemorySource,
+  NewFact,
+  RetrieveOptions,
+} from "../generated/memory.js";
 
 /** Which records to give; all of them without it. */
 export type MemoryFilter = Omit<EpisodeFilter, "limit">;
-
-const any = (value: unknown): unknown => value;
 
 const FILTER = { transcript: check.id, source: check.id, tag: check.text };
 const EPISODES = { ...FILTER, limit: check.count };
 const FACTS = { ...EPISODES, superseded: check.flag };
 const RETRIEVE = { ...FILTER, query: check.text, episodes: check.count, facts: check.count };
-const FACT_EDIT = { fact: check.text, kind: check.text, tags: any, confidence: any, salience: any };
-const NEW_FACT = { ...FACT_EDIT, transcript: check.id, sources: any, pinned: check.flag };
-const EPISODE_EDIT = { summary: check.text, tags: any, salience: any };
+const FACT_EDIT = {
+  fact: check.text,
+  kind: check.text<FactKind>,
+  tags: check.unchecked<readonly string[]>,
+  confidence: check.unchecked<number>,
+  salience: check.unchecked<number>,
+};
+const NEW_FACT = { ...FACT_EDIT, transcript: check.id, sources: check.unchecked<readonly MemorySource[]>, pinned: check.flag };
+const EPISODE_EDIT = { summary: check.text, tags: check.unchecked<readonly string[]>, salience: check.unchecked<number> };
 
 /**
  * Episodes (what happened) and facts (what holds): `keep.memory`. Compactions find them; you can add, change and forget them.
@@ -56,7 +72,7 @@ export class Memory {
    * ```
    */
   async remember(fact: NewFact): Promise<Fact> {
-    return this.#link.call("remember", check.options(fact, "fact", NEW_FACT));
+    return this.#link.call("remember", check.options(fact, "fact", NEW_FACT) as NewFact);
   }
 
   /**

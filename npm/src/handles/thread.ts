@@ -42,7 +42,7 @@ export class Thread extends Chain {
 
   /** The node at which the thread ends; `null` if there is no such thread. */
   async head(): Promise<NodeInfo | null> {
-    return this.#link.call("head", { context: this.name });
+    return this.#link.call("head", { head: this.name });
   }
 
   /**
@@ -51,7 +51,7 @@ export class Thread extends Chain {
    * @throws ThreadkeepError `missing-node`
    */
   async moveTo(nodeId: string): Promise<NodeInfo> {
-    return this.#link.call("setHead", { context: this.name, node: check.id(nodeId, "nodeId") });
+    return this.#link.call("setHead", { head: this.name, node: check.id(nodeId, "nodeId") });
   }
 
   /**
@@ -67,7 +67,7 @@ export class Thread extends Chain {
    */
   async fork(newName: string, options?: ForkOptions): Promise<Thread> {
     const name = check.id(newName, "newName");
-    await this.#link.call("fork", { context: this.name, newContext: name, ...check.options(options, "options", FORK) });
+    await this.#link.call("fork", { head: this.name, newHead: name, ...check.options(options, "options", FORK) });
     return new Thread(this.#link, name);
   }
 
@@ -87,7 +87,7 @@ export class Thread extends Chain {
   async append(messages: readonly MessageInput[], options?: AppendOptions): Promise<NodeInfo[]> {
     const where = check.options(options, "options", APPEND);
     const given = check.copies(check.messages(messages, "messages"));
-    const json = check.toJson({ context: this.name, messages: given.messages, ...where });
+    const json = check.toJson({ head: this.name, messages: given.messages, ...where });
     const cut = new Set(cutIn(given.messages, json));
     const answer = await this.#link.ask(json, (engine, bytes) => engine.append(bytes) as Promise<string>);
     // The messages are known here and need not travel back. The answer has copies, like any other.
@@ -109,7 +109,7 @@ export class Thread extends Chain {
    */
   async messages(range?: MessageRange): Promise<Message[]> {
     const { start = 0, end = ALL } = check.options(range, "range", RANGE) as MessageRange;
-    return this.#link.call("getRange", { context: this.name, start, end });
+    return this.#link.call("getRange", { head: this.name, start, end });
   }
 
   /**
@@ -121,7 +121,7 @@ export class Thread extends Chain {
    * ```
    */
   async recent(options?: RecentOptions): Promise<Message[]> {
-    return this.#link.callWith("prompts", "getRecent", { context: this.name, options: check.options(options, "options", RECENT) });
+    return this.#link.callWith("prompts", "getRecent", { head: this.name, options: check.options(options, "options", RECENT) });
   }
 
   /**
@@ -136,7 +136,7 @@ export class Thread extends Chain {
   async stored(range?: MessageRange): Promise<StoredMessage[]> {
     const given = check.options(range, "range", RANGE);
     const all = await this.#link.callWith<(Omit<StoredMessage, "timestamp"> & { createdAt: number | null })[]>("prompts", "getStored", {
-      context: this.name,
+      head: this.name,
       ...given,
     });
     return all.map(({ createdAt, ...known }) => ({ ...known, timestamp: time(createdAt) }));
@@ -144,7 +144,7 @@ export class Thread extends Chain {
 
   /** How many messages it has. */
   async count(): Promise<number> {
-    return this.#link.call("getCount", { context: this.name });
+    return this.#link.call("getCount", { head: this.name });
   }
 
   /**
@@ -153,7 +153,7 @@ export class Thread extends Chain {
    * @returns how many messages were removed
    */
   async clear(): Promise<number> {
-    return this.#link.manage("clear", { context: this.name });
+    return this.#link.manage("clear", { head: this.name });
   }
 
   /**
@@ -162,7 +162,7 @@ export class Thread extends Chain {
    * @throws ThreadkeepError `missing-thread`
    */
   async strategy(): Promise<CompactionStrategy | null> {
-    return this.#link.callWith("prompts", "strategy", { context: this.name });
+    return this.#link.callWith("prompts", "strategy", { head: this.name });
   }
 
   /**
@@ -171,8 +171,8 @@ export class Thread extends Chain {
    * @throws ThreadkeepError `missing-thread`, `bad-request`
    */
   async setStrategy(strategy: CompactionStrategy | null): Promise<void> {
-    const chosen = strategy === null ? {} : { strategy: check.text(strategy, "strategy") };
-    await this.#link.callWith("prompts", "setStrategy", { context: this.name, ...chosen });
+    const chosen = strategy === null ? {} : { strategy: check.text<CompactionStrategy>(strategy, "strategy") };
+    await this.#link.callWith("prompts", "setStrategy", { head: this.name, ...chosen });
   }
 }
 

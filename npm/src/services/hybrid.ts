@@ -123,7 +123,7 @@ const FIND = { limit: check.count, signal: check.signal, timeout: check.millis }
  */
 export function hybrid(options: HybridOptions): Hybrid {
   const given = check.options(options, "options", OPTIONS);
-  for (const name of ["keep", "memory"]) if (given[name] === undefined) throw badArgument(`options.${name}`, "is missing");
+  for (const name of ["keep", "memory"] as const) if (given[name] === undefined) throw badArgument(`options.${name}`, "is missing");
   const { name } = given["memory"] as MemoryService;
   if (check.id(name, "options.memory.name").length > 60) throw badArgument("options.memory.name", "must be at most 60 characters long");
   return new Hybrid(given as unknown as HybridOptions);

@@ -238,7 +238,7 @@ async fn told(engine: &Engine, event: AgentEvent, heard: &mut Vec<Heard>) {
             Some(error) => Heard::Warning(["The history could not be compacted: ", &error, "."].concat()),
             None => return,
         },
-        AgentEvent::Sent(_) => return,
+        AgentEvent::Sent { .. } => return,
         AgentEvent::Ended { node, outcome, reason } => {
             let code = if outcome == Outcome::Answered { "" } else { outcome.name() };
             let ending = Ending { node: Some(node), code: code.to_owned(), words: reason.unwrap_or_default() };

@@ -418,8 +418,8 @@ impl Log<'_> {
                 }
                 self.aliases.insert(id.clone(), node.clone());
             }
-            Entry::Head { context, node } => {
-                let name = MessageId::new(context.as_str());
+            Entry::Head { name, node } => {
+                let name = MessageId::new(name.as_str());
                 name.map_err(|error| (Code::BadId, format!("the name of a head: {error}")))?;
                 if let Some(node) = node {
                     self.expect(seq, node);

@@ -43,7 +43,7 @@ fn small() -> (MessageId, Vec<Entry>) {
         Entry::Gone(1),
         Entry::Extend { node: id("a"), messages: vec![Message::assistant("more")], turn: 0 },
         Entry::Alias { id: id("out"), node: id("a") },
-        Entry::Head { context: "main".to_owned(), node: Some(id("a")) },
+        Entry::Head { name: "main".to_owned(), node: Some(id("a")) },
         Entry::Seal { node: id("a") },
         node("b", Some("a"), "2"),
     ];
@@ -90,7 +90,7 @@ fn long_text(count: usize) -> String {
         let mut node = Node::new(id.clone(), Some(parent), vec![Message::user(format!("message {at}"))]);
         node.turn = at as u32;
         entries.push(Entry::Node(Box::new(node)));
-        entries.push(Entry::Head { context: "main".to_owned(), node: Some(id.clone()) });
+        entries.push(Entry::Head { name: "main".to_owned(), node: Some(id.clone()) });
         parent = id;
     }
     let mut text = own::write_header();

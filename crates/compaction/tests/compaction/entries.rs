@@ -122,14 +122,14 @@ fn the_summary_is_valid_for_all_providers_wherever_it_stands() {
 
 #[test]
 fn a_strategy_belongs_to_a_head_that_is_there() {
-    let entry = |strategy| Entry::Strategy { context: "main".into(), strategy };
+    let entry = |strategy| Entry::Strategy { name: "main".into(), strategy };
     for chosen in [Some(Strategy::Hierarchical), None] {
         let written = serde_json::to_string(&entry(chosen)).unwrap();
         assert_eq!(serde_json::from_str::<Entry>(&written).unwrap(), entry(chosen));
     }
     assert!(serde_json::from_value::<Entry>(json!({"strategy": {"context": "main", "strategy": "guess"}})).is_err());
     let mut tree = tree();
-    let head = |node: Option<&str>| Entry::Head { context: "main".into(), node: node.map(id) };
+    let head = |node: Option<&str>| Entry::Head { name: "main".into(), node: node.map(id) };
     // Without the head it says nothing; logs of before have heads without one.
     tree.apply(entry(Some(Strategy::Hierarchical))).unwrap();
     tree.apply(head(Some("a"))).unwrap();

@@ -51,7 +51,6 @@
 
 mod arguments;
 mod built_in;
-mod event;
 mod memory;
 mod schema;
 mod spoken;
@@ -81,7 +80,7 @@ use crate::protocol::{ContextOptions, Inbound, NodeInfo};
 use crate::{Keep, KeepError};
 
 pub use crate::protocol::BUILT_IN;
-pub use event::{AgentEvent, Outcome};
+pub use crate::protocol::{AgentEvent, Outcome};
 pub use memory::{Later, Memory, Own, Search, found};
 use turn::Turn;
 

@@ -232,7 +232,7 @@ impl<'a, S: Store> Turn<'a, S> {
         self.tokens.set(self.tokens.get().saturating_add(prompt_tokens).saturating_add(completion_tokens));
         let prompt_tokens = usage.map(|usage| usage.prompt_tokens);
         self.agent.memory.after_response(&self.node, prompt_tokens, self.agent.policy()).await?;
-        self.tell(AgentEvent::Said { node: self.node.clone(), usage });
+        self.tell(AgentEvent::said(self.node.clone(), usage));
         Ok(())
     }
 
@@ -279,7 +279,7 @@ impl<'a, S: Store> Turn<'a, S> {
         let options = CompactOptions { provider, encoding, cancel: Some(self.cancel.clone()), ..options.clone() };
         let done = self.agent.memory.compact(&self.node, &options).await;
         let node = self.node.clone();
-        let (checkpoint, tokens, error) = match done {
+        let (checkpoint, (tokens_before, tokens_after), error) = match done {
             Ok(done) => (done.checkpoint.map(|made| made.id), (done.tokens_before, done.tokens_after), None),
             Err(error @ KeepError::Store(_)) => return Err(error),
             Err(error) => {
@@ -289,7 +289,7 @@ impl<'a, S: Store> Turn<'a, S> {
             }
         };
         let made = checkpoint.is_some();
-        self.tell(AgentEvent::Compacted { node, checkpoint, tokens, error });
+        self.tell(AgentEvent::Compacted { node, checkpoint, tokens_before, tokens_after, error });
         Ok(made)
     }
 
@@ -388,7 +388,7 @@ impl<'a, S: Store> Turn<'a, S> {
         });
         let sent = sent.await?;
         self.agent.observe(&sent).await?;
-        self.tell(AgentEvent::Sent(Box::new(sent.clone())));
+        self.tell(AgentEvent::Sent { mail: Box::new(sent.clone()) });
         Ok(sent)
     }
 

@@ -54,14 +54,14 @@ impl<S: Store> Keep<S> {
                 Value::Null
             }
             CompactionRequest::CompactionRequired { at } => pending(self.compaction_required(&at).await?),
-            CompactionRequest::GetStored { context, start, end } => {
+            CompactionRequest::GetStored { head, start, end } => {
                 let (start, end) = (start.unwrap_or_default(), end.unwrap_or(u32::MAX));
-                let all = self.stored(&context, start, end).await?;
-                all.iter().map(|stored| stored_json(stored, &context)).collect()
+                let all = self.stored(&head, start, end).await?;
+                all.iter().map(|stored| stored_json(stored, &head)).collect()
             }
-            CompactionRequest::Strategy { context } => self.strategy(&context).await?.map(Strategy::name).into(),
-            CompactionRequest::SetStrategy { context, strategy } => {
-                self.set_strategy(&context, strategy).await?;
+            CompactionRequest::Strategy { head } => self.strategy(&head).await?.map(Strategy::name).into(),
+            CompactionRequest::SetStrategy { head, strategy } => {
+                self.set_strategy(&head, strategy).await?;
                 Value::Null
             }
         })
@@ -82,12 +82,12 @@ fn epoch_json(epoch: &EpochInfo) -> Value {
     })
 }
 
-fn stored_json(stored: &Stored, context: &str) -> Value {
+fn stored_json(stored: &Stored, head: &str) -> Value {
     let covered = stored.covered.as_ref();
     json(&StoredMessage {
         id: &stored.node,
         part: stored.part,
-        thread: context,
+        thread: head,
         index: stored.index,
         created_at: stored.created_at,
         tokens: stored.tokens,

@@ -43,18 +43,18 @@ impl<S: Store> Keep<S> {
                 self.tool_interactions(&at, turn).await?.into_iter().map(interaction_json).collect()
             }
             MemoryRequest::RawTraces(asked) => {
-                let (context, turns) = turns(asked);
-                json(&self.raw_traces(&context, &turns).await?)
+                let (head, turns) = turns(asked);
+                json(&self.raw_traces(&head, &turns).await?)
             }
-            MemoryRequest::CompactionTurns { context, keep_turns } => {
-                self.compaction_turns(&context, keep_turns).await?.into()
+            MemoryRequest::CompactionTurns { head, keep_turns } => {
+                self.compaction_turns(&head, keep_turns).await?.into()
             }
-            MemoryRequest::NextTurn { context } => self.next_turn(&context).await?.into(),
+            MemoryRequest::NextTurn { head } => self.next_turn(&head).await?.into(),
             MemoryRequest::BuildSnapshot(asked) => {
-                let BuildSnapshot { context, episodes, facts, system_prompt, tail, exclude, budget, encoding } = *asked;
+                let BuildSnapshot { head, episodes, facts, system_prompt, tail, exclude, budget, encoding } = *asked;
                 let (tail_turns, exclude) = (last(tail), exclude.map(|TurnName(turn)| turn));
                 let how = Snapshot { system_prompt, tail_turns, exclude, budget, encoding };
-                let snapshot = self.build_snapshot(&context, &MemoryBundle { episodes, facts }, &how).await?;
+                let snapshot = self.build_snapshot(&head, &MemoryBundle { episodes, facts }, &how).await?;
                 snapshot.iter().map(Message::to_json).collect()
             }
         };
@@ -68,12 +68,12 @@ fn last(tail: Option<u32>) -> usize {
 }
 
 fn turns(asked: RawTraces) -> (String, Turns) {
-    let RawTraces { context, turns, tail, exclude } = asked;
+    let RawTraces { head, turns, tail, exclude } = asked;
     let turns = match turns {
         Some(these) => Turns::These(these.into_iter().map(|TurnName(turn)| turn).collect()),
         None => Turns::Tail { turns: last(tail), exclude: exclude.map(|TurnName(turn)| turn) },
     };
-    (context, turns)
+    (head, turns)
 }
 
 fn json(value: &impl serde::Serialize) -> Value {

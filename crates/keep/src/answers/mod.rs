@@ -40,20 +40,17 @@ impl<S: Store> Keep<S> {
             Request::Roots => self.roots().await.map(Response::Nodes),
             Request::Chain { leaf } => self.chain(&leaf).await.map(Response::Nodes),
             Request::Depth { id } => self.depth(&id).await.map(|depth| Response::Number(depth.into())),
-            Request::Head { context } => self.head(&context).await.map(|node| Response::MaybeNode(node.map(Box::new))),
-            Request::SetHead { context, node } => self.set_head(&context, &node).await.map(Response::node),
+            Request::Head { head } => self.head(&head).await.map(|node| Response::MaybeNode(node.map(Box::new))),
+            Request::SetHead { head, node } => self.set_head(&head, &node).await.map(Response::node),
             Request::Heads => self.heads().await.map(Response::Heads),
-            Request::Fork { context, new_context, at_index } => {
-                self.fork(&context, &new_context, at_index).await.map(Response::node)
+            Request::Fork { head, new_head, at_index } => {
+                self.fork(&head, &new_head, at_index).await.map(Response::node)
             }
-            Request::Append { context, messages, after, expect } => {
-                self.append_from(&context, messages, &Start { after, expect }).await.map(Response::Nodes)
+            Request::Append { head, messages, after, expect } => {
+                self.append_from(&head, messages, &Start { after, expect }).await.map(Response::Nodes)
             }
-            Request::GetAll { context } => self.get_range(&context, 0, u32::MAX).await.map(Response::Messages),
-            Request::GetRange { context, start, end } => {
-                self.get_range(&context, start, end).await.map(Response::Messages)
-            }
-            Request::GetCount { context } => self.get_count(&context).await.map(Response::Number),
+            Request::GetRange { head, start, end } => self.get_range(&head, start, end).await.map(Response::Messages),
+            Request::GetCount { head } => self.get_count(&head).await.map(Response::Number),
             Request::Transcripts => self.transcripts().await.map(Response::Transcripts),
             Request::Rename { transcript, title } => self.rename(&transcript, title).await.map(|()| Response::Done),
             Request::Choose { leaf } => self.choose(&leaf).await.map(|()| Response::Done),
@@ -68,7 +65,7 @@ impl<S: Store> Keep<S> {
     /// [`KeepError`]; nothing was stored then.
     pub async fn manage(&self, request: Request) -> Result<Response, KeepError> {
         match request {
-            Request::Clear { context } => self.clear(&context).await.map(Response::Number),
+            Request::Clear { head } => self.clear(&head).await.map(Response::Number),
             Request::DeleteBranch { node } => self.delete_branch(&node).await.map(Response::Number),
             Request::DeleteTranscript { transcript } => self.delete_transcript(&transcript).await.map(Response::Number),
             Request::DeleteAll => self.delete_all().await.map(|()| Response::Done),
@@ -88,8 +85,8 @@ impl<S: Store> Keep<S> {
     /// [`KeepError`].
     pub async fn prompt(&self, request: PromptRequest) -> Result<Response, KeepError> {
         match request {
-            PromptRequest::GetRecent { context, options } => {
-                self.get_recent(&context, &options).await.map(Response::Messages)
+            PromptRequest::GetRecent { head, options } => {
+                self.get_recent(&head, &options).await.map(Response::Messages)
             }
             PromptRequest::Context { at, options } => {
                 Ok(Response::Context(self.context(&at, &options).await?.to_json()))

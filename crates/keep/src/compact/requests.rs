@@ -121,25 +121,25 @@ impl<S: Store> Keep<S> {
     ///
     /// # Errors
     /// `missing-thread`; the store's.
-    pub async fn strategy(&self, context: &str) -> Result<Option<Strategy>, KeepError> {
-        let found = self.at_head(context, |tree, _| Ok(tree.strategy(context))).await?;
-        found.ok_or_else(|| KeepError::MissingHead(context.to_owned()))
+    pub async fn strategy(&self, name: &str) -> Result<Option<Strategy>, KeepError> {
+        let found = self.at_head(name, |tree, _| Ok(tree.strategy(name))).await?;
+        found.ok_or_else(|| KeepError::MissingHead(name.to_owned()))
     }
 
     /// Chooses how the chain at a head is compacted from now on. It is stored with the head: it moves with it, and goes with it.
     ///
     /// # Errors
     /// `missing-thread`; `damaged`; the store's.
-    pub async fn set_strategy(&self, context: &str, strategy: Option<Strategy>) -> Result<(), KeepError> {
+    pub async fn set_strategy(&self, name: &str, strategy: Option<Strategy>) -> Result<(), KeepError> {
         let _writing = self.writing().await;
-        let missing = || KeepError::MissingHead(context.to_owned());
-        let transcript = self.at_head(context, |tree, _| Ok(tree.id().clone())).await?.ok_or_else(missing)?;
+        let missing = || KeepError::MissingHead(name.to_owned());
+        let transcript = self.at_head(name, |tree, _| Ok(tree.id().clone())).await?.ok_or_else(missing)?;
         let written = self.write(&transcript, |log| {
-            if !log.tree.heads().contains_key(context) {
+            if !log.tree.heads().contains_key(name) {
                 return Err(missing());
             }
-            let same = log.tree.strategy(context) == strategy;
-            let entry = Entry::Strategy { context: context.to_owned(), strategy };
+            let same = log.tree.strategy(name) == strategy;
+            let entry = Entry::Strategy { name: name.to_owned(), strategy };
             Ok(Write::new(if same { Vec::new() } else { vec![entry] }, ()))
         });
         written.await?.ok_or_else(missing)

@@ -44,8 +44,8 @@ impl<S: Store> Keep<S> {
     ///
     /// # Errors
     /// `damaged`; those of a chain; the store's. A head that does not exist has no messages.
-    pub async fn stored(&self, context: &str, start: u32, end: u32) -> Result<Vec<Stored>, KeepError> {
-        let found = self.at_head(context, |tree, leaf| {
+    pub async fn stored(&self, name: &str, start: u32, end: u32) -> Result<Vec<Stored>, KeepError> {
+        let found = self.at_head(name, |tree, leaf| {
             let mut chain = Chain::new(tree, leaf)?;
             chain.lay(tree, None, &[])?;
             let laid = &chain.laid;

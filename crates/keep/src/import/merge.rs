@@ -44,12 +44,12 @@ impl Difference {
         let mut heads: Vec<_> = incoming.heads().iter().collect();
         heads.sort();
         for (name, theirs) in heads {
-            let head = || Entry::Head { context: name.clone(), node: Some(theirs.clone()) };
+            let head = || Entry::Head { name: name.clone(), node: Some(theirs.clone()) };
             match tree.heads().get(name) {
                 None => {
                     self.entries.push(head());
                     let strategy = incoming.strategy(name);
-                    let chosen = |strategy| Entry::Strategy { context: name.clone(), strategy: Some(strategy) };
+                    let chosen = |strategy| Entry::Strategy { name: name.clone(), strategy: Some(strategy) };
                     self.entries.extend(strategy.map(chosen));
                 }
                 Some(ours) => match lies(tree, ours, incoming, theirs) {

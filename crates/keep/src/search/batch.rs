@@ -9,7 +9,7 @@ use threadkeep_recall::{Builder, NewDoc, Picked, Segment, merge};
 use threadkeep_store::{Commit, Durability, Store, StoreError};
 
 use super::beside::{summary_doc, summary_text};
-use super::state::{State, drop_segment, exchange_mark};
+use super::state::{State, drop_segment, exchange_marker};
 use super::together::{Doing, together};
 use crate::log::Log;
 use crate::protocol::Found;
@@ -116,11 +116,11 @@ impl<S: Store> Keep<S> {
         old: &[String],
         new: Option<Segment>,
     ) -> Result<bool, KeepError> {
-        let Some(known) = state.mark.take() else { return Ok(false) };
-        let mark = self.new_mark();
+        let Some(known) = state.marker.take() else { return Ok(false) };
+        let marker = self.new_marker();
         // What is lost of it is made again.
         let mut commit = Commit { durability: Durability::Relaxed, ..Commit::default() };
-        exchange_mark(&mut commit, &known, &mark);
+        exchange_marker(&mut commit, &known, &marker);
         old.iter().for_each(|id| drop_segment(&mut commit, id));
         let id = format!("{:016x}", self.random());
         if let Some(segment) = &new {
@@ -138,10 +138,10 @@ impl<S: Store> Keep<S> {
             done => done?,
         }
         // The vectors that are in memory are those of the new state, too.
-        if state.vectors.mark() == Some(&known) {
-            Rc::make_mut(&mut state.vectors).moved(&mark);
+        if state.vectors.marker() == Some(&known) {
+            Rc::make_mut(&mut state.vectors).moved(&marker);
         }
-        state.mark = Some(mark);
+        state.marker = Some(marker);
         state.segments.retain(|(known, _)| !old.contains(known));
         state.segments.extend(new.map(|segment| (id, Rc::new(segment))));
         state.rebuild();

@@ -1,7 +1,7 @@
 //! What is searched beside messages: summaries, which are documents of the index as messages are, and what is remembered.
 //!
 //! Episodes and facts change, and are few beside messages. So they are in no stored segment: a segment of them all is
-//! made in memory whenever the mark moves that every change of them moves, and a hit is read from the store again.
+//! made in memory whenever the marker moves that every change of them moves, and a hit is read from the store again.
 
 use std::rc::Rc;
 
@@ -23,8 +23,8 @@ const NOBODY: u8 = 5;
 impl<S: Store> Keep<S> {
     /// Makes the segment of what is remembered anew, if that has changed.
     pub(super) async fn remember_all(&self, state: &mut State) -> Result<(), KeepError> {
-        let mark = self.keys_of(&keys::memory_marks().limit(1)).await?.pop();
-        if mark == state.remembered.mark {
+        let marker = self.keys_of(&keys::memory_markers().limit(1)).await?.pop();
+        if marker == state.remembered.marker {
             return Ok(());
         }
         let known = self.memories().await?;
@@ -53,7 +53,7 @@ impl<S: Store> Keep<S> {
             add(Found::Fact, key, it.transcript.as_ref(), it.created_at, &with_tags(&it.fact, &it.tags));
         }
         let segment = (!builder.is_empty()).then(|| Rc::new(builder.finish()));
-        state.remembered = Rc::new(Remembered { mark, keys: places, segment });
+        state.remembered = Rc::new(Remembered { marker, keys: places, segment });
         state.rebuild();
         Ok(())
     }

@@ -10,7 +10,7 @@
 //! next search would not find, and a keep that is never searched pays nothing.
 //!
 //! **Deletion.** A deletion removes the segments that hold anything of the transcript, in its own commit; what they held of
-//! others is indexed again by the next search. It replaces the index's mark, on whose presence every commit to the index
+//! others is indexed again by the next search. It replaces the index's marker, on whose presence every commit to the index
 //! is conditional: what another tab has read and not yet written can no longer be written.
 
 mod batch;

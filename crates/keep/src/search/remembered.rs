@@ -10,8 +10,8 @@ pub(super) const REMEMBERED: u32 = u32::MAX;
 /// A segment of what is remembered.
 #[derive(Default)]
 pub(super) struct Remembered {
-    /// The mark that was there before it was read.
-    pub mark: Option<String>,
+    /// The marker that was there before it was read.
+    pub marker: Option<String>,
     /// Where each document lies in the store.
     pub keys: Vec<String>,
     pub segment: Option<Rc<Segment>>,

@@ -24,8 +24,8 @@ pub(crate) struct Search {
 
 #[derive(Default)]
 pub(super) struct State {
-    /// The mark of the state that `segments` are of; `None` before the index was read.
-    pub(super) mark: Option<String>,
+    /// The marker of the state that `segments` are of; `None` before the index was read.
+    pub(super) marker: Option<String>,
     pub(super) segments: Vec<(String, Rc<Segment>)>,
     /// New documents that are not written yet.
     pub(super) fresh: Option<Rc<Segment>>,
@@ -93,7 +93,7 @@ impl State {
     }
 }
 
-pub(super) fn exchange_mark(commit: &mut Commit, known: &str, new: &str) {
+pub(super) fn exchange_marker(commit: &mut Commit, known: &str, new: &str) {
     commit.present.push(known.to_owned());
     commit.deletes.push(known.to_owned());
     commit.puts.push((new.to_owned(), Vec::new()));

@@ -7,7 +7,7 @@ use threadkeep_recall::Segment;
 use threadkeep_store::{Commit, Scan, Store, StoreError, around};
 use tokio::sync::MutexGuard;
 
-use super::state::{State, busy, drop_segment, exchange_mark};
+use super::state::{State, busy, drop_segment, exchange_marker};
 use crate::{Keep, KeepError, keys};
 
 /// With so many transcripts or fewer, every search looks at all their counts; with more, what other tabs have written is
@@ -42,16 +42,16 @@ impl<S: Store> Keep<S> {
     pub(super) async fn sync(&self, state: &mut State) -> Result<(), KeepError> {
         let store = &self.inner.store;
         for _ in 0..TRIES {
-            let Some(mark) = mark(store).await? else {
-                let mark = self.new_mark();
-                let puts = vec![(keys::INDEX_MADE.to_owned(), Vec::new()), (mark, Vec::new())];
+            let Some(marker) = marker(store).await? else {
+                let marker = self.new_marker();
+                let puts = vec![(keys::INDEX_MADE.to_owned(), Vec::new()), (marker, Vec::new())];
                 let absent = vec![keys::INDEX_MADE.to_owned()];
                 match store.commit(Commit { absent, puts, ..Commit::default() }).await {
                     Ok(()) | Err(StoreError::Conflict { .. }) => continue,
                     Err(error) => return Err(error.into()),
                 }
             };
-            if state.mark.as_ref() == Some(&mark) {
+            if state.marker.as_ref() == Some(&marker) {
                 return Ok(());
             }
             let listed = around::scan(store, &Scan::prefix(keys::INDEX_OWNERS)).await?;
@@ -88,7 +88,7 @@ impl<S: Store> Keep<S> {
                 }
             }
             state.segments = segments;
-            state.mark = Some(mark);
+            state.marker = Some(marker);
             state.fresh = None;
             state.looked = None;
             state.pending.clear();
@@ -113,18 +113,18 @@ impl<S: Store> Keep<S> {
         Ok(())
     }
 
-    pub(super) fn new_mark(&self) -> String {
+    pub(super) fn new_marker(&self) -> String {
         format!("{}{:016x}", keys::INDEX_MARK, self.random())
     }
 
     /// Adds to the commit that deletes something of `transcript` what deletes it from the index.
     pub(crate) async fn unindex(&self, transcript: &TranscriptId, commit: &mut Commit) -> Result<(), KeepError> {
         let store = &self.inner.store;
-        let Some(known) = mark(store).await? else {
+        let Some(known) = marker(store).await? else {
             commit.absent.push(keys::INDEX_MADE.to_owned());
             return Ok(());
         };
-        exchange_mark(commit, &known, &self.new_mark());
+        exchange_marker(commit, &known, &self.new_marker());
         let vectors = Scan::prefix(&keys::vectors(transcript));
         commit.delete_ranges.push((vectors.start, vectors.end));
         let record = keys::record(transcript);
@@ -141,7 +141,7 @@ impl<S: Store> Keep<S> {
     }
 }
 
-/// The mark of the index's state; `None` where there is no index.
-async fn mark(store: &impl Store) -> Result<Option<String>, KeepError> {
+/// The marker of the index's state; `None` where there is no index.
+async fn marker(store: &impl Store) -> Result<Option<String>, KeepError> {
     Ok(around::scan(store, &Scan::prefix(keys::INDEX_MARK).limit(1)).await?.pop().map(|(key, _)| key))
 }

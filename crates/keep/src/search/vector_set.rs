@@ -8,8 +8,8 @@ use threadkeep_recall::{Block, Filter, Found, Index, Query};
 #[derive(Clone, Default)]
 pub(super) struct Vectors {
     pub model: String,
-    /// The mark of the state that they are of; `None` before they were read.
-    pub mark: Option<String>,
+    /// The marker of the state that they are of; `None` before they were read.
+    pub marker: Option<String>,
     pub blocks: Vec<(String, Rc<Block>)>,
     /// The documents of the vectors, for the index that was there then.
     pub lined: Vec<u32>,
@@ -22,14 +22,14 @@ impl Vectors {
         self.blocks.iter().map(|(_, block)| &**block)
     }
 
-    /// The mark of the state that they are of.
-    pub fn mark(&self) -> Option<&String> {
-        self.mark.as_ref()
+    /// The marker of the state that they are of.
+    pub fn marker(&self) -> Option<&String> {
+        self.marker.as_ref()
     }
 
-    /// The state that they are of has another mark.
-    pub fn moved(&mut self, mark: &str) {
-        self.mark = Some(mark.to_owned());
+    /// The state that they are of has another marker.
+    pub fn moved(&mut self, marker: &str) {
+        self.marker = Some(marker.to_owned());
     }
 
     /// The documents of `index`, for which they are lined up, nearest to a vector.

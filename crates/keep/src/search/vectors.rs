@@ -1,7 +1,7 @@
 //! Vectors beside the index: which documents have none, storing what the caller's model made, and finding by it.
 //!
 //! A block holds vectors of one transcript, as signed bytes, under `s/v/<transcript>/<random>`. A deletion removes the blocks of its
-//! transcript in its own commit, and every commit of vectors replaces the index's mark on whose presence it is conditional, as
+//! transcript in its own commit, and every commit of vectors replaces the index's marker on whose presence it is conditional, as
 //! the index's own do: so no vector of a deleted message stays, and other tabs notice new ones.
 
 use std::collections::{HashMap, HashSet};
@@ -14,7 +14,7 @@ use threadkeep_store::{Commit, Scan, Store, StoreError, around};
 use super::batch::searchable;
 use super::beside::summary_text;
 use super::remembered::REMEMBERED;
-use super::state::{State, busy, exchange_mark};
+use super::state::{State, busy, exchange_marker};
 use super::vector_set::Vectors;
 use crate::log::Log;
 use crate::protocol::{BadRequest, NewVectors, Place, ToEmbed};
@@ -29,12 +29,12 @@ const TRIES: u32 = 100;
 impl<S: Store> Keep<S> {
     /// Reads the vectors of a model as the store has them, and finds out whose they are.
     pub(super) async fn sync_vectors(&self, state: &mut State, model: &str) -> Result<(), KeepError> {
-        let State { index, vectors, mark, made, .. } = state;
+        let State { index, vectors, marker, made, .. } = state;
         let vectors = Rc::make_mut(vectors);
         if vectors.model != model {
             *vectors = Vectors { model: model.to_owned(), ..Vectors::default() };
         }
-        if vectors.mark.is_none() || vectors.mark != *mark {
+        if vectors.marker.is_none() || vectors.marker != *marker {
             let known: HashMap<String, Rc<Block>> = std::mem::take(&mut vectors.blocks).into_iter().collect();
             for (key, bytes) in around::scan(&self.inner.store, &Scan::prefix(keys::VECTORS)).await? {
                 let bytes = bytes.unwrap_or_default();
@@ -48,7 +48,7 @@ impl<S: Store> Keep<S> {
                 };
                 vectors.blocks.push((key, block));
             }
-            vectors.mark = mark.clone();
+            vectors.marker = marker.clone();
             vectors.made = 0;
         }
         if vectors.made != *made {
@@ -145,10 +145,10 @@ impl<S: Store> Keep<S> {
                 }
             }
             blocks.retain(|block| !block.places.is_empty());
-            let Some(known) = state.mark.clone().filter(|_| !blocks.is_empty()) else { return Ok(()) };
-            let mark = self.new_mark();
+            let Some(known) = state.marker.clone().filter(|_| !blocks.is_empty()) else { return Ok(()) };
+            let marker = self.new_marker();
             let mut commit = Commit::default();
-            exchange_mark(&mut commit, &known, &mark);
+            exchange_marker(&mut commit, &known, &marker);
             let mut stored = Vec::new();
             for block in blocks {
                 let Ok(transcript) = MessageId::new(block.owner.as_str()) else { continue };
@@ -160,9 +160,9 @@ impl<S: Store> Keep<S> {
                 Err(StoreError::Conflict { .. }) => continue,
                 done => done?,
             }
-            state.mark = Some(mark.clone());
+            state.marker = Some(marker.clone());
             let vectors = Rc::make_mut(&mut state.vectors);
-            vectors.mark = Some(mark);
+            vectors.marker = Some(marker);
             vectors.blocks.extend(stored);
             vectors.made = 0;
             return Ok(());

@@ -69,8 +69,8 @@ fn events_tell_what_happens_in_order() {
     let events = events.into_inner();
     let wanted = ["began", "asked", "delta", "said", "calling", "called", "asked", "delta", "said", "sent", "ended"];
     assert_eq!(words(&events), wanted);
-    assert_eq!(events[3].to_json()["promptTokens"], 10);
-    assert_eq!(events[10].to_json()["outcome"], "answered");
+    assert_eq!(serde_json::to_value(&events[3]).unwrap()["promptTokens"], 10);
+    assert_eq!(serde_json::to_value(&events[10]).unwrap()["outcome"], "answered");
     assert!(matches!(&events[5], AgentEvent::Called { result, is_error: false, .. } if result == "3"));
 }
 
@@ -394,7 +394,9 @@ fn history_is_compacted_when_the_providers_count_says_so_and_it_is_told() {
             .borrow()
             .iter()
             .filter_map(|event| match event {
-                AgentEvent::Compacted { checkpoint: Some(_), tokens, .. } => Some(*tokens),
+                AgentEvent::Compacted { checkpoint: Some(_), tokens_before, tokens_after, .. } => {
+                    Some((*tokens_before, *tokens_after))
+                }
                 _ => None,
             })
             .collect();

@@ -155,7 +155,7 @@ pub(crate) async fn box_of<S: Store>(keep: &Keep<S>, party: &str) -> Vec<Mail> {
 
 /// What the agent did, as short words.
 pub(crate) fn words(events: &[AgentEvent]) -> Vec<String> {
-    let kind = |event: &AgentEvent| event.to_json()["type"].as_str().unwrap().to_owned();
+    let kind = |event: &AgentEvent| serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_owned();
     events.iter().map(kind).collect()
 }
 

@@ -181,7 +181,7 @@ fn listeners_hear_of_each_durable_change() {
     assert_eq!(heard.len(), 3, "{heard:?}");
     assert!(matches!(&heard[0], Event::Changed { nodes, .. } if *nodes == [id("q")]));
     assert!(matches!(&heard[1], Event::Changed { nodes, .. } if nodes.len() == 2));
-    assert!(matches!(&heard[2], Event::Head { context, node: Some(_) } if context == "h"));
+    assert!(matches!(&heard[2], Event::Head { name, node: Some(_) } if name == "h"));
 }
 
 #[test]

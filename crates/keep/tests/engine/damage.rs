@@ -157,7 +157,7 @@ fn calls_over_the_whole_keep_pass_over_a_damaged_page_and_say_so() {
             }
         });
         assert_eq!(keep.roots().await.unwrap().len(), 2);
-        assert_eq!(keep.heads().await.unwrap().iter().map(|head| head.context.as_str()).collect::<Vec<_>>(), ["good"]);
+        assert_eq!(keep.heads().await.unwrap().iter().map(|head| head.name.as_str()).collect::<Vec<_>>(), ["good"]);
         let hits = keep.search("heliotrope", &SearchOptions::default()).await.unwrap().hits;
         assert_eq!(hits.len(), 1);
         let mut file = String::new();

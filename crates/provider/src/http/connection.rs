@@ -14,6 +14,8 @@ use super::address::Address;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
+threadkeep_core::in_typescript!(Key, "string");
+
 impl Key {
     /// A key without the white space around it, which comes with copying.
     ///
@@ -53,38 +55,44 @@ impl std::fmt::Debug for Key {
 /// ```
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(optional_fields))]
 pub struct Connection {
     /// What the host calls it by.
+    #[cfg_attr(feature = "ts", ts(skip))]
     pub id: Option<String>,
-    /// What people call it.
+    /// What to call it in messages.
     #[serde(default, deserialize_with = "name")]
     pub name: Option<String>,
-    /// The wire form that it speaks.
+    /// Whose form it speaks. Everything that is compatible with OpenAI's chat is `openai-chat`: Ollama, llama.cpp, vLLM, LM Studio,
+    /// OpenRouter.
+    #[cfg_attr(feature = "ts", ts(type = "P"))]
     pub provider: Provider,
-    /// The address up to where the provider's own paths begin, such as `https://api.openai.com/v1`.
+    /// The address below which the provider's paths lie, such as `https://api.openai.com/v1` or `http://localhost:11434/v1`.
     #[serde(deserialize_with = "address")]
     pub base_url: String,
-    /// The model's name; empty while none is chosen.
+    /// The model's name there; empty while none is chosen.
     #[serde(deserialize_with = "model")]
     pub model: String,
-    /// The key, where one is needed.
+    /// The key, where one is needed. It is in memory alone, and in no error.
     #[serde(default, deserialize_with = "key")]
     pub api_key: Option<Key>,
-    /// Further headers; they take the place of ours of the same name.
+    /// Further headers of each request; they take the place of ours of the same name.
     #[serde(default, deserialize_with = "headers")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<Headers>"))]
     pub headers: Vec<(String, String)>,
-    /// How many tokens the model's context holds.
+    /// The model's context, in tokens, where it is no known one.
     #[serde(default, deserialize_with = "maybe_above_0")]
     pub max_context_tokens: Option<u64>,
-    /// How many tokens an answer may take.
+    /// The most tokens of an answer.
     #[serde(default, deserialize_with = "maybe_above_0")]
     pub max_output_tokens: Option<u64>,
-    /// How long nothing of an answer may be heard, before its beginning and within it, in milliseconds; from 1. Comments that only
-    /// keep the connection open are nothing of it.
+    /// How long nothing of an answer may be heard, before its beginning and within it, in milliseconds, from 1; 60,000 without it.
+    /// Comments that only keep the connection open do not count.
     #[serde(default, deserialize_with = "maybe_above_0")]
     pub timeout_ms: Option<u32>,
     /// How large an answer may become, and how long it may take.
     #[serde(default, deserialize_with = "object")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub limits: AnswerLimits,
 }
 
@@ -211,6 +219,8 @@ impl<'de> Deserialize<'de> for Line {
 
 /// Headers, in their order.
 struct Headers(Vec<(String, String)>);
+
+threadkeep_core::in_typescript!(Headers, "Readonly<Record<string, string>>");
 
 impl<'de> Deserialize<'de> for Headers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -10,12 +10,13 @@ use super::request::{HttpRequest, headers, url};
 
 /// A model that an endpoint has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ListedModel", rename_all = "camelCase"))]
 pub struct Listed {
     /// Its name, as a connection wants it.
     pub id: String,
-    /// How many tokens its context holds, where the endpoint says so.
+    /// How many tokens its context holds; `null` where the endpoint does not say.
     pub max_context_tokens: Option<u64>,
-    /// How many tokens an answer of it may take, where the endpoint says so.
+    /// How many tokens an answer may take; `null` likewise.
     pub max_output_tokens: Option<u64>,
 }
 

@@ -83,24 +83,19 @@ fn read(json: &str) -> Option<Asked> {
 
 pub(super) fn written(delta: &Delta) -> Value {
     match delta {
-        Delta::Text(text) => json!({ "text": text }),
-        Delta::Reasoning(text) => json!({ "reasoning": text }),
+        // Among the pieces of one answer there is no turn, and so no other call.
         Delta::ToolCall { index, name, arguments } => json!({ "index": index, "name": name, "arguments": arguments }),
-        Delta::Retry { attempt, wait, reason } => json!({ "attempt": attempt, "wait": wait, "retry": reason }),
-        Delta::WasReasoning => json!({ "wasReasoning": true }),
-        Delta::Warning(warning) => json!({ "warning": warning }),
+        // It has string keys only, the one thing that serialising can fail on.
+        other => serde_json::to_value(other).unwrap_or_default(),
     }
 }
 
 pub(super) fn completed(answer: &Completion) -> Value {
-    let usage = answer.usage.map(|usage| {
-        json!({
-            "promptTokens": usage.prompt_tokens,
-            "completionTokens": usage.completion_tokens,
-            "cachedTokens": usage.cached_tokens,
-        })
-    });
-    json!({ "message": answer.message.to_json(), "usage": usage, "finish": answer.finish.name() })
+    let mut completed = json!({ "message": answer.message.to_json(), "finish": answer.finish.name() });
+    if let Some(usage) = answer.usage {
+        completed["usage"] = serde_json::to_value(usage).unwrap_or_default();
+    }
+    completed
 }
 
 pub(super) fn failed(failure: Failure) -> JsValue {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use threadkeep::Keep;
 use threadkeep::agent::{Agent, AgentOptions, Memory, ToolAnswer, ToolUse, Tools};
 use threadkeep::model::{Answer as ModelAnswer, Call, Failure, Model};
-use threadkeep::protocol::AgentCall;
+use threadkeep::protocol::{AgentCall, AgentEvent};
 use threadkeep_core::{Message, MessageId};
 use threadkeep_provider::{Completion, Delta, Finish, Provider, ToolSchema, Usage};
 use wasm_bindgen::prelude::*;
@@ -31,6 +31,13 @@ struct Host {
 }
 
 impl Host {
+    fn tell(&self, event: &AgentEvent) {
+        // It has string keys only, the one thing that serialising can fail on.
+        if let Ok(json) = serde_json::to_string(event) {
+            self.object.tell(json);
+        }
+    }
+
     fn number(&self) -> f64 {
         self.calls.set(self.calls.get() + 1.0);
         self.calls.get()
@@ -245,7 +252,7 @@ impl Working for JsAgent {
     fn catch_up(&self) -> Answer {
         let (agent, host) = (Rc::clone(&self.agent), Rc::clone(&self.host));
         Box::pin(async move {
-            let turns = agent.catch_up(&|event| host.object.tell(event.to_json().to_string())).await;
+            let turns = agent.catch_up(&|event| host.tell(&event)).await;
             Ok(JsValue::from(turns.map_err(|error| keep_error(&error))? as f64))
         })
     }
@@ -257,7 +264,7 @@ impl Working for JsAgent {
                 own_error("bad-request", error.to_string(), json!({ "argument": "nodeId" }))
             };
             let node = MessageId::new(&node).map_err(wrong)?;
-            let heard = |event: threadkeep::agent::AgentEvent| host.object.tell(event.to_json().to_string());
+            let heard = |event: AgentEvent| host.tell(&event);
             let done = match act {
                 Act::Again => agent.again(&node, &heard).await,
                 Act::GoOn => agent.go_on(&node, &heard).await,
