@@ -192,6 +192,16 @@ pub fn trim<'a>(history: &[Item<'a>], options: &TrimOptions, counter: &dyn Count
     prepared.context(&history, &fit, &Frame::default())
 }
 
+impl Preparing {
+    /// Whether a chain that grows leaves what was prepared as it is. Compression looks at the whole chain, so growth can change its
+    /// beginning.
+    pub fn grows(&self) -> bool {
+        // A new field is named here: below if growth can change what it did, else with `_`.
+        let Self { compress, provider: _, previews: _, live: _, system: _ } = self;
+        compress.is_none()
+    }
+}
+
 impl TrimOptions {
     /// How the messages are prepared for these options.
     pub fn preparing(&self) -> Preparing {

@@ -160,7 +160,7 @@ impl Prepared {
     }
 
     fn read(&mut self, items: &dyn History, replaced: &[Replacement], counter: &dyn Counter) {
-        let Preparing { provider, previews, live, system, compress: _ } = self.preparing;
+        let Preparing { provider, previews, live, system, .. } = self.preparing;
         if items.len() < self.facts.list.len() {
             // Not the history that was read.
             *self = Self::empty(self.preparing);

@@ -127,8 +127,7 @@ impl PromptCache {
             return Rc::clone(&self.ready[self.ready.len() - 1].prepared);
         }
         let begins = |ready: &Ready| fits(ready) && ready.end.messages <= end.messages && path.goes_on(ready.end);
-        // Compression looks at the whole chain, so that growth can change its beginning.
-        let longest = if preparing.compress.is_none() {
+        let longest = if preparing.grows() {
             (0..self.ready.len()).filter(|at| begins(&self.ready[*at])).max_by_key(|at| self.ready[*at].prepared.len())
         } else {
             None
