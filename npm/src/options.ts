@@ -104,26 +104,6 @@ export interface SearchOptions extends SearchParams {
 /** What a search in one chain looks at. */
 export type ChainSearchOptions = Omit<SearchOptions, "transcript" | "branch">;
 
-const FORMATS: readonly ImportFormat[] = [
-  "ai-studio",
-  "chatbot-ui",
-  "chatgpt",
-  "claude-ai",
-  "claude-code",
-  "codex",
-  "gemini-cli",
-  "gemini-takeout",
-  "librechat",
-  "memory",
-  "oasst",
-  "open-webui",
-  "openai-messages",
-  "pi",
-  "sharegpt",
-  "sillytavern",
-  "threadkeep",
-];
-
 const ENCODINGS: readonly Encoding[] = ["o200k_base", "cl100k_base", "estimate"];
 
 export const OPEN = {
@@ -163,7 +143,8 @@ export const SEARCH_CHAIN = {
 export const SEARCH = { ...SEARCH_CHAIN, transcript: check.id, branch: check.id } as const;
 export const EMBED = { limit: check.count, onProgress: check.callback, signal: check.signal } as const;
 export const IMPORT = {
-  format: (value: unknown, argument: string) => check.oneOf(value, FORMATS, argument),
+  // The engine knows the formats.
+  format: check.text,
   onProgress: check.callback,
   signal: check.signal,
 } as const;

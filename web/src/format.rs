@@ -1,5 +1,7 @@
 //! Figures and times as people read them. Numbers in, short English text out; the clock comes in from outside.
 
+use threadkeep::Format;
+
 /// A count with thin groups: `12,345`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -114,29 +116,16 @@ pub fn percent(part: u64, whole: u64) -> u32 {
     if whole == 0 { 0 } else { (u128::from(part.min(whole)) * 200 / u128::from(whole)).div_ceil(2) as u32 }
 }
 
-/// What an archive's source is called on the page.
+/// What an archive's source is called on the page: the label of its format.
 pub fn source(source: &str) -> &str {
-    match source {
-        "" => "Threadkeep",
-        "chatgpt" => "ChatGPT",
-        "claude" | "claude-ai" | "claude.ai" | "claude_ai" => "Claude",
-        "claude-code" | "claude_code" => "Claude Code",
-        "ai-studio" => "AI Studio",
-        "chatbot-ui" => "Chatbot UI",
-        "codex" => "Codex",
-        "gemini-cli" => "Gemini CLI",
-        "gemini-takeout" => "Gemini",
-        "librechat" => "LibreChat",
-        "memory" => "Agent memory",
-        "oasst" => "Open Assistant",
-        "open-webui" => "Open WebUI",
-        "pi" => "pi",
-        "sharegpt" => "ShareGPT",
-        "sillytavern" => "SillyTavern",
-        "openai" | "openai-messages" | "openai_messages" | "messages" => "OpenAI messages",
-        "threadkeep" => "Threadkeep",
+    let name = match source {
+        "" => "threadkeep",
+        "claude" | "claude.ai" | "claude_ai" => "claude-ai",
+        "claude_code" => "claude-code",
+        "openai" | "openai_messages" | "messages" => "openai-messages",
         other => other,
-    }
+    };
+    Format::from_name(name).map_or(source, |format| format.label())
 }
 
 /// The first `limit` characters of `text` on one line, with `…` where something was cut.
@@ -164,6 +153,18 @@ pub fn line(text: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sources_have_the_labels_of_their_formats() {
+        for format in Format::all() {
+            assert_eq!(source(format.name()), format.label());
+        }
+        for (name, label) in
+            [("", "Threadkeep"), ("claude.ai", "Claude"), ("openai", "OpenAI messages"), ("fax", "fax")]
+        {
+            assert_eq!(source(name), label);
+        }
+    }
 
     #[test]
     fn counts_and_nouns() {

@@ -9,7 +9,9 @@ mod settings;
 pub use marks::{Mark, Marked, Marks};
 pub use rules::words;
 pub use scale::{STEPS, position, tokens};
-pub use settings::{ENCODINGS, PROVIDERS, Settings, read_limit, read_pins, write_pins};
+pub use settings::{
+    Control, ENCODINGS, PROVIDERS, SETTINGS, Setting, Settings, counting, read_limit, read_pins, write_pins,
+};
 
 /// The kinds of tokens, in the order of `Side::kinds`: the name in markup, and in words.
 pub const KINDS: [(&str, &str); 8] = [

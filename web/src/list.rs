@@ -59,6 +59,37 @@ pub fn title(info: &ThreadInfo) -> &str {
     if title.is_empty() { UNTITLED } else { title }
 }
 
+/// A mark of a thread in the list: a sign with a short text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// Its class in markup.
+    pub class: &'static str,
+    /// Its sign.
+    pub sign: &'static str,
+    /// The text beside the sign.
+    pub text: String,
+    /// What follows the text for screen readers.
+    pub noun: &'static str,
+    /// What it says when it is pointed at.
+    pub title: String,
+}
+
+impl Mark {
+    fn count(class: &'static str, sign: &'static str, number: u32, one: &str, noun: &'static str) -> Self {
+        let title = format::plural(number.into(), one);
+        Self { class, sign, text: format::count(number.into()), noun, title }
+    }
+}
+
+/// The marks of a thread, in the order in which its row shows them.
+pub fn marks(info: &ThreadInfo) -> Vec<Mark> {
+    let mut marks = vec![Mark::count("messages", "message", info.messages, "message", "messages")];
+    if info.branches > 1 {
+        marks.push(Mark::count("branches", "map", info.branches, "branch", "branches"));
+    }
+    marks
+}
+
 /// The positions of the transcripts whose title or source has every word of `query` in it (in any case), in order.
 /// Equal ones keep their order.
 pub fn arrange(all: &[ThreadInfo], query: &str, sort: Sort) -> Vec<usize> {
@@ -115,6 +146,13 @@ mod tests {
         assert_eq!(arrange(&some(), "", Sort::Title), [3, 1, 2, 0]);
         assert_eq!(arrange(&some(), "", Sort::Messages), [1, 2, 0, 3]);
         assert_eq!(arrange(&some(), "", Sort::Branches), [3, 1, 2, 0]);
+    }
+
+    #[test]
+    fn a_thread_is_marked_with_what_it_holds() {
+        let marked = |at: usize| marks(&some()[at]).iter().map(|mark| mark.title.clone()).collect::<Vec<_>>();
+        assert_eq!(marked(0), ["5 messages"]);
+        assert_eq!(marked(1), ["50 messages", "2 branches"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Failures in words: what happened and what to do about it. An [`ErrorReply`] in, a heading and a sentence out.
 
+use threadkeep::Format;
 use threadkeep::protocol::ErrorReply;
 
 use crate::format::capital;
@@ -22,6 +23,7 @@ pub const CRASHED: &str = "engine-stopped";
 
 /// Says `error`.
 pub fn words(error: &ErrorReply) -> Words {
+    let readable = Format::readable();
     let (title, advice, restart, memory) = match error.code.as_str() {
         CRASHED => (
             "The engine stopped",
@@ -78,12 +80,7 @@ pub fn words(error: &ErrorReply) -> Words {
         "closed" => ("The store is closed", "Reload the page to open it again.", true, false),
         "bad-connection" => ("The connection is not complete", "Open Connections and edit it.", false, false),
         "model-failed" => ("The model could not be asked", "", false, false),
-        "bad-import" => (
-            "These files could not be read",
-            "Threadkeep reads exports of ChatGPT, Claude, Gemini, LibreChat and Open WebUI, sessions of Claude Code, Codex, Gemini CLI and pi, chat data as JSON, and its own export.",
-            false,
-            false,
-        ),
+        "bad-import" => ("These files could not be read", readable.as_str(), false, false),
         "part-missing" => (
             "A part of the page could not be loaded",
             "Nothing was changed. Look whether you are online and try again; if the page was updated meanwhile, reload it.",
@@ -198,6 +195,9 @@ mod tests {
     #[test]
     fn an_unknown_failure_says_its_own_message() {
         assert_eq!(words(&reply("odd", "the disk sighed")).advice, "The disk sighed.");
+        assert!(
+            words(&reply("bad-import", "it is empty")).advice.starts_with("It is empty. Threadkeep reads exports of")
+        );
         assert!(words(&reply("unavailable", "")).memory);
         assert!(words(&reply(CRASHED, "")).restart);
     }

@@ -2,82 +2,92 @@
 
 use super::raw::Fields;
 
-/// A kind of archive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// ChatGPT's data export.
-    ChatGpt,
-    /// Claude.ai's data export.
-    ClaudeAi,
-    /// Claude Code's session files.
-    ClaudeCode,
-    /// OpenAI chat messages: `{"messages":[…]}` a line, or JSON arrays of messages.
-    OpenAiMessages,
+/// What the file of a format is, which decides the sentence that names it in [`Format::readable`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Group {
+    /// A program's export of conversations.
+    Export,
+    /// An agent's session.
+    Session,
+    /// A data set.
+    Data,
     /// Our own.
-    Threadkeep,
-    /// Codex rollouts.
-    Codex,
-    /// Gemini in Google Takeout's activity log.
-    GeminiActivity,
-    /// Google AI Studio prompts.
-    AiStudio,
-    /// Gemini CLI sessions.
-    GeminiCli,
-    /// LibreChat's export.
-    LibreChat,
-    /// Open WebUI's export.
-    OpenWebUi,
-    /// SillyTavern chats.
-    SillyTavern,
-    /// pi's session files.
-    Pi,
-    /// ShareGPT data sets.
-    ShareGpt,
-    /// Open Assistant message trees.
-    Oasst,
-    /// Chatbot UI's history export.
-    ChatbotUi,
-    /// The files of an agent's memory: raw traces, episodes, facts, working context.
-    Memory,
+    Own,
 }
 
-/// Every format with its stable name and what people call it.
-const FORMATS: [(Format, &str, &str); 17] = [
-    (Format::ChatGpt, "chatgpt", "a ChatGPT export"),
-    (Format::ClaudeAi, "claude-ai", "a Claude.ai export"),
-    (Format::ClaudeCode, "claude-code", "a Claude Code session"),
-    (Format::OpenAiMessages, "openai-messages", "OpenAI chat messages"),
-    (Format::Threadkeep, "threadkeep", "a Threadkeep archive"),
-    (Format::Codex, "codex", "a Codex rollout"),
-    (Format::GeminiActivity, "gemini-takeout", "a Gemini activity log from Google Takeout"),
-    (Format::AiStudio, "ai-studio", "a Google AI Studio prompt"),
-    (Format::GeminiCli, "gemini-cli", "a Gemini CLI session"),
-    (Format::LibreChat, "librechat", "a LibreChat export"),
-    (Format::OpenWebUi, "open-webui", "an Open WebUI export"),
-    (Format::SillyTavern, "sillytavern", "a SillyTavern chat"),
-    (Format::Pi, "pi", "a pi session"),
-    (Format::ShareGpt, "sharegpt", "ShareGPT data"),
-    (Format::Oasst, "oasst", "Open Assistant message trees"),
-    (Format::ChatbotUi, "chatbot-ui", "a Chatbot UI export"),
-    (Format::Memory, "memory", "an agent's memory as JSON Lines"),
-];
+macro_rules! formats {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $label:literal, $title:literal, $group:ident;)+) => {
+        /// A kind of archive.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Format { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl Format {
+            /// All formats.
+            pub fn all() -> impl Iterator<Item = Self> {
+                [$(Self::$variant),+].into_iter()
+            }
+
+            /// The stable name, such as `claude-ai`. The sources of transcripts have these names.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+
+            /// What people call the program, such as `Claude`.
+            pub fn label(self) -> &'static str {
+                match self { $(Self::$variant => $label,)+ }
+            }
+
+            /// What a file of it is, such as `a Claude.ai export`.
+            pub fn title(self) -> &'static str {
+                match self { $(Self::$variant => $title,)+ }
+            }
+
+            fn group(self) -> Group {
+                match self { $(Self::$variant => Group::$group,)+ }
+            }
+        }
+    };
+}
+
+// The one table of formats: name, label, title and group. The page, the TypeScript types, the docs and the tests are made from it.
+formats! {
+    /// ChatGPT's data export.
+    ChatGpt = "chatgpt", "ChatGPT", "a ChatGPT export", Export;
+    /// Claude.ai's data export.
+    ClaudeAi = "claude-ai", "Claude", "a Claude.ai export", Export;
+    /// Claude Code's session files.
+    ClaudeCode = "claude-code", "Claude Code", "a Claude Code session", Session;
+    /// OpenAI chat messages: `{"messages":[…]}` a line, or JSON arrays of messages.
+    OpenAiMessages = "openai-messages", "OpenAI messages", "OpenAI chat messages", Data;
+    /// Our own.
+    Threadkeep = "threadkeep", "Threadkeep", "a Threadkeep archive", Own;
+    /// Codex rollouts.
+    Codex = "codex", "Codex", "a Codex rollout", Session;
+    /// Gemini in Google Takeout's activity log.
+    GeminiActivity = "gemini-takeout", "Gemini", "a Gemini activity log from Google Takeout", Export;
+    /// Google AI Studio prompts.
+    AiStudio = "ai-studio", "AI Studio", "a Google AI Studio prompt", Export;
+    /// Gemini CLI sessions.
+    GeminiCli = "gemini-cli", "Gemini CLI", "a Gemini CLI session", Session;
+    /// LibreChat's export.
+    LibreChat = "librechat", "LibreChat", "a LibreChat export", Export;
+    /// Open WebUI's export.
+    OpenWebUi = "open-webui", "Open WebUI", "an Open WebUI export", Export;
+    /// SillyTavern chats.
+    SillyTavern = "sillytavern", "SillyTavern", "a SillyTavern chat", Export;
+    /// pi's session files.
+    Pi = "pi", "pi", "a pi session", Session;
+    /// ShareGPT data sets.
+    ShareGpt = "sharegpt", "ShareGPT", "ShareGPT data", Data;
+    /// Open Assistant message trees.
+    Oasst = "oasst", "Open Assistant", "Open Assistant message trees", Data;
+    /// Chatbot UI's history export.
+    ChatbotUi = "chatbot-ui", "Chatbot UI", "a Chatbot UI export", Export;
+    /// The files of an agent's memory: raw traces, episodes, facts, working context.
+    Memory = "memory", "Agent memory", "an agent's memory as JSON Lines", Own;
+}
 
 impl Format {
-    fn row(self) -> &'static (Format, &'static str, &'static str) {
-        // Every variant has its row: `formats_have_rows` proves it.
-        FORMATS.iter().find(|row| row.0 == self).unwrap_or(&FORMATS[0])
-    }
-
-    /// The stable name, such as `claude-ai`.
-    pub fn name(self) -> &'static str {
-        self.row().1
-    }
-
-    /// What it is in words, such as `a Claude.ai export`.
-    pub fn title(self) -> &'static str {
-        self.row().2
-    }
-
     /// The format of a stable name.
     ///
     /// ```
@@ -86,12 +96,34 @@ impl Format {
     /// assert_eq!(Format::from_name("fax"), None);
     /// ```
     pub fn from_name(name: &str) -> Option<Self> {
-        FORMATS.iter().find(|row| row.1 == name).map(|row| row.0)
+        Self::all().find(|format| format.name() == name)
     }
 
-    /// All formats.
-    pub fn all() -> impl Iterator<Item = Self> {
-        FORMATS.iter().map(|row| row.0)
+    /// What can be imported, in sentences for people who import.
+    ///
+    /// ```
+    /// use threadkeep_archive::Format;
+    /// assert!(Format::readable().starts_with("Threadkeep reads exports of ChatGPT, Claude, "));
+    /// ```
+    pub fn readable() -> String {
+        let named = |group: Group| {
+            let names: Vec<&str> = Self::all().filter(|format| format.group() == group).map(Self::label).collect();
+            match names.split_last() {
+                Some((last, [])) => (*last).to_owned(),
+                Some((last, rest)) => [&rest.join(", "), " and ", last].concat(),
+                None => String::new(),
+            }
+        };
+        [
+            "Threadkeep reads exports of ",
+            &named(Group::Export),
+            ". It reads sessions of ",
+            &named(Group::Session),
+            ". It also reads data as ",
+            &named(Group::Data),
+            ", and its own files.",
+        ]
+        .concat()
     }
 }
 
@@ -176,7 +208,7 @@ pub(super) fn detect(fields: &Fields) -> Kind {
         return Kind::Of(Format::LibreChat);
     }
     if all(&["header", "time"]) && (has("title") || has("products")) {
-        if !super::gemini::activity::is_gemini(fields) {
+        if !super::reader::gemini::activity::is_gemini(fields) {
             return Kind::Other("the activity log of another Google product");
         }
         return Kind::Of(Format::GeminiActivity);
@@ -285,12 +317,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_have_rows() {
-        for (at, row) in FORMATS.iter().enumerate() {
-            assert_eq!(Format::from_name(row.1), Some(row.0));
-            assert_eq!(row.0.row().1, row.1);
-            assert_eq!(row.0 as usize, at);
+    fn names_and_labels_are_all_different() {
+        for format in Format::all() {
+            let same =
+                |text: fn(Format) -> &'static str| Format::all().filter(|other| text(*other) == text(format)).count();
+            assert_eq!((same(Format::name), same(Format::label), same(Format::title)), (1, 1, 1), "{format:?}");
+            assert_eq!(Format::from_name(format.name()), Some(format));
         }
+    }
+
+    #[test]
+    fn every_format_is_named_to_people_who_import() {
+        let said = Format::readable();
+        for format in Format::all().filter(|format| format.group() != Group::Own) {
+            assert!(said.contains(format.label()), "{format:?}: {said}");
+        }
+        assert!(said.contains("AI Studio, LibreChat"), "{said}");
+        assert!(said.contains("sessions of Claude Code, Codex, Gemini CLI and pi."), "{said}");
     }
 
     #[test]

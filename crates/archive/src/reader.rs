@@ -1,18 +1,26 @@
 //! Text that is pushed: cuts it into values, tells what format they are, and hands each to that format's parser.
 
+mod chatgpt;
+mod claude;
+mod codex;
+pub(super) mod gemini;
+mod librechat;
+mod oasst;
+mod openai;
+mod openwebui;
+mod pi;
+mod sharegpt;
+mod sillytavern;
+
 use std::sync::Arc;
 
-use super::chatgpt::Outer;
+use self::chatgpt::Outer;
 use super::digest::{Sum, digest};
 use super::format::{Kind, detect};
 use super::raw::Fields;
 use super::report::{Counts, Report, short};
 use super::split::{Broken, Piece, Splitter, Spot};
-use super::{
-    Code, Format, Item, agent, chatgpt, claude, clean, codex, gemini, librechat, list, manifest, oasst, openai,
-    openwebui, own,
-};
-use super::{pi, sharegpt, sillytavern, sniff, unreadable};
+use super::{Code, Format, Item, agent, clean, list, manifest, own, sniff, unreadable};
 
 /// The largest value that is held, in bytes: a longer one is left out.
 const CAP: usize = 256 << 20;
@@ -130,6 +138,14 @@ struct Body {
     /// A bare list of messages that is still coming.
     messages: Option<(openai::Messages, u64)>,
     known: list::Known,
+    gathering: Gathering,
+    /// The format whose lines make one conversation: whatever follows belongs to it.
+    lines: Option<Format>,
+}
+
+/// The parsers that gather lines until the file ends.
+#[derive(Debug, Default)]
+struct Gathering {
     own: own::Reading,
     agent: agent::Part,
     claude_code: claude::code::Lines,
@@ -137,8 +153,21 @@ struct Body {
     gemini_cli: gemini::cli::Lines,
     pi: pi::Lines,
     sillytavern: sillytavern::Lines,
-    /// The format whose lines make one conversation: whatever follows belongs to it.
-    lines: Option<Format>,
+}
+
+impl Gathering {
+    /// The file ends: each hands out what its lines make.
+    fn finish(&mut self, report: &mut Report) {
+        // All are named, so the compiler says if one is forgotten.
+        let Self { own, agent, claude_code, codex, gemini_cli, pi, sillytavern } = self;
+        own.finish(report);
+        agent.finish(report);
+        claude_code.finish(report);
+        codex.finish(report);
+        gemini_cli.finish(report);
+        pi.finish(report);
+        sillytavern.finish(report);
+    }
 }
 
 impl Body {
@@ -154,13 +183,7 @@ impl Body {
             spoken: false,
             messages: None,
             known: list::Known::default(),
-            own: own::Reading::default(),
-            agent: agent::Part::default(),
-            claude_code: claude::code::Lines::default(),
-            codex: codex::Lines::default(),
-            gemini_cli: gemini::cli::Lines::default(),
-            pi: pi::Lines::default(),
-            sillytavern: sillytavern::Lines::default(),
+            gathering: Gathering::default(),
             lines: None,
         }
     }
@@ -208,8 +231,8 @@ impl Body {
 
     /// A line could not be read, which may have held what others follow.
     fn lost(&mut self, bytes: &[u8]) {
-        self.own.unreadable(bytes);
-        (self.claude_code.damaged, self.pi.damaged) = (true, true);
+        self.gathering.own.unreadable(bytes);
+        (self.gathering.claude_code.damaged, self.gathering.pi.damaged) = (true, true);
     }
 
     fn bad(&mut self, place: &str, bytes: &[u8], error: &serde_json::Error, report: &mut Report) {
@@ -231,7 +254,7 @@ impl Body {
         }
         let Outer { fields, mapping } = Outer::parse(text)?;
         if self.format == Some(Format::Threadkeep) {
-            self.own.line(&fields, bytes, place, report);
+            self.gathering.own.line(&fields, bytes, place, report);
             return Ok(());
         }
         if let Some(format) = self.lines {
@@ -290,12 +313,12 @@ impl Body {
             Format::ChatGpt => chatgpt::read(fields, mapping, place, digest, report),
             Format::ClaudeAi => claude::ai::read(fields, place, digest, report),
             Format::ClaudeCode => {
-                self.claude_code.line(fields, bytes, place, report);
+                self.gathering.claude_code.line(fields, bytes, place, report);
                 None
             }
             Format::OpenAiMessages => openai::read(fields, place, digest, &mut self.known, report),
             Format::Threadkeep => {
-                self.own.line(fields, bytes, place, report);
+                self.gathering.own.line(fields, bytes, place, report);
                 None
             }
             Format::ShareGpt => sharegpt::read(fields, place, digest, &mut self.known, report),
@@ -309,7 +332,7 @@ impl Body {
             }
             Format::GeminiCli => {
                 self.lines = Some(format);
-                self.gemini_cli.line(fields, bytes, place, report);
+                self.gathering.gemini_cli.line(fields, bytes, place, report);
                 None
             }
             Format::ChatbotUi => {
@@ -317,22 +340,22 @@ impl Body {
                 None
             }
             Format::Memory => {
-                self.agent.line(fields, bytes, place, report);
+                self.gathering.agent.line(fields, bytes, place, report);
                 None
             }
             Format::Codex => {
                 self.lines = Some(format);
-                self.codex.line(fields, bytes, place, report);
+                self.gathering.codex.line(fields, bytes, place, report);
                 None
             }
             Format::Pi => {
                 self.lines = Some(format);
-                self.pi.line(fields, bytes, place, report);
+                self.gathering.pi.line(fields, bytes, place, report);
                 None
             }
             Format::SillyTavern => {
                 self.lines = Some(format);
-                self.sillytavern.line(fields, bytes, place, report);
+                self.gathering.sillytavern.line(fields, bytes, place, report);
                 None
             }
         };
@@ -420,13 +443,7 @@ impl Body {
     fn gathered(&mut self, sink: &mut dyn FnMut(Item)) {
         self.report(sink, |body, report| {
             body.end_messages(report);
-            body.own.finish(report);
-            body.agent.finish(report);
-            body.claude_code.finish(report);
-            body.codex.finish(report);
-            body.gemini_cli.finish(report);
-            body.pi.finish(report);
-            body.sillytavern.finish(report);
+            body.gathering.finish(report);
         });
     }
 

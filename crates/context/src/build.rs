@@ -15,9 +15,7 @@ use super::compress::{CompressOptions, decide};
 use super::fit::{Fit, Plan};
 use super::frame::{Frame, FrameOptions};
 use super::ledger::Parts;
-use super::{
-    Action, History, Item, Kinds, Ledger, Line, Prepared, Preparing, Previews, Replacement, System, items, rule,
-};
+use super::{Action, History, Item, Kinds, Ledger, Line, Prepared, Previews, Replacement, System, items, rule};
 
 /// How a context is built.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +54,22 @@ impl Default for Options {
             system: System::Kept,
         }
     }
+}
+
+/// How a history is prepared. The engine keeps a prepared chain for other requests with an equal value, so all options that
+/// [`prepare_with`] acts on are here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Preparing {
+    /// Whose messages are counted.
+    pub provider: Provider,
+    /// When tool results are previewed.
+    pub previews: Previews,
+    /// Whether calls at the end that have no result are still running. Otherwise they were aborted.
+    pub live: bool,
+    /// What becomes of the history's own instructions.
+    pub system: System,
+    /// How old code turns are compressed; `None` for not at all.
+    pub compress: Option<CompressOptions>,
 }
 
 /// How messages are trimmed.
@@ -131,7 +145,7 @@ pub fn build<'a>(history: &[Item<'a>], options: &Options, counter: &dyn Counter)
 
 /// Prepares a history as the options ask, for any number of budgets, policies and pins.
 pub fn prepare(history: &[Item], options: &Options, counter: &dyn Counter) -> Prepared {
-    prepare_with(history, None, options, counter)
+    prepare_with(history, None, options.preparing(), counter)
 }
 
 /// Like [`prepare`], for a history over which a checkpoint was laid: its summary, and what stands for
@@ -139,11 +153,11 @@ pub fn prepare(history: &[Item], options: &Options, counter: &dyn Counter) -> Pr
 pub fn prepare_with(
     history: &[Item],
     summary: impl IntoIterator<Item = Replacement>,
-    options: &Options,
+    preparing: Preparing,
     counter: &dyn Counter,
 ) -> Prepared {
     let mut replaced: Vec<Replacement> = summary.into_iter().collect();
-    if let Some(compress) = &options.compress {
+    if let Some(compress) = &preparing.compress {
         let laid: Vec<usize> = replaced.iter().map(|other| other.index).collect();
         let messages: Vec<&Message> = history.iter().map(|item| item.message).collect();
         for (index, verdict) in decide(&messages, compress).into_iter().enumerate() {
@@ -154,7 +168,7 @@ pub fn prepare_with(
         }
     }
     replaced.sort_by_key(|other| other.index);
-    Prepared::with_replaced(history, &replaced, options.preparing(), counter)
+    Prepared::with_replaced(history, &replaced, preparing, counter)
 }
 
 /// Trims a list of messages: the same as [`build`] without a frame and without previews.
@@ -164,8 +178,7 @@ pub fn trim_messages<'a>(messages: &'a [Message], options: &TrimOptions, counter
 
 /// Like [`trim_messages`], for a history of which more may be known.
 pub fn trim<'a>(history: &[Item<'a>], options: &TrimOptions, counter: &dyn Counter) -> Context<'a> {
-    let preparing =
-        Preparing { provider: options.provider, previews: Previews::Never, live: false, system: options.system };
+    let preparing = options.preparing();
     let prepared = Prepared::new(history, preparing, counter);
     let plan = Plan {
         budget: options.budget,
@@ -179,15 +192,36 @@ pub fn trim<'a>(history: &[Item<'a>], options: &TrimOptions, counter: &dyn Count
     prepared.context(&history, &fit, &Frame::default())
 }
 
-impl Options {
-    /// How the history is read for these options.
+impl Preparing {
+    /// Whether a chain that grows leaves what was prepared as it is. Compression looks at the whole chain, so growth can change its
+    /// beginning.
+    pub fn grows(&self) -> bool {
+        // A new field is named here: below if growth can change what it did, else with `_`.
+        let Self { compress, provider: _, previews: _, live: _, system: _ } = self;
+        compress.is_none()
+    }
+}
+
+impl TrimOptions {
+    /// How the messages are prepared for these options.
     pub fn preparing(&self) -> Preparing {
-        let own = self.frame.system_prompt.as_ref().is_some_and(|prompt| !prompt.trim().is_empty());
+        let previews = Previews::Never;
+        Preparing { provider: self.provider, system: self.system, previews, ..Preparing::default() }
+    }
+}
+
+impl Options {
+    /// How the history is prepared for these options.
+    pub fn preparing(&self) -> Preparing {
+        // A new option is named here: below if `prepare_with` acts on it, else with `_`.
+        let Self { provider, previews, live, system, compress, frame, budget: _, policy: _, pins: _ } = self;
+        let own = frame.system_prompt.as_ref().is_some_and(|prompt| !prompt.trim().is_empty());
         Preparing {
-            provider: self.provider,
-            previews: self.previews,
-            live: self.live,
-            system: if own { System::Replaced } else { self.system },
+            provider: *provider,
+            previews: *previews,
+            live: *live,
+            system: if own { System::Replaced } else { *system },
+            compress: *compress,
         }
     }
 

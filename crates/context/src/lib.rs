@@ -39,14 +39,16 @@ pub mod tokens;
 mod what_if;
 
 pub use budget::{Budget, Figures, Limits, Policy};
-pub use build::{Context, Options, TrimOptions, build, opens_with_user, prepare, prepare_with, trim, trim_messages};
+pub use build::{
+    Context, Options, Preparing, TrimOptions, build, opens_with_user, prepare, prepare_with, trim, trim_messages,
+};
 pub use fit::{Fit, Plan};
 pub use frame::{Frame, FrameOptions, Mode, Run, banner};
 pub use item::{History, Item, chain_items, items};
 pub use ledger::{Action, Ledger, Line};
 pub use material::Material;
 pub use plain::{MessageRef, OptionError, pins};
-pub use prepared::{Kinds, Mark, Prepared, Preparing, Replacement, System};
+pub use prepared::{Kinds, Mark, Prepared, Replacement, System};
 pub use preview::{Preview, Previews};
 pub use prompt::{Prompt, Warning, WarningKind, frame_figures, prompt};
 pub use what_if::shared_tokens;

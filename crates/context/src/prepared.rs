@@ -7,7 +7,6 @@
 use std::cell::RefCell;
 
 use threadkeep_core::Message;
-use threadkeep_provider::Provider;
 
 use crate::tokens::{Cost, Counter};
 
@@ -17,7 +16,7 @@ use super::fit::{Fit, Fitting, Plan};
 use super::group::{Entry, Group, Grouping, Groups, Made};
 use super::item::History;
 use super::pair::Pairing;
-use super::{Action, Item, Previews, rule};
+use super::{Action, Item, Preparing, rule};
 
 /// What becomes of the history's own instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,19 +30,6 @@ pub enum System {
     Excluded,
     /// They are messages like others, and go when the budget says so.
     Plain,
-}
-
-/// How a history is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Preparing {
-    /// Whose messages are counted.
-    pub provider: Provider,
-    /// When tool results are previewed.
-    pub previews: Previews,
-    /// Whether calls at the end that have no result are still running. Otherwise they were aborted.
-    pub live: bool,
-    /// What becomes of the history's own instructions.
-    pub system: System,
 }
 
 /// A message that stands in the place of one of the history (a code turn that became what it defined).
@@ -174,7 +160,7 @@ impl Prepared {
     }
 
     fn read(&mut self, items: &dyn History, replaced: &[Replacement], counter: &dyn Counter) {
-        let Preparing { provider, previews, live, system } = self.preparing;
+        let Preparing { provider, previews, live, system, .. } = self.preparing;
         if items.len() < self.facts.list.len() {
             // Not the history that was read.
             *self = Self::empty(self.preparing);

@@ -1,86 +1,108 @@
-//! The rules of the ledger: short stable words. Those of compressed code turns are [`compress`](super::compress)'s.
+//! The rules of the ledger: short stable words, each with what it says to people. The page shows the latter.
 
-/// A recorded failure: a prompt shows what the model had written, or the mark that the reply was interrupted.
-pub const LLM_ERROR: &str = "llm-error";
-/// The mark behind a reply that was interrupted.
-pub const INTERRUPTED: &str = "interrupted-reply";
-/// A large tool result, shown by its beginning.
-pub const TOOL_RESULT_PREVIEW: &str = "tool-result-preview";
+macro_rules! rules {
+    ($($(#[doc = $doc:literal])+ $const:ident = $rule:literal, $words:literal;)+) => {
+        $($(#[doc = $doc])+ pub const $const: &str = $rule;)+
 
-/// Marked as not to be in prompts.
-pub const NOT_IN_CONTEXT: &str = "not-in-context";
-/// A call without an id, or with one that another call of the message has.
-pub const CALL_ID: &str = "call-id";
-/// A result that named no call, and belongs to the first that had none.
-pub const RESULT_ID: &str = "result-id";
-/// A result that nothing had called for.
-pub const ORPHAN_RESULT: &str = "orphan-result";
-/// A second result of a call; the first stands.
-pub const DUPLICATE_RESULT: &str = "duplicate-result";
-/// A result that stood elsewhere than behind its call, in the order of the calls.
-pub const MOVED_RESULT: &str = "moved-result";
-/// The result of a call that was pending when the user spoke.
-pub const CANCELLED_CALL: &str = "cancelled-call";
-/// The result of a call that never had one.
-pub const ABORTED_CALL: &str = "aborted-call";
-/// The result of a call that is still running.
-pub const PENDING_CALL: &str = "pending-call";
-/// A message in which there is nothing.
-pub const EMPTY_MESSAGE: &str = "empty-message";
-/// Reasoning that nothing followed.
-pub const REASONING_ALONE: &str = "reasoning-alone";
+        /// Every rule that a ledger may name.
+        pub const ALL: &[&str] = &[$($rule),+];
 
-/// Covered by the checkpoint whose summary stands in for it, or in whose place the summary stands.
-pub const CHECKPOINT: &str = "checkpoint";
-/// Covered by a checkpoint that has no summary.
-pub const SLIDING_WINDOW: &str = "sliding-window";
+        /// Why a message is in the prompt as it is, or is not in it; `None` for no rule of these.
+        ///
+        /// ```
+        /// use threadkeep_context::rule;
+        /// assert_eq!(rule::words(rule::PINNED), Some("pinned, so it always stays"));
+        /// ```
+        pub fn words(rule: &str) -> Option<&'static str> {
+            match rule {
+                $($rule => Some($words),)+
+                _ => None,
+            }
+        }
+    };
+}
 
-/// A tool result whose content was cleared before, by the program whose session came in.
-pub const CLEARED: &str = "cleared";
-
-/// Instructions, always kept.
-pub const SYSTEM: &str = "system";
-/// Pinned, always kept.
-pub const PINNED: &str = "pinned";
-/// The newest message of the user, always kept.
-pub const NEWEST_USER: &str = "newest-user";
-/// The tool group that the model has not answered yet, always kept.
-pub const OPEN_TOOL_GROUP: &str = "open-tool-group";
-/// The user's message before the first that is kept, so that the prompt does not begin with an answer.
-pub const OPENS_TURN: &str = "opens-turn";
-/// Among the newest groups that fit.
-pub const NEWEST: &str = "newest";
-/// Behind the cut of the stable policy.
-pub const STABLE: &str = "stable";
-
-/// Older than what the limit of tokens leaves room for.
-pub const OVER_MAX_TOKENS: &str = "over-max-tokens";
-/// Older than what the limit of messages leaves room for.
-pub const OVER_MAX_MESSAGES: &str = "over-max-messages";
-/// Older than what the limit of characters leaves room for.
-pub const OVER_MAX_CHARS: &str = "over-max-chars";
-/// Before the cut of the stable policy, though it would fit.
-pub const STABLE_CUT: &str = "stable-cut";
-/// Instructions of the history in whose place the frame has its own.
-pub const REPLACED_BY_FRAME: &str = "replaced-by-frame";
-/// Instructions that were not asked for.
-pub const SYSTEM_EXCLUDED: &str = "system-excluded";
-
-/// The frame's system prompt.
-pub const SYSTEM_PROMPT: &str = "system-prompt";
-/// The frame's persona.
-pub const PERSONA: &str = "persona";
-/// The frame's mode banner.
-pub const MODE_BANNER: &str = "mode-banner";
-/// The frame's run directive.
-pub const RUN_DIRECTIVE: &str = "run-directive";
-/// The frame's brief of the workflow's node.
-pub const NODE_BRIEF: &str = "node-brief";
-/// The frame's context of the step.
-pub const STEP_CONTEXT: &str = "step-context";
-/// The frame's memories.
-pub const MEMORY: &str = "memory";
-/// The tools' schemas.
-pub const TOOL_SCHEMAS: &str = "tool-schemas";
-/// What the reply begins with: no message, but the provider counts it.
-pub const REPLY: &str = "reply";
+rules! {
+    /// A recorded failure: a prompt shows what the model had written, or the mark that the reply was interrupted.
+    LLM_ERROR = "llm-error", "a reply that was interrupted: the prompt has what was written of it";
+    /// The mark behind a reply that was interrupted.
+    INTERRUPTED = "interrupted-reply", "the mark that the reply before was interrupted";
+    /// A large tool result, shown by its beginning.
+    TOOL_RESULT_PREVIEW = "tool-result-preview", "a large tool result, shown by its beginning and the path of the whole";
+    /// Marked as not to be in prompts.
+    NOT_IN_CONTEXT = "not-in-context", "marked as not to be in prompts";
+    /// A call without an id, or with one that another call of the message has.
+    CALL_ID = "call-id", "a tool call had no id of its own, and was given one";
+    /// A result that named no call, and belongs to the first that had none.
+    RESULT_ID = "result-id", "a result that named no call belongs to the first that had none";
+    /// A result that nothing had called for.
+    ORPHAN_RESULT = "orphan-result", "a result that nothing had called for";
+    /// A second result of a call; the first stands.
+    DUPLICATE_RESULT = "duplicate-result", "a second result of the same call; the first stands";
+    /// A result that stood elsewhere than behind its call, in the order of the calls.
+    MOVED_RESULT = "moved-result", "a result that was moved to its call";
+    /// The result of a call that was pending when the user spoke.
+    CANCELLED_CALL = "cancelled-call", "the user spoke while this call was pending, so it counts as cancelled";
+    /// The result of a call that never had one.
+    ABORTED_CALL = "aborted-call", "a call that never had a result";
+    /// The result of a call that is still running.
+    PENDING_CALL = "pending-call", "a call that is still running";
+    /// A message in which there is nothing.
+    EMPTY_MESSAGE = "empty-message", "there is nothing in it";
+    /// Reasoning that nothing followed.
+    REASONING_ALONE = "reasoning-alone", "reasoning that nothing followed";
+    /// Covered by the checkpoint whose summary stands in for it, or in whose place the summary stands.
+    CHECKPOINT = "checkpoint", "compacted: the summary stands in for it";
+    /// Covered by a checkpoint that has no summary.
+    SLIDING_WINDOW = "sliding-window", "compacted: nothing stands in for it";
+    /// A tool result whose content was cleared before, by the program whose session came in.
+    CLEARED = "cleared", "a tool result that was cleared before the session came in: only the call is left";
+    /// Instructions, always kept.
+    SYSTEM = "system", "instructions always stay";
+    /// Pinned, always kept.
+    PINNED = "pinned", "pinned, so it always stays";
+    /// The newest message of the user, always kept.
+    NEWEST_USER = "newest-user", "the newest user message always stays";
+    /// The tool group that the model has not answered yet, always kept.
+    OPEN_TOOL_GROUP = "open-tool-group", "the model has not answered these tool calls yet, so they stay";
+    /// The user's message before the first that is kept, so that the prompt does not begin with an answer.
+    OPENS_TURN = "opens-turn", "the user message that opens what is kept";
+    /// Among the newest groups that fit.
+    NEWEST = "newest", "among the newest that fit";
+    /// Behind the cut of the stable policy.
+    STABLE = "stable", "behind the cut of the stable policy";
+    /// Older than what the limit of tokens leaves room for.
+    OVER_MAX_TOKENS = "over-max-tokens", "older than what the token budget leaves room for";
+    /// Older than what the limit of messages leaves room for.
+    OVER_MAX_MESSAGES = "over-max-messages", "older than what the limit of messages leaves room for";
+    /// Older than what the limit of characters leaves room for.
+    OVER_MAX_CHARS = "over-max-chars", "older than what the limit of characters leaves room for";
+    /// Before the cut of the stable policy, though it would fit.
+    STABLE_CUT = "stable-cut", "before the cut of the stable policy, though it would fit";
+    /// Instructions of the history in whose place the frame has its own.
+    REPLACED_BY_FRAME = "replaced-by-frame", "the frame's system prompt stands in its place";
+    /// Instructions that were not asked for.
+    SYSTEM_EXCLUDED = "system-excluded", "instructions were not asked for";
+    /// The frame's system prompt.
+    SYSTEM_PROMPT = "system-prompt", "the system prompt";
+    /// The frame's persona.
+    PERSONA = "persona", "the persona";
+    /// The frame's mode banner.
+    MODE_BANNER = "mode-banner", "the banner of the mode";
+    /// The frame's run directive.
+    RUN_DIRECTIVE = "run-directive", "the directive of the run";
+    /// The frame's brief of the workflow's node.
+    NODE_BRIEF = "node-brief", "the brief of the workflow's node";
+    /// The frame's context of the step.
+    STEP_CONTEXT = "step-context", "the context of the step";
+    /// The frame's memories.
+    MEMORY = "memory", "what is remembered";
+    /// The tools' schemas.
+    TOOL_SCHEMAS = "tool-schemas", "the schemas of the tools";
+    /// What the reply begins with: no message, but the provider counts it.
+    REPLY = "reply", "what the reply begins with: the provider counts it";
+    /// A code turn that became what it defined and printed.
+    COMPRESSED_TURN = "compressed-turn", "a code turn, shown as what it defined and printed";
+    /// What a compressed turn printed, in a message of its own.
+    MOVED_OUTPUT = "moved-output", "what the code turn before it printed is in that turn's summary";
+}

@@ -9,7 +9,6 @@ use std::rc::Rc;
 
 use threadkeep_compaction::memory::{MemoryBundle, recall};
 use threadkeep_compaction::overlay;
-use threadkeep_context::compress::CompressOptions;
 use threadkeep_context::tokens::{Counter, Estimate, Overhead, cost};
 use threadkeep_context::{
     Budget, Fit, Frame, History, Item, Material, MessageRef, Options, Plan, Policy, Prepared, Preparing, Previews,
@@ -45,7 +44,6 @@ struct Ready {
     end: End,
     laid: Laid,
     preparing: Preparing,
-    compress: Option<CompressOptions>,
     encoding: Counting,
     prepared: Rc<Prepared>,
 }
@@ -117,23 +115,19 @@ impl PromptCache {
         (path, end): (&Rc<Path>, End),
         history: &dyn History<'a>,
         (laid, comes): (&Laid, &[Replacement]),
-        options: &Options,
+        preparing: Preparing,
         (encoding, counter): (Counting, &dyn Counter),
     ) -> Rc<Prepared> {
-        let preparing = options.preparing();
         let same = |ready: &Ready| {
             ready.transcript == *log.tree.id() && ready.generation == log.generation && ready.encoding == encoding
         };
-        let fits = |ready: &Ready| {
-            same(ready) && ready.preparing == preparing && ready.compress == options.compress && ready.laid == *laid
-        };
+        let fits = |ready: &Ready| same(ready) && ready.preparing == preparing && ready.laid == *laid;
         if let Some(at) = self.ready.iter().rposition(|ready| fits(ready) && ready.end == end) {
             self.ready[at..].rotate_left(1);
             return Rc::clone(&self.ready[self.ready.len() - 1].prepared);
         }
         let begins = |ready: &Ready| fits(ready) && ready.end.messages <= end.messages && path.goes_on(ready.end);
-        // Compression looks at the whole chain, so that growth can change its beginning.
-        let longest = if options.compress.is_none() {
+        let longest = if preparing.grows() {
             (0..self.ready.len()).filter(|at| begins(&self.ready[*at])).max_by_key(|at| self.ready[*at].prepared.len())
         } else {
             None
@@ -155,7 +149,7 @@ impl PromptCache {
                         item.cost = near.prepared.known_cost(index);
                     }
                 }
-                Rc::new(prepare_with(&items, comes.to_vec(), options, counter))
+                Rc::new(prepare_with(&items, comes.to_vec(), preparing, counter))
             }
         };
         self.shrink();
@@ -166,7 +160,6 @@ impl PromptCache {
             end,
             laid: laid.clone(),
             preparing,
-            compress: options.compress,
             encoding,
             prepared: Rc::clone(&prepared),
         });
@@ -236,7 +229,7 @@ impl<'a> Chain<'a> {
         counter: &dyn Counter,
     ) -> Rc<Prepared> {
         let over = (&self.laid, self.comes.as_slice());
-        cache.prepared(log, (&self.path, self.path.end()), &self.items, over, options, (encoding, counter))
+        cache.prepared(log, (&self.path, self.path.end()), &self.items, over, options.preparing(), (encoding, counter))
     }
 
     /// The places of pins, and how many of them are at no message of the chain.
@@ -383,7 +376,7 @@ impl<S: Store> Keep<S> {
             let (end, counter) = (held.path().end(), counter.as_ref());
             held.with(log, end.messages, |history| {
                 let by = (options.encoding, counter);
-                let prepared = cache.prepared(log, (held.path(), end), history, (&laid, comes), &build, by);
+                let prepared = cache.prepared(log, (held.path(), end), history, (&laid, comes), build.preparing(), by);
                 let left_out = memory.enter(&prepared, history, &mut build, options, counter);
                 let mut prompt = prepared.prompt(history, &build, &options.render, counter);
                 if lost > 0 {
@@ -417,7 +410,14 @@ impl<S: Store> Keep<S> {
             let (laid, comes) = held.over();
             let (path, end, counter) = (held.path(), held.path().end(), counter.as_ref());
             let mut ready = |end: End, build: &Options, history: &dyn History| {
-                cache.prepared(log, (path, end), history, (&laid, comes), build, (options.encoding, counter))
+                cache.prepared(
+                    log,
+                    (path, end),
+                    history,
+                    (&laid, comes),
+                    build.preparing(),
+                    (options.encoding, counter),
+                )
             };
             // What led to the model's last answer comes first, so that the chain itself ends up on top of the cache.
             let answered = held.with(log, end.messages, |history| {
@@ -509,7 +509,7 @@ impl<S: Store> Keep<S> {
             let end = held.path().end();
             held.with(log, end.messages, |history| {
                 let by = (Counting::Estimate, &Estimate as &dyn Counter);
-                let prepared = cache.prepared(log, (held.path(), end), history, (&laid, comes), &build, by);
+                let prepared = cache.prepared(log, (held.path(), end), history, (&laid, comes), build.preparing(), by);
                 let fit = prepared.fit(&Plan { budget: budget(recent), strict: true, ..Plan::default() });
                 let mut places: Vec<usize> = prepared.kept(&fit).collect();
                 places.sort_unstable();

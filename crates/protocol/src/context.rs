@@ -195,45 +195,67 @@ impl ContextOptions {
 
 impl From<ContextParams> for ContextOptions {
     fn from(params: ContextParams) -> Self {
+        // All are named, so the compiler says if one has no effect.
+        let ContextParams {
+            provider,
+            encoding,
+            budget,
+            model,
+            policy,
+            pins,
+            mode,
+            system_prompt,
+            persona,
+            run,
+            compress_history,
+            println_history_limit,
+            error_window,
+            tool_preview,
+            memory,
+            tools,
+            epoch,
+            live,
+            render,
+        } = params;
         let mut read = Self {
-            encoding: params.encoding.unwrap_or_default(),
-            pins: params.pins,
-            epoch: params.epoch,
-            memory: match params.memory {
+            encoding: encoding.unwrap_or_default(),
+            pins,
+            epoch,
+            memory: match memory {
                 Some(Off::On(wanted)) => Some(wanted),
                 Some(Off::Off) | None => None,
             },
             ..Self::default()
         };
         let build = &mut read.build;
-        build.provider = params.provider.unwrap_or_default();
-        build.budget = params.budget;
-        build.policy = params.policy.unwrap_or_default();
-        build.live = params.live;
-        build.previews = match params.tool_preview {
+        build.provider = provider.unwrap_or_default();
+        build.budget = budget;
+        build.policy = policy.unwrap_or_default();
+        build.live = live;
+        build.previews = match tool_preview {
             None => Previews::default(),
             Some(Off::Off) => Previews::Never,
             Some(Off::On(preview)) => Previews::Over(preview),
         };
         let compress = CompressOptions::default();
-        build.compress = params.compress_history.then(|| CompressOptions {
-            println_history_limit: params.println_history_limit.unwrap_or(compress.println_history_limit),
-            error_window: params.error_window.unwrap_or(compress.error_window),
+        build.compress = compress_history.then(|| CompressOptions {
+            println_history_limit: println_history_limit.unwrap_or(compress.println_history_limit),
+            error_window: error_window.unwrap_or(compress.error_window),
         });
-        build.frame.mode = params.mode;
-        build.frame.system_prompt = params.system_prompt;
-        build.frame.persona = params.persona;
-        build.frame.run = params.run;
+        build.frame.mode = mode;
+        build.frame.system_prompt = system_prompt;
+        build.frame.persona = persona;
+        build.frame.run = run;
         read.render = RenderOptions {
-            model: params.model,
-            max_output_tokens: params.budget.max_output_tokens,
-            tools: Vec::with_capacity(params.tools.len()),
-            stream: params.render.stream,
-            reasoning: params.render.reasoning.unwrap_or(true),
-            prefill: params.render.prefill,
-            sdk: params.render.sdk,
+            model,
+            max_output_tokens: budget.max_output_tokens,
+            tools: Vec::with_capacity(tools.len()),
+            stream: render.stream,
+            reasoning: render.reasoning.unwrap_or(true),
+            prefill: render.prefill,
+            sdk: render.sdk,
         };
-        for Tool { given, schema } in params.tools {
+        for Tool { given, schema } in tools {
             build.frame.tools.push(given);
             read.render.tools.push(schema);
         }

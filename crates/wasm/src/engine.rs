@@ -284,7 +284,11 @@ struct Messages<'a> {
 }
 
 fn read_format(name: &str) -> Result<Format, JsValue> {
-    Format::from_name(name).ok_or_else(|| no_format(name))
+    Format::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Format::all().map(Format::name).collect();
+        let message = format!("options.format must be one of {}; it is {name:?}", names.join(", "));
+        own_error("bad-request", message, json!({ "argument": "options.format" }))
+    })
 }
 
 fn no_format(name: &str) -> JsValue {

@@ -1,7 +1,11 @@
 //! What the reader has set in the inspector, and how it is kept as a short text beside the database.
 
 use serde::{Deserialize, Serialize};
+use threadkeep::protocol::{ContextOptions, Counting};
+use threadkeep_context::compress::CompressOptions;
+use threadkeep_context::{Policy, Previews};
 use threadkeep_core::MessageId;
+use threadkeep_provider::Provider;
 
 /// The providers: the name in options, and in words; in the order of [`Provider::ALL`](threadkeep_provider::Provider::ALL).
 pub const PROVIDERS: [(&str, &str); 5] = [
@@ -16,48 +20,99 @@ pub const PROVIDERS: [(&str, &str); 5] = [
 pub const ENCODINGS: [(&str, &str); 3] =
     [("o200k_base", "o200k_base"), ("cl100k_base", "cl100k_base"), ("estimate", "Estimate, 4 characters each")];
 
-/// What the reader has set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
-    /// The place in [`PROVIDERS`].
-    pub provider: u32,
-    /// The place in [`ENCODINGS`].
-    pub encoding: u32,
-    /// Whether the policy is `stable`; else it is `newest`.
-    pub stable: bool,
-    /// Whether large tool results become previews.
-    pub preview: bool,
-    /// Whether code turns are compressed.
-    pub compress: bool,
-    /// The most tokens; none for no limit, here and below.
-    pub tokens: Option<u64>,
-    /// The most messages.
-    pub messages: Option<u64>,
-    /// The most characters.
-    pub chars: Option<u64>,
+/// A setting of the inspector.
+pub struct Setting {
+    /// Its name in markup and storage.
+    pub name: &'static str,
+    /// Its label.
+    pub label: &'static str,
+    /// How it is set, and what it sets.
+    pub control: Control,
 }
+
+/// The control of a setting, with what the setting does to the engine's options.
+pub enum Control {
+    /// A number; nothing for no limit.
+    Limit(fn(&mut ContextOptions) -> &mut Option<u64>),
+    /// One of a list: the name in storage, and in words. The first is the usual one.
+    Choice(&'static [(&'static str, &'static str)], fn(&mut ContextOptions, usize)),
+    /// On or off.
+    Check {
+        /// Whether it is usually on.
+        usual: bool,
+        /// What it does.
+        set: fn(&mut ContextOptions, bool),
+    },
+}
+
+/// The settings, in the order in which they are stored: new ones come last. The pane, what is stored and what the worker tells the
+/// engine are made from these rows.
+pub static SETTINGS: [Setting; 8] = [
+    Setting {
+        name: "provider",
+        label: "Provider",
+        control: Control::Choice(&PROVIDERS, |options, at| {
+            options.build.provider = Provider::ALL.get(at).copied().unwrap_or_default();
+        }),
+    },
+    Setting {
+        name: "encoding",
+        label: "Counted by",
+        control: Control::Choice(&ENCODINGS, |options, at| options.encoding = counting(at as u32)),
+    },
+    Setting {
+        name: "policy",
+        label: "Policy",
+        control: Control::Choice(&[("newest", "newest"), ("stable", "stable")], |options, at| {
+            options.build.policy = if at == 1 { Policy::Stable } else { Policy::Newest };
+        }),
+    },
+    Setting {
+        name: "preview",
+        label: "Preview large tool results",
+        control: Control::Check {
+            usual: true,
+            set: |options, on| options.build.previews = if on { Previews::WhenNeeded } else { Previews::Never },
+        },
+    },
+    Setting {
+        name: "compress",
+        label: "Compress code turns",
+        control: Control::Check {
+            usual: false,
+            set: |options, on| options.build.compress = on.then(CompressOptions::default),
+        },
+    },
+    Setting {
+        name: "tokens",
+        label: "Budget, tokens",
+        control: Control::Limit(|options| &mut options.build.budget.max_tokens),
+    },
+    Setting {
+        name: "messages",
+        label: "Limit, messages",
+        control: Control::Limit(|options| &mut options.build.budget.max_messages),
+    },
+    Setting {
+        name: "chars",
+        label: "Limit, characters",
+        control: Control::Limit(|options| &mut options.build.budget.max_chars),
+    },
+];
+
+/// The way to count at this place of [`ENCODINGS`].
+pub fn counting(at: u32) -> Counting {
+    ENCODINGS.get(at as usize).and_then(|(name, _)| Counting::from_name(name)).unwrap_or_default()
+}
+
+/// What the reader has set: a value for each of [`SETTINGS`]. A limit is itself, a choice its place in the list, a check 1 or 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings([Option<u64>; SETTINGS.len()]);
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            provider: 0,
-            encoding: 0,
-            stable: false,
-            preview: true,
-            compress: false,
-            tokens: None,
-            messages: None,
-            chars: None,
-        }
+        Self(std::array::from_fn(|at| SETTINGS[at].control.usual()))
     }
-}
-
-fn place(list: &[(&str, &str)], name: &str) -> Option<u32> {
-    list.iter().position(|(here, _)| *here == name).map(|at| at as u32)
-}
-
-fn name(list: &[(&'static str, &str)], at: u32) -> &'static str {
-    list.get(at as usize).map_or("", |(name, _)| name)
 }
 
 /// A limit as it is typed: a whole number, or nothing for none. Signs between the digits are passed over.
@@ -67,39 +122,112 @@ pub fn read_limit(text: &str) -> Option<u64> {
     digits.parse().ok().filter(|number| *number < 1 << 53)
 }
 
+impl Control {
+    fn usual(&self) -> Option<u64> {
+        match self {
+            Self::Limit(_) => None,
+            Self::Choice(..) => Some(0),
+            Self::Check { usual, .. } => Some((*usual).into()),
+        }
+    }
+
+    fn set(&self, options: &mut ContextOptions, value: Option<u64>) {
+        match self {
+            Self::Limit(limit) => *limit(options) = value,
+            Self::Choice(_, set) => set(options, value.unwrap_or_default() as usize),
+            Self::Check { set, .. } => set(options, value == Some(1)),
+        }
+    }
+}
+
+impl Setting {
+    /// A value as a word without spaces; `-` for no limit, and for what is off.
+    fn write(&self, value: Option<u64>) -> String {
+        let none = || "-".to_owned();
+        match self.control {
+            Control::Limit(_) => value.map_or_else(none, |limit| limit.to_string()),
+            Control::Choice(list, _) => name(list, value.unwrap_or_default()).to_owned(),
+            Control::Check { .. } if value == Some(1) => self.name.to_owned(),
+            Control::Check { .. } => none(),
+        }
+    }
+
+    fn read(&self, word: &str) -> Option<u64> {
+        match self.control {
+            Control::Limit(_) => read_limit(word),
+            Control::Choice(list, _) => list.iter().position(|(name, _)| *name == word).map(|at| at as u64).or(Some(0)),
+            Control::Check { .. } => Some((word == self.name).into()),
+        }
+    }
+}
+
+fn name(list: &[(&'static str, &'static str)], at: u64) -> &'static str {
+    list.get(at as usize).map_or("", |(name, _)| name)
+}
+
 impl Settings {
+    fn at(name: &str) -> Option<usize> {
+        SETTINGS.iter().position(|setting| setting.name == name)
+    }
+
+    /// The value of the setting of that name; none for a limit that is not set.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        self.0[Self::at(name)?]
+    }
+
+    /// The same with another value; as it is if no setting has that name.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: Option<u64>) -> Self {
+        if let Some(at) = Self::at(name) {
+            self.0[at] = value;
+        }
+        self
+    }
+
+    /// The place in [`PROVIDERS`].
+    pub fn provider(&self) -> u32 {
+        self.get("provider").unwrap_or_default() as u32
+    }
+
+    /// The place in [`ENCODINGS`].
+    pub fn encoding(&self) -> u32 {
+        self.get("encoding").unwrap_or_default() as u32
+    }
+
+    /// Whether the policy is `stable`; else it is `newest`.
+    pub fn stable(&self) -> bool {
+        self.get("policy") == Some(1)
+    }
+
+    /// The most tokens; none for no limit.
+    pub fn tokens(&self) -> Option<u64> {
+        self.get("tokens")
+    }
+
+    /// The engine's options for what is set.
+    pub fn options(&self) -> ContextOptions {
+        let mut options = ContextOptions::default();
+        for (setting, value) in SETTINGS.iter().zip(self.0) {
+            setting.control.set(&mut options, value);
+        }
+        options
+    }
+
     /// As a short text: `openai-chat o200k_base newest preview - 8000 - -`.
     pub fn write(&self) -> String {
-        let flag = |on: bool, name: &'static str| if on { name.to_owned() } else { "-".to_owned() };
-        let limit = |limit: Option<u64>| limit.map_or("-".to_owned(), |limit| limit.to_string());
-        [
-            name(&PROVIDERS, self.provider).to_owned(),
-            name(&ENCODINGS, self.encoding).to_owned(),
-            if self.stable { "stable".to_owned() } else { "newest".to_owned() },
-            flag(self.preview, "preview"),
-            flag(self.compress, "compress"),
-            limit(self.tokens),
-            limit(self.messages),
-            limit(self.chars),
-        ]
-        .join(" ")
+        let words: Vec<String> = SETTINGS.iter().zip(self.0).map(|(setting, value)| setting.write(value)).collect();
+        words.join(" ")
     }
 
     /// Reads [what was written](Self::write); whatever is not understood is as at the beginning.
     pub fn read(text: &str) -> Self {
-        let usual = Self::default();
-        let words: Vec<&str> = text.split(' ').collect();
-        let [provider, encoding, policy, preview, compress, tokens, messages, chars] = words[..] else { return usual };
-        Self {
-            provider: place(&PROVIDERS, provider).unwrap_or(usual.provider),
-            encoding: place(&ENCODINGS, encoding).unwrap_or(usual.encoding),
-            stable: policy == "stable",
-            preview: preview == "preview",
-            compress: compress == "compress",
-            tokens: read_limit(tokens),
-            messages: read_limit(messages),
-            chars: read_limit(chars),
+        let mut read = Self::default();
+        // Text of an older version has fewer words.
+        let words = text.split(' ').filter(|word| !word.is_empty());
+        for ((setting, value), word) in SETTINGS.iter().zip(&mut read.0).zip(words) {
+            *value = setting.read(word);
         }
+        read
     }
 }
 
@@ -120,24 +248,55 @@ pub fn read_pins(text: &str) -> Vec<MessageId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use threadkeep_context::Budget;
 
     #[test]
     fn settings_come_back() {
-        let set = Settings {
-            provider: 2,
-            encoding: 1,
-            stable: true,
-            preview: false,
-            compress: true,
-            tokens: Some(8000),
-            messages: Some(0),
-            chars: None,
-        };
+        let set = [
+            ("provider", 2),
+            ("encoding", 1),
+            ("policy", 1),
+            ("preview", 0),
+            ("compress", 1),
+            ("tokens", 8000),
+            ("messages", 0),
+        ]
+        .into_iter()
+        .fold(Settings::default(), |set, (name, value)| set.with(name, Some(value)));
         assert_eq!(set.write(), "anthropic cl100k_base stable - compress 8000 0 -");
         assert_eq!(Settings::read(&set.write()), set);
         assert_eq!(Settings::read(&Settings::default().write()), Settings::default());
         assert_eq!(Settings::read(""), Settings::default());
-        assert_eq!(Settings::read("x y z a b c d e").tokens, None);
+        assert_eq!(Settings::read("x y z a b c d e").tokens(), None);
+        assert_eq!(Settings::read("gemini estimate").write(), "gemini estimate newest preview - - - -");
+    }
+
+    #[test]
+    fn every_setting_changes_the_engines_options_and_is_stored() {
+        let usual = Settings::default();
+        for setting in &SETTINGS {
+            let other = match setting.control {
+                Control::Limit(_) => Some(7),
+                Control::Choice(..) => Some(1),
+                Control::Check { usual, .. } => Some((!usual).into()),
+            };
+            let changed = usual.with(setting.name, other);
+            assert_ne!(changed.options(), usual.options(), "{}", setting.name);
+            assert_eq!(Settings::read(&changed.write()), changed, "{}", setting.name);
+        }
+    }
+
+    #[test]
+    fn settings_are_the_engines_options() {
+        let set = Settings::read("anthropic estimate stable - compress 8000 0 9").options();
+        let budget = Budget { max_tokens: Some(8000), max_messages: Some(0), max_chars: Some(9), ..Budget::default() };
+        assert_eq!(
+            (set.build.provider, set.encoding, set.build.budget),
+            (Provider::Anthropic, Counting::Estimate, budget)
+        );
+        assert_eq!((set.build.policy, set.build.previews), (Policy::Stable, Previews::Never));
+        assert_eq!(set.build.compress, Some(CompressOptions::default()));
+        assert_eq!(Settings::default().options().build.previews, Previews::WhenNeeded);
     }
 
     #[test]

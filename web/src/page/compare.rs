@@ -12,7 +12,6 @@ use super::inspector::{kept_pins, kept_settings};
 use super::state::Page;
 use super::view::{click, draw, markup};
 use crate::compare::{parting, prompts};
-use crate::inspect::Settings;
 use crate::route::Route;
 use crate::wire::{Ask, Branch, Inspect, Question, Reply};
 use crate::{format, pieces, words};
@@ -132,8 +131,8 @@ fn shown(page: Page, transcript: &TranscriptId, both: &Both) -> Node {
 }
 
 async fn read(page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> Result<Both, ErrorReply> {
-    let settings = Settings { provider: 0, ..kept_settings() };
-    page.engine.ask(Ask::Inspect(Inspect::Vocabulary(settings.encoding))).await?;
+    let settings = kept_settings().with("provider", Some(0));
+    page.engine.ask(Ask::Inspect(Inspect::Vocabulary(settings.encoding()))).await?;
     let mut read = Vec::new();
     for leaf in leaves {
         let ask = Ask::Branch { transcript: transcript.clone(), leaf: Some(leaf.clone()) };
@@ -141,7 +140,7 @@ async fn read(page: Page, transcript: &TranscriptId, leaves: [MessageId; 2]) -> 
         let question = Question { leaf, settings, pins: kept_pins(transcript), selected: None, epoch: None };
         let ask = Ask::Inspect(Inspect::Fit(Box::new(question.clone())));
         let Reply::Fitted(fitted) = page.engine.ask(ask).await? else { return Err(lost()) };
-        let tokens = fitted.sides.get(usize::from(settings.stable)).map_or(0, |side| side.tokens);
+        let tokens = fitted.sides.get(usize::from(settings.stable())).map_or(0, |side| side.tokens);
         let Reply::Payload(payload) = page.engine.ask(Ask::Inspect(Inspect::Payload(Box::new(question)))).await? else {
             return Err(lost());
         };

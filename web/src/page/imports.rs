@@ -295,13 +295,11 @@ fn done(page: Page, report: &ImportReport) -> Node {
     let advice = (nothing && report.skipped_count == 0 && !report.stopped).then(|| {
         markup!(
             r#"
-            <p>
-                No conversation was found in these files. Threadkeep reads exports of ChatGPT, Claude, Gemini, LibreChat
-                and Open WebUI, sessions of Claude Code, Codex, Gemini CLI and pi, chat data as JSON, and its own export.
-            </p>
+            <p>No conversation was found in these files. {}</p>
             <p class="import-acts">
                 <button type="button" class="quiet" onclick={}>How to get an export</button>
             </p>"#,
+            threadkeep::Format::readable(),
             click(move || page.dialog.set(Some(Dialog::Help))),
         )
     });

@@ -209,11 +209,11 @@ impl Inspector {
     pub fn question_about(self, leaf: MessageId, thread: &TranscriptId) -> (Question, String) {
         let (settings, pins) = (self.with(|inner| inner.settings), kept_pins(thread));
         let name = |list: &[(&str, &'static str)], at: u32| list.get(at as usize).map_or("", |(_, words)| *words);
-        let budget = match settings.tokens {
+        let budget = match settings.tokens() {
             Some(tokens) => format!("at most {}", crate::format::plural(tokens, "token")),
             None => "no limit of tokens".to_owned(),
         };
-        let words = [name(&PROVIDERS, settings.provider), name(&ENCODINGS, settings.encoding), &budget].join(", ");
+        let words = [name(&PROVIDERS, settings.provider()), name(&ENCODINGS, settings.encoding()), &budget].join(", ");
         (Question { leaf, settings, pins, selected: None, epoch: None }, words)
     }
 
@@ -224,7 +224,7 @@ impl Inspector {
             Ok(Reply::Fitted(fitted)) => self.take(&fitted, &settings),
             Ok(_) => {}
             Err(error) => {
-                if error.code == "vocabulary-missing" && self.load(settings.encoding).await {
+                if error.code == "vocabulary-missing" && self.load(settings.encoding()).await {
                     self.with(|inner| inner.again = true);
                 } else if error.code != "vocabulary-missing" {
                     self.fail(&error);

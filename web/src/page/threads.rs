@@ -9,7 +9,7 @@ use super::search::Search;
 use super::state::{Dialog, Page};
 use super::view::{Spot, click, draw, follow, live, markup, on, rows, soon};
 use super::{dom, theme};
-use crate::list::{self, Sort};
+use crate::list::{self, Mark, Sort};
 use crate::route::Route;
 use crate::wire::ThreadInfo;
 use crate::{format, window};
@@ -124,9 +124,8 @@ pub fn pane(page: Page) -> Node {
                 for at in range() {
                     let Some(info) = order.get(at).and_then(|place| all.get(*place)) else { continue };
                     let (active, selected) = (active == at, route.transcript.as_ref() == Some(&info.id));
-                    let ThreadInfo { id, title, updated_at, messages, .. } = info;
-                    let time = updated_at.unwrap_or_default();
-                    let key = format!("{at}/{count} {active} {selected} {time} {messages} {id} {title}");
+                    // All that the row may show is in its key.
+                    let key = format!("{at}/{count} {active} {selected} {info:?}");
                     let opened = move || open(at);
                     row(key, &mut || thread_row(info, at, count, active, selected, opened));
                 }
@@ -222,14 +221,6 @@ fn thread_row(
     open: impl Fn() + 'static,
 ) -> Node {
     let title = list::title(info).to_owned();
-    let branches = (info.branches > 1).then(|| {
-        markup!(
-            r#"
-            <span class="branches" title={}><svg sign="map"/>{}<span class="for-readers"> branches</span></span>"#,
-            format::plural(info.branches.into(), "branch"),
-            format::count(info.branches.into()),
-        )
-    });
     let id = info.id.clone();
     let clicked = move |event: Event| {
         let event: MouseEvent = event.unchecked_into();
@@ -257,7 +248,6 @@ fn thread_row(
             <p class="thread-title" dir="auto" title={}>{}</p>
             <p class="thread-facts">
                 {}
-                <span class="messages" title={}><svg sign="message"/>{}<span class="for-readers"> messages</span></span>
                 {}
                 <span class="source">{}</span>
             </p>
@@ -273,10 +263,19 @@ fn thread_row(
         title.clone(),
         title,
         info.updated_at.map(dom::time),
-        format::plural(info.messages.into(), "message"),
-        format::count(info.messages.into()),
-        branches,
+        list::marks(info).into_iter().map(mark).collect::<Vec<_>>(),
         format::source(&info.source).to_owned(),
+    )
+}
+
+fn mark(Mark { class, sign, text, noun, title }: Mark) -> Node {
+    markup!(
+        r#"<span class={} title={}><svg sign={}/>{}<span class="for-readers">{}</span></span>"#,
+        format!("thread-mark {class}"),
+        title,
+        sign,
+        text,
+        format!(" {noun}"),
     )
 }
 

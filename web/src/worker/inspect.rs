@@ -6,14 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use js_sys::{Function, Promise, Reflect, Uint8Array};
 use threadkeep::KeepError;
 use threadkeep::protocol::{ContextOptions, Counting, ErrorReply, WhatIf};
-use threadkeep_context::compress::CompressOptions;
-use threadkeep_context::{Budget, MessageRef, Policy, Previews};
-use threadkeep_provider::Provider;
-use threadkeep_tokens::Encoding;
+use threadkeep_context::{MessageRef, Policy};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
 use super::Engine;
+use crate::inspect::counting;
 use crate::wire::{Fitted, Inspect, Payload, Question, Reply};
 
 /// How many tokens more the page asks about.
@@ -25,38 +23,12 @@ const LONG: usize = 1000;
 /// Whether a long chain was decided upon a few times.
 static WARM: AtomicBool = AtomicBool::new(false);
 
-/// The way to count at this place of [`ENCODINGS`](crate::inspect::ENCODINGS).
-fn counting(at: u32) -> Counting {
-    match at {
-        0 => Counting::Exact(Encoding::O200k),
-        1 => Counting::Exact(Encoding::Cl100k),
-        _ => Counting::Estimate,
-    }
-}
-
 /// The engine's options for what the reader has set.
 pub fn options(question: &Question) -> ContextOptions {
-    let settings = &question.settings;
-    let mut options = ContextOptions::default();
-    let build = &mut options.build;
-    build.provider = Provider::ALL.get(settings.provider as usize).copied().unwrap_or_default();
-    build.budget = Budget {
-        max_tokens: settings.tokens,
-        max_messages: settings.messages,
-        max_chars: settings.chars,
-        ..Budget::default()
-    };
-    build.policy = policy(settings.stable);
-    build.previews = if settings.preview { Previews::WhenNeeded } else { Previews::Never };
-    build.compress = settings.compress.then(CompressOptions::default);
-    options.encoding = counting(settings.encoding);
+    let mut options = question.settings.options();
     options.pins = question.pins.iter().map(|pin| MessageRef::Node(pin.to_string())).collect();
     options.epoch.clone_from(&question.epoch);
     options
-}
-
-fn policy(stable: bool) -> Policy {
-    if stable { Policy::Stable } else { Policy::Newest }
 }
 
 /// Answers a question of the inspector.
@@ -76,7 +48,7 @@ async fn fit(engine: &Engine, question: Question) -> Result<Fitted, KeepError> {
         survives: question.selected.map(|at| at as usize),
         more: Some(MORE),
         costs: false,
-        policy: Some(policy(!question.settings.stable)),
+        policy: Some(if question.settings.stable() { Policy::Newest } else { Policy::Stable }),
     };
     let mut options = options(&question);
     let reply = engine.fit(question.leaf.as_str(), &options, what_if).await?;

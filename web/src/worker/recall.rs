@@ -41,7 +41,7 @@ pub async fn answer(engine: &Engine, asked: Recall) -> Result<Reply, ErrorReply>
         }
         Recall::Epochs(leaf) => epochs(engine, &leaf).await,
         Recall::Step { question, place } => {
-            inspect::fetch(engine, question.settings.encoding).await?;
+            inspect::fetch(engine, question.settings.encoding()).await?;
             step(engine, &question, place).await
         }
         Recall::Carried { leaf, node, pins } => carried(engine, &leaf, node, &pins).await,

@@ -50,7 +50,7 @@ fn the_chosen_leaf_of_a_single_conversation_counts() {
 
 #[test]
 fn design_chats() {
-    let outcome = read("design_chats/1.json", &fixture("claude-design.json"));
+    let outcome = read("design_chats/1.json", &fixture("claude-ai-design.json"));
     check(
         &outcome.only(),
         r#"

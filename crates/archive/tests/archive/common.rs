@@ -1,9 +1,9 @@
 //! Reading bytes into something that a test can look at.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use threadkeep_archive::{Code, Conversation, Input, Item, Skip};
+use threadkeep_archive::{Code, Conversation, Format, Input, Item, Skip};
 use threadkeep_core::{Content, Entry, Message, MessageId, Transcript};
 
 /// What came of a file.
@@ -69,6 +69,32 @@ pub fn tree(conversation: &Conversation) -> Transcript {
 pub fn fixture(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The names of all fixtures but those of a memory, which are a folder. A name begins with that of its format.
+pub fn fixtures() -> Vec<String> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()).filter(|entry| entry.path().is_file());
+    let mut names: Vec<String> = files.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// The format of a fixture: the longest name with which its own begins.
+pub fn format_of(fixture: &str) -> Format {
+    let named = Format::all().filter(|format| fixture.starts_with(format.name()));
+    named.max_by_key(|format| format.name().len()).unwrap_or_else(|| panic!("{fixture} is named after no format"))
+}
+
+/// Compares a file with what it should be. `UPDATE=1` writes it.
+#[track_caller]
+pub fn golden(path: &Path, expected: &str) {
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, expected).unwrap();
+    }
+    let found = std::fs::read_to_string(path).unwrap_or_default();
+    let how = "`UPDATE=1 cargo test -p threadkeep-archive --test archive` writes it; read the difference";
+    assert!(found == expected, "{} is not as expected. {how}.\nexpected:\n{expected}", path.display());
 }
 
 /// The part of an id that the archive gave.

@@ -11,6 +11,7 @@ mod data;
 mod detection;
 #[path = "../../../core/tests/support/folder.rs"]
 mod folder;
+mod formats;
 mod gemini;
 mod hostile;
 mod memory;

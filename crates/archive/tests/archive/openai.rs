@@ -6,8 +6,8 @@ use crate::common::{fixture, ids, read, tree};
 
 #[test]
 fn messages_come_back_as_they_were() {
-    let bytes = fixture("openai.jsonl");
-    let outcome = read("openai.jsonl", &bytes);
+    let bytes = fixture("openai-messages.jsonl");
+    let outcome = read("openai-messages.jsonl", &bytes);
     assert_eq!(outcome.codes(), (vec![], vec![]), "{}", outcome.remarks());
     assert_eq!(outcome.conversations.len(), 3);
     for (line, conversation) in bytes.split(|b| *b == b'\n').zip(&outcome.conversations) {

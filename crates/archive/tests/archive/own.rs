@@ -16,7 +16,9 @@ fn write(conversations: &[Conversation]) -> String {
 
 #[test]
 fn what_was_imported_leaves_and_comes_back_equal() {
-    for name in ["chatgpt.json", "claude-ai.json", "claude-design.json", "claude-code.jsonl", "openai.jsonl"] {
+    for name in
+        ["chatgpt.json", "claude-ai.json", "claude-ai-design.json", "claude-code.jsonl", "openai-messages.jsonl"]
+    {
         let first = read(name, &fixture(name)).conversations;
         let text = write(&first);
         let back = read("x.threadkeep.jsonl", text.as_bytes());

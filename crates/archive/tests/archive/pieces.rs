@@ -3,29 +3,7 @@
 use proptest::prelude::*;
 use threadkeep_archive::Reader;
 
-use crate::common::{Outcome, fixture, tree};
-
-const FIXTURES: [&str; 19] = [
-    "chatgpt.json",
-    "claude-ai.json",
-    "claude-design.json",
-    "claude-code.jsonl",
-    "openai.jsonl",
-    "librechat.json",
-    "open-webui.json",
-    "sharegpt.json",
-    "oasst.jsonl",
-    "chatbot-ui.json",
-    "gemini-takeout.json",
-    "ai-studio.json",
-    "gemini-cli.json",
-    "gemini-cli.jsonl",
-    "codex.jsonl",
-    "codex-old.jsonl",
-    "pi.jsonl",
-    "pi-old.jsonl",
-    "sillytavern.jsonl",
-];
+use crate::common::{Outcome, fixture, fixtures, tree};
 
 /// What is put into a fixture to damage it.
 const EDITS: [&[u8]; 16] = [
@@ -52,7 +30,7 @@ fn pushed(name: &str, bytes: &[u8], cuts: &[usize]) -> Outcome {
 
 #[test]
 fn byte_by_byte() {
-    for name in FIXTURES {
+    for name in &fixtures() {
         let bytes = fixture(name);
         assert_eq!(pushed(name, &bytes, &vec![1; bytes.len()]), pushed(name, &bytes, &[]), "{name}");
     }
@@ -62,13 +40,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
     #[test]
     fn any_cuts_of_any_mutation(
-        which in 0..FIXTURES.len(),
+        name in prop::sample::select(fixtures()),
         cuts in prop::collection::vec(0usize..3000, 0..12),
         edits in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(&EDITS[..]), 0usize..20), 0..6),
         cut_off in prop::option::of(any::<prop::sample::Index>()),
         wrapped in any::<bool>(),
     ) {
-        let mut bytes = fixture(FIXTURES[which]);
+        let mut bytes = fixture(&name);
         if wrapped {
             bytes = [b"{\"v\": [1], \"conversations\": ", bytes.as_slice(), b", \"rest\": {}}"].concat();
         }

@@ -3,7 +3,7 @@
 use threadkeep_archive::write::{Target, Writer};
 use threadkeep_core::{Entry, Message, Role, Transcript};
 
-use crate::common::{fixture, outline, read, tree};
+use crate::common::{fixture, fixtures, outline, read, tree};
 
 /// Every fixture's trees.
 fn trees(name: &str) -> Vec<Transcript> {
@@ -23,26 +23,9 @@ fn chosen(tree: &Transcript) -> Vec<Message> {
     tree.messages(&leaf).unwrap().into_iter().cloned().collect()
 }
 
-const ALL: [&str; 14] = [
-    "chatgpt.json",
-    "claude-ai.json",
-    "claude-code.jsonl",
-    "openai.jsonl",
-    "librechat.json",
-    "open-webui.json",
-    "sharegpt.json",
-    "oasst.jsonl",
-    "ai-studio.json",
-    "gemini-cli.jsonl",
-    "gemini-takeout.json",
-    "codex.jsonl",
-    "pi.jsonl",
-    "sillytavern.jsonl",
-];
-
 #[test]
 fn openai_messages_come_back_as_they_were() {
-    for name in ALL {
+    for name in &fixtures() {
         let trees = trees(name);
         let text = written(&trees, Target::OpenAiMessages, false);
         assert_eq!(text.lines().count(), trees.len(), "{name}");
@@ -82,7 +65,7 @@ fn plain(messages: &[Message]) -> Vec<(String, String)> {
 
 #[test]
 fn sharegpt_comes_back_with_its_words_and_calls() {
-    for name in ALL {
+    for name in &fixtures() {
         let trees = trees(name);
         let text = written(&trees, Target::ShareGpt, false);
         let raw: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();

@@ -182,7 +182,7 @@ fn a_manifest_in_the_zip_is_held_against_its_members() {
 
 #[track_caller]
 fn refused(member: Member, code: Code) {
-    let good = deflated("good.json", &fixture("openai.jsonl"));
+    let good = deflated("good.json", &fixture("openai-messages.jsonl"));
     let outcome = read("z.zip", &zip(&[member, good], false));
     assert_eq!(outcome.codes().0, [code], "{}", outcome.remarks());
     assert_eq!(outcome.conversations.len(), 3, "the other member comes in: {}", outcome.remarks());
@@ -220,7 +220,7 @@ fn checksums_and_sizes_are_checked() {
 fn bombs_are_stopped() {
     let bomb = deflated("bomb.json", &[b"[", " ".repeat(20 << 20).as_bytes(), b"]"].concat());
     assert!(bomb.data.len() < 100_000);
-    let outcome = read("z.zip", &zip(&[bomb.clone(), deflated("good.json", &fixture("openai.jsonl"))], false));
+    let outcome = read("z.zip", &zip(&[bomb.clone(), deflated("good.json", &fixture("openai-messages.jsonl"))], false));
     assert!(outcome.codes().0.contains(&Code::ZipBomb), "{}", outcome.remarks());
     assert_eq!(outcome.conversations.len(), 3);
     let shared = [bomb.clone(), Member { name: b"b.json".to_vec(), offset: Some(0), ..bomb }];
@@ -237,7 +237,8 @@ fn bombs_are_stopped() {
 #[test]
 fn sizes_of_members_that_add_up_beyond_64_bits_are_only_numbers() {
     let aside = |name: &str| Member { packed: Some(u64::MAX), ..stored(name, b"x") };
-    let members = [aside("a.png"), aside("b.png"), aside("c.json"), stored("good.json", &fixture("openai.jsonl"))];
+    let members =
+        [aside("a.png"), aside("b.png"), aside("c.json"), stored("good.json", &fixture("openai-messages.jsonl"))];
     let outcome = read("z.zip", &zip(&members, true));
     assert_eq!(outcome.conversations.len(), 3, "{}", outcome.remarks());
     let far = Member { offset: Some(u64::MAX - 3), ..stored("far.json", b"{}") };
@@ -259,7 +260,10 @@ fn names_are_only_names() {
 #[test]
 fn a_damaged_zip_is_one_remark() {
     let whole = zip(
-        &[deflated("conversations.json", &fixture("chatgpt.json")), deflated("b.json", &fixture("openai.jsonl"))],
+        &[
+            deflated("conversations.json", &fixture("chatgpt.json")),
+            deflated("b.json", &fixture("openai-messages.jsonl")),
+        ],
         false,
     );
     for cut in (4..whole.len()).step_by(7) {
@@ -278,8 +282,10 @@ fn a_damaged_zip_is_one_remark() {
 
 #[test]
 fn any_flipped_byte_ends_well() {
-    let whole =
-        zip(&[deflated("c.json", &fixture("claude-ai.json")), stored("b.json", &fixture("openai.jsonl"))], true);
+    let whole = zip(
+        &[deflated("c.json", &fixture("claude-ai.json")), stored("b.json", &fixture("openai-messages.jsonl"))],
+        true,
+    );
     for at in 0..whole.len() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x55;

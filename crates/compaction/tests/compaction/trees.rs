@@ -38,7 +38,7 @@ fn lay<'a>(tree: &'a Transcript, leaf: &MessageId, epoch: Option<Option<&str>>, 
         summary = overlay::lay(&mut items, end, checkpoint, &stays);
         used = Some(checkpoint);
     }
-    let prepared = prepare_with(&items, summary, options, &Estimate);
+    let prepared = prepare_with(&items, summary, options.preparing(), &Estimate);
     Laid { chain, items, end, checkpoint: used, prepared }
 }
 

@@ -59,6 +59,8 @@ use definitions::Definition;
 use serde_json::{Map, Value};
 use threadkeep_core::{CodeTurn, Content, Kind, Message, Role};
 
+use crate::rule;
+
 pub use json::{CompressError, compress_history};
 
 /// The tag of a message that is a summary of a code turn.
@@ -136,9 +138,9 @@ pub fn decide(messages: &[&Message], options: &CompressOptions) -> Vec<Verdict> 
             verdicts[turn.index].replacement = Some(summarised(message, summary));
             if let Some((index, rest)) = turn.feedback.and_then(|index| Some((index, rest(messages[index], turn)?))) {
                 let replacement = Message { content: rest.into(), ..messages[index].clone() };
-                verdicts[index] = Verdict { replacement: Some(replacement), rule: Some("moved-output") };
+                verdicts[index] = Verdict { replacement: Some(replacement), rule: Some(rule::MOVED_OUTPUT) };
             }
-            "compressed-turn"
+            rule::COMPRESSED_TURN
         };
         verdicts[turn.index].rule = Some(rule);
         if turn.failed {

@@ -13,7 +13,7 @@ use threadkeep::protocol::{
 use threadkeep::{Keep, KeepError};
 use threadkeep_context::compress::CompressError;
 use threadkeep_context::tokens::{Counter, Estimate, cost};
-use threadkeep_context::{Item, Ledger, Line, Plan, Prepared, Preparing, Previews, compress, opens_with_user};
+use threadkeep_context::{Item, Ledger, Line, Plan, Prepared, Preparing, compress, opens_with_user};
 use threadkeep_core::Message;
 use threadkeep_provider::{Provider, ProviderError, render_json, validate_json};
 use threadkeep_tokens::{Bpe, Encoding};
@@ -227,8 +227,7 @@ impl Trimming {
     /// An empty list, for options of `trimMessages` of which provider, encoding and includeSystem hold for good.
     fn new(options: &str) -> Result<Self, JsValue> {
         let (options, counting) = trim_options(options).map_err(bad_request)?;
-        let preparing =
-            Preparing { provider: options.provider, system: options.system, previews: Previews::Never, live: false };
+        let preparing = options.preparing();
         let counter = counter(counting)?;
         Ok(Self { messages: Vec::new(), prepared: Prepared::new(&[], preparing, counter.as_ref()), preparing, counter })
     }

@@ -8,7 +8,7 @@ use web_sys::{Event, HtmlInputElement, Node};
 
 use super::Inspector;
 use crate::format::capital;
-use crate::inspect::{ENCODINGS, KINDS, Mark, PROVIDERS, STEPS, Settings, position, read_limit, tokens};
+use crate::inspect::{Control, KINDS, Mark, SETTINGS, STEPS, Setting, Settings, position, read_limit, tokens};
 use crate::page::dom::{self, Build as _, el};
 use crate::page::engine::State;
 use crate::page::state::Page;
@@ -65,7 +65,6 @@ pub fn pane(page: Page) -> Node {
             }
         });
     };
-    let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     markup!(
         r#"
         <aside class="pane map inspector" aria-label="Context" data-testid="inspector" aria-busy="true">
@@ -108,31 +107,7 @@ pub fn pane(page: Page) -> Node {
                 </section>
                 <dl class="kinds" aria-label="Tokens by kind">{}</dl>
                 <section aria-label="Settings">
-                    <div class="field">
-                        <label for="max-messages">Limit, messages</label>
-                        <input id="max-messages" name="messages" type="number" min="0" inputmode="numeric" placeholder="none" data-testid="max-messages" value={}/>
-                    </div>
-                    <div class="field">
-                        <label for="max-chars">Limit, characters</label>
-                        <input id="max-chars" name="chars" type="number" min="0" inputmode="numeric" placeholder="none" data-testid="max-chars" value={}/>
-                    </div>
-                    <div class="field">
-                        <label for="provider">Provider</label>
-                        <select id="provider" name="provider" data-testid="provider">{}</select>
-                    </div>
-                    <div class="field">
-                        <label for="encoding">Counted by</label>
-                        <select id="encoding" name="encoding" data-testid="encoding">{}</select>
-                    </div>
-                    <div class="field">
-                        <label for="policy">Policy</label>
-                        <select id="policy" name="policy" data-testid="policy">
-                            <option value="0" selected={}>newest</option>
-                            <option value="1" selected={}>stable</option>
-                        </select>
-                    </div>
-                    <label class="check"><input type="checkbox" name="preview" data-testid="preview" checked={}/>Preview large tool results</label>
-                    <label class="check"><input type="checkbox" name="compress" data-testid="compress" checked={}/>Compress code turns</label>
+                    {}
                 </section>
                 <section>
                     <h3>Both policies</h3>
@@ -177,17 +152,10 @@ pub fn pane(page: Page) -> Node {
         on(entered),
         bar("m"),
         STEPS.to_string(),
-        position(settings.tokens, this.with(|inner| inner.whole)).to_string(),
-        number(settings.tokens),
+        position(settings.tokens(), this.with(|inner| inner.whole)).to_string(),
+        number(settings.tokens()),
         kinds(),
-        number(settings.messages),
-        number(settings.chars),
-        choices(&PROVIDERS, settings.provider),
-        choices(&ENCODINGS, settings.encoding),
-        !settings.stable,
-        settings.stable,
-        settings.preview,
-        settings.compress,
+        controls(&settings),
         vec![side("newest", "n"), side("stable", "s")],
         legend(),
         click(move || this.show_cut()),
@@ -198,6 +166,61 @@ pub fn pane(page: Page) -> Node {
         on(opened),
         click(copy),
     )
+}
+
+fn number(value: Option<u64>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// The control of each setting: limits, then choices, then checks. The budget in tokens has its place beside the slider.
+fn controls(settings: &Settings) -> Vec<Node> {
+    let of = |kind: fn(&Control) -> bool| SETTINGS.iter().filter(move |one| kind(&one.control) && one.name != "tokens");
+    of(|control| matches!(control, Control::Limit(_)))
+        .chain(of(|control| matches!(control, Control::Choice(..))))
+        .chain(of(|control| matches!(control, Control::Check { .. })))
+        .map(|setting| control(setting, settings.get(setting.name)))
+        .collect()
+}
+
+fn control(Setting { name, label, control }: &'static Setting, value: Option<u64>) -> Node {
+    match control {
+        Control::Limit(_) => {
+            let id = ["max-", name].concat();
+            markup!(
+                r#"
+                <div class="field">
+                    <label for={}>{}</label>
+                    <input id={} name={} type="number" min="0" inputmode="numeric" placeholder="none" data-testid={} value={}/>
+                </div>"#,
+                id.clone(),
+                *label,
+                id.clone(),
+                *name,
+                id,
+                number(value),
+            )
+        }
+        Control::Choice(list, _) => markup!(
+            r#"
+            <div class="field">
+                <label for={}>{}</label>
+                <select id={} name={} data-testid={}>{}</select>
+            </div>"#,
+            *name,
+            *label,
+            *name,
+            *name,
+            *name,
+            choices(list, value.unwrap_or_default()),
+        ),
+        Control::Check { .. } => markup!(
+            r#"<label class="check"><input type="checkbox" name={} data-testid={} checked={}/>{}</label>"#,
+            *name,
+            *name,
+            value == Some(1),
+            *label,
+        ),
+    }
 }
 
 /// A segment for each kind, and one for what is free.
@@ -246,9 +269,9 @@ fn side(name: &'static str, short: &str) -> Node {
     )
 }
 
-fn choices(list: &[(&'static str, &'static str)], chosen: u32) -> Slot {
+fn choices(list: &[(&'static str, &'static str)], chosen: u64) -> Slot {
     let one = |(at, (_, words)): (usize, &(&'static str, &'static str))| {
-        markup!("<option value={} selected={}>{}</option>", at.to_string(), at == chosen as usize, *words)
+        markup!("<option value={} selected={}>{}</option>", at.to_string(), at as u64 == chosen, *words)
     };
     Slot::Nodes(list.iter().enumerate().map(one).collect())
 }
@@ -260,7 +283,6 @@ impl Inspector {
         // A select has the same name and value.
         let (name, value) = (input.name(), input.value());
         let limit = read_limit(&value);
-        let at = limit.unwrap_or_default() as u32;
         let now = self.with(|inner| inner.settings);
         let whole = self.with(|inner| inner.whole);
         let other = |name: &str, value: String| {
@@ -269,25 +291,20 @@ impl Inspector {
                 other.unchecked_into::<HtmlInputElement>().set_value(&value);
             }
         };
-        let set = match name.as_str() {
-            "slider" => {
-                let tokens = tokens(at, whole);
-                other("tokens", tokens.map(|tokens| tokens.to_string()).unwrap_or_default());
-                Settings { tokens, ..now }
-            }
-            "tokens" => {
-                other("slider", position(limit, whole).to_string());
-                Settings { tokens: limit, ..now }
-            }
-            "messages" => Settings { messages: limit, ..now },
-            "chars" => Settings { chars: limit, ..now },
-            "provider" => Settings { provider: at, ..now },
-            "encoding" => Settings { encoding: at, ..now },
-            "policy" => Settings { stable: at == 1, ..now },
-            "preview" => Settings { preview: input.checked(), ..now },
-            "compress" => Settings { compress: input.checked(), ..now },
-            _ => return,
+        if name == "slider" {
+            let tokens = tokens(limit.unwrap_or_default() as u32, whole);
+            other("tokens", number(tokens));
+            return self.set(now.with("tokens", tokens));
+        }
+        if name == "tokens" {
+            other("slider", position(limit, whole).to_string());
+        }
+        let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else { return };
+        let value = match setting.control {
+            Control::Limit(_) => limit,
+            Control::Choice(..) => Some(limit.unwrap_or_default()),
+            Control::Check { .. } => Some(input.checked().into()),
         };
-        self.set(set);
+        self.set(now.with(&name, value));
     }
 }

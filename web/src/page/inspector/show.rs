@@ -88,10 +88,10 @@ impl Inspector {
     pub(super) fn draw(self, fitted: &Fitted, settings: &Settings, marks: &Marks) {
         let Some(face) = Face::find() else { return };
         let [newest, stable] = &fitted.sides[..] else { return };
-        let side = if settings.stable { stable } else { newest };
+        let side = if settings.stable() { stable } else { newest };
         face.text("note", "");
         face.text("tokens", &count(side.tokens));
-        let of = match settings.tokens {
+        let of = match settings.tokens() {
             Some(limit) => format!("of {}", tokens(limit)),
             None => "tokens, no limit".to_owned(),
         };
@@ -101,7 +101,7 @@ impl Inspector {
         face.text("kept", &kept);
         face.text("over", &over(fitted, settings, side));
         // Both policies are drawn on one scale.
-        let room = settings.tokens.unwrap_or(0).min(fitted.whole).max(newest.tokens).max(stable.tokens);
+        let room = settings.tokens().unwrap_or(0).min(fitted.whole).max(newest.tokens).max(stable.tokens);
         for (short, side) in [("m", side), ("n", newest), ("s", stable)] {
             face.bar(short, side, room);
         }
@@ -109,10 +109,10 @@ impl Inspector {
             face.row(&["row-", kind].concat(), *tokens > 0);
             face.text(&["kind-", kind].concat(), &count(*tokens));
         }
-        let free = settings.tokens.map(|limit| limit.saturating_sub(side.tokens));
+        let free = settings.tokens().map(|limit| limit.saturating_sub(side.tokens));
         face.row("row-free", free.is_some());
         face.text("kind-free", &free.map(count).unwrap_or_default());
-        for (short, side, chosen) in [("n", newest, !settings.stable), ("s", stable, settings.stable)] {
+        for (short, side, chosen) in [("n", newest, !settings.stable()), ("s", stable, settings.stable())] {
             let over = if side.over { ", over budget" } else { "" };
             let kept = format!("{}, {}{over}", plural(side.kept.into(), "message"), tokens(side.tokens));
             face.text(&[short, "-kept"].concat(), &kept);
@@ -173,11 +173,11 @@ impl Inspector {
     fn draw_slider(self, face: &Face, settings: &Settings, kept: u32) {
         let Ok(Some(slider)) = face.0.query_selector("[name=slider]") else { return };
         let slider: HtmlInputElement = slider.unchecked_into();
-        let at = position(settings.tokens, self.with(|inner| inner.whole));
+        let at = position(settings.tokens(), self.with(|inner| inner.whole));
         if slider.value().parse::<u32>().is_ok_and(|now| now.abs_diff(at) > 8) {
             slider.set_value(&at.to_string());
         }
-        let budget = settings.tokens.map_or("no limit".to_owned(), tokens);
+        let budget = settings.tokens().map_or("no limit".to_owned(), tokens);
         let _ = slider.set_attribute("aria-valuetext", &format!("{budget}, {} kept", plural(kept.into(), "message")));
     }
 
@@ -230,9 +230,9 @@ fn over(fitted: &Fitted, settings: &Settings, side: &Side) -> String {
     }
     let mut parts = Vec::new();
     for (noun, limit, figure) in [
-        ("token", settings.tokens, side.tokens),
-        ("message", settings.messages, fitted.messages),
-        ("character", settings.chars, fitted.chars),
+        ("token", settings.tokens(), side.tokens),
+        ("message", settings.get("messages"), fitted.messages),
+        ("character", settings.get("chars"), fitted.chars),
     ] {
         if let Some(limit) = limit.filter(|limit| *limit < figure) {
             parts.push(format!(
