@@ -50,7 +50,7 @@ test("Claude.ai, Claude Code and OpenAI messages", async () => {
   assert.equal(chain.find((message) => message.role === "tool").tool_call_id, call.id);
   assert.deepEqual(await keep.lint(chain.at(-1).id), []);
 
-  const openai = await keep.import({ name: "messages.jsonl", data: fixture("openai-messages.jsonl") });
+  const openai = await keep.import({ name: "messages.jsonl", data: fixture("openai.jsonl") });
   assert.deepEqual([openai.formats, openai.added, openai.messages], [["openai-messages"], 2, 7]);
   await keep.close();
 });
