@@ -129,44 +129,30 @@ impl Model for JsModel {
     }
 }
 
-/// A piece of an answer, as a model's function tells it.
-#[derive(Deserialize)]
-#[serde(untagged, rename_all_fields = "camelCase")]
-enum Piece {
-    Text {
-        text: String,
-    },
-    Reasoning {
-        reasoning: String,
-    },
-    Warning {
-        warning: String,
-    },
-    WasReasoning {
-        was_reasoning: bool,
-    },
-    Retry {
-        retry: String,
-        attempt: u32,
-        wait: u32,
-    },
-    ToolCall {
-        index: usize,
-        #[serde(default)]
-        name: String,
-        #[serde(default)]
-        arguments: String,
-    },
+/// A piece of an answer, as a model's function tells it: the fields of one kind of piece. One struct, since an untagged enum takes 2 KB more.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Piece {
+    text: Option<String>,
+    reasoning: Option<String>,
+    warning: Option<String>,
+    was_reasoning: bool,
+    retry: Option<String>,
+    attempt: u32,
+    wait: u32,
+    index: Option<usize>,
+    name: String,
+    arguments: String,
 }
 
 fn delta(text: &str) -> Option<Delta> {
     Some(match serde_json::from_str(text).ok()? {
-        Piece::Text { text } => Delta::Text(text),
-        Piece::Reasoning { reasoning } => Delta::Reasoning(reasoning),
-        Piece::Warning { warning } => Delta::Warning(warning),
-        Piece::WasReasoning { was_reasoning } => was_reasoning.then_some(Delta::WasReasoning)?,
-        Piece::Retry { retry, attempt, wait } => Delta::Retry { attempt, wait, reason: retry },
-        Piece::ToolCall { index, name, arguments } => Delta::ToolCall { index, name, arguments },
+        Piece { text: Some(text), .. } => Delta::Text(text),
+        Piece { reasoning: Some(reasoning), .. } => Delta::Reasoning(reasoning),
+        Piece { warning: Some(warning), .. } => Delta::Warning(warning),
+        Piece { was_reasoning: true, .. } => Delta::WasReasoning,
+        Piece { retry: Some(reason), attempt, wait, .. } => Delta::Retry { attempt, wait, reason },
+        Piece { index, name, arguments, .. } => Delta::ToolCall { index: index?, name, arguments },
     })
 }
 
