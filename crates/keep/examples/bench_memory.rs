@@ -69,13 +69,13 @@ impl Bench {
 
     fn run(&mut self, name: &str) -> Result<f64, Failed> {
         self.round += 1;
-        let context = format!("{name} {}", self.round);
+        let head = format!("{name} {}", self.round);
         match name {
             "append-100" => {
                 let batches: Vec<_> = (0..LOADED / BATCH).map(|at| messages(BATCH, self.round + at)).collect();
                 timed(async {
                     for batch in batches {
-                        self.keep.append(&context, batch).await?;
+                        self.keep.append(&head, batch).await?;
                     }
                     Ok(())
                 })
@@ -84,7 +84,7 @@ impl Bench {
                 let batches = messages(LOADED, self.round);
                 timed(async {
                     for message in batches {
-                        self.keep.append(&context, vec![message]).await?;
+                        self.keep.append(&head, vec![message]).await?;
                     }
                     Ok(())
                 })
@@ -92,7 +92,7 @@ impl Bench {
             "wire-100" => {
                 let asked = |at| {
                     let messages = messages(BATCH, self.round + at);
-                    serde_json::json!({ "context": context, "messages": messages }).to_string()
+                    serde_json::json!({ "head": head, "messages": messages }).to_string()
                 };
                 let batches: Vec<_> = (0..LOADED / BATCH).map(asked).collect();
                 timed(async {
