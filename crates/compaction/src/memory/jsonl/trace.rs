@@ -53,7 +53,7 @@ impl TraceType {
 }
 
 /// One line of `raw_traces.jsonl`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RawTrace {
     /// Its id.
     pub id: String,
@@ -66,8 +66,10 @@ pub struct RawTrace {
     /// What it records.
     pub trace_type: TraceType,
     /// The text; may be empty for tools.
+    #[serde(default, deserialize_with = "or_default")]
     pub content: String,
     /// The event that it came from.
+    #[serde(default, deserialize_with = "or_default")]
     pub source_event: String,
     /// The optional fields and those that we do not know, in the order in which they came: `media`, `tool_name`,
     /// `tool_call_id`, `tool_args`, `tool_result`, `tool_error`, `correlation_id`, `tags`, `tool_result_ref`, …
@@ -80,27 +82,8 @@ pub struct RawTrace {
 /// # Errors
 /// It is no JSON, or a required field is missing or of another type.
 pub fn read_trace(line: &str) -> Result<RawTrace, serde_json::Error> {
-    let Known { id, ts, turn_id, seq, trace_type, content, source_event } = serde_json::from_str(line)?;
-    let mut more: Map<String, Value> = serde_json::from_str(line)?;
-    more.retain(|name, _| !KNOWN.contains(&name.as_str()));
-    Ok(RawTrace { id, ts, turn_id, seq, trace_type, content, source_event, more })
+    serde_json::from_str(line)
 }
-
-/// The fields of a line that we know. `flatten` in their place takes more bytes of the module than reading a line twice.
-#[derive(Deserialize)]
-struct Known {
-    id: String,
-    ts: Number,
-    turn_id: String,
-    seq: u64,
-    trace_type: TraceType,
-    #[serde(default, deserialize_with = "or_default")]
-    content: String,
-    #[serde(default, deserialize_with = "or_default")]
-    source_event: String,
-}
-
-const KNOWN: [&str; 7] = ["id", "ts", "turn_id", "seq", "trace_type", "content", "source_event"];
 
 impl RawTrace {
     /// The time in milliseconds since 1970 (UTC); `None` for what is no time.
