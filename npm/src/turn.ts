@@ -10,7 +10,7 @@ export interface TurnResult {
   node: string | null;
   /** How it ended; `null` likewise, and where the turn was interrupted and something follows it. */
   outcome: Outcome | null;
-  /** Why, in words, where it was not answered. */
+  /** The reason in words, if it was not answered. */
   reason?: string;
   /** What was replied last to the message that it answers, in the agent's mailbox; `null` where nothing was. */
   reply: Mail | null;

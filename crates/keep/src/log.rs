@@ -3,9 +3,8 @@
 //! The newest entries lie in small pages, one for each append (the tail); when a hundred have gathered there, the next
 //! append merges them into one page in the same commit. A page is entries as JSON lines, so merging only joins bytes.
 //! An append is conditional on its page's key being free: of two writers with the same picture, one gets a conflict, reads
-//! what the other wrote, and goes again, so sequence numbers are never used twice. A merge frees keys that were taken, so it
-//! moves a marker on, and an append is conditional on that marker too: a writer whose picture is older than the last merge gets
-//! a conflict as well.
+//! what the other wrote, and goes again, so sequence numbers are never used twice. A merge frees keys that were taken, so it moves a
+//! marker on. An append is conditional on that marker too. So a writer whose picture is older than the last merge gets a conflict.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,8 +1,8 @@
 //! What is remembered, kept: episodes and facts are stored, merged, edited, pinned and deleted here, and retrieved for prompts. What to
 //! remember, and how records are compared and ranked, is `threadkeep_compaction::memory`'s.
 //!
-//! **Two writers.** Records change, unlike the log. So every commit that writes them moves a marker (one key of a random
-//! name) and is conditional on the marker that its writer has read: of two writers with the same picture one gets a conflict,
+//! **Two writers.** Records change, unlike the log. So every commit that writes them moves a marker, one key of a random
+//! name, and is conditional on the marker that its writer has read. Of two writers with the same picture one gets a conflict,
 //! reads again and goes again. Whoever writes records in a commit of its own uses [`Memories::commit`] for that, and
 //! [`Keep::remembered`] after it.
 //!

@@ -142,7 +142,7 @@ pub enum AgentEvent {
         node: MessageId,
         /// How it ended.
         outcome: Outcome,
-        /// Why, in words, where it was not answered.
+        /// The reason in words, if it was not answered.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "ts", ts(optional))]
         reason: Option<String>,

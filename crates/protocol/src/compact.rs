@@ -169,8 +169,8 @@ pub struct CompactCall {
     /// The most tokens of one request to the model, at least about 700; without it 24,000, or less where the model of that name is known
     /// to take less. Longer material comes in several requests.
     pub input_tokens: Option<u32>,
-    /// `false`: a model that fails is an error. Otherwise, when it fails, takes too long, or answers with nothing, with tool calls or with
-    /// more than it was given, the built-in summariser makes the summary, and a warning says why.
+    /// `false`: a model that fails is an error. Otherwise the built-in summariser stands in for it, and a warning says why. A model fails
+    /// if it takes too long, or answers with nothing, with tool calls or with more than it was given.
     pub fallback: Option<bool>,
 }
 

@@ -360,8 +360,8 @@ pub struct TrimParams {
     budget: Budget,
     /// Which messages go first. `newest`, the default: as many of the newest as fit. `stable`: cuts in large steps, so that requests begin
     /// alike and the provider's prompt cache keeps hitting. A step is `√(2 · 1000 · maxTokens)` tokens, or a third of what the frame
-    /// leaves of the budget where that is less; half of one stays unused on average (a sixth of up to 18,000 tokens, a sixteenth of
-    /// 100,000). It needs no memory of earlier requests.
+    /// leaves of the budget where that is less. Half of a step stays unused on average: a sixth of up to 18,000 tokens, a sixteenth of
+    /// 100,000. It needs no memory of earlier requests.
     #[cfg_attr(feature = "ts", ts(inline))]
     policy: Option<Policy>,
     /// Places in the list, from 0, of messages to keep.

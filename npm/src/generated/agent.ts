@@ -148,7 +148,7 @@ export type AgentEvent =
       node: string;
       /** How it ended. */
       outcome: Outcome;
-      /** Why, in words, where it was not answered. */
+      /** The reason in words, if it was not answered. */
       reason?: string;
     };
 

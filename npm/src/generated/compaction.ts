@@ -65,8 +65,8 @@ export interface CompactParams {
    */
   inputTokens?: number;
   /**
-   * `false`: a model that fails is an error. Otherwise, when it fails, takes too long, or answers with nothing, with tool calls or
-   * with more than it was given, the built-in summariser makes the summary, and a warning says why.
+   * `false`: a model that fails is an error. Otherwise the built-in summariser stands in for it, and a warning says why. A model fails
+   * if it takes too long, or answers with nothing, with tool calls or with more than it was given.
    */
   fallback?: boolean;
 }

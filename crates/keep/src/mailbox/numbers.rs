@@ -1,8 +1,8 @@
 //! The numbers of mailboxes. A number, once given, is never given again, whatever is deleted: readers (an agent, a follower) remember
-//! how far they are by number, and a message below their marker is a message that nobody reads.
+//! how far they are by number, and a message below that number is a message that nobody reads.
 //!
 //! Each mailbox has one marker, a key whose name holds the last number that was given. A commit that gives the next number replaces the
-//! marker and is conditional on it, so two tabs cannot give the same number, even if one of the messages is deleted in between. The
+//! marker and is conditional on it. So two tabs cannot give the same number, even if a message is deleted in between. The
 //! first marker of a mailbox begins above everything that is known of it; deleting everything leaves one number for the whole store
 //! (no names), above which all later mailboxes begin.
 
