@@ -7,13 +7,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
 use threadkeep_compaction::memory::jsonl::{
     RawTrace, Told, read_episode, read_fact, read_trace, read_working_context, told,
 };
 use threadkeep_compaction::memory::{Episode, Fact, Memory, turn_number};
 use threadkeep_core::checkpoint::{Source, Statement};
-use threadkeep_core::json::to_text;
+use threadkeep_core::json::own_text;
 use threadkeep_core::node::LAST_TURN;
 use threadkeep_core::{Entry, MessageId, Node};
 
@@ -58,7 +57,7 @@ impl Part {
         }
         let (trace, fact) = (fields.has("trace_type"), fields.has("fact"));
         let map = super::whole(fields, place, report);
-        let line = Value::Object(map).to_string();
+        let line = own_text(&map);
         let read = if trace {
             read_trace(&line).map(|trace| self.traces.push(trace))
         } else if fact {
@@ -167,7 +166,7 @@ fn agent(folder: &str, mut agent: Part, report: &mut Report) {
 /// one id and differ are two: the [tree](Tree::finish) gives the later one another id.
 fn in_order(traces: &mut Vec<RawTrace>) {
     let mut known = HashSet::new();
-    traces.retain(|trace| known.insert(to_text(trace).unwrap_or_default()));
+    traces.retain(|trace| known.insert(own_text(trace)));
     let key = |trace: &RawTrace| match turn_number(&trace.turn_id) {
         Some(turn) => (turn, 0, trace.seq),
         None => (u32::MAX, trace.millis().unwrap_or_default(), trace.seq),

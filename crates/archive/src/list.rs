@@ -75,8 +75,7 @@ impl List {
         let mut sum = Digest::new();
         for message in self.nodes.iter().map(|node| &node.made.messages) {
             for message in message {
-                // Messages have string keys only, so this gives text.
-                sum = sum.with(threadkeep_core::json::to_text(message).unwrap_or_default().as_bytes());
+                sum = sum.with(threadkeep_core::json::own_text(message).as_bytes());
             }
             chain.push(sum.0);
         }

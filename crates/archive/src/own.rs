@@ -15,8 +15,8 @@
 mod read;
 mod settle;
 
-use serde::Serialize;
 use threadkeep_compaction::memory::Memory;
+use threadkeep_core::json::own_text;
 use threadkeep_core::{Entry, TranscriptId};
 
 pub(super) use read::{Reading, is_line};
@@ -66,8 +66,8 @@ pub fn write_transcript<'a>(
 /// The line of an episode or a fact.
 pub fn write_memory(memory: &Memory) -> String {
     let (kind, record) = match memory {
-        Memory::Episode(episode) => ("episode", json(episode)),
-        Memory::Fact(fact) => ("fact", json(fact)),
+        Memory::Episode(episode) => ("episode", own_text(episode)),
+        Memory::Fact(fact) => ("fact", own_text(fact)),
     };
     ["{\"", kind, "\":", &record, "}\n"].concat()
 }
@@ -85,7 +85,7 @@ pub struct TranscriptWriter {
 impl TranscriptWriter {
     /// Opens a transcript.
     pub fn new(id: &TranscriptId) -> Self {
-        Self { id: id.clone(), entries: 0, piece: format!("{{\"transcript\":{}}}\n", json(id)) }
+        Self { id: id.clone(), entries: 0, piece: format!("{{\"transcript\":{}}}\n", own_text(id)) }
     }
 
     /// Adds the entry with the number `seq`. A deleted one is left out.
@@ -94,7 +94,7 @@ impl TranscriptWriter {
             return;
         }
         // An entry is an object of one field, its kind: the number goes in before it.
-        let entry = json(entry);
+        let entry = own_text(entry);
         self.piece.push_str(&format!("{{\"seq\":{seq},"));
         self.piece.push_str(entry.strip_prefix('{').unwrap_or(&entry));
         self.piece.push('\n');
@@ -103,7 +103,7 @@ impl TranscriptWriter {
 
     /// Closes the transcript.
     pub fn end(&mut self) {
-        let (id, entries) = (json(&self.id), self.entries);
+        let (id, entries) = (own_text(&self.id), self.entries);
         self.piece.push_str(&format!("{{\"end\":{id},\"entries\":{entries}}}\n"));
     }
 
@@ -111,9 +111,4 @@ impl TranscriptWriter {
     pub fn take(&mut self) -> String {
         std::mem::take(&mut self.piece)
     }
-}
-
-fn json(value: &impl Serialize) -> String {
-    // Ids, entries and messages have string keys only, the one thing that serialising to text can fail on.
-    threadkeep_core::json::to_text(value).unwrap_or_default()
 }

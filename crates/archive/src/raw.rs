@@ -5,6 +5,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
+// The writer that is there for everything else; `Display` would bring two more of them.
+pub(super) use threadkeep_core::json::own_text as json_text;
+
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -153,12 +156,6 @@ pub(super) fn is_string(raw: &str, text: &str) -> bool {
 /// The string in a field of a value.
 pub(super) fn text_of<'v>(map: &'v Map<String, Value>, name: &str) -> Option<&'v str> {
     map.get(name).and_then(Value::as_str)
-}
-
-/// A value as JSON text. By the writer that is there for everything else; `Display` would bring two more of them.
-pub(super) fn json_text(value: &Value) -> String {
-    // It has string keys only, the one thing that this can fail on.
-    threadkeep_core::json::to_text(value).unwrap_or_default()
 }
 
 /// Whether a value says nothing: null, false, `""`, `[]` or `{}`.

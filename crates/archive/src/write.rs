@@ -142,7 +142,7 @@ impl Writer {
             _ => "messages",
         };
         self.begun = true;
-        let (id, title) = (json_text(&tree.id().as_str().into()), json_text(&title.into()));
+        let (id, title) = (json_text(tree.id()), json_text(&title));
         self.piece.push_str(&["{\"id\":", &id, ",\"title\":", &title, ",\"", open, "\":["].concat());
         let mut first = true;
         for message in chain.into_iter().flat_map(|placed| &placed.node.messages) {

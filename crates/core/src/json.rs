@@ -8,7 +8,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_json::Value;
 
-pub use write::{to_text, write};
+pub use write::{own_text, own_value, to_text, write};
 
 /// Whether at most `levels` lists and objects lie inside one another in `value`.
 pub fn within(value: &Value, levels: usize) -> bool {

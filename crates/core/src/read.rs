@@ -345,7 +345,7 @@ pub fn name<'de, D: Deserializer<'de>, T>(
     deserializer.deserialize_str(Known(from_name, expected))
 }
 
-/// Lets serde read a type by its names. Takes the type, the function that finds a name, and the names in words for the error.
+/// Lets serde read a type by its names: the type, the function that finds a name, and the words that list the names in errors.
 #[macro_export]
 macro_rules! read_by_name {
     ($type:ty, $from_name:expr, $expected:expr) => {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use threadkeep_core::MessageId;
+use threadkeep_core::json::own_value;
 use threadkeep_core::read::{self, BadRequest, or_default};
 
 /// A message in a mailbox.
@@ -142,8 +143,7 @@ impl Mail {
     /// It as JSON: `number, messageId, replyTo?, from, to, strings, edgeNames, petNames, date, dismissed?, node?, isError?,
     /// unknownReply?`.
     pub fn to_json(&self) -> Value {
-        // It has string keys only, the one thing that serialising can fail on.
-        serde_json::to_value(self).unwrap_or_default()
+        own_value(self)
     }
 }
 

@@ -6,6 +6,7 @@ use threadkeep_compaction::memory::{
     BundleLimits, Episode, Fact, FactKind, MemoryBundle, Share, ToolInteraction, turn_number,
 };
 use threadkeep_core::checkpoint::Source;
+use threadkeep_core::json::own_value;
 use threadkeep_core::node::turn_name;
 use threadkeep_core::read::{self, BadRequest, bad, or_default};
 use threadkeep_core::{MessageId, TranscriptId, read_by_name};
@@ -324,16 +325,11 @@ impl MemoryRequest {
     }
 }
 
-fn json(value: &impl serde::Serialize) -> Value {
-    // Records have string keys only, the one thing that serialising can fail on.
-    serde_json::to_value(value).unwrap_or_default()
-}
-
 /// A bundle as JSON: `{episodes, facts}`.
 pub fn bundle_json(bundle: &MemoryBundle) -> Value {
     let mut map = Map::new();
-    map.insert("episodes".to_owned(), json(&bundle.episodes));
-    map.insert("facts".to_owned(), json(&bundle.facts));
+    map.insert("episodes".to_owned(), own_value(&bundle.episodes));
+    map.insert("facts".to_owned(), own_value(&bundle.facts));
     Value::Object(map)
 }
 

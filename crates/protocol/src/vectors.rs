@@ -5,6 +5,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use threadkeep_core::TranscriptId;
+use threadkeep_core::json::own_value;
 use threadkeep_recall::LONGEST_VECTOR;
 
 /// A vector, and the name of the model that made it.
@@ -70,8 +71,7 @@ impl From<Place> for (TranscriptId, u64, u32) {
 impl ToEmbed {
     /// It as JSON: `{texts, places: [[transcript, seq, index], …], left}`.
     pub fn to_json(&self) -> Value {
-        // It has string keys only, the one thing that serialising can fail on.
-        serde_json::to_value(self).unwrap_or_default()
+        own_value(self)
     }
 }
 

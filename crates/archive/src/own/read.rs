@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 use threadkeep_compaction::memory::Memory;
+use threadkeep_core::json::own_text;
 use threadkeep_core::read::{BadRequest, options};
 use threadkeep_core::{Entry, MessageId, TranscriptId};
 
@@ -11,8 +12,8 @@ use super::super::digest::{Digest, Sum};
 use super::super::raw::Fields;
 use super::super::report::{Report, short};
 use super::super::{Code, Conversation};
+use super::VERSION;
 use super::settle::{LAST_SEQ, Line, Lost, What, settle};
-use super::{VERSION, json};
 
 /// So many entries say of which transcript they are, beside its first and last line.
 const WITNESSES: usize = 3;
@@ -298,7 +299,7 @@ fn read_entry(fields: &Fields) -> Result<Line, (Option<u64>, String)> {
     let seq = seq.ok_or_else(|| (None, format!("an entry's `seq` must be a whole number up to {LAST_SEQ}")))?;
     let kinds: Vec<_> = fields.0.iter().filter(|(name, _)| name != "seq").collect();
     let [(kind, raw)] = kinds.as_slice() else { return Err((Some(seq), format!("entry {seq} is not of one kind"))) };
-    let entry = Entry::parse(format!("{{{}:{}}}", json(kind), raw.get()).as_bytes());
+    let entry = Entry::parse(format!("{{{}:{}}}", own_text(kind), raw.get()).as_bytes());
     let entry = entry.map_err(|error| (Some(seq), format!("entry {seq} cannot be read: {error}")))?;
     Ok(Line { seq, entry })
 }

@@ -30,6 +30,16 @@ pub fn to_text(value: &(impl Serialize + ?Sized)) -> Result<String, Error> {
     Ok(out)
 }
 
+/// The JSON of a value of ours, whose maps have string keys: other keys are all that writing JSON can fail on.
+pub fn own_text(value: &(impl Serialize + ?Sized)) -> String {
+    to_text(value).unwrap_or_default()
+}
+
+/// The same as a JSON value.
+pub fn own_value(value: &(impl Serialize + ?Sized)) -> serde_json::Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
 /// Appends a text as a JSON string.
 fn text(out: &mut String, text: &str) {
     let mut rest = text;

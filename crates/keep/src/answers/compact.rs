@@ -1,9 +1,9 @@
 //! Answers about compactions, and the options of one.
 
-use serde::Serialize;
 use serde_json::Value;
 use threadkeep_compaction::Reason;
 use threadkeep_core::checkpoint::Strategy;
+use threadkeep_core::json::own_value;
 use threadkeep_store::Store;
 
 use crate::compact::{CompactOptions, Compacted, EpochInfo, Sending, Stored};
@@ -37,9 +37,12 @@ impl<S: Store> Keep<S> {
     pub async fn compacting(&self, request: CompactionRequest) -> Result<Value, KeepError> {
         let pending = |reason: Option<Reason>| reason.map(Reason::name).into();
         Ok(match request {
-            CompactionRequest::Checkpoints { at } => {
-                self.checkpoints(&at).await?.iter().map(|checkpoint| json(&CheckpointInfo::from(checkpoint))).collect()
-            }
+            CompactionRequest::Checkpoints { at } => self
+                .checkpoints(&at)
+                .await?
+                .iter()
+                .map(|checkpoint| own_value(&CheckpointInfo::from(checkpoint)))
+                .collect(),
             CompactionRequest::Epochs { at } => self.epochs(&at).await?.iter().map(epoch_json).collect(),
             CompactionRequest::AfterResponse { at, prompt_tokens, policy } => {
                 let tokens = prompt_tokens.map(u64::from);
@@ -68,13 +71,8 @@ impl<S: Store> Keep<S> {
     }
 }
 
-fn json(answer: &impl Serialize) -> Value {
-    // It has string keys only, the one thing that serialising can fail on.
-    serde_json::to_value(answer).unwrap_or_default()
-}
-
 fn epoch_json(epoch: &EpochInfo) -> Value {
-    json(&EpochReply {
+    own_value(&EpochReply {
         name: epoch.name(),
         checkpoint: epoch.checkpoint.as_ref().map(CheckpointInfo::from),
         messages: Places::from(&epoch.messages),
@@ -84,7 +82,7 @@ fn epoch_json(epoch: &EpochInfo) -> Value {
 
 fn stored_json(stored: &Stored, head: &str) -> Value {
     let covered = stored.covered.as_ref();
-    json(&StoredMessage {
+    own_value(&StoredMessage {
         id: &stored.node,
         part: stored.part,
         thread: head,
@@ -107,7 +105,7 @@ fn would_send(sending: &Sending) -> WouldSend<'_> {
 impl Compacted {
     /// It as JSON: a [`CompactionReply`].
     pub fn to_json(&self) -> Value {
-        json(&CompactionReply {
+        own_value(&CompactionReply {
             checkpoint: self.checkpoint.as_ref().map(CheckpointInfo::from),
             summary_messages: &self.summary_messages,
             compacted_range: Places::from(&self.compacted_range),

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use threadkeep_compaction::memory::{EpisodeEdit, FactEdit, MemoryBundle, RAW_TAIL_TURNS};
 use threadkeep_core::Message;
+use threadkeep_core::json::own_value;
 use threadkeep_store::Store;
 
 use crate::protocol::{
@@ -21,15 +22,15 @@ impl<S: Store> Keep<S> {
         let answer = match request {
             MemoryRequest::Episodes(EpisodeFilter { transcript, source, tag, limit }) => {
                 let limit = limit.map(|limit| limit as usize);
-                json(&self.episodes(&MemoryFilter { transcript, source, tag, superseded: false, limit }).await?)
+                own_value(&self.episodes(&MemoryFilter { transcript, source, tag, superseded: false, limit }).await?)
             }
-            MemoryRequest::Facts(filter) => json(&self.facts(&filter).await?),
-            MemoryRequest::Remember(new) => json(&self.remember(new).await?),
+            MemoryRequest::Facts(filter) => own_value(&self.facts(&filter).await?),
+            MemoryRequest::Remember(new) => own_value(&self.remember(new).await?),
             MemoryRequest::EditFact(EditFact { id, fact, kind, tags, confidence, salience }) => {
-                json(&self.edit_fact(&id, FactEdit { fact, kind, tags, confidence, salience }).await?)
+                own_value(&self.edit_fact(&id, FactEdit { fact, kind, tags, confidence, salience }).await?)
             }
             MemoryRequest::EditEpisode(EditEpisode { id, summary, tags, salience }) => {
-                json(&self.edit_episode(&id, EpisodeEdit { summary, tags, salience }).await?)
+                own_value(&self.edit_episode(&id, EpisodeEdit { summary, tags, salience }).await?)
             }
             MemoryRequest::Pin { id, pinned } => {
                 self.pin(&id, pinned.unwrap_or(true)).await?;
@@ -44,7 +45,7 @@ impl<S: Store> Keep<S> {
             }
             MemoryRequest::RawTraces(asked) => {
                 let (head, turns) = turns(asked);
-                json(&self.raw_traces(&head, &turns).await?)
+                own_value(&self.raw_traces(&head, &turns).await?)
             }
             MemoryRequest::CompactionTurns { head, keep_turns } => {
                 self.compaction_turns(&head, keep_turns).await?.into()
@@ -74,9 +75,4 @@ fn turns(asked: RawTraces) -> (String, Turns) {
         None => Turns::Tail { turns: last(tail), exclude: exclude.map(|TurnName(turn)| turn) },
     };
     (head, turns)
-}
-
-fn json(value: &impl serde::Serialize) -> Value {
-    // Records have string keys only, the one thing that serialising can fail on.
-    serde_json::to_value(value).unwrap_or_default()
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use threadkeep::compact::{Cancel, unless};
 use threadkeep::model::{Call, Connected, Failure, Model};
 use threadkeep_core::Message;
+use threadkeep_core::json::own_value;
 use threadkeep_core::read::options;
 use threadkeep_fetch::Fetch;
 use threadkeep_provider::{Completion, Connection, Delta, RenderOptions, ToolSchema, render};
@@ -85,15 +86,14 @@ pub(super) fn written(delta: &Delta) -> Value {
     match delta {
         // Among the pieces of one answer there is no turn, and so no other call.
         Delta::ToolCall { index, name, arguments } => json!({ "index": index, "name": name, "arguments": arguments }),
-        // It has string keys only, the one thing that serialising can fail on.
-        other => serde_json::to_value(other).unwrap_or_default(),
+        other => own_value(other),
     }
 }
 
 pub(super) fn completed(answer: &Completion) -> Value {
     let mut completed = json!({ "message": answer.message.to_json(), "finish": answer.finish.name() });
     if let Some(usage) = answer.usage {
-        completed["usage"] = serde_json::to_value(usage).unwrap_or_default();
+        completed["usage"] = own_value(&usage);
     }
     completed
 }

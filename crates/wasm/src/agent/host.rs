@@ -14,6 +14,7 @@ use threadkeep::Keep;
 use threadkeep::agent::{Agent, AgentOptions, Memory, ToolAnswer, ToolUse, Tools};
 use threadkeep::model::{Answer as ModelAnswer, Call, Failure, Model};
 use threadkeep::protocol::{AgentCall, AgentEvent};
+use threadkeep_core::json::own_text;
 use threadkeep_core::{Message, MessageId};
 use threadkeep_provider::{Completion, Delta, Finish, Provider, ToolSchema, Usage};
 use wasm_bindgen::prelude::*;
@@ -32,10 +33,7 @@ struct Host {
 
 impl Host {
     fn tell(&self, event: &AgentEvent) {
-        // It has string keys only, the one thing that serialising can fail on.
-        if let Ok(json) = serde_json::to_string(event) {
-            self.object.tell(json);
-        }
+        self.object.tell(own_text(event));
     }
 
     fn number(&self) -> f64 {

@@ -13,7 +13,7 @@ mod working;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use threadkeep_core::json::to_text;
+use threadkeep_core::json::own_text;
 
 use crate::memory::{Episode, Fact};
 
@@ -81,8 +81,7 @@ pub fn write_facts(facts: &[Fact]) -> String {
 fn write(lines: impl IntoIterator<Item = impl Serialize>) -> String {
     let mut text = String::new();
     for line in lines {
-        // A line has string keys only, and other keys are all that writing JSON can fail on.
-        text.push_str(&to_text(&line).unwrap_or_default());
+        text.push_str(&own_text(&line));
         text.push('\n');
     }
     text
@@ -91,8 +90,10 @@ fn write(lines: impl IntoIterator<Item = impl Serialize>) -> String {
 fn read<T>(text: &str, record: fn(&str) -> Result<T, serde_json::Error>) -> Lines<T> {
     let mut lines = Lines { records: Vec::new(), bad: Vec::new() };
     for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+        if line.trim().is_empty() {
+            continue;
+        }
         match record(line) {
-            _ if line.trim().is_empty() => {}
             Ok(read) => lines.records.push(read),
             Err(error) => lines.bad.push((number, error.to_string())),
         }

@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use threadkeep_core::json::to_text;
+use threadkeep_core::json::own_text;
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::{Content, Message, Role};
 
@@ -57,8 +57,7 @@ struct Call {
 /// Writes messages in the generic form. Parts other than text are left out; the traces have them.
 pub fn write_working_context(messages: &[Message]) -> String {
     let messages = messages.iter().map(Line::from).collect();
-    // It has string keys only, and other keys are all that writing JSON can fail on.
-    to_text(&Whole { messages }).unwrap_or_default()
+    own_text(&Whole { messages })
 }
 
 impl From<&Message> for Line {
