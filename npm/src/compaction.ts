@@ -70,6 +70,8 @@ const COMPACT = {
   encoding: check.text,
   pins: check.unchecked,
   preview: check.flag,
+  agent: check.id,
+  rememberFrom: check.unchecked,
   signal: check.signal,
 };
 

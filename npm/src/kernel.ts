@@ -278,7 +278,8 @@ export class Kernel<P extends Provider = "openai-chat"> {
    * @throws ThreadkeepError `bad-request` for other turns; as {@link Thread.compact}
    */
   async compact(turnIds?: readonly string[]): Promise<Compaction> {
-    if (turnIds === undefined) return this.#thread.compact(this.#options.compact);
+    const agent = this.#thread.name;
+    if (turnIds === undefined) return this.#thread.compact({ ...this.#options.compact, agent });
     const all = await this.selectCompactionWindow(0);
     if (!Array.isArray(turnIds) || turnIds.length === 0 || turnIds.some((turn, at) => turn !== all[at]))
       throw badArgument("turnIds", "must be the oldest turns that are not covered, without the newest");
@@ -286,7 +287,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
     let keepTurns = all.length - turnIds.length;
     if ((await this.selectCompactionWindow(keepTurns)).length > turnIds.length) keepTurns += 1;
     const { keepRecent: _, targetTokens: __, ...rest } = this.#options.compact ?? {};
-    return this.#thread.compact({ ...rest, keepTurns });
+    return this.#thread.compact({ ...rest, keepTurns, agent });
   }
 
   /**
@@ -321,7 +322,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
   /** The best of what is remembered for the input, if there is one. */
   async retrieve(maxEpisodic: number, maxSemantic: number, input?: string): Promise<MemoryBundle> {
     const query = input === undefined ? {} : { query: input };
-    return this.#keep.memory.retrieve({ episodes: maxEpisodic, facts: maxSemantic, ...query });
+    return this.#keep.memory.retrieve({ episodes: maxEpisodic, facts: maxSemantic, agent: this.#thread.name, ...query });
   }
 
   /**
@@ -335,7 +336,7 @@ export class Kernel<P extends Provider = "openai-chat"> {
     const how: ContextOptions<P> = { ...this.#options.context };
     if (systemPrompt !== undefined) how.systemPrompt = systemPrompt;
     if (how.memory === undefined && (await this.#thread.checkpoints()).length > 0)
-      how.memory = { ...this.#options.memory, ...(typeof input?.content === "string" ? { query: input.content } : {}) };
+      how.memory = { ...this.#options.memory, agent: this.#thread.name, ...(typeof input?.content === "string" ? { query: input.content } : {}) };
     const { messages, payload, overBudget } = await this.#thread.context(how);
     return { messages, payload, turnId: await this.currentTurn(), didCompact, overBudget };
   }

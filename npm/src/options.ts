@@ -134,6 +134,7 @@ export const SEARCH_CHAIN = {
   kind: names,
   role: names,
   source: check.text,
+  agent: check.text,
   since: time,
   until: time,
   tool: check.text,

@@ -174,7 +174,7 @@ test("buildSnapshot gives the system prompt, what is remembered and the raw tail
     built.map(({ role }) => role),
     ["system", "user"],
   );
-  const places = ["[MEMORY:EPISODIC]\n1) ", "[MEMORY:SEMANTIC]\n- ", "[RECENT TURNS]\nTurn 5:\n  User: ", "Turn 6:"].map((part) =>
+  const places = ["> [MEMORY:EPISODIC]\n> 1) ", "> [MEMORY:SEMANTIC]\n> - ", "> [RECENT TURNS]\n> Turn 5:\n>   User: ", "Turn 6:"].map((part) =>
     built[1].content.indexOf(part),
   );
   assert.ok(
@@ -183,7 +183,7 @@ test("buildSnapshot gives the system prompt, what is remembered and the raw tail
   );
   assert.doesNotMatch(built[1].content, /Turn [47]:/);
   // Four turns where nothing is said.
-  assert.equal((await agent.buildSnapshot(undefined, bundle))[0].content.match(/^Turn \d+:$/gm).length, 4);
+  assert.equal((await agent.buildSnapshot(undefined, bundle))[0].content.match(/^> Turn \d+:$/gm).length, 4);
   assert.deepEqual(await agent.buildSnapshot(undefined, { episodes: [], facts: [] }, 0), []);
   const [small] = await agent.buildSnapshot(undefined, bundle, undefined, undefined, { maxTokens: 150 });
   assert.ok(small.content.length <= 600 && small.content.includes("Turn 7:"));

@@ -72,3 +72,48 @@ test("records are listed by kind up to a limit, the newest ones, oldest first", 
   await rejects(keep.memory.facts({ limit: -1 }), "bad-request", /limit/);
   await keep.close();
 });
+
+test("an agent sees its own facts and the shared ones, and equal facts of two owners stay two", async () => {
+  const keep = await memory();
+  const own = await keep.memory.remember({ fact: "The door code is 4711.", agent: "lal" });
+  const other = await keep.memory.remember({ fact: "The door code is 4711.", agent: "bob" });
+  const shared = await keep.memory.remember({ fact: "The door is green." });
+  assert.deepEqual([own.agent, own.origin, shared.agent], ["lal", "user", undefined]);
+  const ids = (facts) => facts.map(({ id }) => id);
+  assert.deepEqual(ids(await keep.memory.facts()), [own.id, other.id, shared.id]);
+  assert.deepEqual(ids(await keep.memory.facts({ agent: "lal" })), [own.id, shared.id]);
+  assert.deepEqual(ids((await keep.memory.retrieve({ query: "door" })).facts), [shared.id]);
+  assert.deepEqual(new Set(ids((await keep.memory.retrieve({ query: "door", agent: "bob" })).facts)), new Set([other.id, shared.id]));
+  const hits = async (options) => (await keep.search("door", options)).map(({ id }) => id).sort();
+  assert.deepEqual(await hits({ agent: "lal" }), [own.id, shared.id].sort());
+  assert.equal((await hits()).length, 3);
+  await keep.memory.forget(own.id);
+  assert.deepEqual(ids(await keep.memory.facts({ agent: "bob" })), [other.id, shared.id]);
+  await keep.close();
+});
+
+test("a fact of a weaker origin supersedes none of a stronger one, and its origin is named where a prompt quotes it", async () => {
+  const keep = await memory({ encoding: "estimate" });
+  const told = await keep.memory.remember({ fact: "The port is 80." });
+  const page = await keep.memory.remember({ fact: "The port is 81.", origin: "tool" });
+  assert.equal(page.supersededBy, told.id);
+  await keep.memory.remember({ fact: "The harbour opens at six.", origin: "import" });
+  await rejects(keep.memory.remember({ fact: "f", origin: "dream" }), "bad-request", /origin/);
+  await keep.thread("main").append([user("When does the harbour open, and on which port?")]);
+  const { messages, ledger, kinds, tokens } = await keep.thread("main").context({ memory: {} });
+  assert.equal(messages[0].role, "user");
+  assert.match(messages[0].content, /^> \d{4}-\d\d-\d\d, said by the user: The port is 80\.$/m);
+  assert.match(messages[0].content, /^> \d{4}-\d\d-\d\d, from an imported conversation: The harbour opens at six\.$/m);
+  assert.doesNotMatch(messages[0].content, /port is 81/);
+  const lines = ledger.filter(({ rule }) => rule === "memory");
+  assert.ok(lines.some(({ memory }) => memory === told.id) && lines.length === 3);
+  assert.equal(
+    lines.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0),
+    kinds.memory,
+  );
+  assert.equal(
+    ledger.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0),
+    tokens,
+  );
+  await keep.close();
+});

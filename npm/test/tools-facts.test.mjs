@@ -21,6 +21,14 @@ test("facts are remembered, recalled by what they are about, superseded and forg
   assert.equal((await call("recall_facts", { query: "what tea does the user prefer?", limit: 1 })).facts[0].fact, "The user prefers tea.");
   assert.deepEqual(await call("forget_fact", { id: newer.fact.id }), { forgotten: "The deadline is Monday." });
   assert.match(await fails("forget_fact", { id: newer.fact.id }), /There is no fact with the id/);
+  // A model's words do not replace the user's, and the model sees whose words hold.
+  const told = await keep.memory.remember({ fact: "The port is 80." });
+  const { fact: said, overruledBy } = await call("remember_fact", { fact: "The port is 81." });
+  assert.deepEqual([said.origin, overruledBy.id, overruledBy.origin], ["model", told.id, "user"]);
+  // What one agent remembers for itself is not shown.
+  await keep.memory.remember({ fact: "The door code is 4711.", agent: "lal" });
+  for (const query of [{}, { query: "door code" }]) assert.doesNotMatch(JSON.stringify(await call("recall_facts", query)), /4711/);
+  assert.doesNotMatch(JSON.stringify(await call("search_memory", { query: "door code" })), /4711/);
   assert.match(await fails("remember_fact", { fact: "  " }), /./);
   assert.match(await fails("remember_fact", { fact: "x", kind: "mood" }), /kind must be one of preference, decision, constraint, other/);
   assert.match(await fails("remember_fact", { fact: "x", tags: "a" }), /tags must be a list/);

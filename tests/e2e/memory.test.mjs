@@ -57,6 +57,19 @@ test("a compaction is a card in the thread, its originals stay, and it is there 
     assert.ok(await tab.get("compact-confirm").isDisabled());
   }));
 
+test("what an imported thread says is remembered only if one ticks the box", () =>
+  site.visit(async (tab) => {
+    await opened(tab);
+    await tab.get("compact").click();
+    await tab.get("compact-preview").waitFor();
+    assert.equal(await tab.get("compact-everybody").isChecked(), false);
+    await tab.get("compact-confirm").click();
+    await tab.get("dialog").waitFor({ state: "detached" });
+    await tab.get("compaction").waitFor();
+    await tab.get("memory").click();
+    await tab.get("memory-note").filter({ hasText: "Nothing is remembered yet" }).waitFor();
+  }));
+
 test("a statement lights up the messages that it came from", () =>
   site.visit(async (tab) => {
     await opened(tab);
@@ -128,6 +141,7 @@ test("one writes a fact down, and sees what came from one thread alone", () =>
     const own = tab.get("fact").filter({ hasText: "shed key" });
     await own.waitFor();
     assert.match(await own.innerText(), /Told by you/);
+    assert.equal(await own.getByTestId("memory-owner").count(), 0, "all share it");
     await tab.get("memory-here").click();
     assert.equal(await tab.get("fact").count(), 0);
     assert.match(await tab.get("memory-note").innerText(), /Nothing is remembered of this thread/);
@@ -185,6 +199,7 @@ for (const colorScheme of ["light", "dark"])
         await tab.get("compact").click();
         await tab.get("compact-preview").waitFor();
         await look("preview");
+        await tab.get("compact-everybody").check();
         await tab.get("compact-confirm").click();
         await tab.get("compaction").waitFor();
         await tab.get("dialog").waitFor({ state: "detached" });

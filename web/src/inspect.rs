@@ -10,11 +10,11 @@ pub use marks::{Mark, Marked, Marks};
 pub use rules::words;
 pub use scale::{STEPS, position, tokens};
 pub use settings::{
-    Control, ENCODINGS, PROVIDERS, SETTINGS, Setting, Settings, counting, read_limit, read_pins, write_pins,
+    AGENT, Control, ENCODINGS, PROVIDERS, SETTINGS, Setting, Settings, counting, read_limit, read_pins, write_pins,
 };
 
 /// The kinds of tokens, in the order of `Side::kinds`: the name in markup, and in words.
-pub const KINDS: [(&str, &str); 8] = [
+pub const KINDS: [(&str, &str); 9] = [
     ("system", "Instructions"),
     ("user", "User"),
     ("assistant", "Assistant"),
@@ -23,4 +23,5 @@ pub const KINDS: [(&str, &str); 8] = [
     ("results", "Tool results"),
     ("injected", "Injected"),
     ("tools", "Tool schemas"),
+    ("memory", "Memory"),
 ];

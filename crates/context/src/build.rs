@@ -283,10 +283,10 @@ impl Prepared {
         let instructs = |message: &Message| newest.is_none() && matches!(message.role, Role::System | Role::Developer);
         let mut memory = memory.iter();
         let mut put = |messages: &mut Vec<Cow<'a, Message>>, costs: &mut Vec<u32>, index: usize| {
-            let lines = memory.by_ref().map(|(message, rule, cost)| {
+            let lines = memory.by_ref().flat_map(|(message, rule, cost)| {
                 messages.push(Cow::Owned(message.clone()));
                 costs.push(cost.total());
-                Line::injected(index, rule, cost.total())
+                frame.lines(index, rule, cost.total())
             });
             lines.collect::<Vec<Line>>()
         };

@@ -12,7 +12,7 @@ use crate::tokens::{Cost, Counter, Overhead, cost, tools_cost};
 
 use super::budget::Figures;
 use super::facts::characters;
-use super::{Kinds, rule};
+use super::{Kinds, Line, rule};
 
 /// In which mode the model is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +94,8 @@ pub struct Frame {
     pub(super) parts: Vec<Part>,
     tools: u32,
     reply: u32,
+    /// The records that the message of the memory quotes, with their tokens.
+    records: Vec<(String, u32)>,
 }
 
 impl Frame {
@@ -103,6 +105,7 @@ impl Frame {
             parts: Vec::new(),
             tools: tools_cost(&options.tools, provider, counter),
             reply: Overhead::of(provider).reply,
+            records: Vec::new(),
         };
         let mut add = |text: &str, rule| {
             if !text.trim().is_empty() {
@@ -130,9 +133,26 @@ impl Frame {
         }
         if let Some(message) = Material::message(&options.memory) {
             let cost = cost(&message, provider, counter);
+            frame.records = records(&options.memory, cost.total(), counter);
             frame.parts.push((message, rule::MEMORY, cost));
         }
         frame
+    }
+
+    /// The lines of the ledger for a message of the frame, which costs so many tokens. What is remembered has one for the marks around the
+    /// quotes, and one for each record.
+    pub(super) fn lines(&self, index: usize, rule: &'static str, tokens: u32) -> Vec<Line> {
+        if rule != rule::MEMORY {
+            return vec![Line::injected(index, rule, tokens)];
+        }
+        let said: u32 = self.records.iter().map(|(_, tokens)| tokens).sum();
+        let mut lines = vec![Line::injected(index, rule, tokens.saturating_sub(said))];
+        let record = |(id, tokens): &(String, u32)| Line {
+            memory: Some(id.clone()),
+            ..Line::injected(index, rule::MEMORY, *tokens)
+        };
+        lines.extend(self.records.iter().map(record));
+        lines
     }
 
     /// The messages, in the order of the prompt.
@@ -167,10 +187,27 @@ impl Frame {
         kinds.injected += u64::from(self.reply);
         for (message, rule, cost) in &self.parts {
             let prompt = *rule == rule::SYSTEM_PROMPT && message.role == Role::System;
-            let kind = if prompt { &mut kinds.system } else { &mut kinds.injected };
+            let kind = match *rule {
+                _ if prompt => &mut kinds.system,
+                rule::MEMORY => &mut kinds.memory,
+                _ => &mut kinds.injected,
+            };
             *kind += u64::from(cost.total());
         }
     }
+}
+
+/// The records of materials with their tokens, which together take at most `most`: a text in pieces may count for more than the whole.
+fn records(materials: &[Material], most: u32, counter: &dyn Counter) -> Vec<(String, u32)> {
+    let mut left = most;
+    let entries = materials.iter().flat_map(|material| &material.entries);
+    let record = entries.filter_map(|entry| {
+        let tokens = counter.count(&entry.quoted()).min(left);
+        let id = entry.record.clone()?;
+        left -= tokens;
+        Some((id, tokens))
+    });
+    record.collect()
 }
 
 /// The message that tells the model in which mode it is called, since the history can hold messages of other modes.

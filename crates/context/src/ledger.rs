@@ -63,6 +63,8 @@ pub struct Line {
     pub action: Action,
     /// The rule that decided: a short stable word, such as `newest-user` or `over-max-tokens`.
     pub rule: &'static str,
+    /// The episode or fact that the prompt quotes, where the line is about one.
+    pub memory: Option<String>,
     /// What it costs as it is, in tokens; 0 for what the history does not have.
     pub tokens_before: u32,
     /// What it costs in the prompt, in tokens; 0 for what is dropped. The sum over all lines is the prompt's count.
@@ -72,8 +74,8 @@ pub struct Line {
 impl Line {
     /// A line for what the history does not have.
     pub(super) fn injected(index: usize, rule: &'static str, tokens: u32) -> Self {
-        let (node, action, tokens_before, tokens_after) = (None, Action::Injected, 0, tokens);
-        Self { node, index, action, rule, tokens_before, tokens_after }
+        let (node, memory, action, tokens_before, tokens_after) = (None, None, Action::Injected, 0, tokens);
+        Self { node, index, action, rule, memory, tokens_before, tokens_after }
     }
 }
 
@@ -124,6 +126,7 @@ impl Parts {
                 index: mark.index,
                 action: mark.action,
                 rule: mark.rule,
+                memory: None,
                 tokens_before: mark.tokens_before,
                 tokens_after: mark.tokens_after,
             });

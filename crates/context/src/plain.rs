@@ -83,7 +83,7 @@ fn object(fields: &mut [(&str, Value)]) -> Value {
 }
 
 impl Line {
-    /// The line as JSON: `{node?, index, action, rule, tokensBefore, tokensAfter}`.
+    /// The line as JSON: `{node?, index, action, rule, tokensBefore, tokensAfter, memory?}`.
     pub fn to_json(&self) -> Value {
         let mut line = object(&mut [
             ("index", self.index.into()),
@@ -95,12 +95,15 @@ impl Line {
         if let (Some(node), Value::Object(line)) = (&self.node, &mut line) {
             line.shift_insert(0, "node".to_owned(), node.as_str().into());
         }
+        if let (Some(memory), Value::Object(line)) = (&self.memory, &mut line) {
+            line.insert("memory".to_owned(), memory.as_str().into());
+        }
         line
     }
 }
 
 impl Kinds {
-    /// The tokens as JSON: `{system, user, assistant, reasoning, calls, results, injected, tools}`.
+    /// The tokens as JSON: `{system, user, assistant, reasoning, calls, results, injected, tools, memory}`.
     pub fn to_json(&self) -> Value {
         object(&mut [
             ("system", self.system.into()),
@@ -111,6 +114,7 @@ impl Kinds {
             ("results", self.results.into()),
             ("injected", self.injected.into()),
             ("tools", self.tools.into()),
+            ("memory", self.memory.into()),
         ])
     }
 }

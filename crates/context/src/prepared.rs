@@ -80,10 +80,12 @@ pub struct Kinds {
     pub calls: u64,
     /// What came of the calls.
     pub results: u64,
-    /// What the history does not have: the frame beyond the system prompt, repairs, and what the reply begins with.
+    /// What the history does not have: the frame beyond the system prompt and what is remembered, repairs, and what the reply begins with.
     pub injected: u64,
     /// The tools' schemas.
     pub tools: u64,
+    /// What is remembered.
+    pub memory: u64,
 }
 
 impl Kinds {
@@ -98,6 +100,7 @@ impl Kinds {
             results: with(self.results, other.results),
             injected: with(self.injected, other.injected),
             tools: with(self.tools, other.tools),
+            memory: with(self.memory, other.memory),
         }
     }
 
@@ -111,8 +114,8 @@ impl Kinds {
 
     /// All of them.
     pub fn total(&self) -> u64 {
-        let Self { system, user, assistant, reasoning, calls, results, injected, tools } = *self;
-        system + user + assistant + reasoning + calls + results + injected + tools
+        let Self { system, user, assistant, reasoning, calls, results, injected, tools, memory } = *self;
+        system + user + assistant + reasoning + calls + results + injected + tools + memory
     }
 }
 

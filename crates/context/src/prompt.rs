@@ -256,8 +256,8 @@ fn enter(context: &mut Context, note: &Note, provider: Provider, counter: &dyn C
 enum Place {
     Head(usize),
     Kept(usize),
-    Inside(usize),
-    Tail(usize),
+    /// What is remembered: it stands inside the history, or at its end.
+    Memory,
     Nowhere,
 }
 
@@ -265,7 +265,8 @@ enum Place {
 fn place(context: &Context, index: usize) -> Place {
     let parts = &context.ledger.parts;
     let beside = [rule::TOOL_SCHEMAS, rule::REPLY, NoteRule::Opening.name(), NoteRule::Closing.name()];
-    let spoken = |line: &&Line| !beside.contains(&line.rule);
+    // Of the message that quotes what is remembered, the first line counts.
+    let spoken = |line: &&Line| !beside.contains(&line.rule) && line.memory.is_none();
     let head = parts.head.iter().filter(spoken).count();
     if index < head {
         return Place::Head(index);
@@ -278,15 +279,16 @@ fn place(context: &Context, index: usize) -> Place {
         return Place::Kept(left);
     }
     left -= inside;
-    if left < parts.inside.len() {
-        return Place::Inside(left);
+    let messages = parts.inside.iter().map(|(_, line)| line).filter(spoken).count();
+    if left < messages {
+        return Place::Memory;
     }
-    left -= parts.inside.len();
+    left -= messages;
     if inside + left < parts.kept.len() {
         return Place::Kept(inside + left);
     }
     left -= parts.kept.len() - inside;
-    if left < parts.tail.iter().filter(spoken).count() { Place::Tail(left) } else { Place::Nowhere }
+    if left < parts.tail.iter().filter(spoken).count() { Place::Memory } else { Place::Nowhere }
 }
 
 /// Takes a message out of the prompt that says nothing to its provider: what is not sent costs nothing.
@@ -309,9 +311,8 @@ fn leave_out(context: &mut Context, note: &Note) {
             (mark.action, mark.rule, mark.tokens_after, mark.kept) = (Action::Repaired, rule::EMPTY_MESSAGE, 0, false);
         }
         Place::Head(at) => kinds.system = u64::from(std::mem::take(&mut parts.head[at].tokens_after)),
-        Place::Inside(at) => kinds.injected = u64::from(std::mem::take(&mut parts.inside[at].1.tokens_after)),
-        Place::Tail(at) => kinds.injected = u64::from(std::mem::take(&mut parts.tail[at].tokens_after)),
-        Place::Nowhere => {}
+        // What is remembered always says something.
+        Place::Memory | Place::Nowhere => {}
     }
     context.kinds = context.kinds.minus(kinds);
 }

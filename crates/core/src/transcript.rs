@@ -834,6 +834,11 @@ impl Transcript {
         Some(placed)
     }
 
+    /// The kind of archive that it came from, such as `chatgpt`; empty for what began here.
+    pub fn source(&self) -> &str {
+        self.patch.source.as_deref().unwrap_or_default()
+    }
+
     /// The summary of this tree as it is now.
     pub fn info(&self) -> Info {
         let patch = &self.patch;

@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use threadkeep_compaction::memory::{MemoryBundle, recall};
+use threadkeep_compaction::memory::{MemoryBundle, MemoryOrigin, recall};
 use threadkeep_compaction::overlay;
 use threadkeep_context::tokens::{Counter, Estimate, Overhead, cost};
 use threadkeep_context::{
@@ -367,8 +367,8 @@ impl<S: Store> Keep<S> {
     /// `missing-node` where there is neither such a head nor such a node; `vocabulary-missing`; those of a chain; the store's.
     pub async fn context(&self, at: &str, options: &ContextOptions) -> Result<ContextReply, KeepError> {
         let counter = self.counter(options.encoding)?;
-        let memory = self.remembered_for(options).await?;
         let (transcript, leaf) = self.place(at).await?;
+        let memory = self.remembered_for(&transcript, &leaf, options).await?;
         let reply = self.glance(&transcript, |log| {
             let cache = &mut *self.inner.prompts.borrow_mut();
             let (held, mut build, lost) = Held::new(cache, log, &leaf, options)?;
@@ -402,8 +402,8 @@ impl<S: Store> Keep<S> {
     /// As [`Keep::context`].
     pub async fn fit(&self, at: &str, options: &ContextOptions, what_if: WhatIf) -> Result<FitReply, KeepError> {
         let counter = self.counter(options.encoding)?;
-        let memory = self.remembered_for(options).await?;
         let (transcript, leaf) = self.place(at).await?;
+        let memory = self.remembered_for(&transcript, &leaf, options).await?;
         let reply = self.glance(&transcript, |log| {
             let cache = &mut *self.inner.prompts.borrow_mut();
             let (held, mut build, _) = Held::new(cache, log, &leaf, options)?;
@@ -523,10 +523,20 @@ impl<S: Store> Keep<S> {
         found.await
     }
 
-    /// What of the memory is wanted, and found.
-    async fn remembered_for(&self, options: &ContextOptions) -> Result<Found, KeepError> {
+    /// What of the memory is wanted, and found: about the newest user message of the chain, unless the options say about what.
+    async fn remembered_for(
+        &self,
+        transcript: &TranscriptId,
+        leaf: &MessageId,
+        options: &ContextOptions,
+    ) -> Result<Found, KeepError> {
         let Some(wanted) = &options.memory else { return Ok(Found::default()) };
-        let bundle = self.retrieve(&MemoryFilter::default(), wanted.query.as_deref(), wanted.limits).await?;
+        let query = match &wanted.query {
+            Some(query) => Some(query.clone()),
+            None => self.glance(transcript, |log| Ok(newest_said(&log.tree, leaf))).await?,
+        };
+        let filter = MemoryFilter { agent: wanted.agent.clone(), ..MemoryFilter::default() };
+        let bundle = self.retrieve(&filter, query.as_deref(), wanted.limits).await?;
         let text = wanted.text.clone().filter(|text| !text.trim().is_empty());
         Ok(Found { bundle, text, most: wanted.max_tokens })
     }
@@ -552,6 +562,24 @@ impl<S: Store> Keep<S> {
         let found = self.locate(&id, |_, node| Ok(node.clone())).await?;
         found.ok_or(KeepError::MissingNode(id))
     }
+}
+
+/// The newest words of the user on the chain that ends at a node.
+fn newest_said(tree: &Transcript, leaf: &MessageId) -> Option<String> {
+    let mut next = tree.get(tree.resolve(leaf)?);
+    while let Some(placed) = next {
+        let said = placed
+            .node
+            .messages
+            .iter()
+            .rev()
+            .filter(|message| message.include_in_context && MemoryOrigin::of(message) == MemoryOrigin::User);
+        if let Some(text) = said.map(|message| message.text()).find(|text| !text.trim().is_empty()) {
+            return Some(text.into_owned());
+        }
+        next = placed.node.parent.as_ref().and_then(|parent| tree.get(parent));
+    }
+    None
 }
 
 /// What was remembered for a prompt.

@@ -357,6 +357,7 @@ impl<S: Store> Kernel<S> {
             tail_turns: Some(tail),
             keep_recent: None,
             target_tokens: None,
+            agent: Some(self.agent.clone()),
             ..self.options.compact.clone()
         };
         self.keep.compact(&self.agent, &options, &*self.summariser).await
@@ -386,7 +387,7 @@ impl<S: Store> Kernel<S> {
         self.keep.build_snapshot(&self.agent, bundle, &how).await
     }
 
-    /// The best of what is remembered for the input, if there is one.
+    /// The best of what this agent and all share remember for the input, if there is one.
     ///
     /// # Errors
     /// `corrupt`; the store's.
@@ -397,7 +398,8 @@ impl<S: Store> Kernel<S> {
         input: Option<&str>,
     ) -> Result<MemoryBundle, KeepError> {
         let limits = BundleLimits { episodes: max_episodic, facts: max_semantic };
-        self.keep.retrieve(&MemoryFilter::default(), input, limits).await
+        let filter = MemoryFilter { agent: Some(self.agent.clone()), ..MemoryFilter::default() };
+        self.keep.retrieve(&filter, input, limits).await
     }
 
     /// Prepares the next request: compacts if that was asked for, then stores the input, then renders. `system_prompt` stands
@@ -427,6 +429,7 @@ impl<S: Store> Kernel<S> {
             let limits = self.options.limits;
             let wanted = options.memory.get_or_insert_with(|| Wanted { limits, ..Wanted::default() });
             wanted.query = wanted.query.take().or(query);
+            wanted.agent = Some(self.agent.clone());
         }
         let reply = self.keep.context(&self.agent, &options).await?;
         Ok(RequestPackage {

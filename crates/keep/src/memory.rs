@@ -1,4 +1,4 @@
-//! What is remembered, kept: episodes and facts are stored, merged, edited, pinned and deleted here, and retrieved for prompts. What to
+//! What is remembered, kept: episodes and facts are stored, merged, edited, pinned and deleted here. `retrieve` reads them. What to
 //! remember, and how records are compared and ranked, is `threadkeep_compaction::memory`'s.
 //!
 //! **Two writers.** Records change, unlike the log. So every commit that writes them moves a marker, one key of a random
@@ -16,16 +16,16 @@ use std::rc::Rc;
 use serde::de::DeserializeOwned;
 use threadkeep_archive::own::write_memory;
 use threadkeep_compaction::memory::{
-    BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, Facts, Left, Memory, MemoryBundle, Remembered, ToolInteraction,
-    bundle, episode_without, fact_without, remember, steps, tool_interactions,
+    Episode, EpisodeEdit, Fact, FactEdit, Facts, Left, Memory, MemoryOrigin, Remembered, ToolInteraction, Whose,
+    episode_without, fact_without, remember, steps, tool_interactions,
 };
 use threadkeep_compaction::summary::FoundFact;
 use threadkeep_core::checkpoint::Source;
-use threadkeep_core::{Message, MessageId, Transcript, TranscriptId};
+use threadkeep_core::{Message, MessageId, Transcript};
 use threadkeep_store::{Commit, Scan, Store, StoreError};
 
 use crate::json::{from_json, to_json};
-use crate::protocol::{BadRequest, Event, MemoryFilter, NewFact};
+use crate::protocol::{BadRequest, Event, NewFact};
 use crate::{Keep, KeepError, keys};
 
 /// How often a change that lost against another writer is tried again.
@@ -145,48 +145,6 @@ impl Memories {
 }
 
 impl<S: Store> Keep<S> {
-    /// What happened, oldest first.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn episodes(&self, filter: &MemoryFilter) -> Result<Vec<Episode>, KeepError> {
-        let known = self.memories().await?;
-        let admitted = known.episodes.values();
-        let admitted = admitted.filter(|it| admits(filter, it.transcript.as_ref(), &it.sources, &it.tags));
-        let mut episodes: Vec<Episode> = admitted.cloned().collect();
-        episodes.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
-        Ok(episodes.split_off(surplus(filter, episodes.len())))
-    }
-
-    /// What holds, oldest first.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn facts(&self, filter: &MemoryFilter) -> Result<Vec<Fact>, KeepError> {
-        let known = self.memories().await?;
-        let admitted = known.facts.iter().filter(|it| {
-            (filter.superseded || it.superseded_by.is_none())
-                && admits(filter, it.transcript.as_ref(), &it.sources, &it.tags)
-        });
-        let mut facts: Vec<Fact> = admitted.cloned().collect();
-        facts.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
-        Ok(facts.split_off(surplus(filter, facts.len())))
-    }
-
-    /// The best of what is remembered for a prompt, by [`threadkeep_compaction::memory::bundle`]'s formula.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn retrieve(
-        &self,
-        filter: &MemoryFilter,
-        query: Option<&str>,
-        limits: BundleLimits,
-    ) -> Result<MemoryBundle, KeepError> {
-        let (episodes, facts) = (self.episodes(filter).await?, self.facts(filter).await?);
-        Ok(bundle(&episodes, &facts, query, limits, self.now()))
-    }
-
     /// The tool calls of the chain that ends at `at` (a head's name, or a node or an alias of it), with their results; those
     /// of one turn where it is given.
     ///
@@ -202,12 +160,12 @@ impl<S: Store> Keep<S> {
     }
 
     /// Remembers a fact: a new one, or more sources and confidence for one that says the same. What it contradicts is superseded. Gives
-    /// the fact as it is now.
+    /// the fact as it is now. Facts of other owners stay as they are. What contradicts a fact of a stronger origin is stored as superseded.
     ///
     /// # Errors
     /// `bad-request` for one without words; the store's.
     pub async fn remember(&self, new: NewFact) -> Result<Fact, KeepError> {
-        let (pinned, transcript) = (new.pinned, new.transcript);
+        let (pinned, transcript, agent, origin) = (new.pinned, new.transcript, new.agent, new.origin);
         let found = FoundFact {
             kind: new.kind,
             fact: new.fact,
@@ -218,7 +176,8 @@ impl<S: Store> Keep<S> {
         };
         let mut answer = None;
         let mut plan = |known: &Memories| {
-            let done = self.merged(known, vec![found.clone()], transcript.as_ref());
+            let whose = Whose { agent: agent.as_deref(), transcript: transcript.as_ref() };
+            let done = self.merged(known, vec![(found.clone(), origin)], whose);
             let id = done.ids.into_iter().next().flatten();
             let why = || BadRequest { argument: "fact".to_owned(), why: "says nothing".to_owned() };
             let id = id.ok_or_else(why)?;
@@ -241,14 +200,9 @@ impl<S: Store> Keep<S> {
     }
 
     /// Merges found facts into `known`, with ids of this engine's making.
-    pub(crate) fn merged(
-        &self,
-        known: &Memories,
-        found: Vec<FoundFact>,
-        transcript: Option<&TranscriptId>,
-    ) -> Remembered {
+    pub(crate) fn merged(&self, known: &Memories, found: Vec<(FoundFact, MemoryOrigin)>, whose: Whose) -> Remembered {
         let mut next_id = || format!("sem_{:016x}", self.random());
-        remember(&known.facts, found, transcript, self.now(), &mut next_id)
+        remember(&known.facts, found, whose, self.now(), &mut next_id)
     }
 
     /// Changes a fact as its user says. Gives the fact as it is now.
@@ -319,12 +273,20 @@ impl<S: Store> Keep<S> {
         Ok(found)
     }
 
-    /// Stores records as they are, where there is none of their id yet: what an archive brings. Gives how many were new.
+    /// Stores records as they are, where there is none of their id yet: what an archive brings. One that does not say its origin is
+    /// imported. Gives how many were new.
     ///
     /// # Errors
     /// The store's.
-    pub async fn restore(&self, memories: Vec<Memory>) -> Result<u32, KeepError> {
+    pub async fn restore(&self, mut memories: Vec<Memory>) -> Result<u32, KeepError> {
         let mut new = 0;
+        for memory in &mut memories {
+            let origin = match memory {
+                Memory::Episode(it) => &mut it.origin,
+                Memory::Fact(it) => &mut it.origin,
+            };
+            origin.get_or_insert(MemoryOrigin::Import);
+        }
         let mut plan = |known: &Memories| {
             let mut ids = HashSet::new();
             let mut is_new = |id| !known.episodes.contains_key(id) && known.facts.get(id).is_none() && ids.insert(id);
@@ -503,20 +465,8 @@ impl<S: Store> Keep<S> {
     }
 }
 
-/// Whether a record is among those that are asked for.
-fn admits(filter: &MemoryFilter, transcript: Option<&TranscriptId>, sources: &[Source], tags: &[String]) -> bool {
-    filter.transcript.as_ref().is_none_or(|wanted| transcript == Some(wanted))
-        && filter.source.as_ref().is_none_or(|wanted| sources.iter().any(|source| source.node == *wanted))
-        && filter.tag.as_ref().is_none_or(|wanted| tags.contains(wanted))
-}
-
-/// How many of `count` records, the oldest, are too many.
-fn surplus(filter: &MemoryFilter, count: usize) -> usize {
-    count.saturating_sub(filter.limit.unwrap_or(usize::MAX))
-}
-
 /// A message's text with what its calls say.
-fn everything_said(message: &Message) -> String {
+pub(crate) fn everything_said(message: &Message) -> String {
     let mut text = message.text().into_owned();
     for call in &message.tool_calls {
         text.push_str(&[" ", call.name(), " ", call.arguments()].concat());

@@ -3,7 +3,7 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use threadkeep_compaction::memory::Share;
+use threadkeep_compaction::memory::{RememberFrom, Share};
 use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::read::{self, BadRequest, Off, Plain, bad, maybe_object, object, or_default};
 use threadkeep_provider::{Provider, ToolSchema};
@@ -44,6 +44,9 @@ pub struct AgentCall {
     /// Whether it carries on turns that were interrupted.
     #[serde(default, deserialize_with = "or_default")]
     pub resume: bool,
+    /// Whose statements it remembers, by compactions and by its tool.
+    #[serde(default, deserialize_with = "or_default")]
+    pub remember_from: RememberFrom,
 }
 
 /// A model: its name, and the form in which it wants its prompts.

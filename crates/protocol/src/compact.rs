@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use threadkeep_compaction::memory::{Episode, Fact, Share};
+use threadkeep_compaction::memory::{Episode, Fact, RememberFrom, Share};
 use threadkeep_compaction::{Policy, PolicyOptions};
 use threadkeep_context::MessageRef;
 use threadkeep_core::checkpoint::{Checkpoint, Spent, Strategy};
@@ -172,6 +172,13 @@ pub struct CompactCall {
     /// `false`: a model that fails is an error. Otherwise the built-in summariser stands in for it, and a warning says why. A model fails
     /// if it takes too long, or answers with nothing, with tool calls or with more than it was given.
     pub fallback: Option<bool>,
+    /// The agent whose memory the episodes and facts become; without it, all share them.
+    pub agent: Option<String>,
+    /// Whose statements become episodes and facts: `user` and `model` without it. What tools and imported conversations say is remembered
+    /// only if `tool` and `import` are named.
+    #[serde(default, deserialize_with = "or_default")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
+    pub remember_from: RememberFrom,
 }
 
 impl CompactCall {

@@ -92,7 +92,8 @@ pub struct ContextParams {
     /// When large tool results become previews, which `Thread.toolResult` reads back; `false` for never. Without it, results of more than
     /// 4,000 characters that the budget has no room for; the newest stay whole first. A warning and the ledger say so.
     pub tool_preview: Option<Off<Preview>>,
-    /// What of the memory comes along, by relevance to `query`; nothing without it. A user message before the newest one quotes all of it.
+    /// What of the memory comes along, by relevance to the newest user message; nothing without it, but agents have it on. A user message
+    /// before the newest one quotes all of it, with who said it and when. It never takes more than a quarter of the budget.
     #[cfg_attr(feature = "ts", ts(as = "Option<Off<WantedParams>>"))]
     pub memory: Option<Off<Wanted>>,
     /// The tools that the model may call. They cost tokens.
@@ -269,8 +270,10 @@ impl From<ContextParams> for ContextOptions {
 pub struct Wanted {
     /// How many episodes and facts at most.
     pub limits: BundleLimits,
-    /// What they are to be about.
+    /// What they are to be about; `None` for the newest user message of the chain.
     pub query: Option<String>,
+    /// Whose prompt it is: this agent's own records come along with the shared ones.
+    pub agent: Option<String>,
     /// What a memory service of the caller's remembers. It stands behind our own memory, and counts like it.
     pub text: Option<String>,
     /// The most tokens that all of it may take; a quarter of the budget without it.
@@ -288,8 +291,10 @@ pub struct WantedParams {
     /// The most facts; 20 without it.
     #[serde(default, deserialize_with = "maybe_whole")]
     facts: Option<u64>,
-    /// What they are to be about.
+    /// What they are to be about; the newest user message without it.
     query: Option<String>,
+    /// Whose prompt it is: this agent's own records come along with those that all share.
+    agent: Option<String>,
     /// What a memory service of yours remembers: it stands after the keep's own.
     text: Option<String>,
     /// The most tokens that all of it may take; a quarter of the budget without it. Whole records that do not fit are left out, and a
@@ -304,7 +309,7 @@ impl From<WantedParams> for Wanted {
         let limits = BundleLimits::default();
         let limits =
             BundleLimits { episodes: most(params.episodes, limits.episodes), facts: most(params.facts, limits.facts) };
-        Self { limits, query: params.query, text: params.text, max_tokens: params.max_tokens }
+        Self { limits, query: params.query, agent: params.agent, text: params.text, max_tokens: params.max_tokens }
     }
 }
 

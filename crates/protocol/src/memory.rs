@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use threadkeep_compaction::memory::{
-    BundleLimits, Episode, Fact, FactKind, MemoryBundle, Share, ToolInteraction, turn_number,
+    BundleLimits, Episode, Fact, FactKind, MemoryBundle, MemoryOrigin, Share, ToolInteraction, turn_number,
 };
 use threadkeep_core::checkpoint::Source;
 use threadkeep_core::json::own_value;
@@ -24,7 +24,9 @@ pub struct MemoryFilter {
     pub source: Option<MessageId>,
     /// Only those with this tag.
     pub tag: Option<String>,
-    /// Those that a newer one has superseded, too.
+    /// What this agent sees: its own records and those that all share. Without it, the records of all.
+    pub agent: Option<String>,
+    /// Those that another one has superseded, too.
     #[serde(deserialize_with = "or_default")]
     #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub superseded: bool,
@@ -43,6 +45,8 @@ pub struct EpisodeFilter {
     pub source: Option<MessageId>,
     /// Only those with this tag.
     pub tag: Option<String>,
+    /// What this agent sees: its own records and those that all share. Without it, the records of all.
+    pub agent: Option<String>,
     /// At most so many, the newest ones.
     pub limit: Option<u32>,
 }
@@ -80,10 +84,16 @@ pub struct NewFact {
     #[serde(default, deserialize_with = "or_default")]
     #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub pinned: bool,
+    /// The agent whose memory it is; without it, all share it.
+    pub agent: Option<String>,
+    /// Who said it; `user` without it.
+    #[serde(default = "by_user", deserialize_with = "or_by_user")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
+    pub origin: MemoryOrigin,
 }
 
 impl NewFact {
-    /// A certain fact of middling weight that belongs to no transcript.
+    /// A certain fact of middling weight that belongs to no transcript, and that all share.
     pub fn new(fact: impl Into<String>) -> Self {
         Self {
             fact: fact.into(),
@@ -94,8 +104,18 @@ impl NewFact {
             transcript: None,
             sources: Vec::new(),
             pinned: false,
+            agent: None,
+            origin: by_user(),
         }
     }
+}
+
+fn by_user() -> MemoryOrigin {
+    MemoryOrigin::User
+}
+
+fn or_by_user<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MemoryOrigin, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_else(by_user))
 }
 
 fn certain() -> Share {
@@ -167,6 +187,8 @@ pub struct Retrieve {
     pub source: Option<MessageId>,
     /// Only those with this tag.
     pub tag: Option<String>,
+    /// Whose prompt: this agent's own records come along with those that all share. Without it, only the shared ones.
+    pub agent: Option<String>,
 }
 
 impl Retrieve {
@@ -180,7 +202,7 @@ impl Retrieve {
     /// Which records.
     pub fn filter(&self) -> MemoryFilter {
         let (transcript, source, tag) = (self.transcript.clone(), self.source.clone(), self.tag.clone());
-        MemoryFilter { transcript, source, tag, ..MemoryFilter::default() }
+        MemoryFilter { transcript, source, tag, agent: self.agent.clone(), ..MemoryFilter::default() }
     }
 }
 

@@ -78,6 +78,8 @@ pub struct SearchOptions {
     pub until: Option<i64>,
     /// Only calls of the tool of this name, and their results.
     pub tool: Option<String>,
+    /// Of episodes and facts only what this agent sees: its own and the shared ones.
+    pub agent: Option<String>,
     /// The query as a vector, for a ranking that joins both: by words and by meaning.
     pub vector: Option<Vector>,
     /// Whether all that is not indexed yet is indexed first; else one batch of it is.
@@ -96,6 +98,7 @@ impl Default for SearchOptions {
             since: None,
             until: None,
             tool: None,
+            agent: None,
             vector: None,
             wait: true,
         }
@@ -132,6 +135,8 @@ pub struct SearchParams {
     until: Option<i64>,
     /// Only calls of the tool of this name, and their results.
     tool: Option<String>,
+    /// Of episodes and facts only what this agent sees: its own and those that all share. Without it, those of all.
+    agent: Option<String>,
     /// The query as a vector, for a ranking by words and by meaning.
     #[cfg_attr(feature = "ts", ts(skip))]
     vector: Option<Numbers>,
@@ -159,6 +164,7 @@ impl From<SearchParams> for SearchOptions {
             since: params.since,
             until: params.until,
             tool: params.tool,
+            agent: params.agent,
             vector: params.vector.map(|Numbers(values)| Vector { model, values }),
             wait: params.wait.unwrap_or(true),
         }

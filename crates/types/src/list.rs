@@ -92,6 +92,7 @@ pub(crate) fn files() -> Vec<File> {
                 answer::<core::checkpoint::Source>(),
                 answer::<compaction::memory::Episode>(),
                 answer::<compaction::memory::FactKind>(),
+                answer::<compaction::memory::MemoryOrigin>(),
                 answer::<compaction::memory::Fact>(),
                 option::<protocol::NewFact>(),
                 option::<protocol::EditFact>(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use threadkeep::Keep;
-use threadkeep::agent::ToolAnswer;
+use threadkeep::agent::{ToolAnswer, Wanted};
 use threadkeep::protocol::SearchRequest;
 use threadkeep_parts::part;
 
@@ -12,8 +12,8 @@ use crate::store::AnyStore;
 
 part! {
     /// What an agent finds with its tool.
-    search: pub(crate) fn found(keep: Keep<AnyStore>, query: String, limit: usize) -> ToolAnswer<'static> {
-        threadkeep::agent::found(keep, query, limit)
+    search: pub(crate) fn found(keep: Keep<AnyStore>, wanted: Wanted) -> ToolAnswer<'static> {
+        threadkeep::agent::found(keep, wanted)
     }
 }
 

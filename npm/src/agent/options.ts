@@ -8,6 +8,7 @@ import { Threadkeep } from "../threadkeep.js";
 import type { AgentCompaction, AgentLimits, BuiltInTool } from "../generated/agent.js";
 import type { CompactionPolicy } from "../generated/compaction.js";
 import type { Budget, ContextOptions, Encoding } from "../generated/context.js";
+import type { MemoryOrigin } from "../generated/memory.js";
 import type { Provider } from "../generated/provider.js";
 import type { Mail } from "../generated/mail.js";
 import type { AgentModel } from "../model/model.js";
@@ -66,7 +67,10 @@ export interface AgentOptions<P extends Provider = Provider> {
   tools?: Readonly<Record<string, AgentTool>>;
   /** Which of the built-in tools it has; all without it. */
   builtIn?: readonly BuiltInTool[];
-  /** How its prompts are made. Without a budget it is the model's; without a policy it is `stable`. */
+  /**
+   * How its prompts are made. Without a budget it is the model's; without a policy it is `stable`. Each prompt quotes what this agent and
+   * all agents remember of the newest user message; `memory: false` switches that off.
+   */
   context?: Omit<ContextOptions<P>, "provider" | "model" | "tools" | "epoch" | "live">;
   /** When and how its histories are compacted; `false` for never. Without it, when that is due, by the built-in summariser. */
   compaction?: AgentCompaction | false;
@@ -77,6 +81,11 @@ export interface AgentOptions<P extends Provider = Provider> {
    * are sent to the model that the agent has now. Without it they wait for {@link Agent.resume}.
    */
   resume?: boolean;
+  /**
+   * Whose statements it remembers, by compactions and by its tool `remember`; `["user", "model"]` without it. What tools and imported
+   * conversations say is remembered only if `"tool"` and `"import"` are named.
+   */
+  rememberFrom?: readonly MemoryOrigin[];
 }
 
 /** How a message is sent to an agent. */
@@ -147,6 +156,7 @@ export const OPTIONS = {
   },
   limits: (value: unknown, argument: string) => check.options(value, argument, LIMITS),
   resume: check.flag,
+  rememberFrom: check.unchecked<readonly MemoryOrigin[]>,
 };
 /** Options of `send()`. @internal */
 export const SEND = { replyTo: replyTo, from: check.id, messageId: check.id, signal: check.signal };
@@ -156,7 +166,7 @@ export type Checked = Omit<AgentOptions, "tools"> & { tools?: (readonly [string,
 
 /** The options as the engine takes them: `encoding` and `ofKeep` (when to compact) count where they do not say. @internal */
 export function params(options: Checked, encoding: Encoding, ofKeep: CompactionPolicy): string {
-  const { model, tools = [], systemPrompt, builtIn, compaction, limits, resume } = options;
+  const { model, tools = [], systemPrompt, builtIn, compaction, limits, resume, rememberFrom } = options;
   const provider = options.provider ?? model.provider ?? "openai-chat";
   const name = options.modelName ?? model.modelName ?? "model";
   const { model: _, ...kept } = ofKeep as Record<string, unknown>;
@@ -176,6 +186,7 @@ export function params(options: Checked, encoding: Encoding, ofKeep: CompactionP
     compaction: compaction === false ? false : figures,
     limits,
     resume,
+    rememberFrom,
   });
 }
 

@@ -3,7 +3,7 @@
 
 import type { Message } from "../message.js";
 import type { Encoding, MessageRef } from "./context.js";
-import type { Episode, Fact, MemorySource } from "./memory.js";
+import type { Episode, Fact, MemoryOrigin, MemorySource } from "./memory.js";
 import type { Provider } from "./provider.js";
 
 /**
@@ -69,6 +69,13 @@ export interface CompactParams {
    * if it takes too long, or answers with nothing, with tool calls or with more than it was given.
    */
   fallback?: boolean;
+  /** The agent whose memory the episodes and facts become; without it, all share them. */
+  agent?: string;
+  /**
+   * Whose statements become episodes and facts: `user` and `model` without it. What tools and imported conversations say is remembered
+   * only if `tool` and `import` are named.
+   */
+  rememberFrom?: readonly MemoryOrigin[];
 }
 
 /** One thing that a summary says. */

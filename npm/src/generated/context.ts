@@ -87,8 +87,10 @@ export interface ContextMemory {
   episodes?: number;
   /** The most facts; 20 without it. */
   facts?: number;
-  /** What they are to be about. */
+  /** What they are to be about; the newest user message without it. */
   query?: string;
+  /** Whose prompt it is: this agent's own records come along with those that all share. */
+  agent?: string;
   /** What a memory service of yours remembers: it stands after the keep's own. */
   text?: string;
   /**
@@ -132,8 +134,8 @@ export interface ContextOptions<P extends Provider = Provider> {
    */
   toolPreview?: ToolPreview | false;
   /**
-   * What of the memory comes along, by relevance to `query`; nothing without it. A user message before the newest one quotes all of
-   * it.
+   * What of the memory comes along, by relevance to the newest user message; nothing without it, but agents have it on. A user message
+   * before the newest one quotes all of it, with who said it and when. It never takes more than a quarter of the budget.
    */
   memory?: ContextMemory | false;
   /** The tools that the model may call. They cost tokens. */
@@ -167,6 +169,8 @@ export interface LedgerLine {
   action: Action;
   /** The rule that decided: a short stable word, such as `newest-user` or `over-max-tokens`. */
   rule: string;
+  /** The episode or fact that the prompt quotes, where the line is about one. */
+  memory?: string;
   /** What it costs as it is, in tokens; 0 for what the history does not have. */
   tokensBefore: number;
   /** What it costs in the prompt, in tokens; 0 for what is dropped. The sum over all lines is the prompt's count. */
@@ -197,10 +201,15 @@ export interface TokenKinds {
   calls: number;
   /** What came of the calls. */
   results: number;
-  /** What the history does not have: the frame beyond the system prompt, repairs, and what the reply begins with. */
+  /**
+   * What the history does not have: the frame beyond the system prompt and what is remembered, repairs, and what the reply begins
+   * with.
+   */
   injected: number;
   /** The tools' schemas. */
   tools: number;
+  /** What is remembered. */
+  memory: number;
 }
 
 /** Something that whoever builds a prompt should know. */

@@ -29,10 +29,17 @@ export interface Episode {
   sources: MemorySource[];
   /** Whether it comes first in every bundle. */
   pinned: boolean;
+  /** The agent whose memory it is; none for what all of the keep share. */
+  agent?: string;
+  /** The weakest origin of what it rests on. Records of earlier versions have none. */
+  origin?: MemoryOrigin;
 }
 
 /** What kind of thing a fact says. */
 export type FactKind = "preference" | "decision" | "constraint" | "other";
+
+/** Where a statement comes from, the weakest first. A statement that rests on several messages is worth what the weakest is worth. */
+export type MemoryOrigin = "import" | "tool" | "model" | "user";
 
 /** What holds. */
 export interface Fact {
@@ -56,8 +63,12 @@ export interface Fact {
   sources: MemorySource[];
   /** Whether it comes first in every bundle. */
   pinned: boolean;
-  /** The newer fact that contradicts it; it is kept, and no longer used. */
+  /** The fact that contradicts it, newer or of a stronger origin; it is kept, and no longer used. */
   supersededBy?: string;
+  /** The agent whose memory it is; none for what all of the keep share. */
+  agent?: string;
+  /** The weakest origin of what it rests on. Records of earlier versions have none. */
+  origin?: MemoryOrigin;
 }
 
 /** A fact to be remembered: one sentence, and what is known of it. */
@@ -78,6 +89,10 @@ export interface NewFact {
   sources?: readonly MemorySource[];
   /** Whether it comes first in every bundle. */
   pinned?: boolean;
+  /** The agent whose memory it is; without it, all share it. */
+  agent?: string;
+  /** Who said it; `user` without it. */
+  origin?: MemoryOrigin;
 }
 
 /** A change of a fact; what is left out stays. Another text without a confidence is certain. */
@@ -112,6 +127,8 @@ export interface EpisodeFilter {
   source?: string;
   /** Only those with this tag. */
   tag?: string;
+  /** What this agent sees: its own records and those that all share. Without it, the records of all. */
+  agent?: string;
   /** At most so many, the newest ones. */
   limit?: number;
 }
@@ -124,7 +141,9 @@ export interface FactFilter {
   source?: string;
   /** Only those with this tag. */
   tag?: string;
-  /** Those that a newer one has superseded, too. */
+  /** What this agent sees: its own records and those that all share. Without it, the records of all. */
+  agent?: string;
+  /** Those that another one has superseded, too. */
   superseded?: boolean;
   /** At most so many, the newest ones. */
   limit?: number;
@@ -144,6 +163,8 @@ export interface RetrieveOptions {
   source?: string;
   /** Only those with this tag. */
   tag?: string;
+  /** Whose prompt: this agent's own records come along with those that all share. Without it, only the shared ones. */
+  agent?: string;
 }
 
 /** What is remembered that fits a prompt, best first. */

@@ -27,6 +27,8 @@ export interface SearchParams {
   until?: number | Date;
   /** Only calls of the tool of this name, and their results. */
   tool?: string;
+  /** Of episodes and facts only what this agent sees: its own and those that all share. Without it, those of all. */
+  agent?: string;
   /** `false`: what is not indexed yet is not waited for; one batch of it is indexed. See {@link SearchIndex.progress}. */
   wait?: boolean;
 }

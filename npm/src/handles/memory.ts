@@ -11,6 +11,7 @@ import type {
   FactFilter,
   FactKind,
   MemoryBundle,
+  MemoryOrigin,
   MemorySource,
   NewFact,
   RetrieveOptions,
@@ -19,7 +20,7 @@ import type {
 /** Which records to give; all of them without it. */
 export type MemoryFilter = Omit<EpisodeFilter, "limit">;
 
-const FILTER = { transcript: check.id, source: check.id, tag: check.text };
+const FILTER = { transcript: check.id, source: check.id, tag: check.text, agent: check.text };
 const EPISODES = { ...FILTER, limit: check.count };
 const FACTS = { ...EPISODES, superseded: check.flag };
 const RETRIEVE = { ...FILTER, query: check.text, episodes: check.count, facts: check.count };
@@ -30,7 +31,14 @@ const FACT_EDIT = {
   confidence: check.unchecked<number>,
   salience: check.unchecked<number>,
 };
-const NEW_FACT = { ...FACT_EDIT, transcript: check.id, sources: check.unchecked<readonly MemorySource[]>, pinned: check.flag };
+const NEW_FACT = {
+  ...FACT_EDIT,
+  transcript: check.id,
+  sources: check.unchecked<readonly MemorySource[]>,
+  pinned: check.flag,
+  agent: check.id,
+  origin: check.text<MemoryOrigin>,
+};
 const EPISODE_EDIT = { summary: check.text, tags: check.unchecked<readonly string[]>, salience: check.unchecked<number> };
 
 /**
@@ -63,6 +71,9 @@ export class Memory {
   /**
    * Remembers a fact. A fact that says the same gains sources and confidence instead. A fact that it contradicts stays,
    * marked as superseded. Gives the fact as it is now.
+   *
+   * With `agent` the fact is that agent's alone; without it, all agents of the keep share it. `origin` says who said it, `user` without
+   * it. A fact of a weaker origin (`import`, `tool`, `model`, `user`) supersedes none of a stronger one: it is superseded itself.
    *
    * @throws ThreadkeepError `bad-request`
    *
@@ -107,7 +118,7 @@ export class Memory {
     return this.#link.call("forget", { id: check.text(id, "id") });
   }
 
-  /** The best episodes and facts, by relevance to `query`, weight and age: what goes into a prompt. */
+  /** The best episodes and facts, by relevance to `query`, weight and age: what goes into a prompt. With `agent`, that agent's own too. */
   async retrieve(options?: RetrieveOptions): Promise<MemoryBundle> {
     return this.#link.call("retrieve", check.options(options, "options", RETRIEVE));
   }

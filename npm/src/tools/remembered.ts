@@ -9,9 +9,12 @@ import { CONVERSATION, CURSOR, MORE, transcriptOf } from "./search.js";
 import type { ToolSpec } from "./tool.js";
 
 const KINDS = ["preference", "decision", "constraint", "other"] as const;
+const ORIGINS = ["import", "tool", "model", "user"] as const;
 const PAGE = 20;
 const ENVELOPE = 60;
 const SOURCES = 3;
+/** No agent has this name: it sees what all share, and nothing of any agent's own. */
+const NOBODY = "";
 
 const TAGS: JsonSchema = { type: "array", items: { type: "string", minLength: 1, maxLength: 60 }, maxItems: 10, description: "A few words to find it by." };
 const SOURCE: JsonSchema = {
@@ -36,6 +39,7 @@ const FACT: JsonSchema = {
     kind: { type: "string", enum: [...KINDS] },
     tags: { type: "array", items: { type: "string" } },
     confidence: { type: "number" },
+    origin: { type: "string", enum: [...ORIGINS], description: "Who said it." },
     date: { type: "string" },
     pinned: { type: "boolean" },
     conversation: { type: "string" },
@@ -89,7 +93,7 @@ export function factTools(keep: Threadkeep, measure: Measure): ToolSpec[] {
       name: "remember_fact",
       title: "Remember a fact",
       description:
-        "Remembers a fact for later conversations: one sentence that stands on its own. What contradicts it is kept and no longer used. Remember what the user wants, decided or ruled out, not what is in this conversation only.",
+        "Remembers a fact for later conversations: one sentence that stands on its own. What contradicts it is kept and no longer used, unless the user said it. Remember what the user wants, decided or ruled out, not what is in this conversation only.",
       group: "facts",
       readOnly: false,
       idempotent: true,
@@ -106,21 +110,33 @@ export function factTools(keep: Threadkeep, measure: Measure): ToolSpec[] {
       },
       outputSchema: {
         type: "object",
-        properties: { fact: FACT, superseded: { type: "array", description: "Facts that it contradicts, which are no longer used.", items: FACT } },
+        properties: {
+          fact: FACT,
+          superseded: { type: "array", description: "Facts that it contradicts, which are no longer used.", items: FACT },
+          overruledBy: { ...FACT, description: "What the user said, which it contradicts: this still holds." },
+        },
         required: ["fact"],
       },
       run: async (input) => {
         const { fact, kind, tags, salience } = input as { fact: string; kind?: FactKind; tags?: string[]; salience?: number };
         const kept = await keep.memory.remember({
           fact,
+          // The model calls this: its words are not yet the user's.
+          origin: "model",
           ...(kind === undefined ? {} : { kind }),
           ...(tags === undefined ? {} : { tags: tags.slice(0, 10).map((tag) => short(tag, 60)) }),
           ...(salience === undefined ? {} : { salience }),
         });
-        const superseded = (await keep.memory.facts({ superseded: true })).filter(({ supersededBy }) => supersededBy === kept.id);
-        const share = Math.floor(measure.most / 6);
+        const all = await keep.memory.facts({ superseded: true });
+        const superseded = all.filter(({ supersededBy }) => supersededBy === kept.id);
+        const stronger = all.find(({ id }) => id === kept.supersededBy);
+        const share = Math.floor(measure.most / 7);
         const others = await Promise.all(superseded.slice(-4).map((fact) => shownFact(fact, measure, share)));
-        return { fact: await shownFact(kept, measure, share), ...(others.length === 0 ? {} : { superseded: others }) };
+        return {
+          fact: await shownFact(kept, measure, share),
+          ...(others.length === 0 ? {} : { superseded: others }),
+          ...(stronger && { overruledBy: await shownFact(stronger, measure, share) }),
+        };
       },
     },
     {
@@ -205,8 +221,9 @@ export function episodeTool(keep: Threadkeep, measure: Measure): ToolSpec {
   };
 }
 
-async function filterOf(keep: Threadkeep, { tag, conversation }: Wanted): Promise<{ tag?: string; transcript?: string }> {
+async function filterOf(keep: Threadkeep, { tag, conversation }: Wanted): Promise<{ agent: string; tag?: string; transcript?: string }> {
   return {
+    agent: NOBODY,
     ...(tag === undefined ? {} : { tag }),
     ...(conversation === undefined ? {} : { transcript: await transcriptOf(keep, conversation) }),
   };
@@ -229,13 +246,12 @@ async function page<T extends { id: string }>(
 }
 
 async function shownFact(
-  { id, fact, kind, tags, confidence, createdAt, pinned, transcript, sources }: Fact,
+  { id, fact, kind, tags, confidence, origin, createdAt, pinned, transcript, sources }: Fact,
   measure: Measure,
   share: number,
 ): Promise<{ id: string }> {
-  return { id, fact: await some(fact, measure, share), kind, ...common(createdAt, tags, transcript, sources), confidence, ...(pinned ? { pinned } : {}) } as {
-    id: string;
-  };
+  const said = { confidence, ...(origin && { origin }), ...(pinned && { pinned }) };
+  return { id, fact: await some(fact, measure, share), kind, ...common(createdAt, tags, transcript, sources), ...said } as { id: string };
 }
 
 async function shownEpisode({ id, summary, tags, createdAt, transcript, sources }: Episode, measure: Measure, share: number): Promise<{ id: string }> {

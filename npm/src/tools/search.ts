@@ -128,7 +128,7 @@ export function searchTool(keep: Threadkeep, measure: Measure): ToolSpec {
       };
       await indexed(keep, query, options);
       goesOn(options);
-      const found = await keep.search(query, { ...asked, limit: Math.min(DEEPEST, from + limit + 1) });
+      const found = await keep.search(query, { ...asked, agent: "", limit: Math.min(DEEPEST, from + limit + 1) });
       const page = found.slice(from, from + limit);
       if (page.length === 0) return { hits: [] };
       const named = await titles(keep);

@@ -36,9 +36,10 @@ export async function opened(tab, turns) {
   await tab.openThread(TITLE);
 }
 
-/** Compacts the open branch; gives the figures that the preview promised. */
+/** Compacts the open branch; gives the figures that the preview promised. The conversation is imported, and is remembered all the same. */
 export async function compact(tab) {
   await tab.get("compact").click();
+  await tab.get("compact-everybody").check();
   await tab.get("compact-preview").waitFor();
   const promised = {
     before: number(await tab.get("compact-before").innerText()),

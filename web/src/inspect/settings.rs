@@ -1,11 +1,14 @@
 //! What the reader has set in the inspector, and how it is kept as a short text beside the database.
 
 use serde::{Deserialize, Serialize};
-use threadkeep::protocol::{ContextOptions, Counting};
+use threadkeep::protocol::{ContextOptions, Counting, Wanted};
 use threadkeep_context::compress::CompressOptions;
 use threadkeep_context::{Policy, Previews};
 use threadkeep_core::MessageId;
 use threadkeep_provider::Provider;
+
+/// The name of the page's agent, under which it has its mailbox and its memory.
+pub const AGENT: &str = "agent";
 
 /// The providers: the name in options, and in words; in the order of [`Provider::ALL`](threadkeep_provider::Provider::ALL).
 pub const PROVIDERS: [(&str, &str); 5] = [
@@ -47,7 +50,7 @@ pub enum Control {
 
 /// The settings, in the order in which they are stored: new ones come last. The pane, what is stored and what the worker tells the
 /// engine are made from these rows.
-pub static SETTINGS: [Setting; 8] = [
+pub static SETTINGS: [Setting; 9] = [
     Setting {
         name: "provider",
         label: "Provider",
@@ -97,6 +100,16 @@ pub static SETTINGS: [Setting; 8] = [
         name: "chars",
         label: "Limit, characters",
         control: Control::Limit(|options| &mut options.build.budget.max_chars),
+    },
+    Setting {
+        name: "memories",
+        label: "Memory",
+        control: Control::Check {
+            usual: true,
+            set: |options, on| {
+                options.memory = on.then(|| Wanted { agent: Some(AGENT.to_owned()), ..Wanted::default() });
+            },
+        },
     },
 ];
 
@@ -204,6 +217,11 @@ impl Settings {
         self.get("tokens")
     }
 
+    /// Whether prompts quote what is remembered.
+    pub fn memory(&self) -> bool {
+        self.get("memories") == Some(1)
+    }
+
     /// The engine's options for what is set.
     pub fn options(&self) -> ContextOptions {
         let mut options = ContextOptions::default();
@@ -213,7 +231,7 @@ impl Settings {
         options
     }
 
-    /// As a short text: `openai-chat o200k_base newest preview - 8000 - -`.
+    /// As a short text: `openai-chat o200k_base newest preview - 8000 - - memories`.
     pub fn write(&self) -> String {
         let words: Vec<String> = SETTINGS.iter().zip(self.0).map(|(setting, value)| setting.write(value)).collect();
         words.join(" ")
@@ -260,15 +278,16 @@ mod tests {
             ("compress", 1),
             ("tokens", 8000),
             ("messages", 0),
+            ("memories", 0),
         ]
         .into_iter()
         .fold(Settings::default(), |set, (name, value)| set.with(name, Some(value)));
-        assert_eq!(set.write(), "anthropic cl100k_base stable - compress 8000 0 -");
+        assert_eq!(set.write(), "anthropic cl100k_base stable - compress 8000 0 - -");
         assert_eq!(Settings::read(&set.write()), set);
         assert_eq!(Settings::read(&Settings::default().write()), Settings::default());
         assert_eq!(Settings::read(""), Settings::default());
         assert_eq!(Settings::read("x y z a b c d e").tokens(), None);
-        assert_eq!(Settings::read("gemini estimate").write(), "gemini estimate newest preview - - - -");
+        assert_eq!(Settings::read("gemini estimate").write(), "gemini estimate newest preview - - - - memories");
     }
 
     #[test]
@@ -297,6 +316,9 @@ mod tests {
         assert_eq!((set.build.policy, set.build.previews), (Policy::Stable, Previews::Never));
         assert_eq!(set.build.compress, Some(CompressOptions::default()));
         assert_eq!(Settings::default().options().build.previews, Previews::WhenNeeded);
+        // What was stored before there was memory has it on, and off is one word.
+        assert!(set.memory.is_some() && Settings::default().memory());
+        assert!(Settings::read("anthropic estimate stable - compress 8000 0 9 -").options().memory.is_none());
     }
 
     #[test]

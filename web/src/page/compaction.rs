@@ -270,6 +270,7 @@ impl Asking {
                 let model = self.usable().filter(|_| number == Some(2));
                 self.model.set(model.map(|one| (one.model.clone(), one.host().to_owned())));
             }
+            "everybody" => self.way.update(|way| way.everybody = field.checked()),
             _ => {
                 wait = TYPING;
                 self.way.update(|way| way.tail = number);
@@ -404,6 +405,7 @@ pub fn dialog(page: Page, leaf: &MessageId) -> Node {
                 <label for="tail">Turns that stay as they are</label>
                 <input id="tail" name="tail" type="number" min="0" max="1000" inputmode="numeric" placeholder="4" data-testid="compact-tail" disabled={}/>
             </div>
+            <label class="check"><input type="checkbox" name="everybody" data-testid="compact-everybody" disabled={}/>Remember facts from tools and imports too</label>
         </div>
         {}{}
         <div class="choice">
@@ -416,6 +418,7 @@ pub fn dialog(page: Page, leaf: &MessageId) -> Node {
         STRATEGIES.iter().enumerate().map(choice).collect::<Vec<Node>>(),
         live(about),
         asking.summarisers(),
+        live(busy),
         live(busy),
         asking.progress(),
         draw(move || if asking.busy.get() { Known::Reading } else { asking.known.get() }, view),

@@ -123,9 +123,18 @@ impl Panel {
                 )
             }).collect(),
         };
-        let own = one.sources.is_empty().then(|| markup!("<span>Told by you</span>"));
+        let said = match one.origin.as_str() {
+            "user" => "Told by you",
+            "model" => "Said by the model",
+            "tool" => "From a tool",
+            _ => "Imported",
+        };
+        let said = markup!(r#"<span data-testid="memory-origin">{}</span>"#, said);
+        let owner = one.agent.as_ref().map(|agent| {
+            markup!(r#"<span data-testid="memory-owner">{}</span>"#, ["Only for the agent ", agent.as_str()].concat())
+        });
         let kind = (!matches!(one.kind.as_str(), "" | "other")).then(|| markup!("<span>{}</span>", one.kind.clone()));
-        let old = one.superseded.then(|| markup!("<span>A newer fact contradicts it</span>"));
+        let old = one.superseded.then(|| markup!("<span>Another fact contradicts it</span>"));
         let (id, pinned) = (one.id.clone(), one.pinned);
         let pin = move || self.act(Recall::Pin { id: id.clone(), pinned: !pinned });
         let do_now = |doing: Doing| {
@@ -165,7 +174,7 @@ impl Panel {
             <li class="memory" class:old={} tabindex="-1" data-testid={} data-memory={}>
                 <p class="memory-text" dir="auto">{}</p>
                 <div class="memory-foot">
-                    <p class="thread-facts">{}{}{}{}</p>
+                    <p class="thread-facts">{}{}{}{}{}</p>
                     <p class="tags">{}</p>
                     <p class="memory-sources">{}</p>
                     <p class="memory-acts">{}</p>
@@ -178,7 +187,8 @@ impl Panel {
             kind,
             dom::time(one.created_at),
             old,
-            own,
+            said,
+            owner,
             one.tags.iter().map(tag).collect::<Vec<Node>>(),
             sources,
             acts,

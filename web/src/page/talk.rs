@@ -9,6 +9,7 @@ use threadkeep::protocol::ErrorReply;
 use threadkeep_core::{MessageId, TranscriptId};
 
 use super::engine::Engine;
+use super::inspector;
 use super::keys::{Connections, KeyState};
 use super::live::Live;
 use crate::wire::{Ask, Ending, Heard, Talk, Turn};
@@ -126,8 +127,9 @@ impl Talking {
         self.with_live(Live::clear);
         self.running.set(Some(Running::default()));
         let connection = self.connections.request(&connection);
+        let memory = inspector::kept_settings().memory();
         spawn_local(async move {
-            let asked = Ask::Talk(Box::new(Talk::Turn { connection, turn }));
+            let asked = Ask::Talk(Box::new(Talk::Turn { connection, turn, memory }));
             let result = self.engine.ask(asked).await.map(drop);
             self.inner.update_value(|inner| inner.sent = None);
             self.running.set(None);

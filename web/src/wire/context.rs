@@ -119,6 +119,7 @@ impl Side {
             kinds.results,
             kinds.injected,
             kinds.tools,
+            kinds.memory,
         ];
         Self { kinds, tokens, kept, shared, over }
     }

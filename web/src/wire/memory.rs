@@ -73,6 +73,8 @@ pub struct Way {
     pub tail: Option<u32>,
     /// How many tokens the browser's own summariser takes at once, where that is to be asked; else it is ours.
     pub browser: Option<u32>,
+    /// Whether what tools and imported conversations say is remembered too.
+    pub everybody: bool,
 }
 
 /// What stands in prompts for a node's messages.
@@ -120,6 +122,10 @@ pub struct Memory {
     pub superseded: bool,
     /// When it was made, in milliseconds since 1970.
     pub created_at: i64,
+    /// The agent whose memory it is; `None` for what all share.
+    pub agent: Option<String>,
+    /// Who said it: the name of its origin.
+    pub origin: String,
 }
 
 /// One thing that a summary says.
@@ -231,7 +237,7 @@ mod tests {
             Recall::Compact {
                 leaf: id.clone(),
                 preview: true,
-                way: Way { strategy: Some(2), tail: None, browser: Some(4_000) },
+                way: Way { strategy: Some(2), tail: None, browser: Some(4_000), everybody: true },
                 model: Some(Secret("{}".into())),
             },
             Recall::Epochs(id.clone()),
@@ -268,6 +274,8 @@ mod tests {
             pinned: false,
             superseded: true,
             created_at: -1,
+            agent: Some("lal".into()),
+            origin: "tool".into(),
         };
         assert_eq!(from_bytes(&to_bytes(&memory)), Some(memory.clone()));
         let carrier = Carrier { checkpoint: Some("cp".into()), raw: 0, memories: vec![memory] };

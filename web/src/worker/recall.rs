@@ -8,7 +8,7 @@ use threadkeep::compact::{Answer, Cancel, CompactOptions, EpochInfo, Extractive,
 use threadkeep::model::{Model, Summarising};
 use threadkeep::protocol::{Counting, ErrorReply};
 use threadkeep::{KeepError, MemoryFilter, NewFact};
-use threadkeep_compaction::memory::{Episode, EpisodeEdit, Fact, FactEdit};
+use threadkeep_compaction::memory::{Episode, EpisodeEdit, Fact, FactEdit, RememberFrom};
 use threadkeep_compaction::summary::Material;
 use threadkeep_context::MessageRef;
 use threadkeep_context::tokens::Counter;
@@ -127,6 +127,7 @@ async fn compact(
         encoding: Counting::Exact(Encoding::O200k),
         preview,
         cancel: Some(cancel),
+        remember_from: if way.everybody { RememberFrom::all() } else { RememberFrom::default() },
         ..CompactOptions::default()
     };
     let browser = || way.browser.map(|tokens| ModelSummariser::new(Rc::new(OfBrowser(tokens))));
@@ -206,6 +207,8 @@ async fn remembered(engine: &Engine, asked: Recall) -> Result<Reply, KeepError> 
 
 fn episode(one: Episode) -> Memory {
     Memory {
+        origin: one.worth().name().to_owned(),
+        agent: one.agent,
         id: one.id,
         episode: true,
         kind: String::new(),
@@ -221,6 +224,8 @@ fn episode(one: Episode) -> Memory {
 
 fn fact(one: Fact) -> Memory {
     Memory {
+        origin: one.worth().name().to_owned(),
+        agent: one.agent,
         id: one.id,
         episode: false,
         kind: one.kind.name().to_owned(),

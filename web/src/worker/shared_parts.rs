@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use threadkeep::agent::{Memory, Own, ToolAnswer, found};
+use threadkeep::agent::{Memory, Own, ToolAnswer, Wanted, found};
 use threadkeep::model::Model;
 use threadkeep::protocol::ErrorReply;
 use threadkeep_parts::part;
@@ -18,10 +18,10 @@ part! {
         Box::pin(async move {
             let exact = inspect::fetch(&engine, 0).await.is_ok();
             let keep = (*engine).clone();
-            let search = move |query, limit| -> ToolAnswer<'static> {
+            let search = move |wanted| -> ToolAnswer<'static> {
                 let keep = keep.clone();
                 Box::pin(async move {
-                    let found = recalled(keep, query, limit).await;
+                    let found = recalled(keep, wanted).await;
                     found.map_err(|_| "the search could not be loaded".to_owned())?.await
                 })
             };
@@ -33,8 +33,8 @@ part! {
 
 part! {
     /// What the agent finds with its tool.
-    search: pub fn recalled(engine: Engine, query: String, limit: usize) -> ToolAnswer<'static> {
-        found(engine, query, limit)
+    search: pub fn recalled(engine: Engine, wanted: Wanted) -> ToolAnswer<'static> {
+        found(engine, wanted)
     }
 }
 

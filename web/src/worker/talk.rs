@@ -21,10 +21,9 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 use super::connected::{Ready, ready};
 use super::{Engine, Place, part_missing, say, shared_parts};
+use crate::inspect::AGENT;
 use crate::wire::{Ending, FromWorker, Heard, Reply, Talk, Tested, Turn};
 
-/// The name under which the page's agent has its mailbox.
-const AGENT: &str = "agent";
 /// How long what is heard waits for company, in milliseconds: about a frame.
 const FRAME: u32 = 16;
 /// The most tokens of a test's answer: enough for a model that thinks first.
@@ -72,12 +71,12 @@ pub async fn answer(engine: &Engine, asked: Talk) -> Result<Reply, ErrorReply> {
             };
             connected.models().await.map(Reply::Models).map_err(failed)
         }
-        Talk::Turn { connection, turn } => {
+        Talk::Turn { connection, turn, memory: remembers } => {
             STOPPED.set(false);
             let ready = ready(&connection)?;
             let (memory, exact) =
                 shared_parts::memory(Rc::new(engine.clone())).await.map_err(|_| part_missing())?.await;
-            let result = take_turn(engine, memory, exact, ready, turn).await;
+            let result = take_turn(engine, memory, exact, remembers, ready, turn).await;
             STOP.set(None);
             flush().await;
             result.map(|()| Reply::Done).map_err(|error| error.reply())
@@ -126,11 +125,13 @@ async fn take_turn(
     engine: &Engine,
     memory: Rc<dyn Memory>,
     exact: bool,
+    remembers: bool,
     ready: Ready,
     turn: Turn,
 ) -> Result<(), KeepError> {
     let mut options = AgentOptions::new(AGENT);
     options.built_in = ready.tools.of(&BUILT_IN);
+    options.context.memory = options.context.memory.filter(|_| remembers);
     options.policy.max_context_tokens = ready.max_context_tokens;
     options.policy.max_output_tokens = ready.max_output_tokens;
     // Exact counts where the vocabulary can be had; an estimate is better than no answer.

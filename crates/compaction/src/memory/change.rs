@@ -9,7 +9,7 @@
 use threadkeep_core::checkpoint::Source;
 
 use super::words::terms;
-use super::{Episode, Fact, FactKind, Share};
+use super::{Episode, Fact, FactKind, MemoryOrigin, Share};
 
 /// A user's change of a fact. What is `None` stays as it is.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -38,11 +38,12 @@ pub struct EpisodeEdit {
 }
 
 impl FactEdit {
-    /// Makes the change.
+    /// Makes the change. Another text is its user's own.
     pub fn apply(self, fact: &mut Fact) {
         if let Some(text) = self.fact.filter(|text| *text != fact.fact) {
             fact.fact = text;
             fact.confidence = Share::of(1000);
+            fact.origin = Some(MemoryOrigin::User);
         }
         fact.kind = self.kind.unwrap_or(fact.kind);
         fact.confidence = self.confidence.unwrap_or(fact.confidence);
@@ -54,11 +55,12 @@ impl FactEdit {
 }
 
 impl EpisodeEdit {
-    /// Makes the change.
+    /// Makes the change. Another text is its user's own.
     pub fn apply(self, episode: &mut Episode) {
         episode.salience = self.salience.unwrap_or(episode.salience);
-        if let Some(summary) = self.summary {
+        if let Some(summary) = self.summary.filter(|text| *text != episode.summary) {
             episode.summary = summary;
+            episode.origin = Some(MemoryOrigin::User);
         }
         if let Some(tags) = self.tags {
             episode.tags = tags;

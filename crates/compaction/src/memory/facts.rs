@@ -5,7 +5,7 @@
 //! `by_length` finds sentences of a few words more or fewer: a [`Mask`] for each, so that nearly all others are passed over without
 //! a look at their words. `by_place` finds sentences that differ in one value only.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
 use super::Fact;
@@ -128,13 +128,32 @@ impl Facts {
         found.map(|known| &known.fact).min_by_key(|fact| (fact.created_at, &fact.id))
     }
 
-    /// Those that hold, are not pinned, and are contradicted by the newer sentence, the oldest first.
-    pub(super) fn contradicted(&self, newer: &str, said: &Said) -> Vec<&Fact> {
+    /// Those that hold, are not pinned, for which `admits` holds, and which the newer sentence contradicts, the oldest first.
+    pub(super) fn contradicted(&self, newer: &str, said: &Said, admits: &dyn Fn(&Fact) -> bool) -> Vec<&Fact> {
         let found = self.against(newer, said).into_iter().filter_map(|at| self.known(at));
-        let found = found.filter(|known| !known.fact.pinned && contradicted(&known.fact, &known.said, newer, said));
+        let found = found.filter(|known| !known.fact.pinned && admits(&known.fact));
+        let found = found.filter(|known| contradicted(&known.fact, &known.said, newer, said));
         let mut found: Vec<&Fact> = found.map(|known| &known.fact).collect();
         found.sort_by_key(|fact| (fact.created_at, &fact.id));
         found
+    }
+
+    /// The ids of facts that do not hold for an agent, which sees its own facts and the shared ones. Of an own fact and a shared one that
+    /// contradict each other, the one of the stronger origin holds, then the newer one. Neither is changed: for others the shared one
+    /// holds. Facts that are pinned always hold.
+    pub fn overruled_for(&self, agent: &str) -> HashSet<&str> {
+        let mut overruled = HashSet::new();
+        let rank = |fact: &Fact| (fact.worth(), fact.created_at);
+        let own = self.known.iter().flatten().filter(|known| {
+            known.fact.agent.as_deref() == Some(agent) && known.fact.superseded_by.is_none() && !known.fact.pinned
+        });
+        for own in own {
+            for shared in self.contradicted(&own.fact.fact, &own.said, &|fact| fact.agent.is_none()) {
+                let weaker = if rank(&own.fact) >= rank(shared) { shared } else { &own.fact };
+                overruled.insert(weaker.id.as_str());
+            }
+        }
+        overruled
     }
 
     /// The places of those that may say the same.
@@ -214,6 +233,8 @@ mod tests {
             sources: Vec::new(),
             pinned: id % 7 == 6,
             superseded_by: (id % 5 == 4).then(|| "sem_0000".to_owned()),
+            agent: None,
+            origin: None,
         }
     }
 
@@ -260,7 +281,7 @@ mod tests {
             let same = hold().find(|fact| is_same(&Said::of(&fact.fact), &said));
             prop_assert_eq!(facts.same(&said, &|_| true), same);
             let against: Vec<&Fact> = hold().filter(|fact| !fact.pinned && contradicts(&newer, &fact.fact)).collect();
-            prop_assert_eq!(facts.contradicted(&newer, &said), against);
+            prop_assert_eq!(facts.contradicted(&newer, &said, &|_| true), against);
             prop_assert_eq!(facts.iter().count(), all.len());
         }
     }

@@ -6,7 +6,7 @@ use threadkeep_core::checkpoint::Source;
 use threadkeep_core::read::or_default;
 use threadkeep_core::read_by_name;
 
-use super::Share;
+use super::{MemoryOrigin, Share};
 
 /// What happened in a stretch of turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,6 +38,12 @@ pub struct Episode {
     /// Whether it comes first in every bundle.
     #[serde(default, deserialize_with = "or_default")]
     pub pinned: bool,
+    /// The agent whose memory it is; none for what all of the keep share.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "or_default")]
+    pub agent: Option<String>,
+    /// The weakest origin of what it rests on. Records of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "origin")]
+    pub origin: Option<MemoryOrigin>,
 }
 
 /// What kind of thing a fact says.
@@ -89,9 +95,15 @@ pub struct Fact {
     /// Whether it comes first in every bundle.
     #[serde(default, deserialize_with = "or_default")]
     pub pinned: bool,
-    /// The newer fact that contradicts it; it is kept, and no longer used.
+    /// The fact that contradicts it, newer or of a stronger origin; it is kept, and no longer used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
+    /// The agent whose memory it is; none for what all of the keep share.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "or_default")]
+    pub agent: Option<String>,
+    /// The weakest origin of what it rests on. Records of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "origin")]
+    pub origin: Option<MemoryOrigin>,
 }
 
 /// One record of either kind.
@@ -101,6 +113,34 @@ pub enum Memory {
     Episode(Episode),
     /// A fact.
     Fact(Fact),
+}
+
+impl Episode {
+    /// Its origin, or the weakest that its sources allow where none was kept.
+    pub fn worth(&self) -> MemoryOrigin {
+        self.origin.unwrap_or_else(|| weakest(&self.sources, &self.tags))
+    }
+}
+
+impl Fact {
+    /// Its origin, or the weakest that its sources allow where none was kept.
+    pub fn worth(&self) -> MemoryOrigin {
+        self.origin.unwrap_or_else(|| weakest(&self.sources, &self.tags))
+    }
+}
+
+/// The tag of what came from a file that is no backup.
+pub const IMPORTED: &str = "imported";
+
+/// The weakest origin of a record of earlier versions. What names no sources its user wrote down, unless a file brought it. Ids of
+/// imported messages have their archive in front. Any other message may have been a tool's result.
+fn weakest(sources: &[Source], tags: &[String]) -> MemoryOrigin {
+    let imported = |source: &Source| source.node.as_str().split('/').nth(2).is_some_and(|own| !own.starts_with('#'));
+    match sources {
+        _ if tags.iter().any(|tag| tag == IMPORTED) || sources.iter().any(imported) => MemoryOrigin::Import,
+        [] => MemoryOrigin::User,
+        _ => MemoryOrigin::Tool,
+    }
 }
 
 impl FactKind {
@@ -124,6 +164,11 @@ impl FactKind {
 }
 
 read_by_name!(FactKind, FactKind::from_name, "preference, decision, constraint or other");
+
+/// An origin that a later version made is not known.
+fn origin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MemoryOrigin>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.and_then(|name| MemoryOrigin::from_name(&name)))
+}
 
 /// A kind that a later version made is another one.
 fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FactKind, D::Error> {
@@ -153,6 +198,8 @@ mod tests {
             salience: Share::of(700),
             sources: vec![source("a")],
             pinned: true,
+            agent: Some("lal".into()),
+            origin: Some(MemoryOrigin::Tool),
         };
         let text = serde_json::to_string(&episode).unwrap();
         assert_eq!(serde_json::from_str::<Episode>(&text).unwrap(), episode);
@@ -169,6 +216,8 @@ mod tests {
                 sources: vec![source("a"), source("b")],
                 pinned: false,
                 superseded_by: Some("sem_0002".into()),
+                agent: None,
+                origin: Some(MemoryOrigin::User),
             };
             let text = serde_json::to_string(&fact).unwrap();
             assert_eq!(serde_json::from_str::<Fact>(&text).unwrap(), fact);
@@ -181,6 +230,22 @@ mod tests {
         assert_eq!(wrong.to_string(), "fact.salience must be a number from 0 to 1");
         let wrong = options::<Episode>(r#"{"id": "e", "summary": "x", "turns": ["one"]}"#, "episode").unwrap_err();
         assert_eq!(wrong.argument, "episode.turns[0]");
+    }
+
+    #[test]
+    fn a_record_of_an_earlier_version_is_shared_and_as_weak_as_its_sources_allow() {
+        let worth = |rest: &str| {
+            let fact: Fact = serde_json::from_str(&format!(r#"{{"id": "f", "fact": "x"{rest}}}"#)).unwrap();
+            assert_eq!((fact.agent.as_ref(), fact.origin), (None, None));
+            fact.worth()
+        };
+        assert_eq!(worth(""), MemoryOrigin::User);
+        assert_eq!(worth(r#", "tags": ["imported"]"#), MemoryOrigin::Import);
+        assert_eq!(worth(r#", "sources": [{"node": "m1", "index": 0}]"#), MemoryOrigin::Tool);
+        let both = r#", "sources": [{"node": "m1", "index": 0}, {"node": "chatgpt/c1/m2", "index": 0}]"#;
+        assert_eq!(worth(both), MemoryOrigin::Import);
+        assert_eq!(worth(r##", "sources": [{"node": "chatgpt/c1/#01", "index": 0}]"##), MemoryOrigin::Tool);
+        assert_eq!(worth(r#", "origin": "dream", "sources": [{"node": "m1", "index": 0}]"#), MemoryOrigin::Tool);
     }
 
     #[test]

@@ -19,13 +19,13 @@
 //! by four spaces. When the budget is too small, what is ranked least goes first: facts, then episodes, then the
 //! oldest turns, then what is pinned.
 
-use threadkeep_context::material::{Material, lines};
+use threadkeep_context::material::{Entry, Material, lines};
 use threadkeep_context::tokens::Counter;
 use threadkeep_core::date::readable;
 use threadkeep_core::{Message, Role};
 
 use super::turns::Turn;
-use super::{Episode, MemoryBundle};
+use super::{Episode, Fact, MemoryBundle, MemoryOrigin};
 
 /// The snapshot as text, of at most `budget` tokens by `counter` (no limit without one). It may be empty.
 ///
@@ -40,14 +40,14 @@ use super::{Episode, MemoryBundle};
 /// ```
 pub fn snapshot(bundle: &MemoryBundle, tail: &[Turn], budget: Option<u32>, counter: &dyn Counter) -> String {
     let mut parts = Parts::new(bundle, tail, false);
-    parts.cut(budget, counter, &|text| text)
+    parts.cut(budget, counter, &Parts::text)
 }
 
 impl Parts<'_> {
     /// The text, after whole entries have gone until it stays within the budget as `shown` shows it.
-    fn cut(&mut self, budget: Option<u32>, counter: &dyn Counter, shown: &dyn Fn(String) -> String) -> String {
+    fn cut(&mut self, budget: Option<u32>, counter: &dyn Counter, shown: &dyn Fn(&Self) -> String) -> String {
         let parts = self;
-        let Some(budget) = budget else { return shown(parts.text()) };
+        let Some(budget) = budget else { return shown(parts) };
         // Counting pieces is quick, and gives about what the whole takes; the whole is counted at the end.
         let mut costs: Vec<u32> = parts.droppable().map(|text| counter.count(text) + 2).collect();
         let mut sum: u32 = costs.iter().sum();
@@ -60,7 +60,7 @@ impl Parts<'_> {
             if parts.entries.is_empty() {
                 return String::new();
             }
-            let text = shown(parts.text());
+            let text = shown(parts);
             let over = counter.count(&text).saturating_sub(budget);
             if over == 0 {
                 return text;
@@ -85,8 +85,12 @@ pub struct Recalled {
     pub left_out: usize,
 }
 
-/// What is remembered as material for the frame of a prompt: the snapshot without turns, each record with its id and date. Its message
-/// has at most `budget` tokens of text; whole records go until it fits, those that are ranked least first.
+/// Where remembered material is from.
+const SOURCE: &str = "memory";
+
+/// What is remembered as material for the frame of a prompt: a line for each record, with its date, its origin and its agent, as in
+/// `> 2026-05-03, said by the user: prefers tea`. Its message has at most `budget` tokens of text; whole records go until it fits, those
+/// that are ranked least first.
 ///
 /// ```
 /// use threadkeep_compaction::memory::{MemoryBundle, recall};
@@ -94,15 +98,14 @@ pub struct Recalled {
 /// assert_eq!(recall(&MemoryBundle::default(), None, &Estimate).material, None);
 /// ```
 pub fn recall(bundle: &MemoryBundle, budget: Option<u32>, counter: &dyn Counter) -> Recalled {
-    const SOURCE: &str = "memory";
     let mut parts = Parts::new(bundle, &[], true);
     let all = parts.entries.len();
-    parts.cut(budget, counter, &|text| Material::new(SOURCE, text).quoted());
-    let material = Some(parts.text()).filter(|text| !text.is_empty()).map(|text| Material::new(SOURCE, text));
-    Recalled { material, left_out: all - parts.entries.len() }
+    parts.cut(budget, counter, &|parts| parts.material().quoted());
+    let left_out = all - parts.entries.len();
+    Recalled { material: (left_out < all).then(|| parts.material()), left_out }
 }
 
-/// The compaction snapshot as messages: the system prompt, then what is remembered with the last few turns. `budget` is for
+/// The compaction snapshot as messages: the system prompt, then what is remembered with the last few turns, quoted. `budget` is for
 /// the second alone.
 pub fn build_snapshot(
     system_prompt: Option<&str>,
@@ -112,11 +115,32 @@ pub fn build_snapshot(
     counter: &dyn Counter,
 ) -> Vec<Message> {
     let mut messages: Vec<Message> = system_prompt.map(Message::system).into_iter().collect();
-    let text = snapshot(bundle, tail, budget, counter);
+    let mut parts = Parts::new(bundle, tail, true);
+    let text = parts.cut(budget, counter, &|parts| Material::new(SOURCE, parts.text()).quoted());
     if !text.is_empty() {
         messages.push(Message::user(text));
     }
     messages
+}
+
+/// When a record was made, who said it, and to which agent: what a reader needs to judge it.
+fn mark(made: i64, what: &str, origin: MemoryOrigin, agent: Option<&str>) -> String {
+    let plain = |letter: &char| letter.is_alphanumeric() || " -_.@".contains(*letter);
+    let agent: String = agent.unwrap_or_default().chars().filter(plain).take(40).collect();
+    let day = readable(made);
+    let to = match agent.is_empty() {
+        true => String::new(),
+        false => [" (agent ", &agent, ")"].concat(),
+    };
+    [day.get(..10).unwrap_or_default(), ", ", what, origin.words(), &to, ": "].concat()
+}
+
+fn episode_mark(it: &Episode) -> String {
+    mark(it.created_at, "summary, ", it.worth(), it.agent.as_deref())
+}
+
+fn fact_mark(it: &Fact) -> String {
+    mark(it.created_at, "", it.worth(), it.agent.as_deref())
 }
 
 /// What a snapshot is made of, in the order in which it is dropped from the end: what stays longest comes first.
@@ -132,21 +156,21 @@ enum Kind {
 }
 
 impl<'a> Parts<'a> {
-    /// `named`: each record begins with its id and the day it was made.
-    fn new(bundle: &'a MemoryBundle, tail: &[Turn], named: bool) -> Self {
-        let said = |id: &str, made: i64, text: &str| match named {
-            true => ["[", id, ", ", readable(made).get(..10).unwrap_or_default(), "] ", &indented(text)].concat(),
+    /// `marked`: each record begins with its date, its origin and its agent.
+    fn new(bundle: &'a MemoryBundle, tail: &[Turn], marked: bool) -> Self {
+        let said = |mark: &dyn Fn() -> String, text: &str| match marked {
+            true => mark() + &indented(text),
             false => indented(text),
         };
         let mut entries = Vec::new();
         let mut remembered = |pinned: bool| {
             let episode = |it: &'a Episode| {
-                (Kind::Episode, it.created_at, it.id.as_str(), said(&it.id, it.created_at, &it.summary))
+                (Kind::Episode, it.created_at, it.id.as_str(), said(&|| episode_mark(it), &it.summary))
             };
             entries.extend(bundle.episodes.iter().filter(|it| it.pinned == pinned).map(episode));
             let facts = bundle.facts.iter().enumerate().filter(|(_, it)| it.pinned == pinned);
             entries.extend(
-                facts.map(|(at, it)| (Kind::Fact, at as i64, it.id.as_str(), said(&it.id, it.created_at, &it.fact))),
+                facts.map(|(at, it)| (Kind::Fact, at as i64, it.id.as_str(), said(&|| fact_mark(it), &it.fact))),
             );
             if pinned {
                 // The newest turn stays longest.
@@ -167,16 +191,29 @@ impl<'a> Parts<'a> {
         self.entries.pop().map(drop)
     }
 
+    /// The entries of a kind, in their order.
+    fn section(&self, kind: Kind) -> Vec<&(Kind, i64, &'a str, String)> {
+        let mut section: Vec<_> = self.entries.iter().filter(|entry| entry.0 == kind).collect();
+        section.sort_by_key(|entry| (entry.1, entry.2));
+        section
+    }
+
+    /// Episodes in the order of time, then facts in the bundle's.
+    fn material(&self) -> Material {
+        let records = [Kind::Episode, Kind::Fact].into_iter().flat_map(|kind| self.section(kind));
+        let entries = records.map(|(_, _, id, said)| Entry { record: Some((*id).to_owned()), text: said.clone() });
+        Material { source: SOURCE.to_owned(), entries: entries.collect() }
+    }
+
     fn text(&self) -> String {
         let mut text = String::new();
         for (kind, title) in
             [(Kind::Episode, "[MEMORY:EPISODIC]"), (Kind::Fact, "[MEMORY:SEMANTIC]"), (Kind::Turn, "[RECENT TURNS]")]
         {
-            let mut section: Vec<_> = self.entries.iter().filter(|entry| entry.0 == kind).collect();
+            let section = self.section(kind);
             if section.is_empty() {
                 continue;
             }
-            section.sort_by_key(|entry| (entry.1, entry.2));
             if !text.is_empty() {
                 text.push_str("\n\n");
             }

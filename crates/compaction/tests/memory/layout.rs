@@ -5,7 +5,7 @@ use threadkeep_compaction::memory::jsonl::{
     messages, read_episodes, read_facts, read_traces, read_working_context, traces, write_episodes, write_facts,
     write_traces, write_working_context,
 };
-use threadkeep_compaction::memory::{Episode, Fact, FactKind, Share, steps};
+use threadkeep_compaction::memory::{Episode, Fact, FactKind, MemoryOrigin, Share, steps};
 use threadkeep_core::checkpoint::Source;
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::{Message, Role};
@@ -25,9 +25,10 @@ prop_compose! {
     fn episodes()(
         name in "[ -~]{1,12}", created_at in -9_000_000_000_000..9_000_000_000_000i64, home in prop::option::of("[a-z]{1,4}"),
         turns in prop::collection::vec(1..20_000u32, 0..4), summary in "\\PC{0,40}", tags in prop::collection::vec("\\PC{0,8}", 0..3),
-        salience in share(), sources in sources(), pinned: bool,
+        salience in share(), sources in sources(), pinned: bool, agent in prop::option::of("\\PC{0,8}"), origin in 0..4usize,
     ) -> Episode {
-        Episode { id: name, created_at, transcript: home.map(|home| id(&home)), turns, summary, tags, salience, sources, pinned }
+        let (transcript, origin) = (home.map(|home| id(&home)), Some(MemoryOrigin::ALL[origin]));
+        Episode { id: name, created_at, transcript, turns, summary, tags, salience, sources, pinned, agent, origin }
     }
 }
 
@@ -35,10 +36,13 @@ prop_compose! {
     fn facts()(
         name in "[ -~]{1,12}", created_at in -9_000_000_000_000..9_000_000_000_000i64, home in prop::option::of("[a-z]{1,4}"),
         kind in 0..4usize, fact in "\\PC{0,40}", tags in prop::collection::vec("[a-z ]{0,8}", 0..3),
-        confidence in share(), salience in share(), sources in sources(), pinned: bool, newer in prop::option::of("[a-z]{1,4}"),
+        confidence in share(), salience in share(), sources in sources(), pinned: bool, superseded_by in prop::option::of("[a-z]{1,4}"),
+        agent in prop::option::of("\\PC{0,8}"), origin in 0..4usize,
     ) -> Fact {
-        let (kind, transcript) = (FactKind::ALL[kind], home.map(|home| id(&home)));
-        Fact { id: name, created_at, transcript, kind, fact, tags, confidence, salience, sources, pinned, superseded_by: newer }
+        let (kind, transcript, origin) = (FactKind::ALL[kind], home.map(|home| id(&home)), Some(MemoryOrigin::ALL[origin]));
+        Fact {
+            id: name, created_at, transcript, kind, fact, tags, confidence, salience, sources, pinned, superseded_by, agent, origin,
+        }
     }
 }
 

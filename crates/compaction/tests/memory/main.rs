@@ -10,7 +10,7 @@ mod retrieval;
 #[path = "../../../core/tests/support/growth.rs"]
 mod shapes;
 
-use threadkeep_compaction::memory::{Episode, Fact, FactKind, Share};
+use threadkeep_compaction::memory::{Episode, Fact, FactKind, MemoryOrigin, Share};
 use threadkeep_core::checkpoint::Source;
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::{Message, MessageId, Node};
@@ -30,6 +30,8 @@ fn episode(number: u32, summary: &str) -> Episode {
         salience: Share::of(500),
         sources: vec![],
         pinned: false,
+        agent: None,
+        origin: None,
     }
 }
 
@@ -46,6 +48,8 @@ fn fact(number: u32, text: &str) -> Fact {
         sources: vec![Source { node: id("n"), index: 0 }],
         pinned: false,
         superseded_by: None,
+        agent: None,
+        origin: Some(MemoryOrigin::User),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Which memories a prompt gets, and what becomes of found facts.
 
-use threadkeep_compaction::memory::{BundleLimits, Fact, FactKind, Facts, Share, bundle, remember};
+use threadkeep_compaction::memory::{
+    BundleLimits, Fact, FactKind, Facts, MemoryOrigin, Share, Whose, bundle, remember,
+};
 use threadkeep_compaction::summary::FoundFact;
 use threadkeep_core::checkpoint::Source;
 
@@ -72,7 +74,11 @@ fn times_of_any_kind_rank_without_overflow() {
     assert_eq!(best(&facts, Some("d"))[2], "sem_0001");
 }
 
-fn found(text: &str, node: &str) -> FoundFact {
+fn found(text: &str, node: &str) -> (FoundFact, MemoryOrigin) {
+    (told(text, node), MemoryOrigin::User)
+}
+
+fn told(text: &str, node: &str) -> FoundFact {
     FoundFact {
         kind: FactKind::Decision,
         fact: text.to_owned(),
@@ -87,7 +93,7 @@ fn found(text: &str, node: &str) -> FoundFact {
 fn repetitions_add_sources_tags_and_confidence() {
     let known = Facts::from_iter([fact(1, "The user prefers dark mode.")]);
     let mut next = || panic!("no new record");
-    let done = remember(&known, vec![found("user prefers DARK mode", "m")], None, NOW, &mut next);
+    let done = remember(&known, vec![found("user prefers DARK mode", "m")], Whose::default(), NOW, &mut next);
     let [changed] = done.changed.as_slice() else { panic!("{done:?}") };
     assert_eq!(done.ids, [Some("sem_0001".to_owned())]);
     assert_eq!((changed.sources.len(), changed.tags.as_slice()), (2, &["new".to_owned()][..]));
@@ -99,8 +105,13 @@ fn repetitions_add_sources_tags_and_confidence() {
     assert_eq!(changed.fact, "The user prefers dark mode.");
     // The very same once more changes nothing.
     let mut next = || panic!("no new record");
-    let again =
-        remember(&done.changed.into_iter().collect(), vec![found("user prefers DARK mode", "m")], None, NOW, &mut next);
+    let again = remember(
+        &done.changed.into_iter().collect(),
+        vec![found("user prefers DARK mode", "m")],
+        Whose::default(),
+        NOW,
+        &mut next,
+    );
     assert_eq!(again.changed, []);
 }
 
@@ -121,7 +132,7 @@ fn newer_facts_supersede_and_what_is_pinned_stays() {
         found("…", "d"),
         found("The user can swim again", "e"),
     ];
-    let done = remember(&known, all, None, NOW, &mut next);
+    let done = remember(&known, all, Whose::default(), NOW, &mut next);
     assert_eq!(ids(&done.changed), ["sem_0002", "sem_0011", "sem_0012", "sem_0013", "sem_0014"]);
     assert_eq!(done.changed[0].superseded_by.as_deref(), Some("sem_0012"));
     assert!(done.changed[1..].iter().all(|fact| fact.superseded_by.is_none()));
@@ -137,7 +148,44 @@ fn what_was_superseded_can_be_said_anew() {
     };
     let all = ["The port is 80", "The port is 81", "The port is 80"];
     let all = all.iter().enumerate().map(|(at, text)| found(text, &format!("m{at}"))).collect();
-    let done = remember(&Facts::default(), all, None, NOW, &mut next);
+    let done = remember(&Facts::default(), all, Whose::default(), NOW, &mut next);
     let by: Vec<_> = done.changed.iter().map(|fact| fact.superseded_by.as_deref()).collect();
     assert_eq!(by, [Some("sem_0002"), Some("sem_0003"), None]);
+}
+
+#[test]
+fn facts_of_one_owner_leave_those_of_another_alone() {
+    let of =
+        |number: u32, text: &str, agent: Option<&str>| Fact { agent: agent.map(str::to_owned), ..fact(number, text) };
+    let known = Facts::from_iter([
+        of(1, "The deadline is Friday.", None),
+        of(2, "The deadline is Sunday.", Some("bob")),
+        of(3, "The deadline is Monday.", Some("lal")),
+    ]);
+    let mut next = || "sem_0009".to_owned();
+    let whose = Whose { agent: Some("lal"), transcript: None };
+    let done = remember(&known, vec![found("The deadline is May.", "m")], whose, NOW, &mut next);
+    assert_eq!(ids(&done.changed), ["sem_0003", "sem_0009"]);
+    assert_eq!(done.changed[1].agent.as_deref(), Some("lal"));
+    let done = remember(&known, vec![found("The deadline is Friday", "m")], whose, NOW, &mut next);
+    assert_eq!(ids(&done.changed), ["sem_0003", "sem_0009"]);
+    assert_eq!(known.overruled_for("lal").into_iter().collect::<Vec<_>>(), ["sem_0001"]);
+    assert_eq!(known.overruled_for("eve").len(), 0);
+}
+
+#[test]
+fn a_fact_is_worth_what_its_weakest_source_is_worth_and_a_stronger_repetition_takes_its_place() {
+    let of = |origin: MemoryOrigin| (told("user prefers dark mode in the evening now", "m"), origin);
+    let known = Facts::from_iter([Fact {
+        origin: Some(MemoryOrigin::Model),
+        ..fact(1, "The user prefers dark mode in the evening")
+    }]);
+    let mut next = || panic!("no new record");
+    for weaker in [MemoryOrigin::Import, MemoryOrigin::Tool] {
+        assert_eq!(remember(&known, vec![of(weaker)], Whose::default(), NOW, &mut next).changed, []);
+    }
+    let done = remember(&known, vec![of(MemoryOrigin::User)], Whose::default(), NOW, &mut next);
+    let [changed] = done.changed.as_slice() else { panic!("{done:?}") };
+    assert_eq!((changed.origin, changed.sources.len()), (Some(MemoryOrigin::User), 1));
+    assert_eq!(changed.fact, "user prefers dark mode in the evening now");
 }

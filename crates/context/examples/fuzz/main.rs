@@ -139,7 +139,8 @@ impl Shared {
             return;
         }
         let messages: Vec<Value> = case.messages.iter().map(Message::to_json).collect();
-        let memory: Vec<Value> = case.options.frame.memory.iter().map(|it| json!([it.source, it.text])).collect();
+        let memory: Vec<Value> =
+            case.options.frame.memory.iter().map(|it| json!([it.source, it.entries[0].text])).collect();
         let finding = json!({
             "seed": seed, "step": step, "rule": rule, "options": options, "pins": case.options.pins, "memory": memory,
             "exact": case.exact, "damaged": case.damaged, "rendering": format!("{:?}", case.rendering), "messages": messages,

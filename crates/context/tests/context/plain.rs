@@ -98,7 +98,7 @@ fn pins_are_found_by_place_and_by_node() {
                 {"index": 3, "action": "injected", "rule": "reply", "tokensBefore": 0, "tokensAfter": 3},
             ],
             "tokens": 13, "budget": null, "overBudget": false, "warnings": [],
-            "kinds": {"system": 0, "user": 10, "assistant": 0, "reasoning": 0, "calls": 0, "results": 0, "injected": 3, "tools": 0},
+            "kinds": {"system": 0, "user": 10, "assistant": 0, "reasoning": 0, "calls": 0, "results": 0, "injected": 3, "tools": 0, "memory": 0},
             "figures": {"tokens": 13, "messages": 2, "chars": 2},
             "limits": {"tokens": null, "messages": 2, "chars": null},
         })

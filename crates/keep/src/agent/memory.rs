@@ -45,12 +45,23 @@ pub trait Memory {
     /// [`Keep::remember`]; gives the fact's id.
     fn remember(&self, fact: NewFact) -> Later<'_, String>;
 
-    /// The best hits of a search, at most so many, as JSON for the model.
-    fn search(&self, query: String, limit: usize) -> ToolAnswer<'_>;
+    /// The best hits of a search, as JSON for the model.
+    fn search(&self, wanted: Wanted) -> ToolAnswer<'_>;
 }
 
-/// Where the tool `searchMemory` looks: the best hits for a query, at most so many.
-pub type Search = Rc<dyn Fn(String, usize) -> ToolAnswer<'static>>;
+/// What an agent looks for with its tool `searchMemory`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// The agent: it finds its own episodes and facts and the shared ones.
+    pub agent: String,
+    /// The words.
+    pub query: String,
+    /// How many hits at most.
+    pub limit: usize,
+}
+
+/// Where the tool `searchMemory` looks: the best hits.
+pub type Search = Rc<dyn Fn(Wanted) -> ToolAnswer<'static>>;
 
 /// The keep itself.
 pub struct Own<S> {
@@ -66,7 +77,7 @@ impl<S: Store> Own<S> {
         S: 'static,
     {
         let own = keep.clone();
-        Self::searching(keep, Rc::new(move |query, limit| found(own.clone(), query, limit)))
+        Self::searching(keep, Rc::new(move |wanted| found(own.clone(), wanted)))
     }
 
     /// With another way to search: where that is loaded when it is first needed, say.
@@ -115,8 +126,8 @@ impl<S: Store> Memory for Own<S> {
         Box::pin(async move { Ok(self.keep.remember(fact).await?.id) })
     }
 
-    fn search(&self, query: String, limit: usize) -> ToolAnswer<'_> {
-        (self.search)(query, limit)
+    fn search(&self, wanted: Wanted) -> ToolAnswer<'_> {
+        (self.search)(wanted)
     }
 }
 
@@ -125,14 +136,15 @@ const LONGEST_QUERY: usize = 1_000;
 
 /// The best hits of a search in a keep, as JSON for a model. A query of more than 1,000 characters is refused, with words that a model
 /// can act on.
-pub fn found<S: Store + 'static>(keep: Keep<S>, query: String, limit: usize) -> ToolAnswer<'static> {
+pub fn found<S: Store + 'static>(keep: Keep<S>, wanted: Wanted) -> ToolAnswer<'static> {
     Box::pin(async move {
+        let Wanted { agent, query, limit } = wanted;
         let length = query.chars().count();
         if length > LONGEST_QUERY {
             let why = format!("The query has {length} characters, at most {LONGEST_QUERY} are allowed.");
             return Err(why + " Give only the words that matter.");
         }
-        let options = SearchOptions { limit, ..SearchOptions::default() };
+        let options = SearchOptions { limit, agent: Some(agent), ..SearchOptions::default() };
         let found = keep.search(&query, &options).await.map_err(|error| error.to_string())?;
         Ok(found.hits.iter().map(shown).collect())
     })

@@ -52,6 +52,7 @@
 mod arguments;
 mod built_in;
 mod memory;
+mod remember;
 mod schema;
 mod spoken;
 mod state;
@@ -64,6 +65,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
+use threadkeep_compaction::memory::RememberFrom;
 use threadkeep_compaction::{Policy, PolicyOptions};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::node::Origin;
@@ -76,12 +78,13 @@ use crate::compact::{Cancel, CompactOptions};
 use crate::log::Log;
 use crate::mailbox::{Mail, MailFilter, Outgoing, node_of};
 use crate::model::Model;
+use crate::origin::sender_line;
 use crate::protocol::{ContextOptions, Inbound, NodeInfo};
 use crate::{Keep, KeepError};
 
 pub use crate::protocol::BUILT_IN;
 pub use crate::protocol::{AgentEvent, Outcome};
-pub use memory::{Later, Memory, Own, Search, found};
+pub use memory::{Later, Memory, Own, Search, Wanted, found};
 use turn::Turn;
 
 /// What a tool answers, once it does: a text or any JSON, or why it failed, in words for the model.
@@ -171,13 +174,16 @@ pub struct AgentOptions {
     /// Whether [`Agent::catch_up`] carries on turns that were interrupted. Without it they wait for [`Agent::resume`]: a model that was
     /// chosen since then is sent nothing that nobody asked for.
     pub resume: bool,
+    /// Whose statements it remembers, by compactions and by its tool `remember`.
+    pub remember_from: RememberFrom,
 }
 
 impl AgentOptions {
-    /// An agent with all built-in tools, no system prompt of its own, the policy `stable`, and compaction when it is due.
+    /// An agent with all built-in tools, no system prompt of its own, the policy `stable`, memory, and compaction when it is due.
     pub fn new(name: impl Into<String>) -> Self {
         let mut context = ContextOptions::default();
         context.build.policy = threadkeep_context::Policy::Stable;
+        context.memory = Some(crate::protocol::Wanted::default());
         Self {
             name: name.into(),
             user: "user".to_owned(),
@@ -188,6 +194,7 @@ impl AgentOptions {
             compact: Some(CompactOptions::default()),
             limits: TurnLimits::default(),
             resume: false,
+            remember_from: RememberFrom::default(),
         }
     }
 }
@@ -456,7 +463,7 @@ impl<S: Store> Agent<S> {
     fn inbound(&self, mail: &Mail, id: MessageId) -> Inbound {
         let mut text = mail.body.joined();
         if mail.from != self.options.user {
-            text.insert_str(0, &format!("[message {} from {}]\n", mail.number, mail.from));
+            text.insert_str(0, &sender_line(mail.number, &mail.from));
         }
         Inbound {
             message_id: Some(id),

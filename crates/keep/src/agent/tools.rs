@@ -3,15 +3,13 @@
 use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
-use threadkeep_core::checkpoint::Source;
 use threadkeep_store::Store;
 
-use super::Pending;
 use super::arguments::{number, text, texts};
 use super::turn::Turn;
+use super::{Pending, Wanted};
 use crate::KeepError;
 use crate::mailbox::{Body, Mail, MailFilter};
-use crate::protocol::NewFact;
 
 /// How many messages `listMessages` shows without being told.
 const LISTED: usize = 50;
@@ -67,7 +65,8 @@ impl<S: Store> Turn<'_, S> {
             }
             "searchMemory" => {
                 let limit = number(&map, "limit")?.unwrap_or(HITS).min(100) as usize;
-                self.agent.memory.search(text(&map, &["query"])?, limit).await
+                let agent = self.agent.options.name.clone();
+                self.agent.memory.search(Wanted { agent, query: text(&map, &["query"])?, limit }).await
             }
             "readToolResult" => {
                 let path = text(&map, &["path"])?;
@@ -81,19 +80,13 @@ impl<S: Store> Turn<'_, S> {
                 let end = most(from).saturating_add(part.chars().count()).min(all);
                 Ok(json!({ "text": part, "next": (end < all).then_some(end), "characters": all }))
             }
-            "remember" => {
-                let fact = text(&map, &["fact", "text", "content"])?;
-                let transcript = Some(self.transcript.clone());
-                let sources = vec![Source { node: self.node.clone(), index: 0 }];
-                let new = NewFact { transcript, sources, ..NewFact::new(fact) };
-                Ok(json!({ "id": self.agent.memory.remember(new).await.map_err(words)? }))
-            }
+            "remember" => self.remember(text(&map, &["fact", "text", "content"])?).await,
             other => Err(["there is no tool ", other].concat()),
         }
     }
 }
 
-fn words(error: KeepError) -> String {
+pub(super) fn words(error: KeepError) -> String {
     error.to_string()
 }
 

@@ -246,6 +246,9 @@ impl<'a, S: Store> Turn<'a, S> {
         if budget.max_tokens.is_none() && budget.max_context_tokens.is_none() {
             budget.max_tokens = Some(policy.input_budget());
         }
+        if let Some(memory) = &mut options.memory {
+            memory.agent = Some(self.agent.options.name.clone());
+        }
         options.build.provider = self.agent.model.provider();
         options.build.frame.tools = schemas.iter().map(ToolSchema::to_json).collect();
         options.render.tools.clone_from(&schemas);
@@ -276,7 +279,14 @@ impl<'a, S: Store> Turn<'a, S> {
         let Some(options) = &self.agent.options.compact else { return Ok(false) };
         self.tell(AgentEvent::Compacting { node: self.node.clone() });
         let (provider, encoding) = (context.build.provider, context.encoding);
-        let options = CompactOptions { provider, encoding, cancel: Some(self.cancel.clone()), ..options.clone() };
+        let options = CompactOptions {
+            provider,
+            encoding,
+            cancel: Some(self.cancel.clone()),
+            agent: Some(self.agent.options.name.clone()),
+            remember_from: self.agent.options.remember_from.clone(),
+            ..options.clone()
+        };
         let done = self.agent.memory.compact(&self.node, &options).await;
         let node = self.node.clone();
         let (checkpoint, (tokens_before, tokens_after), error) = match done {

@@ -11,7 +11,10 @@ impl From<&AgentCall> for AgentOptions {
     fn from(call: &AgentCall) -> Self {
         let mut options = Self::new(&call.name);
         let policy = call.context.policy.unwrap_or(options.context.build.policy);
+        let memory = options.context.memory.take().filter(|_| call.context.memory.is_none());
         options.context = ContextParams { policy: Some(policy), ..call.context.clone() }.into();
+        options.context.memory = options.context.memory.or(memory);
+        options.remember_from.clone_from(&call.remember_from);
         if let Some(user) = &call.user {
             options.user.clone_from(user);
         }

@@ -25,6 +25,8 @@ impl From<&CompactCall> for CompactOptions {
             pins: call.pins.clone(),
             preview: call.preview,
             cancel: None,
+            agent: call.agent.clone(),
+            remember_from: call.remember_from.clone(),
         }
     }
 }

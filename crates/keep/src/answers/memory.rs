@@ -20,9 +20,10 @@ impl<S: Store> Keep<S> {
     /// [`KeepError`]; nothing was stored then.
     pub async fn remembering(&self, request: MemoryRequest) -> Result<Response, KeepError> {
         let answer = match request {
-            MemoryRequest::Episodes(EpisodeFilter { transcript, source, tag, limit }) => {
+            MemoryRequest::Episodes(EpisodeFilter { transcript, source, tag, agent, limit }) => {
                 let limit = limit.map(|limit| limit as usize);
-                own_value(&self.episodes(&MemoryFilter { transcript, source, tag, superseded: false, limit }).await?)
+                let filter = MemoryFilter { transcript, source, tag, agent, superseded: false, limit };
+                own_value(&self.episodes(&filter).await?)
             }
             MemoryRequest::Facts(filter) => own_value(&self.facts(&filter).await?),
             MemoryRequest::Remember(new) => own_value(&self.remember(new).await?),

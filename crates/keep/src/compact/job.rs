@@ -1,5 +1,8 @@
 //! What is to be done: the window, with its messages taken out of the transcript, so that nothing is held while they are summarised.
 
+use std::collections::BTreeMap;
+
+use threadkeep_compaction::memory::MemoryOrigin;
 use threadkeep_compaction::summary::Piece;
 use threadkeep_compaction::{Window, window};
 use threadkeep_context::tokens::{Counter, cost};
@@ -10,7 +13,9 @@ use threadkeep_store::Store;
 
 use super::CompactOptions;
 use super::requests::{Place, content, settled};
+use super::sources::carried_origins;
 use crate::context::Chain;
+use crate::origin::origin_of;
 use crate::{Keep, KeepError};
 
 /// A message that is to be summarised, held apart from its transcript.
@@ -20,6 +25,7 @@ pub(super) struct Held {
     pub(super) turn: u32,
     pub(super) tokens: u64,
     pub(super) message: Message,
+    pub(super) origin: MemoryOrigin,
 }
 
 /// A compaction that is under way.
@@ -32,6 +38,8 @@ pub(super) struct Job {
     pub(super) strategy: Strategy,
     pub(super) held: Vec<Held>,
     pub(super) carried: Vec<Statement>,
+    /// The origins of what those rest on.
+    pub(super) carried_origins: BTreeMap<Source, MemoryOrigin>,
     pub(super) previous: Option<String>,
     /// The tokens of the whole history, of what the new summary replaces, and of the history without that.
     pub(super) history: u64,
@@ -80,6 +88,10 @@ impl<S: Store> Keep<S> {
                     turn: piece.turn,
                     tokens: u64::from(costs[next]),
                     message: piece.message.clone(),
+                    origin: log
+                        .tree
+                        .get(piece.node)
+                        .map_or(MemoryOrigin::Import, |placed| origin_of(&log.tree, &placed.node, piece.message)),
                 });
             }
             let carried = before.map(|before| before.statements.clone()).unwrap_or_default();
@@ -93,6 +105,7 @@ impl<S: Store> Keep<S> {
                 strategy: options.strategy.or(own).or(before.map(|before| before.strategy)).unwrap_or_default(),
                 settled: settled(&place.key, &content)?,
                 held,
+                carried_origins: carried_origins(&log.tree, &carried),
                 carried,
                 previous: before.map(|before| before.id.clone()),
                 history: prepared.figures().tokens,

@@ -11,6 +11,7 @@ mod job;
 mod model;
 mod record;
 mod requests;
+mod sources;
 mod stored;
 mod summarise;
 mod summariser;
@@ -18,7 +19,7 @@ mod summariser;
 use std::ops::Range;
 
 use threadkeep_compaction::Refused;
-use threadkeep_compaction::memory::{Episode, Fact};
+use threadkeep_compaction::memory::{Episode, Fact, RememberFrom};
 use threadkeep_compaction::window::TAIL_TURNS;
 use threadkeep_context::MessageRef;
 use threadkeep_context::tokens::cost;
@@ -61,6 +62,10 @@ pub struct CompactOptions {
     pub preview: bool,
     /// A handle to cancel it with: nothing is stored then, and a request for it stays pending.
     pub cancel: Option<Cancel>,
+    /// The agent that owns the episodes and facts; `None` for what all share.
+    pub agent: Option<String>,
+    /// Whose statements become episodes and facts.
+    pub remember_from: RememberFrom,
 }
 
 /// What a compaction did.
@@ -171,10 +176,10 @@ impl<S: Store> Keep<S> {
             return Err(Refused::NotSmaller { before: job.before, after }.into());
         }
         let transcript = &place.transcript;
-        let (mut done, found) = self.records(transcript, &job, made, after);
+        let (mut done, found) = self.records(transcript, &job, made, after, options);
         done.summary_messages = message.into_iter().collect();
         if options.preview {
-            self.merge_facts(transcript, &*self.memories().await?, &found, &mut done);
+            self.merge_facts(transcript, &*self.memories().await?, &found, options, &mut done);
         } else if !self.store_checkpoint(transcript, &job, &found, options, &mut done).await? {
             self.settle_request(&place.key, &content).await?;
             done = Compacted { warnings: done.warnings, ..Compacted::default() };

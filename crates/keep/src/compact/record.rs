@@ -1,12 +1,13 @@
 //! What a compaction stores: the checkpoint, its episodes and facts, and that the request for it was carried out, all in one commit.
 
-use threadkeep_compaction::memory::{Episode, Remembered};
+use threadkeep_compaction::memory::{Episode, MemoryOrigin, Remembered, Whose};
 use threadkeep_compaction::summary::FoundFact;
 use threadkeep_core::checkpoint::{Checkpoint, Strategy};
 use threadkeep_core::{Entry, TranscriptId};
 use threadkeep_store::{Commit, Store, StoreError};
 
 use super::job::{Held, Job};
+use super::sources::Read;
 use super::summarise::Made;
 use super::{CompactOptions, Compacted};
 use crate::keep::Write;
@@ -25,28 +26,31 @@ impl<S: Store> Keep<S> {
         job: &Job,
         made: Made,
         after: u64,
-    ) -> (Compacted, Vec<FoundFact>) {
+        options: &CompactOptions,
+    ) -> (Compacted, Vec<(FoundFact, MemoryOrigin)>) {
         let now = self.now();
         let (mut episodes, mut found) = (Vec::new(), Vec::new());
+        let read = Read::new(&job.held, &job.carried, &job.carried_origins);
         for (chunk, summary) in made.episodes {
-            let held = &job.held[chunk];
-            found.extend(summary.facts);
-            if summary.episode.trim().is_empty() {
-                continue;
+            if let Some(told) = read.episode(&chunk, &summary, &options.remember_from) {
+                let held = || told.held.iter().map(|at| &job.held[*at]);
+                let mut turns: Vec<u32> = held().map(|held| held.turn).filter(|turn| *turn > 0).collect();
+                turns.dedup();
+                episodes.push(Episode {
+                    id: self.minted("ep_"),
+                    created_at: now,
+                    transcript: Some(transcript.clone()),
+                    turns,
+                    sources: held().map(Held::source).collect(),
+                    summary: told.summary,
+                    tags: told.tags,
+                    salience: summary.salience,
+                    pinned: false,
+                    agent: options.agent.clone(),
+                    origin: Some(told.origin),
+                });
             }
-            let mut turns: Vec<u32> = held.iter().map(|held| held.turn).filter(|turn| *turn > 0).collect();
-            turns.dedup();
-            episodes.push(Episode {
-                id: self.minted("ep_"),
-                created_at: now,
-                transcript: Some(transcript.clone()),
-                turns,
-                summary: summary.episode,
-                tags: summary.tags,
-                salience: summary.salience,
-                sources: held.iter().map(Held::source).collect(),
-                pinned: false,
-            });
+            found.extend(read.facts(&chunk, summary.facts, &options.remember_from));
         }
         let by =
             if job.strategy == Strategy::SlidingWindow { job.strategy.name().to_owned() } else { made.by.join(", ") };
@@ -88,10 +92,12 @@ impl<S: Store> Keep<S> {
         &self,
         transcript: &TranscriptId,
         known: &Memories,
-        found: &[FoundFact],
+        found: &[(FoundFact, MemoryOrigin)],
+        options: &CompactOptions,
         done: &mut Compacted,
     ) {
-        let Remembered { changed, ids } = self.merged(known, found.to_vec(), Some(transcript));
+        let whose = Whose { agent: options.agent.as_deref(), transcript: Some(transcript) };
+        let Remembered { changed, ids } = self.merged(known, found.to_vec(), whose);
         done.facts = changed;
         if let Some(checkpoint) = &mut done.checkpoint {
             checkpoint.facts = ids.into_iter().flatten().collect();
@@ -104,7 +110,7 @@ impl<S: Store> Keep<S> {
         &self,
         transcript: &TranscriptId,
         job: &Job,
-        found: &[FoundFact],
+        found: &[(FoundFact, MemoryOrigin)],
         options: &CompactOptions,
         done: &mut Compacted,
     ) -> Result<bool, KeepError> {
@@ -112,7 +118,7 @@ impl<S: Store> Keep<S> {
         for _ in 0..TRIES {
             let known = self.memories().await?;
             options.go_on()?;
-            self.merge_facts(transcript, &known, found, done);
+            self.merge_facts(transcript, &known, found, options, done);
             let Some(checkpoint) = &done.checkpoint else { return Ok(false) };
             let (episodes, facts) = (done.episodes.clone(), done.facts.clone());
             let change = MemoryChange { episodes, facts, ..MemoryChange::default() };

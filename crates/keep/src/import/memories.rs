@@ -2,16 +2,13 @@
 
 use std::collections::HashSet;
 
-use threadkeep_compaction::memory::Memory;
+use threadkeep_compaction::memory::{IMPORTED, Memory};
 use threadkeep_store::Store;
 
 use super::Held;
 use crate::memory::Memories;
 use crate::protocol::ImportReport;
 use crate::{Keep, KeepError, keys};
-
-/// The tag of what a file says that is no backup of this keep.
-const IMPORTED: &str = "imported";
 
 impl<S: Store> Keep<S> {
     /// Stores what is remembered. A file that holds all conversations and records of this keep (`held` are its conversations)

@@ -29,7 +29,7 @@ impl<S: Store> Keep<S> {
         }
         let known = self.memories().await?;
         let mut builder = Builder::default();
-        let mut places = Vec::new();
+        let (mut places, mut agents) = (Vec::new(), Vec::new());
         let mut add = |found: Found, key: String, transcript: Option<&MessageId>, time: i64, text: &str| {
             builder.add(&NewDoc {
                 owner: transcript.map_or("", MessageId::as_str),
@@ -46,14 +46,16 @@ impl<S: Store> Keep<S> {
         };
         for it in known.episodes.values() {
             let key = keys::EPISODES.of(it.transcript.as_ref(), &it.id);
+            agents.push(it.agent.clone());
             add(Found::Episode, key, it.transcript.as_ref(), it.created_at, &with_tags(&it.summary, &it.tags));
         }
         for it in known.facts.iter().filter(|fact| fact.superseded_by.is_none()) {
             let key = keys::FACTS.of(it.transcript.as_ref(), &it.id);
+            agents.push(it.agent.clone());
             add(Found::Fact, key, it.transcript.as_ref(), it.created_at, &with_tags(&it.fact, &it.tags));
         }
         let segment = (!builder.is_empty()).then(|| Rc::new(builder.finish()));
-        state.remembered = Rc::new(Remembered { marker, keys: places, segment });
+        state.remembered = Rc::new(Remembered { marker, keys: places, agents, segment });
         state.rebuild();
         Ok(())
     }

@@ -80,20 +80,6 @@ impl<S: Store> Keep<S> {
                 && branch.as_ref().is_none_or(|(wanted, _)| wanted.as_str() == owner)
                 && of_source.as_ref().is_none_or(|wanted| wanted.contains(owner))
         };
-        let doc = |_: &str, doc: &Doc| {
-            let on = |seqs: &[u64]| doc.index != REMEMBERED && seqs.binary_search(&doc.seq).is_ok();
-            branch.as_ref().is_none_or(|(_, seqs)| on(seqs))
-        };
-        let filter = Filter {
-            roles: options.roles.iter().fold(0, |roles, role| roles | 1 << role_number(role)),
-            kinds: options.kinds.iter().fold(0, |kinds, kind| kinds | 1 << *kind as u8),
-            since: options.since.map(|time| time.div_euclid(1000)),
-            until: options.until.map(|time| time.div_euclid(1000)),
-            name: options.tool.as_deref(),
-            // What does not limit is not asked of a hundred thousand documents.
-            owner: (one_of || branch.is_some()).then_some(&owner as _),
-            doc: branch.as_ref().map(|_| &doc as _),
-        };
         let (index, remembered, vectors, progress) = {
             let mut state = self.indexed_state().await?;
             while !state.pending.is_empty() {
@@ -107,6 +93,21 @@ impl<S: Store> Keep<S> {
             }
             let State { index, remembered, vectors, .. } = &*state;
             (Rc::clone(index), Rc::clone(remembered), Rc::clone(vectors), state.progress())
+        };
+        let doc = |_: &str, doc: &Doc| {
+            let on = |seqs: &[u64]| doc.index != REMEMBERED && seqs.binary_search(&doc.seq).is_ok();
+            let own = |agent: &String| doc.index != REMEMBERED || remembered.is_seen_by(agent, doc);
+            branch.as_ref().is_none_or(|(_, seqs)| on(seqs)) && options.agent.as_ref().is_none_or(own)
+        };
+        let filter = Filter {
+            roles: options.roles.iter().fold(0, |roles, role| roles | 1 << role_number(role)),
+            kinds: options.kinds.iter().fold(0, |kinds, kind| kinds | 1 << *kind as u8),
+            since: options.since.map(|time| time.div_euclid(1000)),
+            until: options.until.map(|time| time.div_euclid(1000)),
+            name: options.tool.as_deref(),
+            // What does not limit is not asked of a hundred thousand documents.
+            owner: (one_of || branch.is_some()).then_some(&owner as _),
+            doc: (branch.is_some() || options.agent.is_some()).then_some(&doc as _),
         };
         let most = options.limit.saturating_mul(2).saturating_add(8);
         let found = match &options.vector {

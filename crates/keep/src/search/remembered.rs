@@ -14,10 +14,18 @@ pub(super) struct Remembered {
     pub marker: Option<String>,
     /// Where each document lies in the store.
     pub keys: Vec<String>,
+    /// The agent that owns each document; none for what all share.
+    pub agents: Vec<Option<String>>,
     pub segment: Option<Rc<Segment>>,
 }
 
 impl Remembered {
+    /// Whether an agent sees a document of it.
+    pub fn is_seen_by(&self, agent: &str, doc: &Doc) -> bool {
+        let owner = self.agents.get(doc.seq as usize).and_then(Option::as_deref);
+        owner.is_none_or(|owner| owner == agent)
+    }
+
     /// Where a document of it lies.
     pub fn key(&self, doc: &Doc) -> Option<&str> {
         Some(self.keys.get(doc.seq as usize)?.as_str())

@@ -10,7 +10,7 @@ use threadkeep::kernel::{Kernel, KernelOptions, Usage};
 use threadkeep::protocol::{ContextOptions, Counting};
 use threadkeep::{Keep, MemoryFilter, NewFact, Options};
 use threadkeep_compaction::PolicyOptions;
-use threadkeep_compaction::memory::{BundleLimits, FactKind, Share};
+use threadkeep_compaction::memory::{BundleLimits, FactKind, RememberFrom, Share};
 use threadkeep_compaction::summary::{FoundFact, Material, Summary};
 use threadkeep_context::tokens::Counter;
 use threadkeep_core::checkpoint::{Source, Statement};
@@ -75,7 +75,12 @@ fn agent(world: &World, name: &str) -> Agent {
     let options = KernelOptions {
         context: ContextOptions { encoding: Counting::Estimate, ..ContextOptions::default() },
         policy: policy(&limits, &PolicyOptions::default(), None),
-        compact: CompactOptions { encoding: Counting::Estimate, ..CompactOptions::default() },
+        // What the scribe finds rests on the tool's results, too.
+        compact: CompactOptions {
+            encoding: Counting::Estimate,
+            remember_from: RememberFrom::all(),
+            ..CompactOptions::default()
+        },
         limits: BundleLimits::default(),
     };
     let scribe = Rc::new(Scribe::default());
@@ -328,11 +333,11 @@ fn every_request_has_its_working_context_and_after_a_compaction_what_is_remember
     let it = agent(&World::default(), "pilot");
     run(async {
         it.turns(1..=7).await;
-        assert!(said(&it.answer("Before.", Some(10)).await).iter().all(|text| !text.contains("[MEMORY:")));
+        assert!(said(&it.answer("Before.", Some(10)).await).iter().all(|text| !text.contains("[Quoted from memory.")));
         it.kernel.request_compaction().await.unwrap();
         for number in 0..3 {
             let sent = said(&it.answer(&format!("After {number}."), Some(10)).await);
-            let memory: Vec<&String> = sent.iter().filter(|text| text.contains("[MEMORY:SEMANTIC]")).collect();
+            let memory: Vec<&String> = sent.iter().filter(|text| text.contains("[Quoted from memory.")).collect();
             assert_eq!(memory.len(), 1, "{sent:?}");
             assert!(memory[0].contains("Episode 1: the crew sailed on.") && memory[0].contains("Harbour 1 is chosen."));
         }
@@ -381,7 +386,7 @@ fn a_compaction_resets_the_working_context_to_system_memory_and_raw_tail_and_tur
         assert_eq!((sent[0].role.clone(), at("Be a pilot.")), (Role::System, 0));
         assert!(at("Stretch 1 was sailed.") < at("Question 4:") && at("Question 4:") < at("Question 7:"));
         // What is remembered is material by the newest input.
-        let memory = at("> [MEMORY:EPISODIC]");
+        let memory = at("[Quoted from memory.");
         assert_eq!((sent[memory].role.clone(), memory), (Role::User, texts.len() - 2));
         assert!(texts.iter().all(|text| !text.contains("Question 3:")));
         assert_eq!(at("Now?"), texts.len() - 1);
@@ -389,7 +394,7 @@ fn a_compaction_resets_the_working_context_to_system_memory_and_raw_tail_and_tur
         assert_eq!(next[..memory], sent[..memory]);
         let rest = said(&next[memory..]);
         assert_eq!(rest[..2], ["Now?", "Aye."]);
-        assert!(rest[2].contains("> [MEMORY:EPISODIC]") && rest[3..] == ["And now?"]);
+        assert!(rest[2].contains("[Quoted from memory.") && rest[3..] == ["And now?"]);
     });
 }
 
@@ -478,10 +483,10 @@ fn a_request_shows_4_raw_turns_3_episodes_and_20_facts_by_default() {
         }
         assert_eq!(keep.episodes(&Default::default()).await.unwrap().len(), 5);
         let sent = said(&it.answer("Where is the rope?", Some(10)).await);
-        let memory = sent.iter().find(|text| text.contains("[MEMORY:EPISODIC]")).unwrap();
-        let (episodes, facts) = memory.split_once("[MEMORY:SEMANTIC]").unwrap();
-        assert_eq!(episodes.lines().filter(|line| line.contains(") ")).count(), 3, "{memory}");
-        assert_eq!(facts.lines().filter(|line| line.starts_with("> - ")).count(), 20, "{memory}");
+        let memory = sent.iter().find(|text| text.contains("[Quoted from memory.")).unwrap();
+        let (episodes, facts): (Vec<&str>, Vec<&str>) =
+            memory.lines().filter(|line| line.starts_with("> 20")).partition(|line| line.contains(", summary, "));
+        assert_eq!((episodes.len(), facts.len()), (3, 20), "{memory}");
         let raw: Vec<&String> = sent.iter().filter(|text| text.starts_with("Question ")).collect();
         assert_eq!(raw.len(), 4, "{raw:?}");
         assert!(raw[0].starts_with("Question 27:"));
@@ -577,7 +582,8 @@ fn a_compaction_with_its_episode_and_facts_is_one_atomic_commit() {
         it.turns(1..=7).await;
         let store = Noted(world.store.clone(), Rc::default());
         let keep = Keep::open(store.clone(), world.host.clone(), Options::default()).await.unwrap();
-        let options = CompactOptions { encoding: Counting::Estimate, ..CompactOptions::default() };
+        let remember_from = RememberFrom::all();
+        let options = CompactOptions { encoding: Counting::Estimate, remember_from, ..CompactOptions::default() };
         store.1.borrow_mut().clear();
         let done = keep.compact("pilot", &options, &Scribe::default()).await.unwrap();
         assert!(done.checkpoint.is_some() && done.episodes.len() == 1 && done.facts.len() == 1);

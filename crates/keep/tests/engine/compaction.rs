@@ -789,7 +789,7 @@ fn what_was_found_comes_back_with_the_memory_option() {
         let line = reply.ledger.iter().find(|line| line.rule == "memory").unwrap();
         assert!(line.tokens_after > 0);
         // A user message before the newest one quotes it.
-        let at = reply.messages.iter().position(|message| message.text().contains("> [MEMORY:SEMANTIC]")).unwrap();
+        let at = reply.messages.iter().position(|message| message.text().contains("[Quoted from memory.")).unwrap();
         assert!(reply.messages[at].text().contains("we decide tabs"));
         assert_eq!(reply.messages[at].role, Role::User);
         assert_eq!(at + 3, reply.messages.len());

@@ -108,7 +108,7 @@ fn the_memory_bundle_stands_by_the_newest_input_and_not_before_the_raw_tail() {
         let place = |part: &str| now.iter().position(|text| text.contains(part)).unwrap();
         // The bundle is material by the newest input: it is no part of the prompt's beginning, which stays the same.
         assert!(place("be brief") < place("Please go on. Question 5"), "{now:?}");
-        assert!(place("Please go on. Question 5") < place("> [MEMORY:EPISODIC]"), "{now:?}");
+        assert!(place("Please go on. Question 5") < place("[Quoted from memory."), "{now:?}");
     });
 }
 

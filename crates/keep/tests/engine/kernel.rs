@@ -184,7 +184,7 @@ fn a_compaction_is_requested_after_a_response_and_runs_before_the_next_request()
         // The new input is last, the raw tail before it, what is remembered at the front.
         assert_eq!(package.messages.last().unwrap().text(), "Which port has service 2?");
         let said = texts(&package.messages);
-        assert!(said.contains("[MEMORY:"), "{said}");
+        assert!(said.contains("[Quoted from memory."), "{said}");
         assert!(said.contains("Question 7:") && !package.over_budget);
     });
 }

@@ -26,6 +26,7 @@ mod interrupted;
 mod kernel;
 mod mailbox;
 mod memory;
+mod memory_owners;
 mod message_store;
 mod model;
 mod real;

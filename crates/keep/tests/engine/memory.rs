@@ -38,6 +38,8 @@ fn episode(number: u32, summary: &str, transcript: Option<&MessageId>, nodes: &[
         salience: Share::of(500),
         sources: nodes.iter().map(|node| source(node)).collect(),
         pinned: false,
+        agent: None,
+        origin: None,
     })
 }
 

@@ -126,10 +126,10 @@ impl Prompts for Part {
         lend(&keep);
         let own = keep.clone();
         // Search lies in a part of its own, which is loaded when it is first asked for.
-        let search = move |query, limit| -> ToolAnswer<'static> {
+        let search = move |wanted| -> ToolAnswer<'static> {
             let keep = own.clone();
             Box::pin(async move {
-                let found = search::found(keep, query, limit).await;
+                let found = search::found(keep, wanted).await;
                 found.map_err(|_| "the search could not be loaded".to_owned())?.await
             })
         };

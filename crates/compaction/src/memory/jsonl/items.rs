@@ -10,7 +10,7 @@ use threadkeep_core::checkpoint::Source;
 use threadkeep_core::node::turn_name;
 
 use super::{millis, seconds};
-use crate::memory::{Episode, Fact, FactKind, Share, turn_number};
+use crate::memory::{Episode, Fact, FactKind, MemoryOrigin, Share, turn_number};
 
 /// What a line without the field is taken to say: neither sure nor unsure.
 const HALF: Share = Share::of(500);
@@ -33,6 +33,10 @@ pub(super) struct EpisodeLine {
     sources: Vec<Source>,
     #[serde(default, skip_serializing_if = "Not::not")]
     pinned: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    #[serde(default = "imported", deserialize_with = "origin", skip_serializing_if = "is_imported")]
+    origin: MemoryOrigin,
 }
 
 /// A fact as a line has it.
@@ -57,6 +61,10 @@ pub(super) struct FactLine {
     kind: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    #[serde(default = "imported", deserialize_with = "origin", skip_serializing_if = "is_imported")]
+    origin: MemoryOrigin,
 }
 
 /// A time in milliseconds since 1970; in a line, in seconds.
@@ -83,6 +91,20 @@ pub fn read_episode(line: &str) -> Result<Episode, serde_json::Error> {
 /// It is no JSON, or a field is missing or of another type.
 pub fn read_fact(line: &str) -> Result<Fact, serde_json::Error> {
     serde_json::from_str::<FactLine>(line).map(Fact::from)
+}
+
+/// What a line without an origin is: nobody knows who said it.
+fn imported() -> MemoryOrigin {
+    MemoryOrigin::Import
+}
+
+fn is_imported(origin: &MemoryOrigin) -> bool {
+    *origin == imported()
+}
+
+fn origin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MemoryOrigin, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    Ok(name.and_then(|name| MemoryOrigin::from_name(&name)).unwrap_or_else(imported))
 }
 
 fn half() -> Share {
@@ -136,15 +158,20 @@ impl From<EpisodeLine> for Episode {
             salience: line.salience,
             sources: line.sources,
             pinned: line.pinned,
+            agent: line.agent,
+            origin: Some(line.origin),
         }
     }
 }
 
 impl From<&Episode> for EpisodeLine {
     fn from(episode: &Episode) -> Self {
-        let Episode { id, created_at, transcript, turns, summary, tags, salience, sources, pinned } = episode.clone();
+        let origin = episode.worth();
+        let Episode { id, created_at, transcript, turns, summary, tags, salience, sources, pinned, agent, .. } =
+            episode.clone();
         let turn_ids = turns.into_iter().map(Turn).collect();
-        Self { id, ts: Time(created_at), turn_ids, summary, tags, salience, transcript, sources, pinned }
+        let ts = Time(created_at);
+        Self { id, ts, turn_ids, summary, tags, salience, transcript, sources, pinned, agent, origin }
     }
 }
 
@@ -165,16 +192,33 @@ impl From<FactLine> for Fact {
             sources: line.sources,
             pinned: line.pinned,
             superseded_by: line.superseded_by,
+            agent: line.agent,
+            origin: Some(line.origin),
         }
     }
 }
 
 impl From<&Fact> for FactLine {
     fn from(fact: &Fact) -> Self {
-        let Fact { id, created_at, transcript, kind, fact, tags, confidence, salience, sources, pinned, superseded_by } =
-            fact.clone();
+        let origin = fact.worth();
+        let Fact { id, created_at, transcript, kind, tags, confidence, salience, sources, pinned, .. } = fact.clone();
+        let Fact { fact, superseded_by, agent, .. } = fact.clone();
         let kind = (kind != FactKind::Other).then(|| kind.name().to_owned());
         let ts = Time(created_at);
-        Self { id, ts, fact, tags, confidence, salience, transcript, sources, pinned, kind, superseded_by }
+        Self {
+            id,
+            ts,
+            fact,
+            tags,
+            confidence,
+            salience,
+            transcript,
+            sources,
+            pinned,
+            kind,
+            superseded_by,
+            agent,
+            origin,
+        }
     }
 }

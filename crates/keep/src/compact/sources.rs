@@ -1,0 +1,113 @@
+//! What a compaction remembers, by where it comes from. Goes in: the messages that were summarised with their origins, and what the
+//! summariser found. Comes out: facts with their origins, and episodes, as far as the caller agrees to remember them.
+//!
+//! A fact is worth what the weakest of its sources is worth. One that does not say what its sources say, or names none, is worth what the
+//! weakest message is worth that its summariser read: a web page may have told it what to find. Of an episode that rests on messages which
+//! are not to be remembered, those sentences stay whose every word is said in one of the others.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use threadkeep_compaction::memory::{MemoryOrigin, RememberFrom, is_said_in, rests_on, still_said};
+use threadkeep_compaction::summary::{FoundFact, Summary};
+use threadkeep_core::Transcript;
+use threadkeep_core::checkpoint::{Source, Statement};
+
+use super::job::Held;
+use crate::memory::everything_said;
+use crate::origin::origin_of;
+
+/// What the statements of an earlier checkpoint rest on: their sources with their origins.
+pub(super) fn carried_origins(tree: &Transcript, carried: &[Statement]) -> BTreeMap<Source, MemoryOrigin> {
+    let sources = carried.iter().flat_map(|statement| &statement.sources);
+    let known = sources.map(|source| {
+        let placed = tree.resolve(&source.node).and_then(|id| tree.get(id));
+        let message = placed.and_then(|placed| Some((&placed.node, placed.node.messages.get(source.index as usize)?)));
+        // Nobody knows who said what is not there any more.
+        (source.clone(), message.map_or(MemoryOrigin::Import, |(node, message)| origin_of(tree, node, message)))
+    });
+    known.collect()
+}
+
+/// What a summariser read.
+pub(super) struct Read<'a> {
+    held: &'a [Held],
+    places: BTreeMap<(&'a str, u32), usize>,
+    carried: &'a [Statement],
+    origins: &'a BTreeMap<Source, MemoryOrigin>,
+}
+
+/// What is remembered of an episode.
+pub(super) struct Told {
+    pub(super) summary: String,
+    pub(super) tags: Vec<String>,
+    /// The messages that it rests on.
+    pub(super) held: Vec<usize>,
+    pub(super) origin: MemoryOrigin,
+}
+
+impl<'a> Read<'a> {
+    pub(super) fn new(held: &'a [Held], carried: &'a [Statement], origins: &'a BTreeMap<Source, MemoryOrigin>) -> Self {
+        let places = held.iter().enumerate().map(|(at, held)| ((held.node.as_str(), held.index), at)).collect();
+        Self { held, places, carried, origins }
+    }
+
+    /// The weakest origin of some messages and of what was carried on.
+    fn weakest(&self, chunk: &Range<usize>) -> MemoryOrigin {
+        let held = self.held[chunk.clone()].iter().map(|held| held.origin);
+        held.chain(self.origins.values().copied()).min().unwrap_or(MemoryOrigin::User)
+    }
+
+    /// The facts of a summary of these messages that are to be remembered.
+    pub(super) fn facts(
+        &self,
+        chunk: &Range<usize>,
+        found: Vec<FoundFact>,
+        from: &RememberFrom,
+    ) -> Vec<(FoundFact, MemoryOrigin)> {
+        let weakest = self.weakest(chunk);
+        let facts = found.into_iter().map(|fact| {
+            let origin = self.origin(&fact).unwrap_or(weakest);
+            (fact, origin)
+        });
+        facts.filter(|(_, origin)| from.admits(*origin)).collect()
+    }
+
+    /// The weakest origin of a fact's sources; `None` where it does not rest on them.
+    fn origin(&self, fact: &FoundFact) -> Option<MemoryOrigin> {
+        let mut texts: Vec<String> = Vec::new();
+        let mut origins: Vec<MemoryOrigin> = Vec::new();
+        for source in &fact.sources {
+            if let Some(at) = self.places.get(&(source.node.as_str(), source.index)) {
+                origins.push(self.held[*at].origin);
+                texts.push(everything_said(&self.held[*at].message));
+            } else {
+                origins.push(self.origins.get(source).copied().unwrap_or(MemoryOrigin::Import));
+                let carried = self.carried.iter().filter(|statement| statement.sources.contains(source));
+                texts.extend(carried.map(|statement| statement.text.clone()));
+            }
+        }
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        origins.into_iter().min().filter(|_| rests_on(&fact.fact, &texts))
+    }
+
+    /// What of the episode of a summary of these messages is to be remembered; `None` for nothing.
+    pub(super) fn episode(&self, chunk: &Range<usize>, summary: &Summary, from: &RememberFrom) -> Option<Told> {
+        let weakest = self.weakest(chunk);
+        let mut told = Told {
+            summary: summary.episode.trim().to_owned(),
+            tags: summary.tags.clone(),
+            held: chunk.clone().collect(),
+            origin: weakest,
+        };
+        if !from.admits(weakest) {
+            told.held.retain(|at| from.admits(self.held[*at].origin));
+            told.origin = told.held.iter().map(|at| self.held[*at].origin).min()?;
+            let texts: Vec<String> = told.held.iter().map(|at| everything_said(&self.held[*at].message)).collect();
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            told.summary = still_said(&told.summary, &texts);
+            told.tags.retain(|tag| is_said_in(tag, &texts));
+        }
+        if told.summary.is_empty() { None } else { Some(told) }
+    }
+}
