@@ -388,6 +388,8 @@ impl Thread {
         }
         if remembered {
             self.page.memories.update(|times| *times += 1);
+            // Prompts quote what is remembered.
+            self.page.inspector.ask();
         }
         if again && !self.due.get_value() {
             self.due.set_value(true);

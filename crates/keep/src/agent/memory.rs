@@ -5,13 +5,15 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
+use threadkeep_compaction::memory::{Episode, Fact, MemoryOrigin};
 use threadkeep_compaction::{Policy, Reason};
 use threadkeep_core::{Message, MessageId};
 use threadkeep_store::Store;
 
 use super::ToolAnswer;
 use crate::compact::{CompactOptions, Compacted, Extractive, Summariser};
-use crate::protocol::{ContextOptions, ContextReply, Hit, NewFact, SearchOptions};
+use crate::memory::Memories;
+use crate::protocol::{ContextOptions, ContextReply, Found, Hit, NewFact, SearchOptions};
 use crate::{Keep, KeepError};
 
 /// What is answered, once it is.
@@ -146,12 +148,21 @@ pub fn found<S: Store + 'static>(keep: Keep<S>, wanted: Wanted) -> ToolAnswer<'s
         }
         let options = SearchOptions { limit, agent: Some(agent), ..SearchOptions::default() };
         let found = keep.search(&query, &options).await.map_err(|error| error.to_string())?;
-        Ok(found.hits.iter().map(shown).collect())
+        let known = keep.memories().await.map_err(|error| error.to_string())?;
+        Ok(found.hits.iter().map(|hit| shown(hit, &known)).collect())
     })
 }
 
-fn shown(hit: &Hit) -> Value {
+/// A hit for the model. Of what is remembered it says who said it.
+fn shown(hit: &Hit, known: &Memories) -> Value {
+    let id = hit.id.as_deref().unwrap_or_default();
+    let origin = match hit.found {
+        Found::Fact => known.facts.get(id).map(Fact::worth),
+        Found::Episode => known.episodes.get(id).map(Episode::worth),
+        Found::Message | Found::Summary => None,
+    };
     json!({
+        "origin": origin.map(MemoryOrigin::name),
         "kind": hit.found.name(),
         "role": hit.role,
         "text": hit.snippet.text,

@@ -27,6 +27,7 @@ mod kernel;
 mod mailbox;
 mod memory;
 mod memory_owners;
+mod memory_poison;
 mod message_store;
 mod model;
 mod real;
