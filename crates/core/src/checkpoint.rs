@@ -229,8 +229,11 @@ pub fn summary_message(statements: &[Statement], covers: &Covers, anchor: &Messa
     }
     text.push_str("). It stands in for them and is not the user's words:");
     for statement in statements {
+        // Wherever a reader could see a line begin, it begins inside the statement.
+        let ends = |char: char| matches!(char, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+        let lines: Vec<&str> = statement.text.trim().split(ends).collect();
         text.push_str("\n- ");
-        text.push_str(&statement.text.trim().replace('\n', "\n  "));
+        text.push_str(&lines.join("\n  "));
     }
     let mut message = Message::user(text);
     message.kind = Kind::Summary { from: Some(covers.from.clone()), to: Some(anchor.clone()) };
