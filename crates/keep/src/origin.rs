@@ -1,6 +1,9 @@
 //! Where what a message says comes from: its role, unless it was imported, or another agent wrote it.
 
+use std::collections::BTreeMap;
+
 use threadkeep_compaction::memory::MemoryOrigin;
+use threadkeep_core::checkpoint::{Source, Statement};
 use threadkeep_core::{Message, MessageId, Node, Role, Transcript};
 
 /// The origin of what a message of a node says.
@@ -13,6 +16,18 @@ pub(crate) fn origin_of(tree: &Transcript, node: &Node, message: &Message) -> Me
         MemoryOrigin::User if is_of_another(node, message) => MemoryOrigin::Model,
         origin => origin,
     }
+}
+
+/// What the statements of an earlier checkpoint rest on: their sources with their origins.
+pub(crate) fn carried_origins(tree: &Transcript, carried: &[Statement]) -> BTreeMap<Source, MemoryOrigin> {
+    let sources = carried.iter().flat_map(|statement| &statement.sources);
+    let known = sources.map(|source| {
+        let placed = tree.resolve(&source.node).and_then(|id| tree.get(id));
+        let message = placed.and_then(|placed| Some((&placed.node, placed.node.messages.get(source.index as usize)?)));
+        // Nobody knows who said what is not there any more.
+        (source.clone(), message.map_or(MemoryOrigin::Import, |(node, message)| origin_of(tree, node, message)))
+    });
+    known.collect()
 }
 
 /// Whether an archive brought a node. Its id has the transcript in front; a node that was added later has a `#` after that.

@@ -13,9 +13,8 @@ use threadkeep_store::Store;
 
 use super::CompactOptions;
 use super::requests::{Place, content, settled};
-use super::sources::carried_origins;
 use crate::context::Chain;
-use crate::origin::origin_of;
+use crate::origin::{carried_origins, origin_of};
 use crate::{Keep, KeepError};
 
 /// A message that is to be summarised, held apart from its transcript.

@@ -10,24 +10,10 @@ use std::ops::Range;
 
 use threadkeep_compaction::memory::{MemoryOrigin, RememberFrom, is_said_in, rests_on, still_said};
 use threadkeep_compaction::summary::{FoundFact, Summary};
-use threadkeep_core::Transcript;
 use threadkeep_core::checkpoint::{Source, Statement};
 
 use super::job::Held;
 use crate::memory::everything_said;
-use crate::origin::origin_of;
-
-/// What the statements of an earlier checkpoint rest on: their sources with their origins.
-pub(super) fn carried_origins(tree: &Transcript, carried: &[Statement]) -> BTreeMap<Source, MemoryOrigin> {
-    let sources = carried.iter().flat_map(|statement| &statement.sources);
-    let known = sources.map(|source| {
-        let placed = tree.resolve(&source.node).and_then(|id| tree.get(id));
-        let message = placed.and_then(|placed| Some((&placed.node, placed.node.messages.get(source.index as usize)?)));
-        // Nobody knows who said what is not there any more.
-        (source.clone(), message.map_or(MemoryOrigin::Import, |(node, message)| origin_of(tree, node, message)))
-    });
-    known.collect()
-}
 
 /// What a summariser read.
 pub(super) struct Read<'a> {
