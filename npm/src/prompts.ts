@@ -7,7 +7,7 @@ import { need, now } from "./runtime.js";
 import type { CompressOptions, Encoding, RenderForm } from "./generated/context.js";
 import type { Provider, ValidationError } from "./generated/provider.js";
 import type { CodeTurn, Message, MessageInput } from "./message.js";
-import type { Payload, ToolSchema } from "./payload.js";
+import type { FormOf, Payload, PayloadForm, ToolSchema } from "./payload.js";
 import { needEncoding } from "./vocabulary.js";
 
 /** Options of {@link render}. */
@@ -31,9 +31,9 @@ export interface RenderNote {
 }
 
 /** What {@link render} gives. */
-export interface Rendered<P extends Provider = Provider> {
+export interface Rendered<P extends Provider = Provider, F extends PayloadForm = PayloadForm> {
   /** The request's body. */
-  payload: Payload<P>;
+  payload: Payload<P, F>;
   /** What is not as it was in the messages. */
   notes: RenderNote[];
 }
@@ -129,11 +129,15 @@ export async function compressHistory(turns: readonly (TraceTurn | Messages[numb
  * payload.max_tokens; // 4096
  * ```
  */
-export async function render<P extends Provider>(messages: Messages, provider: P, options?: RenderOptions): Promise<Rendered<P>> {
+export async function render<P extends Provider, M extends string = never, Stream extends boolean = false, Sdk extends boolean = false>(
+  messages: Messages,
+  provider: P,
+  options?: RenderOptions & { model?: M; stream?: Stream; sdk?: Sdk },
+): Promise<Rendered<P, FormOf<M, Stream, Sdk>>> {
   check.oneOf(provider, PROVIDERS, "provider");
   const [json, how] = [check.json(check.messages(messages, "messages"), "messages"), check.optionsJson(options ?? null)];
   await need("prompts");
-  return JSON.parse(now((wasm) => wasm.render(json, provider, how))) as Rendered<P>;
+  return JSON.parse(now((wasm) => wasm.render(json, provider, how))) as Rendered<P, FormOf<M, Stream, Sdk>>;
 }
 
 /**
