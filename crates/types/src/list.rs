@@ -10,8 +10,13 @@ use threadkeep_provider as provider;
 use crate::{Declared, File, answer, methods, names, option, requests};
 
 /// Types that the npm package declares, by their modules.
-pub(crate) const WRITTEN_BY_HAND: &[(&str, &str)] =
-    &[("ContentInput", "message"), ("Message", "message"), ("Payload", "payload"), ("PayloadForm", "payload"), ("ToolSchema", "payload")];
+pub(crate) const WRITTEN_BY_HAND: &[(&str, &str)] = &[
+    ("ContentInput", "message"),
+    ("Message", "message"),
+    ("Payload", "payload"),
+    ("PayloadForm", "payload"),
+    ("ToolSchema", "payload"),
+];
 
 /// Types of the language, and the parameters of generic types.
 pub(crate) const BUILT_IN: &[&str] = &["Date", "F", "P", "Readonly", "Record"];
