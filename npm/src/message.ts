@@ -138,8 +138,11 @@ export interface ToolMessage extends MessageExtensions {
  */
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
-/** What is accepted as a message: a {@link Message}, or any object with a `role`, such as the messages of providers' clients. */
-export type MessageInput = Message | { role: string; content?: unknown; [field: string]: unknown } | { role: string; content?: unknown };
+/** Any object with a `role`, such as a message of a provider's client. */
+export type MessageLike = { role: string } & { [field in keyof MessageExtensions | "content" | "name"]?: unknown };
+
+/** What is accepted as a message: a {@link Message}, or any object with a `role` and fields of your own. */
+export type MessageInput = Message | MessageLike | (MessageLike & { [field: string]: unknown });
 
 /** What is accepted as the content of an inbound message. */
 export type ContentInput = string | readonly (ContentPart | { type: string; [field: string]: unknown } | { type: string })[];

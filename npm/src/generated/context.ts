@@ -3,7 +3,7 @@
 
 import type { Message } from "../message.js";
 import type { Payload, PayloadForm, ToolSchema } from "../payload.js";
-import type { Provider } from "./provider.js";
+import type { Provider, ValidationError } from "./provider.js";
 
 /** How tokens are counted: exactly, by one of OpenAI's vocabularies, or estimated at four characters a token. */
 export type Encoding = "o200k_base" | "cl100k_base" | "estimate";
@@ -152,6 +152,67 @@ export interface CompressOptions {
   printlnHistoryLimit?: number;
   /** How many turns before a failed one stay whole, beside the failed one itself; none without it. */
   errorWindow?: number;
+}
+
+/** A history whose old code turns became summaries. Both lists are as long as the turns. */
+export interface Compressed {
+  /** What a prompt shows. */
+  messages: Message[];
+  /** The rule for each: `compressed-turn`, `latest-turn`, `error-turn`, …; `null` for what is no code turn. */
+  rules: (string | null)[];
+}
+
+/** How messages are rendered. */
+export interface RenderOptions {
+  /** The model's name. Without one the payload has no `model`, which every provider but Gemini wants in the body. */
+  model?: string;
+  /** How many tokens the answer may take. Anthropic requires it, and gets 4,096 without one. */
+  maxOutputTokens?: number;
+  /** The tools that the model may call. */
+  tools?: readonly ToolSchema[];
+  /** Whether the answer shall come as a stream; without it, the payload does not say. Gemini decides it by the address. */
+  stream?: boolean;
+  /**
+   * Whether reasoning and the provider's own items go along (they do by default). Without them, everything is written anew from what
+   * the messages say.
+   */
+  reasoning?: boolean;
+  /**
+   * Whether a prompt for Anthropic or Gemini may end with the assistant, for the model to go on from there. Many models refuse that,
+   * so by default a user message is put at the end.
+   */
+  prefill?: boolean;
+  /**
+   * For Gemini: the form of the SDK's `generateContent` arguments (`model`, `contents`, `config`) instead of the request body's. The
+   * others are the same in both.
+   */
+  sdk?: boolean;
+}
+
+/** What rendering had to change. */
+export interface RenderNote {
+  /** The message's place in the list, from 0; for what is put at the end, the list's length. */
+  index: number;
+  /** A short stable word. */
+  rule: string;
+  /** What was done, in words. */
+  message: string;
+}
+
+/** Messages as the body of a request. */
+export interface Rendered<P extends Provider = Provider, F extends PayloadForm = PayloadForm> {
+  /** The request's body. */
+  payload: Payload<P, F>;
+  /** What is not as it was in the messages. */
+  notes: RenderNote[];
+}
+
+/** Whether a provider would take messages or a payload. */
+export interface Validation {
+  /** Whether nothing was found. */
+  ok: boolean;
+  /** What was found. */
+  errors: ValidationError[];
 }
 
 /** What was done to a message. */
