@@ -1,6 +1,5 @@
-// The payloads of requests by provider, and what goes into them in the providers' own forms. They fit the parameters of the official
-// clients: `openai`, `@anthropic-ai/sdk`, `@google/genai` and `ollama`. A provider's own items (its servers' tools, for one) go back as
-// they came, so that at run time other parts and items can occur than are named here.
+// The payloads of requests by provider. They fit the parameters of the official clients: `openai`, `@anthropic-ai/sdk`, `@google/genai`
+// and `ollama`. A provider's own items go back to it as they came, so at run time other parts and items can occur than these types name.
 
 import type { Provider } from "./generated/provider.js";
 import type { FilePart, ImagePart, TextPart, ToolCall } from "./message.js";
@@ -11,7 +10,7 @@ export type ToolSchema =
   | { name: string; description?: string; input_schema?: object }
   | { type: "function"; function: { name: string; description?: string; parameters?: object; strict?: boolean } };
 
-/** What only the provider understands: it has an exact type in the provider's client, and takes that of any version. */
+/** An object that only the provider understands. Its exact type is in the provider's client; that of any version fits. */
 // biome-ignore lint/suspicious/noExplicitAny: the clients' own types go here
 export type ProviderObject = any;
 
@@ -133,10 +132,10 @@ export interface GeminiPart {
   codeExecutionResult?: ProviderObject;
 }
 
-/** What bodies and the client's arguments for Gemini have in common, wherever it is. */
+/** The fields that a body for Gemini and the client's argument share. */
 export interface GeminiFrame {
   systemInstruction?: { parts: { text: string }[] };
-  /** The schemas' words for types are those of an enum in the client. */
+  /** `parameters` is a schema of Gemini's own. The client types its words by enums, which no JSON fits. */
   tools?: { functionDeclarations: { name: string; description?: string; parameters?: ProviderObject }[] }[];
 }
 
@@ -173,9 +172,9 @@ export interface OllamaPayload {
   messages: OllamaMessage[];
 }
 
-/** What of its options shows in a payload's type: without more, nothing is known. */
+/** The options that a payload's type depends on. */
 export interface PayloadForm {
-  /** The model's name, which is there if it is given. */
+  /** The model's name: a payload names the model if the options do. */
   model?: string;
   /** Whether the answer shall come as a stream. */
   stream?: boolean;
@@ -183,13 +182,13 @@ export interface PayloadForm {
   sdk?: boolean;
 }
 
-/** The form of a payload for a model `M`, `stream` of the value `Stream` and `sdk` of the value `Sdk`. */
+/** The form of a payload by the types of its options. `M` is `never` if they name no model. */
 export type FormOf<M extends string, Stream extends boolean, Sdk extends boolean> = {
   sdk: Sdk;
 } & ([M] extends [never] ? { model?: string } : { model: string }) &
   ([Stream] extends [true] ? { stream: true } : [Stream] extends [false] ? { stream?: false } : { stream?: boolean });
 
-/** The options of {@link Thread.context} that show in the payload's type. */
+/** The options of {@link Thread.context} that the payload's type depends on. */
 export interface FormOptions<M extends string, Stream extends boolean, Sdk extends boolean> {
   model?: M;
   render?: { stream?: Stream; sdk?: Sdk };
