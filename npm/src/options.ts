@@ -155,7 +155,7 @@ export const WRITTEN = {
   sharegpt: ["sharegpt.json", "application/json"],
   markdown: ["conversations.md", "text/markdown"],
   memory: ["memory.jsonl", "application/jsonl"],
-} as const;
+} as const satisfies Record<ExportFormat, readonly [file: string, type: string]>;
 export const EXPORT = {
   format: (value: unknown, argument: string) => check.oneOf(value, Object.keys(WRITTEN) as (keyof typeof WRITTEN)[], argument),
   transcript: check.id,
