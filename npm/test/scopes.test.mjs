@@ -1,6 +1,6 @@
 // Scopes: what a keep of one sees and does not see, how they are listed and deleted, and how many keeps share one adapter.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { mapAdapter } from "./support/adapters.mjs";
 import { Threadkeep, assistant, createAgent, memory, rejects, texts, user } from "./support/expect.mjs";
 import { fileStore } from "./support/filestore.mjs";
-import { installed, project } from "./support/installed.mjs";
+import { inChild, installed, project, source } from "./support/installed.mjs";
 
 const at = (storage, scope, more = {}) => Threadkeep.open({ storage, encoding: "estimate", ...(scope === undefined ? {} : { scope }), ...more });
 
@@ -466,4 +466,18 @@ test("the MCP program serves the scope that it is told", { timeout: 60_000 }, as
   assert.match(content[0].text, /ann lost/);
   assert.doesNotMatch(content[0].text, /bob/);
   await client.close();
+});
+
+test("the pages about scopes say what happens", { timeout: 60_000 }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "threadkeep-scopes-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const page = readFileSync(join(source, "../docs/scopes.md"), "utf8");
+  const [first, , shards] = [...page.matchAll(/```js\n(.+?)```/gs)].map(([, code]) =>
+    code.replace(/path: "(.+?)"/g, (_, name) => `path: ${JSON.stringify(join(folder, name))}`),
+  );
+  assert.equal(inChild(first), "ann\nbob\n");
+  const spread = `${first.match(/^import .*$/gm).join("\n")}\n${shards}
+    await keep.thread("main").append([{ role: "user", content: "hi" }]);
+    for (const shard of shards) for await (const scope of Threadkeep.scopes({ storage: shard })) console.log(scope);`;
+  assert.equal(inChild(spread), "ann\n");
 });
