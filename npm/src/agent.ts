@@ -439,7 +439,7 @@ export class Agent {
  * for await (const event of agent.send("Will it rain in Oslo?")) show(event);
  * ```
  */
-export function createAgent<P extends Provider = "openai-chat">(options: AgentOptions<P>): Agent {
+export function createAgent<P extends Provider = "openai-chat", Sdk extends boolean = false>(options: AgentOptions<P, Sdk>): Agent {
   const checked = check.options(options, "options", OPTIONS) as unknown as Checked;
   for (const name of ["keep", "model"] as const) if (checked[name] === undefined) throw badArgument(`options.${name}`, "is missing");
   const own: readonly string[] = checked.builtIn ?? BUILT_IN;

@@ -138,8 +138,11 @@ export interface ToolMessage extends MessageExtensions {
  */
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
+/** Any object with a `role`, such as a message of a provider's client. */
+export type MessageLike = { role: string } & { [field in keyof MessageExtensions | "content" | "name"]?: unknown };
+
 /** What is accepted as a message: a {@link Message}, or any object with a `role` and fields of your own. */
-export type MessageInput = Message | { role: string; [field: string]: unknown };
+export type MessageInput = Message | MessageLike | (MessageLike & { [field: string]: unknown });
 
 /** What is accepted as the content of an inbound message. */
-export type ContentInput = string | readonly (ContentPart | { type: string; [field: string]: unknown })[];
+export type ContentInput = string | readonly (ContentPart | { type: string; [field: string]: unknown } | { type: string })[];

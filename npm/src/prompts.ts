@@ -4,47 +4,11 @@
 import * as check from "./check.js";
 import { badArgument } from "./errors.js";
 import { need, now } from "./runtime.js";
-import type { CompressOptions, Encoding, RenderForm } from "./generated/context.js";
-import type { Provider, ValidationError } from "./generated/provider.js";
-import type { CodeTurn, Message, MessageInput } from "./message.js";
-import type { Payload, ToolSchema } from "./payload.js";
+import type { Compressed, CompressOptions, Encoding, Rendered, RenderOptions, Validation } from "./generated/context.js";
+import type { Provider } from "./generated/provider.js";
+import type { CodeTurn, MessageInput } from "./message.js";
+import type { FormOf, Payload } from "./payload.js";
 import { needEncoding } from "./vocabulary.js";
-
-/** Options of {@link render}. */
-export interface RenderOptions extends RenderForm {
-  /** The model's name. */
-  model?: string;
-  /** How many tokens the answer may take; Anthropic wants it, and gets 4,096 without it. */
-  maxOutputTokens?: number;
-  /** The tools that the model may call. */
-  tools?: readonly ToolSchema[];
-}
-
-/** What rendering had to change. */
-export interface RenderNote {
-  /** The message's place in the list, from 0. */
-  index: number;
-  /** A short stable word. */
-  rule: string;
-  /** It in words. */
-  message: string;
-}
-
-/** What {@link render} gives. */
-export interface Rendered<P extends Provider = Provider> {
-  /** The request's body. */
-  payload: Payload<P>;
-  /** What is not as it was in the messages. */
-  notes: RenderNote[];
-}
-
-/** What {@link validate} says. */
-export interface Validation {
-  /** Whether nothing was found. */
-  ok: boolean;
-  /** What was found. */
-  errors: ValidationError[];
-}
 
 /** A turn of code, as a trace holds it: no message yet. */
 export interface TraceTurn extends CodeTurn {
@@ -53,14 +17,6 @@ export interface TraceTurn extends CodeTurn {
   /** What the model wrote; the program in a fenced block without it. */
   content?: string;
   [field: string]: unknown;
-}
-
-/** What {@link compressHistory} gives; both lists are as long as the turns. */
-export interface Compressed {
-  /** What a prompt shows. */
-  messages: Message[];
-  /** The rule for each: `compressed-turn`, `latest-turn`, `error-turn`, …; `null` for what is no code turn. */
-  rules: (string | null)[];
 }
 
 /** What can be counted, trimmed and rendered. */
@@ -129,11 +85,15 @@ export async function compressHistory(turns: readonly (TraceTurn | Messages[numb
  * payload.max_tokens; // 4096
  * ```
  */
-export async function render<P extends Provider>(messages: Messages, provider: P, options?: RenderOptions): Promise<Rendered<P>> {
+export async function render<P extends Provider, M extends string = never, Stream extends boolean = false, Sdk extends boolean = false>(
+  messages: Messages,
+  provider: P,
+  options?: RenderOptions & { model?: M; stream?: Stream; sdk?: Sdk },
+): Promise<Rendered<P, FormOf<M, Stream, Sdk>>> {
   check.oneOf(provider, PROVIDERS, "provider");
   const [json, how] = [check.json(check.messages(messages, "messages"), "messages"), check.optionsJson(options ?? null)];
   await need("prompts");
-  return JSON.parse(now((wasm) => wasm.render(json, provider, how))) as Rendered<P>;
+  return JSON.parse(now((wasm) => wasm.render(json, provider, how))) as Rendered<P, FormOf<M, Stream, Sdk>>;
 }
 
 /**

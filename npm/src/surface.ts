@@ -59,8 +59,9 @@ export type {
   MessageRange,
   OpenOptions,
   SearchOptions,
+  StorageOptions,
 } from "./options.js";
-export type { RenderOptions, RenderNote, Rendered, Validation, TraceTurn, Compressed, Messages } from "./prompts.js";
+export type { TraceTurn, Messages } from "./prompts.js";
 export type { RecordScan, Records } from "./records.js";
 export type { SearchHits } from "./search.js";
 export type { BlobLike, ImportBytes, NamedData, ImportData } from "./sources.js";

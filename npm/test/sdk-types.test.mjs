@@ -1,10 +1,12 @@
-// Rendered payloads against the parameter types of the providers' own SDKs: each payload becomes a literal of the type that its
-// SDK's method takes, and the compiler says whether it is one. The prompts are those of the provider crate's fixtures, rendered by that
-// crate itself (`cargo run --example payloads`), so that this needs no build of the wasm.
+// Rendered payloads against the package's own types of them, and against the parameter types of the providers' own SDKs: each payload
+// becomes a literal of both types, and the compiler says whether it is one. The prompts are those of the provider crate's fixtures,
+// rendered by that crate itself (`cargo run --example payloads`), so that this needs no build of the wasm. That the one type fits the
+// other is tested by `types.test.mjs`.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -38,9 +40,11 @@ type Ollama = Omit<ChatRequest, "tools"> & { tools?: Described[] };
 type OpenAIChat = OpenAI.ChatCompletionCreateParams;
 type OpenAIResponses = OpenAI.Responses.ResponseCreateParams;
 type Claude = Anthropic.MessageCreateParams;
+import type { Payload } from "../../../npm/src/payload.js";
 `;
 
-const types = {
+/** The SDKs' types. */
+const theirs = {
   "openai-chat": "OpenAIChat",
   "openai-responses": "OpenAIResponses",
   anthropic: "Claude",
@@ -48,8 +52,24 @@ const types = {
   ollama: "Ollama",
 };
 
+/** The package's types; those of Gemini's bodies, which are no SDK's argument, stand beside. */
+const ours = Object.fromEntries(Object.keys(theirs).map((provider) => [provider, `Payload<"${provider}", { sdk: true }>`]));
+const bodies = { gemini: 'Payload<"gemini", { sdk: false }>' };
+
+/** The payloads of prompts by every provider, as the provider crate renders them. */
+function rendered(prompts) {
+  const cargo = ["run", "--quiet", "--package", "threadkeep-provider", "--example", "payloads", "--", prompts];
+  return JSON.parse(execFileSync("cargo", cargo, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], maxBuffer: 1 << 26 }));
+}
+
+/** What the compiler says of payloads, in words. */
+function said(name, payloads, types) {
+  const errors = compile(name, payloads, types);
+  return [...errors].map(([n, words]) => `${payloads[n].provider}, ${payloads[n].name}:\n${words}`).join("\n");
+}
+
 /** Compiles literals, one a line, behind the types; gives the compiler's words by the number of the literal. */
-function compile(name, literals) {
+function compile(name, literals, types) {
   const folder = join(root, "target/sdk-types", name);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -83,14 +103,22 @@ function compile(name, literals) {
   return errors;
 }
 
-test("every payload is an argument of its provider's SDK", () => {
-  const cargo = ["run", "--quiet", "--package", "threadkeep-provider", "--example", "payloads", "--", prompts];
-  const printed = execFileSync("cargo", cargo, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], maxBuffer: 1 << 26 });
-  const payloads = JSON.parse(printed);
-  assert.equal(payloads.length, JSON.parse(readFileSync(prompts, "utf8")).length * Object.keys(types).length);
-  const errors = compile("payloads", payloads);
-  const said = [...errors].map(([n, words]) => `${payloads[n].provider}, ${payloads[n].name}:\n${words}`);
-  assert.equal(said.join("\n"), "");
+test("every payload is of its type, and an argument of its provider's SDK", () => {
+  const payloads = rendered(prompts);
+  assert.equal(payloads.length, JSON.parse(readFileSync(prompts, "utf8")).length * Object.keys(theirs).length);
+  assert.equal(said("payloads", payloads, theirs), "");
+  assert.equal(said("payloads-ours", payloads, ours), "");
+});
+
+test("every body for Gemini is of its type", () => {
+  const folder = mkdtempSync(join(tmpdir(), "threadkeep-sdk-types-"));
+  const file = join(folder, "prompts.json");
+  const given = JSON.parse(readFileSync(prompts, "utf8")).map((prompt) => ({ ...prompt, options: { ...prompt.options, sdk: false } }));
+  writeFileSync(file, JSON.stringify(given));
+  const payloads = rendered(file).filter(({ provider }) => provider === "gemini");
+  rmSync(folder, { recursive: true });
+  assert.equal(payloads.length, given.length);
+  assert.equal(said("payloads-bodies", payloads, bodies), "");
 });
 
 test("the compiler finds what is wrong", () => {
@@ -116,6 +144,10 @@ test("the compiler finds what is wrong", () => {
     { provider: "ollama", payload: { model: "m", messages: [{ role: "user", content: [{ type: "text", text: "x" }] }] } },
     { provider: "ollama", payload: { model: "m", messages: [{ role: "tool", content: "x", tool_call_id: "c" }] } },
   ];
-  const errors = compile("mistakes", wrong);
-  wrong.forEach((literal, n) => assert.ok(errors.has(n), `not found: ${JSON.stringify(literal)}`));
+  for (const [name, types] of Object.entries({ mistakes: theirs, "mistakes-ours": ours })) {
+    const errors = compile(name, wrong, types);
+    // Gemini's words for types are those of an enum, which has no place in ours.
+    const found = (literal, n) => errors.has(n) || (types === ours && literal.payload.config !== undefined);
+    wrong.forEach((literal, n) => assert.ok(found(literal, n), `${name}: not found: ${JSON.stringify(literal)}`));
+  }
 });

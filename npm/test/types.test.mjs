@@ -10,17 +10,17 @@ import { project, source } from "./support/installed.mjs";
 const require = createRequire(join(source, "package.json"));
 const tsc = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
 
-/** Compiles `code` in the user's project; gives what the compiler says. */
-function compile(folderName, code, options, extra = {}, packages = []) {
+/** Compiles `code` in the user's project, with packages by the names that it imports; gives what the compiler says. */
+function compile(folderName, code, options, extra = {}, packages = {}) {
   const folder = join(project, folderName);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, "node_modules/@types"), { recursive: true });
   if (options.types?.includes("node"))
     for (const name of ["@types/node", "undici-types"])
       symlinkSync(dirname(require.resolve(`${name}/package.json`)), join(folder, "node_modules", name), "dir");
-  for (const name of packages) {
+  for (const [name, at] of Object.entries(packages)) {
     mkdirSync(dirname(join(folder, "node_modules", name)), { recursive: true });
-    symlinkSync(join(source, "node_modules", name), join(folder, "node_modules", name), "dir");
+    symlinkSync(join(source, "node_modules", at), join(folder, "node_modules", name), "dir");
   }
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
   writeFileSync(join(folder, "consumer.ts"), code);
@@ -115,25 +115,69 @@ test("mistakes are found by the compiler", () => {
   assert.equal(found.size, mistakes.length);
 });
 
-test("the clients of others are models, in TypeScript too", () => {
+const CLIENTS = { openai: "openai", "@anthropic-ai/sdk": "@anthropic-ai/sdk", "@google/genai": "@google/genai", ollama: "ollama" };
+/** The newest of each: of two of them those that run under Node 20 are older. */
+const NEWEST = { ...CLIENTS, openai: "openai-7", "@google/genai": "google-genai-3" };
+
+/** Compiles with the clients' packages. What is under test are our types, not the clients' declarations. */
+function withClients(folder, code, packages, options = {}) {
+  const bundler = { module: "esnext", moduleResolution: "bundler", lib: ["es2022", "dom", "dom.iterable"], types: ["node"] };
+  return compile(folder, code, { ...bundler, skipLibCheck: true, preserveSymlinks: false, ...options }, {}, packages);
+}
+
+for (const [words, packages, options] of [
+  ["that run under Node 20", CLIENTS, { exactOptionalPropertyTypes: false }],
+  ["that run under Node 20, with exact optional properties", CLIENTS, {}],
+  ["that are the newest", NEWEST, { exactOptionalPropertyTypes: false }],
+  ["that are the newest, with exact optional properties", NEWEST, {}],
+])
+  test(`payloads, answers and messages fit the official clients without a cast: those ${words}`, () => {
+    const code = readFileSync(join(source, "test/fixtures/clients.ts"), "utf8");
+    assert.doesNotMatch(code.replaceAll(/^(import|\/\/) .*$| as const/gm, ""), / as |<any>|: any\b|@ts-/, "a cast");
+    assert.equal(withClients("types-clients", code, packages, options), "");
+  });
+
+test("a payload that a client does not take is found by the compiler", () => {
+  const mistakes = [
+    "openai.chat.completions.create((await thread.context()).payload);",
+    `openai.chat.completions.create((await thread.context({ provider: "openai-responses", model })).payload);`,
+    `openai.responses.create((await thread.context({ model })).payload);`,
+    `anthropic.messages.create((await thread.context({ provider: "openai-chat", model })).payload);`,
+    `google.models.generateContent((await thread.context({ provider: "gemini", model })).payload);`,
+    `google.models.generateContent((await thread.context({ provider: "gemini", render: { sdk: true } })).payload);`,
+    `ollama.chat((await thread.context({ provider: "ollama" })).payload);`,
+    `for await (const _ of await openai.chat.completions.create((await thread.context({ model })).payload));`,
+    `(await openai.chat.completions.create((await thread.context({ model, render: { stream: true } })).payload)).choices;`,
+    `createAgent({ keep, provider: "gemini", model: ({ payload }) => google.models.generateContentStream(payload) });`,
+    `createAgent({ keep, provider: "anthropic", model: ({ payload }) => openai.chat.completions.create(payload) });`,
+    `await thread.context({ model, polcy: "stable" });`,
+    `await thread.context({ model, render: { stream: true, steam: true } });`,
+  ];
   const code = `
-    import Anthropic from "@anthropic-ai/sdk";
+    import type Anthropic from "@anthropic-ai/sdk";
+    import type { GoogleGenAI } from "@google/genai";
+    import type { Ollama } from "ollama";
+    import type OpenAI from "openai";
+    import { createAgent, type Thread, type Threadkeep } from "threadkeep";
+    declare const keep: Threadkeep, thread: Thread, openai: OpenAI, anthropic: Anthropic, google: GoogleGenAI, ollama: Ollama, model: string;
+    ${mistakes.join("\n")}
+  `;
+  const said = withClients("types-clients-mistakes", code, CLIENTS);
+  const found = new Set([...said.matchAll(/consumer\.ts\((\d+),/g)].map((match) => Number(match[1]) - 8));
+  assert.deepEqual(
+    mistakes.filter((_, at) => !found.has(at)),
+    [],
+    said,
+  );
+  assert.equal(found.size, mistakes.length, said);
+});
+
+test("the AI SDK's models are models, in TypeScript too", () => {
+  const code = `
     import { jsonSchema, streamText, type LanguageModel } from "ai";
-    import OpenAI from "openai";
     import { createAgent, forAiSdk, type Threadkeep } from "threadkeep";
-    export function agents(keep: Threadkeep, openai: OpenAI, anthropic: Anthropic, model: LanguageModel) {
-      createAgent({ keep, model: ({ payload, signal }) => openai.chat.completions.create(payload as OpenAI.ChatCompletionCreateParamsStreaming, { signal }) });
-      createAgent({ keep, provider: "anthropic", model: ({ payload, signal }) => anthropic.messages.create(payload as Anthropic.MessageCreateParamsStreaming, { signal }) });
+    export function agents(keep: Threadkeep, model: LanguageModel) {
       createAgent({ keep, model: (request) => streamText({ model, ...forAiSdk(request, jsonSchema) }) });
     }`;
-  // What is under test are our types, not the clients' declarations.
-  const options = {
-    module: "esnext",
-    moduleResolution: "bundler",
-    lib: ["es2022", "dom", "dom.iterable"],
-    types: ["node"],
-    skipLibCheck: true,
-    preserveSymlinks: false,
-  };
-  assert.equal(compile("types-clients", code, options, {}, ["openai", "@anthropic-ai/sdk", "ai"]), "");
+  assert.equal(withClients("types-ai-sdk", code, { ai: "ai" }), "");
 });

@@ -124,7 +124,9 @@ async function handle(state, incoming, response) {
   if (!wire.events || incoming.method !== "POST") return json(response, 404, { error: { message: `there is nothing at ${path}` } });
 
   const next = state.queue.length > 0 ? state.queue.shift() : state.always;
-  await answer(wire, typeof next === "function" ? await next(request) : next, body, response);
+  // Gemini says it in the address.
+  const asked = path.endsWith(":generateContent") ? { ...body, stream: false } : body;
+  await answer(wire, typeof next === "function" ? await next(request) : next, asked, response);
 }
 
 async function answer(wire, given, body, response) {
@@ -156,7 +158,7 @@ async function answer(wire, given, body, response) {
       return json(response, error.status, say.body ?? wire.error(error), headers);
     }
   }
-  if (!say.stream || (body?.stream === false)) return json(response, 200, wire.whole(say, model));
+  if (!say.stream || body?.stream === false) return json(response, 200, wire.whole(say, model));
 
   const events = wire.events(say, model).map(wire.frame);
   const after = say.after ?? { cut: 2, end: 2, garbage: 1, error: 1 }[say.fault] ?? 0;

@@ -120,6 +120,7 @@ pub fn arrange(all: &[ThreadInfo], query: &str, sort: Sort) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::signs;
     use threadkeep_core::TranscriptId;
 
     fn some() -> Vec<ThreadInfo> {
@@ -153,6 +154,9 @@ mod tests {
         let marked = |at: usize| marks(&some()[at]).iter().map(|mark| mark.title.clone()).collect::<Vec<_>>();
         assert_eq!(marked(0), ["5 messages"]);
         assert_eq!(marked(1), ["50 messages", "2 branches"]);
+        for Mark { sign, .. } in some().iter().flat_map(marks) {
+            assert_ne!(signs::path(sign), signs::path("no such sign"), "signs.rs has no {sign}");
+        }
     }
 
     #[test]

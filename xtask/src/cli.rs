@@ -142,6 +142,15 @@ mod tests {
     }
 
     #[test]
+    fn the_readme_lists_every_command() {
+        let readme = include_str!("../README.md");
+        for command in USAGE.lines().filter_map(|line| line.strip_prefix("cargo xtask ")) {
+            let name = command.split([' ', '[']).next().unwrap();
+            assert!(readme.contains(&format!("\n| `cargo xtask {name}")), "xtask/README.md has no row for {name}");
+        }
+    }
+
+    #[test]
     fn commands_and_their_arguments() {
         assert_eq!(parsed("").unwrap(), Order::Help);
         assert_eq!(parsed("test --help").unwrap(), Order::Help);

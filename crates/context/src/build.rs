@@ -196,7 +196,8 @@ impl Preparing {
     /// Whether a chain that grows leaves what was prepared as it is. Compression looks at the whole chain, so growth can change its
     /// beginning.
     pub fn grows(&self) -> bool {
-        // A new field is named here: below if growth can change what it did, else with `_`.
+        // A new field is named here: with `_` if `Facts::read` or the grouping acts on it, for they read what is new. A step of
+        // `prepare_with` is not done again for what is new, so its field must be below.
         let Self { compress, provider: _, previews: _, live: _, system: _ } = self;
         compress.is_none()
     }

@@ -13,7 +13,7 @@ pub struct ContextReply {
     /// The messages of the prompt, in order.
     pub messages: Vec<Message>,
     /// The request's body.
-    #[cfg_attr(feature = "ts", ts(type = "Payload<P>"))]
+    #[cfg_attr(feature = "ts", ts(type = "Payload<P, F>"))]
     pub payload: Value,
     /// One line for each message of the chain and of the frame, one for the tools, one for what the reply begins with. Made when it is
     /// first looked at.

@@ -34,7 +34,7 @@ pub use interrupted::{INTERRUPTED, Partial, interruption, partial};
 pub use limits::AnswerLimits;
 pub use note::{Note, NoteRule};
 pub use options::{RenderOptions, ToolSchema};
-pub use plain::{render_json, validate_json};
+pub use plain::{RenderNote, RenderReply, Validation, render_json, validate_json};
 pub use plan::is_blank;
 pub use render::{CLOSING, OPENING, Rendered, render};
 pub use stream::{Frame, Frames, Piece, Reader, ReaderOptions, Spoken, lift};

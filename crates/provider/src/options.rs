@@ -4,25 +4,30 @@ use serde_json::{Map, Value};
 
 use super::ProviderError;
 
-/// How to render.
+/// How messages are rendered.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename_all = "camelCase", optional_fields))]
 pub struct RenderOptions {
     /// The model's name. Without one the payload has no `model`, which every provider but Gemini wants in the body.
     pub model: Option<String>,
-    /// How many tokens the answer may take. Anthropic requires it: without one it is [`RenderOptions::MAX_TOKENS`].
+    /// How many tokens the answer may take. Anthropic requires it, and gets 4,096 without one.
     pub max_output_tokens: Option<u64>,
     /// The tools that the model may call.
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub tools: Vec<ToolSchema>,
     /// Whether the answer shall come as a stream; without it, the payload does not say. Gemini decides it by the address.
     pub stream: Option<bool>,
     /// Whether reasoning and the provider's own items go along (they do by default). Without them, everything is written anew
     /// from what the messages say.
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub reasoning: bool,
     /// Whether a prompt for Anthropic or Gemini may end with the assistant, for the model to go on from there. Many models
     /// refuse that, so by default a user message is put at the end.
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub prefill: bool,
     /// For Gemini: the form of the SDK's `generateContent` arguments (`model`, `contents`, `config`) instead of the request
     /// body's. The others are the same in both.
+    #[cfg_attr(feature = "ts", ts(as = "Option<_>"))]
     pub sdk: bool,
 }
 
@@ -58,6 +63,8 @@ pub struct ToolSchema {
     /// `false`, since its own default rewrites schemas).
     pub strict: Option<bool>,
 }
+
+threadkeep_core::in_typescript!(ToolSchema, "ToolSchema");
 
 impl ToolSchema {
     /// It as `{name, description, parameters}`, which [`ToolSchema::from_json`] reads.

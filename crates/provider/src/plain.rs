@@ -4,9 +4,62 @@ use serde_json::{Map, Value};
 use threadkeep_core::Message;
 
 use super::json::{put, text};
-use super::{Finding, Provider, ProviderError, RenderOptions, render, validate_messages, validate_payload};
+use super::{Finding, Note, Provider, ProviderError, RenderOptions, render, validate_messages, validate_payload};
 
-/// Renders messages: `{"payload": …, "notes": [{"index", "rule", "message"}]}`. The options are those of
+/// What rendering had to change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct RenderNote {
+    /// The message's place in the list, from 0; for what is put at the end, the list's length.
+    pub index: usize,
+    /// A short stable word.
+    pub rule: &'static str,
+    /// What was done, in words.
+    pub message: &'static str,
+}
+
+/// Messages as the body of a request.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "Rendered"))]
+pub struct RenderReply {
+    /// The request's body.
+    #[cfg_attr(feature = "ts", ts(type = "Payload<P, F>"))]
+    pub payload: Value,
+    /// What is not as it was in the messages.
+    pub notes: Vec<RenderNote>,
+}
+
+/// Whether a provider would take messages or a payload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct Validation {
+    /// Whether nothing was found.
+    pub ok: bool,
+    /// What was found.
+    pub errors: Vec<Finding>,
+}
+
+impl RenderReply {
+    fn into_json(self) -> Value {
+        let notes = self.notes.iter().map(|note| said(Some(note.index), note.rule, note.message));
+        let mut both = Map::new();
+        put(&mut both, "payload", self.payload);
+        put(&mut both, "notes", Value::Array(notes.collect()));
+        Value::Object(both)
+    }
+}
+
+impl Validation {
+    fn to_json(&self) -> Value {
+        let errors = self.errors.iter().map(|finding| said(finding.index, finding.rule, &finding.message));
+        let mut both = Map::new();
+        put(&mut both, "ok", self.ok.into());
+        put(&mut both, "errors", Value::Array(errors.collect()));
+        Value::Object(both)
+    }
+}
+
+/// Renders messages: a [`RenderReply`] as JSON, `{"payload": …, "notes": [{"index", "rule", "message"}]}`. The options are those of
 /// [`RenderOptions::from_json`].
 ///
 /// ```
@@ -30,12 +83,9 @@ pub fn render_json(messages: &Value, provider: &str, options: &Value) -> Result<
     let messages = messages.collect::<Result<Vec<Message>, _>>()?;
     let messages: Vec<&Message> = messages.iter().collect();
     let rendered = render(&messages, provider, &options);
-    let notes = rendered.notes.iter().map(|note| said(Some(note.index), note.rule.name(), note.rule.words()));
-    let notes = Value::Array(notes.collect());
-    let mut both = Map::new();
-    put(&mut both, "payload", rendered.payload);
-    put(&mut both, "notes", notes);
-    Ok(Value::Object(both))
+    let note = |note: &Note| RenderNote { index: note.index, rule: note.rule.name(), message: note.rule.words() };
+    let notes = rendered.notes.iter().map(note).collect();
+    Ok(RenderReply { payload: rendered.payload, notes }.into_json())
 }
 
 /// A note or a finding.
@@ -47,7 +97,7 @@ fn said(index: Option<usize>, rule: &str, message: &str) -> Value {
     Value::Object(map)
 }
 
-/// Validates a payload (an object) or messages (a list): `{"ok": bool, "errors": [{"index", "rule", "message"}]}`.
+/// Validates a payload (an object) or messages (a list): a [`Validation`] as JSON, `{"ok": bool, "errors": [{"index", "rule", "message"}]}`.
 ///
 /// ```
 /// use serde_json::json;
@@ -61,7 +111,7 @@ fn said(index: Option<usize>, rule: &str, message: &str) -> Value {
 /// [`ProviderError::UnknownProvider`]. Whatever else is wrong is a finding.
 pub fn validate_json(value: &Value, provider: &str) -> Result<Value, ProviderError> {
     let provider = named(provider)?;
-    let findings = match value {
+    let errors = match value {
         Value::Array(list) => {
             let mut findings = Vec::new();
             let mut messages = Vec::with_capacity(list.len());
@@ -88,11 +138,7 @@ pub fn validate_json(value: &Value, provider: &str) -> Result<Value, ProviderErr
         }
         payload => validate_payload(payload, provider),
     };
-    let mut both = Map::new();
-    put(&mut both, "ok", findings.is_empty().into());
-    let errors = findings.iter().map(|finding| said(finding.index, finding.rule, &finding.message));
-    put(&mut both, "errors", Value::Array(errors.collect()));
-    Ok(Value::Object(both))
+    Ok(Validation { ok: errors.is_empty(), errors }.to_json())
 }
 
 fn named(provider: &str) -> Result<Provider, ProviderError> {

@@ -109,6 +109,9 @@ impl File {
             let of = if one.kind == Kind::Methods { of.by_method() } else { of };
             let mut names = BTreeSet::new();
             of.names(&mut names);
+            // Parameters have names of types as their bounds.
+            let bounds = one.generics.split(|sign: char| !sign.is_alphanumeric());
+            names.extend(bounds.filter(|word| places.contains_key(word)).map(str::to_owned));
             for name in names {
                 if list::BUILT_IN.contains(&name.as_str()) {
                     continue;

@@ -10,14 +10,22 @@ use threadkeep_provider as provider;
 use crate::{Declared, File, answer, methods, names, option, requests};
 
 /// Types that the npm package declares, by their modules.
-pub(crate) const WRITTEN_BY_HAND: &[(&str, &str)] =
-    &[("ContentInput", "message"), ("Message", "message"), ("Payload", "payload"), ("ToolSchema", "payload")];
+pub(crate) const WRITTEN_BY_HAND: &[(&str, &str)] = &[
+    ("ContentInput", "message"),
+    ("Message", "message"),
+    ("Payload", "payload"),
+    ("PayloadForm", "payload"),
+    ("ToolSchema", "payload"),
+];
 
-/// Types of the language, and the parameter of generic types.
-pub(crate) const BUILT_IN: &[&str] = &["Date", "P", "Readonly", "Record"];
+/// Types of the language, and the parameters of generic types.
+pub(crate) const BUILT_IN: &[&str] = &["Date", "F", "P", "Readonly", "Record"];
 
 /// What types have that are generic over the provider.
 const BY_PROVIDER: &str = "<P extends Provider = Provider>";
+
+/// What types have that are generic over the provider and the form of its payload.
+const BY_FORM: &str = "<P extends Provider = Provider, F extends PayloadForm = PayloadForm>";
 
 /// What documentation may link to beside types.
 pub(crate) const LINKED: &[&str] = &[
@@ -140,12 +148,17 @@ pub(crate) fn files() -> Vec<File> {
                 option::<protocol::WantedParams>(),
                 option::<protocol::ContextParams>().generic(BY_PROVIDER),
                 option::<context::compress::CompressOptions>(),
+                answer::<context::compress::Compressed>(),
+                option::<provider::RenderOptions>(),
+                answer::<provider::RenderNote>(),
+                answer::<provider::RenderReply>().generic(BY_FORM),
+                answer::<provider::Validation>(),
                 answer::<context::Action>(),
                 answer::<context::Line>(),
                 answer::<context::Limits>(),
                 answer::<context::Kinds>(),
                 answer::<context::Warning>(),
-                answer::<protocol::ContextReply>().generic(BY_PROVIDER),
+                answer::<protocol::ContextReply>().generic(BY_FORM),
             ],
         ),
         file(

@@ -7,6 +7,7 @@ import { words } from "../model/failure.js";
 import { now } from "../runtime.js";
 import type { AgentTool } from "./options.js";
 import type { AgentModel, ModelRequest } from "../model/model.js";
+import type { RequestPayload } from "../payload.js";
 import type { AgentEvent } from "../generated/agent.js";
 
 /** The functions of a user's, as the engine calls them. @internal */
@@ -34,7 +35,7 @@ export class Host {
       };
     });
     // Otherwise no usage comes with a stream.
-    if (request.provider === "openai-chat") (request.payload as Record<string, unknown>)["stream_options"] ??= { include_usage: true };
+    if (request.provider === "openai-chat") (request.payload as RequestPayload<"openai-chat">).stream_options ??= { include_usage: true };
     return this.#call(call, (signal) => {
       return ask(this.#model, { ...request, signal }, (piece) => {
         // Functions that go on after they were ended speak to nobody.

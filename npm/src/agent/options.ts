@@ -48,11 +48,11 @@ export interface AgentTool<A = any> {
 }
 
 /** What an agent is made of. */
-export interface AgentOptions<P extends Provider = Provider> {
+export interface AgentOptions<P extends Provider = Provider, Sdk extends boolean = boolean> {
   /** Where its transcripts and its mailbox lie. */
   keep: Threadkeep;
   /** Who answers. */
-  model: AgentModel<P>;
+  model: AgentModel<P, Sdk>;
   /** The model's name, for the payload, and for its context's size where it is a known one. */
   modelName?: string;
   /** The form of the payload; `openai-chat` without it. */
@@ -71,7 +71,7 @@ export interface AgentOptions<P extends Provider = Provider> {
    * How its prompts are made. Without a budget it is the model's; without a policy it is `stable`. Each prompt quotes what this agent and
    * all agents remember of the newest user message; `memory: false` switches that off.
    */
-  context?: Omit<ContextOptions<P>, "provider" | "model" | "tools" | "epoch" | "live">;
+  context?: Omit<ContextOptions<P>, "provider" | "model" | "tools" | "epoch" | "live"> & { render?: { sdk?: Sdk } };
   /** When and how its histories are compacted; `false` for never. Without it, when that is due, by the built-in summariser. */
   compaction?: AgentCompaction | false;
   /** When a turn is ended. */

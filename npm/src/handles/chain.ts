@@ -13,6 +13,7 @@ import type { Context, ContextOptions, LedgerLine } from "../generated/context.j
 import type { Provider } from "../generated/provider.js";
 import type { ToolInteraction } from "../generated/memory.js";
 import type { Message } from "../message.js";
+import type { FormOf, FormOptions, PayloadForm } from "../payload.js";
 import { needEncoding } from "../vocabulary.js";
 
 /** A chain of messages from a root to an end: what {@link Thread} and {@link Place} have in common. */
@@ -48,7 +49,9 @@ export abstract class Chain {
    * });
    * ```
    */
-  async context<P extends Provider = "openai-chat">(options?: ContextOptions<P>): Promise<Context<P>> {
+  async context<P extends Provider = "openai-chat", M extends string = never, Stream extends boolean = false, Sdk extends boolean = false>(
+    options?: ContextOptions<P> & FormOptions<M, Stream, Sdk>,
+  ): Promise<Context<P, FormOf<M, Stream, Sdk>>> {
     void this.#link.engine;
     const { encoding: usual } = this.#link;
     // Written down before anything is waited for.
@@ -59,7 +62,8 @@ export abstract class Chain {
     await needEncoding((given as ContextOptions).encoding);
     const json = `{"at":${JSON.stringify(this.#at)},"options":${how}}`;
     const [answer, lines] = await this.#link.ask(json, (engine, bytes) => engine.call("context", bytes) as Promise<[string, LedgerLines]>);
-    return withLedger<P>((JSON.parse(answer) as { data: Omit<Context<P>, "ledger"> }).data, lines);
+    const { data } = JSON.parse(answer) as { data: Omit<Context<P, FormOf<M, Stream, Sdk>>, "ledger"> };
+    return withLedger(data, lines);
   }
 
   /**
@@ -206,7 +210,7 @@ export abstract class Chain {
 }
 
 /** A prompt whose ledger is made when it is first looked at: it has a line for each message of the chain. */
-function withLedger<P extends Provider>(context: Omit<Context<P>, "ledger">, lines: LedgerLines): Context<P> {
+function withLedger<P extends Provider, F extends PayloadForm>(context: Omit<Context<P, F>, "ledger">, lines: LedgerLines): Context<P, F> {
   const { messages, payload, ...rest } = context;
   let unread: LedgerLines | undefined = lines;
   let ledger: LedgerLine[] = [];
@@ -223,5 +227,5 @@ function withLedger<P extends Provider>(context: Omit<Context<P>, "ledger">, lin
       return ledger;
     },
     ...rest,
-  } as Context<P>;
+  } as Context<P, F>;
 }

@@ -16,6 +16,8 @@ export class AiSdk {
 
   /** A part of `fullStream`; whether it was one. */
   read(part: Record<string, unknown>, answer: Assembly): boolean {
+    // Google's answers have no type, and a getter `text` that warns.
+    if (typeof part["type"] !== "string") return false;
     const text = part["text"] ?? part["delta"];
     switch (part["type"]) {
       case "text-delta":
@@ -57,7 +59,7 @@ export class AiSdk {
         throw new DOMException("aborted", "AbortError");
       default:
         // Beginnings and ends of blocks, sources, steps: parts all the same.
-        return typeof part["type"] === "string" && OTHERS.test(part["type"]);
+        return OTHERS.test(part["type"]);
     }
   }
 

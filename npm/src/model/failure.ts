@@ -20,6 +20,8 @@ const CODES: ReadonlySet<unknown> = new Set<ModelFailureCode>([
 /** What providers say of a prompt that does not fit. */
 const TOO_LONG =
   /context.?(length|window|size)|(prompt|input) (is )?too long|too many tokens|token limit|request_too_large|maximum (number of tokens|prompt length)/i;
+/** What clients say of a stream that ends too early: the AI SDK's, Google's, Ollama's. */
+const CUT_OFF = /without a finish reason|incomplete json segment|did not receive done/i;
 /** Errors inside a stream come without a status; these are Anthropic's and OpenAI's words for one. */
 const KINDS: Readonly<Record<string, number>> = {
   authentication_error: 401,
@@ -85,7 +87,9 @@ function codeOf(error: unknown, deep = 0): ModelFailureCode {
   if (!isObject(error)) return "failed";
   if (CODES.has(error["code"])) return error["code"] as ModelFailureCode;
   // The status may be that of an answer that went wrong later.
-  const status = [error["status"], error["statusCode"]].find((status) => typeof status === "number" && status >= 400) as number | undefined;
+  const status = [error["status"], error["statusCode"], error["status_code"]].find((status) => typeof status === "number" && status >= 400) as
+    | number
+    | undefined;
   if (status !== undefined) return ofStatus(status, `${String(error["code"])} ${words(error)}`);
   // The AI SDK tries again, and says at last what the last failure was; others wrap it.
   for (const within of [error["lastError"], error["cause"], error["error"]]) {
@@ -99,7 +103,7 @@ function codeOf(error: unknown, deep = 0): ModelFailureCode {
   if (/quotaexceeded/i.test(name)) return "too-long";
   if (/connection|network/i.test(name) || unreachable(error)) return "unreachable";
   if (error instanceof SyntaxError || /parse/i.test(name)) return "bad-answer";
-  if (/without a finish reason/.test(words(error))) return "cut-off";
+  if (CUT_OFF.test(words(error))) return "cut-off";
   return TOO_LONG.test(words(error)) ? "too-long" : "failed";
 }
 

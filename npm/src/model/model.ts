@@ -3,7 +3,7 @@
 import type { CompactionPolicy } from "../generated/compaction.js";
 import type { AnswerLimits, ModelUsage, Provider } from "../generated/provider.js";
 import type { AssistantMessage, Message } from "../message.js";
-import type { RequestPayloads } from "../payload.js";
+import type { RequestPayload } from "../payload.js";
 
 /** A tool as a model is told of it. */
 export interface OfferedTool {
@@ -13,16 +13,19 @@ export interface OfferedTool {
   parameters: object;
 }
 
-/** One request to a model. */
-export interface ModelRequest<P extends Provider = Provider> {
+/** One request to a model. `Sdk` says whether a payload for Gemini is the client's argument (`context: { render: { sdk: true } }`). */
+export interface ModelRequest<P extends Provider = Provider, Sdk extends boolean = false> {
   /** The model's name, as the agent was given it. */
   model: string;
   /** Whose form `payload` has. */
   provider: P;
   /** The prompt in OpenAI's chat form. */
   messages: Message[];
-  /** The same as the whole body of a request in the provider's form: with model, tools, and `stream: true`. */
-  payload: RequestPayloads[P];
+  /**
+   * The same as the whole body of a request in the provider's form, with model, tools, and `stream: true`. A body for Gemini has neither
+   * model nor `stream`: they are in its address. It fits the official clients' calls, see {@link Payloads}.
+   */
+  payload: RequestPayload<P, Sdk>;
   /** The tools that may be called. */
   tools: OfferedTool[];
   /** Ends when nobody waits for the answer any more: hand it on to whatever sends the request. */
@@ -73,15 +76,31 @@ export interface ModelCompletion {
   finish?: ModelFinish;
 }
 
-/** A whole answer in OpenAI's chat form (`chat.completion`), of which only what is named here is looked at. */
+/** A whole answer in OpenAI's chat form (`chat.completion`): its client's type fits. */
 export interface ChatCompletionLike {
   choices: readonly object[];
+}
+
+/** A whole answer of OpenAI's Responses, likewise. */
+export interface OpenAiResponseLike {
+  output: readonly object[];
 }
 
 /** A whole answer of Anthropic's Messages, likewise. */
 export interface AnthropicMessageLike {
   type: "message";
   content: readonly object[];
+}
+
+/** A whole answer of Gemini's, likewise. */
+export interface GeminiResponseLike {
+  candidates?: readonly object[];
+}
+
+/** A whole answer of Ollama's chat, likewise. */
+export interface OllamaResponseLike {
+  message: { role: string; content: string };
+  done: boolean;
 }
 
 /** What the AI SDK's `streamText` gives, likewise. */
@@ -105,7 +124,10 @@ export type ModelAnswer =
   | AssistantMessage
   | ModelCompletion
   | ChatCompletionLike
+  | OpenAiResponseLike
   | AnthropicMessageLike
+  | GeminiResponseLike
+  | OllamaResponseLike
   | StreamTextLike
   | Response
   | AsyncIterable<string | object>;
@@ -114,8 +136,8 @@ export type ModelAnswer =
  * A model: any function that sends a prompt and gives the answer, once or as a stream. What it throws ends the turn with a message
  * that says why, and the sender is told; {@link ModelFailureCode} says how it is read.
  */
-export interface AgentModel<P extends Provider = Provider> {
-  (request: ModelRequest<P>): ModelAnswer | PromiseLike<ModelAnswer>;
+export interface AgentModel<P extends Provider = Provider, Sdk extends boolean = false> {
+  (request: ModelRequest<P, Sdk>): ModelAnswer | PromiseLike<ModelAnswer>;
   /** Its name, where the agent's options give none. */
   modelName?: string;
   /** The form that it wants, where the agent's options give none. */

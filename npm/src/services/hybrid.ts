@@ -11,6 +11,7 @@ import type { Context, ContextOptions, ContextWarning, Encoding } from "../gener
 import type { Provider } from "../generated/provider.js";
 import type { NodeInfo } from "../lost.js";
 import type { Message, MessageInput } from "../message.js";
+import type { FormOf, FormOptions, PayloadForm } from "../payload.js";
 import { asServiceError, limited, serviceError } from "./failure.js";
 import { Sync, type MemoryFailure, type OnMemoryError, type SyncStrategy } from "./hybrid/sync.js";
 import { estimated, fitMemories, formatMemories, quoted, textOf, withMemories } from "./text.js";
@@ -67,7 +68,7 @@ export interface HybridContextOptions<P extends Provider = Provider> extends Con
 }
 
 /** What {@link Hybrid.context} gives. */
-export interface HybridContext<P extends Provider = Provider> extends Context<P> {
+export interface HybridContext<P extends Provider = Provider, F extends PayloadForm = PayloadForm> extends Context<P, F> {
   /** The memories that are in the prompt. */
   memories: MemoryItem[];
 }
@@ -239,7 +240,10 @@ export class Hybrid implements MessageStore {
    *
    * @throws ThreadkeepError what {@link Thread.context} throws
    */
-  async context<P extends Provider = "openai-chat">(thread: string, options?: HybridContextOptions<P>): Promise<HybridContext<P>> {
+  async context<P extends Provider = "openai-chat", M extends string = never, Stream extends boolean = false, Sdk extends boolean = false>(
+    thread: string,
+    options?: HybridContextOptions<P> & FormOptions<M, Stream, Sdk>,
+  ): Promise<HybridContext<P, FormOf<M, Stream, Sdk>>> {
     this.#open();
     const { memories: limit, searchTimeout, signal, ...rest } = options ?? {};
     const own = rest.memory;
@@ -253,8 +257,8 @@ export class Hybrid implements MessageStore {
     for (;;) {
       const texts = [own === false ? undefined : own?.text, text].filter((one) => one !== undefined && one !== "");
       const memory = own === false ? false : texts.length === 0 ? own : { ...(own ?? { episodes: 0, facts: 0 }), text: texts.join("\n\n") };
-      const how = { ...rest, ...(memory === undefined ? {} : { memory }) } as ContextOptions<P>;
-      const made = await this.keep.thread(thread).context<P>(how);
+      const how = { ...rest, ...(memory === undefined ? {} : { memory }) } as ContextOptions<P> & FormOptions<M, Stream, Sdk>;
+      const made = await this.keep.thread(thread).context<P, M, Stream, Sdk>(how);
       if ((made.overBudget || made.warnings.some(({ rule }) => rule === "memory")) && used.length > 0) {
         // Memories are never what a prompt fails at, and what has no room is not among them.
         ({ text, used } = await fitMemories(used.slice(0, Math.floor(used.length / 2)), room, this.#format, count));

@@ -23,7 +23,7 @@ mod nav;
 mod panels;
 mod prose;
 mod search;
-mod signs;
+pub(crate) mod signs;
 mod state;
 mod storage;
 mod talk;

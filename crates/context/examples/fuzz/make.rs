@@ -1,8 +1,9 @@
 //! What is tried: transcripts of the shapes that agents leave behind, dressed up and damaged, and options of every kind.
 
 use serde_json::{Map, Value, json};
-use threadkeep_context::Material;
+use threadkeep_context::{Budget, Material};
 use threadkeep_core::{Content, Kind, Message, Part, Role, ToolCall};
+use threadkeep_protocol::ContextParams;
 use threadkeep_provider::{Provider, RenderOptions, ToolSchema};
 
 use crate::random::Random;
@@ -305,6 +306,40 @@ fn limit(random: &mut Random, whole: u64) -> Option<u64> {
         _ => Some(random.next() % (whole + 2)),
     }
 }
+
+// A new option is named here, above the remark if `options` chooses it.
+const _: fn(ContextParams) = |params| {
+    let ContextParams {
+        budget,
+        provider: _,
+        policy: _,
+        live: _,
+        pins: _,
+        tool_preview: _,
+        compress_history: _,
+        error_window: _,
+        println_history_limit: _,
+        system_prompt: _,
+        persona: _,
+        mode: _,
+        run: _,
+        tools: _,
+        // These change no message of the history, or are made elsewhere.
+        encoding: _,
+        model: _,
+        memory: _,
+        epoch: _,
+        render: _,
+    } = params;
+    let Budget {
+        max_tokens: _,
+        max_context_tokens: _,
+        max_output_tokens: _,
+        safety_margin: _,
+        max_messages: _,
+        max_chars: _,
+    } = budget;
+};
 
 /// The options of a context as a caller from JavaScript writes them, but for the memory, which is material.
 pub fn options(random: &mut Random, messages: usize) -> (Value, Vec<Material>) {

@@ -28,7 +28,24 @@ pub enum CompressError {
     },
 }
 
-/// Compresses a history of code turns: `{"messages": […], "rules": […]}`, both as long as `turns`.
+/// A history whose old code turns became summaries. Both lists are as long as the turns.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "ts", derive(ts_rs::TS))]
+pub struct Compressed {
+    /// What a prompt shows.
+    pub messages: Vec<Message>,
+    /// The rule for each: `compressed-turn`, `latest-turn`, `error-turn`, …; `null` for what is no code turn.
+    pub rules: Vec<Option<&'static str>>,
+}
+
+impl Compressed {
+    fn to_json(&self) -> Value {
+        let messages: Vec<Value> = self.messages.iter().map(Message::to_json).collect();
+        json!({ "messages": messages, "rules": self.rules })
+    }
+}
+
+/// Compresses a history of code turns: a [`Compressed`] as JSON, `{"messages": […], "rules": […]}`, both as long as `turns`.
 ///
 /// `turns` is a list of messages, or of turns as a trace holds them: objects with the fields of [`CodeTurn`] beside others,
 /// without a `role`. A turn becomes an assistant message; its content is the field `content`, what the model wrote, or
@@ -60,10 +77,9 @@ pub fn compress_history(turns: Value, options: &Value) -> Result<Value, Compress
         messages.push(read_turn(index, turn)?);
     }
     let verdicts = decide(&messages.iter().collect::<Vec<_>>(), &options);
-    let rules: Vec<Value> = verdicts.iter().map(|verdict| verdict.rule.into()).collect();
-    let chosen = verdicts.iter().zip(&messages).map(|(verdict, whole)| verdict.replacement.as_ref().unwrap_or(whole));
-    let messages: Vec<Value> = chosen.map(Message::to_json).collect();
-    Ok(json!({ "messages": messages, "rules": rules }))
+    let rules = verdicts.iter().map(|verdict| verdict.rule).collect();
+    let chosen = verdicts.into_iter().zip(messages).map(|(verdict, whole)| verdict.replacement.unwrap_or(whole));
+    Ok(Compressed { messages: chosen.collect(), rules }.to_json())
 }
 
 fn wrong(place: String, expected: &'static str) -> CompressError {

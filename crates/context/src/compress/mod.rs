@@ -61,7 +61,7 @@ use threadkeep_core::{CodeTurn, Content, Kind, Message, Role};
 
 use crate::rule;
 
-pub use json::{CompressError, compress_history};
+pub use json::{CompressError, Compressed, compress_history};
 
 /// The tag of a message that is a summary of a code turn.
 pub const COMPRESSED_TAG: &str = "compressed-turn";

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use threadkeep_context::tokens::{Estimate, cost};
 use threadkeep_context::{
-    Action, Budget, Context, Fit, Line, Options, Plan, Policy, Prepared, Preparing, Preview, Previews, TrimOptions,
-    build, items, opens_with_user, rule, trim_messages,
+    Action, Budget, Context, Fit, FrameOptions, Line, Options, Plan, Policy, Prepared, Preparing, Preview, Previews,
+    System, TrimOptions, build, items, opens_with_user, prepare, rule, trim_messages,
 };
 use threadkeep_core::{Content, Message, Role};
 use threadkeep_provider::Provider;
@@ -45,7 +45,10 @@ fn options(history: &[Message], choices: [u8; 6]) -> Options {
         previews: [Previews::Never, Previews::Over(Preview::default()), Previews::WhenNeeded]
             [usize::from(choices[3]) % 3],
         live: choices[4] >= 128,
-        ..Options::default()
+        // All are named, so the compiler asks for a new one.
+        frame: FrameOptions::default(),
+        compress: None,
+        system: System::default(),
     }
 }
 
@@ -181,7 +184,8 @@ proptest! {
         let history = transcript(&mut Choices::new(&bytes));
         let options = options(&history, choices);
         let items = items(&history);
-        let whole = Prepared::new(&items, options.preparing(), &Estimate);
+        prop_assert!(options.preparing().grows());
+        let whole = prepare(&items, &options, &Estimate);
         let mut grown = Prepared::new(&items[..items.len() * usize::from(cut) / 256], options.preparing(), &Estimate);
         grown.extend(&items, &Estimate);
         let plan = options.plan(&Default::default());

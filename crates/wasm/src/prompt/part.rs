@@ -82,7 +82,7 @@ pub(super) struct Part;
 impl Prompts for Part {
     fn answer(&self, keep: Keep<AnyStore>, method: String, params: String) -> Answer {
         Box::pin(async move {
-            lend(&keep);
+            add_vocabularies(&keep);
             let method = method.as_str();
             if CompactionRequest::methods().contains(&method) {
                 let request = CompactionRequest::read(method, &params).map_err(bad_request)?;
@@ -106,7 +106,7 @@ impl Prompts for Part {
 
     fn compact(&self, keep: Keep<AnyStore>, params: String, ask: Option<Function>, cancel: Cancel) -> Answer {
         Box::pin(async move {
-            lend(&keep);
+            add_vocabularies(&keep);
             let call = CompactCall::read(&params).map_err(bad_request)?;
             drop(params);
             let options = CompactOptions { cancel: Some(cancel), ..CompactOptions::from(&call) };
@@ -123,7 +123,7 @@ impl Prompts for Part {
     }
 
     fn memory(&self, keep: Keep<AnyStore>) -> Rc<dyn Memory> {
-        lend(&keep);
+        add_vocabularies(&keep);
         let own = keep.clone();
         // Search lies in a part of its own, which is loaded when it is first asked for.
         let search = move |wanted| -> ToolAnswer<'static> {
@@ -197,7 +197,7 @@ fn data(value: Value) -> JsValue {
 }
 
 /// Hands a keep what was loaded since it was last asked.
-pub(super) fn lend(keep: &Keep<AnyStore>) {
+pub(super) fn add_vocabularies(keep: &Keep<AnyStore>) {
     VOCABULARIES.with_borrow(|all| {
         for bpe in all.iter().filter(|bpe| !keep.has_vocabulary(bpe.encoding())) {
             keep.add_vocabulary(Rc::clone(bpe));

@@ -79,4 +79,7 @@ export class ThreadkeepChatMessageHistory extends BaseListChatMessageHistory {
 
 const asIs = (value: unknown): unknown => value;
 
-const HISTORY = { budget: asIs, policy: asIs, provider: asIs, encoding: asIs, pins: asIs, toolPreview: asIs, memory: asIs } as const;
+const HISTORY = { budget: asIs, policy: asIs, provider: asIs, encoding: asIs, pins: asIs, toolPreview: asIs, memory: asIs } satisfies Record<
+  keyof HistoryOptions,
+  unknown
+>;

@@ -63,7 +63,9 @@ export interface PromptInput {
 
 const asIs = (value: unknown): unknown => value;
 const TRIM = ["budget", "provider", "encoding", "policy"] as const;
-const KEEP = ["toolPreview", "memory", "compact", "compactWhen"] as const;
+/** Options of `context` that only a keep has. */
+const CONTEXT = ["toolPreview", "memory"] as const satisfies (keyof PromptOptions & keyof ContextOptions)[];
+const KEEP = [...CONTEXT, "compact", "compactWhen"] as const;
 
 /** The options that there are, for `check.options`. */
 export const PROMPT = {
@@ -94,7 +96,7 @@ export async function promptOf(options: PromptOptions, { messages, thread, syste
     const how = { ...pick(options, ["provider", "encoding"]), ...compact };
     const make = () =>
       conversation.context({
-        ...pick(options, [...TRIM, "toolPreview", "memory"]),
+        ...pick(options, [...TRIM, ...CONTEXT]),
         ...(system === undefined ? {} : { systemPrompt: system.text }),
         ...(tools.length === 0 ? {} : { tools }),
       });
