@@ -439,6 +439,26 @@ test("agents of one name in two scopes work at the same time, each with its own 
   for (const [scope, prompt] of prompts) assert.doesNotMatch(prompt, scope === "ann" ? /bob/ : /ann/);
 });
 
+test("agents of two keeps of one folder answer each message once", async () => {
+  const asked = [];
+  const ask = async (text) => {
+    const keep = await Threadkeep.open({ name: "one-folder", storage: "file", scope: "ann", encoding: "estimate" });
+    const model = async ({ messages }) => {
+      const question = messages.findLast(({ role }) => role === "user").content;
+      asked.push(question);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return `re ${question}`;
+    };
+    const agent = createAgent({ keep, name: "lal", user: "user", context: { encoding: "estimate" }, model });
+    const { outcome } = await agent.send(text);
+    agent.close();
+    await keep.close();
+    return outcome;
+  };
+  assert.deepEqual(await Promise.all(["one", "two", "three"].map(ask)), ["answered", "answered", "answered"]);
+  assert.deepEqual(asked.sort(), ["one", "three", "two"]);
+});
+
 test("damage in one scope is told there and nowhere else", async () => {
   const storage = mapAdapter();
   const [ann, bob, whole] = [await at(storage, "ann"), await at(storage, "bob"), await at(storage)];
