@@ -9,8 +9,9 @@ use threadkeep_compaction::{Policy, Reason};
 use threadkeep_core::{Message, MessageId};
 use threadkeep_store::Store;
 
+use super::By;
 use super::ToolAnswer;
-use crate::compact::{CompactOptions, Compacted, Extractive, Summariser};
+use crate::compact::{CompactOptions, Compacted};
 use crate::protocol::{ContextOptions, ContextReply, Hit, NewFact, SearchOptions};
 use crate::{Keep, KeepError};
 
@@ -22,8 +23,8 @@ pub trait Memory {
     /// [`Keep::context`].
     fn context<'a>(&'a self, at: &'a MessageId, options: &'a ContextOptions) -> Later<'a, ContextReply>;
 
-    /// [`Keep::compact`], by a summariser of its own.
-    fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions) -> Later<'a, Compacted>;
+    /// [`Keep::compact`], by whom it says.
+    fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions, by: By) -> Later<'a, Compacted>;
 
     /// [`Keep::after_response`].
     fn after_response<'a>(
@@ -55,12 +56,11 @@ pub type Search = Rc<dyn Fn(String, usize) -> ToolAnswer<'static>>;
 /// The keep itself.
 pub struct Own<S> {
     keep: Keep<S>,
-    summariser: Rc<dyn Summariser>,
     search: Search,
 }
 
 impl<S: Store> Own<S> {
-    /// With the summariser that needs no model.
+    /// An agent's way over a keep.
     pub fn new(keep: Keep<S>) -> Self
     where
         S: 'static,
@@ -71,13 +71,7 @@ impl<S: Store> Own<S> {
 
     /// With another way to search: where that is loaded when it is first needed, say.
     pub fn searching(keep: Keep<S>, search: Search) -> Self {
-        Self { keep, summariser: Rc::new(Extractive), search }
-    }
-
-    /// With another summariser.
-    #[must_use]
-    pub fn summarised_by(self, summariser: Rc<dyn Summariser>) -> Self {
-        Self { summariser, ..self }
+        Self { keep, search }
     }
 }
 
@@ -86,8 +80,8 @@ impl<S: Store> Memory for Own<S> {
         Box::pin(self.keep.context(at.as_str(), options))
     }
 
-    fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions) -> Later<'a, Compacted> {
-        Box::pin(self.keep.compact(at.as_str(), options, &*self.summariser))
+    fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions, by: By) -> Later<'a, Compacted> {
+        Box::pin(async move { self.keep.compact(at.as_str(), options, &*by.summariser()).await })
     }
 
     fn after_response<'a>(

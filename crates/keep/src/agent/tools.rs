@@ -21,7 +21,16 @@ const HITS: u64 = 10;
 impl<S: Store> Turn<'_, S> {
     /// Whether a name is that of a built-in tool which the agent has.
     pub(super) fn has_built_in(&self, name: &str) -> bool {
-        self.agent.options.built_in.iter().any(|own| own == name)
+        self.agent.options.built_in.iter().any(|own| own == name) || self.needed.borrow().contains(&name)
+    }
+
+    /// Offers a built-in tool for the rest of the turn. Gives whether that is new: a tool of the host keeps its name.
+    pub(super) fn need(&self, name: &'static str) -> bool {
+        let new = !self.has_built_in(name) && !self.agent.tools.schemas().iter().any(|tool| tool.name == name);
+        if new {
+            self.needed.borrow_mut().push(name);
+        }
+        new
     }
 
     /// Calls a tool. What comes back is for the model, failures as well.
