@@ -331,8 +331,8 @@ test("stopping keeps what was said, ends the model's signal, and the next turn w
 test("a signal stops its turn, also one that has not begun; and nothing is sent where it comes first", async () => {
   const { keep, agent, model } = await setUp([() => never(), "second"]);
   const [one, two] = [new AbortController(), new AbortController()];
-  const first = agent.send("one", { signal: one.signal });
-  const second = agent.send("two", { signal: two.signal });
+  const first = agent.send("one", { signal: one.signal, conversation: "c" });
+  const second = agent.send("two", { signal: two.signal, conversation: "c" });
   await until(() => model.requests.length === 1);
   two.abort();
   assert.equal(model.requests[0].signal.aborted, false, "the other one's turn goes on");
