@@ -1,16 +1,15 @@
 // Agents: what stands between the engine, which knows what a turn is, and the functions of a user: models, tools, listeners.
 
 import { Host } from "./agent/host.js";
-import { BUILT_IN, NAME, OPTIONS, SEND, USER, params, type Checked, type AgentOptions, type SendOptions } from "./agent/options.js";
+import { NAME, OPTIONS, SEND, USER, params, type Checked, type AgentOptions, type HybridKeep, type SendOptions } from "./agent/options.js";
 import * as check from "./check.js";
 import { readDepth } from "./depth.js";
 import { ThreadkeepError, badArgument } from "./errors.js";
-import { leased } from "./lease.js";
-import { locks } from "./locks.js";
-import { FILTER, FOLLOW, mailText, spoken, type FollowOptions, type MailText } from "./mail.js";
+import { claim } from "./agent/claims.js";
+import { FILTER, FOLLOW, mailText, read, spoken, type FollowOptions, type MailText } from "./mail.js";
 import { textOf } from "./model/assembly.js";
 import { need, now, run } from "./runtime.js";
-import { inside, type Threadkeep } from "./threadkeep.js";
+import { Threadkeep, inside } from "./threadkeep.js";
 import { Turn, type TurnResult } from "./turn.js";
 import type { Provider } from "./generated/provider.js";
 import type { Mail, MailFilter } from "./generated/mail.js";
@@ -21,23 +20,21 @@ import type { AgentEvent, Outcome } from "./generated/agent.js";
 /** What the engine has of an agent. */
 interface Handle {
   catchUp(): Promise<number>;
-  again(node: string): Promise<string>;
-  goOn(node: string): Promise<string>;
-  resume(node: string): Promise<string>;
+  again(node: string, hear: (json: string) => void): Promise<string>;
+  goOn(node: string, hear: (json: string) => void): Promise<string>;
+  resume(node: string, hear: (json: string) => void): Promise<string>;
   interrupted(): Promise<string>;
-  stop(): void;
+  stop(node?: string): void;
   free(): void;
 }
 
 /** How much later than the engine's clock a timer looks, in milliseconds, so that it does not come too early. */
 const LATER = 15;
 
-/** Work on the agents of a keep, by name: of agents of one name, one works at a time. */
-const working = new WeakMap<Threadkeep, Map<string, Promise<unknown>>>();
-
 /**
- * An agent: every message to it that answers a known one continues that message's chain, anything else begins a transcript, and two
- * answers to the same message are two branches. Messages, answers and tool results are stored before the next step. A turn that
+ * An agent: every message to it that answers a known one continues that message's chain, one that names a conversation continues that,
+ * anything else begins a transcript, and two answers to the same message are two branches. Different conversations are answered at the
+ * same time, the messages of one in order. Messages, answers and tool results are stored before the next step. A turn that
  * a crash or a closed tab has interrupted stays readable, and goes on when {@link resume} is called for it; with the option `resume`
  * it goes on when {@link catchUp}, {@link run} or {@link send} is next called.
  */
@@ -47,25 +44,30 @@ export class Agent {
   /** Who talks to it where nobody says. */
   readonly user: string;
   readonly #keep: Threadkeep;
+  readonly #hybrid: HybridKeep | undefined;
   readonly #options: Checked;
   readonly #watchers = new Set<(event: AgentEvent) => void>();
+  #opening: Promise<Handle> | undefined;
   #handle: Handle | undefined;
   #closed = false;
-  /** The node of the turn under way. */
-  #current: string | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** What was begun and is not over. */
+  readonly #underWay = new Set<Promise<unknown>>();
+  /** What ends turns that take too long, by node. */
+  readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
 
   /** @internal */
   constructor(options: Checked) {
-    this.#keep = options.keep;
+    const { keep } = options;
+    this.#hybrid = keep instanceof Threadkeep ? undefined : keep;
+    this.#keep = keep instanceof Threadkeep ? keep : keep.keep;
     this.#options = options;
     this.name = options.name ?? NAME;
     this.user = options.user ?? USER;
   }
 
   /**
-   * Sends the agent a message and has it answered: the turn begins when those are done that came before. Iterate over what comes
-   * back for events, await it for the answer. If another tab was first to answer, its answer comes. A message that was sent before
+   * Sends the agent a message and has it answered: the turn begins when those are over that came before in its conversation. Iterate over
+   * what comes back for events, await it for the answer. If another tab was first to answer, its answer comes. A message that was sent before
    * under the same `messageId`, and whose turn was interrupted, is answered now.
    *
    * @throws ThreadkeepError from the turn: `bad-request` (also for a blank message), `cancelled` by a signal before it was sent, `closed`, `init-failed`;
@@ -76,6 +78,8 @@ export class Agent {
    * ```ts
    * const { text, reply } = await agent.send("What colour is the sky?");
    * const more = await agent.send("And at night?", { replyTo: reply });
+   * // Or by name, which is found again after a restart.
+   * await agent.send("What colour is the sky?", { conversation: "ann-42" });
    * ```
    */
   send(content: string | MailText, options?: SendOptions): Turn {
@@ -83,26 +87,27 @@ export class Agent {
       const text = spoken(content, "content") as { strings: string[]; edgeNames?: string[] };
       // Providers refuse a request whose newest message is blank.
       if (mailText({ edgeNames: [], ...text }).trim() === "") throw badArgument("content", "must not be blank");
-      const { from = this.user, replyTo, messageId, signal } = check.options(options, "options", SEND) as SendOptions & { replyTo?: string };
+      const { from = this.user, signal, ...ids } = check.options(options, "options", SEND) as SendOptions & { replyTo?: string };
       if (signal?.aborted === true) throw new ThreadkeepError("cancelled", "cancelled before the message was sent");
-      const ids = { ...(replyTo === undefined ? {} : { replyTo }), ...(messageId === undefined ? {} : { messageId }) };
       return this.#until(async () => (await this.#keep.mailbox(from).send({ to: this.name, ...text, ...ids })).messageId, tell);
     });
   }
 
   /**
-   * Answers all messages that have no answer yet, oldest first. {@link send} and {@link run} do so too. Turns that were interrupted
+   * Answers all messages that have no answer yet: those of one conversation in order, others at the same time. {@link send} and
+   * {@link run} do so too. Turns that were interrupted
    * stay as they are, unless the agent has the option `resume`.
    *
    * @returns how many turns it carried out
    * @throws ThreadkeepError `closed`, `bad-request` for options that the engine does not take; the storage's codes
    */
   async catchUp(): Promise<number> {
-    return this.#work((handle) => run(() => handle.catchUp()));
+    this.#open();
+    return this.#use((handle) => run(() => handle.catchUp()));
   }
 
   /**
-   * Answers whatever arrives, from anybody, in this tab or others, until its signal: the events of all turns, in order. It begins
+   * Answers whatever arrives, from anybody, in this tab or others, until its signal: the events of all turns, each turn's in order. It begins
    * when it is first iterated. When it ends, a turn under way goes on to its end ({@link stop} ends it), and what arrives stays for
    * the next time.
    *
@@ -124,7 +129,7 @@ export class Agent {
    * @throws ThreadkeepError from the turn: `missing-node`; `bad-request` where there is no question above
    */
   again(nodeId: string, options?: Pick<SendOptions, "signal">): Turn {
-    return this.#below(nodeId, options, (handle, node) => handle.again(node));
+    return this.#below(nodeId, options, (handle, node, hear) => handle.again(node, hear));
   }
 
   /**
@@ -133,7 +138,7 @@ export class Agent {
    * @throws ThreadkeepError from the turn: `missing-node`
    */
   goOn(nodeId: string, options?: Pick<SendOptions, "signal">): Turn {
-    return this.#below(nodeId, options, (handle, node) => handle.goOn(node));
+    return this.#below(nodeId, options, (handle, node, hear) => handle.goOn(node, hear));
   }
 
   /**
@@ -148,7 +153,7 @@ export class Agent {
    * ```
    */
   resume(nodeId: string, options?: Pick<SendOptions, "signal">): Turn {
-    return this.#below(nodeId, options, (handle, node) => handle.resume(node));
+    return this.#below(nodeId, options, (handle, node, hear) => handle.resume(node, hear));
   }
 
   /**
@@ -158,14 +163,14 @@ export class Agent {
    * @throws ThreadkeepError `closed`; the storage's codes
    */
   async interrupted(): Promise<NodeInfo[]> {
-    if (this.#closed) throw closed();
+    this.#open();
     const handle = await this.#ready();
     return JSON.parse(await run(() => handle.interrupted())) as NodeInfo[];
   }
 
-  /** Ends the turn that is under way in this tab, if one is: what was said stays, and the next message is answered as ever. */
+  /** Ends all turns that are under way in this tab: what was said stays, and the next message is answered as ever. */
   stop(): void {
-    if (this.#current !== undefined) now(() => this.#handle?.stop());
+    now(() => this.#handle?.stop());
   }
 
   /** The messages of the agent's own mailbox, as {@link Mailbox.messages} gives them. */
@@ -175,10 +180,8 @@ export class Agent {
 
   /** Lets go of it, when the turns under way and those that wait are over. The keep stays open. Closing twice is no error. */
   async close(): Promise<void> {
-    if (this.#closed) return;
-    await this.#work(async () => {
-      this.#closed = true;
-    }, false);
+    this.#closed = true;
+    while (this.#underWay.size > 0) await Promise.allSettled([...this.#underWay]);
     const handle = this.#handle;
     this.#handle = undefined;
     if (handle !== undefined) now(() => handle.free());
@@ -189,13 +192,14 @@ export class Agent {
     let [node, stopped] = ["", false];
     const stop = (): void => {
       stopped = true;
-      if (node !== "" && this.#current === node) this.stop();
+      if (node !== "") now(() => this.#handle?.stop(node));
     };
     const listens = check.isObject(signal) && typeof signal.addEventListener === "function" ? signal : undefined;
     listens?.addEventListener("abort", stop);
     const done = async (tell: (event: AgentEvent) => void): Promise<TurnResult> => {
       try {
-        return await work((event) => {
+        this.#open();
+        return await this.#track(work)((event) => {
           tell(event);
           if (event.type !== "began") return;
           node = event.node;
@@ -208,23 +212,19 @@ export class Agent {
     return new Turn(done, stop);
   }
 
-  #below(nodeId: string, options: Pick<SendOptions, "signal"> | undefined, begin: (handle: Handle, node: string) => Promise<string>): Turn {
+  #below(nodeId: string, options: Pick<SendOptions, "signal"> | undefined, begin: Begin): Turn {
     return this.#turn(options?.signal, async (tell) => {
       const node = check.id(nodeId, "nodeId");
       const { signal } = check.options(options, "options", { signal: check.signal }) as SendOptions;
       if (signal?.aborted === true) throw new ThreadkeepError("cancelled", "cancelled before the turn began");
       const seen: AgentEvent[] = [];
-      const made = await this.#work(async (handle) => {
-        const unwatch = this.#watch((event) => {
-          seen.push(event);
-          tell(event);
-        });
-        try {
-          return JSON.parse(await run(() => begin(handle, node))) as NodeInfo;
-        } finally {
-          unwatch();
-        }
-      });
+      const hear = (json: string): void => {
+        const event = JSON.parse(json) as AgentEvent;
+        if (event.type === "sent") read(event.mail);
+        seen.push(event);
+        tell(event);
+      };
+      const made = JSON.parse(await this.#use((handle) => run(() => begin(handle, node, hear)))) as NodeInfo;
       if (made.sealed && !seen.some(({ type }) => type === "ended")) seen.push(...(await this.#elsewhere(made)));
       return this.#result(made, seen, undefined);
     });
@@ -251,19 +251,20 @@ export class Agent {
       node = await send();
       early.forEach(take);
       early = [];
-      // Others may wait behind it: they are no reason to wait.
-      const all = this.catchUp();
+      // Others take longer: they are no reason to wait.
+      const all = this.#use((handle) => run(() => handle.catchUp()));
       all.catch(() => undefined);
       await Promise.race([ended, all]);
-      // It was sent before, and its turn was interrupted: whoever sends it again wants its answer.
-      if (!isOver() && (await this.interrupted()).some(({ id }) => id === node)) await this.#work((handle) => run(() => handle.resume(node as string)));
+      // Somebody else carries it out. Or it was sent before, and its turn was interrupted: whoever sends it again wants its answer.
+      if (!isOver() && (await this.#isOpen(node))) await this.#use((handle) => run(() => handle.resume(node as string, () => {})));
     } finally {
       unwatch();
     }
     const info = await this.#keep.node(node);
     if (info === null) {
       const mails = await this.#keep.mailbox(this.name).messages({ dismissed: true });
-      if (mails.some(({ messageId, dismissed }) => messageId === node && dismissed !== undefined)) return { node: null, outcome: null, reply: null, text: "" };
+      if (mails.some(({ messageId, dismissed }) => messageId === node && dismissed !== undefined))
+        return { node: null, outcome: null, code: null, reply: null, text: "" };
       throw new ThreadkeepError("missing-node", `the message ${node} was deleted before it was answered: send it again`, { node });
     }
     if (!isOver() && info.sealed) {
@@ -275,15 +276,20 @@ export class Agent {
     return this.#result(info, seen, node);
   }
 
+  async #isOpen(node: string): Promise<boolean> {
+    const open = JSON.parse(await this.#use((handle) => run(() => handle.interrupted()))) as NodeInfo[];
+    return open.some(({ id }) => id === node);
+  }
+
   /** The end of a turn that another tab carried out, or an earlier time. */
   async #elsewhere(info: NodeInfo): Promise<AgentEvent[]> {
     const mails = await this.#keep.mailbox(this.name).messages({ after: info.origin.number ?? 0, dismissed: true });
     const sent = mails.filter((mail) => mail.from === this.name && mail.node === info.id);
     const last = info.messages.filter(({ role }) => role === "assistant").at(-1);
-    const end: { outcome: Outcome; reason?: string } = { outcome: "answered" };
+    const end: { outcome: Outcome; code: string; reason?: string } = { outcome: "answered", code: last?.tags?.includes("cut-off") ? "length" : "stop" };
     if (last?.kind?.type === "error") {
       const { code, reason } = last.kind;
-      Object.assign(end, { outcome: code === "cancelled" ? code : code === "limit" ? "limited" : "failed", reason });
+      Object.assign(end, { outcome: code === "cancelled" ? code : code === "limit" ? "limited" : "failed", code, reason });
     }
     return [...sent.map((mail) => ({ type: "sent" as const, mail })), { type: "ended", node: info.id, ...end }];
   }
@@ -292,30 +298,29 @@ export class Agent {
     const end = seen.find((event) => event.type === "ended");
     const mails = seen.flatMap((event) => (event.type === "sent" ? [event.mail] : []));
     const reply = mails.filter(({ replyTo }) => replyTo !== undefined && (about === undefined || replyTo === about)).at(-1) ?? null;
-    const said = info.messages.filter(({ role }) => role === "assistant").at(-1);
-    const text = reply !== null && reply.isError !== true ? readDepth(mailText(reply)).text : textOf(said?.content);
+    const last = info.messages.filter(({ role }) => role === "assistant").at(-1);
+    const text = reply !== null && reply.isError !== true ? readDepth(mailText(reply)).text : textOf(last?.content);
     const unknown = info.unknownReply === true ? { unknownReply: true as const } : {};
-    return { node: info.id, outcome: end?.outcome ?? null, ...(end?.reason === undefined ? {} : { reason: end.reason }), reply, ...unknown, text };
+    const { reason, usage } = end ?? {};
+    const said = { ...(reason === undefined ? {} : { reason }), ...(usage === undefined ? {} : { usage }) };
+    return { node: info.id, outcome: end?.outcome ?? null, code: end?.code ?? null, ...said, reply, ...unknown, text };
   }
 
   async *#running(signal: AbortSignal | undefined, poll: number | undefined): AsyncGenerator<AgentEvent, void, undefined> {
     const events: AgentEvent[] = [];
-    let [ended, rung, wake, look] = [false, 0, (): void => {}, (): void => {}];
+    let [ended, wake] = [false, (): void => {}];
+    let failed: { error: unknown } | undefined;
     const end = (): void => {
       ended = true;
       wake();
-      look();
     };
-    const ring = (): void => {
-      rung += 1;
-      look();
-    };
-    const answer = async (): Promise<void> => {
-      while (!ended) {
-        const heard = rung;
-        await this.catchUp();
-        if (rung === heard && !ended) await new Promise<void>((resolve) => (look = resolve));
-      }
+    // A turn under way keeps no other conversation waiting, so each look is a catching up of its own.
+    const look = (): void => {
+      if (ended) return;
+      this.catchUp().catch((error: unknown) => {
+        if (!ended) failed = { error };
+        end();
+      });
     };
     const hub = inside(this.#keep).events;
     const undo = [
@@ -323,17 +328,13 @@ export class Agent {
         events.push(event);
         wake();
       }),
-      hub.add((event) => event.type === "mail" && event.party === this.name && ring()),
+      hub.add((event) => event.type === "mail" && event.party === this.name && look()),
       hub.atEnd(end),
     ];
     signal?.addEventListener("abort", end);
-    const timer = poll === undefined ? undefined : setInterval(ring, poll);
+    const timer = poll === undefined ? undefined : setInterval(look, poll);
     if (signal?.aborted === true) end();
-    let failed: { error: unknown } | undefined;
-    const work = answer().catch((error: unknown) => {
-      if (!ended) failed = { error };
-      end();
-    });
+    look();
     try {
       for (;;) {
         const event = events.shift();
@@ -347,10 +348,7 @@ export class Agent {
       signal?.removeEventListener("abort", end);
       for (const undone of undo) undone();
     }
-    if (failed !== undefined) {
-      await work;
-      throw failed.error;
-    }
+    if (failed !== undefined) throw failed.error;
   }
 
   #watch(watcher: (event: AgentEvent) => void): () => void {
@@ -358,43 +356,47 @@ export class Agent {
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** Does something with the engine's agent when nobody of this name works, in this tab or another of the same data. */
-  async #work<T>(job: (handle: Handle) => Promise<T>, needed = true): Promise<T> {
-    const all = working.get(this.#keep) ?? new Map<string, Promise<unknown>>();
-    working.set(this.#keep, all);
-    const before = all.get(this.name) ?? Promise.resolve();
-    const mine = before.then(async () => {
-      if (!needed) return job(undefined as never);
-      if (this.#closed) throw closed();
-      return alone(this.#keep, this.name, async () => {
-        try {
-          return await job(await this.#ready());
-        } finally {
-          // Where the storage failed, no turn says that it is over.
-          this.#over();
-        }
-      });
-    });
-    all.set(
-      this.name,
-      mine.then(
-        () => undefined,
-        () => undefined,
-      ),
-    );
-    return mine;
+  #open(): void {
+    if (this.#closed) throw new ThreadkeepError("closed", "this agent is closed: make another one");
+  }
+
+  /** Work that {@link close} waits for. */
+  #track<A extends unknown[], T>(work: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
+    return async (...args) => {
+      const promise = work(...args);
+      this.#underWay.add(promise);
+      try {
+        return await promise;
+      } finally {
+        this.#underWay.delete(promise);
+      }
+    };
+  }
+
+  /** Does something with the engine's agent. */
+  #use<T>(job: (handle: Handle) => Promise<T>): Promise<T> {
+    return this.#track(async () => job(await this.#ready()))();
   }
 
   /** The engine's agent, with what it needs loaded. */
-  async #ready(): Promise<Handle> {
-    if (this.#handle !== undefined) return this.#handle;
+  #ready(): Promise<Handle> {
+    this.#opening ??= this.#make().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #make(): Promise<Handle> {
     const { encoding, policy: ofKeep } = inside(this.#keep);
     const json = params(this.#options, encoding, ofKeep);
-    const { context, model, tools = [] } = this.#options;
+    const { context, model, tools = [], compaction } = this.#options;
     await Promise.all([need("agent"), need("prompts"), needEncoding(context?.encoding ?? encoding)]);
     // Not before: who waited may have been closed meanwhile.
     const { engine } = inside(this.#keep);
-    const host = new Host(model, tools, (event) => this.#heard(event));
+    const summarize = compaction === false || compaction?.summarize === false ? undefined : compaction?.summarize;
+    const recall = async (conversation: string, query: string) => (await this.#hybrid?.recall(conversation, query).catch(() => "")) ?? "";
+    const host = new Host({ model, tools, summarize, recall, heard: (event) => this.#heard(event), hold: (node) => claim(this.#keep, this.name, node) });
     this.#handle = await run(() => engine.agent(json, host) as Promise<Handle>);
     return this.#handle;
   }
@@ -402,18 +404,31 @@ export class Agent {
   #heard(event: AgentEvent): void {
     // The engine looks at its clock only when it hears something.
     if (event.type === "began") {
-      this.#current = event.node;
+      const { node } = event;
       const millis = this.#options.limits?.millis;
-      if (millis !== undefined) this.#timer = setTimeout(() => this.stop(), Math.min(millis + LATER, check.MAX_WAIT));
-    } else if (event.type === "ended") this.#over();
+      if (millis !== undefined)
+        this.#timers.set(
+          node,
+          setTimeout(() => now(() => this.#handle?.stop(node)), Math.min(millis + LATER, check.MAX_WAIT)),
+        );
+    } else if (event.type === "ended") {
+      clearTimeout(this.#timers.get(event.node));
+      if (this.#hybrid !== undefined) void this.#track(() => this.#told(event.node))().catch(() => undefined);
+      this.#timers.delete(event.node);
+    }
     for (const watcher of [...this.#watchers]) watcher(event);
   }
 
-  #over(): void {
-    this.#current = undefined;
-    clearTimeout(this.#timer);
+  /** The memory service is told of a turn's messages, when its strategy says so. */
+  async #told(node: string): Promise<void> {
+    const info = await this.#keep.node(node);
+    const mail = info?.origin.number === undefined ? null : await this.#keep.mailbox(this.name).message(info.origin.number);
+    if (info !== null && mail?.conversation !== undefined) await this.#hybrid?.appended(mail.conversation, info.messages.length);
   }
 }
+
+/** Begins a turn at a node. */
+type Begin = (handle: Handle, node: string, hear: (json: string) => void) => Promise<string>;
 
 /**
  * Makes an agent: a model, tools, and a keep in which its conversations and its mailbox lie. Nothing is loaded or done before
@@ -443,21 +458,8 @@ export class Agent {
 export function createAgent<P extends Provider = "openai-chat", Sdk extends boolean = false>(options: AgentOptions<P, Sdk>): Agent {
   const checked = check.options(options, "options", OPTIONS) as unknown as Checked;
   for (const name of ["keep", "model"] as const) if (checked[name] === undefined) throw badArgument(`options.${name}`, "is missing");
-  const own: readonly string[] = checked.builtIn ?? BUILT_IN;
+  const own: readonly string[] = checked.builtIn ?? [];
   for (const [name] of checked.tools ?? [])
     if (own.includes(name)) throw badArgument(`options.tools.${name}`, "has the name of a built-in tool: leave that out of builtIn, or rename this one");
   return new Agent(checked);
-}
-
-function closed(): ThreadkeepError {
-  return new ThreadkeepError("closed", "this agent is closed: make another one");
-}
-
-/** Does something while nobody else who has the same data open does anything under this name. */
-function alone<T>(keep: Threadkeep, agent: string, work: () => Promise<T>): Promise<T> {
-  const { shared } = inside(keep);
-  const name = `threadkeep-agent-${shared}-${agent}`;
-  const here = () => (shared === undefined ? work() : locks().request(name, work));
-  // Other processes can have an adapter's data open, and no lock of a browser reaches them.
-  return keep.storage === "adapter" ? leased(keep.records("agents"), agent, here) : here();
 }

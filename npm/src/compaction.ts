@@ -158,7 +158,7 @@ function asked(summarize: Summarize, timeout: number, ended: AbortSignal): (json
       ended.addEventListener("abort", stop);
       const ask = async (): Promise<string> => {
         const asked = JSON.parse(json) as Omit<SummaryRequest, "signal">;
-        return message(await summarize({ ...asked, signal: request.signal }));
+        return answered(await summarize({ ...asked, signal: request.signal }));
       };
       ask()
         .then(resolve, (error: unknown) => reject(words(error)))
@@ -169,7 +169,8 @@ function asked(summarize: Summarize, timeout: number, ended: AbortSignal): (json
     });
 }
 
-function message(answer: unknown): string {
+/** The message of what a function that summarises gave, as JSON text. @internal */
+export function answered(answer: unknown): string {
   if (typeof answer === "string") return check.json({ role: "assistant", content: answer }, "summary");
   if (!check.isObject(answer)) throw new TypeError("summarize() answered neither a text nor a message");
   return check.json({ ...answer, role: "assistant" }, "summary");

@@ -1,8 +1,8 @@
 // One at a time under a name, among everybody who has the same storage open: other processes, other machines. Browsers have Web
-// Locks for it; a database has none, so whoever holds the lease shows that he lives by counting up in a record.
+// Locks for it; a database has none, so whoever holds a lease shows that he lives by counting up in a record.
 
 import { ThreadkeepError } from "./errors.js";
-import { recordKey, recordRange, type Records } from "./records.js";
+import { recordKey, type Records } from "./records.js";
 
 /** Times in milliseconds. @internal */
 export interface LeaseTimes {
@@ -17,64 +17,100 @@ export interface LeaseTimes {
 const TIMES: LeaseTimes = { beat: 1_000, stale: 5_000, look: 200 };
 
 /**
- * Does `work` while nobody else does any under this name. A holder that has died is replaced after a while; one whose process stood
- * still for as long may find that another has begun.
+ * The leases of one program. Each has two records while it is held: the claim, whose key is made of the name, so that only one can make
+ * it; and the token, whose key is random and whose value counts up. All changes of a lease are conditional on its token, so nobody takes
+ * over what somebody else has taken over before, and a released lease leaves nothing.
+ *
+ * A holder that has died is replaced after a while; one whose process stood still for as long may find that another has begun.
  *
  * @internal
  */
-export async function leased<T>(records: Records, name: string, work: () => Promise<T>, times = TIMES): Promise<T> {
-  const lease = await acquire(records, name, times);
-  let count = 0;
-  let beating = Promise.resolve();
-  const write = (value: string) =>
-    // A lease that somebody took over is not written to: its record is gone.
-    records.commit({ present: [lease], puts: [[lease, new TextEncoder().encode(value)]], durability: "relaxed" }).catch(() => undefined);
-  const timer = setInterval(() => (beating = beating.then(() => write(String((count += 1))))), times.beat);
-  // Node would wait for it, though a keep that is open keeps no process alive.
-  (timer as { unref?: () => void }).unref?.();
-  try {
-    return await work();
-  } finally {
-    clearInterval(timer);
-    await beating;
-    await write("");
+export class Leases {
+  readonly #records: Pick<Records, "get" | "commit">;
+  readonly #times: LeaseTimes;
+  /** The tokens that are held. */
+  readonly #held = new Set<string>();
+  #count = 0;
+  #beating = Promise.resolve();
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(records: Pick<Records, "get" | "commit">, times = TIMES) {
+    this.#records = records;
+    this.#times = times;
+  }
+
+  /** Waits until nobody holds the lease of this name, and takes it. Gives what releases it. */
+  async hold(name: string): Promise<() => Promise<void>> {
+    const claim = recordKey("claim", name);
+    const token = recordKey("token", crypto.randomUUID());
+    await this.#take(claim, token);
+    this.#held.add(token);
+    if (this.#timer === undefined) {
+      this.#timer = setInterval(() => (this.#beating = this.#beating.then(() => this.#beat())), this.#times.beat);
+      // Node would wait for it, though a keep that is open keeps no process alive.
+      (this.#timer as { unref?: () => void }).unref?.();
+    }
+    return async () => {
+      this.#held.delete(token);
+      if (this.#held.size === 0) {
+        clearInterval(this.#timer);
+        this.#timer = undefined;
+      }
+      // A lease that somebody took over is not released: its token is gone. One that cannot be released stands still, and is taken over.
+      await this.#commit({ present: [token], deletes: [token, claim] }).catch(() => undefined);
+    };
+  }
+
+  async #take(claim: string, token: string): Promise<void> {
+    const puts: [string, Uint8Array][] = [
+      [claim, bytes(token)],
+      [token, bytes("0")],
+    ];
+    let [seen, since] = ["", 0];
+    for (;;) {
+      const claimed = await this.#records.get(claim);
+      if (claimed === undefined) {
+        if (await this.#commit({ absent: [claim], puts })) return;
+        continue;
+      }
+      const holder = text(claimed);
+      const count = await this.#records.get(holder);
+      const [state, now] = [`${holder} ${count === undefined ? "" : text(count)}`, performance.now()];
+      if (state === seen && now - since >= this.#times.stale) {
+        const dead = count === undefined ? { present: [claim], absent: [holder] } : { present: [holder], deletes: [holder] };
+        if (await this.#commit({ ...dead, puts })) return;
+        continue;
+      }
+      if (state !== seen) [seen, since] = [state, now];
+      await new Promise((resolve) => setTimeout(resolve, this.#times.look));
+    }
+  }
+
+  /** Counts up in all tokens at once, or, if one was taken over, in each that is left. */
+  async #beat(): Promise<void> {
+    const count = bytes(String((this.#count += 1)));
+    const beat = (tokens: string[]) => this.#commit({ present: tokens, puts: tokens.map((token) => [token, count]) });
+    const tokens = [...this.#held];
+    if (tokens.length === 0 || (await beat(tokens).catch(() => true))) return;
+    for (const token of tokens) await beat([token]).catch(() => undefined);
+  }
+
+  /** Commits; gives whether the conditions held. */
+  async #commit(changes: Parameters<Records["commit"]>[0]): Promise<boolean> {
+    try {
+      await this.#records.commit({ ...changes, durability: "relaxed" });
+      return true;
+    } catch (error) {
+      if (!(error instanceof ThreadkeepError && error.code === "conflict")) throw error;
+      return false;
+    }
   }
 }
 
-/**
- * Waits for the lease; gives the key of its record. Each holder's key is random, so nobody holds a key that somebody had before: not even
- * after all records were deleted.
- */
-async function acquire(records: Records, name: string, { stale, look }: LeaseTimes): Promise<string> {
-  let [seen, since] = ["", 0];
-  for (;;) {
-    const [last] = await records.scan({ ...recordRange(name), limit: 1 });
-    if (last === undefined) {
-      // A lease that nobody holds, under a key that is the same for all: only one can make it.
-      const free = recordKey(name, 0);
-      await commit(records, { absent: [free], puts: [[free, new Uint8Array()]] });
-      continue;
-    }
-    const state = new TextDecoder().decode(last[1]);
-    const now = performance.now();
-    const same = seen === `${last[0]} ${state}`;
-    if (state === "" || (same && now - since >= stale)) {
-      const mine = recordKey(name, crypto.randomUUID());
-      if (await commit(records, { present: [last[0]], deletes: [last[0]], puts: [[mine, new TextEncoder().encode("0")]] })) return mine;
-      continue;
-    }
-    if (!same) [seen, since] = [`${last[0]} ${state}`, now];
-    await new Promise((resolve) => setTimeout(resolve, look));
-  }
+function bytes(value: string): Uint8Array {
+  return new TextEncoder().encode(value);
 }
 
-/** Commits; gives whether nobody else was first. */
-async function commit(records: Records, changes: Parameters<Records["commit"]>[0]): Promise<boolean> {
-  try {
-    await records.commit({ ...changes, durability: "relaxed" });
-    return true;
-  } catch (error) {
-    if (!(error instanceof ThreadkeepError && error.code === "conflict")) throw error;
-    return false;
-  }
+function text(value: Uint8Array): string {
+  return new TextDecoder().decode(value);
 }

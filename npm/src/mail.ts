@@ -28,6 +28,8 @@ export type OutgoingMail = MailText & {
   replyTo?: string;
   /** Its id, at most 512 bytes; one is minted without it. A message that was sent before is not sent again. */
   messageId?: string;
+  /** The conversation that an agent continues with it: the name of a thread. */
+  conversation?: string;
 };
 
 /** How a mailbox is followed. */
@@ -48,7 +50,7 @@ const texts = (value: unknown, argument: string): string[] => {
   return value.map((text, at) => check.text(text, `${argument}[${at}]`));
 };
 const TEXT = { content: check.text, strings: texts, edgeNames: texts, petNames: texts };
-const OUTGOING = { ...TEXT, to: check.id, replyTo: check.id, messageId: check.id };
+const OUTGOING = { ...TEXT, to: check.id, replyTo: check.id, messageId: check.id, conversation: check.id };
 /** Which messages are listed. @internal */
 export const FILTER = { after: check.count, limit: check.count, dismissed: check.flag };
 /** How a mailbox is followed. @internal */

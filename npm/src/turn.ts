@@ -3,6 +3,7 @@
 import { reportUncaught } from "./errors.js";
 import type { Mail } from "./generated/mail.js";
 import type { AgentEvent, Outcome } from "./generated/agent.js";
+import type { ModelUsage } from "./generated/provider.js";
 
 /** What a turn came to. */
 export interface TurnResult {
@@ -10,8 +11,15 @@ export interface TurnResult {
   node: string | null;
   /** How it ended; `null` likewise, and where the turn was interrupted and something follows it. */
   outcome: Outcome | null;
+  /**
+   * Why it ended. An answer is `stop`, or `length` if it was cut off. Else it is `cancelled`, `limit`, `over-budget`, `bad-answer`, or the
+   * code of the model's failure, such as `rate-limited`. `null` as `outcome` is.
+   */
+  code: string | null;
   /** The reason in words, if it was not answered. */
   reason?: string;
+  /** What the provider counted, summed over the turn's requests; left out if it said nothing, or if the turn was carried out elsewhere. */
+  usage?: ModelUsage;
   /** What was replied last to the message that it answers, in the agent's mailbox; `null` where nothing was. */
   reply: Mail | null;
   /** Set where `replyTo` named a message that nobody knew: the message began a transcript of its own. */

@@ -7,7 +7,16 @@ import { mapAdapter } from "./support/adapters.mjs";
 import { Threadkeep, createAgent } from "./support/expect.mjs";
 import { installed } from "./support/installed.mjs";
 
-const { leased } = await import(pathToFileURL(join(installed, "dist/lease.js")).href);
+const { Leases } = await import(pathToFileURL(join(installed, "dist/lease.js")).href);
+/** Does `work` while nobody else does any under this name. */
+async function leased(records, name, work, times) {
+  const release = await new Leases(records, times).hold(name);
+  try {
+    return await work();
+  } finally {
+    await release();
+  }
+}
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const TIMES = { beat: 20, stale: 100_000, look: 5 };
 
@@ -29,7 +38,7 @@ test("one works at a time, and all get their turn", async () => {
   const results = await Promise.all(all.flatMap((keep) => [1, 2].map(() => leased(keep.records("l"), "é!x", work, TIMES))));
   assert.deepEqual([most, done], [1, 8]);
   assert.deepEqual(results.sort(), [1, 2, 3, 4, 5, 6, 7, 8]);
-  assert.equal((await all[0].records("l").scan()).length, 1, "one record a name");
+  assert.equal((await all[0].records("l").scan()).length, 0, "a released lease leaves nothing");
   // Work that fails gives the lease back too.
   await assert.rejects(
     leased(all[0].records("l"), "é!x", () => Promise.reject(new Error("no")), TIMES),
@@ -44,7 +53,7 @@ test("a holder that has died is replaced, and does not disturb who replaced it",
   let release;
   // Its records stop answering, as those of a killed process do; the work goes on, as that of a stalled one does.
   const stalled = {
-    scan: (range) => dead.records("l").scan(range),
+    get: (key) => dead.records("l").get(key),
     commit: (commit) => (commit.absent ? dead.records("l").commit(commit) : pause(200).then(() => dead.records("l").commit(commit))),
   };
   const first = leased(stalled, "n", () => new Promise((resolve) => (release = resolve)), { ...TIMES, beat: 100_000 });
@@ -63,7 +72,7 @@ test("a holder that has died is replaced, and does not disturb who replaced it",
   );
   await second;
   assert.deepEqual(order, ["second", "first"]);
-  assert.equal((await alive.records("l").scan()).length, 1);
+  assert.equal((await alive.records("l").scan()).length, 0);
   await Promise.all([dead.close(), alive.close()]);
 });
 
@@ -73,8 +82,7 @@ test("a lease that was taken after all records were deleted is another one", asy
   let free;
   const until = new Promise((resolve) => (free = resolve));
   const watched = (keep, who) => ({
-    ...keep.records("l"),
-    scan: (range) => keep.records("l").scan(range),
+    get: (key) => keep.records("l").get(key),
     commit: (commit) => (commit.puts.forEach(([key]) => held.push([who, key])), keep.records("l").commit(commit)),
   });
   let inside = 0;
@@ -84,13 +92,38 @@ test("a lease that was taken after all records were deleted is another one", asy
   await leased(watched(two, "two"), "n", async () => (inside += 1), { ...TIMES, beat: 100_000 });
   free();
   await first;
-  const keys = (who) => new Set(held.filter(([whose, key]) => whose === who && !key.endsWith("!0000000000000000")).map(([, key]) => key));
+  const keys = (who) => new Set(held.filter(([whose, key]) => whose === who && key.startsWith("token!")).map(([, key]) => key));
   assert.equal(inside, 2);
   assert.deepEqual(
     [...keys("one")].filter((key) => keys("two").has(key)),
     [],
   );
   assert.ok(keys("one").size === 1 && keys("two").size === 1);
+  await Promise.all([one.close(), two.close()]);
+});
+
+test("one count shows that all leases of a program are held, also after one was taken over", async () => {
+  const [one, two] = await keeps(2);
+  const commits = [];
+  const records = { get: (key) => one.records("l").get(key), commit: (commit) => (commits.push(commit), one.records("l").commit(commit)) };
+  const own = new Leases(records, TIMES);
+  const releases = [await own.hold("a"), await own.hold("b")];
+  await pause(100);
+  const beats = commits.filter(({ absent, deletes }) => absent === undefined && deletes === undefined);
+  assert.ok(beats.length > 0 && beats.every(({ puts }) => puts.length === 2));
+  // Somebody takes one over, who believes it dead.
+  let done = false;
+  const late = leased(two.records("l"), "a", async () => (done = true), { ...TIMES, stale: 0 });
+  await late;
+  assert.ok(done);
+  commits.length = 0;
+  await pause(100);
+  assert.ok(
+    commits.some(({ puts }) => puts.length === 1),
+    "the other is held as before",
+  );
+  for (const release of releases) await release();
+  assert.deepEqual(await two.records("l").scan(), []);
   await Promise.all([one.close(), two.close()]);
 });
 

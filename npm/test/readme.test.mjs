@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { inChild, installed, source } from "./support/installed.mjs";
 
 const readme = readFileSync(join(installed, "README.md"), "utf8");
@@ -126,6 +127,28 @@ const CASES = [
     assert.equal(asked[0].model, "gpt-4.1-mini");
     assert.deepEqual(asked[2].messages.slice(1).map((message) => message.role), ["user", "assistant", "tool", "assistant", "user"]);
     assert.equal((await keep.mailbox("user").messages()).length, 4);`,
+    "",
+  ],
+  [
+    "conversation",
+    `${open.replace("writeDepth", "createAgent")}
+    const agent = createAgent({ keep, model: () => ({ message: { content: "No." }, usage: { promptTokens: 3, completionTokens: 1 } }) });`,
+    `
+    assert.deepEqual(shown, [["No.", "stop", { promptTokens: 3, completionTokens: 1 }]]);`,
+    "4\n",
+  ],
+  [
+    "schema",
+    `${open.replace("writeDepth", "createAgent, tool")}
+    const z = await import(${JSON.stringify(pathToFileURL(join(source, "node_modules/zod/index.js")).href)});
+    const asked = [];
+    const weatherIn = (town, days) => (asked.push([town, days]), "clear");
+    const call = { id: "c", type: "function", function: { name: "weather", arguments: '{"town":"Oslo"}' } };
+    const answers = [{ message: { content: null, tool_calls: [call] } }, "Clear."];
+    const model = () => answers.shift();`,
+    `
+    assert.equal((await agent.send("?")).text, "Clear.");
+    assert.deepEqual(asked, [["Oslo", 1]]);`,
     "",
   ],
   [

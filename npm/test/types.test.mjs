@@ -58,11 +58,12 @@ test("a Node user without the DOM's types", () => {
 
 test("the examples of the README are strict TypeScript as they stand", () => {
   const readme = readFileSync(join(project, "node_modules/threadkeep/README.md"), "utf8");
-  const given = `import { Kernel, Threadkeep, ThreadkeepError, compressHistory, countTokens, createAgent, mailText, render, trimMessages, validate, writeDepth, type Message } from "threadkeep";
-    declare const keep: Threadkeep, history: Message[], usage: { prompt_tokens: number }, file: File, openai: any;
+  const given = `import { Kernel, Threadkeep, ThreadkeepError, compressHistory, countTokens, createAgent, mailText, render, tool, trimMessages, validate, writeDepth, type Agent, type Message } from "threadkeep";
+    import * as z from "zod";
+    declare const agent: Agent, keep: Threadkeep, history: Message[], usage: { prompt_tokens: number }, file: File, openai: any;
     declare function show(...what: unknown[]): void;
     declare function send(payload: object): Promise<unknown>;
-    declare function weatherIn(town: unknown, signal: AbortSignal): Promise<object>;`;
+    declare function weatherIn(town: string, more: AbortSignal | number): Promise<object>;`;
   const files = {};
   for (const [, name, code] of readme.matchAll(/<!-- example: (.+?) -->\n```js\n(.+?)```/gs)) {
     // The types of its parameters are what a TypeScript user writes there.
@@ -79,6 +80,7 @@ test("the examples of the README are strict TypeScript as they stand", () => {
     "",
     { module: "nodenext", moduleResolution: "nodenext", lib: ["es2022", "dom", "dom.iterable", "dom.asynciterable"], types: [] },
     files,
+    ["zod"],
   );
   assert.equal(said, "");
 });
@@ -102,13 +104,15 @@ test("mistakes are found by the compiler", () => {
     `createAgent({ keep, model: () => 7 });`,
     `createAgent({ keep, model: () => "", builtIn: ["shell"] });`,
     `createAgent({ keep, model: ({ payload }) => payload.contents.length.toFixed() });`,
+    `tool({ schema: {} as StandardSchema<{ town: string }>, execute: ({ twn }) => twn });`,
+    `tool({ schema: {} as StandardSchema<{ town: string }>, execute: ({ town }) => town * 2 });`,
     `await keep.mailbox("a").send({ to: "b" });`,
     `await keep.thread("main").context({ polcy: "stable" });`,
     `await keep.thread("main").context({ provider: "mistral" });`,
     `(await keep.thread("main").context({ provider: "gemini" })).payload.messages.length.toFixed();`,
   ];
   const lines = mistakes.map((mistake) => `  { ${mistake} }`).join("\n");
-  const code = `import { Threadkeep, createAgent, type ThreadkeepErrorCode } from "threadkeep";\nexport async function f(keep: Threadkeep) {\n${lines}\n}\n`;
+  const code = `import { Threadkeep, createAgent, tool, type StandardSchema, type ThreadkeepErrorCode } from "threadkeep";\nexport async function f(keep: Threadkeep) {\n${lines}\n}\n`;
   const said = compile("types-mistakes", code, { module: "esnext", moduleResolution: "bundler", lib: ["es2022", "dom"], types: [] });
   const found = new Set([...said.matchAll(/consumer\.ts\((\d+),/g)].map((match) => Number(match[1]) - 3));
   mistakes.forEach((mistake, index) => assert.ok(found.has(index), `not found: ${mistake}\n${said}`));

@@ -2,6 +2,7 @@
 //! branch is in git; appending moves it on. Each appended message is a sealed node of its own, so that a fork can begin at
 //! any message.
 
+use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptId};
 use threadkeep_store::{Store, StoreError};
 
@@ -34,12 +35,7 @@ impl<S: Store> Keep<S> {
     /// [`Keep::set_head`] for a caller who holds [`Keep::writing`].
     async fn move_head(&self, name: &str, node: &MessageId) -> Result<NodeInfo, KeepError> {
         let target = self.find_or_fail(node).await?;
-        // What it leaves must forget it.
-        let left = self.stored_head(name).await?.filter(|before| *before != target);
-        let mut strategy = None;
-        if let Some(before) = &left {
-            self.read_with(before, &mut |log| strategy = log.tree.strategy(name)).await?;
-        }
+        let (left, strategy) = self.left_behind(name, &target).await?;
         let write = self.write(&target, |log| {
             let id = log.tree.resolve(node).ok_or_else(|| KeepError::MissingNode(node.clone()))?;
             if log.tree.heads().get(name) == Some(id) {
@@ -54,12 +50,38 @@ impl<S: Store> Keep<S> {
             Ok(write)
         });
         let id = write.await?.ok_or_else(|| KeepError::MissingNode(node.clone()))?;
+        self.head_moved(name, left, &target, &id).await?;
+        self.written(&target, &id).await
+    }
+
+    /// The transcript that a head leaves when it moves to `target`, and how it is compacted there.
+    pub(crate) async fn left_behind(
+        &self,
+        name: &str,
+        target: &TranscriptId,
+    ) -> Result<(Option<TranscriptId>, Option<Strategy>), KeepError> {
+        let left = self.stored_head(name).await?.filter(|before| before != target);
+        let mut strategy = None;
+        if let Some(before) = &left {
+            self.read_with(before, &mut |log| strategy = log.tree.strategy(name)).await?;
+        }
+        Ok((left, strategy))
+    }
+
+    /// What comes after a head has moved to `node`: what it left forgets it, and it is told.
+    pub(crate) async fn head_moved(
+        &self,
+        name: &str,
+        left: Option<TranscriptId>,
+        target: &TranscriptId,
+        node: &MessageId,
+    ) -> Result<(), KeepError> {
         if let Some(before) = left {
             self.leave(name, &before).await?;
         }
         self.inner.heads.borrow_mut().insert(name.to_owned(), target.clone());
-        self.emit(&Event::Head { name: name.to_owned(), node: Some(id.clone()) });
-        self.written(&target, &id).await
+        self.emit(&Event::Head { name: name.to_owned(), node: Some(node.clone()) });
+        Ok(())
     }
 
     /// Notes in a transcript's log that a head points elsewhere now.
@@ -367,7 +389,7 @@ fn append_entries(
     (entries, made)
 }
 
-fn check_name(name: &str) -> Result<(), KeepError> {
+pub(crate) fn check_name(name: &str) -> Result<(), KeepError> {
     match name.len() {
         0 => Err(KeepError::BadRequest("the name of a thread must not be empty".to_owned())),
         n if n > threadkeep_core::id::MAX_ID_BYTES => {

@@ -6,7 +6,7 @@
 //! **Locks.** There are four kinds, and they are taken in this order only. Whoever holds one takes none that stands before it, nor a second one of
 //! its own kind.
 //!
-//! 1. an agent's `busy`: held for a whole turn;
+//! 1. the claim on an agent's turn: held for the whole turn. Who holds one may take that of the turn above it, and no other;
 //! 2. the search's state ([`Search`]): held while the index is brought up to date;
 //! 3. the writer ([`Keep::writing`]): held for one change;
 //! 4. a transcript's slot ([`Slot`]): held while its log is read or written.

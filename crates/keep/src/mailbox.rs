@@ -13,6 +13,7 @@ use std::task::{Poll, Waker};
 use threadkeep_core::MessageId;
 use threadkeep_store::{Commit, Scan, Store, StoreError, around};
 
+use crate::heads::check_name;
 use crate::json::{from_json, to_json};
 use crate::protocol::Event;
 use crate::{Keep, KeepError, keys};
@@ -26,12 +27,15 @@ impl<S: Store> Keep<S> {
     /// Sends a message: it is in both mailboxes, or in none. Gives it as the sender has it.
     ///
     /// # Errors
-    /// `bad-request` for a party without a name; the store's.
+    /// `bad-request` for a party without a name, and a conversation that no thread can be named; the store's.
     pub async fn send(&self, mail: Outgoing) -> Result<Mail, KeepError> {
         for (party, what) in [(&mail.from, "from"), (&mail.to, "to")] {
             if party.is_empty() {
                 return Err(KeepError::BadRequest(["\"", what, "\" must name a party"].concat()));
             }
+        }
+        if let Some(name) = &mail.conversation {
+            check_name(name)?;
         }
         let _writing = self.writing().await;
         let id = match &mail.message_id {
@@ -69,6 +73,7 @@ impl<S: Store> Keep<S> {
                 node: mail.node.clone(),
                 is_error: mail.is_error,
                 unknown_reply,
+                conversation: mail.conversation.clone(),
             };
             let mut put = |party: &str, mail: &Mail| -> Result<(), KeepError> {
                 let (record, by_id) = (keys::mail(party, mail.number), keys::mail_id(party, &id));

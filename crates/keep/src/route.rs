@@ -1,16 +1,18 @@
 //! Reply chains: where an inbound message goes, how a node grows and ends, and by which other ids it is known.
 
 use serde_json::Value;
+use threadkeep_core::checkpoint::Strategy;
 use threadkeep_core::node::{Origin, turn_name};
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, TranscriptError, TranscriptId};
-use threadkeep_store::{Commit, Store};
+use threadkeep_store::{Commit, Store, StoreError};
 
 use crate::draft::{drop_draft, settle_draft};
+use crate::heads::check_name;
 use crate::keep::{Write, taken};
 use crate::log::Log;
 use crate::protocol::{Event, Inbound, NodeInfo};
-use crate::{Keep, KeepError};
+use crate::{Keep, KeepError, keys};
 
 impl<S: Store> Keep<S> {
     /// Routes an inbound message. A known `replyTo` (a node, or an outbound message that is an alias of one) makes it a
@@ -21,16 +23,15 @@ impl<S: Store> Keep<S> {
     /// `bad-request` for content that is neither text nor a list of parts; `id-taken` where another message has the id (from
     /// an import, say): nothing is stored, so receive it under an id of its own; the store's.
     pub async fn receive(&self, inbound: Inbound) -> Result<NodeInfo, KeepError> {
-        self.receive_as(inbound, Role::User, Commit::default()).await
+        self.receive_as(inbound, Arrival::of(Role::User)).await
     }
 
-    /// [`Keep::receive`] for a message that somebody else than the user says. What `extra` holds is in the commit of a new node.
-    pub(crate) async fn receive_as(
-        &self,
-        mut inbound: Inbound,
-        role: Role,
-        extra: Commit,
-    ) -> Result<NodeInfo, KeepError> {
+    /// [`Keep::receive`] for a message that arrives as `arrival` says.
+    ///
+    /// # Errors
+    /// `conflict` if the head that it continues is not where it was seen; else as [`Keep::receive`].
+    pub(crate) async fn receive_as(&self, mut inbound: Inbound, arrival: Arrival) -> Result<NodeInfo, KeepError> {
+        let Arrival { role, extra, head, above } = arrival;
         let empty = inbound.content.is_null();
         let content = std::mem::take(&mut inbound.content);
         let fields = [("role".to_owned(), role.as_str().into()), ("content".to_owned(), content)];
@@ -53,6 +54,7 @@ impl<S: Store> Keep<S> {
             None => None,
         };
         let unknown_reply = inbound.reply_to.is_some() && parent.is_none();
+        let (parent, mut head) = self.below_head(parent, head, above).await?;
         let node = Node {
             created_at: Some(self.now()),
             origin: Origin { from: inbound.from, number: inbound.number, unknown_reply, ..Origin::default() },
@@ -65,8 +67,16 @@ impl<S: Store> Keep<S> {
         };
         let id = inbound.message_id.unwrap_or_else(|| MessageId::mint(&transcript, self.random()));
         let stored = match parent {
-            Some((_, parent)) => self.answer(&transcript, &id, &parent, &node, &extra).await,
-            None => self.begin(&transcript, inbound.system_prompt, Node { id: id.clone(), ..node }, extra).await,
+            Some((_, parent)) => {
+                if let Some(head) = &mut head {
+                    (head.left, head.strategy) = self.left_behind(&head.name, &transcript).await?;
+                }
+                self.answer(&transcript, &id, &parent, &node, &extra, head.as_ref()).await
+            }
+            None => {
+                let node = Node { id: id.clone(), ..node };
+                self.begin(&transcript, inbound.system_prompt, node, extra, head.as_ref()).await
+            }
         };
         match stored {
             // Another tab received the same message in this moment.
@@ -76,9 +86,34 @@ impl<S: Store> Keep<S> {
             stored => {
                 stored?;
                 self.changed(&transcript, vec![id.clone()]);
+                if let Some(Moving { name, left, .. }) = head {
+                    self.head_moved(&name, left, &transcript, &id).await?;
+                }
                 self.written(&transcript, &id).await
             }
         }
+    }
+
+    /// The place of a message that arrives at a head: where that points, unless it answers a known message. `above` is where the head was
+    /// seen.
+    async fn below_head(
+        &self,
+        parent: Option<(TranscriptId, MessageId)>,
+        head: Option<String>,
+        above: Option<MessageId>,
+    ) -> Result<(Option<(TranscriptId, MessageId)>, Option<Moving>), KeepError> {
+        let Some(name) = head else { return Ok((parent, None)) };
+        check_name(&name)?;
+        let mut moving = Moving { name, continues: false, left: None, strategy: None };
+        if parent.is_some() {
+            return Ok((parent, Some(moving)));
+        }
+        let at = self.head(&moving.name).await?;
+        if at.as_ref().map(|at| &at.id) != above.as_ref() {
+            return Err(KeepError::HeadMoved(moving.name));
+        }
+        moving.continues = true;
+        Ok((at.map(|at| (at.transcript, at.id)), Some(moving)))
     }
 
     /// Whether `seen`, which is known by the id of an inbound message, is that message, delivered before. An id alone does not
@@ -133,7 +168,7 @@ impl<S: Store> Keep<S> {
         let id = MessageId::mint(&transcript, self.random());
         let node =
             Node { created_at: Some(self.now()), origin, sealed: false, ..Node::new(id.clone(), None, messages) };
-        self.answer(&transcript, &id, parent, &node, &extra(&id)).await?;
+        self.answer(&transcript, &id, parent, &node, &extra(&id), None).await?;
         self.changed(&transcript, vec![id.clone()]);
         self.written(&transcript, &id).await
     }
@@ -145,14 +180,23 @@ impl<S: Store> Keep<S> {
         parent: &MessageId,
         node: &Node,
         extra: &Commit,
+        head: Option<&Moving>,
     ) -> Result<(), KeepError> {
         let placed = self.write(transcript, |log| {
             let parent = log.tree.resolve(parent).ok_or_else(|| KeepError::MissingNode(parent.clone()))?;
+            if let Some(head) = head.filter(|head| head.continues)
+                && log.tree.heads().get(&head.name) != Some(parent)
+            {
+                return Err(KeepError::HeadMoved(head.name.clone()));
+            }
             let turn = if node.opened_turns() > 0 { log.tree.next_turn() } else { 0 };
             let node = Node { id: id.clone(), parent: Some(parent.clone()), turn, ..node.clone() };
             let mut extra = extra.clone();
             let mut entries: Vec<Entry> = settle_draft(log, parent, &mut extra).into_iter().collect();
             entries.push(Entry::Node(Box::new(node)));
+            if let Some(head) = head {
+                head.to(id, transcript, &mut entries, &mut extra);
+            }
             Ok(Write { extra, ..Write::new(entries, ()) }.indexed(id, transcript))
         });
         placed.await?.ok_or_else(|| KeepError::MissingTranscript(transcript.clone()))
@@ -163,16 +207,28 @@ impl<S: Store> Keep<S> {
         transcript: &TranscriptId,
         system: Option<String>,
         node: Node,
-        extra: Commit,
+        mut extra: Commit,
+        head: Option<&Moving>,
     ) -> Result<(), KeepError> {
         let system = system.into_iter().map(Message::system).collect();
         let root = Node { created_at: Some(self.now()), ..Node::new(transcript.clone(), None, system) };
         let id = node.id.clone();
         let turn = node.opened_turns().min(1);
         let node = Node { parent: Some(transcript.clone()), turn, ..node };
-        let entries = vec![Entry::Node(Box::new(root)), Entry::Node(Box::new(node))];
+        let mut entries = vec![Entry::Node(Box::new(root)), Entry::Node(Box::new(node))];
+        if let Some(head) = head {
+            head.to(&id, transcript, &mut entries, &mut extra);
+            extra.absent.push(keys::head(&head.name));
+        }
         let write = Write { extra, ..Write::new(entries, ()) }.indexed(&id, transcript);
-        let (log, ()) = self.begin_log(transcript, write).await?;
+        let begun = self.begin_log(transcript, write).await;
+        let (log, ()) = begun.map_err(|error| match (error, head) {
+            // Somebody else began this conversation in the same moment.
+            (KeepError::Store(StoreError::Conflict { key }), Some(head)) if key == keys::head(&head.name) => {
+                KeepError::HeadMoved(head.name.clone())
+            }
+            (error, _) => error,
+        })?;
         self.put_back(transcript, log).await;
         Ok(())
     }
@@ -355,6 +411,45 @@ impl<S: Store> Keep<S> {
 
     pub(crate) fn changed(&self, transcript: &TranscriptId, nodes: Vec<MessageId>) {
         self.emit(&Event::Changed { transcript: transcript.clone(), nodes });
+    }
+}
+
+/// How a message arrives, beside what it says.
+pub(crate) struct Arrival {
+    /// Who says it.
+    pub role: Role,
+    /// What else is in the commit of a new node.
+    pub extra: Commit,
+    /// The head that moves to the node, and that the message continues where it answers nothing that is known.
+    pub head: Option<String>,
+    /// Where that head was seen.
+    pub above: Option<MessageId>,
+}
+
+impl Arrival {
+    /// A message that arrives at no head.
+    pub(crate) fn of(role: Role) -> Self {
+        Self { role, extra: Commit::default(), head: None, above: None }
+    }
+}
+
+/// A head that moves to a new node in the node's commit.
+struct Moving {
+    name: String,
+    /// Whether the node comes where the head points.
+    continues: bool,
+    /// The transcript that it leaves, and how it is compacted.
+    left: Option<TranscriptId>,
+    strategy: Option<Strategy>,
+}
+
+impl Moving {
+    fn to(&self, node: &MessageId, transcript: &TranscriptId, entries: &mut Vec<Entry>, extra: &mut Commit) {
+        entries.push(Entry::Head { name: self.name.clone(), node: Some(node.clone()) });
+        if self.strategy.is_some() {
+            entries.push(Entry::Strategy { name: self.name.clone(), strategy: self.strategy });
+        }
+        extra.puts.push((keys::head(&self.name), transcript.as_str().as_bytes().to_vec()));
     }
 }
 

@@ -25,7 +25,7 @@ pub struct AgentCall {
     pub user: Option<String>,
     /// What stands at the root of each of its transcripts.
     pub system_prompt: Option<String>,
-    /// Which of [`BUILT_IN`] it has; all without it.
+    /// Which of [`BUILT_IN`] it has; none without it.
     pub built_in: Option<Vec<String>>,
     /// Its model; none where a connection says both.
     #[serde(default, deserialize_with = "maybe_object")]
@@ -47,6 +47,26 @@ pub struct AgentCall {
     /// Whose statements it remembers, by compactions and by its tool.
     #[serde(default, deserialize_with = "or_default")]
     pub remember_from: RememberFrom,
+    /// Who summarises its histories; its own model without it.
+    pub summarizer: Option<Summarizer>,
+    /// Whether its host has a memory service.
+    #[serde(default, deserialize_with = "or_default")]
+    pub service: bool,
+}
+
+/// Who summarises an agent's histories, if not its own model.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Summarizer {
+    /// The built-in rules, which ask no model.
+    Rules,
+    /// A function of the host.
+    Function {
+        /// Its name, as checkpoints keep it.
+        name: String,
+        /// The most tokens of messages that it takes at once.
+        input_tokens: Option<u32>,
+    },
 }
 
 /// A model: its name, and the form in which it wants its prompts.

@@ -86,6 +86,10 @@ pub enum AgentEvent {
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "ts", ts(optional))]
         cached_tokens: Option<u64>,
+        /// How many of the answer's tokens were spent on reasoning.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "ts", ts(optional))]
+        reasoning_tokens: Option<u64>,
     },
     /// A tool is called.
     Calling {
@@ -142,6 +146,13 @@ pub enum AgentEvent {
         node: MessageId,
         /// How it ended.
         outcome: Outcome,
+        /// Why it ended. An answer is `stop`, or `length` if it was cut off. Else it is `cancelled`, `limit`, `over-budget`, `bad-answer`,
+        /// or the code of the model's failure, such as `rate-limited`.
+        code: String,
+        /// What the provider counted, summed over the turn's requests; left out if it said nothing.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "ts", ts(optional))]
+        usage: Option<Usage>,
         /// The reason in words, if it was not answered.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "ts", ts(optional))]
@@ -157,6 +168,7 @@ impl AgentEvent {
             prompt_tokens: usage.map(|usage| usage.prompt_tokens),
             completion_tokens: usage.map(|usage| usage.completion_tokens),
             cached_tokens: usage.and_then(|usage| usage.cached_tokens),
+            reasoning_tokens: usage.and_then(|usage| usage.reasoning_tokens),
         }
     }
 }

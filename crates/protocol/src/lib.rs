@@ -24,7 +24,7 @@ mod request;
 mod search;
 mod vectors;
 
-pub use agent::{AgentCall, AgentModel, AgentTool, BUILT_IN, CompactionParams, LimitsParams};
+pub use agent::{AgentCall, AgentModel, AgentTool, BUILT_IN, CompactionParams, LimitsParams, Summarizer};
 pub use agent_event::{AgentEvent, Outcome};
 pub use answer::{
     Damage, ErrorReply, Event, Fork, HeadInfo, ImportProgress, ImportReport, LintFinding, NodeInfo, Outline, Response,

@@ -42,6 +42,9 @@ pub struct Mail {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "ts", ts(type = "true"))]
     pub unknown_reply: bool,
+    /// The conversation that it continues: the name of a thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
 }
 
 /// What a message says: texts, and between each two of them a name for something that goes along. `edge_names` are what the
@@ -110,6 +113,8 @@ pub struct Outgoing {
     pub node: Option<MessageId>,
     /// See [`Mail::is_error`].
     pub is_error: bool,
+    /// See [`Mail::conversation`].
+    pub conversation: Option<String>,
 }
 
 /// Which messages of a mailbox are listed. By default those that are not dismissed, oldest first.
@@ -141,7 +146,7 @@ pub struct ListMessages {
 
 impl Mail {
     /// It as JSON: `number, messageId, replyTo?, from, to, strings, edgeNames, petNames, date, dismissed?, node?, isError?,
-    /// unknownReply?`.
+    /// unknownReply?, conversation?`.
     pub fn to_json(&self) -> Value {
         own_value(self)
     }
@@ -174,6 +179,8 @@ pub enum MailRequest {
         reply_to: Option<MessageId>,
         /// See [`Outgoing::message_id`].
         message_id: Option<MessageId>,
+        /// See [`Mail::conversation`].
+        conversation: Option<String>,
     },
     /// Answers one. → the message that was sent
     Reply {
@@ -262,11 +269,12 @@ mod tests {
             node: None,
             is_error: true,
             unknown_reply: false,
+            conversation: Some("c".to_owned()),
         };
         let text = serde_json::to_string(&mail).unwrap();
         assert_eq!(
             text,
-            r#"{"number":7,"messageId":"m","replyTo":"r","from":"ann","to":"lal","strings":["a","b"],"edgeNames":["e"],"petNames":["p"],"date":1738100500000,"dismissed":1738100600000,"isError":true}"#
+            r#"{"number":7,"messageId":"m","replyTo":"r","from":"ann","to":"lal","strings":["a","b"],"edgeNames":["e"],"petNames":["p"],"date":1738100500000,"dismissed":1738100600000,"isError":true,"conversation":"c"}"#
         );
         assert_eq!(serde_json::from_str::<Mail>(&text).unwrap(), mail);
     }

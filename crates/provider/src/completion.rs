@@ -71,6 +71,34 @@ pub struct Usage {
     /// How many of the prompt's came from the provider's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
+    /// How many of the answer's were spent on reasoning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_tokens: Option<u64>,
+}
+
+impl Usage {
+    /// The sum of two requests. A figure that only one of them has is the sum.
+    ///
+    /// ```
+    /// use threadkeep_provider::Usage;
+    /// let one = Usage { prompt_tokens: 5, completion_tokens: 2, cached_tokens: Some(3), reasoning_tokens: None };
+    /// let sum = one.plus(Usage { prompt_tokens: 8, ..Usage::default() });
+    /// assert_eq!((sum.prompt_tokens, sum.completion_tokens), (13, 2));
+    /// assert_eq!((sum.cached_tokens, sum.reasoning_tokens), (Some(3), None));
+    /// ```
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let both = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
+        Self {
+            prompt_tokens: self.prompt_tokens.saturating_add(other.prompt_tokens),
+            completion_tokens: self.completion_tokens.saturating_add(other.completion_tokens),
+            cached_tokens: both(self.cached_tokens, other.cached_tokens),
+            reasoning_tokens: both(self.reasoning_tokens, other.reasoning_tokens),
+        }
+    }
 }
 
 /// Why an answer ended.

@@ -148,9 +148,9 @@ impl ModelHandle {
 /// An agent; see [`AgentHandle`].
 pub(crate) trait Working {
     fn catch_up(&self) -> Answer;
-    fn take_turn(&self, node: String, act: Act) -> Answer;
+    fn take_turn(&self, node: String, act: Act, hear: Function) -> Answer;
     fn interrupted(&self) -> Answer;
-    fn stop(&self);
+    fn stop(&self, node: Option<String>);
 }
 
 /// What is done with a node.
@@ -173,6 +173,17 @@ extern "C" {
     /// Uses a tool: the JSON text of `{id, name, arguments, node}`. Promises JSON text, or rejects with words.
     #[wasm_bindgen(method, catch, js_name = "use")]
     pub(crate) fn use_tool(this: &AgentHost, json: String, call: f64) -> Result<Promise, JsValue>;
+    /// Waits until nobody else carries out this turn. Promises a function that gives the turn back, or rejects with an error that has a
+    /// `code`.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn hold(this: &AgentHost, node: &str) -> Result<Promise, JsValue>;
+    /// Asks a function that summarises: the JSON text of `{messages, text, words, part, parts}`. Promises the JSON text of a message, or
+    /// rejects with words.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn summarise(this: &AgentHost, json: String, call: f64) -> Result<Promise, JsValue>;
+    /// What a memory service remembers of a conversation that answers a query. Promises a text, which may be empty, and does not reject.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn recall(this: &AgentHost, conversation: &str, query: &str) -> Result<Promise, JsValue>;
     /// A call is no longer waited for. Does not throw.
     #[wasm_bindgen(method)]
     pub(crate) fn end(this: &AgentHost, call: f64);
@@ -193,20 +204,21 @@ impl AgentHandle {
         promise(self.0.catch_up())
     }
 
-    /// Answers once more what a node answered, as a branch. → JSON text of the new node
-    pub fn again(&self, node: String) -> Promise {
-        promise(self.0.take_turn(node, Act::Again))
+    /// Answers once more what a node answered, as a branch. `hear` is called with the JSON text of each event, as `tell` is. → JSON text
+    /// of the new node
+    pub fn again(&self, node: String, hear: Function) -> Promise {
+        promise(self.0.take_turn(node, Act::Again, hear))
     }
 
-    /// Goes on below a node. → JSON text of the new node
+    /// Goes on below a node. `hear` as above. → JSON text of the new node
     #[wasm_bindgen(js_name = goOn)]
-    pub fn go_on(&self, node: String) -> Promise {
-        promise(self.0.take_turn(node, Act::GoOn))
+    pub fn go_on(&self, node: String, hear: Function) -> Promise {
+        promise(self.0.take_turn(node, Act::GoOn, hear))
     }
 
-    /// Carries an interrupted turn to its end. → JSON text of its node
-    pub fn resume(&self, node: String) -> Promise {
-        promise(self.0.take_turn(node, Act::Resume))
+    /// Carries an interrupted turn to its end. `hear` as above. → JSON text of its node
+    pub fn resume(&self, node: String, hear: Function) -> Promise {
+        promise(self.0.take_turn(node, Act::Resume, hear))
     }
 
     /// The turns that were begun and did not end. → JSON text of their nodes
@@ -214,8 +226,8 @@ impl AgentHandle {
         promise(self.0.interrupted())
     }
 
-    /// Ends the turn that is under way.
-    pub fn stop(&self) {
-        self.0.stop();
+    /// Ends the turn of a node, or all turns that are under way.
+    pub fn stop(&self, node: Option<String>) {
+        self.0.stop(node);
     }
 }

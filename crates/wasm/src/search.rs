@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use threadkeep::Keep;
-use threadkeep::agent::{ToolAnswer, Wanted};
+use threadkeep::agent::{MemoryQuery, ToolAnswer};
 use threadkeep::protocol::SearchRequest;
 use threadkeep_parts::part;
 
@@ -12,7 +12,7 @@ use crate::store::AnyStore;
 
 part! {
     /// What an agent finds with its tool.
-    search: pub(crate) fn found(keep: Keep<AnyStore>, wanted: Wanted) -> ToolAnswer<'static> {
+    search: pub(crate) fn found(keep: Keep<AnyStore>, wanted: MemoryQuery) -> ToolAnswer<'static> {
         threadkeep::agent::found(keep, wanted)
     }
 }

@@ -5,6 +5,8 @@ import { SIZES } from "../compaction.js";
 import { badArgument } from "../errors.js";
 import { limited } from "../model/limits.js";
 import { Threadkeep } from "../threadkeep.js";
+import { isStandard, parametersOf, type StandardSchema } from "./schema.js";
+import type { Summarize } from "../compaction.js";
 import type { AgentCompaction, AgentLimits, BuiltInTool } from "../generated/agent.js";
 import type { CompactionPolicy } from "../generated/compaction.js";
 import type { Budget, ContextOptions, Encoding } from "../generated/context.js";
@@ -36,6 +38,11 @@ export interface AgentTool<A = any> {
    */
   parameters?: object;
   /**
+   * Its arguments, as a schema of Zod, Valibot, ArkType or another library of Standard Schema. `execute` gets what the schema makes of
+   * them; {@link tool} gives it their type. The model is told the schema's JSON Schema, or `parameters`, if they are given too.
+   */
+  schema?: StandardSchema<unknown, A>;
+  /**
    * Does it. What comes back is the result, as text or JSON. What is thrown goes to the model as an error, which it can react to.
    * Calls of one answer run side by side. It must not wait for a turn of its own agent.
    */
@@ -47,10 +54,49 @@ export interface AgentTool<A = any> {
   repeatable?: boolean;
 }
 
+/**
+ * A tool whose schema gives `execute` the type of its arguments.
+ *
+ * @example
+ * ```ts
+ * const weather = tool({
+ *   description: "The weather in a town.",
+ *   schema: z.object({ town: z.string() }),
+ *   execute: ({ town }) => forecast(town),
+ * });
+ * const agent = createAgent({ keep, model, tools: { weather } });
+ * ```
+ */
+export function tool<A>(definition: AgentTool<A> & { schema: StandardSchema<unknown, A> }): AgentTool<A> {
+  return definition;
+}
+
+/** How an agent's histories are compacted, and by whom. */
+export interface AgentCompactionOptions extends AgentCompaction {
+  /**
+   * Who summarises: a function, or, with `false`, the built-in rules, which ask no model. Without it the agent's own model does. Rules
+   * take over where a model fails.
+   */
+  summarize?: Summarize | false;
+}
+
+/** A keep with a memory service beside it, as `hybrid()` of `threadkeep/hybrid` makes it. */
+export interface HybridKeep {
+  /** The keep. */
+  readonly keep: Threadkeep;
+  /** What the service remembers for a thread that answers `query`, as a text for a prompt; empty if there is nothing. */
+  recall(thread: string, query: string): Promise<string>;
+  /** A thread has got so many messages. */
+  appended(thread: string, count: number): Promise<void>;
+}
+
 /** What an agent is made of. */
 export interface AgentOptions<P extends Provider = Provider, Sdk extends boolean = boolean> {
-  /** Where its transcripts and its mailbox lie. */
-  keep: Threadkeep;
+  /**
+   * Where its transcripts and its mailbox are stored. With a hybrid ({@link https://github.com/threadkeep/threadkeep/blob/main/docs/stores/hybrid.md threadkeep/hybrid}), the prompts of a `conversation` have what the
+   * memory service remembers, and the service is told of its turns.
+   */
+  keep: Threadkeep | HybridKeep;
   /** Who answers. */
   model: AgentModel<P, Sdk>;
   /** The model's name, for the payload, and for its context's size where it is a known one. */
@@ -61,19 +107,22 @@ export interface AgentOptions<P extends Provider = Provider, Sdk extends boolean
   name?: string;
   /** Who talks to it where nobody says; `user` without it. Messages of others begin with a line that says who writes. */
   user?: string;
-  /** What stands at the beginning of each of its transcripts. Below it, it is told of its mailbox, unless it has no tool `reply`. */
+  /** What stands at the beginning of each of its transcripts; nothing without it. With the tool `reply` it is told of its mailbox below. */
   systemPrompt?: string;
   /** Tools, by the names that the model calls: 1 to 64 letters, digits, `_` and `-`. */
   tools?: Readonly<Record<string, AgentTool>>;
-  /** Which of the built-in tools it has; all without it. */
+  /**
+   * Which of the built-in tools it has; none without it. A turn gets two of them where it needs them: `reply` to answer another agent,
+   * and `readToolResult` where its prompt shows only the beginning of a result.
+   */
   builtIn?: readonly BuiltInTool[];
   /**
    * How its prompts are made. Without a budget it is the model's; without a policy it is `stable`. Each prompt quotes what this agent and
    * all agents remember of the newest user message; `memory: false` switches that off.
    */
   context?: Omit<ContextOptions<P>, "provider" | "model" | "tools" | "epoch" | "live"> & { render?: { sdk?: Sdk } };
-  /** When and how its histories are compacted; `false` for never. Without it, when that is due, by the built-in summariser. */
-  compaction?: AgentCompaction | false;
+  /** When and how its histories are compacted; `false` for never. Without it, when that is due, by the agent's own model. */
+  compaction?: AgentCompactionOptions | false;
   /** When a turn is ended. */
   limits?: AgentLimits;
   /**
@@ -90,7 +139,16 @@ export interface AgentOptions<P extends Provider = Provider, Sdk extends boolean
 
 /** How a message is sent to an agent. */
 export interface SendOptions {
-  /** The message that it answers: a message of the mailbox, a `messageId`, or a node. Without it, or with the `null` of a turn without a reply, a transcript begins; so it does where nobody knows it, and `unknownReply` says so. */
+  /**
+   * The conversation that it continues: the name of a thread, such as `ann-42`. It begins with its first message, is found again after a
+   * restart, and `keep.thread("ann-42")` reads it. Messages of one conversation are answered in order.
+   */
+  conversation?: string;
+  /**
+   * The message that it answers: a message of the mailbox, a `messageId`, or a node. It decides the place, and a `conversation` moves
+   * there. Without both, or with the `null` of a turn without a reply, a transcript begins. So it does if nobody knows the message, unless
+   * there is a `conversation` to continue; `unknownReply` says so.
+   */
   replyTo?: string | Pick<Mail, "messageId"> | null;
   /** Who sends it; the agent's `user` without it. */
   from?: string;
@@ -110,8 +168,13 @@ const object = (value: unknown, argument: string): unknown => {
   if (!check.isObject(value)) throw badArgument(argument, "must be an object");
   return value;
 };
-const TOOL = { description: check.text, parameters: object, execute: check.callback, repeatable: check.flag };
-const COMPACTION = { keepTurns: check.count, targetTokens: check.count, strategy: check.text, ...SIZES };
+const standard = (value: unknown, argument: string): unknown => {
+  if (!isStandard(value)) throw badArgument(argument, "must be a Standard Schema: one of Zod, Valibot or ArkType, for example");
+  return value;
+};
+const TOOL = { description: check.text, parameters: object, schema: standard, execute: check.callback, repeatable: check.flag };
+const summarize = (value: unknown, argument: string): unknown => (value === false ? false : check.callback(value, argument));
+const COMPACTION = { summarize, keepTurns: check.count, targetTokens: check.count, strategy: check.text, ...SIZES };
 const LIMITS = {
   steps: check.count,
   tokens: check.count,
@@ -122,7 +185,9 @@ const LIMITS = {
 /** Options of `createAgent()`. @internal */
 export const OPTIONS = {
   keep: (value: unknown, argument: string) => {
-    if (!(value instanceof Threadkeep)) throw badArgument(argument, "must be an open Threadkeep");
+    const hybrid = value as Partial<HybridKeep> | null | undefined;
+    const beside = hybrid?.keep instanceof Threadkeep && typeof hybrid.recall === "function" && typeof hybrid.appended === "function";
+    if (!(value instanceof Threadkeep) && !beside) throw badArgument(argument, "must be an open Threadkeep, or a hybrid over one");
     return value;
   },
   model: (value: unknown, argument: string) => {
@@ -141,6 +206,8 @@ export const OPTIONS = {
       if (!/^[\w-]{1,64}$/.test(name)) throw badArgument(`${argument}.${name}`, "must be called by 1 to 64 letters, digits, _ and -");
       const checked = check.options(tool, `${argument}.${name}`, TOOL);
       if (checked["execute"] === undefined) throw badArgument(`${argument}.${name}.execute`, "is missing");
+      const { schema, parameters } = checked as Pick<AgentTool, "schema" | "parameters">;
+      parametersOf(schema, parameters, `${argument}.${name}`);
       // As it was given: `execute` may be a method.
       return [name, tool as AgentTool] as const;
     });
@@ -159,7 +226,7 @@ export const OPTIONS = {
   rememberFrom: check.unchecked<readonly MemoryOrigin[]>,
 };
 /** Options of `send()`. @internal */
-export const SEND = { replyTo: replyTo, from: check.id, messageId: check.id, signal: check.signal };
+export const SEND = { conversation: check.id, replyTo: replyTo, from: check.id, messageId: check.id, signal: check.signal };
 
 /** The options as they were checked. @internal */
 export type Checked = Omit<AgentOptions, "tools"> & { tools?: (readonly [string, AgentTool])[] };
@@ -170,7 +237,8 @@ export function params(options: Checked, encoding: Encoding, ofKeep: CompactionP
   const provider = options.provider ?? model.provider ?? "openai-chat";
   const name = options.modelName ?? model.modelName ?? "model";
   const { model: _, ...kept } = ofKeep as Record<string, unknown>;
-  const figures = { ...kept, ...model.tokens, ...(compaction === false ? {} : compaction) };
+  const { summarize, ...own } = compaction === false ? ({} as AgentCompactionOptions) : (compaction ?? {});
+  const figures = { ...kept, ...model.tokens, ...own };
   const { maxContextTokens, maxOutputTokens, safetyMargin } = figures as CompactionPolicy;
   const context = { encoding, ...options.context };
   // Who never compacts has the sizes for prompts alone.
@@ -181,12 +249,16 @@ export function params(options: Checked, encoding: Encoding, ofKeep: CompactionP
     systemPrompt,
     builtIn,
     model: { name, provider },
-    tools: tools.map(([name, { description, parameters, repeatable }]) => ({ name, description, parameters, repeatable })),
+    tools: tools.map(([name, { description, parameters, schema, repeatable }]) => {
+      return { name, description, parameters: parametersOf(schema, parameters, `options.tools.${name}`), repeatable };
+    }),
     context,
     compaction: compaction === false ? false : figures,
     limits,
     resume,
     rememberFrom,
+    service: options.keep instanceof Threadkeep ? undefined : true,
+    summarizer: summarize === false ? "rules" : summarize && { function: { name: summarize.summarizer ?? "model", inputTokens: summarize.inputTokens } },
   });
 }
 

@@ -3,6 +3,7 @@
 
 import type { CompactionStrategy } from "./compaction.js";
 import type { Mail } from "./mail.js";
+import type { ModelUsage } from "./provider.js";
 
 /** The tools that every agent can have: of its mailbox, its memory, and for what its prompts had no room for. */
 export type BuiltInTool = "reply" | "send" | "listMessages" | "dismiss" | "searchMemory" | "readToolResult" | "remember";
@@ -94,6 +95,8 @@ export type AgentEvent =
       completionTokens?: number;
       /** How many of the prompt's tokens came from the provider's cache. */
       cachedTokens?: number;
+      /** How many of the answer's tokens were spent on reasoning. */
+      reasoningTokens?: number;
     }
   | {
       type: "calling";
@@ -148,6 +151,13 @@ export type AgentEvent =
       node: string;
       /** How it ended. */
       outcome: Outcome;
+      /**
+       * Why it ended. An answer is `stop`, or `length` if it was cut off. Else it is `cancelled`, `limit`, `over-budget`, `bad-answer`, or
+       * the code of the model's failure, such as `rate-limited`.
+       */
+      code: string;
+      /** What the provider counted, summed over the turn's requests; left out if it said nothing. */
+      usage?: ModelUsage;
       /** The reason in words, if it was not answered. */
       reason?: string;
     };

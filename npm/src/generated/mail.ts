@@ -23,6 +23,8 @@ export interface Mail {
   isError?: boolean;
   /** Set where `replyTo` names a message that nobody knew when it was sent: neither one of the two mailboxes, nor a node. */
   unknownReply?: true;
+  /** The conversation that it continues: the name of a thread. */
+  conversation?: string;
   /** What it says; {@link mailText} joins it. */
   strings: string[];
   /** What the texts call what stands between them. */

@@ -310,6 +310,8 @@ export interface Methods {
     replyTo?: string;
     /** See `Outgoing.message_id`. */
     messageId?: string;
+    /** See {@link Mail.conversation}. */
+    conversation?: string;
   };
   reply: {
     /** Whose mailbox. */

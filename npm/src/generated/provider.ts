@@ -68,6 +68,8 @@ export interface ModelUsage {
   completionTokens: number;
   /** How many of the prompt's came from the provider's cache. */
   cachedTokens?: number;
+  /** How many of the answer's were spent on reasoning. */
+  reasoningTokens?: number;
 }
 
 /** Something that a provider would refuse. */

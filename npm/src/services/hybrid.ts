@@ -298,6 +298,24 @@ export class Hybrid implements MessageStore {
   }
 
   /**
+   * What the service remembers that answers `query`, as a text for a prompt of at most `memoryTokens`; empty if there is nothing, or if
+   * the service fails, which `onMemoryError` is told.
+   */
+  async recall(thread: string, query: string): Promise<string> {
+    this.#open();
+    const { memories } = await this.#find(check.id(thread, "thread"), check.text(query, "query"), {});
+    const count = async (text: string): Promise<number> => (await countTokens(quoted(text), this.#options.encoding ?? "o200k_base")) + 4;
+    return (await fitMemories(memories, this.#options.memoryTokens ?? 2_000, this.#format, count)).text;
+  }
+
+  /** A thread has got so many messages in another way than {@link append}: the service is told when the strategy says so. */
+  async appended(thread: string, count: number): Promise<void> {
+    this.#open();
+    await this.#sync.register(check.id(thread, "thread"));
+    this.#sync.appended(thread, check.count(count, "count"));
+  }
+
+  /**
    * Sends what was not sent, whatever the strategy: of one conversation, or of all that this hybrid was ever told of. It does not
    * throw for the service: the report says what went wrong.
    *

@@ -20,10 +20,13 @@ export function calls(...all) {
   return { message: { content: null, tool_calls } };
 }
 
-/** An agent `lal` that Ann talks to. */
+/** All built-in tools. */
+export const BUILT_IN = ["reply", "send", "listMessages", "dismiss", "searchMemory", "readToolResult", "remember"];
+
+/** An agent `lal` with all built-in tools that Ann talks to. */
 export function lal(keep, model, options = {}) {
   const tools = { add: { execute: ({ a, b }) => a + b } };
-  return createAgent({ keep, model, name: "lal", user: "ann", systemPrompt: "You are helpful.", tools, ...options });
+  return createAgent({ keep, model, name: "lal", user: "ann", systemPrompt: "You are helpful.", builtIn: BUILT_IN, tools, ...options });
 }
 
 /** A keep in memory, a scripted model, and its agent. */

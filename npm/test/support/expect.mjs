@@ -22,6 +22,7 @@ export const {
   recordRange,
   render,
   searchTool,
+  tool,
   trimMessages,
   validate,
   writeDepth,

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use threadkeep::agent::{Memory, Own, ToolAnswer, Wanted, found};
+use threadkeep::agent::{Memory, MemoryQuery, Own, ToolAnswer, found};
 use threadkeep::model::Model;
 use threadkeep::protocol::ErrorReply;
 use threadkeep_parts::part;
@@ -33,7 +33,7 @@ part! {
 
 part! {
     /// What the agent finds with its tool.
-    search: pub fn recalled(engine: Engine, wanted: Wanted) -> ToolAnswer<'static> {
+    search: pub fn recalled(engine: Engine, wanted: MemoryQuery) -> ToolAnswer<'static> {
         found(engine, wanted)
     }
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use js_sys::{Function, Promise, Reflect};
 use serde_json::Value;
 use threadkeep::KeepError;
-use threadkeep::agent::{Agent, AgentEvent, AgentOptions, BUILT_IN, Memory, NoTools, Outcome};
+use threadkeep::agent::{Agent, AgentEvent, AgentOptions, BUILT_IN, By, Memory, NoTools, Outcome};
 use threadkeep::mailbox::{Body, Outgoing};
 use threadkeep::model::{Call, Http};
 use threadkeep::protocol::{Counting, ErrorReply, NodeInfo};
@@ -140,7 +140,9 @@ async fn take_turn(
     if let Some(compact) = &mut options.compact {
         compact.encoding = encoding;
     }
-    let agent = Rc::new(Agent::<Place>::with_memory(engine.clone(), options, ready.model, Rc::new(NoTools), memory));
+    let agent = Agent::<Place>::with_memory(engine.clone(), options, ready.model, Rc::new(NoTools), memory);
+    // A model summarises only where the reader has asked for it.
+    let agent = Rc::new(agent.summarised_by(By::Rules));
     let ends = Rc::clone(&agent);
     STOP.set(Some(Rc::new(move || ends.stop())));
     if STOPPED.get() {
@@ -240,7 +242,7 @@ async fn told(engine: &Engine, event: AgentEvent, heard: &mut Vec<Heard>) {
             None => return,
         },
         AgentEvent::Sent { .. } => return,
-        AgentEvent::Ended { node, outcome, reason } => {
+        AgentEvent::Ended { node, outcome, reason, .. } => {
             let code = if outcome == Outcome::Answered { "" } else { outcome.name() };
             let ending = Ending { node: Some(node), code: code.to_owned(), words: reason.unwrap_or_default() };
             Heard::Ended(ending)

@@ -1,97 +1,84 @@
-//! The tools that every agent has, as models are told of them.
+//! The built-in tools, as models are told of them: in few and plain words, since each request pays for them.
 
 use serde_json::{Map, Value, json};
 use threadkeep_provider::ToolSchema;
 
 use crate::protocol::BUILT_IN;
 
-/// What an agent with a mailbox is told of it, below its own system prompt.
-pub(super) const ABOUT_MAIL: &str = "You have a mailbox. Each message in it has a number. What you say at the end of a turn is \
-sent as the reply to the message that you are answering. To respond to a received message yourself, or to say something before \
-you are done, use reply() with the message's number (listMessages() shows them; without a number it is the message that you are \
-answering), not send(). Use send() only to begin a new conversation. Other agents get only what you reply() or send() to them. Do not \
-repeat at the end what you have replied already.";
+/// What an agent that has the tool `reply` is told of its mailbox, below its own system prompt.
+pub(super) const ABOUT_MAIL: &str = "You have a mailbox. Its messages have numbers. Your last words of a turn are sent as the reply to \
+the message you are answering. To answer earlier, or another message, use reply(). Use send() only to begin a new conversation. Other agents \
+get only what you reply() or send(). Do not say at the end what you have replied already.";
 
 /// The schemas of those built-in tools that are wanted.
-pub(super) fn schemas(wanted: &[String]) -> Vec<ToolSchema> {
-    let strings = |what: &str| json!({ "type": "array", "items": { "type": "string" }, "description": what });
-    let message_number = json!({
-        "type": "string",
-        "description": "The message number (BigInt). SmallCaps: \"+5\".",
-    });
-    let parts = [
-        ("strings", strings("The texts of the message. Mostly there is just one.")),
-        (
-            "edgeNames",
-            strings("What the texts call the things that go along: one stands between each two texts. Mostly empty."),
-        ),
-        ("petNames", strings("What you call these things; as many as edgeNames.")),
-    ];
+pub(super) fn schemas(wanted: &dyn Fn(&str) -> bool) -> Vec<ToolSchema> {
+    let text = |what: &str| json!({ "type": "string", "description": what });
+    let number = |what: &str| json!({ "type": "integer", "description": what });
+    let list = |what: &str| json!({ "type": "array", "items": { "type": "string" }, "description": what });
+    let message_number = || text("The message's number, such as 5.");
     let said = |first: &str, schema: Value| {
         let mut properties = Map::new();
         properties.insert(first.to_owned(), schema);
-        properties.extend(parts.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())));
+        properties.insert("strings".to_owned(), list("The texts, mostly one."));
+        properties
+            .insert("edgeNames".to_owned(), list("Names of attached things, one between two texts. Mostly empty."));
+        properties.insert("petNames".to_owned(), list("Your names of these things, as many as edgeNames."));
         let required: Vec<&String> = properties.keys().collect();
         json!({ "type": "object", "required": required, "properties": properties })
     };
+    let object = |required: &[&str], properties: Value| match required {
+        [] => json!({ "type": "object", "properties": properties }),
+        required => json!({ "type": "object", "required": required, "properties": properties }),
+    };
     let all = [
-        (
-            "reply",
-            "Reply to a message in your inbox, threading the response to the original message. Use this instead of send() \
-             when responding to a received message.",
-            said("messageNumber", message_number.clone()),
-        ),
-        (
-            "send",
-            "Send a message that begins a new conversation. To respond to a message, use reply().",
-            said("recipientName", json!({ "type": "string", "description": "To whom." })),
-        ),
+        ("reply", "Reply to a message of your mailbox.", said("messageNumber", message_number())),
+        ("send", "Send a message that begins a new conversation.", said("recipientName", text("To whom."))),
         (
             "listMessages",
-            "List the messages of your mailbox, your own as well, with number, messageId, replyTo, from, to and text.",
-            json!({ "type": "object", "properties": {
-                "limit": { "type": "integer", "description": "The newest so many; 50 without it." },
-                "dismissed": { "type": "boolean", "description": "Whether dismissed messages are listed too." },
-            } }),
+            "List the messages of your mailbox, your own too.",
+            object(
+                &[],
+                json!({
+                    "limit": number("Only the newest so many; 50 by default."),
+                    "dismissed": { "type": "boolean", "description": "Dismissed ones too." },
+                }),
+            ),
         ),
         (
             "dismiss",
-            "Mark a message as done with.",
-            json!({ "type": "object", "required": ["messageNumber"], "properties": { "messageNumber": message_number } }),
+            "Mark a message as done.",
+            object(&["messageNumber"], json!({ "messageNumber": message_number() })),
         ),
         (
             "searchMemory",
-            "Search everything that was ever said or remembered, in all conversations.",
-            json!({ "type": "object", "required": ["query"], "properties": {
-                "query": { "type": "string", "description": "Words to look for; \"quotes\" for phrases." },
-                "limit": { "type": "integer", "description": "How many hits at most; 10 without it." },
-            } }),
+            "Search all that was said or remembered before.",
+            object(&["query"], json!({ "query": text("Words, or \"a phrase\"."), "limit": number("10 by default.") })),
         ),
         (
             "readToolResult",
-            "Read the whole of a tool's result of which your prompt shows only the beginning.",
-            json!({ "type": "object", "required": ["path"], "properties": {
-                "path": { "type": "string", "description": "The path that stands where the result was cut." },
-                "offset": { "type": "integer", "description": "The first character; 0 without it." },
-                "length": { "type": "integer", "description": "How many characters; 20000 without it." },
-            } }),
+            "Read a tool result of which you see only the beginning.",
+            object(
+                &["path"],
+                json!({
+                    "path": text("The path that stands in the preview."),
+                    "offset": number("The first character; 0 by default."),
+                    "length": number("How many characters; 20000 by default."),
+                }),
+            ),
         ),
         (
             "remember",
-            "Remember a fact for later conversations: a preference, a decision, a constraint.",
-            json!({ "type": "object", "required": ["fact"], "properties": {
-                "fact": { "type": "string", "description": "The fact, in one sentence that can be understood by itself." },
-            } }),
+            "Remember a fact for later conversations.",
+            object(&["fact"], json!({ "fact": text("One sentence that can be understood by itself.") })),
         ),
     ];
-    let wanted = all.into_iter().filter(|(name, ..)| wanted.iter().any(|wanted| wanted == name));
     let schema = |(name, description, parameters): (&str, &str, Value)| ToolSchema {
         name: name.to_owned(),
         description: Some(description.to_owned()),
         parameters,
         strict: None,
     };
-    wanted.map(schema).collect()
+    all.into_iter().filter(|(name, ..)| wanted(name)).map(schema).collect()
 }
 
 /// Whether calling it twice comes to the same: replies and messages have an id of their turn's own.

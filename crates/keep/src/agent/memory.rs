@@ -10,8 +10,9 @@ use threadkeep_compaction::{Policy, Reason};
 use threadkeep_core::{Message, MessageId};
 use threadkeep_store::Store;
 
+use super::By;
 use super::ToolAnswer;
-use crate::compact::{CompactOptions, Compacted, Extractive, Summariser};
+use crate::compact::{CompactOptions, Compacted};
 use crate::memory::Memories;
 use crate::protocol::{ContextOptions, ContextReply, Found, Hit, NewFact, SearchOptions};
 use crate::{Keep, KeepError};
@@ -24,8 +25,8 @@ pub trait Memory {
     /// [`Keep::context`].
     fn context<'a>(&'a self, at: &'a MessageId, options: &'a ContextOptions) -> Later<'a, ContextReply>;
 
-    /// [`Keep::compact`], by a summariser of its own.
-    fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions) -> Later<'a, Compacted>;
+    /// [`Keep::compact`], by whom it says.
+    fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions, by: By) -> Later<'a, Compacted>;
 
     /// [`Keep::after_response`].
     fn after_response<'a>(
@@ -48,12 +49,12 @@ pub trait Memory {
     fn remember(&self, fact: NewFact) -> Later<'_, String>;
 
     /// The best hits of a search, as JSON for the model.
-    fn search(&self, wanted: Wanted) -> ToolAnswer<'_>;
+    fn search(&self, wanted: MemoryQuery) -> ToolAnswer<'_>;
 }
 
 /// What an agent looks for with its tool `searchMemory`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct MemoryQuery {
     /// The agent: it finds its own episodes and facts and the shared ones.
     pub agent: String,
     /// The words.
@@ -63,17 +64,16 @@ pub struct Wanted {
 }
 
 /// Where the tool `searchMemory` looks: the best hits.
-pub type Search = Rc<dyn Fn(Wanted) -> ToolAnswer<'static>>;
+pub type Search = Rc<dyn Fn(MemoryQuery) -> ToolAnswer<'static>>;
 
 /// The keep itself.
 pub struct Own<S> {
     keep: Keep<S>,
-    summariser: Rc<dyn Summariser>,
     search: Search,
 }
 
 impl<S: Store> Own<S> {
-    /// With the summariser that needs no model.
+    /// An agent's way over a keep.
     pub fn new(keep: Keep<S>) -> Self
     where
         S: 'static,
@@ -84,13 +84,7 @@ impl<S: Store> Own<S> {
 
     /// With another way to search: where that is loaded when it is first needed, say.
     pub fn searching(keep: Keep<S>, search: Search) -> Self {
-        Self { keep, summariser: Rc::new(Extractive), search }
-    }
-
-    /// With another summariser.
-    #[must_use]
-    pub fn summarised_by(self, summariser: Rc<dyn Summariser>) -> Self {
-        Self { summariser, ..self }
+        Self { keep, search }
     }
 }
 
@@ -99,8 +93,8 @@ impl<S: Store> Memory for Own<S> {
         Box::pin(self.keep.context(at.as_str(), options))
     }
 
-    fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions) -> Later<'a, Compacted> {
-        Box::pin(self.keep.compact(at.as_str(), options, &*self.summariser))
+    fn compact<'a>(&'a self, at: &'a MessageId, options: &'a CompactOptions, by: By) -> Later<'a, Compacted> {
+        Box::pin(async move { self.keep.compact(at.as_str(), options, &*by.summariser()).await })
     }
 
     fn after_response<'a>(
@@ -128,7 +122,7 @@ impl<S: Store> Memory for Own<S> {
         Box::pin(async move { Ok(self.keep.remember(fact).await?.id) })
     }
 
-    fn search(&self, wanted: Wanted) -> ToolAnswer<'_> {
+    fn search(&self, wanted: MemoryQuery) -> ToolAnswer<'_> {
         (self.search)(wanted)
     }
 }
@@ -138,9 +132,9 @@ const LONGEST_QUERY: usize = 1_000;
 
 /// The best hits of a search in a keep, as JSON for a model. A query of more than 1,000 characters is refused, with words that a model
 /// can act on.
-pub fn found<S: Store + 'static>(keep: Keep<S>, wanted: Wanted) -> ToolAnswer<'static> {
+pub fn found<S: Store + 'static>(keep: Keep<S>, wanted: MemoryQuery) -> ToolAnswer<'static> {
     Box::pin(async move {
-        let Wanted { agent, query, limit } = wanted;
+        let MemoryQuery { agent, query, limit } = wanted;
         let length = query.chars().count();
         if length > LONGEST_QUERY {
             let why = format!("The query has {length} characters, at most {LONGEST_QUERY} are allowed.");

@@ -2,7 +2,11 @@
 //!
 //! Goes in: the messages of the agent's mailbox, a [`Model`], tools. Comes out: nodes that grow, each message durable before the next
 //! step, replies in the mailbox, and [`AgentEvent`]s for whoever watches. A reply to a known message continues that message's
-//! chain, anything else begins a transcript; two replies to the same message are two branches.
+//! chain, anything else begins a transcript; two replies to the same message are two branches. A message that names a conversation
+//! continues where the head of that name points, and moves it along.
+//!
+//! Turns of different conversations go on side by side. A turn below another one waits until that is over, and each turn is carried out
+//! by whoever holds the claim on its node ([`Claims`]).
 //!
 //! Where a turn stands is read from its node alone, so a turn that a crash has ended goes on like any other, once somebody asks for it
 //! ([`Agent::resume`]). [`Agent::catch_up`] looks at the messages that came since, answers those that have no answer, and answers none
@@ -51,163 +55,64 @@
 
 mod arguments;
 mod built_in;
+mod calls;
+mod claims;
+mod filing;
+mod inbox;
 mod memory;
+mod options;
 mod remember;
 mod schema;
+mod service;
 mod spoken;
 mod state;
 mod steps;
+mod summariser;
 mod tools;
 mod turn;
 
 use std::cell::RefCell;
-use std::pin::Pin;
+use std::collections::HashMap;
 use std::rc::Rc;
 
-use serde_json::{Map, Value};
-use threadkeep_compaction::memory::RememberFrom;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use threadkeep_compaction::{Policy, PolicyOptions};
 use threadkeep_core::message::ToolCall;
 use threadkeep_core::node::Origin;
-use threadkeep_core::{Message, MessageId, Role, TranscriptId};
-use threadkeep_provider::ToolSchema;
-use threadkeep_store::{Commit, Store};
-use tokio::sync::Mutex;
+use threadkeep_core::{Message, MessageId, Role};
+use threadkeep_store::Store;
 
-use crate::compact::{Cancel, CompactOptions};
-use crate::log::Log;
-use crate::mailbox::{Mail, MailFilter, Outgoing, node_of};
+use crate::compact::Cancel;
+use crate::mailbox::{Mail, MailFilter, Outgoing};
 use crate::model::Model;
-use crate::origin::sender_line;
-use crate::protocol::{ContextOptions, Inbound, NodeInfo};
+use crate::protocol::NodeInfo;
 use crate::{Keep, KeepError};
 
 pub use crate::protocol::BUILT_IN;
 pub use crate::protocol::{AgentEvent, Outcome};
-pub use memory::{Later, Memory, Own, Search, Wanted, found};
+pub use claims::{Claims, Held, Here};
+pub use memory::{Later, Memory, MemoryQuery, Own, Search, found};
+pub use options::{AgentOptions, NoTools, ToolAnswer, ToolUse, Tools, TurnLimits};
+pub use service::{Recalled, Service};
+pub use summariser::By;
+
+use filing::Filed;
+use inbox::{Inbox, Taken};
 use turn::Turn;
 
-/// What a tool answers, once it does: a text or any JSON, or why it failed, in words for the model.
-pub type ToolAnswer<'a> = Pin<Box<dyn Future<Output = Result<Value, String>> + 'a>>;
-
-/// One call of a host's tool.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolUse {
-    /// The call's id.
-    pub id: String,
-    /// The tool's name.
-    pub name: String,
-    /// The arguments.
-    pub arguments: Map<String, Value>,
-    /// The node in whose turn it is called.
-    pub node: MessageId,
-}
-
-/// The tools of a host, beside those that every agent has ([`BUILT_IN`]).
-pub trait Tools {
-    /// What they are, for the model.
-    fn schemas(&self) -> Vec<ToolSchema> {
-        Vec::new()
-    }
-
-    /// Whether calling a tool twice does no harm. Where a crash leaves it open whether a call was carried out, such a tool is called
-    /// again; of any other the model is told that it was interrupted.
-    fn repeatable(&self, _name: &str) -> bool {
-        false
-    }
-
-    /// Calls a tool. Several calls of one answer run side by side. A call that is dropped was cancelled.
-    fn call(&self, call: ToolUse) -> ToolAnswer<'_>;
-}
-
-/// No tools of a host's.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoTools;
-
-impl Tools for NoTools {
-    fn call(&self, call: ToolUse) -> ToolAnswer<'_> {
-        Box::pin(std::future::ready(Err(["there is no tool ", &call.name].concat())))
-    }
-}
-
-/// When a turn is ended though the model would go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TurnLimits {
-    /// The most answers of the model.
-    pub steps: usize,
-    /// The most tokens, prompts and answers together, as the provider counts them.
-    pub tokens: Option<u64>,
-    /// The longest time in milliseconds. What is being said then is cut off.
-    pub millis: Option<u64>,
-    /// The most tool calls in one answer. An answer with more is a failure, and none of its tools is called.
-    pub calls: usize,
-    /// The most bytes of one call's arguments, likewise.
-    pub argument_bytes: usize,
-}
-
-impl Default for TurnLimits {
-    /// 50 steps, 256 calls in an answer, 4 MiB of arguments in a call.
-    fn default() -> Self {
-        Self { steps: 50, tokens: None, millis: None, calls: 256, argument_bytes: 4 << 20 }
-    }
-}
-
-/// How an agent works.
-#[derive(Debug, Clone)]
-pub struct AgentOptions {
-    /// Its name, under which it has a mailbox.
-    pub name: String,
-    /// Whose messages it reads as they are; those of others begin with a line that says who writes and the number.
-    pub user: String,
-    /// What stands at the root of each of its transcripts; nothing does where it is empty.
-    pub system_prompt: String,
-    /// Which of [`BUILT_IN`] it has.
-    pub built_in: Vec<String>,
-    /// Budget, policy and counting of its prompts. Without a budget it is that of the model.
-    pub context: ContextOptions,
-    /// When its history is compacted, over what is known of the model.
-    pub policy: PolicyOptions,
-    /// How it is compacted; `None` for never.
-    pub compact: Option<CompactOptions>,
-    /// When a turn is ended.
-    pub limits: TurnLimits,
-    /// Whether [`Agent::catch_up`] carries on turns that were interrupted. Without it they wait for [`Agent::resume`]: a model that was
-    /// chosen since then is sent nothing that nobody asked for.
-    pub resume: bool,
-    /// Whose statements it remembers, by compactions and by its tool `remember`.
-    pub remember_from: RememberFrom,
-}
-
-impl AgentOptions {
-    /// An agent with all built-in tools, no system prompt of its own, the policy `stable`, memory, and compaction when it is due.
-    pub fn new(name: impl Into<String>) -> Self {
-        let mut context = ContextOptions::default();
-        context.build.policy = threadkeep_context::Policy::Stable;
-        context.memory = Some(crate::protocol::Wanted::default());
-        Self {
-            name: name.into(),
-            user: "user".to_owned(),
-            system_prompt: String::new(),
-            built_in: BUILT_IN.map(str::to_owned).to_vec(),
-            context,
-            policy: PolicyOptions::default(),
-            compact: Some(CompactOptions::default()),
-            limits: TurnLimits::default(),
-            resume: false,
-            remember_from: RememberFrom::default(),
-        }
-    }
-}
-
-/// An agent. See the module. It answers one message at a time.
+/// An agent. See the module. It answers different conversations at the same time, and the messages of one in order.
 pub struct Agent<S: Store> {
     keep: Keep<S>,
     options: AgentOptions,
     model: Rc<dyn Model>,
     tools: Rc<dyn Tools>,
     memory: Rc<dyn Memory>,
-    busy: Mutex<()>,
-    current: RefCell<Cancel>,
+    claims: Rc<dyn Claims>,
+    summariser: By,
+    service: Option<Rc<dyn Service>>,
+    inbox: Inbox,
+    /// What ends the turns that are under way.
+    running: RefCell<HashMap<MessageId, Cancel>>,
 }
 
 /// Whoever hears what an agent does.
@@ -223,7 +128,7 @@ impl<S: Store> Agent<S> {
         Self::with_memory(keep, options, model, tools, memory)
     }
 
-    /// The same with another way to its prompts and its memory: one that has another summariser, say.
+    /// The same with another way to its prompts and its memory.
     pub fn with_memory(
         keep: Keep<S>,
         options: AgentOptions,
@@ -231,7 +136,27 @@ impl<S: Store> Agent<S> {
         tools: Rc<dyn Tools>,
         memory: Rc<dyn Memory>,
     ) -> Self {
-        Self { keep, options, model, tools, memory, busy: Mutex::new(()), current: RefCell::default() }
+        let (claims, summariser) = (Rc::new(Here::default()), By::Model(Rc::clone(&model)));
+        let (inbox, running) = (Inbox::default(), RefCell::default());
+        Self { keep, options, model, tools, memory, claims, summariser, service: None, inbox, running }
+    }
+
+    /// The same with histories that are summarised by somebody else than its own model.
+    #[must_use]
+    pub fn summarised_by(self, summariser: By) -> Self {
+        Self { summariser, ..self }
+    }
+
+    /// The same with claims that it shares with other agents of its name over the same store.
+    #[must_use]
+    pub fn claiming(self, claims: Rc<dyn Claims>) -> Self {
+        Self { claims, ..self }
+    }
+
+    /// The same with a memory service, whose memories go into the prompts of conversations.
+    #[must_use]
+    pub fn with_service(self, service: Rc<dyn Service>) -> Self {
+        Self { service: Some(service), ..self }
     }
 
     /// Its keep.
@@ -244,43 +169,65 @@ impl<S: Store> Agent<S> {
         &self.options
     }
 
-    /// Answers all messages that have no answer yet, oldest first. Gives how many turns it carried out. A turn that was interrupted
-    /// stays as it is, unless [`AgentOptions::resume`] says otherwise; see [`Agent::interrupted`]. A model that fails is no error: the
-    /// turn says so, and its sender is told.
+    /// Answers all messages that have no answer yet: those of one conversation in order, others at the same time. Gives how many turns it
+    /// carried out. A turn that was interrupted stays as it is, unless [`AgentOptions::resume`] says otherwise; see
+    /// [`Agent::interrupted`]. A model that fails is no error: the turn says so, and its sender is told.
     ///
     /// # Errors
-    /// The store's. What was done until then is done, and the next call goes on from there.
+    /// The store's, when all turns that could go on are over. The next call goes on from there.
     pub async fn catch_up(&self, heard: Heard<'_>) -> Result<usize, KeepError> {
-        let _busy = self.busy.lock().await;
         let mut turns = 0;
-        if self.options.resume {
-            for node in self.interrupted().await? {
-                self.carry_out(&node, true, heard).await?;
-                turns += 1;
-            }
-        }
         loop {
+            let mut working: FuturesUnordered<Later<'_, bool>> = FuturesUnordered::new();
+            for node in if self.options.resume { self.interrupted().await? } else { Vec::new() } {
+                if !self.running.borrow().contains_key(&node.id) {
+                    working.push(Box::pin(async move { Ok(self.resumed(&node, true, heard).await?.is_some()) }));
+                }
+            }
             let filter = MailFilter { after: self.seen().await?, dismissed: true, limit: None };
-            let new = self.keep.list_messages(&self.options.name, &filter).await?;
-            if new.is_empty() {
+            let mut others = Vec::new();
+            for mail in self.keep.list_messages(&self.options.name, &filter).await? {
+                match self.inbox.take(&mail) {
+                    Some(taken) => working.push(Box::pin(self.handle(mail, taken, heard))),
+                    None => others.push(mail.number),
+                }
+            }
+            if working.is_empty() && !self.inbox.is_busy(&others) {
                 return Ok(turns);
             }
-            for mail in new {
-                let number = mail.number;
-                let filed = self.file(mail).await?;
-                match &filed {
-                    Filed::New(node) => self.carry_out(node, false, heard).await?,
-                    Filed::Begun(node) if self.options.resume => self.carry_out(node, true, heard).await?,
-                    Filed::Begun(_) | Filed::Done(_) => {}
+            let mut failed = None;
+            // To their end, also if one fails: a turn that is not polled may hold a lock of the engine.
+            while let Some(done) = working.next().await {
+                match done {
+                    Ok(carried_out) => turns += usize::from(carried_out),
+                    Err(error) => failed = failed.or(Some(error)),
                 }
-                turns += usize::from(match filed {
-                    Filed::New(_) => true,
-                    Filed::Begun(_) => self.options.resume,
-                    Filed::Done(_) => false,
-                });
-                self.note(Some(number), None, None).await?;
             }
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            self.inbox.over(&others).await;
         }
+    }
+
+    /// Gives a message its place and carries its turn out. Gives whether there was one.
+    async fn handle(&self, mail: Mail, taken: Taken<'_>, heard: Heard<'_>) -> Result<bool, KeepError> {
+        taken.first().await;
+        let (_held, filed) = self.claim_and_file(mail, heard).await?;
+        self.note(Some(taken.filed()), None, None).await?;
+        let carried_out = match &filed {
+            Filed::New(node) => {
+                self.carry_out(node, false, heard).await?;
+                true
+            }
+            Filed::Begun(node) if self.options.resume => {
+                self.carry_out(node, true, heard).await?;
+                true
+            }
+            Filed::Begun(_) | Filed::Done(_) => false,
+        };
+        taken.done();
+        Ok(carried_out)
     }
 
     /// Sends this agent a message and begins its turn, without asking the model: the message is in both mailboxes and in its chain.
@@ -296,11 +243,11 @@ impl<S: Store> Agent<S> {
         let filter = MailFilter { after: self.seen().await?, dismissed: true, limit: None };
         for mail in self.keep.list_messages(name, &filter).await? {
             if mail.number < last.number {
-                self.file(mail).await?;
+                self.file_now(mail).await?;
             }
         }
         let number = last.number;
-        let filed = self.file(last).await?;
+        let filed = self.file_now(last).await?;
         self.note(Some(number), None, None).await?;
         match filed {
             Filed::New(node) | Filed::Begun(node) => Ok(node),
@@ -316,24 +263,32 @@ impl<S: Store> Agent<S> {
         self.keep.interrupted_turns(&self.options.name).await
     }
 
-    /// Carries a turn to its end: one of [`Agent::post`], or one that was interrupted. A turn that has ended meanwhile stays as it is.
+    /// Carries a turn to its end: one of [`Agent::post`], or one that was interrupted. One that is under way is waited for, and one that
+    /// has ended stays as it is.
     ///
     /// # Errors
     /// `missing-node`; `bad-request` for a node that is no turn of this agent, or that something follows; the store's.
     pub async fn resume(&self, node: &MessageId, heard: Heard<'_>) -> Result<NodeInfo, KeepError> {
-        let _busy = self.busy.lock().await;
         let known = self.known(node).await?;
-        if known.sealed {
-            return Ok(known);
-        }
-        if !self.interrupted().await?.iter().any(|open| open.id == known.id) {
+        if !known.sealed && self.resumed(&known, false, heard).await?.is_none() {
+            let now = self.known(&known.id).await?;
+            if now.sealed {
+                return Ok(now);
+            }
             let why =
                 ["the turn ", known.id.as_str(), " cannot go on: it is none of this agent's, or something follows it"];
             return Err(KeepError::BadRequest(why.concat()));
         }
-        let begun = known.messages.iter().any(|message| message.role != Role::User);
-        self.carry_out(&known, begun, heard).await?;
         self.known(&known.id).await
+    }
+
+    /// Claims a turn and carries it to its end; `None` if it is not interrupted (any more).
+    async fn resumed(&self, node: &NodeInfo, again: bool, heard: Heard<'_>) -> Result<Option<()>, KeepError> {
+        let _held = self.claims.hold(&node.id).await?;
+        let open = self.interrupted().await?;
+        let Some(open) = open.iter().find(|open| open.id == node.id) else { return Ok(None) };
+        let begun = open.messages.iter().any(|message| message.role != Role::User);
+        self.carry_out(open, again || begun, heard).await.map(Some)
     }
 
     /// Answers once more what `node` answered, as a branch beside it: the same question to the same parent. Of a node without a question (a
@@ -352,7 +307,8 @@ impl<S: Store> Agent<S> {
         }
     }
 
-    /// Lets the model go on below `node`, without another question: after a failure, or where a turn was ended by a limit.
+    /// Lets the model go on below `node`, without another question: after a failure, or where a turn was ended by a limit. A turn of
+    /// `node` that is under way is waited for.
     ///
     /// # Errors
     /// `missing-node`; the store's.
@@ -361,10 +317,19 @@ impl<S: Store> Agent<S> {
         self.begin(&old.id, Vec::new(), old.origin, heard).await
     }
 
-    /// Ends the turn that is under way, if one is: what was said stays, marked as cut off, and the transcript is valid. The next message is
+    /// Ends all turns that are under way: what was said stays, marked as cut off, and the transcripts are valid. The next message is
     /// answered as ever.
     pub fn stop(&self) {
-        self.current.borrow().cancel();
+        let running: Vec<Cancel> = self.running.borrow().values().cloned().collect();
+        running.iter().for_each(Cancel::cancel);
+    }
+
+    /// Ends the turn of this node as [`Agent::stop`] does, if it is under way.
+    pub fn stop_turn(&self, node: &MessageId) {
+        let running = self.running.borrow().get(node).cloned();
+        if let Some(cancel) = running {
+            cancel.cancel();
+        }
     }
 
     async fn known(&self, node: &MessageId) -> Result<NodeInfo, KeepError> {
@@ -378,109 +343,22 @@ impl<S: Store> Agent<S> {
         origin: Origin,
         heard: Heard<'_>,
     ) -> Result<NodeInfo, KeepError> {
-        let _busy = self.busy.lock().await;
+        let above = self.known(parent).await?;
+        let above = if above.sealed { None } else { Some(self.claims.hold(&above.id).await?) };
         let origin = Origin { agent: Some(self.options.name.clone()), ..origin };
         let node = self.keep.branch_with(parent, messages, origin, &|id| self.opening(id)).await?;
+        drop(above);
+        let _held = self.claims.hold(&node.id).await?;
         self.carry_out(&node, false, heard).await?;
         self.known(&node.id).await
     }
 
-    /// Gives a message of the mailbox its place in a chain.
-    async fn file(&self, mail: Mail) -> Result<Filed, KeepError> {
-        if mail.from == self.options.name {
-            self.observe(&mail).await?;
-            return Ok(Filed::Done(None));
-        }
-        // Failures of others want no answer, or two agents would tell each other of theirs for ever.
-        if mail.is_error {
-            return Ok(Filed::Done(None));
-        }
-        let id = self.inbound_id(&mail).await?;
-        match self.keep.node(&id).await? {
-            Some(node) if node.sealed => Ok(Filed::Done(Some(node))),
-            Some(node) => {
-                self.note(None, Some(&node.id), None).await?;
-                Ok(Filed::Begun(node))
-            }
-            None if mail.dismissed.is_some() => Ok(Filed::Done(None)),
-            None => {
-                let opening = self.opening(&id);
-                Ok(Filed::New(self.keep.receive_as(self.inbound(&mail, id), Role::User, opening).await?))
-            }
-        }
-    }
-
+    /// Carries a turn out. The caller holds the claim on it.
     async fn carry_out(&self, node: &NodeInfo, resumed: bool, heard: Heard<'_>) -> Result<(), KeepError> {
         let cancel = Cancel::default();
-        *self.current.borrow_mut() = cancel.clone();
+        let _running = Running::new(&self.running, &node.id, cancel.clone());
         Turn::new(self, node, resumed, cancel, heard).run().await?;
         self.note(None, None, Some(&node.id)).await
-    }
-
-    /// Sees a message of its own: whoever replies to it finds the chain in which it was said. One that answers nothing begins a
-    /// transcript, which such a reply continues.
-    async fn observe(&self, mail: &Mail) -> Result<(), KeepError> {
-        let id = &mail.message_id;
-        if self.keep.node(id).await?.is_some() {
-            return Ok(());
-        }
-        let Some(reply_to) = &mail.reply_to else {
-            let said = Inbound {
-                message_id: Some(id.clone()),
-                from: Some(mail.from.clone()),
-                system_prompt: self.system_prompt(),
-                ..Inbound::new(mail.body.joined())
-            };
-            let node = self.keep.receive_as(said, Role::Assistant, Commit::default()).await?;
-            return self.keep.seal(&node.id).await.map(drop);
-        };
-        let node = mail.node.as_ref().unwrap_or(reply_to);
-        if self.keep.node(node).await?.is_some() {
-            self.keep.alias(id, node).await?;
-        }
-        Ok(())
-    }
-
-    /// The id of the node in which a message is answered: the message's own, unless that is a node, or stands for one, of another agent,
-    /// the one that sent it.
-    async fn inbound_id(&self, mail: &Mail) -> Result<MessageId, KeepError> {
-        // What an imported file holds under the id of a message is not that message.
-        let mine = |node: &NodeInfo, id: &MessageId| {
-            let said = node.messages.first().map(Message::text).unwrap_or_default();
-            let origin = (node.origin.number, node.origin.from.as_ref());
-            node.id == *id && origin == (Some(mail.number), Some(&mail.from)) && said.ends_with(&mail.body.joined())
-        };
-        let mut id = mail.message_id.clone();
-        if mail.node.is_some() {
-            id = node_of(&id, &self.options.name)?;
-        }
-        while self.keep.node(&id).await?.is_some_and(|known| !mine(&known, &id)) {
-            id = node_of(&id, &self.options.name)?;
-        }
-        Ok(id)
-    }
-
-    fn inbound(&self, mail: &Mail, id: MessageId) -> Inbound {
-        let mut text = mail.body.joined();
-        if mail.from != self.options.user {
-            text.insert_str(0, &sender_line(mail.number, &mail.from));
-        }
-        Inbound {
-            message_id: Some(id),
-            reply_to: mail.reply_to.clone(),
-            from: Some(mail.from.clone()),
-            number: Some(mail.number),
-            system_prompt: self.system_prompt(),
-            ..Inbound::new(text)
-        }
-    }
-
-    /// The agent's own instructions, and those of its mailbox; `None` where there are neither.
-    fn system_prompt(&self) -> Option<String> {
-        let mail = self.options.built_in.iter().any(|name| name == "reply").then_some(built_in::ABOUT_MAIL);
-        let own = Some(self.options.system_prompt.as_str()).filter(|own| !own.trim().is_empty());
-        let parts: Vec<&str> = own.into_iter().chain(mail).collect();
-        if parts.is_empty() { None } else { Some(parts.join("\n\n")) }
     }
 
     /// What holds for its model: the table, and over that the agent's own figures.
@@ -489,53 +367,20 @@ impl<S: Store> Agent<S> {
     }
 }
 
-impl<S: Store> Keep<S> {
-    /// Deletes, for good, the transcripts that came about through the mailbox of `party` and of which all its messages are dismissed.
-    /// A transcript in which anything else lies (an import, say) stays. Gives how many were deleted.
-    ///
-    /// # Errors
-    /// The store's. What was deleted until then is.
-    pub async fn collect_dismissed(&self, party: &str) -> Result<usize, KeepError> {
-        let all = MailFilter { dismissed: true, ..MailFilter::default() };
-        let (mut done, mut open): (Vec<TranscriptId>, Vec<TranscriptId>) = (Vec::new(), Vec::new());
-        for mail in self.list_messages(party, &all).await? {
-            let own = node_of(&mail.message_id, party).ok();
-            let mut found = None;
-            for id in own.iter().chain([&mail.message_id]) {
-                if found.is_none() {
-                    found = self.node(id).await?;
-                }
-            }
-            let Some(node) = found else { continue };
-            let list = if mail.dismissed.is_some() { &mut done } else { &mut open };
-            if !list.contains(&node.transcript) {
-                list.push(node.transcript);
-            }
-        }
-        done.retain(|transcript| !open.contains(transcript));
-        let mut deleted = 0;
-        for transcript in done {
-            let from_mail = |log: &Log| {
-                let mut nodes = log.tree.nodes().map(|placed| &placed.node);
-                Ok(nodes.all(|node| node.parent.is_none() || node.origin.from.is_some()))
-            };
-            if self.read(&transcript, from_mail).await? == Some(true) {
-                self.delete_transcript(&transcript).await?;
-                deleted += 1;
-            }
-        }
-        Ok(deleted)
+/// A turn that is under way, until it is dropped.
+struct Running<'a>(&'a RefCell<HashMap<MessageId, Cancel>>, &'a MessageId);
+
+impl<'a> Running<'a> {
+    fn new(all: &'a RefCell<HashMap<MessageId, Cancel>>, node: &'a MessageId, cancel: Cancel) -> Self {
+        all.borrow_mut().insert(node.clone(), cancel);
+        Self(all, node)
     }
 }
 
-/// Where a message of the mailbox is.
-enum Filed {
-    /// In a new node, which has no answer yet.
-    New(NodeInfo),
-    /// In a node whose turn was begun before and has not ended.
-    Begun(NodeInfo),
-    /// In a node whose turn is over, or nowhere: it wants no answer.
-    Done(Option<NodeInfo>),
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.borrow_mut().remove(self.1);
+    }
 }
 
 /// A call as the model made it, and its place among the calls of the turn, which names it for good: models use ids again.

@@ -7,7 +7,7 @@ use threadkeep_store::Store;
 
 use super::arguments::{number, text, texts};
 use super::turn::Turn;
-use super::{Pending, Wanted};
+use super::{MemoryQuery, Pending};
 use crate::KeepError;
 use crate::mailbox::{Body, Mail, MailFilter};
 
@@ -19,7 +19,16 @@ const HITS: u64 = 10;
 impl<S: Store> Turn<'_, S> {
     /// Whether a name is that of a built-in tool which the agent has.
     pub(super) fn has_built_in(&self, name: &str) -> bool {
-        self.agent.options.built_in.iter().any(|own| own == name)
+        self.agent.options.built_in.iter().any(|own| own == name) || self.needed.borrow().contains(&name)
+    }
+
+    /// Offers a built-in tool for the rest of the turn. Gives whether that is new: a tool of the host keeps its name.
+    pub(super) fn need(&self, name: &'static str) -> bool {
+        let new = !self.has_built_in(name) && !self.agent.tools.schemas().iter().any(|tool| tool.name == name);
+        if new {
+            self.needed.borrow_mut().push(name);
+        }
+        new
     }
 
     /// Calls a tool. What comes back is for the model, failures as well.
@@ -66,7 +75,7 @@ impl<S: Store> Turn<'_, S> {
             "searchMemory" => {
                 let limit = number(&map, "limit")?.unwrap_or(HITS).min(100) as usize;
                 let agent = self.agent.options.name.clone();
-                self.agent.memory.search(Wanted { agent, query: text(&map, &["query"])?, limit }).await
+                self.agent.memory.search(MemoryQuery { agent, query: text(&map, &["query"])?, limit }).await
             }
             "readToolResult" => {
                 let path = text(&map, &["path"])?;

@@ -1,11 +1,11 @@
 //! One turn: the loop of model and tools, from a question to the end of its answer.
 
-use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 
-use futures_util::stream::{FuturesUnordered, StreamExt};
-use serde_json::{Map, Value};
 use threadkeep_compaction::Reason;
+use threadkeep_compaction::memory::BundleLimits;
+use threadkeep_context::preview::PREVIEW;
 use threadkeep_core::message::{Kind, ToolCall};
 use threadkeep_core::{Message, MessageId, Role, TranscriptId, depth};
 use threadkeep_provider::{Completion, Delta, Finish, ToolSchema, Usage, lift};
@@ -13,18 +13,21 @@ use threadkeep_store::Store;
 
 use super::spoken::Spoken;
 use super::steps::{self, Step};
-use super::{Agent, AgentEvent, Heard, Outcome, Pending, arguments, built_in, schema};
+use super::{Agent, AgentEvent, Heard, Outcome, arguments, built_in};
 use crate::KeepError;
 use crate::compact::{Cancel, CompactOptions, unless};
 use crate::hash::fnv;
 use crate::mailbox::{Body, Mail, Outgoing};
 use crate::model::{Call, Failure};
-use crate::protocol::{ContextOptions, NodeInfo};
+use crate::protocol::{ContextOptions, NodeInfo, Wanted};
 
 /// The code of a message that says that a turn was stopped.
 const CANCELLED: &str = "cancelled";
 /// The code of one that says that a limit was reached.
 const LIMIT: &str = "limit";
+
+/// The tag of an answer that the limit on its tokens has cut off.
+const CUT_OFF: &str = "cut-off";
 
 /// How much was said in a turn.
 #[derive(Clone, Copy)]
@@ -54,10 +57,15 @@ pub(super) struct Turn<'a, S: Store> {
     number: Option<u64>,
     parent: Option<MessageId>,
     resumed: bool,
-    cancel: Cancel,
+    pub(super) cancel: Cancel,
     heard: Heard<'a>,
     began: i64,
-    tokens: Cell<u64>,
+    /// What the provider counted so far.
+    usage: Cell<Option<Usage>>,
+    /// The built-in tools that the conversation needs beside those that were asked for.
+    pub(super) needed: RefCell<Vec<&'static str>>,
+    /// What a memory service remembers that answers the message.
+    recalled: Option<String>,
 }
 
 impl<'a, S: Store> Turn<'a, S> {
@@ -73,7 +81,9 @@ impl<'a, S: Store> Turn<'a, S> {
             cancel,
             heard,
             began: agent.keep.now(),
-            tokens: Cell::new(0),
+            usage: Cell::new(None),
+            needed: RefCell::default(),
+            recalled: None,
         }
     }
 
@@ -82,7 +92,12 @@ impl<'a, S: Store> Turn<'a, S> {
         if let Some(number) = self.number {
             self.mail = self.agent.keep.mail(&self.agent.options.name, number).await?;
         }
+        // Another agent gets only what is meant for it.
+        if self.mail.as_ref().is_some_and(|mail| mail.node.is_some()) {
+            self.need("reply");
+        }
         self.tell(AgentEvent::Began { node: self.node.clone(), resumed: self.resumed });
+        self.recalled = self.recall().await;
         let mut resumed = self.resumed;
         let keep = &self.agent.keep;
         loop {
@@ -99,11 +114,19 @@ impl<'a, S: Store> Turn<'a, S> {
         self.end(&messages).await
     }
 
-    fn tell(&self, event: AgentEvent) {
+    /// What the memory service remembers, if there is one. A stop ends the search.
+    async fn recall(&self) -> Option<String> {
+        let service = self.agent.service.as_ref()?;
+        let mail = self.mail.as_ref()?;
+        let (conversation, query) = (mail.conversation.as_ref()?, mail.body.joined());
+        unless(Some(&self.cancel), service.recall(conversation, &query)).await.ok().flatten()
+    }
+
+    pub(super) fn tell(&self, event: AgentEvent) {
         (self.heard)(event);
     }
 
-    async fn add(&self, message: Message) -> Result<(), KeepError> {
+    pub(super) async fn add(&self, message: Message) -> Result<(), KeepError> {
         self.agent.keep.grow(&self.node, message).await
     }
 
@@ -128,8 +151,10 @@ impl<'a, S: Store> Turn<'a, S> {
         if steps >= limits.steps {
             return Some(format!("the turn was ended after {steps} answers of the model, its limit"));
         }
-        if let Some(most) = limits.tokens.filter(|most| self.tokens.get() >= *most) {
-            return Some(format!("the turn was ended after {} tokens; its limit is {most}", self.tokens.get()));
+        let used = self.usage.get().unwrap_or_default();
+        let used = used.prompt_tokens.saturating_add(used.completion_tokens);
+        if let Some(most) = limits.tokens.filter(|most| used >= *most) {
+            return Some(format!("the turn was ended after {used} tokens; its limit is {most}"));
         }
         let late = limits.millis.filter(|_| self.is_late())?;
         Some(format!("the turn was ended after {late} milliseconds, its limit"))
@@ -161,10 +186,14 @@ impl<'a, S: Store> Turn<'a, S> {
         if self.cancel.is_cancelled() {
             return self.fail(CANCELLED, "stopped".to_owned(), Message::assistant("")).await;
         }
-        let (options, schemas) = self.context();
+        let (mut options, mut schemas) = self.context();
         self.compact_if_due(&options).await?;
         let mut prompt = self.agent.memory.context(&self.node, &options).await?;
         if prompt.over_budget && self.compact(&options).await? {
+            prompt = self.agent.memory.context(&self.node, &options).await?;
+        }
+        if prompt.messages.iter().any(is_preview) && self.need("readToolResult") {
+            (options, schemas) = self.context();
             prompt = self.agent.memory.context(&self.node, &options).await?;
         }
         if prompt.over_budget {
@@ -205,11 +234,14 @@ impl<'a, S: Store> Turn<'a, S> {
     /// Stores an answer, and asks for a compaction where the usage says so.
     async fn said(&self, completion: Completion, before: &Said, schemas: &[ToolSchema]) -> Result<(), KeepError> {
         let Completion { mut message, usage, finish } = completion;
+        if let Some(usage) = usage {
+            self.usage.set(Some(self.usage.get().unwrap_or_default().plus(usage)));
+        }
         // A connection has done so already; a host's function may know nothing of it.
         let tools: Vec<String> = schemas.iter().map(|schema| schema.name.clone()).collect();
         lift(&mut message, &tools, &format!("{} {}", self.node, before.messages));
         if finish == Finish::Length {
-            message.tags.push("cut-off".to_owned());
+            message.tags.push(CUT_OFF.to_owned());
         }
         if let Some(reason) = self.too_much(&message) {
             return self.fail("bad-answer", reason, message).await;
@@ -228,8 +260,6 @@ impl<'a, S: Store> Turn<'a, S> {
             return self.fail("bad-answer", reason.to_owned(), message).await;
         }
         self.add(message).await?;
-        let Usage { prompt_tokens, completion_tokens, .. } = usage.unwrap_or_default();
-        self.tokens.set(self.tokens.get().saturating_add(prompt_tokens).saturating_add(completion_tokens));
         let prompt_tokens = usage.map(|usage| usage.prompt_tokens);
         self.agent.memory.after_response(&self.node, prompt_tokens, self.agent.policy()).await?;
         self.tell(AgentEvent::said(self.node.clone(), usage));
@@ -238,13 +268,16 @@ impl<'a, S: Store> Turn<'a, S> {
 
     /// The options of the next prompt, and the tools that it names.
     fn context(&self) -> (ContextOptions, Vec<ToolSchema>) {
-        let mut schemas = built_in::schemas(&self.agent.options.built_in);
+        let mut schemas = built_in::schemas(&|name| self.has_built_in(name));
         schemas.extend(self.agent.tools.schemas());
         let mut options = self.agent.options.context.clone();
         let policy = self.agent.policy();
         let budget = &mut options.build.budget;
         if budget.max_tokens.is_none() && budget.max_context_tokens.is_none() {
             budget.max_tokens = Some(policy.input_budget());
+        }
+        if let Some(text) = &self.recalled {
+            options.memory.get_or_insert_with(nothing_else).text = Some(text.clone());
         }
         if let Some(memory) = &mut options.memory {
             memory.agent = Some(self.agent.options.name.clone());
@@ -287,7 +320,8 @@ impl<'a, S: Store> Turn<'a, S> {
             remember_from: self.agent.options.remember_from.clone(),
             ..options.clone()
         };
-        let done = self.agent.memory.compact(&self.node, &options).await;
+        let by = self.agent.summariser.clone();
+        let done = self.agent.memory.compact(&self.node, &options, by).await;
         let node = self.node.clone();
         let (checkpoint, (tokens_before, tokens_after), error) = match done {
             Ok(done) => (done.checkpoint.map(|made| made.id), (done.tokens_before, done.tokens_after), None),
@@ -301,76 +335,6 @@ impl<'a, S: Store> Turn<'a, S> {
         let made = checkpoint.is_some();
         self.tell(AgentEvent::Compacted { node, checkpoint, tokens_before, tokens_after, error });
         Ok(made)
-    }
-
-    /// Calls tools, all at once, and stores each result as it comes.
-    async fn use_tools(&self, open: Vec<Pending>, resumed: bool) -> Result<(), KeepError> {
-        for Pending { call, .. } in &open {
-            self.tell(AgentEvent::Calling {
-                node: self.node.clone(),
-                call: call.id().to_owned(),
-                name: call.name().to_owned(),
-                arguments: call.arguments().to_owned(),
-            });
-        }
-        // Each call stores its own result. If the loop stored it, another call could hold a lock of the engine meanwhile, and nobody would
-        // let it go on.
-        let schemas = self.agent.tools.schemas();
-        let by_name: HashMap<&str, &Value> =
-            schemas.iter().map(|tool| (tool.name.as_str(), &tool.parameters)).collect();
-        let use_tool = |pending| self.use_tool(pending, &by_name, resumed);
-        let mut working: FuturesUnordered<_> = open.iter().map(use_tool).collect();
-        while let Some(stored) = working.next().await {
-            stored?;
-        }
-        Ok(())
-    }
-
-    /// Calls a tool and stores its result. A stop ends the call, and is its result.
-    async fn use_tool(
-        &self,
-        pending: &Pending,
-        schemas: &HashMap<&str, &Value>,
-        resumed: bool,
-    ) -> Result<(), KeepError> {
-        let (call, name) = (&pending.call, pending.call.name());
-        let again = built_in::repeatable(name) || self.agent.tools.repeatable(name);
-        let arguments: Result<Map<String, Value>, String> = if resumed && !again {
-            Err("interrupted: the program ended before a result was kept; the call may or may not have been carried out".into())
-        } else {
-            let read = arguments::object(call.arguments());
-            // Built-in tools read theirs as tolerantly as models write them.
-            match schemas.get(name).filter(|_| !self.has_built_in(name)) {
-                Some(schema) => read.and_then(|arguments| schema::fit(arguments, schema)),
-                None => read,
-            }
-        };
-        let result = match arguments {
-            Ok(arguments) => {
-                let done = unless(Some(&self.cancel), Box::pin(self.call(pending, arguments))).await;
-                done.unwrap_or_else(|_| Err("cancelled".to_owned()))
-            }
-            Err(wrong) => Err(wrong),
-        };
-        self.called(call, result).await
-    }
-
-    async fn called(&self, call: &ToolCall, result: Result<Value, String>) -> Result<(), KeepError> {
-        let (text, is_error) = match result {
-            Ok(Value::String(text)) => (text, false),
-            Ok(value) => (value.to_string(), false),
-            Err(error) => (error, true),
-        };
-        let name = Some(call.name().to_owned()).filter(|name| !name.is_empty());
-        self.add(Message { is_error, name, ..Message::tool(call.id(), text.clone()) }).await?;
-        self.tell(AgentEvent::Called {
-            node: self.node.clone(),
-            call: call.id().to_owned(),
-            name: call.name().to_owned(),
-            result: text,
-            is_error,
-        });
-        Ok(())
     }
 
     /// Sends a message of this turn, once however often it is tried: its id is made of the turn and `what`.
@@ -395,6 +359,7 @@ impl<'a, S: Store> Turn<'a, S> {
             message_id: Some(MessageId::mint(&self.transcript, mixed(&self.node, what))),
             node: Some(self.node.clone()),
             is_error: what == "failure",
+            conversation: None,
         });
         let sent = sent.await?;
         self.agent.observe(&sent).await?;
@@ -437,8 +402,14 @@ impl<'a, S: Store> Turn<'a, S> {
             }
         }
         self.agent.keep.seal(&self.node).await?;
+        let cut_off = last.is_some_and(|message| message.tags.iter().any(|tag| tag == CUT_OFF));
+        let code = match &failure {
+            Some((code, _)) => (*code).to_owned(),
+            None => if cut_off { "length" } else { "stop" }.to_owned(),
+        };
         let reason = failure.map(|(_, reason)| reason);
-        self.tell(AgentEvent::Ended { node: self.node.clone(), outcome, reason });
+        let (node, usage) = (self.node.clone(), self.usage.get());
+        self.tell(AgentEvent::Ended { node, outcome, code, usage, reason });
         Ok(())
     }
 
@@ -447,6 +418,16 @@ impl<'a, S: Store> Turn<'a, S> {
         let to = || arguments::number(&arguments::object(call.arguments()).ok()?, "messageNumber").ok();
         call.name() == "reply" && to().is_some_and(|number| number.is_none_or(|number| number == mail.number))
     }
+}
+
+/// Nothing of the keep's own memory.
+fn nothing_else() -> Wanted {
+    Wanted { limits: BundleLimits { episodes: 0, facts: 0 }, ..Wanted::default() }
+}
+
+/// Whether a prompt shows only the beginning of a tool's result.
+fn is_preview(message: &Message) -> bool {
+    message.role == Role::Tool && message.text().starts_with(PREVIEW)
 }
 
 /// A number made of a node and what is said in its turn. Zero is a root's.

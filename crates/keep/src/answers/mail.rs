@@ -13,9 +13,9 @@ impl<S: Store> Keep<S> {
     /// [`KeepError`]; nothing was stored then.
     pub async fn mailing(&self, request: MailRequest) -> Result<Value, KeepError> {
         Ok(match request {
-            MailRequest::Send { from, to, strings, edge_names, pet_names, reply_to, message_id } => {
+            MailRequest::Send { from, to, strings, edge_names, pet_names, reply_to, message_id, conversation } => {
                 let body = Body { strings, edge_names, pet_names };
-                let mail = Outgoing { from, to, body, reply_to, message_id, ..Outgoing::default() };
+                let mail = Outgoing { from, to, body, reply_to, message_id, conversation, ..Outgoing::default() };
                 self.send(mail).await?.to_json()
             }
             MailRequest::Reply { party, number, strings, edge_names, pet_names } => {

@@ -74,7 +74,7 @@ impl Scripted {
         prompt_tokens: u64,
         completion_tokens: u64,
     ) -> Result<Completion, Failure> {
-        let usage = Some(Usage { prompt_tokens, completion_tokens, cached_tokens: None });
+        let usage = Some(Usage { prompt_tokens, completion_tokens, cached_tokens: None, ..Usage::default() });
         answer.map(|completion| Completion { usage, ..completion })
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use serde_json::json;
-use threadkeep::agent::{Agent, AgentEvent, AgentOptions, TurnLimits};
+use threadkeep::agent::{Agent, AgentEvent, AgentOptions, By, TurnLimits};
 use threadkeep::mailbox::Mail;
 use threadkeep::model::Model;
 use threadkeep::protocol::NodeInfo;
@@ -70,7 +70,9 @@ fn events_tell_what_happens_in_order() {
     let wanted = ["began", "asked", "delta", "said", "calling", "called", "asked", "delta", "said", "sent", "ended"];
     assert_eq!(words(&events), wanted);
     assert_eq!(serde_json::to_value(&events[3]).unwrap()["promptTokens"], 10);
-    assert_eq!(serde_json::to_value(&events[10]).unwrap()["outcome"], "answered");
+    let ended = serde_json::to_value(&events[10]).unwrap();
+    assert_eq!((ended["outcome"].as_str(), ended["code"].as_str()), (Some("answered"), Some("stop")));
+    assert_eq!(ended["usage"], json!({ "promptTokens": 30, "completionTokens": 6 }));
     assert!(matches!(&events[5], AgentEvent::Called { result, is_error: false, .. } if result == "3"));
 }
 
@@ -378,7 +380,7 @@ fn history_is_compacted_when_the_providers_count_says_so_and_it_is_told() {
     let mut own = options("lal");
     own.policy.max_context_tokens = Some(6_000);
     own.policy.max_output_tokens = Some(1_000);
-    let lal = Agent::new(world.tab(), own, script.clone(), Rc::new(Toolbox::default()));
+    let lal = Agent::new(world.tab(), own, script.clone(), Rc::new(Toolbox::default())).summarised_by(By::Rules);
     let events = RefCell::new(Vec::new());
     run(async {
         let mut last: Option<Mail> = None;
@@ -496,24 +498,6 @@ fn an_answer_that_was_asked_for_again_is_carried_to_its_end_after_a_crash() {
             ["first", "second"]
         );
         assert!(answers.iter().all(|node| node.sealed));
-    });
-}
-
-#[test]
-fn messages_are_answered_one_at_a_time_in_order() {
-    let world = World::default();
-    let script = Script::of([says("one"), says("two"), says("three")]);
-    let lal = with_tools(&world, &script, &Rc::default());
-    run(async {
-        for text in ["1", "2", "3"] {
-            write(lal.keep(), text, None).await;
-        }
-        let events = RefCell::new(Vec::new());
-        let heard = |event| events.borrow_mut().push(event);
-        assert_eq!(lal.catch_up(&heard).await.unwrap(), 3);
-        let began: Vec<String> =
-            words(&events.borrow()).into_iter().filter(|word| word == "began" || word == "ended").collect();
-        assert_eq!(began, ["began", "ended", "began", "ended", "began", "ended"]);
     });
 }
 
@@ -805,4 +789,144 @@ fn a_session_of_200_turns_that_is_killed_at_20_moments_ends_as_one_that_is_not()
         }
     }
     assert!(killed >= 57, "{killed}");
+}
+
+/// What a turn ended with: outcome and code.
+fn ended(lal: &Agent<MemoryStore>) -> (String, String) {
+    let events = RefCell::new(Vec::new());
+    run(async {
+        write(lal.keep(), "hi", None).await;
+        lal.catch_up(&|event| events.borrow_mut().push(event)).await.unwrap();
+    });
+    let last = serde_json::to_value(events.borrow().last().unwrap()).unwrap();
+    (last["outcome"].as_str().unwrap().to_owned(), last["code"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn the_end_of_a_turn_says_why_in_a_stable_code() {
+    let cut = says("so far")
+        .map(|said| threadkeep_provider::Completion { finish: threadkeep_provider::Finish::Length, ..said });
+    for (said, wanted) in [
+        (says("yes"), ("answered", "stop")),
+        (cut, ("answered", "length")),
+        (says(" "), ("failed", "bad-answer")),
+        (fails("rate-limited"), ("failed", "rate-limited")),
+    ] {
+        let world = World::default();
+        let (outcome, code) = ended(&with_tools(&world, &Script::of([said]), &Rc::default()));
+        assert_eq!((outcome.as_str(), code.as_str()), wanted);
+    }
+    let world = World::default();
+    let own = AgentOptions { limits: TurnLimits { steps: 0, ..TurnLimits::default() }, ..options("lal") };
+    let lal = Agent::new(world.tab(), own, Script::of([]), Rc::new(Toolbox::default()));
+    assert_eq!(ended(&lal), ("limited".to_owned(), "limit".to_owned()));
+}
+
+#[test]
+fn a_default_agent_sends_a_hello_with_little_beside_it() {
+    let world = World::default();
+    let script = Script::of([says("Hello.")]);
+    let mut own = AgentOptions::new("agent");
+    own.context.encoding = threadkeep::protocol::Counting::Estimate;
+    let agent = Agent::new(world.tab(), own, Rc::clone(&script) as Rc<dyn Model>, Rc::new(threadkeep::agent::NoTools));
+    let asked = Cell::new(0);
+    run(async {
+        let hello = threadkeep::mailbox::Outgoing {
+            from: "user".into(),
+            to: "agent".into(),
+            body: "hello".into(),
+            ..Default::default()
+        };
+        agent.keep().send(hello).await.unwrap();
+        let heard = |event: AgentEvent| {
+            if let AgentEvent::Asked { tokens, .. } = event {
+                asked.set(tokens);
+            }
+        };
+        agent.catch_up(&heard).await.unwrap();
+    });
+    assert!(asked.get() <= 61, "{} tokens", asked.get());
+    assert_eq!(script.prompt(0), ["hello"]);
+    assert!(script.payloads.borrow()[0].get("tools").is_none());
+}
+
+#[test]
+fn a_tool_that_reads_results_is_offered_once_a_prompt_shows_only_the_beginning_of_one() {
+    let world = World::default();
+    let long = "word ".repeat(8_000);
+    let path = "@state/logs/tool-results/long.json";
+    let script = Script::of([
+        calls(&[("long", "echo", json!({}))]),
+        calls(&[("read", "readToolResult", json!({ "path": path, "offset": 39_990 }))]),
+        says("read"),
+        calls(&[("long", "echo", json!({}))]),
+        says("whole"),
+    ]);
+    struct Echo(String);
+    impl threadkeep::agent::Tools for Echo {
+        fn schemas(&self) -> Vec<threadkeep_provider::ToolSchema> {
+            let parameters = json!({ "type": "object", "properties": {} });
+            vec![threadkeep_provider::ToolSchema { name: "echo".into(), description: None, parameters, strict: None }]
+        }
+        fn call(&self, _: threadkeep::agent::ToolUse) -> threadkeep::agent::ToolAnswer<'_> {
+            Box::pin(std::future::ready(Ok(self.0.clone().into())))
+        }
+    }
+    let offered = |at: usize| -> Vec<String> {
+        let payload = script.payloads.borrow()[at].clone();
+        let names = payload["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["function"]["name"].as_str().unwrap().to_owned());
+        names.collect()
+    };
+    let agent = |most: u64| {
+        let own = AgentOptions { built_in: Vec::new(), ..options("lal") };
+        let mut own = AgentOptions { compact: None, ..own };
+        own.context.build.budget.max_tokens = Some(most);
+        Agent::new(world.tab(), own, Rc::clone(&script) as Rc<dyn Model>, Rc::new(Echo(long.clone())))
+    };
+    run(async {
+        let lal = agent(2_000);
+        let mail = write(lal.keep(), "go", None).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        let node = node_of(&lal, &mail).await;
+        assert!(script.prompt(1).last().unwrap().contains(path));
+        assert_eq!((offered(0), offered(1)), (vec!["echo".to_owned()], vec!["readToolResult".into(), "echo".into()]));
+        assert!(texts(&node.messages)[4].contains("word"), "{:?}", texts(&node.messages)[4]);
+        // It fits: it is whole, and nothing reads it.
+        let lal = agent(100_000);
+        write(lal.keep(), "go", None).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        assert_eq!((script.prompt(4).last().unwrap(), offered(4)), (&long, vec!["echo".to_owned()]));
+    });
+}
+
+#[test]
+fn an_agent_without_built_in_tools_can_reply_to_another_agent() {
+    let world = World::default();
+    let keep = world.tab();
+    let ask = json!({ "recipientName": "b", "strings": ["What is the weather?"] });
+    let scripts = [
+        Script::of([calls(&[("s", "send", ask)]), says("I have asked."), says("Rain, it says.")]),
+        Script::of([calls(&[("r", "reply", json!({ "strings": ["Rain."] }))]), says("Told.")]),
+    ];
+    let a = Agent::new(keep.clone(), options("a"), scripts[0].clone(), Rc::new(Toolbox::default()));
+    let own = AgentOptions { built_in: Vec::new(), ..options("b") };
+    let b = Agent::new(keep.clone(), own, scripts[1].clone(), Rc::new(Toolbox::default()));
+    run(async {
+        let mail = threadkeep::mailbox::Outgoing {
+            from: "ann".into(),
+            to: "a".into(),
+            body: "ask b".into(),
+            ..Default::default()
+        };
+        keep.send(mail).await.unwrap();
+        for _ in 0..3 {
+            a.catch_up(&|_| {}).await.unwrap();
+            b.catch_up(&|_| {}).await.unwrap();
+        }
+        assert_eq!(scripts[0].prompt(2).last().unwrap(), "[message 4 from b]\n[depth:2] Rain.");
+    });
 }

@@ -9,7 +9,7 @@ use std::task::Poll;
 
 use serde_json::{Value, json};
 use threadkeep::Keep;
-use threadkeep::agent::{Agent, AgentEvent, AgentOptions, ToolAnswer, ToolUse, Tools};
+use threadkeep::agent::{Agent, AgentEvent, AgentOptions, BUILT_IN, ToolAnswer, ToolUse, Tools};
 use threadkeep::mailbox::{Body, Mail, MailFilter, Outgoing};
 use threadkeep::model::{Answer, Call, Failure, Model};
 use threadkeep::protocol::Counting;
@@ -37,7 +37,7 @@ pub(crate) fn calls(all: &[(&str, &str, Value)]) -> Said {
 /// The same, with what the provider counted.
 pub(crate) fn counted(said: Said, prompt_tokens: u64, completion_tokens: u64) -> Said {
     said.map(|completion| Completion {
-        usage: Some(Usage { prompt_tokens, completion_tokens, cached_tokens: None }),
+        usage: Some(Usage { prompt_tokens, completion_tokens, ..Usage::default() }),
         ..completion
     })
 }
@@ -129,10 +129,11 @@ impl Tools for Toolbox {
     }
 }
 
-/// The options of the tests' agent, which counts without a vocabulary.
+/// The options of the tests' agent, which has all built-in tools and counts without a vocabulary.
 pub(crate) fn options(name: &str) -> AgentOptions {
     let mut options = AgentOptions::new(name);
     options.user = "ann".to_owned();
+    options.built_in = BUILT_IN.map(str::to_owned).to_vec();
     options.context.encoding = Counting::Estimate;
     options
 }

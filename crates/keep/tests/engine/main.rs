@@ -15,6 +15,7 @@ mod branches;
 mod compaction;
 mod compaction_rules;
 mod context;
+mod conversations;
 mod damage;
 mod epochs;
 mod far_away;

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use threadkeep::agent::{Agent, AgentOptions, Wanted};
+use threadkeep::agent::{Agent, AgentOptions, MemoryQuery};
 use threadkeep::compact::{CompactOptions, Extractive};
 use threadkeep::model::Model;
 use threadkeep::protocol::{ContextOptions, Counting, SearchOptions};
@@ -124,7 +124,7 @@ fn search_for_an_agent_finds_no_record_of_another() {
         assert_eq!(found(Some("eve")).await, ["The door is green."]);
         assert_eq!(found(None).await.len(), 3);
         // An agent's tool says who said it.
-        let wanted = Wanted { agent: "lal".into(), query: "green".into(), limit: 9 };
+        let wanted = MemoryQuery { agent: "lal".into(), query: "green".into(), limit: 9 };
         let told = threadkeep::agent::found(keep.clone(), wanted).await.unwrap();
         assert_eq!((&told[0]["text"], &told[0]["origin"]), (&json!("The door is green."), &json!("user")));
     });

@@ -32,7 +32,7 @@ impl Wake for Woken {
 
 /// What all of these come to, each a task of its own, as calls of a program are. `None` when they wait for each other for ever: none is
 /// done, and none can go on.
-fn together<'a>(mut tasks: Vec<Pin<Box<dyn Future<Output = ()> + 'a>>>) -> Option<()> {
+pub(crate) fn together<'a>(mut tasks: Vec<Pin<Box<dyn Future<Output = ()> + 'a>>>) -> Option<()> {
     let woken: Vec<Arc<Woken>> = tasks.iter().map(|_| Arc::new(Woken(AtomicBool::new(true)))).collect();
     let mut done = vec![false; tasks.len()];
     while done.contains(&false) {

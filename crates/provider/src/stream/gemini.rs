@@ -98,4 +98,5 @@ fn usage(answer: &mut Answer, usage: &Value, heard: &dyn Fn(Delta)) {
     // One of them is missing where there was none of it.
     answer.usage.completion = prompt.map(|_| said.unwrap_or(0) + thought.unwrap_or(0));
     answer.usage.cached = answer.count(usage.get("cachedContentTokenCount"), heard);
+    answer.usage.reasoning = thought;
 }

@@ -173,6 +173,8 @@ fn usage(answer: &mut Answer, usage: &Value, heard: &dyn Fn(Delta)) {
     answer.usage.prompt = answer.count(usage.get("prompt_tokens"), heard);
     answer.usage.completion = answer.count(usage.get("completion_tokens"), heard);
     answer.usage.cached = answer.count(cached, heard);
+    let reasoning = usage.get("completion_tokens_details").and_then(|details| details.get("reasoning_tokens"));
+    answer.usage.reasoning = answer.count(reasoning, heard);
 }
 
 pub(super) fn finish(reason: &str) -> Finish {

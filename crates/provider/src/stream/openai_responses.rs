@@ -88,6 +88,8 @@ fn whole(answer: &mut Answer, response: &Value, who: &str, heard: &dyn Fn(Delta)
         answer.usage.completion = answer.count(usage.get("output_tokens"), heard);
         let details = usage.get("input_tokens_details");
         answer.usage.cached = answer.count(details.and_then(|details| details.get("cached_tokens")), heard);
+        let reasoning = usage.get("output_tokens_details").and_then(|details| details.get("reasoning_tokens"));
+        answer.usage.reasoning = answer.count(reasoning, heard);
     }
     if let Some(error) = response.get("error").filter(|error| !error.is_null()) {
         return Err(Fault::said(who, 0, error));

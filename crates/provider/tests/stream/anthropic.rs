@@ -57,7 +57,10 @@ fn thinking_text_and_calls_go_back_as_they_came() {
     assert_eq!(read.calls, [call("add", "{\"a\": [1, 2]}"), call("look", "")]);
     let completion = read.completion();
     assert_eq!(completion.finish, Finish::ToolCalls);
-    assert_eq!(completion.usage, Some(Usage { prompt_tokens: 125, completion_tokens: 42, cached_tokens: Some(20) }));
+    assert_eq!(
+        completion.usage,
+        Some(Usage { prompt_tokens: 125, completion_tokens: 42, cached_tokens: Some(20), ..Usage::default() })
+    );
     let payload = next_turn(Anthropic, read.message());
     let expected = json!([
         {"type": "thinking", "thinking": "Let me add.", "signature": "EqQB"},

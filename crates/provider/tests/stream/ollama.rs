@@ -35,7 +35,10 @@ fn thinking_text_and_calls() {
     let completion = read.completion();
     assert_eq!(
         (completion.finish.clone(), completion.usage),
-        (Finish::ToolCalls, Some(Usage { prompt_tokens: 26, completion_tokens: 298, cached_tokens: None }))
+        (
+            Finish::ToolCalls,
+            Some(Usage { prompt_tokens: 26, completion_tokens: 298, cached_tokens: None, ..Usage::default() })
+        )
     );
     let payload = next_turn(Ollama, read.message());
     assert_eq!(payload["messages"][1]["thinking"], "Hm, so.");

@@ -24,14 +24,15 @@ fn text_and_usage_in_a_last_chunk_without_choices() {
         &[json!({"role": "assistant", "content": ""}), json!({"content": "Grüße"}), json!({"content": " 👋"})],
         "stop",
     );
-    let usage = json!({"choices": [], "usage": {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 8}}});
+    let usage = json!({"choices": [], "usage": {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 8},
+        "completion_tokens_details": {"reasoning_tokens": 2}}});
     answer = answer.replace("data: [DONE]", &format!("data: {usage}\n\ndata: [DONE]"));
     let read = read(OpenAiChat, &answer);
     assert_eq!(read.text, "Grüße 👋");
     assert_eq!(read.completion().finish, Finish::Stop);
     assert_eq!(
         read.completion().usage,
-        Some(Usage { prompt_tokens: 12, completion_tokens: 3, cached_tokens: Some(8) })
+        Some(Usage { prompt_tokens: 12, completion_tokens: 3, cached_tokens: Some(8), reasoning_tokens: Some(2) })
     );
     assert!(read.message().extra.is_empty());
     next_turn(OpenAiChat, read.message());

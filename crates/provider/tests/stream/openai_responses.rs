@@ -20,7 +20,7 @@ fn called(arguments: &str) -> Value {
 
 fn response(status: &str, output: &[Value]) -> Value {
     json!({"id": "resp_1", "object": "response", "status": status, "error": null, "incomplete_details": null, "output": output,
-        "usage": {"input_tokens": 9, "input_tokens_details": {"cached_tokens": 2}, "output_tokens": 6}})
+        "usage": {"input_tokens": 9, "input_tokens_details": {"cached_tokens": 2}, "output_tokens": 6, "output_tokens_details": {"reasoning_tokens": 4}}})
 }
 
 pub fn stream() -> Vec<Value> {
@@ -48,7 +48,10 @@ fn encrypted_reasoning_goes_back_with_what_followed() {
     assert_eq!(read.calls, [("add".to_owned(), "{\"a\":1}".to_owned())]);
     let completion = read.completion();
     assert_eq!(completion.finish, Finish::ToolCalls);
-    assert_eq!(completion.usage, Some(Usage { prompt_tokens: 9, completion_tokens: 6, cached_tokens: Some(2) }));
+    assert_eq!(
+        completion.usage,
+        Some(Usage { prompt_tokens: 9, completion_tokens: 6, cached_tokens: Some(2), reasoning_tokens: Some(4) })
+    );
     let payload = next_turn(OpenAiResponses, read.message());
     assert_eq!(payload["input"][1]["encrypted_content"], "gAAAA");
     assert_eq!(payload["input"][3]["call_id"], "call_1");

@@ -1,7 +1,7 @@
 //! Agents: the model and the tools are functions of a JavaScript object, the loop is the engine's.
 //!
 //! The object has `ask(json, call, hear)` (a model request), `use(json, call)` (a tool), `end(call)` (a call is no longer waited for) and
-//! `tell(json)` (an event). What they take and promise is said at each. Time limits and signals are the TypeScript's.
+//! `tell(json)` (an event), `hold(node)` (the claim on a turn), `summarise(json, call)` (a request of the summariser). What they take and promise is said at each. Time limits and signals are the TypeScript's.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -10,13 +10,18 @@ use std::task::Waker;
 use js_sys::Function;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use threadkeep::Keep;
-use threadkeep::agent::{Agent, AgentOptions, Memory, ToolAnswer, ToolUse, Tools};
+use threadkeep::agent::{
+    Agent, AgentOptions, By, Claims, Held, Later, Memory, Recalled, Service, ToolAnswer, ToolUse, Tools,
+};
+use threadkeep::compact::{self, ModelRequest, Reply, input_tokens_of};
 use threadkeep::model::{Answer as ModelAnswer, Call, Failure, Model};
-use threadkeep::protocol::{AgentCall, AgentEvent};
+use threadkeep::protocol::{AgentCall, AgentEvent, Summarizer};
+use threadkeep::{Keep, KeepError};
 use threadkeep_core::json::own_text;
 use threadkeep_core::{Message, MessageId};
 use threadkeep_provider::{Completion, Delta, Finish, Provider, ToolSchema, Usage};
+use threadkeep_store::StoreError;
+use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
@@ -207,6 +212,79 @@ impl Tools for JsTools {
     }
 }
 
+/// The claims on turns, among all who have the same data open.
+struct JsClaims(Rc<Host>);
+
+impl Claims for JsClaims {
+    fn hold<'a>(&'a self, turn: &'a MessageId) -> Later<'a, Held> {
+        let promised = self.0.object.hold(turn.as_str());
+        Box::pin(async move {
+            let end = JsFuture::from(promised.map_err(|error| unclaimed(&error))?).await;
+            let end: Function = end.map_err(|error| unclaimed(&error))?.unchecked_into();
+            Ok(Held::new(move || {
+                // It does not throw.
+                let _ = end.call0(&JsValue::UNDEFINED);
+            }))
+        })
+    }
+}
+
+fn unclaimed(error: &JsValue) -> KeepError {
+    let read = |name: &str| js_sys::Reflect::get(error, &JsValue::from(name)).ok().and_then(|text| text.as_string());
+    match read("code").as_deref() {
+        Some("closed") => StoreError::Closed.into(),
+        _ => StoreError::Transient(read("message").unwrap_or_else(|| "the turn cannot be claimed".to_owned())).into(),
+    }
+}
+
+/// The memory service of the host.
+struct JsService(Rc<Host>);
+
+impl Service for JsService {
+    fn recall<'a>(&'a self, conversation: &'a str, query: &'a str) -> Recalled<'a> {
+        let promised = self.0.object.recall(conversation, query);
+        Box::pin(async move {
+            let text = JsFuture::from(promised.ok()?).await.ok()?.as_string()?;
+            Some(text).filter(|text| !text.is_empty())
+        })
+    }
+}
+
+/// A function that summarises.
+struct JsSummarizer {
+    host: Rc<Host>,
+    name: String,
+    input_tokens: u32,
+}
+
+impl compact::Model for JsSummarizer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn input_tokens(&self) -> u32 {
+        self.input_tokens
+    }
+
+    fn ask(&self, request: ModelRequest) -> Reply<'_> {
+        let number = self.host.number();
+        let written = json!({
+            "messages": request.messages.iter().map(Message::to_json).collect::<Value>(),
+            "text": request.text, "words": request.words, "part": request.part, "parts": request.parts,
+        });
+        let promised = self.host.object.summarise(written.to_string(), number);
+        let waiting = Waiting { host: Rc::clone(&self.host), call: number, answered: false };
+        Box::pin(async move {
+            let words = |error: JsValue| error.as_string().unwrap_or_else(|| "the summariser failed".to_owned());
+            let answer = JsFuture::from(promised.map_err(words)?).await;
+            waiting.answered();
+            let text = answer.map_err(words)?.as_string().unwrap_or_default();
+            let message = serde_json::from_str::<Message>(&text);
+            message.map_err(|error| ["the model's answer is no message: ", &error.to_string()].concat())
+        })
+    }
+}
+
 /// An agent whose model and tools are the object's. See [`AgentCall`] for the parameters.
 pub(super) fn make(
     keep: Keep<AnyStore>,
@@ -217,6 +295,7 @@ pub(super) fn make(
     let call = AgentCall::read(params).map_err(bad_request)?;
     let host = Rc::new(Host { object, calls: Cell::new(0.0) });
     let options = AgentOptions::from(&call);
+    let (summarizer, service) = (call.summarizer, call.service);
     let (name, provider) = call.model.map_or_else(Default::default, |model| (model.name, model.provider));
     let (name, provider) = (name.unwrap_or_default(), provider.unwrap_or_default());
     let model = Rc::new(JsModel { host: Rc::clone(&host), name, provider });
@@ -224,6 +303,16 @@ pub(super) fn make(
     let schemas = call.tools.into_iter().map(|tool| tool.schema).collect();
     let tools = Rc::new(JsTools { host: Rc::clone(&host), schemas, repeatable });
     let agent = Agent::with_memory(keep, options, model, tools, memory);
+    let agent = agent.claiming(Rc::new(JsClaims(Rc::clone(&host))));
+    let agent = match summarizer {
+        Some(Summarizer::Function { name, input_tokens }) => {
+            let input_tokens = input_tokens.unwrap_or_else(|| input_tokens_of(&name));
+            agent.summarised_by(By::Asked(Rc::new(JsSummarizer { host: Rc::clone(&host), name, input_tokens })))
+        }
+        Some(Summarizer::Rules) => agent.summarised_by(By::Rules),
+        None => agent,
+    };
+    let agent = if service { agent.with_service(Rc::new(JsService(Rc::clone(&host)))) } else { agent };
     Ok(Rc::new(JsAgent { agent: Rc::new(agent), host }))
 }
 
@@ -241,14 +330,18 @@ impl Working for JsAgent {
         })
     }
 
-    fn take_turn(&self, node: String, act: Act) -> Answer {
+    fn take_turn(&self, node: String, act: Act, hear: Function) -> Answer {
         let (agent, host) = (Rc::clone(&self.agent), Rc::clone(&self.host));
         Box::pin(async move {
             let wrong = |error: threadkeep_core::IdError| {
                 own_error("bad-request", error.to_string(), json!({ "argument": "nodeId" }))
             };
             let node = MessageId::new(&node).map_err(wrong)?;
-            let heard = |event: AgentEvent| host.tell(&event);
+            let heard = |event: AgentEvent| {
+                host.tell(&event);
+                // It does not throw.
+                let _ = hear.call1(&JsValue::UNDEFINED, &JsValue::from(own_text(&event)));
+            };
             let done = match act {
                 Act::Again => agent.again(&node, &heard).await,
                 Act::GoOn => agent.go_on(&node, &heard).await,
@@ -263,7 +356,12 @@ impl Working for JsAgent {
         Box::pin(async move { to_json(&agent.interrupted().await.map_err(|error| keep_error(&error))?) })
     }
 
-    fn stop(&self) {
-        self.agent.stop();
+    fn stop(&self, node: Option<String>) {
+        match node.map(|node| MessageId::new(&node)) {
+            Some(Ok(node)) => self.agent.stop_turn(&node),
+            // No turn has an id that is none.
+            Some(Err(_)) => {}
+            None => self.agent.stop(),
+        }
     }
 }
