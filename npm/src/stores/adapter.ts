@@ -2,8 +2,8 @@
 
 /**
  * A range of keys to read, `start` in and `end` out. Keys are ASCII text compared byte by byte, as `<` compares strings,
- * SQLite its text and Postgres under `COLLATE "C"`. They are up to 2,000 characters long, values 8 MB and more. A bound may be a key
- * and U+0000: right behind that key.
+ * SQLite its text and Postgres under `COLLATE "C"`. They are up to 2,000 characters long, values 8 MB and more. A scope without a view
+ * ({@link StoreScopes}) puts up to 386 characters more before each key. A bound may be a key and U+0000: right behind that key.
  */
 export interface ScanRequest {
   /** The first key that may be returned. */
@@ -92,6 +92,28 @@ export interface StoreAdapter {
   scan(range: ScanRequest): MaybePromise<StoreRecord[]>;
   /** Carries out all of it or nothing, in one transaction that checks the conditions first. */
   commit(commit: StoreCommit): MaybePromise<void>;
-  /** Lets go of the place. Called once; no other method is called afterwards. */
+  /** Lets go of the place. Called once; no other method is called afterwards. Several keeps may use the object: the last one closes it. */
   close(): MaybePromise<void>;
+  /** How this place stores scopes, if it does so itself. Without it, a scope is a prefix of keys, which works in every place. */
+  readonly scopes?: StoreScopes;
+}
+
+/**
+ * Scopes that a place stores in its own way, such as a hash tag in Redis or a column in PostgreSQL. `Threadkeep.open({ storage, scope })` uses
+ * them after {@link StoreAdapter.open} and before {@link StoreAdapter.close}. A scope's name is well-formed text of 1 to 128 bytes in UTF-8.
+ */
+export interface StoreScopes {
+  /**
+   * A view of one scope, without reading anything. It is an adapter whose keys are the scope's, without any prefix. It never reaches another scope or the
+   * records outside all scopes, and those never reach it. Each keep opens a view of its own and closes it; closing a view leaves the place open.
+   * A scope need not be made: the first record makes it.
+   */
+  open(name: string): StoreAdapter;
+  /** The names of all scopes that have a record, each once, in any order. It reads them in pieces and does not read their data. */
+  list(): AsyncIterable<string> | Iterable<string>;
+  /**
+   * Removes all records of a scope; one that has none is no error. After it resolves, no record is left that was there when it was called.
+   * A writer whose commit has a condition on such a record gets a {@link StoreConflict}.
+   */
+  delete(name: string): MaybePromise<void>;
 }
