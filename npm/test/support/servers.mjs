@@ -18,9 +18,9 @@ const START = 60_000;
 export const PASSWORD = "not-a-secret";
 
 /** A Redis server with a password, which writes each commit to its log's disk before it answers. `settings` come last. */
-export async function startRedis({ settings = [] } = {}) {
+export async function startRedis({ settings = [], port: wanted } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "threadkeep-redis-"));
-  const port = await freePort();
+  const port = wanted ?? (await freePort());
   const basic = ["--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "yes", "--appendfsync", "always"];
   const args = ["--port", String(port), "--requirepass", PASSWORD, ...basic, ...settings];
   const server = await guarded({ program: redisServer(), args, folder, end: "SIGTERM", crash: "SIGKILL" }, () => answersRedis(port));
@@ -110,14 +110,26 @@ async function guarded(server, answers) {
 async function freePort() {
   for (let tries = 0; tries < 100; tries += 1) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const free = await new Promise((resolve) => {
-      const server = createServer();
-      server.once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-    });
-    if (free) return port;
+    if (await isFree(port)) return port;
   }
   throw new Error("no port is free");
+}
+
+/** A port of which the one 10,000 above is free too: servers of a Redis cluster talk to each other there. */
+export async function freePortOfCluster() {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const port = 12_000 + Math.floor(Math.random() * 8_000);
+    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
+  }
+  throw new Error("no port is free");
+}
+
+function isFree(port) {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
 }
 
 function answersRedis(port) {

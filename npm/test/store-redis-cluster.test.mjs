@@ -1,0 +1,165 @@
+// The store on a Redis cluster of three masters and three replicas: scopes on all servers, and a master that is killed in mid-write.
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { after, before, test } from "node:test";
+import { rejects } from "./support/expect.mjs";
+import { startCluster, until } from "./support/redis-cluster.mjs";
+import { bytes, change, contract, redisStore } from "./support/stores.mjs";
+
+/** How many commits each scope makes while a master is killed. */
+const COMMITS = Number(process.env.THREADKEEP_FAILOVER_COMMITS ?? 60);
+const SCOPES = 12;
+
+let cluster;
+let client;
+let prefixes = 0;
+before(async () => {
+  cluster = await startCluster();
+  client = await cluster.client();
+});
+after(() => cluster?.close());
+
+const quiet = () => {};
+const prefix = () => `test-${(prefixes += 1)}`;
+const open = (more) => redisStore({ client, replicas: 1, retryTimeout: 30_000, onWarning: quiet, ...more });
+const listed = async (store) => {
+  const names = [];
+  for await (const name of store.scopes.list()) names.push(name);
+  return names;
+};
+const key = (number) => `k/${String(number).padStart(6, "0")}`;
+
+test("the contract, in a scope", { timeout: 120_000 }, async () => {
+  const store = await open({ prefix: prefix() });
+  await contract(() => store.scopes.open("ann"));
+  assert.equal(store.durability, "replicated");
+  await store.close();
+});
+
+test("scopes are spread over all masters, listed, and removed without a trace", async () => {
+  const place = prefix();
+  const store = await open({ prefix: place });
+  // Names that must not end a hash tag or meet another scope's.
+  const names = ["ann", "a/b", "a{b}c", "}", "%7D", "ü 漢", ...Array.from({ length: 60 }, (_, index) => `user-${index}`)];
+  await store.commit(change({ puts: [["k", bytes("no scope")]] }));
+  for (const name of names) await store.scopes.open(name).commit(change({ absent: ["k"], puts: [["k", bytes(name)]] }));
+  for (const name of names) assert.equal(String(Buffer.from(await store.scopes.open(name).get("k"))), name);
+  assert.equal(String(Buffer.from(await store.get("k"))), "no scope");
+  assert.deepEqual((await listed(store)).sort(), [...names].sort());
+  const keysOf = async (part) => (await Promise.all(cluster.servers.slice(0, 3).map(({ port }) => cluster.ask(port, ["KEYS", `*${part}*`])))).map((keys) => keys.length);
+  assert.ok((await keysOf("user-")).every((count) => count > 0), "each master has some");
+  for (const name of names) await store.scopes.delete(name);
+  await store.scopes.delete("never there");
+  assert.deepEqual(await listed(store), []);
+  assert.deepEqual(
+    (await keysOf(place)).reduce((sum, count) => sum + count),
+    4,
+    "only what is outside all scopes",
+  );
+  await store.close();
+});
+
+test("a writer of a removed scope meets a conflict, and one without conditions begins it anew, listed", async () => {
+  const store = await open({ prefix: prefix() });
+  const writer = store.scopes.open("ann");
+  await writer.commit(change({ puts: [["mark", bytes("1")]] }));
+  await store.scopes.delete("ann");
+  await assert.rejects(writer.commit(change({ present: ["mark"], puts: [["k", bytes("1")]] })), { code: "conflict", key: "mark" });
+  assert.deepEqual(await listed(store), []);
+  await writer.commit(change({ puts: [["k", bytes("1")]] }));
+  assert.deepEqual(await listed(store), ["ann"]);
+  await store.close();
+});
+
+test("first commits and removals that meet leave no scope without its name", { timeout: 120_000 }, async () => {
+  const [one, other] = await Promise.all([open({ prefix: "races" }), open({ prefix: "races" })]);
+  for (let round = 0; round < 30; round += 1) {
+    const name = `scope-${round}`;
+    await Promise.all([one.scopes.open(name).commit(change({ puts: [["k", bytes("1")]] })), other.scopes.delete(name)]);
+    const there = (await one.scopes.open(name).get("k")) !== undefined;
+    assert.equal((await listed(one)).includes(name), there);
+    await one.scopes.delete(name);
+  }
+});
+
+test("names of scopes that cannot be are refused, and a closed view leaves the place open", async () => {
+  const store = await open({ prefix: prefix() });
+  for (const name of ["", "x".repeat(129), "\ud800"]) assert.throws(() => store.scopes.open(name), { code: "bad-request" });
+  const view = store.scopes.open("ann");
+  await view.close();
+  await rejects(view.get("k"), "closed");
+  assert.equal(await store.get("k"), undefined);
+  const open_ = store.scopes.open("bob");
+  await store.close();
+  await rejects(open_.get("k"), "closed");
+});
+
+test("without `replicas`, a warning says that a failover may lose commits", async () => {
+  const warnings = [];
+  const store = await redisStore({ client, prefix: prefix(), onWarning: ({ code, message }) => warnings.push([code, message]) });
+  assert.equal(store.durability, "always");
+  assert.deepEqual(
+    warnings.map(([code]) => code),
+    ["failover"],
+  );
+  assert.match(warnings[0][1], /`replicas`/);
+  await store.close();
+});
+
+test("more replicas than there are: the commit is stored, and the error says that it is not confirmed", async () => {
+  const warnings = [];
+  const place = prefix();
+  const store = await open({ prefix: place, replicas: 2, retryTimeout: 200, onWarning: ({ code }) => warnings.push(code) });
+  assert.deepEqual(warnings, ["failover"]);
+  await rejects(store.commit(change({ absent: ["k"], puts: [["k", bytes("1")]] })), "transient", /stored the commit, but 1 of 2 replicas/);
+  assert.equal(String(Buffer.from(await store.get("k"))), "1");
+  await store.commit(change({ puts: [["k", bytes("2")]], durability: "relaxed" }));
+  await store.close();
+});
+
+test("a master killed in mid-write: each confirmed commit of each scope is there afterwards", { timeout: 180_000 }, async (context) => {
+  const store = await open({ prefix: "failover" });
+  const names = Array.from({ length: SCOPES }, (_, index) => `user-${index}`);
+  const confirmed = new Map(names.map((name) => [name, 0]));
+  const refused = [];
+  let slowest = 0;
+  const write = async (name) => {
+    const scope = store.scopes.open(name);
+    for (let number = 0; number < COMMITS; number += 1) {
+      const start = performance.now();
+      try {
+        await scope.commit(change({ absent: [key(number)], puts: [[key(number), bytes(`${name} ${number}`)]] }));
+        confirmed.set(name, number + 1);
+      } catch (error) {
+        // Not confirmed, and said so; what follows depends on it.
+        refused.push(error);
+        return;
+      }
+      slowest = Math.max(slowest, performance.now() - start);
+    }
+  };
+  const total = () => [...confirmed.values()].reduce((sum, count) => sum + count);
+  const killed = (async () => {
+    while (total() < (SCOPES * COMMITS) / 3) await sleep(1);
+    await cluster.servers[0].crash();
+  })();
+  await Promise.all([killed, ...names.map(write)]);
+  for (const name of names) {
+    const found = await store.scopes.open(name).scan({ start: "", end: "~", reverse: false });
+    const values = found.map(([, value]) => String(Buffer.from(value)));
+    const expected = Array.from({ length: values.length }, (_, number) => `${name} ${number}`);
+    assert.deepEqual(values, expected, "each once, in order, without a gap");
+    assert.ok(values.length >= confirmed.get(name), `${name}: ${confirmed.get(name)} were confirmed, ${values.length} are there`);
+  }
+  assert.deepEqual((await listed(store)).sort(), names.sort());
+  assert.deepEqual(
+    refused.map(({ code }) => code),
+    refused.map(() => "transient"),
+  );
+  context.diagnostic(`${total()} of ${SCOPES * COMMITS} commits confirmed, ${refused.length} refused; the slowest took ${Math.round(slowest)} ms`);
+  // The old master comes back as a replica, and nothing is confirmed by it alone.
+  await cluster.servers[0].start();
+  await until("take the old master back", async () => /master_link_status:up/.test(String(await cluster.ask(cluster.servers[0].port, ["INFO", "replication"]))));
+  await Promise.all(names.map((name) => store.scopes.open(name).commit(change({ puts: [["last", bytes("1")]] }))));
+  await store.close();
+});
