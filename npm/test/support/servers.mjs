@@ -34,16 +34,36 @@ export async function startPostgres({ settings = {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "threadkeep-postgres-"));
   writeFileSync(join(folder, "password"), PASSWORD);
   if (user.uid !== undefined) for (const path of [folder, join(folder, "password")]) chownSync(path, user.uid, user.gid);
-  const data = join(folder, "data");
   const who = ["--username=threadkeep", `--pwfile=${join(folder, "password")}`, "--auth=scram-sha-256"];
-  execFileSync(join(bin, "initdb"), ["-D", data, ...who, "--encoding=UTF8", "--no-locale", "--no-sync"], {
+  execFileSync(join(bin, "initdb"), ["-D", join(folder, "data"), ...who, "--encoding=UTF8", "--no-locale", "--no-sync"], {
     ...user,
     cwd: folder,
     stdio: ["ignore", "ignore", "inherit"],
   });
+  return postgresIn({ bin, user, folder, settings });
+}
+
+/** A standby of a server that {@link startPostgres} has started, which follows it from a copy of its data. Its name for the primary is `standby`. */
+export async function startStandby({ port }, { settings = {} } = {}) {
+  const bin = postgresBin();
+  const user = whoever();
+  const folder = mkdtempSync(join(tmpdir(), "threadkeep-postgres-"));
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
+  const from = `host=127.0.0.1 port=${port} user=threadkeep application_name=standby`;
+  execFileSync(join(bin, "pg_basebackup"), ["-D", join(folder, "data"), "-d", from, "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"], {
+    ...user,
+    cwd: folder,
+    env: { ...process.env, PGPASSWORD: PASSWORD },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  return postgresIn({ bin, user, folder, settings });
+}
+
+/** A server over the data in a folder. */
+async function postgresIn({ bin, user, folder, settings }) {
   const port = await freePort();
   const all = { listen_addresses: "127.0.0.1", unix_socket_directories: "", shared_buffers: "32MB", logging_collector: "off", ...settings };
-  const args = ["-D", data, "-p", String(port), ...Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`])];
+  const args = ["-D", join(folder, "data"), "-p", String(port), ...Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`])];
   const program = { program: join(bin, "postgres"), args, folder, user, end: "SIGINT", crash: "SIGQUIT" };
   const connectionString = `postgres://threadkeep:${PASSWORD}@127.0.0.1:${port}/postgres`;
   const server = await guarded(program, () => answersPostgres(connectionString));
