@@ -151,9 +151,15 @@ for (const partitions of [0, 16])
     const before = await sql(`SELECT key, value AS data FROM ${old}.records ORDER BY key`);
 
     // Several programs open it at once; a role that does not own it is told what to do.
-    await sql(`CREATE ROLE reader_${partitions} LOGIN PASSWORD 'pass'; GRANT USAGE ON SCHEMA ${old} TO reader_${partitions}; GRANT SELECT ON ALL TABLES IN SCHEMA ${old} TO reader_${partitions}`);
+    await sql(
+      `CREATE ROLE reader_${partitions} LOGIN PASSWORD 'pass'; GRANT USAGE ON SCHEMA ${old} TO reader_${partitions}; GRANT SELECT ON ALL TABLES IN SCHEMA ${old} TO reader_${partitions}`,
+    );
     const reader = server.connectionString.replace(`threadkeep:${PASSWORD}`, `reader_${partitions}:pass`);
-    await rejects(postgresStore({ connectionString: reader, schema: old }), "unavailable", /layout version 1, this package needs 2; its owner can run .*postgresSetup/);
+    await rejects(
+      postgresStore({ connectionString: reader, schema: old }),
+      "unavailable",
+      /layout version 1, this package needs 2; its owner can run .*postgresSetup/,
+    );
     const stores = await Promise.all([1, 2, 3].map(() => postgresStore({ connectionString: server.connectionString, schema: old, partitions })));
     assert.deepEqual(await sql(`SELECT version FROM ${old}.layout`), [{ version: 2 }]);
     assert.deepEqual(await sql(`SELECT key, data FROM ${old}.records WHERE scope = '' ORDER BY key`), before);

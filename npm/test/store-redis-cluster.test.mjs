@@ -46,8 +46,12 @@ test("scopes are spread over all masters, listed, and removed without a trace", 
   for (const name of names) assert.equal(String(Buffer.from(await store.scopes.open(name).get("k"))), name);
   assert.equal(String(Buffer.from(await store.get("k"))), "no scope");
   assert.deepEqual((await listed(store)).sort(), [...names].sort());
-  const keysOf = async (part) => (await Promise.all(cluster.servers.slice(0, 3).map(({ port }) => cluster.ask(port, ["KEYS", `*${part}*`])))).map((keys) => keys.length);
-  assert.ok((await keysOf("user-")).every((count) => count > 0), "each master has some");
+  const keysOf = async (part) =>
+    (await Promise.all(cluster.servers.slice(0, 3).map(({ port }) => cluster.ask(port, ["KEYS", `*${part}*`])))).map((keys) => keys.length);
+  assert.ok(
+    (await keysOf("user-")).every((count) => count > 0),
+    "each master has some",
+  );
   for (const name of names) await store.scopes.delete(name);
   await store.scopes.delete("never there");
   assert.deepEqual(await listed(store), []);
@@ -117,7 +121,9 @@ test("more replicas than there are: the commit is stored, and the error says tha
   await store.close();
 });
 
-test("a master killed in mid-write: each confirmed commit of each scope is there afterwards, and what is not confirmed is said", { timeout: 180_000 }, async (context) => {
+test("a master killed in mid-write: each confirmed commit of each scope is there afterwards, and what is not confirmed is said", {
+  timeout: 180_000,
+}, async (context) => {
   const store = await open({ prefix: "failover", retryTimeout: 2_000 });
   const names = Array.from({ length: SCOPES }, (_, index) => `user-${index}`);
   const confirmed = new Map(names.map((name) => [name, []]));
@@ -172,6 +178,8 @@ test("a master killed in mid-write: each confirmed commit of each scope is there
     assert.equal(code, "transient");
     assert.match(message, /Redis (has stored the commit|failed, again and again)/);
   }
-  context.diagnostic(`killed after ${seconds.killed} s, done after ${since()} s; ${total()} confirmed and none of them lost, ${refused.length} said to be unconfirmed`);
+  context.diagnostic(
+    `killed after ${seconds.killed} s, done after ${since()} s; ${total()} confirmed and none of them lost, ${refused.length} said to be unconfirmed`,
+  );
   await store.close();
 });

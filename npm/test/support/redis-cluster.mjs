@@ -68,9 +68,14 @@ async function join(members, masters) {
   }
   for (const { port } of members.slice(1)) await members[0].client.sendCommand(["CLUSTER", "MEET", "127.0.0.1", String(port)]);
   const all = (what, holds) => Promise.all(members.map((it) => until(what, () => holds(it))));
-  await all("know each other", async ({ client }) => String(await client.sendCommand(["CLUSTER", "NODES"])).trim().split("\n").length === members.length);
-  for (const [index, { client }] of members.entries())
-    if (index >= masters) await client.sendCommand(["CLUSTER", "REPLICATE", members[index % masters].id]);
+  await all(
+    "know each other",
+    async ({ client }) =>
+      String(await client.sendCommand(["CLUSTER", "NODES"]))
+        .trim()
+        .split("\n").length === members.length,
+  );
+  for (const [index, { client }] of members.entries()) if (index >= masters) await client.sendCommand(["CLUSTER", "REPLICATE", members[index % masters].id]);
   await all("are a cluster", async ({ client }) => /cluster_state:ok/.test(String(await client.sendCommand(["CLUSTER", "INFO"]))));
   await all("are replicated", async ({ client }) => {
     const info = String(await client.sendCommand(["INFO", "replication"]));

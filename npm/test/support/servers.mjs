@@ -50,12 +50,16 @@ export async function startStandby({ port }, { settings = {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "threadkeep-postgres-"));
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
   const from = `host=127.0.0.1 port=${port} user=threadkeep application_name=standby`;
-  execFileSync(join(bin, "pg_basebackup"), ["-D", join(folder, "data"), "-d", from, "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"], {
-    ...user,
-    cwd: folder,
-    env: { ...process.env, PGPASSWORD: PASSWORD },
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+  execFileSync(
+    join(bin, "pg_basebackup"),
+    ["-D", join(folder, "data"), "-d", from, "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"],
+    {
+      ...user,
+      cwd: folder,
+      env: { ...process.env, PGPASSWORD: PASSWORD },
+      stdio: ["ignore", "ignore", "inherit"],
+    },
+  );
   return postgresIn({ bin, user, folder, settings });
 }
 
