@@ -98,6 +98,35 @@ test("names of scopes that cannot be are refused, and a closed view leaves the p
   await rejects(open_.get("k"), "closed");
 });
 
+test("a client as `ioredis` has it for a cluster is confirmed by the slot's own master", async () => {
+  // It answers `callBuffer`, knows the servers of each slot by their addresses, and has a client for each master.
+  const nodeOf = async ({ host, port }) => {
+    const inner = await client.nodeClient(client.nodeByAddress.get(`${host}:${port}`));
+    const sent = [];
+    const callBuffer = (...args) => {
+      sent.push(String(args[0]));
+      return inner.sendCommand(args, { typeMapping: { 36: Buffer } });
+    };
+    return { options: { host, port }, connectionEpoch: 1, callBuffer, sent };
+  };
+  const masters = await Promise.all(client.masters.map(nodeOf));
+  const keyed = ([command, ...args]) => (String(command).startsWith("EVAL") ? args[2] : args[0]);
+  const like = {
+    isCluster: true,
+    slots: client.slots.map(({ master }) => [`${master.host}:${master.port}`]),
+    nodes: () => masters,
+    callBuffer: (...args) => client.sendCommand(keyed(args), false, args, { typeMapping: { 36: Buffer } }),
+  };
+  const store = await open({ client: like, prefix: prefix() });
+  assert.equal(store.durability, "replicated");
+  for (const { sent } of masters) sent.length = 0;
+  for (const name of ["ann", "bob", "eve", "joe", "kim"]) await store.scopes.open(name).commit(change({ puts: [["k", bytes(name)]] }));
+  for (const name of ["ann", "bob", "eve", "joe", "kim"]) assert.equal(String(Buffer.from(await store.scopes.open(name).get("k"))), name);
+  const all = masters.flatMap(({ sent }) => sent);
+  assert.ok(all.filter((word) => word === "WAIT").length >= 5 && all.includes("SADD"));
+  await store.close();
+});
+
 test("without `replicas`, a warning says that a failover may lose commits", async () => {
   const warnings = [];
   const store = await redisStore({ client, prefix: prefix(), onWarning: ({ code, message }) => warnings.push([code, message]) });

@@ -145,6 +145,8 @@ function toCluster(client: object, sender: (key: string) => Connection["send"], 
       return { send, connection: () => masterOf(slot) };
     },
     async servers() {
+      // A client that is still connecting knows its servers when it has answered.
+      if ((await masters()).length === 0) await sender("")(["EXISTS", ""]);
       const found = await masters();
       return found.length > 0 ? found : [{ client, send: sender(""), epoch: () => undefined }];
     },
