@@ -15,6 +15,18 @@ export type ChangeEvent = Heard & Change;
 /** Somebody who wants to hear. */
 export type ChangeListener = (event: ChangeEvent) => void;
 
+/** The channel of those who have the data of this name open. */
+function channelOf(shared: string | undefined): BroadcastChannel | undefined {
+  return shared === undefined || typeof BroadcastChannel !== "function" ? undefined : new BroadcastChannel(`threadkeep:${shared}`);
+}
+
+/** Tells all who have the data of this name open of a change that no keep made. */
+export function announce(shared: string | undefined, change: Change): void {
+  const channel = channelOf(shared);
+  channel?.postMessage(change);
+  channel?.close();
+}
+
 /** The listeners of one instance, and its line to other instances of the same name. */
 export class Events {
   readonly #listeners = new Set<{ listener: ChangeListener }>();
@@ -27,9 +39,9 @@ export class Events {
   /** `shared` names the data that other tabs, workers and instances may have open too; `ask` asks the engine for its events. */
   constructor(shared: string | undefined, ask: (take: (json: string) => void) => void) {
     this.#ask = ask;
-    if (shared === undefined || typeof BroadcastChannel !== "function") return;
+    this.#channel = channelOf(shared);
+    if (this.#channel === undefined) return;
     this.#listen();
-    this.#channel = new BroadcastChannel(`threadkeep:${shared}`);
     this.#channel.onmessage = ({ data }: MessageEvent) => this.#tell(data as ChangeEvent, true);
     // Node's channels keep the process alive; nobody should wait for a change that nobody makes.
     (this.#channel as { unref?: () => void }).unref?.();

@@ -8,7 +8,7 @@ import type { ImportFormat, ImportProgress } from "./generated/archive.js";
 import type { CompactionPolicy } from "./generated/compaction.js";
 import type { Encoding } from "./generated/context.js";
 import type { SearchParams } from "./generated/search.js";
-import type { StoreAdapter } from "./stores/adapter.js";
+import type { MaybePromise, StoreAdapter } from "./stores/adapter.js";
 
 /** How to import. */
 export interface ImportOptions {
@@ -42,8 +42,8 @@ export interface ExportOptions {
   branches?: boolean;
 }
 
-/** How to open. */
-export interface OpenOptions {
+/** Where data is stored. */
+export interface StorageOptions {
   /**
    * The name of the database, `threadkeep` without it. Instances of one name share their data and hear of each other's
    * changes. With a {@link StoreAdapter} it only says who hears of whose changes; with memory it says nothing.
@@ -54,8 +54,20 @@ export interface OpenOptions {
    * the working directory, or `<name>` of the folder that the environment variable THREADKEEP_HOME names; one process at a time. `memory`:
    * until the instance is closed. An adapter: where you say. Without it: `indexeddb` where the platform has one, else `file` where there are
    * files, else `memory`; {@link Threadkeep.storage} tells which it is. A place that cannot be opened is an error, never quietly replaced by memory.
+   *
+   * Several keeps may use one adapter object at once: the first opens it, the last one that is closed closes it. A function gets the scope and
+   * gives the adapter that stores it, so scopes can be spread over several servers.
    */
-  storage?: "indexeddb" | "file" | "memory" | StoreAdapter;
+  storage?: "indexeddb" | "file" | "memory" | StoreAdapter | ((scope: string | undefined) => MaybePromise<StoreAdapter>);
+}
+
+/** How to open. */
+export interface OpenOptions extends StorageOptions {
+  /**
+   * The only part of the storage that the keep sees, such as a user's id: a name of 1 to 128 bytes. All that the keep stores belongs to the
+   * scope, and nothing of another scope reaches it. Without it, the keep sees the data that belongs to no scope.
+   */
+  scope?: string;
   /**
    * How tokens are counted where a call does not say: `o200k_base` (the default), `cl100k_base`, or `estimate` at four
    * characters a token. A vocabulary is loaded when something is first counted by it.
@@ -106,9 +118,10 @@ export type ChainSearchOptions = Omit<SearchOptions, "transcript" | "branch">;
 
 const ENCODINGS: readonly Encoding[] = ["o200k_base", "cl100k_base", "estimate"];
 
+export const STORAGE = { name: check.id, storage } as const;
 export const OPEN = {
-  name: check.id,
-  storage: storage,
+  ...STORAGE,
+  scope,
   encoding: (value: unknown, argument: string) => check.oneOf(value, ENCODINGS, argument),
   cacheBytes: bytes,
   embed: check.callback,
@@ -178,9 +191,24 @@ function bytes(value: unknown, argument: string): number {
 }
 
 function storage(value: unknown, argument: string): unknown {
-  if (value === "indexeddb" || value === "file" || value === "memory") return value;
-  if (!check.isObject(value)) throw badArgument(argument, 'must be "indexeddb", "file", "memory" or a StoreAdapter');
+  return value === "indexeddb" || value === "file" || value === "memory" || typeof value === "function" ? value : adapterOf(value, argument);
+}
+
+/** An adapter of the caller's. */
+export function adapterOf(value: unknown, argument: string): StoreAdapter {
+  if (!check.isObject(value)) throw badArgument(argument, 'must be "indexeddb", "file", "memory", a StoreAdapter or a function that gives one');
   for (const name of ["get", "scan", "commit", "close"])
     if (typeof value[name] !== "function") throw badArgument(`${argument}.${name}`, "must be a function of the adapter");
-  return value;
+  return value as unknown as StoreAdapter;
+}
+
+/** The longest name of a scope, in bytes. */
+const LONGEST_SCOPE = 128;
+
+/** The name of a scope. */
+export function scope(value: unknown, argument: string): string {
+  const name = check.exact(value, argument);
+  const bytes = new TextEncoder().encode(name).length;
+  if (bytes < 1 || bytes > LONGEST_SCOPE) throw badArgument(argument, `must have 1 to ${LONGEST_SCOPE} bytes, it has ${bytes}`);
+  return name;
 }

@@ -59,6 +59,7 @@ export type {
   MessageRange,
   OpenOptions,
   SearchOptions,
+  StorageOptions,
 } from "./options.js";
 export type { RenderOptions, RenderNote, Rendered, Validation, TraceTurn, Compressed, Messages } from "./prompts.js";
 export type { RecordScan, Records } from "./records.js";

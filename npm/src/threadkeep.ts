@@ -3,7 +3,6 @@
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import type { Engine } from "../wasm/threadkeep.js";
 import { exported, imported } from "./archives.js";
 import * as check from "./check.js";
 import { badArgument } from "./errors.js";
@@ -18,12 +17,12 @@ import { Thread } from "./handles/thread.js";
 import { Transcript } from "./handles/transcript.js";
 import { Link } from "./link.js";
 import { cutIn, told, type NodeInfo } from "./lost.js";
-import { INBOUND, OPEN, type OpenOptions, type SearchOptions, type ExportOptions, type ImportOptions } from "./options.js";
+import { INBOUND, OPEN, type OpenOptions, type SearchOptions, type ExportOptions, type ImportOptions, type StorageOptions } from "./options.js";
 import type { InboundMessage } from "./generated/request.js";
 import { recordsOf, type Records } from "./records.js";
-import { init, now, run } from "./runtime.js";
+import { now } from "./runtime.js";
 import { search, type SearchHits } from "./search.js";
-import { opened, storagePlace } from "./storage.js";
+import { deleteScope, openEngine, scopesIn, type Opened } from "./scopes.js";
 import type { ImportReport } from "./generated/archive.js";
 import type { LintFinding, Stats, ThreadInfo, TranscriptInfo } from "./generated/node.js";
 import type { MessageInput } from "./message.js";
@@ -58,13 +57,15 @@ export class Threadkeep {
    * wiped (`wiped`: say so, and offer the last export). It is `unknown` if the store could not be read at that moment.
    */
   readonly beginning: "existing" | "created" | "wiped" | "unknown";
+  /** The only part of the storage that this keep sees; `undefined` if it sees the data that belongs to no scope. */
+  readonly scope: string | undefined;
   /** Episodes and facts: what is remembered. */
   readonly memory: Memory;
   /** The threads through the interface of a message store. */
   readonly messageStore: MessageStore;
   /** How far the search index is, and its vectors. */
   readonly searchIndex: SearchIndex;
-  readonly #adapter: StoreAdapter | undefined;
+  readonly #damaged: StoreAdapter["damaged"];
   readonly #link: Link;
 
   static {
@@ -74,10 +75,11 @@ export class Threadkeep {
     };
   }
 
-  private constructor(storage: Threadkeep["storage"], engine: Engine, adapter: StoreAdapter | undefined, shared: string | undefined, options: OpenOptions) {
-    this.#adapter = adapter;
+  private constructor({ engine, kind, shared, damaged }: Opened, options: OpenOptions) {
+    this.#damaged = damaged;
     this.#link = new Link(engine, new Events(shared, (take) => now(() => engine.onEvent(take))), shared, options);
-    this.storage = storage;
+    this.scope = options.scope;
+    this.storage = kind;
     this.beginning = engine.beginning as Threadkeep["beginning"];
     this.memory = new Memory(this.#link);
     this.messageStore = new MessageStore(this.#link);
@@ -98,18 +100,37 @@ export class Threadkeep {
    */
   static async open(options?: OpenOptions): Promise<Threadkeep> {
     const given = check.options(options, "options", OPEN) as OpenOptions;
-    const { name = "threadkeep", cacheBytes } = given;
-    const { kind, adapter, shared } = await storagePlace(given, name);
-    await init();
-    await opened(adapter);
-    try {
-      const engine = await run((wasm) => wasm.Engine.open(kind === "file" ? "adapter" : kind, name, adapter, cacheBytes) as Promise<Engine>);
-      return new Threadkeep(kind, engine, adapter, shared, given);
-    } catch (error) {
-      // Nobody else closes what was opened here.
-      if (typeof adapter?.open === "function") await adapter.close();
-      throw error;
-    }
+    return new Threadkeep(await openEngine(given), given);
+  }
+
+  /**
+   * The names of all scopes that have data, in pieces: a storage may have millions. It reads one record of each scope and leaves an adapter
+   * of yours open.
+   *
+   * @throws ThreadkeepError `bad-request`, also for a `storage` that is a function; as {@link open}
+   *
+   * @example
+   * ```ts
+   * for await (const scope of Threadkeep.scopes({ storage })) console.log(scope);
+   * ```
+   */
+  static scopes(options?: StorageOptions): AsyncIterable<string> {
+    return scopesIn(options);
+  }
+
+  /**
+   * Deletes everything of a scope for good, its mailboxes' numbers too. It leaves an adapter of yours open. A keep that has the scope open finds it
+   * empty and hears `cleared`: what it writes from then on is new, and what it was about to add to a deleted conversation fails.
+   *
+   * @throws ThreadkeepError `bad-request`; as {@link open}
+   *
+   * @example
+   * ```ts
+   * await Threadkeep.deleteScope("ann", { storage });
+   * ```
+   */
+  static deleteScope(scope: string, options?: StorageOptions): Promise<void> {
+    return deleteScope(scope, options);
   }
 
   /**
@@ -402,7 +423,7 @@ export class Threadkeep {
    */
   async stats(): Promise<Stats> {
     const stats = await this.#link.call<Stats>("stats");
-    const passedOver = (await this.#adapter?.damaged?.()) ?? [];
+    const passedOver = (await this.#damaged?.()) ?? [];
     return { ...stats, damaged: [...passedOver.map((what) => ({ transcript: null, what })), ...stats.damaged] };
   }
 

@@ -1,4 +1,5 @@
-// Random calls against a plain model on the stores of browsers: IndexedDB, which two tabs have open at once, and OPFS in a worker. The
+// Random calls against a plain model on the stores of browsers: IndexedDB, which two tabs have open at once, and OPFS in a worker; and the
+// same in several scopes. The
 // package's own tests run the same program on the stores of Node (npm/test/random.test.mjs).
 //
 // THREADKEEP_ACTS: how many calls on each store (150 without it); THREADKEEP_SEED: which.
@@ -39,6 +40,29 @@ for (const [store, run] of [
       acts,
     );
     assert.equal(context.pages().length, run === "onIndexedDb" ? 2 : 1, "tabs");
+    await context.close();
+  });
+}
+
+const scoped = count("THREADKEEP_ACTS", 50);
+for (const [store, run] of [
+  ["IndexedDB", "scopesOnIndexedDb"],
+  ["OPFS in a worker", "scopesOnOpfs"],
+]) {
+  test(`${scoped} random calls in each of three scopes on ${store}: nothing of one in another`, { timeout: 90_000 + scoped * 2_000 }, async (t) => {
+    const begin = seed();
+    t.diagnostic(`seed ${begin}`);
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${server.address}random.html`);
+    await page.waitForSelector("html[data-loaded]", { state: "attached" });
+    const counts = await page.evaluate(([run, options]) => window[run](options), [run, { name: "scopes", seed: begin, acts: scoped }]);
+    t.diagnostic(JSON.stringify(counts));
+    for (const calls of counts)
+      assert.equal(
+        Object.values(calls).reduce((sum, times) => sum + times, 0),
+        scoped,
+      );
     await context.close();
   });
 }

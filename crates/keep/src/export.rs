@@ -104,7 +104,7 @@ impl<S: Store> Keep<S> {
             };
             let (episodes, mut facts) = records.remove(&id).unwrap_or_default();
             facts.sort_by(|a, b| a.id.cmp(&b.id));
-            let folder = id.as_ref().map_or("shared".into(), |id| keys::escape(id.as_str()));
+            let folder = id.as_ref().map_or("shared".into(), |id| threadkeep_store::escape(id.as_str()));
             for (name, text) in memory_files(log.as_ref().map(|log| &log.tree), episodes, facts) {
                 sink(["memory/agents/", &folder, "/", name].concat(), text);
             }

@@ -30,12 +30,14 @@
 //!
 //! The generation is random for each making of a transcript, so that a writer who still holds a deleted and newly imported
 //! one cannot write into it: the first page of his generation is a condition of his commit.
+//!
+//! Every key begins with a small letter. The keys of a scope begin with `@`, so no range of an engine without a scope reaches them;
+//! [`Scoped`](threadkeep_store::Scoped) puts that prefix before the keys above.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 
 use threadkeep_core::{MessageId, TranscriptId};
-use threadkeep_store::Scan;
+use threadkeep_store::{Scan, escape, unescape};
 
 /// The prefixes of everything that the engine writes.
 pub const ALL: [&str; 13] = ["t/", "p/", "i/", "h/", "e/", "f/", "c/", "s/", "b/", NUMBERS, AGENTS, "m/", "x/"];
@@ -299,39 +301,6 @@ pub fn open_turns(agent: &str) -> String {
 /// The node of a key that [`open_turn`] made; `None` for any other key of [`AGENTS`].
 pub fn open_turn_node(key: &str) -> Option<MessageId> {
     MessageId::new(unescape(key.strip_prefix(AGENTS)?.split_once('/')?.1)?).ok()
-}
-
-/// Letters, digits, `-`, `_` and `.` stay; every other byte becomes `%` and two hex digits.
-pub(crate) fn escape(text: &str) -> Cow<'_, str> {
-    let stays = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    // As with every id of ours.
-    if text.bytes().all(stays) {
-        return text.into();
-    }
-    let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if stays(byte) {
-            escaped.push(char::from(byte));
-        } else {
-            // Writing to a String cannot fail.
-            let _ = write!(escaped, "%{byte:02x}");
-        }
-    }
-    escaped.into()
-}
-
-fn unescape(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16).map(|digit| digit as u8);
-        bytes.push(digit(rest.next())? * 16 + digit(rest.next())?);
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -8,17 +8,21 @@ pub mod around;
 pub mod contract;
 #[cfg(any(feature = "browser", test))]
 mod dom_error;
+mod escape;
 #[cfg(feature = "browser")]
 pub mod foreign;
 #[cfg(feature = "browser")]
 pub mod idb;
 pub mod memory;
+pub mod scoped;
 
+pub use escape::{escape, unescape};
 #[cfg(feature = "browser")]
 pub use foreign::ForeignStore;
 #[cfg(feature = "browser")]
 pub use idb::IdbStore;
 pub use memory::MemoryStore;
+pub use scoped::{BadScope, Scoped};
 
 /// One record: its key and its value.
 pub type Record = (String, Vec<u8>);

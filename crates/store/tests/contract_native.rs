@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::future::poll_fn;
 use std::task::Poll;
 
-use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError, contract};
+use threadkeep_store::{Commit, MemoryStore, Record, Scan, Scoped, Store, StoreError, contract};
 
 #[test]
 fn memory_keeps_the_contract() {
@@ -14,6 +14,19 @@ fn memory_keeps_the_contract() {
     let report = pollster::block_on(contract::run_all(async || place.clone()));
     report.assert_passed();
     assert!(report.passed.len() >= 28, "{report}");
+}
+
+#[test]
+fn a_scope_keeps_the_contract_beside_others() {
+    let place = MemoryStore::new();
+    pollster::block_on(async {
+        let other = Scoped::new(place.clone(), "contract").unwrap();
+        other.commit(Commit { puts: vec![("contract/x".to_owned(), vec![1])], ..Commit::default() }).await.unwrap();
+        let before = place.scan(&Scan::range("", "~")).await.unwrap();
+        contract::run_all(async || Scoped::new(place.clone(), "ann/ü").unwrap()).await.assert_passed();
+        contract::run_all(async || Scoped::whole(place.clone())).await.assert_passed();
+        assert_eq!(place.scan(&Scan::range("", "~")).await.unwrap(), before, "nothing else was touched");
+    });
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::executor::{Answer, promise};
 use crate::host::Platform;
 use crate::source::{JsSource, SourceObject};
 use crate::store::AnyStore;
-use crate::{manage, prompt, search};
+use crate::{manage, prompt, search, store};
 use threadkeep::protocol::{
     CompactionRequest, MailRequest, MemoryRequest, PromptRequest, Request, SearchRequest, Start,
 };
@@ -35,11 +35,18 @@ pub struct Engine {
 #[wasm_bindgen]
 impl Engine {
     /// Opens a keep. `kind` is `memory`, `indexeddb` or `adapter`; `name` names the database; `cache_bytes` is how many
-    /// bytes of transcripts stay in memory, the engine's default without it. → an `Engine`
-    pub fn open(kind: String, name: String, adapter: JsValue, cache_bytes: Option<f64>) -> Promise {
+    /// bytes of transcripts stay in memory, the engine's default without it; `scope` is the only part of the place that the keep sees.
+    /// → an `Engine`
+    pub fn open(
+        kind: String,
+        name: String,
+        adapter: JsValue,
+        cache_bytes: Option<f64>,
+        scope: Option<String>,
+    ) -> Promise {
         promise(async move {
             let host = Platform::check()?;
-            let (store, beginning) = AnyStore::open(&kind, &name, adapter).await?;
+            let (store, beginning) = store::open(&kind, &name, adapter, scope.as_deref()).await?;
             let mut options = Options::default();
             if let Some(bytes) = cache_bytes {
                 // Saturates: beyond what a wasm module can address there is no difference.

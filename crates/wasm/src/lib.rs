@@ -18,6 +18,7 @@ mod manage;
 mod memory;
 mod prompt;
 mod pure;
+mod scopes;
 mod search;
 mod source;
 mod store;
@@ -32,6 +33,7 @@ pub use prompt::{
     Trimmer, compress_history, count_messages, count_text, load_prompts, load_vocabulary, render, validate,
 };
 pub use pure::{read_depth, version, write_depth};
+pub use scopes::Scopes;
 pub use source::SourceObject;
 
 /// Gets the module ready: `schedule()` is called when [`run_tasks`] should be called soon, `panicked(words)` when the

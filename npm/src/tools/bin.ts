@@ -18,6 +18,7 @@ const HELP = `threadkeep-mcp ${VERSION}: conversation memory for any MCP host
   --folder <path>      the folder where conversations are kept, for one server at a time; .threadkeep in the working folder without it
   --sqlite <file>      keep them in this SQLite file instead, which several servers may have open at once
   --name <name>        which of the keeps there; threadkeep without it
+  --scope <name>       only the data of this scope, such as a user's id
   --memory             keep nothing: everything is gone with the process
   --read-only          only tools that change nothing
   --tools <names>      only these tools or groups, with commas between them:
@@ -57,6 +58,7 @@ function options(): Wanted | string {
       folder: { type: "string" },
       sqlite: { type: "string" },
       name: { type: "string" },
+      scope: { type: "string" },
       memory: { type: "boolean" },
       "read-only": { type: "boolean" },
       tools: { type: "string" },
@@ -83,7 +85,11 @@ function options(): Wanted | string {
   return {
     folder: values.folder,
     sqlite: values.sqlite,
-    open: { ...(values.name === undefined ? {} : { name: values.name }), ...(values.memory === true ? { storage: "memory" as const } : {}) },
+    open: {
+      ...(values.name === undefined ? {} : { name: values.name }),
+      ...(values.scope === undefined ? {} : { scope: values.scope }),
+      ...(values.memory === true ? { storage: "memory" as const } : {}),
+    },
     server: {
       ...(values["read-only"] === true ? { readOnly: true } : {}),
       ...(include === undefined ? {} : { include }),
