@@ -1,9 +1,9 @@
 // The scopes of a keep in PostgreSQL: a column of the table, by which it is partitioned.
 
+import * as check from "../check.js";
 import type { StoreAdapter, StoreScopes } from "./adapter.js";
 import { PostgresKeep } from "./postgres-keep.js";
 import type { PostgresServer } from "./postgres-server.js";
-import { scopeName } from "./trouble.js";
 
 /** How many names are read at a time. */
 const NAMES = 1_000;
@@ -12,7 +12,7 @@ const NAMES = 1_000;
 export function postgresScopes(server: PostgresServer): StoreScopes {
   return {
     open(name: string): StoreAdapter {
-      return new PostgresKeep(server, column(scopeName(name)));
+      return new PostgresKeep(server, column(check.scope(name, "scope")));
     },
     async *list(): AsyncIterable<string> {
       for (let after = ""; ; ) {
@@ -24,7 +24,7 @@ export function postgresScopes(server: PostgresServer): StoreScopes {
       }
     },
     async delete(name: string): Promise<void> {
-      await server.run("remove", () => [column(scopeName(name))]);
+      await server.run("remove", () => [column(check.scope(name, "scope"))]);
     },
   };
 }

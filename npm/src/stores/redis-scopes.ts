@@ -5,12 +5,12 @@
 // if keys are there by then. So whenever a first commit and a removal meet, a scope that has keys has its name; a crash leaves at most a name
 // without keys, which lists pass over.
 
+import * as check from "../check.js";
 import type { StoreAdapter, StoreScopes } from "./adapter.js";
 import { RedisKeep, keysOf } from "./redis-keep.js";
 import { DELETE } from "./redis-scripts.js";
 import { type RedisServers, script } from "./redis-server.js";
 import { crc16 } from "./redis-slots.js";
-import { scopeName } from "./trouble.js";
 
 /** How many sets hold the names. */
 const SETS = 64;
@@ -30,14 +30,14 @@ export function redisScopes(servers: RedisServers, prefix: string, ttl: string):
   };
   return {
     open(name: string): StoreAdapter {
-      const checked = scopeName(name);
+      const checked = check.scope(name, "scope");
       return new RedisKeep(servers, keys(checked), ttl, (strict) => add(checked, strict));
     },
     async *list(): AsyncIterable<string> {
       for (let number = 0; number < SETS; number += 1) yield* listed(servers, `{${prefix}/${number}}@scopes`, exists);
     },
     async delete(name: string): Promise<void> {
-      const of = keys(scopeName(name));
+      const of = keys(check.scope(name, "scope"));
       await servers.patiently(() => servers.run(servers.to(of[0] ?? ""), REMOVE, of, [], true));
       await servers.patiently(() => servers.write(setOf(name), ["SREM", setOf(name), name], true));
       if (await exists(name)) await add(name, true);

@@ -54,14 +54,6 @@ export function address(value: unknown, argument: string): string {
   return url;
 }
 
-/** A scope's name: well-formed text of 1 to 128 bytes. */
-export function scopeName(value: unknown): string {
-  const name = check.exact(value, "scope");
-  const { length } = new TextEncoder().encode(name);
-  if (length < 1 || length > 128) throw badArgument("scope", `must be 1 to 128 bytes long, it is ${length}`);
-  return name;
-}
-
 /**
  * Pauses between tries of one piece of work: from `first` milliseconds they double up to `longest`, and end when `budget`
  * milliseconds have gone by. Half of each is left to chance, so that two who got into each other's way do not meet again.

@@ -54,7 +54,10 @@ async function startMember(settings) {
 }
 
 async function member({ port }) {
-  const client = await createClient({ url: `redis://:${PASSWORD}@127.0.0.1:${port}` }).connect();
+  const client = createClient({ url: `redis://:${PASSWORD}@127.0.0.1:${port}` });
+  // It connects anew, and whoever asks again is answered.
+  client.on("error", () => {});
+  await client.connect();
   return { port, client, id: String(await client.sendCommand(["CLUSTER", "MYID"])) };
 }
 
