@@ -150,6 +150,34 @@ test("more replicas than there are: the commit is stored, and the error says tha
   await store.close();
 });
 
+test("a scope that moves to another server while it is written loses nothing", { timeout: 60_000 }, async (context) => {
+  const place = prefix();
+  const stores = await Promise.all([open({ prefix: place }), open({ prefix: place, replicas: 0 })]);
+  const [confirmed, plain] = stores.map((store) => store.scopes.open("ann"));
+  await confirmed.commit(change({ puts: Array.from({ length: 100 }, (_, number) => [`old/${key(number)}`, new Uint8Array(500)]) }));
+  let moving = true;
+  let written = 0;
+  const write = async (scope, who) => {
+    for (let number = 0; moving; number += 1) {
+      const name = `${who}/${key(number)}`;
+      await scope.commit(change({ absent: [name], puts: [[name, bytes(name)]] }));
+      written += 1;
+    }
+  };
+  const writers = [write(confirmed, "confirmed"), write(plain, "plain")];
+  const times = [];
+  for (let round = 0; round < 3; round += 1) {
+    await sleep(50);
+    times.push(await cluster.move(`{${place}/ann}@keys`));
+  }
+  await sleep(50);
+  moving = false;
+  await Promise.all(writers);
+  assert.equal((await plain.scan({ start: "", end: "~", reverse: false })).length, 100 + written);
+  context.diagnostic(`${written} commits while it moved three times, in ${times.map((time) => `${time.toFixed(1)} ms`).join(", ")}`);
+  await Promise.all(stores.map((store) => store.close()));
+});
+
 test("a master killed in mid-write: each confirmed commit of each scope is there afterwards, and what is not confirmed is said", {
   timeout: 180_000,
 }, async (context) => {

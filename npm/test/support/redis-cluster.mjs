@@ -32,6 +32,8 @@ export async function startCluster({ masters = 3, replicas = 1, settings = [] } 
     },
     /** Sends a command to the server with this port. */
     ask: (port, words) => once(port, (client) => client.sendCommand(words)),
+    /** Moves the slot of a key to the next master, as adding a server does, and gives how many milliseconds the keys took. */
+    move: (key) => moveSlot(key, servers),
     async close() {
       for (const client of clients) client.destroy();
       await close();
@@ -71,13 +73,11 @@ async function join(members, masters) {
   }
   for (const { port } of members.slice(1)) await members[0].client.sendCommand(["CLUSTER", "MEET", "127.0.0.1", String(port)]);
   const all = (what, holds) => Promise.all(members.map((it) => until(what, () => holds(it))));
-  await all(
-    "know each other",
-    async ({ client }) =>
-      String(await client.sendCommand(["CLUSTER", "NODES"]))
-        .trim()
-        .split("\n").length === members.length,
-  );
+  // By their own ids: those that are just meeting have others.
+  await all("know each other", async ({ client }) => {
+    const nodes = String(await client.sendCommand(["CLUSTER", "NODES"]));
+    return members.every(({ id }) => nodes.includes(id));
+  });
   for (const [index, { client }] of members.entries()) if (index >= masters) await client.sendCommand(["CLUSTER", "REPLICATE", members[index % masters].id]);
   await all("are a cluster", async ({ client }) => /cluster_state:ok/.test(String(await client.sendCommand(["CLUSTER", "INFO"]))));
   await all("are replicated", async ({ client }) => {
@@ -97,6 +97,33 @@ export async function until(what, holds) {
     if (tries > 1_200) throw new Error(`the servers do not ${what}`);
     await sleep(50);
   }
+}
+
+async function moveSlot(key, servers) {
+  const infos = await Promise.all(servers.map(({ port }) => once(port, (client) => client.sendCommand(["CLUSTER", "NODES"])).then(String)));
+  const owners = infos
+    .map((nodes, index) => ({ port: servers[index].port, self: /^(\w+) .*myself,master.*$/m.exec(nodes) }))
+    .filter(({ self }) => self !== null);
+  const slot = Number(await once(servers[0].port, (client) => client.sendCommand(["CLUSTER", "KEYSLOT", key])));
+  const has = ({ self }) =>
+    self[0]
+      .split(" ")
+      .slice(8)
+      .map((range) => range.split("-").map(Number))
+      .some(([first, last = first]) => slot >= first && slot <= last);
+  const at = owners.findIndex(has);
+  const [from, to] = [owners[at], owners[(at + 1) % owners.length]];
+  const tell = ({ port }, ...words) => once(port, (client) => client.sendCommand(words));
+  await tell(to, "CLUSTER", "SETSLOT", String(slot), "IMPORTING", from.self[1]);
+  await tell(from, "CLUSTER", "SETSLOT", String(slot), "MIGRATING", to.self[1]);
+  const keys = (await tell(from, "CLUSTER", "GETKEYSINSLOT", String(slot), "1000")).map(String);
+  const start = performance.now();
+  await tell(from, "MIGRATE", "127.0.0.1", String(to.port), "", "0", "5000", "AUTH", PASSWORD, "KEYS", ...keys);
+  const time = performance.now() - start;
+  // A moment in which the slot is half moved, as for as long as other keys of it take.
+  await sleep(100);
+  for (const owner of [to, from]) await tell(owner, "CLUSTER", "SETSLOT", String(slot), "NODE", to.self[1]);
+  return time;
 }
 
 async function once(port, work) {
