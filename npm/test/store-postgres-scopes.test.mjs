@@ -98,6 +98,21 @@ test("a removal keeps out only the writers of its own scope", async () => {
   await store.close();
 });
 
+test("a commit that is repeated writes again, so that a standby which confirms it has the commit", async () => {
+  const { open, schema } = place();
+  const store = await open();
+  const token = "00000000-0000-4000-8000-000000000007";
+  const written = async (retried) => {
+    const call = `SELECT ${schema}.commit('ann', '${token}', ${retried}, true, '{k}', '{}', '{}', '{}', '{}', '{k}', '{1}', 'x') AS broken`;
+    assert.equal((await sql(call))[0].broken, null);
+    return (await sql(`SELECT xmin::text AS by FROM ${schema}.commits WHERE token = '${token}'`))[0].by;
+  };
+  const first = await written(false);
+  assert.notEqual(await written(true), first);
+  assert.equal((await sql(`SELECT count(*)::integer AS count FROM ${schema}.records`))[0].count, 1);
+  await store.close();
+});
+
 test("row security shows a user who is not the owner only the scope that is set", async () => {
   await sql("CREATE ROLE service LOGIN PASSWORD 'pass'");
   await sql(postgresSetup("guarded", { partitions: 4 }));

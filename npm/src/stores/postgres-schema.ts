@@ -38,7 +38,7 @@ ${migration(s, literal, partitions)}
 ${tables(s, literal, partitions)}
 ${writing(s, literal)}
 ${reading(s)}
-${acrossScopes(s)}
+${acrossScopes(s, literal)}
 ${messages(s)}
 COMMIT;
 `;
@@ -161,15 +161,26 @@ $body$;`;
 }
 
 /** The two functions that see all scopes run with the owner's rights. */
-function acrossScopes(s: string): string {
-  return `-- The names of scopes after one, in order. The index is sought once for each name.
-CREATE OR REPLACE FUNCTION ${s}.scopes(after_ text, most bigint) RETURNS SETOF text LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog AS $body$
-  WITH RECURSIVE names AS (
-    (SELECT scope FROM ${s}.records WHERE scope > after_ COLLATE "C" ORDER BY scope LIMIT 1)
+function acrossScopes(s: string, literal: string): string {
+  return `-- The tables that have records: the partitions, or the table without any.
+CREATE OR REPLACE FUNCTION ${s}.parts() RETURNS SETOF regclass LANGUAGE sql STABLE AS $body$
+  SELECT c.oid::regclass FROM pg_catalog.pg_class AS c LEFT JOIN pg_catalog.pg_inherits AS i ON i.inhrelid = c.oid
+    WHERE c.relkind = 'r' AND to_regclass(format('%I.records', ${literal})) IN (c.oid, i.inhparent) ORDER BY 1
+$body$;
+-- Up to so many names of scopes after one, in order, of one table: a partition, or the table that has none. The index is sought once for each name.
+CREATE OR REPLACE FUNCTION ${s}.scopes(part regclass, after_ text, most bigint) RETURNS SETOF text
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog AS $body$
+BEGIN
+  IF NOT part = ANY (ARRAY(SELECT ${s}.parts())) THEN
+    RAISE 'not a table of this keep: %', part;
+  END IF;
+  RETURN QUERY EXECUTE format('WITH RECURSIVE names AS (
+    (SELECT scope FROM %1$s WHERE scope > $1 COLLATE "C" ORDER BY scope LIMIT 1)
     UNION ALL
-    SELECT (SELECT r.scope FROM ${s}.records AS r WHERE r.scope > names.scope ORDER BY r.scope LIMIT 1) FROM names WHERE names.scope IS NOT NULL
+    SELECT (SELECT r.scope FROM %1$s AS r WHERE r.scope > names.scope ORDER BY r.scope LIMIT 1) FROM names WHERE names.scope IS NOT NULL
   )
-  SELECT scope FROM names WHERE scope IS NOT NULL LIMIT most
+  SELECT scope FROM names WHERE scope IS NOT NULL LIMIT $2', part) USING after_, most;
+END
 $body$;
 -- Removes old tokens.
 CREATE OR REPLACE FUNCTION ${s}.prune() RETURNS void LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog AS $body$
@@ -213,7 +224,8 @@ export function statements(schema: string) {
     scan: `SELECT key, data FROM ${s}.scan($1, $2, $3, $4, $5)`,
     commit: `SELECT ${s}.commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     remove: `SELECT ${s}.remove($1)`,
-    scopes: `SELECT ${s}.scopes($1, $2)`,
+    parts: `SELECT ${s}.parts()::text`,
+    scopes: `SELECT ${s}.scopes($1::regclass, $2, $3)`,
     prune: `SELECT ${s}.prune()`,
   };
 }

@@ -15,18 +15,24 @@ export function postgresScopes(server: PostgresServer): StoreScopes {
       return new PostgresKeep(server, column(check.scope(name, "scope")));
     },
     async *list(): AsyncIterable<string> {
-      for (let after = ""; ; ) {
-        const names = ((await server.run("scopes", () => [after, NAMES])) as [string][]).map(([name]) => name);
-        for (const name of names) yield name.replace(/%00|%25/g, decodeURIComponent);
-        const last = names.at(-1);
-        if (last === undefined || names.length < NAMES) return;
-        after = last;
-      }
+      // One partition after another: sought in all of them, each name would cost as many searches as there are partitions.
+      for (const [part] of (await server.run("parts", () => [])) as [string][]) yield* listed(server, part);
     },
     async delete(name: string): Promise<void> {
       await server.run("remove", () => [column(check.scope(name, "scope"))]);
     },
   };
+}
+
+/** The names in one table, in pieces. */
+async function* listed(server: PostgresServer, part: string): AsyncIterable<string> {
+  for (let after = ""; ; ) {
+    const names = ((await server.run("scopes", () => [part, after, NAMES])) as [string][]).map(([name]) => name);
+    for (const name of names) yield name.replace(/%00|%25/g, decodeURIComponent);
+    const last = names.at(-1);
+    if (last === undefined || names.length < NAMES) return;
+    after = last;
+  }
 }
 
 /** A name as the column has it: PostgreSQL's text cannot hold U+0000. */
