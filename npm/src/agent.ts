@@ -6,6 +6,7 @@ import * as check from "./check.js";
 import { readDepth } from "./depth.js";
 import { ThreadkeepError, badArgument } from "./errors.js";
 import { leased } from "./lease.js";
+import { locks } from "./locks.js";
 import { FILTER, FOLLOW, mailText, spoken, type FollowOptions, type MailText } from "./mail.js";
 import { textOf } from "./model/assembly.js";
 import { need, now, run } from "./runtime.js";
@@ -455,9 +456,8 @@ function closed(): ThreadkeepError {
 /** Does something while nobody else who has the same data open does anything under this name. */
 function alone<T>(keep: Threadkeep, agent: string, work: () => Promise<T>): Promise<T> {
   const { shared } = inside(keep);
-  const locks = (globalThis as { navigator?: { locks?: { request<T>(name: string, work: () => Promise<T>): Promise<T> } } }).navigator?.locks;
   const name = `threadkeep-agent-${shared}-${agent}`;
-  const here = () => (shared === undefined || locks === undefined ? work() : locks.request(name, work));
+  const here = () => (shared === undefined ? work() : locks().request(name, work));
   // Other processes can have an adapter's data open, and no lock of a browser reaches them.
   return keep.storage === "adapter" ? leased(keep.records("agents"), agent, here) : here();
 }

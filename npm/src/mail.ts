@@ -119,13 +119,16 @@ export interface Source {
 /** The messages of a mailbox: those that are there, then each as it comes. @internal */
 export function follow(source: Source, after: number, signal?: AbortSignal, poll?: number): AsyncIterableIterator<Mail> {
   let listed: Mail[] = [];
-  let [begun, ended, rung] = [false, false, 0];
+  /** The last message that was given. */
+  let given: Mail | undefined;
+  let [begun, ended, rung, cleared] = [false, false, 0, false];
   let wake = (): void => {};
   let unhear = (): void => {};
   let timer: ReturnType<typeof setInterval> | undefined;
-  const ring = (cleared = false): void => {
+  const ring = (everything = false): void => {
     rung += 1;
-    if (cleared) listed = [];
+    if (everything) listed = [];
+    cleared ||= everything;
     wake();
   };
   const begin = (): void => {
@@ -148,11 +151,15 @@ export function follow(source: Source, after: number, signal?: AbortSignal, poll
       if (!ended && source.closed()) end();
       if (ended) return { done: true, value: undefined };
       const mail = listed.shift();
-      if (mail !== undefined) return { done: false, value: mail };
+      if (mail !== undefined) {
+        given = mail;
+        return { done: false, value: mail };
+      }
       const heard = rung;
       let found: Mail[];
       try {
-        found = await source.list(after);
+        // After a scope was deleted, its mailboxes count from 1 again.
+        found = await source.list(cleared ? 0 : after);
       } catch (error) {
         const closed = ended || source.closed();
         end();
@@ -161,6 +168,13 @@ export function follow(source: Source, after: number, signal?: AbortSignal, poll
       }
       // Meanwhile everything may have been deleted.
       if (found.length > 0 && rung !== heard) continue;
+      if (cleared && rung === heard) {
+        cleared = false;
+        // News of a deletion can come after messages that were sent after it.
+        const { number, messageId } = given ?? {};
+        found = found.slice(found.findIndex((mail) => mail.number === number && mail.messageId === messageId) + 1);
+        after = 0;
+      }
       listed = found;
       after = listed.at(-1)?.number ?? after;
       if (listed.length === 0 && rung === heard && !ended) await new Promise<void>((resolve) => (wake = resolve));

@@ -196,6 +196,34 @@ test("after a scope is deleted no key of it is left, and an open keep finds it e
   await Threadkeep.deleteScope("nobody", { storage });
 });
 
+test("a mailbox of a deleted scope counts from 1, and who follows it hears the new messages", async () => {
+  const storage = mapAdapter();
+  const [ann, there] = [await at(storage, "ann", { name: "followed" }), await at(storage, "ann", { name: "followed" })];
+  const send = (content) => there.mailbox("bob").send({ to: "lal", content });
+  for (const content of ["one", "two", "three"]) await send(content);
+  const mails = ann.mailbox("lal").follow();
+  const next = async () => {
+    const { number, strings } = (await mails.next()).value;
+    return [number, strings.join("")];
+  };
+  assert.deepEqual(
+    [await next(), await next(), await next()],
+    [
+      [1, "one"],
+      [2, "two"],
+      [3, "three"],
+    ],
+  );
+  const alive = setInterval(() => {}, 1_000);
+  const coming = next();
+  await Threadkeep.deleteScope("ann", { storage, name: "followed" });
+  await send("four");
+  assert.deepEqual(await coming, [1, "four"]);
+  await send("five");
+  assert.deepEqual(await next().finally(() => clearInterval(alive)), [2, "five"]);
+  await Promise.all([ann.close(), there.close()]);
+});
+
 test("a scope that is deleted while somebody writes holds no half of a conversation", async () => {
   const storage = mapAdapter({ pause: () => new Promise((resolve) => setImmediate(resolve)) });
   for (let round = 0; round < 15; round += 1) {
@@ -409,6 +437,26 @@ test("agents of one name in two scopes work at the same time, each with its own 
   };
   assert.deepEqual(await Promise.all([ask("ann"), ask("bob")]), ["hello ann", "hello bob"]);
   for (const [scope, prompt] of prompts) assert.doesNotMatch(prompt, scope === "ann" ? /bob/ : /ann/);
+});
+
+test("agents of two keeps of one folder answer each message once", async () => {
+  const asked = [];
+  const ask = async (text) => {
+    const keep = await Threadkeep.open({ name: "one-folder", storage: "file", scope: "ann", encoding: "estimate" });
+    const model = async ({ messages }) => {
+      const question = messages.findLast(({ role }) => role === "user").content;
+      asked.push(question);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return `re ${question}`;
+    };
+    const agent = createAgent({ keep, name: "lal", user: "user", context: { encoding: "estimate" }, model });
+    const { outcome } = await agent.send(text);
+    agent.close();
+    await keep.close();
+    return outcome;
+  };
+  assert.deepEqual(await Promise.all(["one", "two", "three"].map(ask)), ["answered", "answered", "answered"]);
+  assert.deepEqual(asked.sort(), ["one", "three", "two"]);
 });
 
 test("damage in one scope is told there and nowhere else", async () => {

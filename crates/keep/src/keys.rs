@@ -307,6 +307,12 @@ pub fn open_turn_node(key: &str) -> Option<MessageId> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use threadkeep_store::scoped;
+
+    #[test]
+    fn every_table_lies_behind_all_scopes() {
+        assert!(ALL.iter().all(|prefix| *prefix > scoped::BEHIND_ALL));
+    }
 
     proptest! {
         #[test]

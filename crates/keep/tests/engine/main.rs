@@ -33,6 +33,7 @@ mod real_compaction;
 mod removal;
 mod reply_chain_agents;
 mod reply_chains;
+mod scopes;
 mod search;
 mod side_by_side;
 mod store_surface;
