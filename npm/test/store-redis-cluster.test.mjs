@@ -213,6 +213,10 @@ test("a master killed in mid-write: each confirmed commit of each scope is there
     while (total() < (SCOPES * COMMITS) / 3) await sleep(1);
     seconds.killed = since();
     await cluster.servers[0].crash();
+    // A program that begins in the middle of it opens the store.
+    const late = await open({ prefix: "failover", retryTimeout: 1_000 });
+    assert.equal(late.durability, "replicated");
+    await late.close();
   })();
   await Promise.all([killed, ...names.map(write)]);
   await again;

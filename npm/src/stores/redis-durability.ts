@@ -40,26 +40,50 @@ export interface Findings {
 /** From the least promise to the greatest. */
 const ORDER: readonly RedisDurability[] = ["none", "unknown", "no", "everysec", "confirmed", "always"];
 
-/** Asks the servers. One that may not be asked is `unknown`. @internal */
+/** Asks the servers. One that may not be asked is `unknown`; a cluster's master that does not answer is passed over. @internal */
 export async function examine(link: Link, expires: boolean, replicas: number): Promise<Findings> {
-  const warnings: RedisWarning[] = [];
   const servers = await link.servers();
-  const policies = await Promise.all(servers.map((server) => setting(server, "maxmemory-policy")));
-  const policy = policies.find((policy) => policy?.startsWith("allkeys-") || (expires && policy?.startsWith("volatile-")));
+  if (replicas > 0 && servers.some((server) => server.epoch() === undefined))
+    throw badArgument("options.replicas", "needs a client that says which connection it uses: node-redis, ioredis or a cluster's client, and no pool");
+  const found = await answersOf(servers);
+  const warnings: RedisWarning[] = [];
+  const policy = found.map(({ policy }) => policy).find((policy) => policy?.startsWith("allkeys-") || (expires && policy?.startsWith("volatile-")));
   if (policy !== undefined)
     warnings.push({
       code: "eviction",
       message: `Redis has maxmemory-policy ${policy} and may throw keeps away when its memory is full: set it to noeviction`,
     });
-  const found = await Promise.all(servers.map(durabilityOf));
-  const disk = ORDER.find((durability) => found.includes(durability)) ?? "unknown";
+  const disk = ORDER.find((durability) => found.some((server) => server.disk === durability)) ?? "unknown";
   const message = LOSSES[disk];
   if (message !== undefined) warnings.push({ code: "durability", message });
-  if (replicas > 0 && servers.some((server) => server.epoch() === undefined))
-    throw badArgument("options.replicas", "needs a client that says which connection it uses: node-redis, ioredis or a cluster's client, and no pool");
-  const failover = failoverWarning(await Promise.all(servers.map(replicasOf)), replicas);
+  const failover = failoverWarning(
+    found.map((server) => server.replicas),
+    replicas,
+  );
   if (failover !== undefined) warnings.push({ code: "failover", message: failover });
-  return { durability: replicas > 0 ? "replicated" : disk, waits: { disk: found.includes("confirmed"), replicas }, warnings };
+  const waits = { disk: found.some((server) => server.disk === "confirmed"), replicas };
+  return { durability: replicas > 0 ? "replicated" : disk, waits, warnings };
+}
+
+/** What one server says of itself. */
+interface Answer {
+  policy: string | undefined;
+  disk: RedisDurability;
+  replicas: number;
+}
+
+/** What those say that answer; at least one must. */
+async function answersOf(servers: Connection[]): Promise<Answer[]> {
+  const answer = async (server: Connection): Promise<Answer> => ({
+    policy: await setting(server, "maxmemory-policy"),
+    disk: await durabilityOf(server),
+    replicas: await replicasOf(server),
+  });
+  const answers = await Promise.allSettled(servers.map(answer));
+  const found = answers.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const [first] = answers;
+  if (found.length === 0 && first?.status === "rejected") throw first.reason;
+  return found;
 }
 
 function failoverWarning(counts: number[], replicas: number): string | undefined {
