@@ -66,6 +66,17 @@ export function id(value: unknown, argument: string): string {
   return checked;
 }
 
+/** The longest name of a scope, in bytes. */
+const MAX_SCOPE_BYTES = 128;
+
+/** The name of a scope. */
+export function scope(value: unknown, argument: string): string {
+  const name = exact(value, argument);
+  const bytes = new TextEncoder().encode(name).length;
+  if (bytes < 1 || bytes > MAX_SCOPE_BYTES) throw badArgument(argument, `must have 1 to ${MAX_SCOPE_BYTES} bytes, it has ${bytes}`);
+  return name;
+}
+
 /** A whole number from 0 on. */
 export function count(value: unknown, argument: string, max = MAX_U32): number {
   if (typeof value !== "number") throw badArgument(argument, `must be a number, it is ${kindOf(value)}`);

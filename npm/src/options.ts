@@ -121,7 +121,7 @@ const ENCODINGS: readonly Encoding[] = ["o200k_base", "cl100k_base", "estimate"]
 export const STORAGE = { name: check.id, storage } as const;
 export const OPEN = {
   ...STORAGE,
-  scope,
+  scope: check.scope,
   encoding: (value: unknown, argument: string) => check.oneOf(value, ENCODINGS, argument),
   cacheBytes: bytes,
   embed: check.callback,
@@ -201,15 +201,4 @@ export function adapterOf(value: unknown, argument: string): StoreAdapter {
   for (const name of ["get", "scan", "commit", "close"])
     if (typeof value[name] !== "function") throw badArgument(`${argument}.${name}`, "must be a function of the adapter");
   return value as unknown as StoreAdapter;
-}
-
-/** The longest name of a scope, in bytes. */
-const LONGEST_SCOPE = 128;
-
-/** The name of a scope. */
-export function scope(value: unknown, argument: string): string {
-  const name = check.exact(value, argument);
-  const bytes = new TextEncoder().encode(name).length;
-  if (bytes < 1 || bytes > LONGEST_SCOPE) throw badArgument(argument, `must have 1 to ${LONGEST_SCOPE} bytes, it has ${bytes}`);
-  return name;
 }

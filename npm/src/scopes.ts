@@ -5,7 +5,7 @@ import type { Engine, Scopes } from "../wasm/threadkeep.js";
 import * as check from "./check.js";
 import { badArgument } from "./errors.js";
 import { announce } from "./events.js";
-import { scope as scopeOf, STORAGE, type OpenOptions, type StorageOptions } from "./options.js";
+import { STORAGE, type OpenOptions, type StorageOptions } from "./options.js";
 import { init, run } from "./runtime.js";
 import { adapterError, hold, seen, storagePlace, type StoragePlace } from "./storage.js";
 import type { StoreAdapter, StoreScopes } from "./stores/adapter.js";
@@ -72,7 +72,7 @@ export async function* scopesIn(options: StorageOptions | undefined): AsyncGener
 
 /** Removes a scope of a place. */
 export async function deleteScope(name: string, options: StorageOptions | undefined): Promise<void> {
-  const scope = scopeOf(name, "scope");
+  const scope = check.scope(name, "scope");
   const given = check.options(options, "options", STORAGE) as StorageOptions;
   const place = await storagePlace(given, scope);
   if (place.kind === "memory") return;

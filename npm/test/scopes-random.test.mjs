@@ -6,6 +6,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import pg from "pg";
+import { createClient } from "redis";
 import { mapAdapter } from "./support/adapters.mjs";
 import { Threadkeep, createAgent, mailText, memory } from "./support/expect.mjs";
 import { fileStore } from "./support/filestore.mjs";
@@ -32,19 +34,47 @@ const STORES = {
   SQLite: async () => ({ storage: () => sqliteStore({ path: join(folder, "random.db") }) }),
   Redis: async () => {
     const server = await startRedis({ settings: ["--appendfsync", "no"] });
-    return { storage: () => redisStore({ url: server.url }), end: () => server.close() };
+    return { storage: () => redisStore({ url: server.url }), raw: () => redisRecords(server), end: () => server.close() };
   },
   PostgreSQL: async () => {
     const server = await startPostgres({ settings: { fsync: "off" } });
-    return { storage: () => postgresStore({ connectionString: server.connectionString }), end: () => server.close() };
+    return { storage: () => postgresStore({ connectionString: server.connectionString }), raw: () => postgresRecords(server), end: () => server.close() };
   },
 };
+
+/** A record of a store that has scopes of its own, as it would be with a prefix. */
+const line = (scope, key, value) => `${scope === "" ? "" : `@${scope.replace("/", "%2f").replace("ü", "%c3%bc")}/`}${key} ${value}`;
+
+/** All that a server has, the names of scopes too. */
+async function redisRecords({ url }) {
+  const client = await createClient({ url }).connect();
+  const found = [];
+  for (const key of await client.keys("*")) {
+    const scope = decodeURIComponent(/^\{threadkeep\/(.*)\}@/.exec(key)?.[1] ?? "");
+    const type = await client.type(key);
+    if (key.endsWith("@scopes")) for (const name of await client.sMembers(key)) found.push(line(name, "its name", ""));
+    else if (type === "hash") for (const [name, value] of Object.entries(await client.hGetAll(key))) found.push(line(scope, name, value));
+    else for (const name of await client.zRange(key, 0, -1)) found.push(line(scope, name, ""));
+  }
+  client.destroy();
+  return found;
+}
+
+async function postgresRecords({ connectionString }) {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  const { rows } = await client.query(
+    "SELECT scope, key, encode(data, 'escape') AS value FROM threadkeep.records UNION ALL SELECT scope, 'a token', '' FROM threadkeep.commits",
+  );
+  await client.end();
+  return rows.map(({ scope, key, value }) => line(scope, key, value));
+}
 
 for (const [name, prepare] of Object.entries(STORES)) {
   const options = { timeout: LIMIT, skip: ONLY !== undefined && !ONLY.includes(name) };
   test(`${ACTS} random calls in each of three scopes on ${name}: nothing of one in another`, options, async (t) => {
     t.diagnostic(`seed ${SEED}`);
-    const { storage, end } = await prepare();
+    const { storage, raw, end } = await prepare();
     const whole = await storage();
     await whole.open?.();
     const open = async (scope) =>
@@ -53,10 +83,12 @@ for (const [name, prepare] of Object.entries(STORES)) {
       const counts = await scopedProgram({
         package: { Threadkeep, createAgent, mailText, memoryTools },
         open,
-        raw: async () => {
-          const found = await whole.scan({ start: "", end: "\x7f", reverse: false });
-          return found.map(([key, value]) => `${key} ${Buffer.from(value).toString("latin1")}`);
-        },
+        raw:
+          raw ??
+          (async () => {
+            const found = await whole.scan({ start: "", end: "\x7f", reverse: false });
+            return found.map(([key, value]) => `${key} ${Buffer.from(value).toString("latin1")}`);
+          }),
         storage: { storage: whole, name: "scopes-random" },
         fresh: () => memory({ encoding: "estimate" }),
         mates: 2,

@@ -189,7 +189,7 @@ test("errors say what is wrong, and never the password", async () => {
 
   await sql(`UPDATE ${schema}.layout SET version = 9`);
   const error = await rejects(open(), "newer-version", /version 9/);
-  assert.deepEqual({ ...error.details }, { found: 9, supported: 1 });
+  assert.deepEqual({ ...error.details }, { found: 9, supported: 2 });
   await sql(`DROP SCHEMA ${schema} CASCADE`);
   await rejects(store.get("a"), "storage-gone");
   await rejects(store.commit(change({ puts: [["a", bytes("1")]] })), "storage-gone");
@@ -341,7 +341,7 @@ test("a transcript's record that was changed from outside is made up for, and na
   const keep = await Threadkeep.open({ storage: await open() });
   await keep.thread("main").append(many(3));
   await keep.close();
-  await sql(`UPDATE ${schema}.records SET value = '{' WHERE key LIKE 't/%'`);
+  await sql(`UPDATE ${schema}.records SET data = '{' WHERE key LIKE 't/%'`);
   const again = await Threadkeep.open({ storage: await open() });
   assert.deepEqual(texts(await again.thread("main").messages()), ["m0", "m1", "m2"]);
   assert.match((await again.stats()).damaged[0].what, /t\//);

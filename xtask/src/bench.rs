@@ -79,6 +79,7 @@ const BENCHES: &[Bench] = &[
     cargo_bench("memory", "threadkeep", "bench_memory"),
     node_bench("memory-node", &[Npm], "tests/bench/memory.mjs", &[("ROUNDS", "1")]),
     node_bench("stores", &[Npm, Servers], "tests/bench/stores.mjs", &[("ROUNDS", "1")]),
+    node_bench("scopes", &[Npm, Servers], "tests/bench/scopes.mjs", &[("SCOPES", "60"), ("WRITES", "300")]),
     node_bench("server", &[Npm], "tests/bench/server.mjs", &[("ROUNDS", "1")]),
     cargo_bench("stable", "threadkeep-context", "stable"),
     cargo_bench("compact", "threadkeep", "compact"),

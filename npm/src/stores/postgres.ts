@@ -1,40 +1,35 @@
-// A keep in a PostgreSQL database, for several processes and machines at once. The SQL is in `postgres-schema.ts`; here is
-// the sending, and the trying again when a connection breaks.
+// A keep in a PostgreSQL database, for several processes and machines at once: its options, and how it is opened.
 
-import { createHash, randomUUID } from "node:crypto";
 import * as check from "../check.js";
 import { ThreadkeepError, badArgument } from "../errors.js";
-import type { ScanRequest, StoreAdapter, StoreCommit, StoreRecord } from "./adapter.js";
+import type { StoreAdapter, StoreScopes } from "./adapter.js";
 import { isMissing, mayPass, postgresTrouble } from "./postgres-errors.js";
+import { PostgresKeep } from "./postgres-keep.js";
 import { VERSION, setup, statements } from "./postgres-schema.js";
-import { Conflict, address, milliseconds, overBreaks, trouble, words } from "./trouble.js";
+import { postgresScopes } from "./postgres-scopes.js";
+import { type PostgresPool, type PostgresQuery, PostgresServer } from "./postgres-server.js";
+import { address, milliseconds, trouble, words } from "./trouble.js";
 
-/** A statement as the package `pg` takes it. */
-export interface PostgresQuery {
-  /** Its name, under which the server keeps it prepared. */
-  name?: string;
-  /** The SQL. */
-  text: string;
-  /** The values of its parameters. */
-  values?: unknown[];
-  /** `array`: rows are lists of their columns. */
-  rowMode?: "array";
-  /** How columns are read. */
-  types?: { getTypeParser(): (value: string) => unknown };
-}
+export type { PostgresPool, PostgresQuery };
 
-/** A pool of connections: a `Pool` of the package `pg`, or one that does as it does. */
-export interface PostgresPool {
-  /** Runs a statement on any connection. */
-  query(query: PostgresQuery): Promise<{ rows: unknown[] }>;
-  /** A connection for oneself. */
-  connect(): Promise<{ query(text: string): Promise<unknown>; release(destroy?: boolean): void }>;
+/**
+ * What it means that a `strict` commit resolved. `replicated`: it is on the server's disk and at its synchronous standbys, so that it survives the end of
+ * the server. `disk`: it is on the server's disk. `none`: the server does not sync (`fsync off`).
+ */
+export type PostgresDurability = "replicated" | "disk" | "none";
+
+/** A keep's place in a PostgreSQL database. */
+export interface PostgresStore extends StoreAdapter {
+  /** What it means that a `strict` commit resolved. */
+  readonly durability: PostgresDurability;
+  /** Scopes: a column by which the table is partitioned, and may be distributed. */
+  readonly scopes: StoreScopes;
 }
 
 /** Something about the server that its user should know. */
 export interface PostgresWarning {
-  /** `durability`: acknowledged commits may be lost. */
-  code: "durability";
+  /** `durability`: acknowledged commits may be lost. `failover`: they may be lost when a standby takes over. */
+  code: "durability" | "failover";
   /** In words, with what to do about it. */
   message: string;
 }
@@ -47,6 +42,11 @@ export interface PostgresStoreOptions {
   pool?: PostgresPool;
   /** The schema that holds everything, `threadkeep` without it. Several keeps can lie in schemas of their own. */
   schema?: string;
+  /**
+   * In how many hash partitions records are stored, by their scope: 16 without it, 0 for a plain table. It counts when the schema is made or migrated from
+   * version 1, and not afterwards.
+   */
+  partitions?: number;
   /** Whether statements are kept prepared on the server, `true` without it. `false` for poolers that cannot, such as old PgBouncers. */
   prepare?: boolean;
   /** For how many milliseconds a broken connection is tried again before an error says `transient`; 10,000 without it. */
@@ -55,8 +55,9 @@ export interface PostgresStoreOptions {
   onWarning?: (warning: PostgresWarning) => void;
 }
 
-/** How many commits later old tokens are looked for. */
-const PRUNE = 1_000;
+/** How many partitions there are without the option, and at most. */
+const PARTITIONS = 16;
+const MOST_PARTITIONS = 1_024;
 
 /**
  * Opens a keep in a PostgreSQL database (12 or newer), and makes its schema where there is none. Each commit is one
@@ -78,29 +79,28 @@ const PRUNE = 1_000;
  * await keep.close();
  * ```
  */
-export async function postgresStore(options: PostgresStoreOptions): Promise<StoreAdapter> {
+export async function postgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const checked = check.options(options, "options", {
     connectionString: address,
     pool: postgresPool,
     schema: schemaName,
+    partitions: partitionCount,
     prepare: check.flag,
     retryTimeout: milliseconds,
     onWarning: check.callback,
   }) as PostgresStoreOptions;
-  const { connectionString, pool, schema = "threadkeep", prepare = true, retryTimeout = 10_000 } = checked;
+  const { connectionString, pool, schema = "threadkeep", partitions = PARTITIONS, prepare = true, retryTimeout = 10_000 } = checked;
   if ((connectionString === undefined) === (pool === undefined)) throw badArgument("options", "must have either `connectionString` or `pool`");
   const own = connectionString === undefined ? undefined : await connectTo(connectionString);
   const place = own ?? (pool as PostgresPool);
   try {
     // Side by side, so that there are two connections from the beginning: the first reading of a transcript needs both.
-    const [{ rows }] = await Promise.all([place.query({ text: "SHOW fsync", rowMode: "array" }), make(place, schema)]);
-    const synced = rows as [string][];
+    const [{ durability, warnings }] = await Promise.all([examine(place), make(place, schema, partitions)]);
     const warn = checked.onWarning ?? (({ message }) => console.warn(`threadkeep/postgres: ${message}`));
-    if (synced[0]?.[0] === "off")
-      warn({ code: "durability", message: "PostgreSQL runs with fsync off: a power failure may destroy the whole database; set fsync to on" });
-    const store = new Postgres(place, schema, prepare, retryTimeout, async () => own?.end());
-    await store.prune();
-    return store;
+    for (const warning of warnings) warn(warning);
+    const server = new PostgresServer(place, schema, prepare, retryTimeout, async () => own?.end());
+    await server.prune();
+    return new PostgresPlace(server, durability);
   } catch (error) {
     await own?.end();
     if (error instanceof ThreadkeepError) throw error;
@@ -110,7 +110,7 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Stor
 
 /**
  * The SQL that makes a keep's schema, for those whose programs may not make one themselves: run it once, as an owner, and
- * grant the program's user USAGE on the schema, EXECUTE on its function, and SELECT, INSERT, UPDATE and DELETE on its tables.
+ * grant the program's user USAGE on the schema, EXECUTE on its functions, and SELECT, INSERT, UPDATE and DELETE on its tables.
  *
  * @throws ThreadkeepError `bad-request`
  * @example
@@ -119,8 +119,9 @@ export async function postgresStore(options: PostgresStoreOptions): Promise<Stor
  * console.log(postgresSetup("chats"));
  * ```
  */
-export function postgresSetup(schema = "threadkeep"): string {
-  return setup(schemaName(schema, "schema"));
+export function postgresSetup(schema = "threadkeep", options: { partitions?: number } = {}): string {
+  const { partitions = PARTITIONS } = check.options(options, "options", { partitions: partitionCount });
+  return setup(schemaName(schema, "schema"), partitions);
 }
 
 type OwnPool = PostgresPool & { end(): Promise<void> };
@@ -142,26 +143,18 @@ async function connectTo(connectionString: string): Promise<OwnPool> {
   }
 }
 
-/** Makes the schema, unless it is there; refuses one of a newer version. */
-async function make(pool: PostgresPool, schema: string): Promise<void> {
+/** Makes the schema, unless it is there; migrates an older one, and refuses one of a newer version. */
+async function make(pool: PostgresPool, schema: string, partitions: number): Promise<void> {
   const layout = async (): Promise<number> => {
     const { rows } = await pool.query({ text: statements(schema).layout, rowMode: "array" });
     return Number((rows as [unknown][])[0]?.[0] ?? 0);
   };
-  let version: number;
-  try {
-    version = await layout();
-  } catch (error) {
+  let version = await layout().catch((error: unknown) => {
     if (!isMissing(error)) throw error;
-    const client = await pool.connect();
-    try {
-      await client.query(setup(schema));
-      client.release();
-    } catch (error) {
-      // It is in the middle of a transaction that failed.
-      client.release(true);
-      throw error;
-    }
+    return 0;
+  });
+  if (version < VERSION) {
+    await setUp(pool, schema, partitions, version);
     version = await layout();
   }
   if (version > VERSION) {
@@ -170,103 +163,55 @@ async function make(pool: PostgresPool, schema: string): Promise<void> {
   }
 }
 
-/** Columns as the server writes them. */
-const AS_TEXT = { getTypeParser: () => (value: string) => value };
-
-class Postgres implements StoreAdapter {
-  readonly #pool: PostgresPool;
-  readonly #statements: ReturnType<typeof statements>;
-  readonly #names: string | undefined;
-  readonly #retryTimeout: number;
-  readonly #end: () => Promise<void>;
-  /** Calls that were not answered yet. */
-  readonly #underWay = new Set<Promise<unknown>>();
-  #commits = 0;
-  #closed = false;
-
-  constructor(pool: PostgresPool, schema: string, prepare: boolean, retryTimeout: number, end: () => Promise<void>) {
-    this.#pool = pool;
-    this.#statements = statements(schema);
-    // A pool may serve keeps in several schemas.
-    this.#names = prepare ? `threadkeep/${createHash("sha1").update(schema).digest("hex").slice(0, 12)}` : undefined;
-    this.#retryTimeout = retryTimeout;
-    this.#end = end;
-  }
-
-  async get(key: string): Promise<Uint8Array | undefined> {
-    const rows = (await this.#patiently(() => this.#query("get", [key]))) as [string][];
-    const value = rows[0]?.[0];
-    return value === undefined ? undefined : Buffer.from(value, "base64");
-  }
-
-  async scan({ start, end, limit, reverse }: ScanRequest): Promise<StoreRecord[]> {
-    const rows = await this.#patiently(() => this.#query(reverse ? "down" : "up", [bound(start), bound(end), limit ?? null]));
-    return (rows as [string, string][]).map(([key, value]): StoreRecord => [key, Buffer.from(value, "base64")]);
-  }
-
-  async commit({ absent, present, deletes, deleteRanges, puts, durability }: StoreCommit): Promise<void> {
-    // Whoever tries again after a broken connection shows the same token, and is told when it had happened after all.
-    const token = randomUUID();
-    const last = new Map(puts);
-    const [starts, ends] = [deleteRanges.map(([start]) => bound(start)), deleteRanges.map(([, end]) => bound(end))];
-    const values = [...last.values()];
-    const lengths = values.map(({ length }) => length);
-    const rest = [durability === "strict", absent, present, deletes, starts, ends, [...last.keys()], lengths, joined(values)];
-    let tried = false;
-    const rows = await this.#patiently(() => {
-      const values = [token, tried, ...rest];
-      tried = true;
-      return this.#query("commit", values);
-    });
-    const broken = (rows as [string | null][])[0]?.[0];
-    if (typeof broken === "string") throw new Conflict(broken);
-    this.#commits += 1;
-    if (this.#commits % PRUNE === 0) await this.prune();
-  }
-
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    // A pool that is ended leaves those who wait for a connection without one.
-    await Promise.allSettled(this.#underWay);
-    await this.#end();
-  }
-
-  /** Removes old tokens. That it fails harms nobody. */
-  async prune(): Promise<void> {
-    await this.#pool.query({ text: this.#statements.prune }).catch(() => {});
-  }
-
-  async #query(name: keyof ReturnType<typeof statements>, values: unknown[]): Promise<unknown[]> {
-    const query: PostgresQuery = { text: this.#statements[name], values, rowMode: "array", types: AS_TEXT };
-    if (this.#names !== undefined) query.name = `${this.#names}/${name}`;
-    return (await this.#pool.query(query)).rows;
-  }
-
-  /** Does `work`, again and again while the connection is broken or the server not ready. */
-  #patiently<T>(work: () => Promise<T>): Promise<T> {
-    const done = overBreaks(work, { server: "PostgreSQL", isClosed: () => this.#closed, mayPass, trouble: postgresTrouble, retryTimeout: this.#retryTimeout });
-    const forget = () => this.#underWay.delete(done);
-    this.#underWay.add(done);
-    done.then(forget, forget);
-    return done;
+async function setUp(pool: PostgresPool, schema: string, partitions: number, found: number): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query(setup(schema, partitions));
+    client.release();
+  } catch (error) {
+    // It is in the middle of a transaction that failed.
+    client.release(true);
+    if (found === 0 || mayPass(error)) throw error;
+    const what = `the schema ${schema} has layout version ${found}, this package needs ${VERSION}; its owner can run the text of \`postgresSetup\``;
+    throw postgresTrouble(error, what);
   }
 }
 
-/**
- * The end of a range as PostgreSQL can take it: its text cannot hold U+0000, which is how one says "behind this key". No key
- * has it, and so none lies between that and the same with U+0001.
- */
-function bound(key: string): string {
-  const at = key.indexOf("\0");
-  return at < 0 ? key : `${key.slice(0, at)}\u0001`;
+/** What the server promises, and what its user should know of it. */
+async function examine(pool: PostgresPool): Promise<{ durability: PostgresDurability; warnings: PostgresWarning[] }> {
+  const names = ["fsync", "synchronous_commit", "synchronous_standby_names"];
+  const text = `SELECT ${names.map((name) => `current_setting('${name}')`).join()}, (SELECT count(*) FROM pg_stat_replication)`;
+  const { rows } = await pool.query({ text, rowMode: "array" });
+  const [fsync, synchronous, standbys, connected] = (rows as [string, string, string, unknown][])[0] ?? ["on", "on", "", 0];
+  const replicated = standbys !== "" && synchronous !== "local";
+  const warnings: PostgresWarning[] = [];
+  if (fsync === "off")
+    warnings.push({ code: "durability", message: "PostgreSQL runs with fsync off: a power failure may destroy the whole database; set fsync to on" });
+  if (Number(connected) > 0 && !replicated) {
+    const message =
+      "PostgreSQL has standbys, and strict commits do not wait for them: one that takes over may lack the last commits; set synchronous_standby_names";
+    warnings.push({ code: "failover", message });
+  }
+  const disk = fsync === "off" ? "none" : "disk";
+  return { durability: replicated ? "replicated" : disk, warnings };
 }
 
-/** All bytes behind each other: one parameter travels as it is, a list of them would travel as text. */
-function joined(values: Uint8Array[]): Buffer {
-  const [only] = values;
-  if (values.length === 1 && only !== undefined) return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
-  return Buffer.concat(values);
+class PostgresPlace extends PostgresKeep implements PostgresStore {
+  readonly durability: PostgresDurability;
+  readonly scopes: StoreScopes;
+  readonly #server: PostgresServer;
+
+  constructor(server: PostgresServer, durability: PostgresDurability) {
+    super(server, "");
+    this.#server = server;
+    this.scopes = postgresScopes(server);
+    this.durability = durability;
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    await this.#server.close();
+  }
 }
 
 function schemaName(value: unknown, argument: string): string {
@@ -274,6 +219,10 @@ function schemaName(value: unknown, argument: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name) || /^pg_/i.test(name))
     throw badArgument(argument, "must be letters, digits and `_`, begin with no digit and not with `pg_`, and have at most 63 characters");
   return name;
+}
+
+function partitionCount(value: unknown, argument: string): number {
+  return check.count(value, argument, MOST_PARTITIONS);
 }
 
 function postgresPool(value: unknown, argument: string): PostgresPool {

@@ -9,7 +9,7 @@ function replyWord(error: unknown): string | undefined {
 }
 
 /** A server that is about to be what it should be. */
-const SOON = new Set(["LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "MOVED", "ASK", "READONLY", "NOREPLICAS"]);
+const SOON = new Set(["LOADING", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "MOVED", "ASK", "READONLY", "NOREPLICAS", "UNBLOCKED"]);
 
 const CODES = new Map<string, ThreadkeepErrorCode>([
   ["OOM", "quota"],
@@ -29,6 +29,11 @@ export function isRefused(error: unknown): boolean {
 /** Whether the script has to be sent whole. */
 export function isUnknownScript(error: unknown): boolean {
   return replyWord(error) === "NOSCRIPT";
+}
+
+/** Whether another server of the cluster has the key by now. */
+export function isElsewhere(error: unknown): boolean {
+  return ["MOVED", "ASK"].includes(replyWord(error) ?? "");
 }
 
 /** Whether trying again may help: the connection is gone, or the server is not ready. */

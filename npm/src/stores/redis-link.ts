@@ -2,6 +2,7 @@
 
 import { badArgument } from "../errors.js";
 import { isRefused } from "./redis-errors.js";
+import { slotOf } from "./redis-slots.js";
 import { trouble, words } from "./trouble.js";
 
 /** A word of a command. @internal */
@@ -15,12 +16,30 @@ export interface RedisClientLike {
   callBuffer?: unknown;
 }
 
+/** A connection to one server. @internal */
+export interface Connection {
+  /** What stands for the client that has it: the same object as long as the client is. */
+  readonly client: object;
+  /** Sends a command over it; texts come back as Buffers. */
+  send(words: RedisWord[]): Promise<unknown>;
+  /** A number that changes when the client connects anew; `undefined` if the client does not say, or has several connections. */
+  epoch(): number | undefined;
+}
+
+/** The way to the server that has a key. @internal */
+export interface Line {
+  /** Sends a command there, wherever that is by now; texts come back as Buffers. */
+  send(words: RedisWord[]): Promise<unknown>;
+  /** The connection over which commands go there now; `undefined` if the client does not say. */
+  connection(): Promise<Connection | undefined>;
+}
+
 /** How the store reaches Redis. @internal */
 export interface Link {
-  /** Sends a command; texts come back as Buffers. */
-  send(words: RedisWord[]): Promise<unknown>;
-  /** A number that changes with the connection; `undefined` where commands may go through several, or the client does not say. */
-  epoch(): number | undefined;
+  /** The way to a key's server: in a cluster, the master of its slot. */
+  to(key: string): Line;
+  /** A connection to each server that takes writes: one, or the masters of a cluster. */
+  servers(): Promise<Connection[]>;
   /** Lets go of a connection of ours. */
   close(): Promise<void>;
 }
@@ -40,36 +59,99 @@ interface NodeRedis {
 
 interface NodeRedisCluster {
   sendCommand(key: string, readOnly: boolean, args: RedisWord[], options: object): Promise<unknown>;
+  readonly slots: ({ master: unknown } | undefined)[];
+  readonly masters: unknown[];
+  nodeClient(node: unknown): Promise<NodeRedis>;
 }
 
 interface IoRedis {
   readonly isCluster?: boolean;
-  readonly options?: { enableAutoPipelining?: boolean };
+  readonly options?: { enableAutoPipelining?: boolean; host?: string; port?: number };
   readonly connectionEpoch?: number;
   callBuffer(command: RedisWord, ...args: RedisWord[]): Promise<unknown>;
 }
 
-/** Sends through a client of the user's. `key` says where in a cluster; nothing waits longer than `budget` milliseconds to be sent. @internal */
-export function linkTo(client: RedisClientLike, key: string, budget: number): Link {
-  const close = async (): Promise<void> => {};
+interface IoRedisCluster extends IoRedis {
+  /** By slot, the addresses of its servers, the master's first. */
+  readonly slots?: (string[] | undefined)[];
+  nodes?(role: "master"): IoRedis[];
+}
+
+/** Sends through a client of the user's; no command waits longer than `budget` milliseconds to be sent. @internal */
+export function linkTo(client: RedisClientLike, budget: number): Link {
   if (typeof client.callBuffer === "function") {
     const io = client as unknown as IoRedis;
     // Its `call` then sends the arguments without the command: `CONFIG GET a` becomes `GET a`.
     if (io.options?.enableAutoPipelining === true)
       throw badArgument("options.client", "must be an ioredis client without `enableAutoPipelining`, with which ioredis loses the names of commands");
-    return {
-      send: ([command, ...args]) => io.callBuffer(command ?? "", ...args),
-      epoch: () => (io.isCluster === true ? undefined : io.connectionEpoch),
-      close,
-    };
+    return io.isCluster === true ? ioRedisCluster(io) : toOne(ioRedis(io));
   }
   const options = () => ({ typeMapping: TYPES, abortSignal: AbortSignal.timeout(budget) });
-  if ("masters" in client && "slots" in client) {
-    const cluster = client as unknown as NodeRedisCluster;
-    return { send: (args) => cluster.sendCommand(key, false, args, options()), epoch: () => undefined, close };
-  }
-  const single = client as unknown as NodeRedis;
-  return { send: (args) => single.sendCommand(args, options()), epoch: () => single.socketEpoch, close };
+  if ("masters" in client && "slots" in client) return nodeRedisCluster(client as unknown as NodeRedisCluster, options);
+  return toOne(nodeRedis(client as unknown as NodeRedis, options));
+}
+
+const leftOpen = async (): Promise<void> => {};
+
+function nodeRedis(client: NodeRedis, options: () => object): Connection {
+  return { client, send: (args) => client.sendCommand(args, options()), epoch: () => client.socketEpoch };
+}
+
+function ioRedis(client: IoRedis): Connection {
+  return { client, send: ([command, ...args]) => client.callBuffer(command ?? "", ...args), epoch: () => client.connectionEpoch };
+}
+
+/** All keys are on one server. */
+function toOne(connection: Connection): Link {
+  const line: Line = { send: connection.send, connection: async () => (connection.epoch() === undefined ? undefined : connection) };
+  return { to: () => line, servers: async () => [connection], close: leftOpen };
+}
+
+function nodeRedisCluster(cluster: NodeRedisCluster, options: () => object): Link {
+  const sender = (key: string) => (args: RedisWord[]) => cluster.sendCommand(key, false, args, options());
+  return toCluster(cluster, sender, {
+    async masterOf(slot) {
+      const master = cluster.slots[slot]?.master;
+      return master === undefined ? undefined : nodeRedis(await cluster.nodeClient(master), options);
+    },
+    masters: () => Promise.all(cluster.masters.map(async (master) => nodeRedis(await cluster.nodeClient(master), options))),
+  });
+}
+
+function ioRedisCluster(cluster: IoRedisCluster): Link {
+  const masters = (): IoRedis[] => cluster.nodes?.("master") ?? [];
+  const { send } = ioRedis(cluster);
+  return toCluster(cluster, () => send, {
+    async masterOf(slot) {
+      const address = cluster.slots?.[slot]?.[0];
+      const master = masters().find(({ options }) => `${options?.host}:${options?.port}` === address);
+      return master === undefined ? undefined : ioRedis(master);
+    },
+    masters: async () => masters().map(ioRedis),
+  });
+}
+
+/** What a cluster's client knows of its servers. */
+interface ClusterMap {
+  masterOf(slot: number): Promise<Connection | undefined>;
+  masters(): Promise<Connection[]>;
+}
+
+function toCluster(client: object, sender: (key: string) => Connection["send"], { masterOf, masters }: ClusterMap): Link {
+  return {
+    to(key) {
+      const send = sender(key);
+      const slot = slotOf(key);
+      return { send, connection: () => masterOf(slot) };
+    },
+    async servers() {
+      // A client that is still connecting knows its servers when it has answered.
+      if ((await masters()).length === 0) await sender("")(["EXISTS", ""]);
+      const found = await masters();
+      return found.length > 0 ? found : [{ client, send: sender(""), epoch: () => undefined }];
+    },
+    close: leftOpen,
+  };
 }
 
 /** Connects to a server. @internal */
@@ -109,8 +191,7 @@ export async function connectTo(url: string): Promise<Link> {
     clearTimeout(timer);
   }
   opened = true;
-  const link = linkTo(client as unknown as RedisClientLike, "", 60_000);
-  const send = (args: RedisWord[]): Promise<unknown> => (client as unknown as NodeRedis).sendCommand(args, { typeMapping: TYPES });
+  const single = client as unknown as NodeRedis;
   const close = async (): Promise<void> => {
     // It waits for answers that are under way, and for ever when the connection breaks meanwhile.
     if (client.isReady) {
@@ -121,5 +202,5 @@ export async function connectTo(url: string): Promise<Link> {
     }
     client.destroy();
   };
-  return { ...link, send, close };
+  return { ...toOne(nodeRedis(single, () => ({ typeMapping: TYPES }))), close };
 }

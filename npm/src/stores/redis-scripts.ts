@@ -1,6 +1,7 @@
 // What runs inside Redis. A script is one step for everybody else: that is what makes commits atomic and scans whole.
 //
-// A keep is four keys with one hash tag, so that a cluster has them in one place:
+// A keep is four keys with one hash tag, so that a cluster has them in one place. Those of a scope are `{prefix/scope}@keys` and so on, so
+// that each scope has a place of its own.
 //   {prefix}:keys     a sorted set of all keys, all with score 0, which orders them byte by byte
 //   {prefix}:values   a hash from key to value
 //   {prefix}:commits  a sorted set of the tokens of the last commits, by the time at which they came
@@ -30,10 +31,12 @@ return {"done", redis.call("HGET", KEYS[2], ARGV[1])}
 
 /**
  * A commit. ARGV: token, milliseconds until the keep expires (0: never), then the numbers of what follows: keys that must
- * be absent, keys that must be present, keys to delete, ranges (two each), puts (two each).
+ * be absent, keys that must be present, keys to delete, ranges (two each), puts (two each), then "1" if the keep may begin with this commit.
+ * If it may not, and has not begun, nothing happens and the answer is "new".
  */
 export const COMMIT = `${CHECK}
-local at = 7
+if ARGV[8] == "0" and not about[1] then return {"new"} end
+local at = 8
 local function take(count)
   local first = at + 1
   at = at + count
@@ -123,4 +126,12 @@ while left ~= 0 do
   end
 end
 return answer
+`;
+
+/** Removes all of a keep, damaged or not. */
+export const DELETE = `
+local version = tonumber(redis.call("HGET", KEYS[4], "version") or "${VERSION}")
+if version > ${VERSION} then return {"newer-version", version} end
+redis.call("UNLINK", KEYS[1], KEYS[2], KEYS[3], KEYS[4])
+return {"done"}
 `;

@@ -1,8 +1,12 @@
 // A way to a server that can be made to lose an answer: the server has done what it was told, and its client never hears of it.
 import { connect, createServer } from "node:net";
 
-/** Opens it. `loseAnswer()` cuts the connection on which the server answers next; `cut()` all of them at once. */
-export async function startProxy(port) {
+/**
+ * Opens it. `loseAnswer()` cuts the connection on which the server answers next; `cut()` all of them at once. `lead(port)` leads connections to another
+ * server from now on.
+ */
+export async function startProxy(first) {
+  let port = first;
   const pairs = new Set();
   let losing = false;
   let lost = 0;
@@ -38,6 +42,9 @@ export async function startProxy(port) {
       losing = true;
     },
     cut,
+    lead(other) {
+      port = other;
+    },
     async close() {
       cut();
       await new Promise((resolve) => proxy.close(resolve));

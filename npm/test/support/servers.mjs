@@ -18,9 +18,9 @@ const START = 60_000;
 export const PASSWORD = "not-a-secret";
 
 /** A Redis server with a password, which writes each commit to its log's disk before it answers. `settings` come last. */
-export async function startRedis({ settings = [] } = {}) {
+export async function startRedis({ settings = [], port: wanted } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "threadkeep-redis-"));
-  const port = await freePort();
+  const port = wanted ?? (await freePort());
   const basic = ["--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "yes", "--appendfsync", "always"];
   const args = ["--port", String(port), "--requirepass", PASSWORD, ...basic, ...settings];
   const server = await guarded({ program: redisServer(), args, folder, end: "SIGTERM", crash: "SIGKILL" }, () => answersRedis(port));
@@ -34,16 +34,40 @@ export async function startPostgres({ settings = {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "threadkeep-postgres-"));
   writeFileSync(join(folder, "password"), PASSWORD);
   if (user.uid !== undefined) for (const path of [folder, join(folder, "password")]) chownSync(path, user.uid, user.gid);
-  const data = join(folder, "data");
   const who = ["--username=threadkeep", `--pwfile=${join(folder, "password")}`, "--auth=scram-sha-256"];
-  execFileSync(join(bin, "initdb"), ["-D", data, ...who, "--encoding=UTF8", "--no-locale", "--no-sync"], {
+  execFileSync(join(bin, "initdb"), ["-D", join(folder, "data"), ...who, "--encoding=UTF8", "--no-locale", "--no-sync"], {
     ...user,
     cwd: folder,
     stdio: ["ignore", "ignore", "inherit"],
   });
+  return postgresIn({ bin, user, folder, settings });
+}
+
+/** A standby of a server that {@link startPostgres} has started, which follows it from a copy of its data. Its name for the primary is `standby`. */
+export async function startStandby({ port }, { settings = {} } = {}) {
+  const bin = postgresBin();
+  const user = whoever();
+  const folder = mkdtempSync(join(tmpdir(), "threadkeep-postgres-"));
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
+  const from = `host=127.0.0.1 port=${port} user=threadkeep application_name=standby`;
+  execFileSync(
+    join(bin, "pg_basebackup"),
+    ["-D", join(folder, "data"), "-d", from, "--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"],
+    {
+      ...user,
+      cwd: folder,
+      env: { ...process.env, PGPASSWORD: PASSWORD },
+      stdio: ["ignore", "ignore", "inherit"],
+    },
+  );
+  return postgresIn({ bin, user, folder, settings });
+}
+
+/** A server over the data in a folder. */
+async function postgresIn({ bin, user, folder, settings }) {
   const port = await freePort();
   const all = { listen_addresses: "127.0.0.1", unix_socket_directories: "", shared_buffers: "32MB", logging_collector: "off", ...settings };
-  const args = ["-D", data, "-p", String(port), ...Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`])];
+  const args = ["-D", join(folder, "data"), "-p", String(port), ...Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`])];
   const program = { program: join(bin, "postgres"), args, folder, user, end: "SIGINT", crash: "SIGQUIT" };
   const connectionString = `postgres://threadkeep:${PASSWORD}@127.0.0.1:${port}/postgres`;
   const server = await guarded(program, () => answersPostgres(connectionString));
@@ -110,14 +134,26 @@ async function guarded(server, answers) {
 async function freePort() {
   for (let tries = 0; tries < 100; tries += 1) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const free = await new Promise((resolve) => {
-      const server = createServer();
-      server.once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-    });
-    if (free) return port;
+    if (await isFree(port)) return port;
   }
   throw new Error("no port is free");
+}
+
+/** A port of which the one 10,000 above is free too: servers of a Redis cluster talk to each other there. */
+export async function freePortOfCluster() {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const port = 12_000 + Math.floor(Math.random() * 8_000);
+    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
+  }
+  throw new Error("no port is free");
+}
+
+function isFree(port) {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
 }
 
 function answersRedis(port) {

@@ -16,7 +16,7 @@ use crate::setup::apt;
 pub(crate) struct Servers {
     /// The program `redis-server`.
     pub(crate) redis: PathBuf,
-    /// The folder that holds `initdb` and `postgres`.
+    /// The folder that holds PostgreSQL's programs.
     pub(crate) postgres: PathBuf,
 }
 
@@ -33,6 +33,8 @@ const REDIS: &str = "REDIS_SERVER";
 const POSTGRES: &str = "POSTGRES_BIN";
 /// Where Debian and its kin put PostgreSQL: a folder for each major version, with `bin` in it.
 const VERSIONS: &str = "/usr/lib/postgresql";
+/// What the tests run of PostgreSQL; a standby begins with a base backup.
+const PROGRAMS: [&str; 3] = ["initdb", "postgres", "pg_basebackup"];
 const REDIS_BY_HAND: &str = "install Redis 6 or newer, on PATH or named by the variable REDIS_SERVER";
 const POSTGRES_BY_HAND: &str =
     "install PostgreSQL 12 or newer, on PATH or with the folder of its programs named by the variable POSTGRES_BIN";
@@ -49,7 +51,7 @@ pub(crate) fn servers() -> Result<Servers> {
     };
     let postgres = || match named(POSTGRES)? {
         Some(folder) if !is_postgres(&folder) => {
-            bail!("{POSTGRES} names {}, and there is no initdb and postgres", folder.display())
+            bail!("{POSTGRES} names {}, which lacks one of {}", folder.display(), PROGRAMS.join(", "))
         }
         Some(folder) => Ok(Some(folder)),
         None => Ok(postgres_on_path().or_else(|| newest(Path::new(VERSIONS)))),
@@ -85,7 +87,7 @@ fn postgres_on_path() -> Option<PathBuf> {
 }
 
 fn is_postgres(folder: &Path) -> bool {
-    ["initdb", "postgres"].iter().all(|name| program_in(folder, name).is_some())
+    PROGRAMS.iter().all(|name| program_in(folder, name).is_some())
 }
 
 /// The `bin` of the newest version below `folder`.
@@ -104,10 +106,10 @@ mod tests {
     #[test]
     fn the_newest_whole_version_is_taken() {
         let test = TestFolder::new("servers");
-        for (version, programs) in [("9", 2), ("15", 2), ("17", 1), ("data", 2)] {
+        for (version, programs) in [("9", 3), ("15", 3), ("17", 2), ("data", 3)] {
             let folder = test.0.join(version).join("bin");
             fs::create_dir_all(&folder).unwrap();
-            for name in &["postgres", "initdb"][..programs] {
+            for name in &PROGRAMS[..programs] {
                 fs::write(folder.join(format!("{name}{}", env::consts::EXE_SUFFIX)), "").unwrap();
             }
         }

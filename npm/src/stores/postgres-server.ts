@@ -1,0 +1,97 @@
+// Running statements in PostgreSQL, and the trying again when a connection breaks.
+
+import { createHash } from "node:crypto";
+import { mayPass, postgresTrouble } from "./postgres-errors.js";
+import { statements } from "./postgres-schema.js";
+import { overBreaks } from "./trouble.js";
+
+/** A statement as the package `pg` takes it. */
+export interface PostgresQuery {
+  /** Its name, under which the server keeps it prepared. */
+  name?: string;
+  /** The SQL. */
+  text: string;
+  /** The values of its parameters. */
+  values?: unknown[];
+  /** `array`: rows are lists of their columns. */
+  rowMode?: "array";
+  /** How columns are read. */
+  types?: { getTypeParser(): (value: string) => unknown };
+}
+
+/** A pool of connections: a `Pool` of the package `pg`, or one that does as it does. */
+export interface PostgresPool {
+  /** Runs a statement on any connection. */
+  query(query: PostgresQuery): Promise<{ rows: unknown[] }>;
+  /** A connection for oneself. */
+  connect(): Promise<{ query(text: string): Promise<unknown>; release(destroy?: boolean): void }>;
+}
+
+/** Columns as the server writes them. */
+const AS_TEXT = { getTypeParser: () => (value: string) => value };
+/** How many commits later old tokens are looked for. */
+const PRUNE = 1_000;
+
+type Statement = keyof ReturnType<typeof statements>;
+
+/** A database, and how its statements are run. @internal */
+export class PostgresServer {
+  readonly #pool: PostgresPool;
+  readonly #statements: ReturnType<typeof statements>;
+  readonly #names: string | undefined;
+  readonly #retryTimeout: number;
+  readonly #end: () => Promise<void>;
+  /** Calls that were not answered yet. */
+  readonly #underWay = new Set<Promise<unknown>>();
+  #commits = 0;
+  #closed = false;
+
+  constructor(pool: PostgresPool, schema: string, prepare: boolean, retryTimeout: number, end: () => Promise<void>) {
+    this.#pool = pool;
+    this.#statements = statements(schema);
+    // A pool may serve keeps in several schemas.
+    this.#names = prepare ? `threadkeep/${createHash("sha1").update(schema).digest("hex").slice(0, 12)}` : undefined;
+    this.#retryTimeout = retryTimeout;
+    this.#end = end;
+  }
+
+  /** Runs a statement, again and again while the connection is broken or the server not ready; `values` is called for each try. */
+  run(name: Statement, values: () => unknown[]): Promise<unknown[]> {
+    const done = overBreaks(() => this.#query(name, values()), {
+      server: "PostgreSQL",
+      isClosed: () => this.#closed,
+      mayPass,
+      trouble: postgresTrouble,
+      retryTimeout: this.#retryTimeout,
+    });
+    const forget = () => this.#underWay.delete(done);
+    this.#underWay.add(done);
+    done.then(forget, forget);
+    return done;
+  }
+
+  /** Counts a commit: old tokens are removed now and then. */
+  async committed(): Promise<void> {
+    this.#commits += 1;
+    if (this.#commits % PRUNE === 0) await this.prune();
+  }
+
+  /** Removes old tokens. That it fails harms nobody. */
+  async prune(): Promise<void> {
+    await this.#pool.query({ text: this.#statements.prune }).catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    // A pool that is ended leaves those who wait for a connection without one.
+    await Promise.allSettled(this.#underWay);
+    await this.#end();
+  }
+
+  async #query(name: Statement, values: unknown[]): Promise<unknown[]> {
+    const query: PostgresQuery = { text: this.#statements[name], values, rowMode: "array", types: AS_TEXT };
+    if (this.#names !== undefined) query.name = `${this.#names}/${name}`;
+    return (await this.#pool.query(query)).rows;
+  }
+}
