@@ -264,31 +264,6 @@ export class Threadkeep {
     return told(await this.#link.answer<NodeInfo>("extend", json), cut);
   }
 
-  /**
-   * Completes a node: it will not grow again. Sealing twice is no error.
-   *
-   * @throws ThreadkeepError `missing-node`
-   */
-  async seal(nodeId: string): Promise<NodeInfo> {
-    return this.#link.call("seal", { node: check.id(nodeId, "nodeId") });
-  }
-
-  /**
-   * Lets the outbound message `outboundId` stand for a node, so that replies to it find the chain. An alias is a
-   * pointer: it works wherever a node's id does.
-   *
-   * @throws ThreadkeepError `missing-node`, `id-taken`
-   *
-   * @example
-   * ```ts
-   * await keep.alias("sent-1", node.id);
-   * await keep.receive({ replyTo: "sent-1", content: "Thanks!" }); // a child of `node`
-   * ```
-   */
-  async alias(outboundId: string, nodeId: string): Promise<NodeInfo> {
-    return this.#link.call("alias", { id: check.id(outboundId, "outboundId"), node: check.id(nodeId, "nodeId") });
-  }
-
   /** One node, by its id or an alias; `null` if there is none. */
   async node(id: string): Promise<NodeInfo | null> {
     return this.#link.call("node", { id: check.id(id, "id") });

@@ -14,7 +14,7 @@ async function story(keep) {
   await keep.thread("side").append([user("elsewhere")]);
   const question = await keep.receive({ messageId: "q", content: "why?", systemPrompt: "brief" });
   await keep.extend(question.id, [assistant("because")]);
-  await keep.alias("sent", "q");
+  await keep.at("q").alias("sent");
   await keep.receive({ messageId: "r", replyTo: "sent", content: "really?" });
   return {
     main: await keep.thread("main").messages(),

@@ -253,7 +253,7 @@ test("own messages make aliases, also when they are seen later", async () => {
   const { keep, agent } = await setUp([]);
   const asked = await keep.mailbox("ann").send({ to: "lal", content: "a" });
   await keep.receive({ messageId: asked.messageId, content: "a" });
-  await keep.seal(asked.messageId);
+  await keep.at(asked.messageId).seal();
   const answer = await keep.mailbox("lal").reply(1, "from elsewhere");
   assert.equal(await keep.node(answer.messageId), null);
   await agent.catchUp();

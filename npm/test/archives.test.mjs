@@ -193,7 +193,7 @@ test("export, clear, import: everything is as it was", async () => {
   await keep.thread("side").append([user("elsewhere")]);
   const question = await keep.receive({ messageId: "q", from: "ann", number: 4, content: "why?" });
   await keep.extend(question.id, [assistant("because")]);
-  await keep.alias("sent", "q");
+  await keep.at("q").alias("sent");
   await keep.transcript(question.transcript).rename("A question");
   const look = async () => ({
     transcripts: (await keep.transcripts()).map(({ id, title, nodes, messages, branches, leaf }) => [id, title, nodes, messages, branches, leaf]).sort(),

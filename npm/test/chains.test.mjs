@@ -27,9 +27,9 @@ test("a reply finds its chain by id and by alias", async () => {
   const keep = await memory();
   const question = await keep.receive({ messageId: "m1", content: "1+1?", systemPrompt: "count" });
   await keep.extend(question.id, [assistant("2")]);
-  await keep.seal(question.id);
-  await keep.alias("sent-1", question.id);
-  await keep.alias("sent-1", question.id);
+  await keep.at(question.id).seal();
+  await keep.at(question.id).alias("sent-1");
+  await keep.at(question.id).alias("sent-1");
   const byAlias = await keep.receive({ messageId: "m2", replyTo: "sent-1", content: "sure?" });
   const byId = await keep.receive({ messageId: "m3", replyTo: "m1", content: "and 2+2?" });
   assert.equal(byAlias.parent, question.id);
@@ -43,9 +43,9 @@ test("a reply finds its chain by id and by alias", async () => {
   assert.equal((await keep.node("sent-1")).id, question.id);
   assert.equal(await keep.node("nobody"), null);
   assert.equal(await keep.at("m2").depth(), 3);
-  await rejects(keep.alias("m2", question.id), "id-taken");
-  await rejects(keep.alias("sent-1", "m2"), "id-taken");
-  await rejects(keep.alias("sent-2", "nobody"), "missing-node");
+  await rejects(keep.at(question.id).alias("m2"), "id-taken");
+  await rejects(keep.at("m2").alias("sent-1"), "id-taken");
+  await rejects(keep.at("nobody").alias("sent-2"), "missing-node");
   await keep.close();
 });
 
@@ -73,9 +73,9 @@ test("a node grows until it is sealed or answered", async () => {
   assert.equal((await keep.node(turn.id)).messages.length, 4);
   assert.equal(grown.depth, 3);
   assert.deepEqual(await keep.lint(), []);
-  const sealed = await keep.seal(turn.id);
+  const sealed = await keep.at(turn.id).seal();
   assert.equal(sealed.sealed, true);
-  assert.equal((await keep.seal(turn.id)).sealed, true);
+  assert.equal((await keep.at(turn.id).seal()).sealed, true);
   const error = await rejects(keep.extend(turn.id, [assistant("more")]), "sealed");
   assert.equal(error.details.node, turn.id);
   await rejects(keep.extend("nobody", [assistant("more")]), "missing-node");

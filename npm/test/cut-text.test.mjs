@@ -36,7 +36,7 @@ test("every call takes a text that was cut inside a character", async () => {
   await keep.extend(id, [answer, { role: "tool", tool_call_id: "c", content: BACK }]);
   const [, said, result] = (await keep.node(id)).messages;
   assert.deepEqual([said.content, said.tool_calls[0].function.arguments, result.content], [WHOLE, WHOLE, BACK.toWellFormed()]);
-  await keep.seal(id);
+  await keep.at(id).seal();
   await keep.memory.remember({ fact: CUT, kind: "preference" });
   assert.equal((await keep.memory.facts())[0].fact, WHOLE);
   assert.ok((await keep.search(CUT)).length > 0);

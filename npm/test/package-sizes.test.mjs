@@ -9,7 +9,7 @@ import { installed } from "./support/installed.mjs";
 import { entries, graph } from "./support/entries.mjs";
 
 /** What a page pays that imports everything. */
-const MAIN = 39_000;
+const MAIN = 40_000;
 /** What an entry adds to that. */
 const ADAPTER = 18_000;
 

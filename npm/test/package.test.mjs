@@ -49,6 +49,7 @@ test("the surface is what it says", async () => {
     "recordRange",
     "render",
     "searchTool",
+    "tool",
     "trimMessages",
     "validate",
     "writeDepth",
@@ -62,14 +63,14 @@ test("the surface is what it says", async () => {
   const promised = [
     [
       keep,
-      "close thread at transcript mailbox records receive extend seal alias node chain threads transcripts roots parties search import export on lint stats deleteAll",
+      "close thread at transcript mailbox records receive extend node chain threads transcripts roots parties search import export on lint stats deleteAll",
     ],
     [thread, "append messages recent stored count clear head moveTo fork strategy setStrategy end"],
     [
       Object.getPrototypeOf(thread),
       "context toolResult compact checkpoints epochs afterResponse compactionRequired requestCompaction clearCompactionRequest toolInteractions search",
     ],
-    [keep.at("node"), "children depth choose deleteBranch end"],
+    [keep.at("node"), "children depth seal alias choose deleteBranch end"],
     [keep.transcript("id"), "outline tree rename delete"],
     [keep.mailbox("ann"), "send reply messages message dismiss follow collectDismissed"],
     [keep.memory, "episodes facts remember editFact editEpisode pin forget retrieve"],

@@ -180,7 +180,7 @@ test("after a scope is deleted no key of it is left, and an open keep finds it e
   // What the keep held in memory is gone, too; what it adds to a deleted conversation fails.
   assert.doesNotMatch(await everything(ann), /lemon/);
   await rejects(ann.extend(unsealed.id, [assistant("lemon")]), "missing-node");
-  await rejects(ann.seal(unsealed.id), "missing-node");
+  await rejects(ann.at(unsealed.id).seal(), "missing-node");
   assert.equal(await everything(bob), kept);
   // What it begins is new.
   await ann.thread("main").append([user("fresh")]);

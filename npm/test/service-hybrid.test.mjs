@@ -433,7 +433,7 @@ test("nodes that grow are told as they grow, message by message", { timeout: 30_
   await keep.extend(node.id, [assistant("part one")]);
   await store.sync("main");
   await keep.extend(node.id, [assistant("part two"), assistant("part three")]);
-  await keep.seal(node.id);
+  await keep.at(node.id).seal();
   await store.sync("main");
   await store.append("main", [user("next")]);
   await store.sync("main");

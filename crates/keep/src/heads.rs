@@ -9,6 +9,7 @@ use threadkeep_store::{Store, StoreError};
 use crate::draft::settle_draft;
 use crate::keep::Write;
 use crate::log::Log;
+use crate::name::check_name;
 use crate::protocol::{Appended, Event, HeadInfo, NodeInfo, Start};
 use crate::route::info;
 use crate::{Keep, KeepError, keys};
@@ -387,16 +388,6 @@ fn append_entries(
     }
     entries.push(Entry::Head { name: name.to_owned(), node: Some(parent) });
     (entries, made)
-}
-
-pub(crate) fn check_name(name: &str) -> Result<(), KeepError> {
-    match name.len() {
-        0 => Err(KeepError::BadRequest("the name of a thread must not be empty".to_owned())),
-        n if n > threadkeep_core::id::MAX_ID_BYTES => {
-            Err(KeepError::BadRequest(format!("the name of a thread must be at most 512 bytes long, this one has {n}")))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The node of the chain to `leaf` at whose end exactly `count` messages have passed.

@@ -49,6 +49,7 @@ mod log;
 pub mod mailbox;
 mod memory;
 pub mod model;
+mod name;
 mod origin;
 mod path;
 mod records;

@@ -13,8 +13,8 @@ use std::task::{Poll, Waker};
 use threadkeep_core::MessageId;
 use threadkeep_store::{Commit, Scan, Store, StoreError, around};
 
-use crate::heads::check_name;
 use crate::json::{from_json, to_json};
+use crate::name::check_name;
 use crate::protocol::Event;
 use crate::{Keep, KeepError, keys};
 

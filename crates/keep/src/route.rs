@@ -8,9 +8,9 @@ use threadkeep_core::{Entry, Message, MessageId, Node, Role, Transcript, Transcr
 use threadkeep_store::{Commit, Store, StoreError};
 
 use crate::draft::{drop_draft, settle_draft};
-use crate::heads::check_name;
 use crate::keep::{Write, taken};
 use crate::log::Log;
+use crate::name::check_name;
 use crate::protocol::{Event, Inbound, NodeInfo};
 use crate::{Keep, KeepError, keys};
 

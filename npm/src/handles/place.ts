@@ -1,5 +1,6 @@
 // A node and the chain that ends at it: `keep.at(nodeId)`.
 
+import * as check from "../check.js";
 import type { Link } from "../link.js";
 import type { NodeInfo } from "../lost.js";
 import { Chain } from "./chain.js";
@@ -38,6 +39,31 @@ export class Place extends Chain {
    */
   async children(): Promise<NodeInfo[]> {
     return this.#link.call("children", { id: this.id });
+  }
+
+  /**
+   * Completes the node: it will not grow again. Sealing twice is no error.
+   *
+   * @throws ThreadkeepError `missing-node`
+   */
+  async seal(): Promise<NodeInfo> {
+    return this.#link.call("seal", { node: this.id });
+  }
+
+  /**
+   * Lets the outbound message `outboundId` stand for the node, so that replies to it find the chain. An alias is a pointer: it works
+   * wherever a node's id does.
+   *
+   * @throws ThreadkeepError `missing-node`, `id-taken`
+   *
+   * @example
+   * ```ts
+   * await keep.at(node.id).alias("sent-1");
+   * await keep.receive({ replyTo: "sent-1", content: "Thanks!" }); // a child of `node`
+   * ```
+   */
+  async alias(outboundId: string): Promise<NodeInfo> {
+    return this.#link.call("alias", { id: check.id(outboundId, "outboundId"), node: this.id });
   }
 
   /**

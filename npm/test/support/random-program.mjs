@@ -381,8 +381,8 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
       4,
       async () => {
         const node = some(nodes());
-        if (node === undefined) return fails(keep().seal("nowhere"), "missing-node");
-        model.learn(await keep().seal(node.id));
+        if (node === undefined) return fails(keep().at("nowhere").seal(), "missing-node");
+        model.learn(await keep().at(node.id).seal());
         same(model.nodes.get(node.id).sealed, true, "seal");
       },
     ],
@@ -392,9 +392,9 @@ export async function program({ package: { createAgent, mailText }, open, fresh,
         const node = some(nodes());
         if (node === undefined) return;
         const taken = some([...model.aliases]);
-        if (taken !== undefined && taken[1] !== node.id && chance(0.3)) return fails(keep().alias(taken[0], node.id), "id-taken");
+        if (taken !== undefined && taken[1] !== node.id && chance(0.3)) return fails(keep().at(node.id).alias(taken[0]), "id-taken");
         const name = `out-${word()}`;
-        await keep().alias(name, node.id);
+        await keep().at(node.id).alias(name);
         model.aliases.set(name, node.id);
         await checkNode(keep(), name);
       },

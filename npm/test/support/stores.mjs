@@ -44,7 +44,7 @@ async function tell(keep) {
   await keep.thread("side").append([user("elsewhere, a heliotrope")]);
   const question = await keep.receive({ messageId: "q", content: "why?", systemPrompt: "brief" });
   await keep.extend(question.id, [assistant("because")]);
-  await keep.alias("sent", "q");
+  await keep.at("q").alias("sent");
   await keep.receive({ messageId: "r", replyTo: "sent", content: "really?" });
   await keep.memory.remember({ kind: "preference", fact: "likes heliotropes" });
   const report = await keep.import({ name: "conversations.json", data: fixture("claude.json") });

@@ -49,7 +49,7 @@ async function write(name) {
         await keep.extend(id, [{ role: "assistant", content: content(id, at) }]);
         tell(id, at + 1);
       }
-      await keep.seal(id);
+      await keep.at(id).seal();
       tell("sealed", turn + 1);
     }
   };
