@@ -154,6 +154,8 @@ export const SEARCH_CHAIN = {
   vectors: check.flag,
   wait: check.flag,
 } as const;
+/** No agent has this name: whoever asks for it sees what all share, and nothing of any agent's own. @internal */
+export const NOBODY = "";
 export const SEARCH = { ...SEARCH_CHAIN, transcript: check.id, branch: check.id } as const;
 export const EMBED = { limit: check.count, onProgress: check.callback, signal: check.signal } as const;
 export const IMPORT = {

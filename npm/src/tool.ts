@@ -3,7 +3,7 @@
 
 import * as check from "./check.js";
 import { ThreadkeepError } from "./errors.js";
-import { SEARCH, type SearchOptions } from "./options.js";
+import { NOBODY, SEARCH, type SearchOptions } from "./options.js";
 import type { SearchHit } from "./generated/search.js";
 
 /** The search as a tool that a model may call. */
@@ -52,7 +52,7 @@ export interface Searchable {
 
 /**
  * The search of a keep, or of one thread, as a tool for an agent: its schema, and what answers a model's calls. `options` are fixed, such
- * as the transcript to look in; the model chooses the rest.
+ * as the transcript to look in; the model chooses the rest. Without an `agent` it finds no episode or fact of any agent's own.
  *
  * @throws ThreadkeepError `bad-request`
  *
@@ -81,7 +81,7 @@ export function searchTool(where: Searchable, options?: SearchOptions): SearchTo
         return JSON.stringify({ error: error instanceof Error ? error.message : String(error) });
       }
       try {
-        const hits = await where.search(asked.query, { ...asked.options, ...fixed });
+        const hits = await where.search(asked.query, { ...asked.options, agent: NOBODY, ...fixed });
         return JSON.stringify({ hits: hits.map(shown) });
       } catch (error) {
         if (error instanceof ThreadkeepError && error.code === "bad-request") return JSON.stringify({ error: error.message });

@@ -206,7 +206,8 @@ test("two processes that are killed again and again answer everything once, and 
       let [out, errors] = ["", ""];
       child.stdout.on("data", (data) => (out += data));
       child.stderr.on("data", (data) => (errors += data));
-      const ended = new Promise((resolve) => child.on("exit", resolve));
+      // Not `exit`: what it wrote may come after that.
+      const ended = new Promise((resolve) => child.on("close", resolve));
       if (round < kills) {
         while (!out.includes("asked") && child.exitCode === null) await pause(5);
         await pause(Math.random() * 120);
@@ -215,7 +216,7 @@ test("two processes that are killed again and again answer everything once, and 
       const code = await ended;
       asked += out.split("asked").length - 1;
       if (code === 0) return assert.match(out, /done/);
-      assert.ok(code === null, errors);
+      assert.ok(code === null, `the process ended with ${code}: ${errors}`);
     }
   };
   try {

@@ -179,6 +179,16 @@ test("a query of any length is answered, and what of it was not used is said", a
   await keep.close();
 });
 
+test("the search tool finds no memory of an agent that it does not name", async () => {
+  const keep = await memory();
+  await keep.memory.remember({ fact: "The safe's number is 4711.", agent: "lal" });
+  await keep.memory.remember({ fact: "The safe is in the cellar." });
+  const texts = async (tool) => JSON.parse(await tool.call({ query: "safe" })).hits.map(({ text }) => text);
+  assert.deepEqual(await texts(searchTool(keep)), ["The safe is in the cellar."]);
+  assert.deepEqual((await texts(searchTool(keep, { agent: "lal" }))).sort(), ["The safe is in the cellar.", "The safe's number is 4711."]);
+  await keep.close();
+});
+
 test("an agent searches by a tool", async () => {
   const keep = await memory();
   await keep.thread("main").append([user("My luggage was lost in Oslo."), assistant("That is a pity, about the luggage.")]);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { number, opened } from "./support/allotment.mjs";
 import { openSite } from "./support/site.mjs";
-import { talk } from "./support/talk.mjs";
+import { said, talk } from "./support/talk.mjs";
 
 let site;
 
@@ -45,6 +45,25 @@ test("choosing a model in Compact sends nothing; the button says what it sends w
       assert.match(await tab.get("compaction").innerText(), /tiny-1/);
     },
   ));
+
+test("a press of Send lets the connection in use summarise a history that is too long", () => {
+  const summary = { episodic_summary: "Beds were planted.", statements: [] };
+  const summarises = ({ messages }) => JSON.stringify(messages).includes("episodic_summary");
+  return talk(
+    site,
+    (request) => ({
+      text: summarises(request) ? JSON.stringify(summary) : `About ${request.messages.at(-1).content.split(":")[0]}. ${"Soil, water and light. ".repeat(120)}`,
+    }),
+    async (tab, model) => {
+      for (const subject of ["Beds", "Seeds", "Tools", "Paths", "Frost"]) await said(tab, `${subject}: ${"what do we plan? ".repeat(60)}`, `About ${subject}.`);
+      assert.equal(model.asked.filter((request) => !summarises(request)).length, 5, "each press is one question");
+      assert.ok(model.asked.some(summarises), "the model was asked for a summary");
+      await tab.get("compaction").first().waitFor();
+      assert.match(await tab.get("compaction").first().innerText(), /tiny-1/);
+    },
+    { tools: "none", connection: { maxContextTokens: 4000, maxOutputTokens: 500 } },
+  );
+});
 
 /** A stand-in of the browser's Summarizer that must be loaded before it can be used. */
 function unloaded() {

@@ -59,6 +59,11 @@ pub struct Fit {
 }
 
 impl Fit {
+    /// Whether a group is dropped.
+    pub(super) fn drops(&self) -> bool {
+        self.start as usize > self.before.len()
+    }
+
     /// Whether a group is kept.
     pub(super) fn keeps(&self, group: u32) -> bool {
         group != NONE && (group >= self.start || self.before.binary_search(&group).is_ok())

@@ -154,6 +154,11 @@ impl Ledger {
         Self { lines: OnceLock::new(), parts }
     }
 
+    /// Whether a message of the history was dropped for the budget. It makes no lines.
+    pub fn is_cut(&self) -> bool {
+        self.parts.fit.as_ref().is_some_and(Fit::drops)
+    }
+
     /// Changes what the lines are made of; those that were made are made again.
     pub(super) fn change(&mut self) -> &mut Parts {
         self.lines = OnceLock::new();

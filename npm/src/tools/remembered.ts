@@ -2,6 +2,7 @@
 
 import type { Threadkeep } from "../threadkeep.js";
 import type { Episode, Fact, FactKind, MemorySource } from "../generated/memory.js";
+import { NOBODY } from "../options.js";
 import { fitting, type Measure } from "./bound.js";
 import { date, short } from "./render.js";
 import { ToolFailure, type JsonSchema } from "./schema.js";
@@ -13,9 +14,6 @@ const ORIGINS = ["import", "tool", "model", "user"] as const;
 const PAGE = 20;
 const ENVELOPE = 60;
 const SOURCES = 3;
-/** No agent has this name: it sees what all share, and nothing of any agent's own. */
-const NOBODY = "";
-
 const TAGS: JsonSchema = { type: "array", items: { type: "string", minLength: 1, maxLength: 60 }, maxItems: 10, description: "A few words to find it by." };
 const SOURCE: JsonSchema = {
   type: "array",

@@ -2,7 +2,7 @@
 
 import type { Threadkeep } from "../threadkeep.js";
 import { SEARCH_ARGUMENTS, SEARCH_WORDS } from "../tool.js";
-import type { SearchOptions } from "../options.js";
+import { NOBODY, type SearchOptions } from "../options.js";
 import type { SearchHit } from "../generated/search.js";
 import { fitting, type Measure } from "./bound.js";
 import { date, short, TITLE } from "./render.js";
@@ -128,7 +128,7 @@ export function searchTool(keep: Threadkeep, measure: Measure): ToolSpec {
       };
       await indexed(keep, query, options);
       goesOn(options);
-      const found = await keep.search(query, { ...asked, agent: "", limit: Math.min(DEEPEST, from + limit + 1) });
+      const found = await keep.search(query, { ...asked, agent: NOBODY, limit: Math.min(DEEPEST, from + limit + 1) });
       const page = found.slice(from, from + limit);
       if (page.length === 0) return { hits: [] };
       const named = await titles(keep);

@@ -3,11 +3,11 @@ import { serveModel } from "./model.mjs";
 
 /**
  * Visits the page with a model; `plan` says what that answers (see model.mjs), `tools` which tools it is given: `memory`, `mailbox` or
- * `none`. `run` gets the page, the model and the context.
+ * `none`, `connection` what else its connection says. `run` gets the page, the model and the context.
  */
-export async function talk(site, plan, run, { tools = "memory", ...options } = {}) {
+export async function talk(site, plan, run, { tools = "memory", connection = {}, ...options } = {}) {
   const model = await serveModel({ plan });
-  const prepare = (context) => connect(context, model, tools);
+  const prepare = (context) => connect(context, model, tools, connection);
   try {
     await site.visit(async (tab, context) => run(tab, model, context), { allowed: [model.address], prepare, ...options });
   } finally {
@@ -16,8 +16,8 @@ export async function talk(site, plan, run, { tools = "memory", ...options } = {
 }
 
 /** Writes a connection as the page keeps it. */
-export function connect(context, { url }, tools) {
-  const connection = { id: "test", preset: "custom", name: "Test", provider: "openai-chat", baseUrl: url, model: "tiny-1", tools };
+export function connect(context, { url }, tools, more = {}) {
+  const connection = { id: "test", preset: "custom", name: "Test", provider: "openai-chat", baseUrl: url, model: "tiny-1", tools, ...more };
   return context.addInitScript(
     (book) => {
       if (location.protocol === "http:" && localStorage["threadkeep.connections"] === undefined) localStorage["threadkeep.connections"] = book;

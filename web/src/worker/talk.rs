@@ -140,9 +140,13 @@ async fn take_turn(
     if let Some(compact) = &mut options.compact {
         compact.encoding = encoding;
     }
+    // The press that sends a message sends its history to this model, so it may summarise that too. The demo cannot.
+    let by = match &ready.connected {
+        Some(_) => By::Model(Rc::clone(&ready.model)),
+        None => By::Rules,
+    };
     let agent = Agent::<Place>::with_memory(engine.clone(), options, ready.model, Rc::new(NoTools), memory);
-    // A model summarises only where the reader has asked for it.
-    let agent = Rc::new(agent.summarised_by(By::Rules));
+    let agent = Rc::new(agent.summarised_by(by));
     let ends = Rc::clone(&agent);
     STOP.set(Some(Rc::new(move || ends.stop())));
     if STOPPED.get() {

@@ -31,9 +31,14 @@ impl<S: Store> Agent<S> {
         if !self.wants_turn(&mail) {
             return Ok((None, self.file(mail, None).await?));
         }
-        let held = self.claims.hold(&self.inbound_id(&mail).await?).await?;
+        let own = self.inbound_id(&mail).await?;
+        let held = self.claims.hold(&own).await?;
         loop {
-            let place = self.place_of(&mail).await?;
+            // A message that has its place is at the end of its conversation itself: there is nothing above to wait for.
+            let place = match self.keep.node(&own).await? {
+                Some(_) => None,
+                None => self.place_of(&mail).await?,
+            };
             // The claim on the turn above is held until this message stands below it: nobody carries that on meanwhile.
             let _above = match &place {
                 Some(above) => self.settled(above, heard).await?,

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use threadkeep_compaction::Reason;
 use threadkeep_compaction::memory::BundleLimits;
+use threadkeep_context::Budget;
 use threadkeep_context::preview::PREVIEW;
 use threadkeep_core::message::{Kind, ToolCall};
 use threadkeep_core::{Message, MessageId, Role, TranscriptId, depth};
@@ -19,7 +20,7 @@ use crate::compact::{Cancel, CompactOptions, unless};
 use crate::hash::fnv;
 use crate::mailbox::{Body, Mail, Outgoing};
 use crate::model::{Call, Failure};
-use crate::protocol::{ContextOptions, NodeInfo, Wanted};
+use crate::protocol::{ContextOptions, ContextReply, NodeInfo, Wanted};
 
 /// The code of a message that says that a turn was stopped.
 const CANCELLED: &str = "cancelled";
@@ -227,12 +228,31 @@ impl<'a, S: Store> Turn<'a, S> {
                 let Failure { code, message, partial: said } = failure;
                 self.fail(&code, message, said.unwrap_or_else(partial)).await
             }
-            Ok(Ok(completion)) => self.said(completion, &before, &schemas).await,
+            Ok(Ok(completion)) => {
+                let tokens = self.tokens_of(&prompt, completion.usage);
+                self.said(completion, tokens, &before, &schemas).await
+            }
         }
     }
 
-    /// Stores an answer, and asks for a compaction where the usage says so.
-    async fn said(&self, completion: Completion, before: &Said, schemas: &[ToolSchema]) -> Result<(), KeepError> {
+    /// The tokens of a prompt, as the provider counts them if it does. A prompt that was cut says nothing of how long the history is:
+    /// without a budget of the agent's own, that counts as more than any model takes.
+    fn tokens_of(&self, prompt: &ContextReply, usage: Option<Usage>) -> u64 {
+        let own = self.agent.options.context.build.budget;
+        if own == Budget::default() && prompt.ledger.is_cut() {
+            return u64::MAX;
+        }
+        usage.map_or(prompt.figures.tokens, |usage| usage.prompt_tokens)
+    }
+
+    /// Stores an answer, and asks for a compaction if its prompt had too many `tokens`.
+    async fn said(
+        &self,
+        completion: Completion,
+        tokens: u64,
+        before: &Said,
+        schemas: &[ToolSchema],
+    ) -> Result<(), KeepError> {
         let Completion { mut message, usage, finish } = completion;
         if let Some(usage) = usage {
             self.usage.set(Some(self.usage.get().unwrap_or_default().plus(usage)));
@@ -260,8 +280,7 @@ impl<'a, S: Store> Turn<'a, S> {
             return self.fail("bad-answer", reason.to_owned(), message).await;
         }
         self.add(message).await?;
-        let prompt_tokens = usage.map(|usage| usage.prompt_tokens);
-        self.agent.memory.after_response(&self.node, prompt_tokens, self.agent.policy()).await?;
+        self.agent.memory.after_response(&self.node, Some(tokens), self.agent.policy()).await?;
         self.tell(AgentEvent::said(self.node.clone(), usage));
         Ok(())
     }

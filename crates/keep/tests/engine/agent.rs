@@ -411,6 +411,37 @@ fn history_is_compacted_when_the_providers_count_says_so_and_it_is_told() {
 }
 
 #[test]
+fn a_history_that_was_cut_is_compacted_though_no_provider_counts() {
+    let world = World::default();
+    let long = "We decided to use the blue paint for the north wall because it dries faster. ".repeat(40);
+    let made = |limit: Option<u64>| {
+        let script = Script::of((0..8).map(|at| says(&format!("{at} {long}"))));
+        let mut own = options(&format!("lal-{limit:?}"));
+        own.policy.max_context_tokens = Some(5_000);
+        own.policy.max_output_tokens = Some(1_000);
+        own.context.build.budget.max_tokens = limit;
+        let lal = Agent::new(world.tab(), own, script, Rc::new(Toolbox::default())).summarised_by(By::Rules);
+        run(async {
+            let mut last: Option<threadkeep_core::MessageId> = None;
+            for at in 0..8 {
+                let asked = threadkeep::mailbox::Outgoing {
+                    from: "ann".into(),
+                    to: lal.options().name.clone(),
+                    body: format!("question {at}: {long}").as_str().into(),
+                    reply_to: last.take(),
+                    ..Default::default()
+                };
+                last = Some(lal.keep().send(asked).await.unwrap().message_id);
+                lal.catch_up(&|_| {}).await.unwrap();
+            }
+            lal.keep().checkpoints(last.unwrap().as_str()).await.unwrap().len()
+        })
+    };
+    assert!(made(None) > 0);
+    assert_eq!(made(Some(2_000)), 0, "a budget of the agent's own is a wish to cut");
+}
+
+#[test]
 fn a_message_seen_again_is_not_answered_twice() {
     let world = World::default();
     let script = Script::of([says("once")]);

@@ -61,6 +61,24 @@ fn a_conversation_is_found_again_by_its_name_after_a_restart() {
 }
 
 #[test]
+fn a_message_that_ends_its_conversation_already_does_not_wait_for_itself() {
+    let world = World::default();
+    run(async {
+        let script = Script::of([says("an answer")]);
+        let lal = agent(&world.tab(), &script);
+        let mail = Outgoing { from: "ann".into(), to: "lal".into(), body: Body::text("hello"), ..Outgoing::default() };
+        lal.post(Outgoing { conversation: Some("c".into()), ..mail }).await.unwrap();
+        // A program that was killed in this moment has filed the message and not noted it.
+        let puts = vec![("a/lal".to_owned(), b"{}".to_vec())];
+        world.store.commit(threadkeep_store::Commit { puts, ..Default::default() }).await.unwrap();
+        let resuming = AgentOptions { resume: true, ..plain() };
+        let later = Agent::new(world.tab(), resuming, Rc::clone(&script) as Rc<dyn Model>, Rc::new(NoTools));
+        later.catch_up(&|_| {}).await.unwrap();
+        assert_eq!(read(later.keep(), "c").await, ["hello", "an answer"]);
+    });
+}
+
+#[test]
 fn a_conversation_goes_on_where_its_thread_was_appended_to() {
     let world = World::default();
     run(async {
