@@ -45,6 +45,9 @@ const MAILBOX = { tools: "mailbox" };
 /** Calls one tool with the first request of each turn, and then says what it was told. */
 const first = (call) => (request, number) => (request.messages.at(-1).role === "tool" ? { text: `Done ${number}.` } : call(request, number));
 
+/** Whether a message of a request is one of the conversation: what was just remembered is quoted beside it. */
+const isHistory = ({ role, content }) => role !== "system" && !String(content).startsWith("[Quoted from memory.");
+
 chain("each reply chain is a transcript of its own, and a reply continues that one", echo, async (tab, model) => {
   await said(tab, "sky", "Answer 1 to sky.");
   await tab.get("new").click();
@@ -128,7 +131,7 @@ chain(
   async (tab, model) => {
     await said(tab, "keep two things", "Both are kept.");
     assert.deepEqual(
-      model.asked.map(({ messages }) => messages.filter(({ role }) => role !== "system").length),
+      model.asked.map(({ messages }) => messages.filter(isHistory).length),
       [1, 3, 5],
     );
     assert.equal((await nodes(tab)).filter((node) => node).length >= 1, true);
@@ -364,7 +367,7 @@ chain(
   async (tab, model) => {
     await said(tab, "keep it", "Done 2.");
     assert.deepEqual(
-      model.asked[1].messages.filter(({ role }) => role !== "system").map(({ role }) => role),
+      model.asked[1].messages.filter(isHistory).map(({ role }) => role),
       ["user", "assistant", "tool"],
     );
   },
