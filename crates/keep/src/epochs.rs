@@ -101,7 +101,12 @@ impl<S: Store> Keep<S> {
         let before = place.checked_sub(1).map(|place| &epochs[place]);
         // As the chain was when this epoch began; the first one is looked at where it ends.
         let leaf = before.unwrap_or(epoch).leaf.clone();
-        let of = |epoch: &EpochInfo| ContextOptions { epoch: Some(epoch.name().to_owned()), ..options.clone() };
+        // Without memory: what is remembered today was not in those prompts.
+        let of = |epoch: &EpochInfo| ContextOptions {
+            epoch: Some(epoch.name().to_owned()),
+            memory: None,
+            ..options.clone()
+        };
         let old = match before {
             Some(before) => Some(self.context(leaf.as_str(), &of(before)).await?),
             None => None,
