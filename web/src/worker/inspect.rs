@@ -28,6 +28,10 @@ pub fn options(question: &Question) -> ContextOptions {
     let mut options = question.settings.options();
     options.pins = question.pins.iter().map(|pin| MessageRef::Node(pin.to_string())).collect();
     options.epoch.clone_from(&question.epoch);
+    if options.epoch.is_some() {
+        // What is remembered today was not in the prompts of an epoch.
+        options.memory = None;
+    }
     options
 }
 
