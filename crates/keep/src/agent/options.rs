@@ -96,8 +96,8 @@ pub struct AgentOptions {
     pub compact: Option<CompactOptions>,
     /// When a turn is ended.
     pub limits: TurnLimits,
-    /// Whether [`Agent::catch_up`] carries on turns that were interrupted. Without it they wait for [`Agent::resume`]: a model that was
-    /// chosen since then is sent nothing that nobody asked for.
+    /// Whether [`Agent::catch_up`](super::Agent::catch_up) carries on turns that were interrupted. Without it they wait for
+    /// [`Agent::resume`](super::Agent::resume): a model that was chosen since then is sent nothing that nobody asked for.
     pub resume: bool,
     /// Whose statements it remembers, by compactions and by its tool `remember`.
     pub remember_from: RememberFrom,
