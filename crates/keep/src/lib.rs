@@ -45,6 +45,7 @@ mod json;
 mod keep;
 pub mod kernel;
 mod keys;
+mod locks;
 mod log;
 pub mod mailbox;
 mod memory;

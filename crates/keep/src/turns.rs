@@ -4,19 +4,17 @@
 //! side by side, so that a store can bring many of them to the disk at once. Appends at one head, and all other writes, wait for those
 //! before them.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use tokio::sync::{OwnedMutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use tokio::sync::{Mutex, OwnedMutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use crate::locks::Locks;
 
 /// The turns of a keep's writers.
 #[derive(Default)]
 pub(crate) struct Turns {
     /// Shared by those who append; serves in the order of asking.
     all: RwLock<()>,
-    /// The lines before heads, as long as somebody is in them.
-    heads: RefCell<HashMap<String, Weak<Mutex<()>>>>,
+    /// Those who append at each head.
+    heads: Locks<String>,
 }
 
 /// A writer's turn, which ends when it is dropped.
@@ -37,20 +35,9 @@ impl Turns {
 
     /// The turn of a writer who appends at a head.
     pub(crate) async fn at(&self, name: &str) -> Writing<'_> {
-        // First this, so that who asks to write alone later waits for those in the lines, too.
+        // First this, so that who asks to write alone later waits for those who wait at a head, too.
         let all = self.all.read().await;
-        let turn = self.line(name).lock_owned().await;
+        let turn = self.heads.lock(name).await;
         Writing { _kind: Kind::AtHead { _turn: turn, _all: all } }
-    }
-
-    fn line(&self, name: &str) -> Arc<Mutex<()>> {
-        let mut heads = self.heads.borrow_mut();
-        if let Some(line) = heads.get(name).and_then(Weak::upgrade) {
-            return line;
-        }
-        heads.retain(|_, line| line.strong_count() > 0);
-        let line = Arc::new(Mutex::new(()));
-        heads.insert(name.to_owned(), Arc::downgrade(&line));
-        line
     }
 }

@@ -1,15 +1,12 @@
-//! Who carries out which turn. A turn is carried out by one at a time: by whoever holds the claim on its node. A host that shares its
-//! store with other programs brings claims that those programs respect too.
+//! Claims: an agent carries out a turn only while it holds the claim on the turn's node. So no turn runs twice at the same time. A host
+//! that shares its store with other programs brings claims that those programs respect too.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::{Arc, Weak};
 
 use threadkeep_core::MessageId;
-use tokio::sync::Mutex;
 
 use super::Later;
+use crate::locks::Locks;
 
 /// A claim that is held. Dropping it gives it back.
 pub struct Held(Option<Box<dyn FnOnce()>>);
@@ -37,26 +34,12 @@ pub trait Claims {
 
 /// Claims among agents that share this value. They are given in the order of asking.
 #[derive(Clone, Default)]
-pub struct Here(Rc<RefCell<HashMap<MessageId, Weak<Mutex<()>>>>>);
-
-impl Here {
-    fn of(&self, turn: &MessageId) -> Arc<Mutex<()>> {
-        let mut all = self.0.borrow_mut();
-        if let Some(known) = all.get(turn).and_then(Weak::upgrade) {
-            return known;
-        }
-        all.retain(|_, claim| claim.strong_count() > 0);
-        let new = Arc::new(Mutex::new(()));
-        all.insert(turn.clone(), Arc::downgrade(&new));
-        new
-    }
-}
+pub struct Here(Rc<Locks<MessageId>>);
 
 impl Claims for Here {
     fn hold<'a>(&'a self, turn: &'a MessageId) -> Later<'a, Held> {
-        let claim = self.of(turn);
         Box::pin(async move {
-            let held = claim.lock_owned().await;
+            let held = self.0.lock(turn).await;
             Ok(Held::new(move || drop(held)))
         })
     }
