@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::Waker;
 
-use js_sys::Function;
+use js_sys::{Function, Promise};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use threadkeep::agent::{
@@ -57,6 +57,14 @@ struct Waiting {
 impl Waiting {
     fn answered(mut self) {
         self.answered = true;
+    }
+
+    /// The text that the host's promise gives. An error is the text that it threw, or else `failed`.
+    async fn text(self, promised: Result<Promise, JsValue>, failed: &'static str) -> Result<String, String> {
+        let words = |error: JsValue| error.as_string().unwrap_or_else(|| failed.to_owned());
+        let answer = JsFuture::from(promised.map_err(words)?).await;
+        self.answered();
+        Ok(answer.map_err(words)?.as_string().unwrap_or_default())
     }
 }
 
@@ -203,10 +211,7 @@ impl Tools for JsTools {
         let promised = self.host.object.use_tool(written.to_string(), number);
         let waiting = Waiting { host: Rc::clone(&self.host), call: number, answered: false };
         Box::pin(async move {
-            let words = |error: JsValue| error.as_string().unwrap_or_else(|| "the tool failed".to_owned());
-            let answer = JsFuture::from(promised.map_err(words)?).await;
-            waiting.answered();
-            let text = answer.map_err(words)?.as_string().unwrap_or_default();
+            let text = waiting.text(promised, "the tool failed").await?;
             Ok(serde_json::from_str(&text).unwrap_or(Value::String(text)))
         })
     }
@@ -275,10 +280,7 @@ impl compact::Model for JsSummarizer {
         let promised = self.host.object.summarise(written.to_string(), number);
         let waiting = Waiting { host: Rc::clone(&self.host), call: number, answered: false };
         Box::pin(async move {
-            let words = |error: JsValue| error.as_string().unwrap_or_else(|| "the summariser failed".to_owned());
-            let answer = JsFuture::from(promised.map_err(words)?).await;
-            waiting.answered();
-            let text = answer.map_err(words)?.as_string().unwrap_or_default();
+            let text = waiting.text(promised, "the summariser failed").await?;
             let message = serde_json::from_str::<Message>(&text);
             message.map_err(|error| ["the model's answer is no message: ", &error.to_string()].concat())
         })
