@@ -18,7 +18,7 @@ use threadkeep_provider::{Delta, Provider, validate_payload};
 use threadkeep_store::MemoryStore;
 
 use crate::agent_support::{
-    Breathing, Said, Script, Toolbox, box_of, breath, calls, counted, fails, options, says, words, write,
+    Breathing, Said, Script, Toolbox, box_of, breath, calls, counted, fails, from_ann, options, says, words, write,
 };
 use crate::{World, code, run, texts};
 
@@ -542,19 +542,22 @@ fn agents_side_by_side_have_transcripts_of_their_own() {
     };
     let (a, b) = (named("a", &scripts[0]), named("b", &scripts[1]));
     run(async {
-        let to = |name: &str| threadkeep::mailbox::Outgoing {
-            from: "ann".into(),
-            to: name.into(),
-            body: "hi".into(),
-            ..Default::default()
-        };
-        keep.send(to("a")).await.unwrap();
-        keep.send(to("b")).await.unwrap();
+        keep.send(from_ann("a", "hi")).await.unwrap();
+        keep.send(from_ann("b", "hi")).await.unwrap();
         a.catch_up(&|_| {}).await.unwrap();
         b.catch_up(&|_| {}).await.unwrap();
         let all: Vec<String> = box_of(&keep, "ann").await.iter().map(|mail| mail.body.joined()).collect();
         assert_eq!(all[2..], ["[depth:2] from a", "[depth:2] from b"]);
     });
+}
+
+/// Ann tells `a` to ask `b`. Then both look into their mailboxes this many times.
+async fn ann_has_a_ask_b(a: &Agent<MemoryStore>, b: &Agent<MemoryStore>, times: usize) {
+    a.keep().send(from_ann("a", "ask b")).await.unwrap();
+    for _ in 0..times {
+        a.catch_up(&|_| {}).await.unwrap();
+        b.catch_up(&|_| {}).await.unwrap();
+    }
 }
 
 #[test]
@@ -571,17 +574,7 @@ fn agents_of_one_keep_answer_each_other_with_reply_and_come_to_an_end() {
     };
     let (a, b) = (named("a", &scripts[0]), named("b", &scripts[1]));
     run(async {
-        let mail = threadkeep::mailbox::Outgoing {
-            from: "ann".into(),
-            to: "a".into(),
-            body: "ask b".into(),
-            ..Default::default()
-        };
-        keep.send(mail).await.unwrap();
-        for _ in 0..4 {
-            a.catch_up(&|_| {}).await.unwrap();
-            b.catch_up(&|_| {}).await.unwrap();
-        }
+        ann_has_a_ask_b(&a, &b, 4).await;
         // It says who writes, and each has the conversation in a transcript of its own.
         assert_eq!(scripts[1].prompt(0).last().unwrap(), "[message 1 from a]\nWhat is the weather?");
         let heard = scripts[0].prompt(2);
@@ -947,17 +940,7 @@ fn an_agent_without_built_in_tools_can_reply_to_another_agent() {
     let own = AgentOptions { built_in: Vec::new(), ..options("b") };
     let b = Agent::new(keep.clone(), own, scripts[1].clone(), Rc::new(Toolbox::default()));
     run(async {
-        let mail = threadkeep::mailbox::Outgoing {
-            from: "ann".into(),
-            to: "a".into(),
-            body: "ask b".into(),
-            ..Default::default()
-        };
-        keep.send(mail).await.unwrap();
-        for _ in 0..3 {
-            a.catch_up(&|_| {}).await.unwrap();
-            b.catch_up(&|_| {}).await.unwrap();
-        }
+        ann_has_a_ask_b(&a, &b, 3).await;
         assert_eq!(scripts[0].prompt(2).last().unwrap(), "[message 4 from b]\n[depth:2] Rain.");
     });
 }

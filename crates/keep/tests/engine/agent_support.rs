@@ -10,7 +10,7 @@ use std::task::Poll;
 use serde_json::{Value, json};
 use threadkeep::Keep;
 use threadkeep::agent::{Agent, AgentEvent, AgentOptions, BUILT_IN, ToolAnswer, ToolUse, Tools};
-use threadkeep::mailbox::{Body, Mail, MailFilter, Outgoing};
+use threadkeep::mailbox::{Mail, MailFilter, Outgoing};
 use threadkeep::model::{Answer, Call, Failure, Model};
 use threadkeep::protocol::Counting;
 use threadkeep_core::Message;
@@ -142,11 +142,15 @@ pub(crate) fn agent(keep: &Keep<MemoryStore>, script: &Rc<Script>) -> Agent<Memo
     Agent::new(keep.clone(), options("lal"), Rc::clone(script) as Rc<dyn Model>, Rc::new(Toolbox::default()))
 }
 
+/// A message of Ann's.
+pub(crate) fn from_ann(to: &str, text: &str) -> Outgoing {
+    Outgoing { from: "ann".into(), to: to.into(), body: text.into(), ..Outgoing::default() }
+}
+
 /// Ann writes to the agent.
 pub(crate) async fn write<S: Store>(keep: &Keep<S>, text: &str, reply_to: Option<&Mail>) -> Mail {
     let reply_to = reply_to.map(|mail| mail.message_id.clone());
-    let body = Body::text(text);
-    keep.send(Outgoing { from: "ann".into(), to: "lal".into(), body, reply_to, ..Outgoing::default() }).await.unwrap()
+    keep.send(Outgoing { reply_to, ..from_ann("lal", text) }).await.unwrap()
 }
 
 /// All of Ann's mailbox.
