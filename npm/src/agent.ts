@@ -32,11 +32,11 @@ interface Handle {
 const LATER = 15;
 
 /**
- * An agent: every message to it that answers a known one continues that message's chain, one that names a conversation continues that,
- * anything else begins a transcript, and two answers to the same message are two branches. Different conversations are answered at the
- * same time, the messages of one in order. Messages, answers and tool results are stored before the next step. A turn that
- * a crash or a closed tab has interrupted stays readable, and goes on when {@link resume} is called for it; with the option `resume`
- * it goes on when {@link catchUp}, {@link run} or {@link send} is next called.
+ * An agent, which answers the messages of its mailbox. A message that answers a known message continues that message's chain. A message
+ * that names a conversation continues that conversation. Any other message begins a transcript. Two answers to the same message are two
+ * branches. The agent answers different conversations at the same time, and the messages of one conversation in order. It stores
+ * messages, answers and tool results before the next step. If a crash or a closed tab interrupts a turn, the turn stays readable, and
+ * {@link resume} carries it on. With the option `resume`, the next call of {@link catchUp}, {@link run} or {@link send} does so.
  */
 export class Agent {
   /** Its name, under which it has a mailbox. */

@@ -38,7 +38,7 @@ export interface Episode {
 /** What kind of thing a fact says. */
 export type FactKind = "preference" | "decision" | "constraint" | "other";
 
-/** Where a statement comes from, the weakest first. A statement that rests on several messages is worth what the weakest is worth. */
+/** Where a statement comes from, the weakest first. A statement that rests on several messages takes the weakest of their origins. */
 export type MemoryOrigin = "import" | "tool" | "model" | "user";
 
 /** What holds. */

@@ -298,8 +298,8 @@ export class Hybrid implements MessageStore {
   }
 
   /**
-   * What the service remembers that answers `query`, as a text for a prompt of at most `memoryTokens`; empty if there is nothing, or if
-   * the service fails, which `onMemoryError` is told.
+   * Asks the service for memories that answer `query`. Gives them as text for a prompt, with at most `memoryTokens`. The text is empty
+   * if nothing answers. If the service fails, the text is empty too, and `onMemoryError` gets the error.
    */
   async recall(thread: string, query: string): Promise<string> {
     this.#open();

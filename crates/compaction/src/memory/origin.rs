@@ -6,7 +6,7 @@ use threadkeep_core::{Content, Message, Role, read_by_name};
 
 use super::words::terms;
 
-/// Where a statement comes from, the weakest first. A statement that rests on several messages is worth what the weakest is worth.
+/// Where a statement comes from, the weakest first. A statement that rests on several messages takes the weakest of their origins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]

@@ -88,9 +88,9 @@ pub struct Recalled {
 /// Where remembered material is from.
 const SOURCE: &str = "memory";
 
-/// What is remembered as material for the frame of a prompt: a line for each record, with its date, its origin and its agent, as in
-/// `> 2026-05-03, said by the user: prefers tea`. Its message has at most `budget` tokens of text; whole records go until it fits, those
-/// that are ranked least first.
+/// Turns remembered records into material for the frame of a prompt. Each record is a line with its date, origin and agent, as in
+/// `> 2026-05-03, said by the user: prefers tea`. The text has at most `budget` tokens: the records that rank lowest are left out, each
+/// of them whole.
 ///
 /// ```
 /// use threadkeep_compaction::memory::{MemoryBundle, recall};

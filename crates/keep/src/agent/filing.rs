@@ -1,4 +1,4 @@
-//! Where messages of an agent's mailbox go: each gets a node in a chain, the same whoever looks and however often.
+//! Files the messages of an agent's mailbox: each gets a node in a chain. Filing a message again, in any program, finds the same node.
 
 use threadkeep_core::{Message, MessageId, Role, TranscriptId};
 use threadkeep_store::Store;
@@ -124,8 +124,8 @@ impl<S: Store> Agent<S> {
         }
     }
 
-    /// Sees a message of its own: whoever replies to it finds the chain in which it was said. One that answers nothing begins a
-    /// transcript, which such a reply continues.
+    /// Notes a message that this agent sent, so that a reply to it continues the same chain. A message that answers nothing begins a
+    /// transcript of its own.
     pub(super) async fn observe(&self, mail: &Mail) -> Result<(), KeepError> {
         let id = &mail.message_id;
         if self.keep.node(id).await?.is_some() {
@@ -148,8 +148,8 @@ impl<S: Store> Agent<S> {
         Ok(())
     }
 
-    /// The id of the node in which a message is answered: the message's own, unless that is a node, or stands for one, of another agent,
-    /// the one that sent it.
+    /// The id of the node in which a message is answered. It is the message's own id, unless the agent that sent the message uses that id
+    /// for a node of its own.
     async fn inbound_id(&self, mail: &Mail) -> Result<MessageId, KeepError> {
         // What an imported file holds under the id of a message is not that message.
         let mine = |node: &NodeInfo, id: &MessageId| {

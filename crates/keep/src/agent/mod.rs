@@ -5,8 +5,8 @@
 //! chain, anything else begins a transcript; two replies to the same message are two branches. A message that names a conversation
 //! continues where the head of that name points, and moves it along.
 //!
-//! Turns of different conversations go on side by side. A turn below another one waits until that is over, and each turn is carried out
-//! by whoever holds the claim on its node ([`Claims`]).
+//! Turns of different conversations run side by side. A turn below another turn waits for it to end. An agent claims a node before it
+//! carries out the node's turn ([`Claims`]).
 //!
 //! Where a turn stands is read from its node alone, so a turn that a crash has ended goes on like any other, once somebody asks for it
 //! ([`Agent::resume`]). [`Agent::catch_up`] looks at the messages that came since, answers those that have no answer, and answers none

@@ -11,7 +11,7 @@ use threadkeep_provider::ToolSchema;
 use crate::compact::CompactOptions;
 use crate::protocol::{ContextOptions, Wanted};
 
-/// What a tool answers, once it does: a text or any JSON, or why it failed, in words for the model.
+/// A tool's answer: text or any JSON. An error is words for the model.
 pub type ToolAnswer<'a> = Pin<Box<dyn Future<Output = Result<Value, String>> + 'a>>;
 
 /// One call of a host's tool.

@@ -1,9 +1,9 @@
 //! What a compaction remembers, by where it comes from. Goes in: the messages that were summarised with their origins, and what the
 //! summariser found. Comes out: facts with their origins, and episodes, as far as the caller agrees to remember them.
 //!
-//! A fact is worth what the weakest of its sources is worth. One that does not say what its sources say, or names none, is worth what the
-//! weakest message is worth that its summariser read: a web page may have told it what to find. Of an episode that rests on messages which
-//! are not to be remembered, those sentences stay whose every word is said in one of the others.
+//! A fact takes the weakest origin among its sources. A fact that names no sources, or does not say what they say, takes the weakest
+//! origin among all messages that the summariser read: a web page may have told it what to find. An episode may rest on messages that
+//! are not to be remembered. It then keeps only the sentences whose every word stands in one of the other messages.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
