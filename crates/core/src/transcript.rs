@@ -627,24 +627,28 @@ impl Transcript {
         self.note_time(node.created_at);
         if new != old {
             if let Some(old) = old {
-                self.slots[old as usize].children.retain(|child| *child != at);
+                let children = &mut self.slots[old as usize].children;
+                children.retain(|child| *child != at);
+                self.leaves += u32::from(children.is_empty());
             }
             if let Some(new) = new {
                 let children = &mut self.slots[new as usize].children;
+                self.leaves -= u32::from(children.is_empty());
                 children.insert(children.partition_point(|child| *child < at), at);
             }
-            self.leaves = self.slots.iter().filter(|placed| placed.is_leaf()).count() as u32;
         }
         self.slots[at as usize].parent = new;
         self.slots[at as usize].node = node;
-        self.measure(at);
+        self.measure(at, new != old);
     }
 
-    /// Takes anew what a node and all below it have from those above them.
-    fn measure(&mut self, top: u32) {
+    /// Takes anew what a node and all below it have from those above them. Only a node that `moved` has other nodes above it: else those
+    /// below a node that stays as it was stay too. A file that heals many nodes of a long chain would take the square of its length.
+    fn measure(&mut self, top: u32, moved: bool) {
         let mut open = vec![top];
         while let Some(at) = open.pop() {
             let placed = &self.slots[at as usize];
+            let before = (placed.depth, placed.turn, placed.messages_above);
             let up = placed.parent.map(|up| &self.slots[up as usize]);
             let (mut depth, mut turn) = up.map_or((0, 0), |up| (up.depth, up.turn));
             depth += placed.node.counted();
@@ -656,7 +660,9 @@ impl Transcript {
             let placed = &mut self.slots[at as usize];
             (placed.depth, placed.turn) = (depth, turn);
             (placed.level, placed.messages_above, placed.jump) = (level, messages_above, jump);
-            open.extend(&placed.children);
+            if moved || at == top || before != (depth, turn, messages_above) {
+                open.extend(&placed.children);
+            }
         }
     }
 
