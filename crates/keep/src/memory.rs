@@ -354,7 +354,8 @@ impl<S: Store> Keep<S> {
         // The marker is read first: what is written after that moves it.
         let marker = self.keys_of(&keys::memory_markers()).await?.into_iter().next();
         let before = self.inner.memories.borrow().clone();
-        if let Some(before) = before.filter(|before| marker.is_some() && before.marker == marker) {
+        // Without a marker nothing was ever remembered, or all of it was deleted: that can be kept as well.
+        if let Some(before) = before.filter(|before| before.marker == marker) {
             return Ok(before);
         }
         let mut known = Memories { marker, ..Memories::default() };

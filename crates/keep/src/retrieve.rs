@@ -9,6 +9,7 @@ use threadkeep_core::TranscriptId;
 use threadkeep_core::checkpoint::Source;
 use threadkeep_store::Store;
 
+use crate::memory::Memories;
 use crate::protocol::MemoryFilter;
 use crate::{Keep, KeepError};
 
@@ -18,10 +19,7 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// The store's.
     pub async fn episodes(&self, filter: &MemoryFilter) -> Result<Vec<Episode>, KeepError> {
-        let known = self.memories().await?;
-        let admitted = known.episodes.values().filter(|it| sees(filter, it.agent.as_deref()));
-        let admitted = admitted.filter(|it| admits(filter, it.transcript.as_ref(), &it.sources, &it.tags));
-        let mut episodes: Vec<Episode> = admitted.cloned().collect();
+        let mut episodes: Vec<Episode> = episodes_in(&*self.memories().await?, filter).cloned().collect();
         episodes.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
         Ok(episodes.split_off(surplus(filter, episodes.len())))
     }
@@ -31,21 +29,13 @@ impl<S: Store> Keep<S> {
     /// # Errors
     /// The store's.
     pub async fn facts(&self, filter: &MemoryFilter) -> Result<Vec<Fact>, KeepError> {
-        let known = self.memories().await?;
-        let overruled = filter.agent.as_deref().map(|agent| known.facts.overruled_for(agent)).unwrap_or_default();
-        let admitted = known.facts.iter().filter(|it| {
-            let holds = it.superseded_by.is_none() && !overruled.contains(it.id.as_str());
-            (filter.superseded || holds)
-                && sees(filter, it.agent.as_deref())
-                && admits(filter, it.transcript.as_ref(), &it.sources, &it.tags)
-        });
-        let mut facts: Vec<Fact> = admitted.cloned().collect();
+        let mut facts: Vec<Fact> = facts_in(&*self.memories().await?, filter).cloned().collect();
         facts.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
         Ok(facts.split_off(surplus(filter, facts.len())))
     }
 
     /// The best of what is remembered for a prompt, by [`threadkeep_compaction::memory::bundle`]'s formula. Without an agent in the filter
-    /// it holds shared records only.
+    /// it holds shared records only. `limits` says how many records, and the filter's own limit counts for nothing.
     ///
     /// # Errors
     /// The store's.
@@ -55,13 +45,34 @@ impl<S: Store> Keep<S> {
         query: Option<&str>,
         limits: BundleLimits,
     ) -> Result<MemoryBundle, KeepError> {
-        let (mut episodes, mut facts) = (self.episodes(filter).await?, self.facts(filter).await?);
-        if filter.agent.is_none() {
-            episodes.retain(|it| it.agent.is_none());
-            facts.retain(|it| it.agent.is_none());
+        if limits.episodes == 0 && limits.facts == 0 {
+            return Ok(MemoryBundle::default());
         }
+        let known = self.memories().await?;
+        let is_ours = |owner: &Option<String>| owner.is_none() || filter.agent.is_some();
+        let episodes: Vec<&Episode> = episodes_in(&known, filter).filter(|it| is_ours(&it.agent)).collect();
+        let facts: Vec<&Fact> = facts_in(&known, filter).filter(|it| is_ours(&it.agent)).collect();
         Ok(bundle(&episodes, &facts, query, limits, self.now()))
     }
+}
+
+/// The episodes that are asked for, in no order.
+fn episodes_in<'a>(known: &'a Memories, filter: &'a MemoryFilter) -> impl Iterator<Item = &'a Episode> {
+    known
+        .episodes
+        .values()
+        .filter(|it| sees(filter, it.agent.as_deref()) && admits(filter, it.transcript.as_ref(), &it.sources, &it.tags))
+}
+
+/// The facts that are asked for, in no order.
+fn facts_in<'a>(known: &'a Memories, filter: &'a MemoryFilter) -> impl Iterator<Item = &'a Fact> {
+    let overruled = filter.agent.as_deref().map(|agent| known.facts.overruled_for(agent)).unwrap_or_default();
+    known.facts.iter().filter(move |it| {
+        let holds = it.superseded_by.is_none() && !overruled.contains(it.id.as_str());
+        (filter.superseded || holds)
+            && sees(filter, it.agent.as_deref())
+            && admits(filter, it.transcript.as_ref(), &it.sources, &it.tags)
+    })
 }
 
 /// Whether a record of that owner is among those that are asked for.

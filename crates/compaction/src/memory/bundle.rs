@@ -52,15 +52,15 @@ impl MemoryBundle {
 /// assert!(bundle(&[], &[], Some("hi"), BundleLimits::default(), 0).is_empty());
 /// ```
 pub fn bundle(
-    episodes: &[Episode],
-    facts: &[Fact],
+    episodes: &[&Episode],
+    facts: &[&Fact],
     query: Option<&str>,
     limits: BundleLimits,
     now: i64,
 ) -> MemoryBundle {
     let words = |text: &str, tags: &[String]| terms(&[text, " ", &tags.join(" ")].concat());
     let query = query.map(terms).unwrap_or_default();
-    let current: Vec<&Fact> = facts.iter().filter(|fact| fact.superseded_by.is_none()).collect();
+    let current: Vec<&Fact> = facts.iter().copied().filter(|fact| fact.superseded_by.is_none()).collect();
     let of_episodes = episodes.iter().map(|episode| words(&episode.summary, &episode.tags));
     let said: Vec<Vec<String>> = of_episodes.chain(current.iter().map(|fact| words(&fact.fact, &fact.tags))).collect();
     let weights = Weights::of(&query, &said);
@@ -81,7 +81,7 @@ pub fn bundle(
     let mut bundle = MemoryBundle::default();
     for (.., at) in ranked {
         match episodes.get(at) {
-            Some(episode) if bundle.episodes.len() < limits.episodes => bundle.episodes.push(episode.clone()),
+            Some(episode) if bundle.episodes.len() < limits.episodes => bundle.episodes.push((*episode).clone()),
             None if bundle.facts.len() < limits.facts => bundle.facts.push(current[at - episodes.len()].clone()),
             _ => {}
         }

@@ -237,6 +237,7 @@ fn bundle() -> MemoryBundle {
 fn the_default_limits_are_4_turns_3_episodes_and_20_facts() {
     let episodes: Vec<_> = (1..=9).map(|at| episode(at, &format!("Stretch {at} was sailed."))).collect();
     let facts: Vec<_> = (1..=30).map(|at| fact(at, &format!("Locker {at} holds rope {at}."))).collect();
+    let (episodes, facts): (Vec<_>, Vec<_>) = (episodes.iter().collect(), facts.iter().collect());
     let found = bundle_of(&episodes, &facts, None, BundleLimits::default(), 1_738_200_000_000);
     let nodes = chain((1..=9).map(|at| Message::user(format!("Question {at}?"))).collect());
     let steps = steps(&nodes);

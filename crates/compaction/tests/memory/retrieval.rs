@@ -17,7 +17,7 @@ fn ids(facts: &[Fact]) -> Vec<&str> {
 
 fn best(facts: &[Fact], query: Option<&str>) -> Vec<String> {
     let limits = BundleLimits { episodes: 0, facts: 9 };
-    bundle(&[], facts, query, limits, NOW).facts.into_iter().map(|fact| fact.id).collect()
+    bundle(&[], &facts.iter().collect::<Vec<_>>(), query, limits, NOW).facts.into_iter().map(|fact| fact.id).collect()
 }
 
 #[test]
@@ -50,6 +50,7 @@ fn pinned_come_first_and_superseded_never() {
 fn limits_are_kept_and_zero_means_zero() {
     let facts: Vec<Fact> = (0..30).map(|at| fact(at, &format!("fact {at}"))).collect();
     let episodes: Vec<_> = (0..5).map(|at| episode(at, "it")).collect();
+    let (episodes, facts): (Vec<_>, Vec<_>) = (episodes.iter().collect(), facts.iter().collect());
     let full = bundle(&episodes, &facts, None, BundleLimits::default(), NOW);
     assert_eq!((full.episodes.len(), full.facts.len()), (3, 20));
     let none = bundle(&episodes, &facts, None, BundleLimits { episodes: 0, facts: 0 }, NOW);
