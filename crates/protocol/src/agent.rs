@@ -162,7 +162,7 @@ impl AgentCall {
         }
         for (at, AgentTool { schema, .. }) in call.tools.iter().enumerate() {
             let before = call.tools[..at].iter().any(|other| other.schema.name == schema.name);
-            if before || BUILT_IN.contains(&schema.name.as_str()) {
+            if before || call.built_in.iter().flatten().any(|own| *own == schema.name) {
                 return bad(format!("tools[{at}]"), format!("has a name that is taken: {:?}", schema.name));
             }
         }
@@ -186,6 +186,8 @@ mod tests {
         let call = call.unwrap();
         let model = call.model.unwrap();
         assert_eq!((model.name.as_deref(), model.provider), (Some("m"), Some(Provider::Anthropic)));
+        let own = AgentCall::read(r#"{"name": "l", "builtIn": ["send"], "tools": [{"name": "reply"}]}"#);
+        assert!(own.is_ok(), "an agent without a built-in tool can have one of that name");
         let tools: Vec<_> = call.tools.iter().map(|tool| (tool.schema.name.as_str(), tool.repeatable)).collect();
         assert_eq!(tools, [("t", true), ("u", false)]);
         let Some(Off::On(compaction)) = call.compaction else { panic!("it has options") };
@@ -196,7 +198,7 @@ mod tests {
         for (params, argument) in [
             ("{}", "name"),
             (r#"{"name": ""}"#, "name"),
-            (r#"{"name": "l", "tools": [{"name": "reply"}]}"#, "tools[0]"),
+            (r#"{"name": "l", "builtIn": ["reply"], "tools": [{"name": "reply"}]}"#, "tools[0]"),
             (r#"{"name": "l", "tools": [{"name": "a"}, {"name": "a"}]}"#, "tools[1]"),
             (r#"{"name": "l", "limits": {"step": 1}}"#, "limits.step"),
             (r#"{"name": "l", "context": {"budget": {"tokens": 1}}}"#, "context.budget.tokens"),

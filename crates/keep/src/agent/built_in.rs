@@ -3,12 +3,13 @@
 use serde_json::{Map, Value, json};
 use threadkeep_provider::ToolSchema;
 
-use crate::protocol::BUILT_IN;
-
 /// What an agent that has the tool `reply` is told of its mailbox, below its own system prompt.
 pub(super) const ABOUT_MAIL: &str = "You have a mailbox. Its messages have numbers. Your last words of a turn are sent as the reply to \
 the message you are answering. To answer earlier, or another message, use reply(). Use send() only to begin a new conversation. Other agents \
 get only what you reply() or send(). Do not say at the end what you have replied already.";
+
+/// The tool that reads a result of which a prompt shows only the beginning.
+pub(super) const READ: &str = "readToolResult";
 
 /// The schemas of those built-in tools that are wanted.
 pub(super) fn schemas(wanted: &dyn Fn(&str) -> bool) -> Vec<ToolSchema> {
@@ -55,7 +56,7 @@ pub(super) fn schemas(wanted: &dyn Fn(&str) -> bool) -> Vec<ToolSchema> {
             object(&["query"], json!({ "query": text("Words, or \"a phrase\"."), "limit": number("10 by default.") })),
         ),
         (
-            "readToolResult",
+            READ,
             "Read a tool result of which you see only the beginning.",
             object(
                 &["path"],
@@ -79,9 +80,4 @@ pub(super) fn schemas(wanted: &dyn Fn(&str) -> bool) -> Vec<ToolSchema> {
         strict: None,
     };
     all.into_iter().filter(|(name, ..)| wanted(name)).map(schema).collect()
-}
-
-/// Whether calling it twice comes to the same: replies and messages have an id of their turn's own.
-pub(super) fn repeatable(name: &str) -> bool {
-    BUILT_IN.contains(&name)
 }

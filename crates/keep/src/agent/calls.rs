@@ -8,8 +8,9 @@ use threadkeep_core::Message;
 use threadkeep_core::message::ToolCall;
 use threadkeep_store::Store;
 
+use super::built_in::READ;
 use super::turn::Turn;
-use super::{AgentEvent, Pending, arguments, built_in, schema};
+use super::{AgentEvent, Pending, arguments, schema};
 use crate::KeepError;
 use crate::compact::unless;
 
@@ -17,6 +18,10 @@ impl<S: Store> Turn<'_, S> {
     /// Calls tools, all at once, and stores each result as it comes.
     pub(super) async fn use_tools(&self, open: Vec<Pending>, resumed: bool) -> Result<(), KeepError> {
         for Pending { call, .. } in &open {
+            // It was offered in this turn, before an interruption.
+            if resumed && call.name() == READ {
+                self.need(READ);
+            }
             self.tell(AgentEvent::Calling {
                 node: self.node.clone(),
                 call: call.id().to_owned(),
@@ -45,7 +50,8 @@ impl<S: Store> Turn<'_, S> {
         resumed: bool,
     ) -> Result<(), KeepError> {
         let (call, name) = (&pending.call, pending.call.name());
-        let again = built_in::repeatable(name) || self.agent.tools.repeatable(name);
+        // Calling a built-in tool twice comes to the same: replies and messages have an id of their turn's own.
+        let again = self.has_built_in(name) || self.agent.tools.repeatable(name);
         let arguments: Result<Map<String, Value>, String> = if resumed && !again {
             Err("interrupted: the program ended before a result was kept; the call may or may not have been carried out".into())
         } else {

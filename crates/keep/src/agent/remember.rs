@@ -23,7 +23,9 @@ impl<S: Store> Turn<'_, S> {
     /// Remembers a fact, if its origin is one of those whose statements the agent remembers. What comes back is for the model.
     pub(super) async fn remember(&self, fact: String) -> Result<Value, String> {
         let keep = &self.agent.keep;
-        let found = keep.glance(&self.transcript, |log| Ok(origin(&log.tree, &self.node, &fact))).await;
+        let found = keep
+            .glance(&self.transcript, |log| Ok(origin(&log.tree, &self.node, &fact, &|name| self.has_built_in(name))))
+            .await;
         let (origin, source) = found.map_err(words)?;
         if !self.agent.options.remember_from.admits(origin) {
             return Err(refusal(origin).to_owned());
@@ -40,12 +42,13 @@ impl<S: Store> Turn<'_, S> {
 }
 
 /// The origin of a fact that is remembered in the turn of a node, and the message that it came from.
-fn origin(tree: &Transcript, node: &MessageId, fact: &str) -> (MemoryOrigin, Source) {
+fn origin(tree: &Transcript, node: &MessageId, fact: &str, built_in: &dyn Fn(&str) -> bool) -> (MemoryOrigin, Source) {
     let asked = Source { node: node.clone(), index: 0 };
     let chain = tree.chain(node).unwrap_or_default();
     let fact = plain(fact);
     let mut quoted: Option<MemoryOrigin> = None;
-    for placed in chain.iter().rev().filter(|_| !terms(&fact).is_empty()) {
+    let told = if terms(&fact).is_empty() { &[] } else { chain.as_slice() };
+    for placed in told.iter().rev() {
         for (index, message) in placed.node.messages.iter().enumerate() {
             if is_said_in(&fact, &[&message.text()]) {
                 match origin_of(tree, &placed.node, message) {
@@ -53,7 +56,7 @@ fn origin(tree: &Transcript, node: &MessageId, fact: &str) -> (MemoryOrigin, Sou
                         let source = Source { node: placed.node.id.clone(), index: index as u32 };
                         return (MemoryOrigin::User, source);
                     }
-                    MemoryOrigin::Tool if message.name.as_deref() == Some(REMEMBER) => {}
+                    MemoryOrigin::Tool if message.name.as_deref() == Some(REMEMBER) && built_in(REMEMBER) => {}
                     origin => quoted = Some(quoted.map_or(origin, |known| known.min(origin))),
                 }
             }
@@ -61,15 +64,15 @@ fn origin(tree: &Transcript, node: &MessageId, fact: &str) -> (MemoryOrigin, Sou
     }
     let turn = chain.last().map(|placed| placed.node.messages.as_slice()).unwrap_or_default();
     let called = turn.iter().rposition(|message| message.role == Role::Assistant).unwrap_or(0);
-    let told = turn[..called].iter().any(tells).then_some(MemoryOrigin::Tool);
+    let told = turn[..called].iter().any(|message| tells(message, built_in)).then_some(MemoryOrigin::Tool);
     let weakest = quoted.into_iter().chain(told).min().unwrap_or(MemoryOrigin::Model);
     (weakest, asked)
 }
 
 /// Whether a message is a result that others wrote. What `searchMemory` finds counts only where the fact repeats it.
-fn tells(message: &Message) -> bool {
+fn tells(message: &Message, built_in: &dyn Fn(&str) -> bool) -> bool {
     let tool = message.name.as_deref().unwrap_or_default();
-    MemoryOrigin::of(message) == MemoryOrigin::Tool && !SILENT.contains(&tool)
+    MemoryOrigin::of(message) == MemoryOrigin::Tool && !(SILENT.contains(&tool) && built_in(tool))
 }
 
 /// A fact without the words by which a model names its user: `The user likes tea` is what the user said as `I like tea`.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use threadkeep_store::Store;
 
 use super::arguments::{number, text, texts};
+use super::built_in::READ;
 use super::turn::Turn;
 use super::{MemoryQuery, Pending};
 use crate::KeepError;
@@ -77,7 +78,7 @@ impl<S: Store> Turn<'_, S> {
                 let agent = self.agent.options.name.clone();
                 self.agent.memory.search(MemoryQuery { agent, query: text(&map, &["query"])?, limit }).await
             }
-            "readToolResult" => {
+            READ => {
                 let path = text(&map, &["path"])?;
                 let found = self.agent.memory.tool_result(&self.node, &path).await.map_err(words)?;
                 let whole = found.ok_or_else(|| ["there is no tool result at ", path.trim()].concat())?;

@@ -193,7 +193,7 @@ impl<'a, S: Store> Turn<'a, S> {
         if prompt.over_budget && self.compact(&options).await? {
             prompt = self.agent.memory.context(&self.node, &options).await?;
         }
-        if prompt.messages.iter().any(is_preview) && self.need("readToolResult") {
+        if prompt.messages.iter().any(is_preview) && self.need(built_in::READ) {
             (options, schemas) = self.context();
             prompt = self.agent.memory.context(&self.node, &options).await?;
         }
@@ -435,7 +435,9 @@ impl<'a, S: Store> Turn<'a, S> {
     /// Whether a call is a reply to the message that the turn answers.
     fn replies(&self, call: &ToolCall, mail: &Mail) -> bool {
         let to = || arguments::number(&arguments::object(call.arguments()).ok()?, "messageNumber").ok();
-        call.name() == "reply" && to().is_some_and(|number| number.is_none_or(|number| number == mail.number))
+        call.name() == "reply"
+            && self.has_built_in("reply")
+            && to().is_some_and(|number| number.is_none_or(|number| number == mail.number))
     }
 }
 

@@ -7,14 +7,14 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use serde_json::json;
-use threadkeep::agent::{Agent, AgentEvent, AgentOptions, By, TurnLimits};
+use threadkeep::agent::{Agent, AgentEvent, AgentOptions, By, ToolAnswer, ToolUse, Tools, TurnLimits};
 use threadkeep::mailbox::Mail;
 use threadkeep::model::Model;
 use threadkeep::protocol::NodeInfo;
 use threadkeep_context::{Preview, Previews};
 use threadkeep_core::Message;
 use threadkeep_core::message::Kind;
-use threadkeep_provider::{Delta, Provider, validate_payload};
+use threadkeep_provider::{Delta, Provider, ToolSchema, validate_payload};
 use threadkeep_store::MemoryStore;
 
 use crate::agent_support::{
@@ -924,6 +924,38 @@ fn a_tool_that_reads_results_is_offered_once_a_prompt_shows_only_the_beginning_o
         write(lal.keep(), "go", None).await;
         lal.catch_up(&|_| {}).await.unwrap();
         assert_eq!((script.prompt(4).last().unwrap(), offered(4)), (&long, vec!["echo".to_owned()]));
+    });
+}
+
+/// A host's tool with the name of a built-in one.
+struct OwnReply;
+
+impl Tools for OwnReply {
+    fn schemas(&self) -> Vec<ToolSchema> {
+        vec![ToolSchema {
+            name: "reply".into(),
+            description: None,
+            parameters: json!({ "type": "object" }),
+            strict: None,
+        }]
+    }
+
+    fn call(&self, call: ToolUse) -> ToolAnswer<'_> {
+        Box::pin(std::future::ready(Ok(json!({ "noted": call.arguments }))))
+    }
+}
+
+#[test]
+fn a_tool_of_the_host_with_the_name_of_a_built_in_one_is_the_hosts() {
+    let world = World::default();
+    let script = Script::of([calls(&[("r", "reply", json!({ "to": "the form" }))]), says("It is noted.")]);
+    let own = AgentOptions { built_in: Vec::new(), ..options("lal") };
+    let lal = Agent::new(world.tab(), own, Rc::clone(&script) as Rc<dyn Model>, Rc::new(OwnReply));
+    run(async {
+        write(lal.keep(), "note it", None).await;
+        lal.catch_up(&|_| {}).await.unwrap();
+        assert_eq!(script.prompt(1).last().unwrap(), r#"{"noted":{"to":"the form"}}"#);
+        assert!(box_of(lal.keep(), "ann").await.iter().any(|mail| mail.body.joined().ends_with("It is noted.")));
     });
 }
 
