@@ -26,6 +26,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use crate::context::PromptCache;
 use crate::damage::Known;
+use crate::locks::Locks;
 use crate::log::Log;
 use crate::memory::Memories;
 use crate::protocol::Event;
@@ -78,6 +79,8 @@ pub(crate) struct Inner<S> {
     pub(crate) options: Options,
     /// Who writes when.
     turns: Turns,
+    /// Who carries out the turn of which node.
+    pub(crate) claims: Rc<Locks<MessageId>>,
     cache: RefCell<HashMap<TranscriptId, Rc<Slot>>>,
     /// About how many bytes the transcripts in the cache take.
     cached_bytes: Cell<usize>,
@@ -115,6 +118,7 @@ impl<S: Store> Keep<S> {
                 store,
                 host: Box::new(host),
                 turns: Turns::default(),
+                claims: Rc::default(),
                 cache: RefCell::default(),
                 cached_bytes: Cell::new(0),
                 clock: Cell::new(0),

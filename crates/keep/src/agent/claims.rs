@@ -4,8 +4,10 @@
 use std::rc::Rc;
 
 use threadkeep_core::MessageId;
+use threadkeep_store::Store;
 
 use super::Later;
+use crate::Keep;
 use crate::locks::Locks;
 
 /// A claim that is held. Dropping it gives it back.
@@ -35,6 +37,13 @@ pub trait Claims {
 /// Claims among agents that share this value. They are given in the order of asking.
 #[derive(Clone, Default)]
 pub struct Here(Rc<Locks<MessageId>>);
+
+impl Here {
+    /// The claims that all agents of a keep share.
+    pub(super) fn of<S: Store>(keep: &Keep<S>) -> Self {
+        Self(Rc::clone(&keep.inner.claims))
+    }
+}
 
 impl Claims for Here {
     fn hold<'a>(&'a self, turn: &'a MessageId) -> Later<'a, Held> {

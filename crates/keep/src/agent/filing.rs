@@ -29,50 +29,41 @@ impl<S: Store> Agent<S> {
         heard: Heard<'_>,
     ) -> Result<(Option<Held>, Filed), KeepError> {
         if !self.wants_turn(&mail) {
-            return Ok((None, self.file(mail, None).await?));
+            return Ok((None, self.pass(&mail).await?));
         }
-        let own = self.inbound_id(&mail).await?;
+        let (own, _) = self.inbound_id(&mail).await?;
         let held = self.claims.hold(&own).await?;
-        loop {
-            // A message that has its place is at the end of its conversation itself: there is nothing above to wait for.
-            let place = match self.keep.node(&own).await? {
-                Some(_) => None,
-                None => self.place_of(&mail).await?,
-            };
-            // The claim on the turn above is held until this message stands below it: nobody carries that on meanwhile.
-            let _above = match &place {
-                Some(above) => self.settled(above, heard).await?,
-                None => None,
-            };
-            match self.file(mail.clone(), place.as_ref()).await {
-                // Another program has moved the conversation on.
-                Err(KeepError::HeadMoved(_)) => continue,
-                filed => return Ok((Some(held), filed?)),
-            }
+        // Another program may have filed it meanwhile. Then it is at the end of its conversation itself: there is nothing above to wait for.
+        let filed = match self.keep.node(&own).await? {
+            Some(node) => self.filed_before(node).await?,
+            None => self.file_below(&mail, own, Some(heard)).await?,
+        };
+        Ok((Some(held), filed))
+    }
+
+    /// Gives a message its place without a claim on its turn. An interrupted turn above it stays as it is.
+    pub(super) async fn file_now(&self, mail: &Mail) -> Result<Filed, KeepError> {
+        if !self.wants_turn(mail) {
+            return self.pass(mail).await;
+        }
+        match self.inbound_id(mail).await? {
+            (_, Some(node)) => self.filed_before(node).await,
+            (own, None) => self.file_below(mail, own, None).await,
         }
     }
 
-    /// Gives a message its place without waiting for the turn above: what a person says is stored at once.
-    pub(super) async fn file_now(&self, mail: Mail) -> Result<Filed, KeepError> {
-        loop {
-            let above = self.place_of(&mail).await?;
-            match self.file(mail.clone(), above.as_ref()).await {
-                Err(KeepError::HeadMoved(_)) => continue,
-                filed => return filed,
-            }
-        }
-    }
-
-    /// Waits until the turn of a node is over, or interrupted. Gives the claim on it, if it can be interrupted.
-    pub(super) async fn settled(&self, node: &NodeInfo, heard: Heard<'_>) -> Result<Option<Held>, KeepError> {
+    /// Waits until the turn of a node is over, or interrupted. With somebody to hear of it, an interrupted turn is carried to its end if
+    /// the agent resumes turns. Gives the claim on the turn, if it can be interrupted.
+    async fn settled(&self, node: &NodeInfo, heard: Option<Heard<'_>>) -> Result<Option<Held>, KeepError> {
         if node.sealed {
             return Ok(None);
         }
         let held = self.claims.hold(&node.id).await?;
         if self.options.resume
-            && let Some(open) = self.interrupted().await?.iter().find(|open| open.id == node.id)
+            && let Some(heard) = heard
+            && let Some(open) = self.keep.interrupted_turn(&self.options.name, &node.id).await?
         {
-            self.carry_out(open, true, heard).await?;
+            self.carry_out(&open, true, heard).await?;
         }
         Ok(Some(held))
     }
@@ -95,31 +86,45 @@ impl<S: Store> Agent<S> {
         }
     }
 
-    /// Gives a message of the mailbox its place in a chain. `above` is where it was found to belong.
-    pub(super) async fn file(&self, mail: Mail, above: Option<&NodeInfo>) -> Result<Filed, KeepError> {
+    /// Takes note of a message that gets no answer.
+    async fn pass(&self, mail: &Mail) -> Result<Filed, KeepError> {
         if mail.from == self.options.name {
-            self.observe(&mail).await?;
+            self.observe(mail).await?;
+        }
+        Ok(Filed::Done(None))
+    }
+
+    /// A message that has its place in a node.
+    async fn filed_before(&self, node: NodeInfo) -> Result<Filed, KeepError> {
+        if node.sealed {
+            return Ok(Filed::Done(Some(node)));
+        }
+        self.note(None, Some(&node.id), None).await?;
+        Ok(Filed::Begun(node))
+    }
+
+    /// Gives a message its place: a new node below a turn that is over.
+    async fn file_below(&self, mail: &Mail, id: MessageId, heard: Option<Heard<'_>>) -> Result<Filed, KeepError> {
+        if mail.dismissed.is_some() {
             return Ok(Filed::Done(None));
         }
-        if !self.wants_turn(&mail) {
-            return Ok(Filed::Done(None));
-        }
-        let id = self.inbound_id(&mail).await?;
-        match self.keep.node(&id).await? {
-            Some(node) if node.sealed => Ok(Filed::Done(Some(node))),
-            Some(node) => {
-                self.note(None, Some(&node.id), None).await?;
-                Ok(Filed::Begun(node))
-            }
-            None if mail.dismissed.is_some() => Ok(Filed::Done(None)),
-            None => {
-                let arrival = Arrival {
-                    role: Role::User,
-                    extra: self.opening(&id),
-                    head: mail.conversation.clone(),
-                    above: above.map(|above| above.id.clone()),
-                };
-                Ok(Filed::New(self.keep.receive_as(self.inbound(&mail, id), arrival).await?))
+        loop {
+            let above = self.place_of(mail).await?;
+            // The claim on the turn above is held until this message stands below it: nobody carries that turn on meanwhile.
+            let _above = match &above {
+                Some(above) => self.settled(above, heard).await?,
+                None => None,
+            };
+            let arrival = Arrival {
+                role: Role::User,
+                extra: self.opening(&id),
+                head: mail.conversation.clone(),
+                above: above.map(|above| above.id),
+            };
+            match self.keep.receive_as(self.inbound(mail, id.clone()), arrival).await {
+                // Another program has moved the conversation on.
+                Err(KeepError::HeadMoved(_)) => continue,
+                node => return Ok(Filed::New(node?)),
             }
         }
     }
@@ -148,9 +153,9 @@ impl<S: Store> Agent<S> {
         Ok(())
     }
 
-    /// The id of the node in which a message is answered. It is the message's own id, unless the agent that sent the message uses that id
-    /// for a node of its own.
-    async fn inbound_id(&self, mail: &Mail) -> Result<MessageId, KeepError> {
+    /// The id of the node in which a message is answered, and that node if the message was filed. It is the message's own id, unless the
+    /// agent that sent the message uses that id for a node of its own.
+    async fn inbound_id(&self, mail: &Mail) -> Result<(MessageId, Option<NodeInfo>), KeepError> {
         // What an imported file holds under the id of a message is not that message.
         let mine = |node: &NodeInfo, id: &MessageId| {
             let said = node.messages.first().map(Message::text).unwrap_or_default();
@@ -161,10 +166,12 @@ impl<S: Store> Agent<S> {
         if mail.node.is_some() {
             id = node_of(&id, &self.options.name)?;
         }
-        while self.keep.node(&id).await?.is_some_and(|known| !mine(&known, &id)) {
-            id = node_of(&id, &self.options.name)?;
+        loop {
+            match self.keep.node(&id).await? {
+                Some(known) if !mine(&known, &id) => id = node_of(&id, &self.options.name)?,
+                found => return Ok((id, found)),
+            }
         }
-        Ok(id)
     }
 
     fn inbound(&self, mail: &Mail, id: MessageId) -> Inbound {

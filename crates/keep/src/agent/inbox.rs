@@ -31,7 +31,7 @@ enum Stage {
     Filed,
     /// Nothing is left to do, but an earlier message still waits.
     Done,
-    /// The store failed, or the work was dropped: the next one who looks takes it again.
+    /// The store failed before it had a place, or the work was dropped: the next one who looks takes it again.
     Failed,
 }
 
@@ -80,6 +80,11 @@ impl Inbox {
         self.changed.notify_waiters();
     }
 
+    fn end(&self, number: u64) {
+        self.set(number, Stage::Done);
+        self.placed();
+    }
+
     /// The number up to which all messages have their place; what is done up to there is forgotten.
     fn placed(&self) -> u64 {
         let mut works = self.works.borrow_mut();
@@ -121,16 +126,18 @@ impl Taken<'_> {
 
     /// Nothing is left to do.
     pub(super) fn done(self) {
-        self.inbox.set(self.number, Stage::Done);
-        self.inbox.placed();
+        self.inbox.end(self.number);
     }
 }
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        let under_way = self.inbox.works.borrow().get(&self.number).is_some_and(|work| work.stage.is_under_way());
-        if under_way {
-            self.inbox.set(self.number, Stage::Failed);
+        let stage = self.inbox.works.borrow().get(&self.number).map(|work| work.stage);
+        match stage {
+            Some(Stage::Waiting) => self.inbox.set(self.number, Stage::Failed),
+            // Its turn can be resumed, and nobody takes its number again.
+            Some(Stage::Filed) => self.inbox.end(self.number),
+            _ => {}
         }
     }
 }

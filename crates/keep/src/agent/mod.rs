@@ -10,8 +10,8 @@
 //!
 //! Where a turn stands is read from its node alone, so a turn that a crash has ended goes on like any other, once somebody asks for it
 //! ([`Agent::resume`]). [`Agent::catch_up`] looks at the messages that came since, answers those that have no answer, and answers none
-//! twice. What is asked of models is `turn`'s, the tools that every agent has are `built_in`'s and `tools`', what an agent knows of its work between
-//! turns is `state`'s.
+//! twice. What is asked of models is `turn`'s, the tools that an agent can have are `built_in`'s and `tools`', what an agent knows of its
+//! work between turns is `state`'s.
 //!
 //! ```
 //! use std::rc::Rc;
@@ -136,7 +136,7 @@ impl<S: Store> Agent<S> {
         tools: Rc<dyn Tools>,
         memory: Rc<dyn Memory>,
     ) -> Self {
-        let (claims, summariser) = (Rc::new(Here::default()), By::Model(Rc::clone(&model)));
+        let (claims, summariser) = (Rc::new(Here::of(&keep)), By::Model(Rc::clone(&model)));
         let (inbox, running) = (Inbox::default(), RefCell::default());
         Self { keep, options, model, tools, memory, claims, summariser, service: None, inbox, running }
     }
@@ -147,7 +147,8 @@ impl<S: Store> Agent<S> {
         Self { summariser, ..self }
     }
 
-    /// The same with claims that it shares with other agents of its name over the same store.
+    /// The same with claims that it shares with all other agents over the same store, of whatever name: two agents can meet in one
+    /// conversation. Without it, agents share the claims of their keep.
     #[must_use]
     pub fn claiming(self, claims: Rc<dyn Claims>) -> Self {
         Self { claims, ..self }
@@ -231,7 +232,8 @@ impl<S: Store> Agent<S> {
     }
 
     /// Sends this agent a message and begins its turn, without asking the model: the message is in both mailboxes and in its chain.
-    /// [`Agent::resume`] answers it. Messages that came before it and have no turn yet get one too.
+    /// [`Agent::resume`] answers it. Messages that came before it and have no turn yet get one too. A turn above it that is under way is
+    /// waited for.
     ///
     /// # Errors
     /// `bad-request` for a sender without a name; `missing-node` where the message was deleted in the same moment; the store's.
@@ -243,11 +245,11 @@ impl<S: Store> Agent<S> {
         let filter = MailFilter { after: self.seen().await?, dismissed: true, limit: None };
         for mail in self.keep.list_messages(name, &filter).await? {
             if mail.number < last.number {
-                self.file_now(mail).await?;
+                self.file_now(&mail).await?;
             }
         }
         let number = last.number;
-        let filed = self.file_now(last).await?;
+        let filed = self.file_now(&last).await?;
         self.note(Some(number), None, None).await?;
         match filed {
             Filed::New(node) | Filed::Begun(node) => Ok(node),
@@ -285,10 +287,9 @@ impl<S: Store> Agent<S> {
     /// Claims a turn and carries it to its end; `None` if it is not interrupted (any more).
     async fn resumed(&self, node: &NodeInfo, again: bool, heard: Heard<'_>) -> Result<Option<()>, KeepError> {
         let _held = self.claims.hold(&node.id).await?;
-        let open = self.interrupted().await?;
-        let Some(open) = open.iter().find(|open| open.id == node.id) else { return Ok(None) };
+        let Some(open) = self.keep.interrupted_turn(&self.options.name, &node.id).await? else { return Ok(None) };
         let begun = open.messages.iter().any(|message| message.role != Role::User);
-        self.carry_out(open, again || begun, heard).await.map(Some)
+        self.carry_out(&open, again || begun, heard).await.map(Some)
     }
 
     /// Answers once more what `node` answered, as a branch beside it: the same question to the same parent. Of a node without a question (a

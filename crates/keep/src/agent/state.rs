@@ -78,6 +78,15 @@ impl<S: Store> Keep<S> {
         Ok(open)
     }
 
+    /// The turn of this node, if it is one of the agent's [`Keep::interrupted_turns`].
+    pub(crate) async fn interrupted_turn(&self, agent: &str, node: &MessageId) -> Result<Option<NodeInfo>, KeepError> {
+        self.divide_state(agent).await?;
+        match self.inner.store.get(&keys::open_turn(agent, node)).await? {
+            Some(_) => self.growing(node).await,
+            None => Ok(None),
+        }
+    }
+
     /// How far the agent of that name is with its mailbox; zero for nobody.
     pub(crate) async fn seen_by(&self, agent: &str) -> Result<u64, KeepError> {
         // Should it be damaged, everything is looked at again: what has an answer is found to have one.

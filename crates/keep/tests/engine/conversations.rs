@@ -15,7 +15,7 @@ use threadkeep_core::{Message, Role};
 use threadkeep_provider::Delta;
 use threadkeep_store::{MemoryStore, Store};
 
-use crate::agent_support::{Breathing, Script, box_of, breath, options, says, write};
+use crate::agent_support::{Breathing, Script, box_of, breath, from_ann, options, says, write};
 use crate::side_by_side::together;
 use crate::{World, code, run, texts};
 
@@ -32,6 +32,26 @@ fn agent(keep: &Keep<MemoryStore>, script: &Rc<Script>) -> Agent<MemoryStore> {
 async fn say<S: Store>(keep: &Keep<S>, conversation: &str, text: &str) -> Mail {
     let mail = Outgoing { from: "ann".into(), to: "lal".into(), body: Body::text(text), ..Outgoing::default() };
     keep.send(Outgoing { conversation: Some(conversation.into()), ..mail }).await.unwrap()
+}
+
+/// A model that takes its time. It keeps what it was asked.
+struct Slow(RefCell<Vec<String>>);
+
+impl Model for Slow {
+    fn name(&self) -> &str {
+        "slow"
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>, _: &'a dyn Fn(Delta)) -> Answer<'a> {
+        let asked = call.messages.last().map(|message| message.text().into_owned()).unwrap_or_default();
+        self.0.borrow_mut().push(asked);
+        Box::pin(async move {
+            for _ in 0..200 {
+                breath().await;
+            }
+            says("slowly")
+        })
+    }
 }
 
 /// What was said in a thread.
@@ -75,6 +95,81 @@ fn a_message_that_ends_its_conversation_already_does_not_wait_for_itself() {
         let later = Agent::new(world.tab(), resuming, Rc::clone(&script) as Rc<dyn Model>, Rc::new(NoTools));
         later.catch_up(&|_| {}).await.unwrap();
         assert_eq!(read(later.keep(), "c").await, ["hello", "an answer"]);
+    });
+}
+
+#[test]
+fn two_agents_in_one_conversation_take_turns() {
+    let world = World::default();
+    run(async {
+        let keep = world.tab();
+        let slow = Rc::new(Slow(RefCell::default()));
+        let quick = Script::of([says("from bea")]);
+        let lal = Agent::new(keep.clone(), plain(), Rc::clone(&slow) as Rc<dyn Model>, Rc::new(NoTools));
+        let own = AgentOptions { name: "bea".to_owned(), ..plain() };
+        let bea = Agent::new(keep.clone(), own, Rc::clone(&quick) as Rc<dyn Model>, Rc::new(NoTools));
+        say(&keep, "c", "to lal").await;
+        let asked = async {
+            while slow.0.borrow().is_empty() {
+                breath().await;
+            }
+            // Lal's turn is under way. The conversation's end is its node.
+            let mail = Outgoing { conversation: Some("c".into()), ..from_ann("bea", "to bea") };
+            keep.send(mail).await.unwrap();
+            bea.catch_up(&|_| {}).await.unwrap();
+        };
+        let (lals, ()) = futures_util::future::join(lal.catch_up(&|_| {}), asked).await;
+        lals.unwrap();
+        assert_eq!(read(&keep, "c").await, ["to lal", "slowly", "to bea", "from bea"]);
+        assert!(lal.interrupted().await.unwrap().is_empty() && bea.interrupted().await.unwrap().is_empty());
+    });
+}
+
+#[test]
+fn a_message_that_is_posted_below_a_turn_waits_until_the_turn_is_over() {
+    let world = World::default();
+    run(async {
+        let keep = world.tab();
+        let slow = Rc::new(Slow(RefCell::default()));
+        let lal = Agent::new(keep.clone(), plain(), Rc::clone(&slow) as Rc<dyn Model>, Rc::new(NoTools));
+        say(&keep, "c", "first").await;
+        let posted = async {
+            while slow.0.borrow().is_empty() {
+                breath().await;
+            }
+            lal.post(Outgoing { conversation: Some("c".into()), ..from_ann("lal", "second") }).await.unwrap()
+        };
+        let (done, second) = futures_util::future::join(lal.catch_up(&|_| {}), posted).await;
+        done.unwrap();
+        lal.resume(&second.id, &|_| {}).await.unwrap();
+        assert_eq!(read(&keep, "c").await, ["first", "slowly", "second", "slowly"]);
+    });
+}
+
+#[test]
+fn a_turn_that_fails_does_not_hold_back_what_the_agent_has_seen() {
+    let world = World::default();
+    run(async {
+        let keep = world.tab();
+        let slow = Rc::new(Slow(RefCell::default()));
+        let lal = Agent::new(keep.clone(), plain(), Rc::clone(&slow) as Rc<dyn Model>, Rc::new(NoTools));
+        say(&keep, "c", "gone in a moment").await;
+        let deleted = async {
+            while slow.0.borrow().is_empty() {
+                breath().await;
+            }
+            let transcript = keep.head("c").await.unwrap().unwrap().transcript;
+            keep.delete_transcript(&transcript).await.unwrap();
+        };
+        let (failed, ()) = futures_util::future::join(lal.catch_up(&|_| {}), deleted).await;
+        assert_eq!(code(failed), "missing-node");
+        for at in 0..3 {
+            say(&keep, &format!("d{at}"), "hello").await;
+            lal.catch_up(&|_| {}).await.unwrap();
+        }
+        let record = world.store.get("a/lal").await.unwrap().unwrap();
+        let state: serde_json::Value = serde_json::from_slice(&record).unwrap();
+        assert_eq!(state["seen"], 7, "{state}");
     });
 }
 
