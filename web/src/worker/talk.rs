@@ -140,13 +140,12 @@ async fn take_turn(
     if let Some(compact) = &mut options.compact {
         compact.encoding = encoding;
     }
+    let mut agent = Agent::<Place>::with_memory(engine.clone(), options, ready.model, Rc::new(NoTools), memory);
     // The press that sends a message sends its history to this model, so it may summarise that too. The demo cannot.
-    let by = match &ready.connected {
-        Some(_) => By::Model(Rc::clone(&ready.model)),
-        None => By::Rules,
-    };
-    let agent = Agent::<Place>::with_memory(engine.clone(), options, ready.model, Rc::new(NoTools), memory);
-    let agent = Rc::new(agent.summarised_by(by));
+    if ready.connected.is_none() {
+        agent = agent.summarised_by(By::Rules);
+    }
+    let agent = Rc::new(agent);
     let ends = Rc::clone(&agent);
     STOP.set(Some(Rc::new(move || ends.stop())));
     if STOPPED.get() {

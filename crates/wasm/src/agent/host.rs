@@ -340,9 +340,11 @@ impl Working for JsAgent {
             };
             let node = MessageId::new(&node).map_err(wrong)?;
             let heard = |event: AgentEvent| {
-                host.tell(&event);
+                let text = own_text(&event);
+                let heard = JsValue::from(&text);
+                host.object.tell(text);
                 // It does not throw.
-                let _ = hear.call1(&JsValue::UNDEFINED, &JsValue::from(own_text(&event)));
+                let _ = hear.call1(&JsValue::UNDEFINED, &heard);
             };
             let done = match act {
                 Act::Again => agent.again(&node, &heard).await,
