@@ -273,20 +273,12 @@ impl<S: Store> Keep<S> {
         Ok(found)
     }
 
-    /// Stores records as they are, where there is none of their id yet: what an archive brings. One that does not say its origin is
-    /// imported. Gives how many were new.
+    /// Stores records as they are, where there is none of their id yet: what an archive brings. Gives how many were new.
     ///
     /// # Errors
     /// The store's.
-    pub async fn restore(&self, mut memories: Vec<Memory>) -> Result<u32, KeepError> {
+    pub async fn restore(&self, memories: Vec<Memory>) -> Result<u32, KeepError> {
         let mut new = 0;
-        for memory in &mut memories {
-            let origin = match memory {
-                Memory::Episode(it) => &mut it.origin,
-                Memory::Fact(it) => &mut it.origin,
-            };
-            origin.get_or_insert(MemoryOrigin::Import);
-        }
         let mut plan = |known: &Memories| {
             let mut ids = HashSet::new();
             let mut is_new = |id| !known.episodes.contains_key(id) && known.facts.get(id).is_none() && ids.insert(id);

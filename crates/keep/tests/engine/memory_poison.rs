@@ -1,9 +1,9 @@
 //! Hostile statements that are remembered: none stands in a system role, none leaves its owner, and each is marked where it is quoted.
 
 use serde_json::{Value, json};
-use threadkeep::NewFact;
 use threadkeep::compact::{Answer, CompactOptions, Extractive, Summariser};
 use threadkeep::protocol::{ContextOptions, Counting};
+use threadkeep::{MemoryFilter, NewFact};
 use threadkeep_compaction::memory::{BundleLimits, Episode, FactKind, Memory, MemoryOrigin, RememberFrom, Share};
 use threadkeep_compaction::summary::{FoundFact, Material, Piece, Summary};
 use threadkeep_context::tokens::Counter;
@@ -341,4 +341,30 @@ impl Summariser for Piers {
         let summary = Summary { statements: vec![statement], facts, ..Summary::default() };
         Box::pin(std::future::ready(Ok(summary.into())))
     }
+}
+
+#[test]
+fn a_foreign_file_speaks_for_no_user() {
+    let theirs = World::default();
+    theirs.host.0.set(1_000_000);
+    let (mine, theirs) = (World::default().tab(), theirs.tab());
+    run(async {
+        let own = mine.remember(NewFact::new("The door is green.")).await.unwrap();
+        theirs.remember(from(MemoryOrigin::User, "The harbour opens at six.")).await.unwrap();
+        theirs
+            .remember(NewFact { agent: Some("lal".into()), ..from(MemoryOrigin::Model, "The bank is closed.") })
+            .await
+            .unwrap();
+        let mut file = String::new();
+        theirs.export(None, |piece| file.push_str(&piece)).await.unwrap();
+        assert!(file.contains(r#""origin":"user""#), "{file}");
+        mine.import(vec![("theirs.jsonl".to_owned(), file.into_bytes())], None, |_| {}).await.unwrap();
+        let mut known = mine.facts(&MemoryFilter::default()).await.unwrap();
+        known.retain(|fact| fact.id != own.id);
+        let mut said: Vec<_> = known.iter().map(|it| (it.fact.as_str(), it.agent.as_deref(), it.origin)).collect();
+        said.sort_unstable();
+        let import = Some(MemoryOrigin::Import);
+        assert_eq!(said, [("The bank is closed.", Some("lal"), import), ("The harbour opens at six.", None, import)]);
+        assert!(known.iter().all(|fact| fact.tags == ["imported"]));
+    });
 }
