@@ -127,6 +127,11 @@ impl Fact {
     pub fn worth(&self) -> MemoryOrigin {
         self.origin.unwrap_or_else(|| weakest(&self.sources, &self.tags))
     }
+
+    /// What it counts as against facts that contradict it: its [worth](Self::worth), or the user's word if it is pinned.
+    pub fn strength(&self) -> MemoryOrigin {
+        if self.pinned { MemoryOrigin::User } else { self.worth() }
+    }
 }
 
 /// The tag of what came from a file that is no backup.
