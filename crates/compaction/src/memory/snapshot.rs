@@ -19,9 +19,10 @@
 //! by four spaces. When the budget is too small, what is ranked least goes first: facts, then episodes, then the
 //! oldest turns, then what is pinned.
 
-use threadkeep_context::material::{Entry, Material, lines};
+use threadkeep_context::material::{Entry, Material};
 use threadkeep_context::tokens::Counter;
 use threadkeep_core::date::readable;
+use threadkeep_core::text::lines;
 use threadkeep_core::{Message, Role};
 
 use super::turns::Turn;
