@@ -171,7 +171,7 @@ impl FactKind {
 read_by_name!(FactKind, FactKind::from_name, "preference, decision, constraint or other");
 
 /// An origin that a later version made is not known.
-fn origin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MemoryOrigin>, D::Error> {
+pub(super) fn origin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MemoryOrigin>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.and_then(|name| MemoryOrigin::from_name(&name)))
 }
 
