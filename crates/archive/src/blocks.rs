@@ -5,9 +5,10 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
+use threadkeep_core::json::own_text;
 use threadkeep_core::{Content, Message, Part, Role, ToolCall};
 
-use super::raw::{json_text, says_nothing, text_of};
+use super::raw::{says_nothing, text_of};
 use super::report::Report;
 use super::{Code, clean, unreadable};
 
@@ -90,7 +91,7 @@ impl Blocks {
             Value::Object(block) => block,
             Value::Null => return,
             Value::String(text) => return self.text(text),
-            other => return self.text(json_text(&other)),
+            other => return self.text(own_text(&other)),
         };
         match text_of(&block, "type").unwrap_or_default() {
             "text" if block.get("text").is_some_and(Value::is_string) => {
@@ -153,7 +154,7 @@ impl Blocks {
         };
         let arguments = match block.shift_remove("input") {
             Some(Value::String(text)) => text,
-            Some(input) => json_text(&input),
+            Some(input) => own_text(&input),
             None => "{}".to_owned(),
         };
         if text_of(&block, "type") == Some("tool_use") {
@@ -281,7 +282,7 @@ pub(super) fn result_content(value: Option<Value>) -> Content {
         None | Some(Value::Null) => return "".into(),
         Some(Value::String(text)) => return text.into(),
         Some(Value::Array(list)) => list,
-        Some(other) => return json_text(&other).into(),
+        Some(other) => return own_text(&other).into(),
     };
     let part = |value: Value| match value {
         Value::Object(mut block) => {
@@ -293,7 +294,7 @@ pub(super) fn result_content(value: Option<Value>) -> Content {
             Part(block)
         }
         Value::String(text) => Part::text(text),
-        other => Part::text(json_text(&other)),
+        other => Part::text(own_text(&other)),
     };
     let parts: Vec<Part> = list.into_iter().map(part).collect();
     if parts.is_empty() { "".into() } else { content(parts) }

@@ -2,9 +2,10 @@
 //! they gave. Calls pair with results by `call_id`.
 
 use serde_json::{Map, Value};
+use threadkeep_core::json::own_text;
 
 use super::blocks::Blocks;
-use super::raw::{json_text, says_nothing, text_of};
+use super::raw::{says_nothing, text_of};
 
 /// Where an item belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +100,7 @@ pub(super) fn content(content: Value, blocks: &mut Blocks) {
         }),
         Value::Null => {}
         Value::String(text) => blocks.text(text),
-        other => blocks.text(json_text(&other)),
+        other => blocks.text(own_text(&other)),
     }
 }
 
@@ -113,7 +114,7 @@ fn parts(content: Value) -> Value {
         if is_text {
             let text = part.shift_remove("text").unwrap_or_else(|| "".into());
             part.insert("type".to_owned(), "text".into());
-            part.insert("text".to_owned(), if text.is_string() { text } else { json_text(&text).into() });
+            part.insert("text".to_owned(), if text.is_string() { text } else { own_text(&text).into() });
             return Some(Value::Object(part));
         }
         let empty = text_of(&part, "type") == Some("input_image") && !part.contains_key("image_url");

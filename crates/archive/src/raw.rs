@@ -5,9 +5,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-// The writer that is there for everything else; `Display` would bring two more of them.
-pub(super) use threadkeep_core::json::own_text as json_text;
-
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};

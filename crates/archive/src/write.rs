@@ -11,10 +11,9 @@ mod memory;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
+use threadkeep_core::json::own_text;
 use threadkeep_core::transcript::Placed;
 use threadkeep_core::{Content, Message, MessageId, Role, Transcript};
-
-use super::raw::json_text;
 
 pub use memory::memory_files;
 
@@ -142,7 +141,7 @@ impl Writer {
             _ => "messages",
         };
         self.begun = true;
-        let (id, title) = (json_text(tree.id()), json_text(&title));
+        let (id, title) = (own_text(tree.id()), own_text(&title));
         self.piece.push_str(&["{\"id\":", &id, ",\"title\":", &title, ",\"", open, "\":["].concat());
         let mut first = true;
         for message in chain.into_iter().flat_map(|placed| &placed.node.messages) {
@@ -154,7 +153,7 @@ impl Writer {
                 if !std::mem::take(&mut first) {
                     self.piece.push(',');
                 }
-                self.piece.push_str(&json_text(&value));
+                self.piece.push_str(&own_text(&value));
                 self.flush(PIECE, sink);
             }
         }
@@ -213,7 +212,7 @@ fn turns(message: &Message) -> Vec<Value> {
     for call in &message.tool_calls {
         let arguments = serde_json::from_str(call.arguments()).unwrap_or_else(|_| call.arguments().into());
         let fields = [("name".to_owned(), call.name().into()), ("arguments".to_owned(), arguments)];
-        turn("function_call", json_text(&Value::Object(Map::from_iter(fields))));
+        turn("function_call", own_text(&Value::Object(Map::from_iter(fields))));
     }
     turns
 }

@@ -4,6 +4,7 @@
 //! mark that no text can end: whatever a fact says, the next line is quoted too.
 
 use threadkeep_core::Message;
+use threadkeep_core::text::lines;
 
 /// Texts for a prompt, and where they are from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -68,20 +69,4 @@ impl Material {
         let quoted: Vec<String> = materials.iter().map(Self::quoted).filter(|text| !text.is_empty()).collect();
         if quoted.is_empty() { None } else { Some(Message::user(quoted.join("\n\n"))) }
     }
-}
-
-/// The lines of a text, wherever a reader could see a new one begin.
-pub fn lines(text: &str) -> impl Iterator<Item = &str> {
-    let ends = |char: char| matches!(char, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
-    let mut rest = Some(text);
-    std::iter::from_fn(move || {
-        let text = rest?;
-        let Some(at) = text.find(ends) else {
-            rest = None;
-            return Some(text);
-        };
-        let long = if text[at..].starts_with("\r\n") { 2 } else { text[at..].chars().next().map_or(1, char::len_utf8) };
-        rest = Some(&text[at + long..]);
-        Some(&text[..at])
-    })
 }

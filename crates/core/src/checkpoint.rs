@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::lines;
 use crate::{Kind, Message, MessageId};
 
 /// A message that something came from.
@@ -230,12 +231,31 @@ pub fn summary_message(statements: &[Statement], covers: &Covers, anchor: &Messa
     text.push_str("). It stands in for them and is not the user's words:");
     for statement in statements {
         // Wherever a reader could see a line begin, it begins inside the statement.
-        let ends = |char: char| matches!(char, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
-        let lines: Vec<&str> = statement.text.trim().split(ends).collect();
-        text.push_str("\n- ");
-        text.push_str(&lines.join("\n  "));
+        for (at, line) in lines(statement.text.trim()).enumerate() {
+            text.push_str(if at == 0 { "\n- " } else { "\n  " });
+            text.push_str(line);
+        }
     }
     let mut message = Message::user(text);
     message.kind = Kind::Summary { from: Some(covers.from.clone()), to: Some(anchor.clone()) };
     Some(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_of_a_statement_stands_inside_it_once_however_it_ends() {
+        let id = MessageId::new("n").unwrap();
+        let covers = Covers { from: id.clone(), nodes: 1, messages: 1, first_turn: 0, last_turn: 0 };
+        let said = |text: &str| {
+            let statement = Statement { text: text.to_owned(), sources: Vec::new(), level: 0 };
+            summary_message(&[statement], &covers, &id).unwrap().text().into_owned()
+        };
+        for end in ["\n", "\r", "\r\n", "\u{b}", "\u{c}", "\u{85}", "\u{2028}", "\u{2029}"] {
+            let text = said(&["One.", end, "Two.", end].concat());
+            assert!(text.ends_with(":\n- One.\n  Two."), "{text:?}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::json::{Name, within};
+use crate::json::{Name, own_value, within};
 
 /// Who speaks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -433,8 +433,7 @@ impl Message {
 
     /// The message as a JSON object: the OpenAI chat form with our extensions where they say something.
     pub fn to_json(&self) -> Value {
-        // Serialising into a Value fails only for maps with keys that are not strings; there are none.
-        serde_json::to_value(self).unwrap_or_default()
+        own_value(self)
     }
 }
 

@@ -8,9 +8,10 @@
 //!
 //! **Deletion.** With messages goes what was remembered of them, in the same commit: see `threadkeep_compaction::memory`'s
 //! deletion rule. A record of a deleted transcript that other transcripts' messages carry too belongs to none from then on. A
-//! fact that was superseded by one that goes holds again.
+//! fact that was superseded by one that goes holds again, unless another one superseded that.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::iter::successors;
 use std::rc::Rc;
 
 use serde::de::DeserializeOwned;
@@ -136,11 +137,18 @@ impl Memories {
         self.facts.get(id).ok_or_else(|| KeepError::MissingMemory(id.to_owned()))
     }
 
-    /// Facts that hold again once those of the ids `gone` are gone.
+    /// The facts that those of the ids `gone` superseded, as they are once those are gone. They hold again, unless a fact that stays
+    /// superseded the one that goes.
     fn revived<'a>(&'a self, gone: &'a HashSet<&str>) -> impl Iterator<Item = Fact> + 'a {
         let superseded = gone.iter().flat_map(|id| self.facts.superseded_by(id));
         let superseded = superseded.filter(|id| !gone.contains(id.as_str())).filter_map(|id| self.facts.get(id));
-        superseded.map(|fact| Fact { superseded_by: None, ..fact.clone() })
+        let next = |fact: &Fact| self.facts.get(fact.superseded_by.as_ref()?);
+        superseded.map(move |fact| {
+            // A file may bring facts that supersede each other in a circle.
+            let mut further = successors(next(fact), |fact| next(fact)).take(gone.len() + 1);
+            let stays = further.find(|it| !gone.contains(it.id.as_str())).filter(|it| it.id != fact.id);
+            Fact { superseded_by: stays.map(|it| it.id.clone()), ..fact.clone() }
+        })
     }
 }
 
@@ -255,7 +263,7 @@ impl<S: Store> Keep<S> {
         self.change(&mut plan).await
     }
 
-    /// Deletes an episode or a fact, for good. A fact that it superseded holds again. Whether it was there.
+    /// Deletes an episode or a fact, for good. A fact that it superseded holds again, unless another one superseded it. Whether it was there.
     ///
     /// # Errors
     /// The store's.
@@ -273,20 +281,12 @@ impl<S: Store> Keep<S> {
         Ok(found)
     }
 
-    /// Stores records as they are, where there is none of their id yet: what an archive brings. One that does not say its origin is
-    /// imported. Gives how many were new.
+    /// Stores records as they are, where there is none of their id yet: what an archive brings. Gives how many were new.
     ///
     /// # Errors
     /// The store's.
-    pub async fn restore(&self, mut memories: Vec<Memory>) -> Result<u32, KeepError> {
+    pub async fn restore(&self, memories: Vec<Memory>) -> Result<u32, KeepError> {
         let mut new = 0;
-        for memory in &mut memories {
-            let origin = match memory {
-                Memory::Episode(it) => &mut it.origin,
-                Memory::Fact(it) => &mut it.origin,
-            };
-            origin.get_or_insert(MemoryOrigin::Import);
-        }
         let mut plan = |known: &Memories| {
             let mut ids = HashSet::new();
             let mut is_new = |id| !known.episodes.contains_key(id) && known.facts.get(id).is_none() && ids.insert(id);
@@ -433,7 +433,7 @@ impl<S: Store> Keep<S> {
         let revived: Vec<Fact> = known.revived(&gone.collect()).collect();
         for fact in revived {
             match places.get(&fact.id) {
-                Some(place) => change.facts[*place].superseded_by = None,
+                Some(place) => change.facts[*place].superseded_by = fact.superseded_by,
                 None => change.facts.push(fact),
             }
         }

@@ -1,13 +1,14 @@
 //! The same as JSON in and JSON out, for those outside Rust.
 
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::Value;
 use threadkeep_core::Message;
+use threadkeep_core::json::own_value;
 
-use super::json::{put, text};
 use super::{Finding, Note, Provider, ProviderError, RenderOptions, render, validate_messages, validate_payload};
 
 /// What rendering had to change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct RenderNote {
     /// The message's place in the list, from 0; for what is put at the end, the list's length.
@@ -19,7 +20,7 @@ pub struct RenderNote {
 }
 
 /// Messages as the body of a request.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "Rendered"))]
 pub struct RenderReply {
     /// The request's body.
@@ -30,33 +31,13 @@ pub struct RenderReply {
 }
 
 /// Whether a provider would take messages or a payload.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Validation {
     /// Whether nothing was found.
     pub ok: bool,
     /// What was found.
     pub errors: Vec<Finding>,
-}
-
-impl RenderReply {
-    fn into_json(self) -> Value {
-        let notes = self.notes.iter().map(|note| said(Some(note.index), note.rule, note.message));
-        let mut both = Map::new();
-        put(&mut both, "payload", self.payload);
-        put(&mut both, "notes", Value::Array(notes.collect()));
-        Value::Object(both)
-    }
-}
-
-impl Validation {
-    fn to_json(&self) -> Value {
-        let errors = self.errors.iter().map(|finding| said(finding.index, finding.rule, &finding.message));
-        let mut both = Map::new();
-        put(&mut both, "ok", self.ok.into());
-        put(&mut both, "errors", Value::Array(errors.collect()));
-        Value::Object(both)
-    }
 }
 
 /// Renders messages: a [`RenderReply`] as JSON, `{"payload": …, "notes": [{"index", "rule", "message"}]}`. The options are those of
@@ -85,16 +66,7 @@ pub fn render_json(messages: &Value, provider: &str, options: &Value) -> Result<
     let rendered = render(&messages, provider, &options);
     let note = |note: &Note| RenderNote { index: note.index, rule: note.rule.name(), message: note.rule.words() };
     let notes = rendered.notes.iter().map(note).collect();
-    Ok(RenderReply { payload: rendered.payload, notes }.into_json())
-}
-
-/// A note or a finding.
-fn said(index: Option<usize>, rule: &str, message: &str) -> Value {
-    let mut map = Map::new();
-    put(&mut map, "index", index.map_or(Value::Null, Value::from));
-    put(&mut map, "rule", text(rule));
-    put(&mut map, "message", text(message));
-    Value::Object(map)
+    Ok(own_value(&RenderReply { payload: rendered.payload, notes }))
 }
 
 /// Validates a payload (an object) or messages (a list): a [`Validation`] as JSON, `{"ok": bool, "errors": [{"index", "rule", "message"}]}`.
@@ -138,7 +110,7 @@ pub fn validate_json(value: &Value, provider: &str) -> Result<Value, ProviderErr
         }
         payload => validate_payload(payload, provider),
     };
-    Ok(Validation { ok: errors.is_empty(), errors }.to_json())
+    Ok(own_value(&Validation { ok: errors.is_empty(), errors }))
 }
 
 fn named(provider: &str) -> Result<Provider, ProviderError> {

@@ -3,11 +3,12 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use threadkeep_core::json::own_text;
 use threadkeep_core::{Message, MessageError};
 
 use crate::format::messages_field;
 use crate::list::{Known, List};
-use crate::raw::{Fields, json_text};
+use crate::raw::Fields;
 use crate::report::Report;
 use crate::{Code, Conversation, Format, clean, when};
 
@@ -111,7 +112,7 @@ fn lenient(mut map: Map<String, Value>, place: &str, report: &mut Report) -> Res
             names.join(", ")
         );
         report.warn(place, Code::BadShape, reason);
-        let text = |value: &Value| value.as_str().map_or_else(|| json_text(value), str::to_owned);
+        let text = |value: &Value| value.as_str().map_or_else(|| own_text(value), str::to_owned);
         message.content = match aside.get("content") {
             Some(Value::Array(parts)) => parts.iter().map(text).collect::<Vec<_>>().join("\n").into(),
             Some(other) => text(other).into(),

@@ -2,13 +2,14 @@
 //! conversations are plain lists too.
 
 use serde_json::{Map, Value};
+use threadkeep_core::json::own_text;
 use threadkeep_core::{Message, Role};
 
 use super::openai::{Messages, own_id, own_time};
 use crate::blocks::{Blocks, beside, object};
 use crate::digest::Sum;
 use crate::list::{Known, List};
-use crate::raw::{Fields, json_text, text_of};
+use crate::raw::{Fields, text_of};
 use crate::report::{Report, short};
 use crate::{Code, Conversation, Format, when};
 
@@ -49,7 +50,7 @@ fn said(mut turn: Map<String, Value>, at: usize) -> Option<Message> {
     let from = take(["from", "role", "user"]);
     let value = match take(["value", "content", "text"])? {
         Value::String(text) => text,
-        other => json_text(&other),
+        other => own_text(&other),
     };
     let from = from.as_ref().and_then(Value::as_str).unwrap_or("unknown");
     let role = match from {

@@ -2,6 +2,7 @@
 //! the next message follows the one that was chosen.
 
 use serde_json::{Map, Value};
+use threadkeep_core::json::own_text;
 use threadkeep_core::{Message, Role};
 
 use crate::blocks::beside;
@@ -43,7 +44,7 @@ impl Lines {
         let said = match map.shift_remove("mes") {
             Some(Value::String(text)) => text,
             Some(Value::Null) | None => String::new(),
-            Some(other) => crate::raw::json_text(&other),
+            Some(other) => own_text(&other),
         };
         let swipes: Vec<String> = match map.shift_remove("swipes") {
             Some(Value::Array(list)) => {

@@ -3,12 +3,12 @@
 
 use serde_json::Value;
 use threadkeep_core::date::readable;
+use threadkeep_core::json::own_text;
 use threadkeep_core::node::Node;
 use threadkeep_core::transcript::{Info, Placed};
 use threadkeep_core::{Kind, Message, Role};
 
 use super::words;
-use crate::raw::json_text;
 
 /// The title, and where and when the conversation was held.
 pub(super) fn head(info: &Info, out: &mut String) {
@@ -77,7 +77,7 @@ pub(super) fn message(node: &Node, message: &Message, out: &mut String) {
     for call in &message.tool_calls {
         let arguments = call.arguments();
         let (language, shown) = match serde_json::from_str::<Value>(arguments) {
-            Ok(value) => ("json", serde_json::to_string_pretty(&value).unwrap_or_else(|_| json_text(&value))),
+            Ok(value) => ("json", serde_json::to_string_pretty(&value).unwrap_or_else(|_| own_text(&value))),
             Err(_) => ("", arguments.to_owned()),
         };
         fold(&["Call of ", &code(call.name())].concat(), language, &shown, out);

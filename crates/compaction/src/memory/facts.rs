@@ -91,7 +91,7 @@ impl Facts {
         if known.fact.superseded_by.is_none() {
             self.by_words.entry(hash(&known.said.terms)).or_default().push(at);
             self.by_length.entry(known.said.terms.len()).or_default().push((Mask::of(&known.said), at));
-            for place in places(&known.fact.fact).into_iter().filter(|_| !known.fact.pinned) {
+            for place in places(&known.fact.fact) {
                 let valued = Valued { first: place.first, last: place.last, at };
                 self.by_place.entry(place.key).or_default().push(valued);
             }
@@ -114,7 +114,7 @@ impl Facts {
             if let Some(same) = self.by_length.get_mut(&known.said.terms.len()) {
                 drop_one(same, |(_, other)| *other == at);
             }
-            for place in places(&known.fact.fact).into_iter().filter(|_| !known.fact.pinned) {
+            for place in places(&known.fact.fact) {
                 drop_from(&mut self.by_place, &place.key, |valued| valued.at == at);
             }
         }
@@ -123,35 +123,39 @@ impl Facts {
 
     /// The oldest of those that hold and say the same as `said`, and for which `admits` holds.
     pub(super) fn same(&self, said: &Said, admits: &dyn Fn(&Fact) -> bool) -> Option<&Fact> {
-        let found = self.like(said).into_iter().filter_map(|at| self.known(at));
-        let found = found.filter(|known| admits(&known.fact) && is_same(&known.said, said));
-        found.map(|known| &known.fact).min_by_key(|fact| (fact.created_at, &fact.id))
+        self.all_same(said, admits).into_iter().min_by_key(|fact| (fact.created_at, &fact.id))
     }
 
-    /// Those that hold, are not pinned, for which `admits` holds, and which the newer sentence contradicts, the oldest first.
+    fn all_same(&self, said: &Said, admits: &dyn Fn(&Fact) -> bool) -> Vec<&Fact> {
+        let found = self.like(said).into_iter().filter_map(|at| self.known(at));
+        found.filter(|known| admits(&known.fact) && is_same(&known.said, said)).map(|known| &known.fact).collect()
+    }
+
+    /// Those that hold, for which `admits` holds, and which the newer sentence contradicts, the oldest first.
     pub(super) fn contradicted(&self, newer: &str, said: &Said, admits: &dyn Fn(&Fact) -> bool) -> Vec<&Fact> {
         let found = self.against(newer, said).into_iter().filter_map(|at| self.known(at));
-        let found = found.filter(|known| !known.fact.pinned && admits(&known.fact));
-        let found = found.filter(|known| contradicted(&known.fact, &known.said, newer, said));
+        let found = found.filter(|known| admits(&known.fact) && contradicted(&known.fact, &known.said, newer, said));
         let mut found: Vec<&Fact> = found.map(|known| &known.fact).collect();
         found.sort_by_key(|fact| (fact.created_at, &fact.id));
         found
     }
 
     /// The ids of facts that do not hold for an agent, which sees its own facts and the shared ones. Of an own fact and a shared one that
-    /// contradict each other, the one of the stronger origin holds, then the newer one. Neither is changed: for others the shared one
-    /// holds. Facts that are pinned always hold.
+    /// contradict each other, the [stronger](Fact::strength) one holds, then the newer one. Of two that say the same, a pinned one
+    /// holds, then the same rule decides. Neither is changed: for others the shared one holds. Facts that are pinned always hold.
     pub fn overruled_for(&self, agent: &str) -> HashSet<&str> {
+        let rank = |fact: &Fact| (fact.strength(), fact.created_at);
+        let is_shared = |fact: &Fact| fact.agent.is_none();
         let mut overruled = HashSet::new();
-        let rank = |fact: &Fact| (fact.worth(), fact.created_at);
-        let own = self.known.iter().flatten().filter(|known| {
-            known.fact.agent.as_deref() == Some(agent) && known.fact.superseded_by.is_none() && !known.fact.pinned
-        });
-        for own in own {
-            for shared in self.contradicted(&own.fact.fact, &own.said, &|fact| fact.agent.is_none()) {
-                let weaker = if rank(&own.fact) >= rank(shared) { shared } else { &own.fact };
-                overruled.insert(weaker.id.as_str());
-            }
+        let own = self.known.iter().flatten();
+        let own = own.filter(|it| it.fact.agent.as_deref() == Some(agent) && it.fact.superseded_by.is_none());
+        for Known { fact: own, said } in own {
+            let other = self.contradicted(&own.fact, said, &is_shared).into_iter();
+            let other = other.map(|shared| (shared, rank(own) >= rank(shared)));
+            let same = self.all_same(said, &is_shared).into_iter();
+            let same = same.map(|shared| (shared, (own.pinned, rank(own)) >= (shared.pinned, rank(shared))));
+            let weaker = other.chain(same).map(|(shared, own_holds)| if own_holds { shared } else { own });
+            overruled.extend(weaker.filter(|fact| !fact.pinned).map(|fact| fact.id.as_str()));
         }
         overruled
     }
@@ -249,7 +253,7 @@ mod tests {
             |at| format!("Always run step {at} of the long list before the next one begins again."),
         ];
         for text in texts {
-            // A pinned fact, and one that holds no more, take part in fewer indexes.
+            // One that holds no more takes part in no index.
             let facts: Facts = (0..500).map(|at| fact(at, &text(at))).collect();
             for newer in [text(500), text(17), format!("{} indeed", text(7))] {
                 let said = Said::of(&newer);
@@ -280,7 +284,7 @@ mod tests {
             let hold = || all.iter().filter(|fact| fact.superseded_by.is_none());
             let same = hold().find(|fact| is_same(&Said::of(&fact.fact), &said));
             prop_assert_eq!(facts.same(&said, &|_| true), same);
-            let against: Vec<&Fact> = hold().filter(|fact| !fact.pinned && contradicts(&newer, &fact.fact)).collect();
+            let against: Vec<&Fact> = hold().filter(|fact| contradicts(&newer, &fact.fact)).collect();
             prop_assert_eq!(facts.contradicted(&newer, &said, &|_| true), against);
             prop_assert_eq!(facts.iter().count(), all.len());
         }

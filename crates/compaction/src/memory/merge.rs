@@ -7,6 +7,9 @@
 //! **Origins.** A fact of a weaker origin never supersedes one of a stronger origin: it is stored as superseded by that one. Said again by
 //! a stronger origin, a fact takes the words and the sources of that one alone. Said again by a weaker origin, it stays as it is. So a fact
 //! is always worth what its weakest source is worth, and nobody weakens it by repeating it.
+//!
+//! **Pins.** A pinned fact is never superseded. Against others it counts as the user's, who pinned it: it supersedes weaker facts against
+//! it. A newer word of the user against it holds beside it, until the user decides.
 
 use threadkeep_core::TranscriptId;
 use threadkeep_core::checkpoint::Source;
@@ -73,14 +76,14 @@ pub fn remember(
             continue;
         }
         let (stronger, others): (Vec<Fact>, Vec<Fact>) =
-            merging.contradicted(&found.fact, &said).into_iter().partition(|fact| fact.worth() > origin);
+            merging.contradicted(&found.fact, &said).into_iter().partition(|fact| fact.strength() > origin);
         let overruled_by = stronger.into_iter().next_back().map(|fact| fact.id);
         if let Some(again) = overruled_by.as_ref().and_then(|id| merging.overruled(id, &said)) {
             ids.push(Some(again));
             continue;
         }
         let id = next_id();
-        for mut fact in others.into_iter().filter(|_| overruled_by.is_none()) {
+        for mut fact in others.into_iter().filter(|fact| overruled_by.is_none() && !fact.pinned) {
             fact.superseded_by = Some(id.clone());
             merging.put(fact);
         }

@@ -2,7 +2,7 @@
 //! decisions, constraints). Plain data with its sources, so that a reader can go from each back to the messages that it came from.
 //!
 //! Goes in: what summarisers found, chains, records as they are stored. Comes out: records to store ([`remember`]), what of
-//! them goes into a prompt ([`bundle`], [`snapshot`]), views of a chain ([`steps`], [`tool_interactions`]), and the JSON Lines
+//! them goes into a prompt ([`bundle`], [`recall`], [`build_snapshot`]), views of a chain ([`steps`], [`tool_interactions`]), and the JSON Lines
 //! layout of agent memory ([`jsonl`]). Finding facts in text is a summariser's; storing is the engine's.
 
 mod bundle;
@@ -26,7 +26,7 @@ pub use origin::{MemoryOrigin, RememberFrom, rests_on};
 pub use record::{Episode, Fact, FactKind, IMPORTED, Memory};
 pub use same::{contradicts, is_same};
 pub use share::Share;
-pub use snapshot::{Recalled, build_snapshot, recall, snapshot};
+pub use snapshot::{Recalled, build_snapshot, recall};
 pub use turns::{
     RAW_TAIL_TURNS, Step, ToolInteraction, ToolStatus, Turn, raw_tail, steps, tool_interactions, turn_number,
 };

@@ -127,6 +127,11 @@ impl Fact {
     pub fn worth(&self) -> MemoryOrigin {
         self.origin.unwrap_or_else(|| weakest(&self.sources, &self.tags))
     }
+
+    /// What it counts as against facts that contradict it: its [worth](Self::worth), or the user's word if it is pinned.
+    pub fn strength(&self) -> MemoryOrigin {
+        if self.pinned { MemoryOrigin::User } else { self.worth() }
+    }
 }
 
 /// The tag of what came from a file that is no backup.
@@ -166,7 +171,7 @@ impl FactKind {
 read_by_name!(FactKind, FactKind::from_name, "preference, decision, constraint or other");
 
 /// An origin that a later version made is not known.
-fn origin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MemoryOrigin>, D::Error> {
+pub(super) fn origin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MemoryOrigin>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.and_then(|name| MemoryOrigin::from_name(&name)))
 }
 

@@ -14,7 +14,8 @@
 //!    names, after "is" or "are" with an attribute before it ("the database is …", "the user's name is …"), or after
 //!    "lives in", "works at", "named", "set to" and the like.
 //!
-//! Nothing else contradicts: "likes tea" and "likes coffee" both hold. A pinned fact is never replaced; that is its user's.
+//! Nothing else contradicts: "likes tea" and "likes coffee" both hold. What becomes of two facts of which one contradicts the other is
+//! `merge`'s.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::RangeInclusive;

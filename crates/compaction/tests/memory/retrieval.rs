@@ -190,3 +190,57 @@ fn a_fact_is_worth_what_its_weakest_source_is_worth_and_a_stronger_repetition_ta
     assert_eq!((changed.origin, changed.sources.len()), (Some(MemoryOrigin::User), 1));
     assert_eq!(changed.fact, "user prefers dark mode in the evening now");
 }
+
+fn of(number: u32, text: &str, agent: Option<&str>, pinned: bool, origin: MemoryOrigin) -> Fact {
+    Fact { agent: agent.map(str::to_owned), pinned, origin: Some(origin), ..fact(number, text) }
+}
+
+#[test]
+fn a_pinned_fact_overrules_what_is_weaker_than_its_user() {
+    // Who pins a fact vouches for it, whoever said it.
+    let known = Facts::from_iter([of(1, "The deadline is Friday", None, true, MemoryOrigin::Tool)]);
+    let mut next = || "sem_0009".to_owned();
+    for origin in MemoryOrigin::ALL {
+        let found = vec![(told("The deadline is Monday", "m"), origin)];
+        let done = remember(&known, found, Whose::default(), NOW, &mut next);
+        assert_eq!(ids(&done.changed), ["sem_0009"], "{origin:?}");
+        let by = done.changed[0].superseded_by.as_deref();
+        assert_eq!(by, (origin != MemoryOrigin::User).then_some("sem_0001"), "{origin:?}");
+    }
+}
+
+#[test]
+fn a_pinned_shared_fact_overrules_a_weaker_one_of_an_agent_and_is_never_overruled() {
+    let lal = Some("lal");
+    let overruled = |own: Fact, shared: Fact| -> Vec<String> {
+        let known = Facts::from_iter([own, shared]);
+        known.overruled_for("lal").into_iter().map(str::to_owned).collect()
+    };
+    let pinned = || of(1, "The deadline is Friday", None, true, MemoryOrigin::Tool);
+    let own = |origin: MemoryOrigin| of(2, "The deadline is Monday", lal, false, origin);
+    assert_eq!(overruled(own(MemoryOrigin::Model), pinned()), ["sem_0002"]);
+    // What the user says now and what the user has pinned both hold.
+    assert_eq!(overruled(own(MemoryOrigin::User), pinned()), [""; 0]);
+    let own = of(2, "The deadline is Monday", lal, true, MemoryOrigin::Model);
+    assert_eq!(overruled(own.clone(), of(1, "The deadline is Friday", None, false, MemoryOrigin::Model)), ["sem_0001"]);
+    assert_eq!(overruled(own, pinned()), [""; 0]);
+}
+
+#[test]
+fn of_an_own_fact_and_a_shared_one_that_say_the_same_an_agent_sees_one() {
+    let (lal, model, user) = (Some("lal"), MemoryOrigin::Model, MemoryOrigin::User);
+    let overruled = |facts: [Fact; 2]| -> Vec<String> {
+        let known = Facts::from_iter(facts);
+        assert_eq!(known.overruled_for("eve").len(), 0);
+        known.overruled_for("lal").into_iter().map(str::to_owned).collect()
+    };
+    let (own, shared) = ("The user likes tea.", "user likes TEA");
+    // The stronger one, else the newer one.
+    assert_eq!(overruled([of(1, own, lal, false, user), of(2, shared, None, false, model)]), ["sem_0002"]);
+    assert_eq!(overruled([of(1, own, lal, false, model), of(2, shared, None, false, model)]), ["sem_0001"]);
+    assert_eq!(overruled([of(2, own, lal, false, model), of(1, shared, None, false, model)]), ["sem_0001"]);
+    // What is pinned stays, even if the other one is newer and the user's.
+    assert_eq!(overruled([of(2, own, lal, false, user), of(1, shared, None, true, model)]), ["sem_0002"]);
+    assert_eq!(overruled([of(1, own, lal, true, model), of(2, shared, None, false, user)]), ["sem_0002"]);
+    assert_eq!(overruled([of(1, own, lal, true, model), of(2, shared, None, true, model)]), [""; 0]);
+}

@@ -3,8 +3,10 @@
 //! Goes in: a list of turns or messages and an object of options, both as JSON. Comes out: the messages of the prompt, and
 //! the rule for each. What to compress is decided in the parent module.
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use threadkeep_core::code::CodeTurnError;
+use threadkeep_core::json::own_value;
 use threadkeep_core::{CodeTurn, Kind, Message, MessageError};
 
 use super::{CompressOptions, decide, fence};
@@ -29,20 +31,13 @@ pub enum CompressError {
 }
 
 /// A history whose old code turns became summaries. Both lists are as long as the turns.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct Compressed {
     /// What a prompt shows.
     pub messages: Vec<Message>,
     /// The rule for each: `compressed-turn`, `latest-turn`, `error-turn`, …; `null` for what is no code turn.
     pub rules: Vec<Option<&'static str>>,
-}
-
-impl Compressed {
-    fn to_json(&self) -> Value {
-        let messages: Vec<Value> = self.messages.iter().map(Message::to_json).collect();
-        json!({ "messages": messages, "rules": self.rules })
-    }
 }
 
 /// Compresses a history of code turns: a [`Compressed`] as JSON, `{"messages": […], "rules": […]}`, both as long as `turns`.
@@ -79,7 +74,7 @@ pub fn compress_history(turns: Value, options: &Value) -> Result<Value, Compress
     let verdicts = decide(&messages.iter().collect::<Vec<_>>(), &options);
     let rules = verdicts.iter().map(|verdict| verdict.rule).collect();
     let chosen = verdicts.into_iter().zip(messages).map(|(verdict, whole)| verdict.replacement.unwrap_or(whole));
-    Ok(Compressed { messages: chosen.collect(), rules }.to_json())
+    Ok(own_value(&Compressed { messages: chosen.collect(), rules }))
 }
 
 fn wrong(place: String, expected: &'static str) -> CompressError {

@@ -33,6 +33,8 @@ fn messages_come_back_as_they_are() {
     let result = compress_history(history.clone(), &json!({"errorWindow": 1})).unwrap();
     assert_eq!(result["messages"], history);
     assert_eq!(result["rules"], json!([null, "before-error", null, "error-turn", "latest-turn"]));
+    assert!(result.to_string().starts_with(r#"{"messages":[{"role":"user","content":"task"}"#));
+    assert!(result.to_string().ends_with(r#"],"rules":[null,"before-error",null,"error-turn","latest-turn"]}"#));
 }
 
 #[test]

@@ -30,7 +30,7 @@ impl<S: Store> Keep<S> {
     ) -> (Compacted, Vec<(FoundFact, MemoryOrigin)>) {
         let now = self.now();
         let (mut episodes, mut found) = (Vec::new(), Vec::new());
-        let read = Read::new(&job.held, &job.carried, &job.carried_origins);
+        let read = Read::new(job);
         for (chunk, summary) in made.episodes {
             if let Some(told) = read.episode(&chunk, &summary, &options.remember_from) {
                 let held = || told.held.iter().map(|at| &job.held[*at]);

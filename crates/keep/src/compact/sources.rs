@@ -2,25 +2,23 @@
 //! summariser found. Comes out: facts with their origins, and episodes, as far as the caller agrees to remember them.
 //!
 //! A fact takes the weakest origin among its sources. A fact that names no sources, or does not say what they say, takes the weakest
-//! origin among all messages that the summariser read: a web page may have told it what to find. An episode may rest on messages that
-//! are not to be remembered. It then keeps only the sentences whose every word stands in one of the other messages.
+//! origin among all messages that the summariser read: a web page may have told it what to find. Of a later piece, that includes the
+//! pieces before it if their statements are carried on. An episode may rest on messages that are not to be remembered. It then keeps only
+//! the sentences whose every word stands in one of the other messages.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use threadkeep_compaction::memory::{MemoryOrigin, RememberFrom, is_said_in, rests_on, still_said};
 use threadkeep_compaction::summary::{FoundFact, Summary};
-use threadkeep_core::checkpoint::{Source, Statement};
 
-use super::job::Held;
+use super::job::{Held, Job};
 use crate::memory::everything_said;
 
 /// What a summariser read.
 pub(super) struct Read<'a> {
-    held: &'a [Held],
+    job: &'a Job,
     places: BTreeMap<(&'a str, u32), usize>,
-    carried: &'a [Statement],
-    origins: &'a BTreeMap<Source, MemoryOrigin>,
 }
 
 /// What is remembered of an episode.
@@ -33,15 +31,22 @@ pub(super) struct Told {
 }
 
 impl<'a> Read<'a> {
-    pub(super) fn new(held: &'a [Held], carried: &'a [Statement], origins: &'a BTreeMap<Source, MemoryOrigin>) -> Self {
-        let places = held.iter().enumerate().map(|(at, held)| ((held.node.as_str(), held.index), at)).collect();
-        Self { held, places, carried, origins }
+    pub(super) fn new(job: &'a Job) -> Self {
+        let held = job.held.iter().enumerate();
+        Self { job, places: held.map(|(at, held)| ((held.node.as_str(), held.index), at)).collect() }
     }
 
-    /// The weakest origin of some messages and of what was carried on.
+    /// The weakest origin of a piece's messages, and of what its summariser was given beside them: what was said of those before.
     fn weakest(&self, chunk: &Range<usize>) -> MemoryOrigin {
-        let held = self.held[chunk.clone()].iter().map(|held| held.origin);
-        held.chain(self.origins.values().copied()).min().unwrap_or(MemoryOrigin::User)
+        let carries_on = self.job.carries_on();
+        let start = if carries_on { 0 } else { chunk.start };
+        let held = self.job.held[start..chunk.end].iter().map(|held| &held.origin);
+        let carried = self.job.carried_origins.values().filter(|_| carries_on);
+        held.chain(carried).min().copied().unwrap_or(MemoryOrigin::User)
+    }
+
+    fn held(&self, at: usize) -> &'a Held {
+        &self.job.held[at]
     }
 
     /// The facts of a summary of these messages that are to be remembered.
@@ -65,11 +70,11 @@ impl<'a> Read<'a> {
         let mut origins: Vec<MemoryOrigin> = Vec::new();
         for source in &fact.sources {
             if let Some(at) = self.places.get(&(source.node.as_str(), source.index)) {
-                origins.push(self.held[*at].origin);
-                texts.push(everything_said(&self.held[*at].message));
+                origins.push(self.held(*at).origin);
+                texts.push(everything_said(&self.held(*at).message));
             } else {
-                origins.push(self.origins.get(source).copied().unwrap_or(MemoryOrigin::Import));
-                let carried = self.carried.iter().filter(|statement| statement.sources.contains(source));
+                origins.push(self.job.carried_origins.get(source).copied().unwrap_or(MemoryOrigin::Import));
+                let carried = self.job.carried.iter().filter(|statement| statement.sources.contains(source));
                 texts.extend(carried.map(|statement| statement.text.clone()));
             }
         }
@@ -87,9 +92,9 @@ impl<'a> Read<'a> {
             origin: weakest,
         };
         if !from.admits(weakest) {
-            told.held.retain(|at| from.admits(self.held[*at].origin));
-            told.origin = told.held.iter().map(|at| self.held[*at].origin).min()?;
-            let texts: Vec<String> = told.held.iter().map(|at| everything_said(&self.held[*at].message)).collect();
+            told.held.retain(|at| from.admits(self.held(*at).origin));
+            told.origin = told.held.iter().map(|at| self.held(*at).origin).min()?;
+            let texts: Vec<String> = told.held.iter().map(|at| everything_said(&self.held(*at).message)).collect();
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             told.summary = still_said(&told.summary, &texts);
             told.tags.retain(|tag| is_said_in(tag, &texts));

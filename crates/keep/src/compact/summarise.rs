@@ -36,7 +36,7 @@ impl<S: Store> Keep<S> {
         counter: &dyn Counter,
     ) -> Result<Made, KeepError> {
         let mut made = Made { statements: job.carried.clone(), ..Made::default() };
-        let levels = job.strategy == Strategy::Hierarchical;
+        let levels = !job.carries_on();
         let mut fresh = 0;
         for chunk in &job.chunks(summariser) {
             let carried = if levels { Vec::new() } else { std::mem::take(&mut made.statements) };
@@ -75,6 +75,11 @@ impl<S: Store> Keep<S> {
 }
 
 impl Job {
+    /// Whether the summariser of a piece gets the statements of the pieces before. Statements in levels stay apart.
+    pub(super) fn carries_on(&self) -> bool {
+        self.strategy != Strategy::Hierarchical
+    }
+
     /// The pieces in which the material is summarised.
     fn chunks(&self, summariser: &dyn Summariser) -> Vec<Range<usize>> {
         match self.strategy {
@@ -85,16 +90,15 @@ impl Job {
 
     fn material<'a>(&'a self, chunk: &Range<usize>, carried: &'a [Statement]) -> Material<'a> {
         let share = (self.budget / 2) / (self.held.len().max(1) as u32) * chunk.len() as u32;
-        let budget = if self.strategy == Strategy::Hierarchical { share.max(16) } else { self.budget };
+        let budget = if self.carries_on() { self.budget } else { share.max(16) };
         Material { carried, pieces: self.held[chunk.clone()].iter().map(Held::piece).collect(), budget }
     }
 
     /// What the summariser would send; `None` if nothing leaves the machine.
     pub(super) fn would_send(&self, summariser: &dyn Summariser, counter: &dyn Counter) -> Option<Sending> {
-        let levels = self.strategy == Strategy::Hierarchical;
         let mut all: Option<Sending> = None;
         for chunk in self.chunks(summariser) {
-            let carried = if levels { &[][..] } else { &self.carried };
+            let carried = if self.carries_on() { &self.carried } else { &[][..] };
             let more = summariser.would_send(&self.material(&chunk, carried), counter)?;
             all = Some(match all {
                 None => more,

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use threadkeep_compaction::memory::{IMPORTED, Memory};
+use threadkeep_compaction::memory::{IMPORTED, Memory, MemoryOrigin};
 use threadkeep_store::Store;
 
 use super::Held;
@@ -12,8 +12,8 @@ use crate::{Keep, KeepError, keys};
 
 impl<S: Store> Keep<S> {
     /// Stores what is remembered. A file that holds all conversations and records of this keep (`held` are its conversations)
-    /// restores it: then pins come back. From any other file, records come in unpinned, with the tag [`IMPORTED`], so that
-    /// no file gets into every prompt.
+    /// restores it: then pins and origins come back. From any other file, records come in unpinned, with the tag [`IMPORTED`], and as
+    /// imports, whatever the file says. So no file gets into every prompt or speaks for the user.
     pub(super) async fn take_memories(
         &self,
         mut memories: Vec<Memory>,
@@ -62,10 +62,11 @@ fn set_apart(known: &Memories, memories: &mut [Memory]) -> u32 {
         if known.contains(id(memory)) {
             continue;
         }
-        let (pinned, tags) = match memory {
-            Memory::Episode(it) => (&mut it.pinned, &mut it.tags),
-            Memory::Fact(it) => (&mut it.pinned, &mut it.tags),
+        let (pinned, tags, origin) = match memory {
+            Memory::Episode(it) => (&mut it.pinned, &mut it.tags, &mut it.origin),
+            Memory::Fact(it) => (&mut it.pinned, &mut it.tags, &mut it.origin),
         };
+        *origin = Some(MemoryOrigin::Import);
         unpinned += u32::from(std::mem::replace(pinned, false));
         if !tags.iter().any(|tag| tag == IMPORTED) {
             tags.push(IMPORTED.to_owned());

@@ -6,7 +6,9 @@ use std::task::Poll;
 
 use threadkeep::protocol::Event;
 use threadkeep::{Keep, MemoryFilter, NewFact, Options};
-use threadkeep_compaction::memory::{BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, Memory, Share};
+use threadkeep_compaction::memory::{
+    BundleLimits, Episode, EpisodeEdit, Fact, FactEdit, FactKind, Memory, MemoryOrigin, Share,
+};
 use threadkeep_core::MessageId;
 use threadkeep_core::checkpoint::Source;
 use threadkeep_store::{Commit, MemoryStore, Record, Scan, Store, StoreError};
@@ -199,6 +201,22 @@ fn what_a_deleted_fact_superseded_holds_again() {
         keep.delete_branch(&id("s")).await.unwrap();
         assert_eq!(said(&keep).await, ["The deadline is Friday"]);
         assert!(!dump(&world).contains("Monday"));
+    });
+}
+
+#[test]
+fn what_a_deleted_fact_superseded_stays_superseded_by_the_one_that_superseded_that() {
+    let keep = World::default().tab();
+    run(async {
+        let t = tree(&keep).await;
+        let friday = keep.remember(told("The deadline is Friday", Some(&t), &["s"])).await.unwrap();
+        let model = NewFact { origin: MemoryOrigin::Model, ..NewFact::new("The deadline is Monday") };
+        assert_eq!(keep.remember(model).await.unwrap().superseded_by, Some(friday.id.clone()));
+        let tuesday = keep.remember(told("The deadline is Tuesday", Some(&t), &["k"])).await.unwrap();
+        keep.delete_branch(&id("s")).await.unwrap();
+        assert_eq!(said(&keep).await, ["The deadline is Tuesday"]);
+        keep.forget_memory(&tuesday.id).await.unwrap();
+        assert_eq!(said(&keep).await, ["The deadline is Monday"]);
     });
 }
 

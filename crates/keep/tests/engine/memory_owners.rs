@@ -383,7 +383,7 @@ fn records_of_earlier_versions_are_shared_and_weak() {
 }
 
 #[test]
-fn owners_and_origins_come_back_from_files_and_files_without_them_are_imports() {
+fn owners_and_origins_come_back_from_backups_and_records_of_earlier_ones_are_as_weak_as_their_sources_allow() {
     let world = World::default();
     run(async {
         let keep = world.tab();
@@ -398,6 +398,7 @@ fn owners_and_origins_come_back_from_files_and_files_without_them_are_imports() 
         let third = World::default().tab();
         third.import(vec![("keep.jsonl".to_owned(), old.into_bytes())], None, |_| {}).await.unwrap();
         let read = facts(&third, &MemoryFilter::default()).await;
-        assert_eq!((read[0].agent.as_ref(), read[0].origin), (None, Some(MemoryOrigin::Import)));
+        // What names no sources its user wrote down: the same as in the keep that made this file.
+        assert_eq!((read[0].agent.as_ref(), read[0].worth()), (None, MemoryOrigin::User));
     });
 }

@@ -33,6 +33,7 @@ mod tools;
 
 use std::collections::{HashMap, HashSet};
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::Provider;
@@ -41,7 +42,7 @@ use super::json::{list, string};
 pub use messages::validate_messages;
 
 /// Something that a provider would refuse.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(rename = "ValidationError"))]
 pub struct Finding {
     /// The place in the list of messages, from 0; `null` where the whole is meant.

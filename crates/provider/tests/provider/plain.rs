@@ -17,6 +17,9 @@ fn renders_and_says_what_it_did() {
         rendered["notes"],
         json!([{"index": 0, "rule": "opening", "message": "the provider wants the user to begin: a user message is put first"}])
     );
+    assert!(rendered.to_string().ends_with(
+        r#""notes":[{"index":0,"rule":"opening","message":"the provider wants the user to begin: a user message is put first"}]}"#
+    ));
     assert_eq!(render_json(&messages, "ollama", &Value::Null).unwrap()["notes"], json!([]));
 }
 
@@ -86,4 +89,6 @@ fn validates_messages_and_payloads() {
     assert_eq!(said(json!({"messages": [user]}), "ollama"), "");
     assert_eq!(said(json!({"messages": [user]}), "gemini"), "null wrong-type");
     assert_eq!(said(json!("text"), "gemini"), "null wrong-type");
+    let text = validate_json(&json!([]), "anthropic").unwrap().to_string();
+    assert!(text.starts_with(r#"{"ok":false,"errors":[{"index":null,"rule":"empty-prompt","message":""#), "{text}");
 }

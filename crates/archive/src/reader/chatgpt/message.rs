@@ -4,10 +4,11 @@
 use foldhash::HashMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use threadkeep_core::json::own_text;
 use threadkeep_core::{Content, Kind, Message, Part, Role, ToolCall};
 
 use crate::draft::{Draft, Made};
-use crate::raw::{Fields, is_string, json_text, says_nothing, text_of};
+use crate::raw::{Fields, is_string, says_nothing, text_of};
 use crate::{clean, when};
 
 /// Metadata that says nothing beyond what every message has.
@@ -214,7 +215,7 @@ fn parts(content: &Map<String, Value>, metadata: &Fields) -> (Content, bool) {
             Value::Null => {}
             other => {
                 plain = false;
-                list.push(Part::text(json_text(other)));
+                list.push(Part::text(own_text(other)));
             }
         }
     }

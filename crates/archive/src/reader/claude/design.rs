@@ -1,12 +1,13 @@
 //! The design chats of Claude.ai's newer exports: a plain list of messages, each with blocks of its own kind.
 
 use serde_json::{Map, Value};
+use threadkeep_core::json::own_text;
 use threadkeep_core::{Kind, Message, Role};
 
 use super::Blocks;
 use crate::attachment::attachment;
 use crate::draft::Draft;
-use crate::raw::{Fields, json_text, says_nothing, text_of};
+use crate::raw::{Fields, says_nothing, text_of};
 use crate::report::Report;
 use crate::tree::Tree;
 use crate::{Code, Conversation, Format, clean, extra, unreadable, when};
@@ -111,7 +112,7 @@ fn add(block: Value, role: &Role, blocks: &mut Blocks) {
         "error" => {
             let reason = match object.shift_remove("message") {
                 Some(Value::String(reason)) => reason,
-                Some(other) => json_text(&other),
+                Some(other) => own_text(&other),
                 None => "unknown".to_owned(),
             };
             let mut message = Message::new(role.clone(), "");

@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
+use threadkeep_core::json::own_text;
 use threadkeep_core::{Kind, Message, Role};
 
 use crate::blocks::{Blocks, beside, object};
 use crate::digest::Digest;
 use crate::draft::Draft;
-use crate::raw::{Fields, json_text, says_nothing, text_of};
+use crate::raw::{Fields, says_nothing, text_of};
 use crate::report::{Report, short};
 use crate::tree::Tree;
 use crate::{Code, Conversation, Format, clean, when};
@@ -160,7 +161,7 @@ fn output(result: Value, display: Value) -> (Value, bool) {
             Some(response) => {
                 let (output, error) = super::response(response);
                 failed |= error;
-                texts.push(if let Value::String(text) = output { text } else { json_text(&output) });
+                texts.push(if let Value::String(text) = output { text } else { own_text(&output) });
             }
             None if !says_nothing(&part) => rest.push(part),
             None => {}

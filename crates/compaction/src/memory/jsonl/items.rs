@@ -10,6 +10,7 @@ use threadkeep_core::checkpoint::Source;
 use threadkeep_core::node::turn_name;
 
 use super::{millis, seconds};
+use crate::memory::record::origin;
 use crate::memory::{Episode, Fact, FactKind, MemoryOrigin, Share, turn_number};
 
 /// What a line without the field is taken to say: neither sure nor unsure.
@@ -35,8 +36,8 @@ pub(super) struct EpisodeLine {
     pinned: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
-    #[serde(default = "imported", deserialize_with = "origin", skip_serializing_if = "is_imported")]
-    origin: MemoryOrigin,
+    #[serde(default, deserialize_with = "origin", skip_serializing_if = "Option::is_none")]
+    origin: Option<MemoryOrigin>,
 }
 
 /// A fact as a line has it.
@@ -63,8 +64,8 @@ pub(super) struct FactLine {
     superseded_by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
-    #[serde(default = "imported", deserialize_with = "origin", skip_serializing_if = "is_imported")]
-    origin: MemoryOrigin,
+    #[serde(default, deserialize_with = "origin", skip_serializing_if = "Option::is_none")]
+    origin: Option<MemoryOrigin>,
 }
 
 /// A time in milliseconds since 1970; in a line, in seconds.
@@ -93,19 +94,8 @@ pub fn read_fact(line: &str) -> Result<Fact, serde_json::Error> {
     serde_json::from_str::<FactLine>(line).map(Fact::from)
 }
 
-/// What a line without an origin is: nobody knows who said it.
-fn imported() -> MemoryOrigin {
-    MemoryOrigin::Import
-}
-
-fn is_imported(origin: &MemoryOrigin) -> bool {
-    *origin == imported()
-}
-
-fn origin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MemoryOrigin, D::Error> {
-    let name = Option::<String>::deserialize(deserializer)?;
-    Ok(name.and_then(|name| MemoryOrigin::from_name(&name)).unwrap_or_else(imported))
-}
+/// The origin of a line without one: nobody knows who said it.
+const UNKNOWN: MemoryOrigin = MemoryOrigin::Import;
 
 fn half() -> Share {
     HALF
@@ -159,19 +149,27 @@ impl From<EpisodeLine> for Episode {
             sources: line.sources,
             pinned: line.pinned,
             agent: line.agent,
-            origin: Some(line.origin),
+            origin: line.origin.or(Some(UNKNOWN)),
         }
     }
 }
 
-impl From<&Episode> for EpisodeLine {
-    fn from(episode: &Episode) -> Self {
-        let origin = episode.worth();
-        let Episode { id, created_at, transcript, turns, summary, tags, salience, sources, pinned, agent, .. } =
-            episode.clone();
-        let turn_ids = turns.into_iter().map(Turn).collect();
-        let ts = Time(created_at);
-        Self { id, ts, turn_ids, summary, tags, salience, transcript, sources, pinned, agent, origin }
+impl From<Episode> for EpisodeLine {
+    fn from(episode: Episode) -> Self {
+        let origin = Some(episode.worth()).filter(|origin| *origin != UNKNOWN);
+        Self {
+            id: episode.id,
+            ts: Time(episode.created_at),
+            turn_ids: episode.turns.into_iter().map(Turn).collect(),
+            summary: episode.summary,
+            tags: episode.tags,
+            salience: episode.salience,
+            transcript: episode.transcript,
+            sources: episode.sources,
+            pinned: episode.pinned,
+            agent: episode.agent,
+            origin,
+        }
     }
 }
 
@@ -193,31 +191,27 @@ impl From<FactLine> for Fact {
             pinned: line.pinned,
             superseded_by: line.superseded_by,
             agent: line.agent,
-            origin: Some(line.origin),
+            origin: line.origin.or(Some(UNKNOWN)),
         }
     }
 }
 
-impl From<&Fact> for FactLine {
-    fn from(fact: &Fact) -> Self {
-        let origin = fact.worth();
-        let Fact { id, created_at, transcript, kind, tags, confidence, salience, sources, pinned, .. } = fact.clone();
-        let Fact { fact, superseded_by, agent, .. } = fact.clone();
-        let kind = (kind != FactKind::Other).then(|| kind.name().to_owned());
-        let ts = Time(created_at);
+impl From<Fact> for FactLine {
+    fn from(fact: Fact) -> Self {
+        let origin = Some(fact.worth()).filter(|origin| *origin != UNKNOWN);
         Self {
-            id,
-            ts,
-            fact,
-            tags,
-            confidence,
-            salience,
-            transcript,
-            sources,
-            pinned,
-            kind,
-            superseded_by,
-            agent,
+            id: fact.id,
+            ts: Time(fact.created_at),
+            fact: fact.fact,
+            tags: fact.tags,
+            confidence: fact.confidence,
+            salience: fact.salience,
+            transcript: fact.transcript,
+            sources: fact.sources,
+            pinned: fact.pinned,
+            kind: (fact.kind != FactKind::Other).then(|| fact.kind.name().to_owned()),
+            superseded_by: fact.superseded_by,
+            agent: fact.agent,
             origin,
         }
     }

@@ -2,9 +2,8 @@
 //! the working context's messages. Goes in: text. Comes out: records, and for each line that is none, why; and the way back. No files are
 //! touched here.
 //!
-//! The fields and their order are the layout's. What we know beyond it (`transcript`, `sources`, `pinned`, `kind`,
-//! `superseded_by`) stands after them, and only where it says something; fields that we do not know come back from a trace as
-//! they came.
+//! The fields and their order are the layout's. What we know beyond it (`transcript`, `sources`, `pinned`, `kind`, `superseded_by`, `agent`,
+//! `origin`) stands after them, and only where it says something; fields that we do not know come back from a trace as they came.
 
 mod items;
 mod trace;
@@ -70,12 +69,12 @@ pub fn write_traces(traces: &[RawTrace]) -> String {
 /// assert_eq!(write_episodes(&read_episodes(line).records), line);
 /// ```
 pub fn write_episodes(episodes: &[Episode]) -> String {
-    write(episodes.iter().map(EpisodeLine::from))
+    write(episodes.iter().cloned().map(EpisodeLine::from))
 }
 
 /// Writes facts.
 pub fn write_facts(facts: &[Fact]) -> String {
-    write(facts.iter().map(FactLine::from))
+    write(facts.iter().cloned().map(FactLine::from))
 }
 
 fn write(lines: impl IntoIterator<Item = impl Serialize>) -> String {
