@@ -396,7 +396,7 @@ export class Agent {
     const { engine } = inside(this.#keep);
     const summarize = compaction === false || compaction?.summarize === false ? undefined : compaction?.summarize;
     const recall = async (conversation: string, query: string) => (await this.#hybrid?.recall(conversation, query).catch(() => "")) ?? "";
-    const host = new Host({ model, tools, summarize, recall, heard: (event) => this.#heard(event), hold: (node) => claim(this.#keep, this.name, node) });
+    const host = new Host({ model, tools, summarize, recall, heard: (event) => this.#heard(event), hold: (node) => claim(this.#keep, node) });
     this.#handle = await run(() => engine.agent(json, host) as Promise<Handle>);
     return this.#handle;
   }
