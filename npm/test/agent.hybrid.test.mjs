@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { all, script } from "./support/agents.mjs";
 import { createAgent, memory as inMemory, rejects } from "./support/expect.mjs";
-import { hybrid, listService, until } from "./support/services.mjs";
+import { hybrid, listService } from "./support/services.mjs";
+import { until } from "./support/until.mjs";
 
 test("an agent over a hybrid quotes what the service remembers, and tells it of its turns", { timeout: 30_000 }, async () => {
   const keep = await inMemory({ encoding: "estimate" });

@@ -5,11 +5,9 @@ import { test } from "node:test";
 import { mapAdapter } from "./support/adapters.mjs";
 import { all, boxOf, calls, lal, said, script, setUp } from "./support/agents.mjs";
 import { Threadkeep, createAgent, memory, rejects } from "./support/expect.mjs";
+import { until } from "./support/until.mjs";
 
 const kinds = (events) => events.map(({ type }) => type);
-const until = async (condition) => {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 2));
-};
 const never = () => new Promise(() => {});
 
 test("a turn gives its events in order, and what it came to", async () => {
