@@ -182,6 +182,8 @@ export class Agent {
   async close(): Promise<void> {
     this.#closed = true;
     while (this.#underWay.size > 0) await Promise.allSettled([...this.#underWay]);
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
     const handle = this.#handle;
     this.#handle = undefined;
     if (handle !== undefined) now(() => handle.free());
@@ -406,6 +408,8 @@ export class Agent {
     if (event.type === "began") {
       const { node } = event;
       const millis = this.#options.limits?.millis;
+      // A turn that ended with an error of the store has told nobody, and begins again here.
+      clearTimeout(this.#timers.get(node));
       if (millis !== undefined)
         this.#timers.set(
           node,

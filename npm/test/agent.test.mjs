@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { mapAdapter } from "./support/adapters.mjs";
 import { all, boxOf, calls, lal, said, script, setUp } from "./support/agents.mjs";
 import { Threadkeep, createAgent, memory, rejects } from "./support/expect.mjs";
+import { inChild } from "./support/installed.mjs";
 import { until } from "./support/until.mjs";
 
 const kinds = (events) => events.map(({ type }) => type);
@@ -406,6 +407,38 @@ test("limits on steps, tokens and time end a turn with words", async () => {
     assert.deepEqual(await slow.keep.lint(node), []);
     await slow.keep.close();
   }
+});
+
+test("a turn that the store ended leaves no time limit behind, neither for its next beginning nor for the process", { timeout: 60_000 }, async () => {
+  const storage = mapAdapter();
+  const { commit } = storage;
+  let fails = false;
+  storage.commit = async (all) => {
+    // The claim is given back all the same.
+    if (fails && !all.deletes.some((key) => key.startsWith("x/agents/"))) throw Object.assign(new Error("no disk today"), { code: "storage" });
+    return commit(all);
+  };
+  const keep = await Threadkeep.open({ storage, encoding: "estimate" });
+  const model = script(
+    () => ((fails = true), "lost"),
+    () => new Promise((resolve) => setTimeout(resolve, 900, "there it is")),
+  );
+  const agent = lal(keep, model, { limits: { millis: 1_200 } });
+  await rejects(agent.send("hi", { messageId: "m1" }), "storage", /no disk today/);
+  fails = false;
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  const { outcome, text } = await agent.resume("m1");
+  assert.deepEqual([outcome, text], ["answered", "there it is"]);
+  await keep.close();
+  const code = `import { Threadkeep, createAgent } from "threadkeep";
+    import { mapAdapter } from ${JSON.stringify(new URL("support/adapters.mjs", import.meta.url).href)};
+    const storage = mapAdapter();
+    const keep = await Threadkeep.open({ storage, encoding: "estimate" });
+    const model = async () => ((storage.commit = () => Promise.reject(new Error("no"))), "lost");
+    const agent = createAgent({ keep, model, limits: { millis: 100_000 } });
+    await agent.send("hi").catch((error) => console.log(error.code));
+    await agent.close();`;
+  assert.match(inChild(code, { timeout: 20_000 }), /storage|transient/);
 });
 
 test("another answer is a branch, and after a failure the model can go on", async () => {
