@@ -289,11 +289,15 @@ test("commits with very many keys land, and old tokens are removed", async () =>
   await store.close();
 });
 
-test("commits do not wait for the removal of old tokens, which closing waits for", { timeout: 60_000 }, async () => {
+test("commits do not wait for the removal of old tokens, which closing waits for", { timeout: 60_000 }, async (t) => {
   const own = pool();
   const [{ schema }, removals] = [place(), []];
   let free;
   const removed = new Promise((resolve) => (free = resolve));
+  t.after(() => {
+    free();
+    return own.end();
+  });
   const slow = {
     connect: () => own.connect(),
     async query(query) {
@@ -312,7 +316,6 @@ test("commits do not wait for the removal of old tokens, which closing waits for
   assert.equal(closed, false);
   free();
   await closing;
-  await own.end();
 });
 
 test("a keep that was made without an index of tokens gets one from its owner", async () => {
